@@ -57,7 +57,6 @@ impl PrompterSlot {
         Self::default()
     }
 
-    /// Will somebody be there?
     pub(crate) fn is_available(&self) -> bool {
         self.prompter.is_some() || self.interceptor.is_some()
     }
@@ -71,9 +70,9 @@ impl PrompterSlot {
 
     /// Asks whoever is there; nobody says no.
     pub(crate) fn elicit(&self, question: ElicitationRequest) -> ElicitationFuture {
-        let (seat, limit) = (self.clone(), ANSWER_MAX);
+        let (prompter, limit) = (self.clone(), ANSWER_MAX);
         Box::pin(async move {
-            tokio::time::timeout(limit, seat.elicit_intercepted(question))
+            tokio::time::timeout(limit, prompter.elicit_intercepted(question))
                 .await
                 .unwrap_or(ElicitationReply::Cancel)
         })

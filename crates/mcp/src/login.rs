@@ -28,7 +28,6 @@ pub trait LoginSecretStore: Send + Sync {
     fn get(&self, name: &str, url: &str) -> Option<String>;
     /// Keeps it. Says whether it is there now.
     fn put(&self, name: &str, url: &str, secret: &str) -> bool;
-    /// Forgets it.
     fn remove(&self, name: &str);
 }
 
@@ -52,7 +51,6 @@ pub struct OauthClientIdentity {
     pub metadata_url: Option<String>,
 }
 
-/// A login under way.
 pub struct OauthLogin {
     state: OAuthState,
     authorization_url: String,
@@ -125,9 +123,9 @@ impl OauthLogin {
         url: &str,
         identity: &OauthClientIdentity,
         challenge: &str,
-        vault: &LoginStore,
+        store: &LoginStore,
     ) -> Result<Self, McpFailure> {
-        let shelf = vault.credential_file(url);
+        let file = store.credential_file(url);
         let mut request = AuthorizationRequest::new(identity.redirect.as_str())
             .with_client_name("Windlass")
             .with_application_type("native");
@@ -142,14 +140,14 @@ impl OauthLogin {
         }
         if !challenge.is_empty() {
             request = request.with_challenge(challenge);
-            let before = shelf.load().await.ok().flatten().map(|kept| kept.granted_scopes);
+            let before = file.load().await.ok().flatten().map(|kept| kept.granted_scopes);
             let scopes = merge_scopes(before.unwrap_or_default(), url, challenge);
             if !scopes.is_empty() {
                 request = request.with_scopes(scopes);
             }
         }
         let mut manager = build_authorization(url).await?;
-        manager.set_credential_store(shelf);
+        manager.set_credential_store(file);
         let mut state = OAuthState::Unauthorized(manager);
         state.start_authorization(request).await.map_err(|error| login_failure(&error))?;
         let address = state.get_authorization_url().await.map_err(|error| login_failure(&error))?;
@@ -249,21 +247,21 @@ const IN_SECRET_STORE: &str = "{\"kept\":\"in the key ring\"}";
 #[async_trait]
 impl CredentialStore for LoginCredentialFile {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let shelf = self.clone();
-        Ok(tokio::task::spawn_blocking(move || shelf.get()).await.ok().flatten())
+        let file = self.clone();
+        Ok(tokio::task::spawn_blocking(move || file.get()).await.ok().flatten())
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let shelf = self.clone();
-        let kept = tokio::task::spawn_blocking(move || shelf.put(&credentials)).await;
+        let file = self.clone();
+        let kept = tokio::task::spawn_blocking(move || file.put(&credentials)).await;
         let kept = kept.map_err(std::io::Error::other).and_then(|kept| kept);
         kept.map_err(|error| AuthError::CredentialStoreError(error.to_string()))
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        let shelf = self.clone();
+        let file = self.clone();
         // What is not there is as good.
-        let _ = tokio::task::spawn_blocking(move || shelf.remove()).await;
+        let _ = tokio::task::spawn_blocking(move || file.remove()).await;
         Ok(())
     }
 }

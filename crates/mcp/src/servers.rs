@@ -34,7 +34,6 @@ pub struct McpServers {
     pub(crate) set: Arc<McpServerSet>,
 }
 
-/// What the handles share.
 pub(crate) struct McpServerSet {
     context: McpServerContext,
     servers: Mutex<Vec<Arc<McpServer>>>,
@@ -49,13 +48,11 @@ pub(crate) struct McpServerSet {
 pub struct McpServerReport {
     /// Its name in the configuration.
     pub name: String,
-    /// How it stands.
     pub status: McpServerStatus,
     /// Why, if something went wrong.
     pub error: Option<String>,
     /// What it says of itself.
     pub description: Option<McpServerDescription>,
-    /// Where it is configured.
     pub scope: String,
     /// Its tools, by the names a model calls them.
     pub tools: Vec<String>,
@@ -65,13 +62,13 @@ impl McpServers {
     /// Sets them all going, each by itself; returns at once.
     #[must_use]
     pub fn start(
-        orders: Vec<McpServerConfig>,
-        common: McpServerContext,
+        configs: Vec<McpServerConfig>,
+        context: McpServerContext,
         output_tokens: Option<usize>,
     ) -> Self {
-        let names: Vec<&str> = orders
+        let names: Vec<&str> = configs
             .iter()
-            .map(|order| order.name.as_str())
+            .map(|config| config.name.as_str())
             .collect::<BTreeSet<_>>()
             .into_iter()
             .collect();
@@ -82,11 +79,13 @@ impl McpServers {
                 names.join(", ")
             ),
         };
-        let servers: Vec<Arc<McpServer>> =
-            orders.into_iter().map(|order| Arc::new(McpServer::start(order, &common))).collect();
+        let servers: Vec<Arc<McpServer>> = configs
+            .into_iter()
+            .map(|config| Arc::new(McpServer::start(config, &context)))
+            .collect();
         let caps = McpResultCaps::from_tokens(output_tokens.unwrap_or(OUTPUT_TOKENS));
         let set = Arc::new_cyclic(|me| McpServerSet {
-            context: common,
+            context,
             servers: Mutex::new(servers),
             caps,
             search_hint: words,
@@ -120,8 +119,8 @@ impl McpServers {
     }
 
     /// Adds a server while the session runs, in place of one of the same name.
-    pub fn add(&self, order: McpServerConfig) {
-        let server = Arc::new(McpServer::start(order, &self.set.context));
+    pub fn add(&self, config: McpServerConfig) {
+        let server = Arc::new(McpServer::start(config, &self.set.context));
         let mut servers = self.set.lock();
         servers.retain(|known| known.config().name != server.config().name);
         servers.push(server);
@@ -147,13 +146,13 @@ impl McpServers {
         let names = self.set.servers_with_tool_names();
         let status = |(server, tools): (Arc<McpServer>, Vec<String>)| {
             let now = server.snapshot();
-            let order = server.config();
+            let config = server.config();
             McpServerReport {
-                name: order.name.clone(),
+                name: config.name.clone(),
                 status: now.status,
                 error: now.error,
                 description: now.description,
-                scope: order.scope.clone(),
+                scope: config.scope.clone(),
                 tools,
             }
         };

@@ -22,8 +22,8 @@ impl McpHost for Nobody {}
 
 /// A server under its actor.
 fn served(place: &Place, mode: &str, patience: McpTimeouts) -> McpServer {
-    let surroundings = ToolSessionContext::new(place.folder(), place.folder().join("spill"));
-    let common = McpServerContext::new(surroundings, patience, Arc::new(Nobody));
+    let tool_context = ToolSessionContext::new(place.folder(), place.folder().join("spill"));
+    let common = McpServerContext::new(tool_context, patience, Arc::new(Nobody));
     McpServer::start(
         McpServerConfig::new("fault", McpServerTransport::Process(place.order(mode))),
         &common,

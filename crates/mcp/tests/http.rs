@@ -126,8 +126,8 @@ async fn a_program_of_the_users_says_headers_for_every_connection() {
     }))
     .await;
     let folder = tempfile::TempDir::new().unwrap();
-    let surroundings = ToolSessionContext::new(folder.path(), folder.path().join("spill"));
-    let common = McpServerContext::new(surroundings, McpTimeouts::default(), Arc::new(Nobody));
+    let tool_context = ToolSessionContext::new(folder.path(), folder.path().join("spill"));
+    let common = McpServerContext::new(tool_context, McpTimeouts::default(), Arc::new(Nobody));
     let served = |helper: &str| {
         let headers = vec![("X-Team".to_owned(), "red".to_owned())];
         let helper = Some(helper.to_owned());

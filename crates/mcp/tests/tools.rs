@@ -27,9 +27,9 @@ struct Nobody;
 impl McpHost for Nobody {}
 
 fn common(place: &Place) -> McpServerContext {
-    let surroundings = ToolSessionContext::new(place.folder(), place.folder().join("spill"));
+    let tool_context = ToolSessionContext::new(place.folder(), place.folder().join("spill"));
     McpServerContext::new(
-        surroundings,
+        tool_context,
         McpTimeouts { connect: LONG, ..McpTimeouts::default() },
         Arc::new(Nobody),
     )
@@ -56,7 +56,7 @@ fn granted(name: &str, input: &Value) -> PermissionGrant<ToolCall> {
 /// A registry with the servers behind it, and a place to run calls in.
 struct World {
     registry: ToolRegistry,
-    job: ToolCallContext,
+    context: ToolCallContext,
     servers: McpServers,
     _place: Place,
 }
@@ -66,13 +66,18 @@ impl World {
         let servers = McpServers::start(orders, common, None);
         let mut registry = ToolRegistry::with_builtin_tools();
         servers.attach(&mut registry);
-        let surroundings = ToolSessionContext::new(place.folder(), place.folder().join("spill"));
-        Self { registry, job: ToolCallContext::new(Arc::new(surroundings)), servers, _place: place }
+        let tool_context = ToolSessionContext::new(place.folder(), place.folder().join("spill"));
+        Self {
+            registry,
+            context: ToolCallContext::new(Arc::new(tool_context)),
+            servers,
+            _place: place,
+        }
     }
 
     async fn call(&self, name: &str, input: Value) -> ToolOutcome {
         let tool = self.registry.get(name).unwrap_or_else(|| panic!("no {name}"));
-        tool.run(granted(name, &input), self.job.clone()).await
+        tool.run(granted(name, &input), self.context.clone()).await
     }
 }
 
@@ -317,7 +322,7 @@ async fn five_hundred_tools_cost_little_and_are_remembered() {
     assert!((told(&registry) - bare) / 4 < 2_000, "{} bytes", told(&registry) - bare);
     let name = "mcp__server_number_7__tool_number_3";
     let tool = registry.get(name).unwrap();
-    let outcome = tool.run(granted(name, &json!({})), world.job.clone()).await;
+    let outcome = tool.run(granted(name, &json!({})), world.context.clone()).await;
     assert!(text(&outcome).contains("no tool tool_number_3"), "{}", text(&outcome));
     let status = servers.server_reports();
     let started: Vec<&str> = status

@@ -14,22 +14,27 @@ pub(crate) enum SocketAction {
     /// Send these bytes without HTTP's chunks around them.
     SendUnframed(Vec<u8>),
     /// Announce a chunk of this size, send only these bytes of it.
-    SendPartialChunk { announced: usize, bytes: Vec<u8> },
+    SendPartialChunk {
+        announced: usize,
+        bytes: Vec<u8>,
+    },
     /// Send these bytes as one HTTP chunk, each byte alone with a pause before it.
     Trickle(Vec<u8>, Duration),
-    /// Wait.
     Pause(Duration),
     /// Say nothing more but leave the connection open.
-    Stall { ping: Option<(Vec<u8>, Duration)> },
+    Stall {
+        ping: Option<(Vec<u8>, Duration)>,
+    },
     /// Close without ending the answer.
-    Cut { reset: bool },
+    Cut {
+        reset: bool,
+    },
     /// End the answer as HTTP demands.
     End,
 }
 
 /// Words of the wire that a fault may need.
 pub(crate) struct FaultEvents {
-    /// A sign of life.
     pub(crate) ping: Vec<u8>,
     /// The error event, if the fault is one.
     pub(crate) error: Vec<u8>,

@@ -29,7 +29,6 @@ pub(crate) struct FilteredTransport<T> {
     window: RateWindow,
 }
 
-/// Questions that were sent.
 #[derive(Default)]
 struct SentRequests {
     open: HashSet<RequestId>,

@@ -45,28 +45,24 @@ pub(super) struct McpServerActor {
     is_eager: bool,
 }
 
-/// What ended a stay.
 enum DisconnectCause {
     /// The connection is gone; why.
     Lost(String),
-    /// It is wanted anew.
     ReconnectRequested,
-    /// Switched off.
     Disabled,
-    /// Nobody is left.
     HandleDropped,
 }
 
 impl McpServerActor {
     pub(super) fn new(
-        order: Arc<McpServerConfig>,
-        common: McpServerContext,
+        config: Arc<McpServerConfig>,
+        context: McpServerContext,
         commands: mpsc::Receiver<ServerActorCommand>,
-        own: mpsc::WeakSender<ServerActorCommand>,
+        command_sender: mpsc::WeakSender<ServerActorCommand>,
     ) -> (Self, watch::Receiver<McpServerSnapshot>) {
-        let known = common.list_cache.as_ref().and_then(|memory| memory.load(&order));
-        let is_eager = !order.is_disabled && known.is_none();
-        let status = match (order.is_disabled, &known) {
+        let known = context.list_cache.as_ref().and_then(|cache| cache.load(&config));
+        let is_eager = !config.is_disabled && known.is_none();
+        let status = match (config.is_disabled, &known) {
             (true, _) => McpServerStatus::Disabled,
             (false, Some(_)) => McpServerStatus::Idle,
             (false, None) => McpServerStatus::Pending,
@@ -80,7 +76,7 @@ impl McpServerActor {
             description: known.facts,
             connection: None,
         });
-        let era = match order.transport {
+        let era = match config.transport {
             McpServerTransport::InProcess(_) => ProtocolEra::Handshake,
             McpServerTransport::Process(_)
             | McpServerTransport::Http(_)
@@ -92,10 +88,10 @@ impl McpServerActor {
         };
         let waiters = Vec::new();
         let actor = Self {
-            config: order,
-            context: common,
+            config,
+            context,
             commands,
-            command_sender: own,
+            command_sender,
             snapshot,
             era,
             waiters,
@@ -188,16 +184,16 @@ impl McpServerActor {
     /// Connects and fetches the lists. Who asks meanwhile waits with the others. `None` when it was
     /// switched off meanwhile.
     async fn connect(&mut self) -> Result<Option<Arc<McpConnection>>, McpFailure> {
-        let (order, common) = (Arc::clone(&self.config), self.context.clone());
-        let (era, own) = (self.era, self.command_sender.clone());
+        let (config, context) = (Arc::clone(&self.config), self.context.clone());
+        let (era, command_sender) = (self.era, self.command_sender.clone());
         let mut opening = Box::pin(async move {
-            let (host, seat) = (Arc::clone(&common.host), common.prompter.clone());
-            let host = Arc::new(ActorHost { host, prompter: seat, command_sender: own });
+            let (host, prompter) = (Arc::clone(&context.host), context.prompter.clone());
+            let host = Arc::new(ActorHost { host, prompter, command_sender });
             let host: Arc<dyn McpHost> = host;
-            match open_connection(&order, &common, era, Arc::clone(&host)).await {
+            match open_connection(&config, &context, era, Arc::clone(&host)).await {
                 // Some older servers answer what they do not know as if they did.
                 Err(McpFailure::ProtocolViolation { .. }) if era == ProtocolEra::Unknown => {
-                    open_connection(&order, &common, ProtocolEra::Handshake, host).await
+                    open_connection(&config, &context, ProtocolEra::Handshake, host).await
                 }
                 opened => opened,
             }
@@ -227,8 +223,8 @@ impl McpServerActor {
 
     /// Shows what is known now, and keeps it for the next session.
     fn apply_lists(&mut self, known: CachedServerLists, connection: Option<&Arc<McpConnection>>) {
-        if let Some(memory) = &self.context.list_cache {
-            memory.store(&self.config, &known);
+        if let Some(cache) = &self.context.list_cache {
+            cache.store(&self.config, &known);
         }
         self.update_snapshot(|now| {
             (now.tools, now.prompts) = (known.tools.into(), known.prompts.into());
@@ -346,31 +342,31 @@ impl McpHost for ActorHost {
 
     fn list_changed(&self, list: McpListKind) {
         // A full queue holds a refresh already, or the server has other worries.
-        if let Some(own) = self.command_sender.upgrade() {
-            let _ = own.try_send(ServerActorCommand::RefreshLists);
+        if let Some(command_sender) = self.command_sender.upgrade() {
+            let _ = command_sender.try_send(ServerActorCommand::RefreshLists);
         }
         self.host.list_changed(list);
     }
 }
 
 async fn open_connection(
-    order: &McpServerConfig,
-    common: &McpServerContext,
+    config: &McpServerConfig,
+    context: &McpServerContext,
     era: ProtocolEra,
     host: Arc<dyn McpHost>,
 ) -> Result<(McpConnection, CachedServerLists), McpFailure> {
     // Closed only with the runtime.
-    let _turn = common.start_slots.acquire().await;
-    let limit = common.timeouts.connect;
-    let name = order.name.as_str();
+    let _turn = context.start_slots.acquire().await;
+    let limit = context.timeouts.connect;
+    let name = config.name.as_str();
     let http;
-    let channel = match &order.transport {
+    let channel = match &config.transport {
         McpServerTransport::Process(process) => {
-            McpChannel::Process { config: process, surroundings: &common.surroundings }
+            McpChannel::Process { config: process, tool_context: &context.tool_context }
         }
         McpServerTransport::Http(configured) => {
-            http = with_command_headers(configured, &common.surroundings).await?;
-            match &common.login_store {
+            http = with_command_headers(configured, &context.tool_context).await?;
+            match &context.login_store {
                 // What is configured for this server goes before what a login gave.
                 Some(store) if !http.is_authorized() => {
                     let loading = tokio::time::timeout(limit, store.load_access(&http.url)).await;

@@ -35,7 +35,6 @@ const COMMANDS_MAX: usize = 64;
 pub struct McpServerConfig {
     /// Its name in the configuration.
     pub name: String,
-    /// How it is reached.
     pub transport: McpServerTransport,
     /// Where it is configured, in a word: `user`, `project`, `local`, `dynamic`.
     pub scope: String,
@@ -67,20 +66,17 @@ impl McpServerConfig {
 pub enum McpServerTransport {
     /// As a process of ours.
     Process(StdioServerConfig),
-    /// Over HTTP.
     Http(HttpServerConfig),
-    /// Inside this process.
     InProcess(Arc<dyn InProcessServer>),
-    /// Not at all; why.
     Unavailable(String),
 }
 
 impl std::fmt::Debug for McpServerTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Process(order) => order.fmt(f),
+            Self::Process(config) => config.fmt(f),
             // Headers may hold secrets.
-            Self::Http(order) => f.debug_tuple("Http").field(&order.url).finish(),
+            Self::Http(config) => f.debug_tuple("Http").field(&config.url).finish(),
             Self::InProcess(_) => f.write_str("Inside"),
             Self::Unavailable(reason) => f.debug_tuple("None").field(reason).finish(),
         }
@@ -96,9 +92,7 @@ pub trait InProcessServer: Send + Sync {
 /// How patient we are with servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct McpTimeouts {
-    /// To be there.
     pub connect: Duration,
-    /// To answer one call.
     pub call: Duration,
     /// To show a sign of life after a call was given up.
     pub ping: Duration,
@@ -121,10 +115,8 @@ impl Default for McpTimeouts {
 #[derive(Clone)]
 pub struct McpServerContext {
     /// Where processes are started, and held by what.
-    pub surroundings: Arc<ToolSessionContext>,
-    /// How patient we are.
+    pub tool_context: Arc<ToolSessionContext>,
     pub timeouts: McpTimeouts,
-    /// Whom servers may ask.
     pub host: Arc<dyn McpHost>,
     /// Who sits in front, if anybody does.
     pub prompter: PrompterSlot,
@@ -140,13 +132,13 @@ impl McpServerContext {
     /// Servers that can ask nobody and of which nothing is kept.
     #[must_use]
     pub fn new(
-        surroundings: ToolSessionContext,
+        tool_context: ToolSessionContext,
         timeouts: McpTimeouts,
         host: Arc<dyn McpHost>,
     ) -> Self {
         let start_slots = Arc::new(Semaphore::new(STARTING_MAX));
         Self {
-            surroundings: Arc::new(surroundings),
+            tool_context: Arc::new(tool_context),
             timeouts,
             host,
             prompter: PrompterSlot::none(),
@@ -171,20 +163,16 @@ impl std::fmt::Debug for McpServerContext {
 pub enum McpServerStatus {
     /// Its tools are known from an earlier session; it is connected when one is called.
     Idle,
-    /// It is being connected.
     Pending,
-    /// It is there.
     Connected,
     /// It could not be had, or was lost too often.
     Failed,
     /// Somebody has to log in first.
     NeedsLogin,
-    /// It is switched off.
     Disabled,
 }
 
 impl McpServerStatus {
-    /// The word clients know.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -200,13 +188,11 @@ impl McpServerStatus {
 /// A server as it is now.
 #[derive(Clone, Debug)]
 pub struct McpServerSnapshot {
-    /// How it stands.
     pub status: McpServerStatus,
     /// Why, if something went wrong.
     pub error: Option<String>,
     /// Its tools, as far as they are known.
     pub tools: Arc<[McpToolDescription]>,
-    /// Its prompts.
     pub prompts: Arc<[McpPromptDescription]>,
     /// What it says of itself.
     pub description: Option<McpServerDescription>,
@@ -217,7 +203,6 @@ pub struct McpServerSnapshot {
 enum ServerActorCommand {
     /// Connect if it is not, and say when it is there.
     Connect(oneshot::Sender<Result<Arc<McpConnection>, McpFailure>>),
-    /// Connect anew, whatever is.
     Reconnect(oneshot::Sender<Result<Arc<McpConnection>, McpFailure>>),
     /// Switch it on or off.
     SetEnabled(bool),
@@ -241,28 +226,26 @@ impl McpServer {
     /// Sets its actor going on the current runtime. It connects at once, unless its tools are known
     /// from an earlier session.
     #[must_use]
-    pub fn start(order: McpServerConfig, common: &McpServerContext) -> Self {
-        let config = Arc::new(order);
-        let (commands, orders) = mpsc::channel(COMMANDS_MAX);
+    pub fn start(config: McpServerConfig, context: &McpServerContext) -> Self {
+        let config = Arc::new(config);
+        let (commands, receiver) = mpsc::channel(COMMANDS_MAX);
         let end = CancellationToken::new();
         let (actor, snapshot) = actor::McpServerActor::new(
             Arc::clone(&config),
-            common.clone(),
-            orders,
+            context.clone(),
+            receiver,
             commands.downgrade(),
         );
         tokio::spawn(actor.run(end.clone()));
-        let (timeouts, first_seen_tools) = (common.timeouts, Mutex::default());
+        let (timeouts, first_seen_tools) = (context.timeouts, Mutex::default());
         Self { config, commands, snapshot, timeouts, end, first_seen_tools }
     }
 
-    /// How it is configured.
     #[must_use]
     pub fn config(&self) -> &McpServerConfig {
         &self.config
     }
 
-    /// How it is now.
     #[must_use]
     pub fn snapshot(&self) -> McpServerSnapshot {
         self.snapshot.borrow().clone()

@@ -34,7 +34,7 @@ const PICTURES_MAX: usize = 10;
 /// others wait on.
 pub(super) fn build_outcome(
     reply: McpCallReply,
-    surroundings: &ToolSessionContext,
+    tool_context: &ToolSessionContext,
     caps: McpResultCaps,
 ) -> ToolOutcome {
     let McpCallReply { mut parts, structured, is_error } = reply;
@@ -68,12 +68,12 @@ pub(super) fn build_outcome(
                     data: data.into(),
                     name: name.into(),
                 };
-                content.extend(render_media(media, surroundings, pictures <= PICTURES_MAX));
+                content.extend(render_media(media, tool_context, pictures <= PICTURES_MAX));
             }
         }
     }
     if is_long {
-        content.insert(0, ToolResultPart::Text(spill_to_file(&long, surroundings)));
+        content.insert(0, ToolResultPart::Text(spill_to_file(&long, tool_context)));
     }
     if content.is_empty() {
         content.push(ToolResultPart::Text("[no content]".to_owned()));
@@ -99,7 +99,7 @@ impl McpContent {
 /// A picture that fits, or where it is now.
 fn render_media(
     media: MediaContent,
-    surroundings: &ToolSessionContext,
+    tool_context: &ToolSessionContext,
     has_room: bool,
 ) -> Vec<ToolResultPart> {
     if media.media_type.starts_with("image/") && has_room {
@@ -113,7 +113,7 @@ fn render_media(
     }
     let kind = media.media_type.split('/').next_back().unwrap_or("bin");
     let kind: String = kind.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
-    let path = next_spill_path(surroundings, &format!("{kind}.base64"));
+    let path = next_spill_path(tool_context, &format!("{kind}.base64"));
     let words = match write_spill_file(&path, media.data.as_bytes()) {
         Ok(()) => format!("in base64 in {}", path.display()),
         Err(problem) => format!("dropped: {problem}"),
@@ -125,8 +125,8 @@ fn render_media(
     ))]
 }
 
-pub(crate) fn spill_to_file(text: &str, surroundings: &ToolSessionContext) -> String {
-    let path = next_spill_path(surroundings, "txt");
+pub(crate) fn spill_to_file(text: &str, tool_context: &ToolSessionContext) -> String {
+    let path = next_spill_path(tool_context, "txt");
     let place = match write_spill_file(&path, text.as_bytes()) {
         Ok(()) => format!("The whole of it is in {}; read it in parts.", path.display()),
         Err(problem) => format!("The rest is lost: {problem}."),
@@ -137,18 +137,18 @@ pub(crate) fn spill_to_file(text: &str, surroundings: &ToolSessionContext) -> St
     format!("The result has {} bytes. {place}\n{head}\n[…]\n{tail}", text.len())
 }
 
-fn next_spill_path(surroundings: &ToolSessionContext, kind: &str) -> PathBuf {
+fn next_spill_path(tool_context: &ToolSessionContext, kind: &str) -> PathBuf {
     static FILES: AtomicU64 = AtomicU64::new(0);
     let number = FILES.fetch_add(1, Ordering::Relaxed);
-    surroundings.spill_directory.join(format!("mcp-{}-{number}.{kind}", std::process::id()))
+    tool_context.spill_directory.join(format!("mcp-{}-{number}.{kind}", std::process::id()))
 }
 
 fn write_spill_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let told = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
+    let describe = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(told)?;
+        std::fs::create_dir_all(folder).map_err(describe)?;
     }
     let mut options = std::fs::OpenOptions::new();
     let file = options.write(true).create_new(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(bytes)).map_err(told)
+    file.and_then(|mut file| file.write_all(bytes)).map_err(describe)
 }

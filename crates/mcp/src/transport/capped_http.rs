@@ -108,7 +108,6 @@ impl StreamableHttpClient for CappedHttpClient {
     }
 }
 
-/// What an answer means.
 async fn read_response(
     response: Response,
     message: &ClientJsonRpcMessage,
@@ -213,7 +212,7 @@ async fn read_error_response(
     let status = response.status();
     let body = read_body(response).await.ok().flatten().unwrap_or_default();
     let parsed = serde_json::from_slice::<ServerJsonRpcMessage>(&body).ok();
-    let told = match parsed {
+    let error_reply = match parsed {
         Some(JsonRpcMessage::Error(error)) => Some(error),
         _ => None,
     };
@@ -228,12 +227,12 @@ async fn read_error_response(
         && !is_login
     {
         let unknown = || ErrorData::invalid_request(words.clone(), None);
-        let error = told.map_or_else(unknown, |told| told.error);
+        let error = error_reply.map_or_else(unknown, |error_reply| error_reply.error);
         let answer = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
         return Ok(Posted::Json(answer, None));
     }
-    match (told.filter(|_| !is_login), trouble) {
-        (Some(told), _) => Ok(Posted::Json(JsonRpcMessage::Error(told), session)),
+    match (error_reply.filter(|_| !is_login), trouble) {
+        (Some(error_reply), _) => Ok(Posted::Json(JsonRpcMessage::Error(error_reply), session)),
         (None, Some(trouble)) => Err(trouble.into()),
         (None, None) => Err(StreamableHttpError::UnexpectedServerResponse(words.into())),
     }

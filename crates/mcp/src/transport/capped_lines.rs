@@ -21,7 +21,6 @@ pub(crate) async fn send_line(
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CappedLine {
-    /// The line.
     Whole(Vec<u8>),
     /// It was too long; the value of `id` at its top level, if there was one.
     TooLong(Option<String>),

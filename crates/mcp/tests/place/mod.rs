@@ -23,15 +23,15 @@ impl McpHost for Nobody {}
 /// A folder, and what is shared in it.
 pub(crate) struct Place {
     folder: TempDir,
-    pub(crate) surroundings: ToolSessionContext,
+    pub(crate) tool_context: ToolSessionContext,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let path = folder.path().canonicalize().unwrap();
-        let surroundings = ToolSessionContext::new(&path, path.join("spill"));
-        Self { folder, surroundings }
+        let tool_context = ToolSessionContext::new(&path, path.join("spill"));
+        Self { folder, tool_context }
     }
 
     pub(crate) fn folder(&self) -> PathBuf {
@@ -64,7 +64,7 @@ impl Place {
         order: &StdioServerConfig,
         host: Arc<dyn McpHost>,
     ) -> Result<McpConnection, McpFailure> {
-        let channel = McpChannel::Process { config: order, surroundings: &self.surroundings };
+        let channel = McpChannel::Process { config: order, tool_context: &self.tool_context };
         McpConnection::open("fault", channel, ProtocolEra::Handshake, host, LONG).await
     }
 }

@@ -19,34 +19,21 @@ pub struct Cassette {
 pub enum CassetteError {
     /// The system does not give it out.
     #[error("cannot read the cassette {}: {source}", path.display())]
-    Read {
-        /// Which file or folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// There is nothing in it.
     #[error("{} holds no recording; a cassette is a file, or a folder of files, named *.jsonl", path.display())]
-    Empty {
-        /// Which file or folder.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// It is not what a recorder writes.
     #[error("{}, line {line}: {problem}; record it again", path.display())]
     Line {
-        /// Which file.
         path: PathBuf,
         /// Which line; 1 is the first.
         line: usize,
-        /// What is wrong.
         problem: String,
     },
     /// It is more than anybody would record.
     #[error("{} is too large: at most {FILES_MAX} files and {BYTES_MAX} bytes are read", path.display())]
-    TooLarge {
-        /// Which file or folder.
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
 }
 
 impl Cassette {
@@ -79,7 +66,6 @@ impl Cassette {
         Ok(Self { exchanges })
     }
 
-    /// A cassette of these.
     #[must_use]
     pub fn new(exchanges: Vec<RecordedExchange>) -> Self {
         Self { exchanges }

@@ -37,7 +37,6 @@ pub fn write_project(project_dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What the user asks.
 #[must_use]
 pub fn prompt() -> &'static str {
     "The date test fails. Find out why and fix it."

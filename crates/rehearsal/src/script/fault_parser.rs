@@ -20,7 +20,6 @@ const FAULT_KINDS: &[(&str, &[&str])] = &[
     ("gzip_broken", &[]),
 ];
 
-/// Reads a fault.
 pub(super) fn parse_fault(entry: &ScriptEntry<'_>) -> Result<ScriptedFault, ScriptMistake> {
     let table = entry.table("`fault`")?;
     let mut known: Vec<&str> = FAULT_KINDS.iter().map(|(kind, _)| *kind).collect();

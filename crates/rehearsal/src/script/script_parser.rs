@@ -14,7 +14,6 @@ use super::entry::{ScriptEntry, ScriptTable};
 use super::script_error::{ScriptError, ScriptMistake};
 use super::{Script, fault_parser};
 
-/// Reads a whole script.
 pub(super) fn parse_script(text: &str) -> Result<Script, ScriptError> {
     parse_document(text).map_err(|mistake| mistake.locate_in(text))
 }

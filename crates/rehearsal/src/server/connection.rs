@@ -13,7 +13,6 @@ use super::http::{self, HttpRequestError};
 use super::loopback_server::wait_for_stop;
 use super::request_responder::{ClientSocket, ConnectionDisposition, RequestResponder};
 
-/// One connection.
 pub(super) struct LoopbackConnection<H> {
     socket: ClientSocket,
     responder: Arc<H>,

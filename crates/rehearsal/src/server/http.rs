@@ -10,11 +10,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// One request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HttpRequest {
     pub(crate) method: String,
-    /// With its query.
     pub(crate) target: String,
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,

@@ -28,7 +28,6 @@ pub(crate) use script_player::shorten;
 use crate::script::Script;
 use script_player::ScriptPlayer;
 
-/// How to start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RehearsalOptions {
     /// The port on 127.0.0.1; 0 takes any free one.

@@ -57,7 +57,6 @@ impl fmt::Debug for ReceivedRequest {
     }
 }
 
-/// The last requests.
 #[derive(Debug, Default)]
 pub(super) struct RequestLog {
     requests: VecDeque<ReceivedRequest>,

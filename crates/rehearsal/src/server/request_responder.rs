@@ -10,7 +10,6 @@ use tokio::sync::watch;
 
 use super::http::HttpRequest;
 
-/// Whoever answers.
 pub(crate) trait RequestResponder: Send + Sync + 'static {
     /// What it calls itself when it must refuse something that is no request.
     const NAME: &'static str;

@@ -15,15 +15,22 @@ use crate::wire::{self, IncomingModelRequest, RequestRoute, SERVED, WireReply};
 /// What is to be done about a request.
 #[derive(Debug, PartialEq)]
 pub(super) enum PlannedResponse {
-    /// Send this.
-    Whole { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
+    Whole {
+        status: u16,
+        headers: Vec<(String, String)>,
+        body: Vec<u8>,
+    },
     /// Send a head that promises chunks, then do these things.
-    Actions { headers: Vec<(String, String)>, acts: Vec<SocketAction> },
+    Actions {
+        headers: Vec<(String, String)>,
+        acts: Vec<SocketAction>,
+    },
     /// Close without a byte.
-    Drop { reset: bool },
+    Drop {
+        reset: bool,
+    },
 }
 
-/// Decides about one request.
 pub(super) fn plan_response(stage: &ScriptPlayer, request: &HttpRequest) -> PlannedResponse {
     let number = stage.next_request_number();
     let (place, mut response) = choose_response(stage, request);

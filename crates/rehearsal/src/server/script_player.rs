@@ -29,9 +29,7 @@ pub struct ScriptPlayer {
 struct ScriptPlayerState {
     /// How often each answer was used.
     used: Vec<u32>,
-    /// Answers given in all.
     answers_given: u64,
-    /// Requests in all.
     received: usize,
     /// Requests recorded, which is what people wait for: they want to look at them.
     logged: usize,
@@ -59,14 +57,12 @@ impl ScriptPlayer {
         &self.script
     }
 
-    /// The next request's number.
     pub(super) fn next_request_number(&self) -> usize {
         let mut state = lock(&self.state);
         state.received += 1;
         state.received
     }
 
-    /// Keeps a request.
     pub(super) fn log_request(&self, recorded: ReceivedRequest) {
         let mut state = lock(&self.state);
         state.log.add(recorded);

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::script::{ScriptedToolCall, StopReason};
 
-/// What is asked.
 pub(super) fn parse_request(body: &Value) -> Result<IncomingModelRequest, String> {
     let mut asked = IncomingModelRequest {
         model: str_at(body, "model").to_owned(),
@@ -42,7 +41,6 @@ fn read_block(asked: &mut IncomingModelRequest, block: &Value) {
     }
 }
 
-/// The stream.
 pub(super) fn encode_events(reply: &WireReply<'_>) -> Vec<Vec<u8>> {
     let blocks = reply.blocks();
     let mut stream =

@@ -20,7 +20,6 @@ pub(crate) use route::{RequestRoute, SERVED, error_wire, route_request};
 /// What a request asks, as far as a script can tell requests apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IncomingModelRequest {
-    /// The model asked for.
     pub(crate) model: String,
     /// Is the answer wanted as an event stream?
     pub(crate) streaming: bool,

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::script::StopReason;
 
-/// What is asked.
 pub(super) fn parse_request(body: &Value) -> Result<IncomingModelRequest, String> {
     let mut asked = IncomingModelRequest {
         model: str_at(body, "model").to_owned(),

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::script::StopReason;
 
-/// What is asked.
 pub(super) fn parse_request(body: &Value) -> Result<IncomingModelRequest, String> {
     let mut asked = IncomingModelRequest {
         model: str_at(body, "model").to_owned(),
@@ -39,7 +38,6 @@ fn read_item(asked: &mut IncomingModelRequest, item: &Value) {
     }
 }
 
-/// The stream.
 pub(super) fn encode_events(reply: &WireReply<'_>) -> Vec<Vec<u8>> {
     let mut stream = ResponsesEventStream { events: Vec::new(), chunk: reply.answer.chunk };
     let begun = build_response(reply, "in_progress", &[]);
@@ -107,7 +105,6 @@ fn build_response(reply: &WireReply<'_>, status: &str, output: &[Value]) -> Valu
     })
 }
 
-/// The output items, complete.
 fn build_items(reply: &WireReply<'_>) -> Vec<Value> {
     let AnswerBlocks { thinking, text, tools, text_after } = reply.blocks();
     let mut items = Vec::new();

@@ -13,15 +13,12 @@ pub(crate) enum RequestRoute {
         /// Streaming or not, where the wire has it in the path.
         streaming: Option<bool>,
     },
-    /// A token count.
     Count(WireFormat),
     /// A path that is served, but not with this method.
     WrongMethod,
-    /// Anything else.
     Unknown,
 }
 
-/// Everything served, for people.
 pub(crate) const SERVED: &str = "POST /v1/messages, POST /v1/messages/count_tokens, \
      POST /v1/responses, POST /v1/chat/completions, \
      POST /v1beta/models/{model}:streamGenerateContent, \

@@ -24,7 +24,6 @@ pub(super) struct ExchangeRecording {
 }
 
 impl ExchangeRecording {
-    /// Begins with the request.
     pub(super) fn new(number: usize, request: &server::HttpRequest, bytes_max: usize) -> Self {
         let mut tape = Self {
             number,
@@ -77,7 +76,6 @@ impl ExchangeRecording {
         }
     }
 
-    /// The answer ended.
     pub(super) fn record_end(&mut self, end: ExchangeEnd) {
         self.exchange.end = end;
         self.exchange.end_millis = self.elapsed_millis();

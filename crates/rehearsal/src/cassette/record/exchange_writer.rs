@@ -14,7 +14,6 @@ use crate::cassette::format;
 use crate::cassette::scrub::{CassetteScrubber, ScrubFailure};
 use crate::lock::lock;
 
-/// Writes exchanges down.
 #[derive(Debug)]
 pub(super) struct ExchangeWriter {
     pub(super) folder: PathBuf,

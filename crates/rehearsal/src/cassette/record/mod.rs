@@ -80,18 +80,10 @@ pub enum RecordError {
     },
     /// The folder cannot be used.
     #[error("cannot record into {}: {source}", path.display())]
-    Out {
-        /// The folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Out { path: PathBuf, source: io::Error },
     /// The folder holds a recording.
     #[error("{} already holds a recording; choose another folder, or delete the files in it", path.display())]
-    Occupied {
-        /// The folder.
-        path: PathBuf,
-    },
+    Occupied { path: PathBuf },
 }
 
 /// A running recorder. Dropping it stops it.

@@ -113,5 +113,4 @@ fn encode_refusal(wire: WireFormat, why: &str) -> Vec<u8> {
     encode_response(400, headers, body.as_bytes())
 }
 
-/// The longest pause played.
 const PAUSE_MAX: Duration = Duration::from_secs(600);

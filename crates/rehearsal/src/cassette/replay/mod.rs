@@ -12,22 +12,18 @@ use super::scrub::{CassetteScrubber, ScrubOptions};
 use crate::server::{ServerHandle, ServerStartError};
 use exchange_selector::ExchangeSelector;
 
-/// How to replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayOptions {
     /// The port on 127.0.0.1; 0 takes any free one.
     pub port: u16,
-    /// How fast.
     pub pace: ReplayPace,
     /// The local secrets and the local values of the stand-ins. A stand-in that was recorded and is
     /// not named here stays a placeholder, also in what requests are compared with.
     pub scrub: ScrubOptions,
 }
 
-/// How fast to answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReplayPace {
-    /// Without a pause.
     #[default]
     AtOnce,
     /// With the pauses that were recorded.
@@ -39,7 +35,6 @@ pub enum ReplayPace {
 pub struct ReplaySummary {
     /// Requests that came, whatever they asked.
     pub requests: usize,
-    /// Exchanges that answered one.
     pub used: usize,
     /// Exchanges that answered none, described for people.
     pub unused: Vec<String>,
@@ -58,7 +53,6 @@ impl ReplaySummary {
 /// A running replay. Dropping it stops it.
 pub type Replay = ServerHandle<ReplayResponder>;
 
-/// Answers from a cassette.
 #[derive(Debug)]
 pub struct ReplayResponder {
     selector: ExchangeSelector,

@@ -10,19 +10,20 @@ use super::text_view::{EscapedRange, TextViewPart};
 /// What stands in JSON, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum JsonToken {
-    /// Everything between strings.
     Gap(Range<usize>),
     /// The key of an object.
     Key(JsonString),
     /// A string that is a value.
     Value(JsonString),
     /// A number that tells streams apart, and the place of its object.
-    Mark { parent: String, mark: String },
+    Mark {
+        parent: String,
+        mark: String,
+    },
     /// A value that stands alone, or in the outermost list, is complete.
     EventEnd,
 }
 
-/// A string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JsonString {
     pub(super) text: Vec<u8>,

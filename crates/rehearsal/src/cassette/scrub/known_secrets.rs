@@ -220,7 +220,6 @@ const SECRET_FIELDS: [&str; 15] = [
 ];
 /// Shorter values are not replaced wherever they stand.
 const LITERAL_MIN: usize = 8;
-/// Words are rarely longer.
 const DISTINCTIVE_MIN: usize = 16;
 const LITERALS_MAX: usize = 256;
 const NUMBERS_MAX: usize = 10_000;

@@ -39,7 +39,6 @@ pub(crate) use placeholder::strip_placeholder_numbers;
 /// Scrubs the exchanges of one recording, or the requests of one replay.
 pub(crate) struct CassetteScrubber {
     emails: bool,
-    /// Placeholder and value.
     stand_ins: Vec<(String, String)>,
     known: Mutex<KnownSecrets>,
 }

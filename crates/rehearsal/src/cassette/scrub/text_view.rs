@@ -14,7 +14,6 @@ use super::json_tokenizer::{JsonString, JsonToken, JsonTokenizer};
 /// One text in a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TextView {
-    /// What its reader sees.
     pub(super) text: Vec<u8>,
     pub(super) form: TextForm,
     /// Where it stands, as a JSON pointer, if it is the value of a string.
@@ -25,12 +24,10 @@ pub(super) struct TextView {
 /// How a text is written in the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TextForm {
-    /// As it is.
     #[default]
     Plain,
     /// Between the strings of JSON: numbers and signs.
     BetweenStrings,
-    /// Inside strings of JSON.
     String,
 }
 
