@@ -1,6 +1,6 @@
 //! Tools on offer, in the order given. A tool whose name or schema the provider would refuse is
 //! bent into shape if only its schema's root is wrong, and left out with a note otherwise: one bad
-//! tool from somebody's server must not cost the session.
+//! tool from an MCP server must not cost the session.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;

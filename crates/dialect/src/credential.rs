@@ -1,9 +1,9 @@
-//! What proves who asks. Held here only on its way into a header; never shown.
+//! The credential of a request. Held here only on its way into a header; never shown.
 
 use alloc::string::String;
 use core::fmt;
 
-/// What proves who asks.
+/// The credential of a request. Its `Debug` hides the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credential {
     /// Nothing: a local server that asks for no proof.

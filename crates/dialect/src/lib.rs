@@ -1,11 +1,11 @@
 //! Our messages to a provider's bytes, and a provider's stream back to our events.
 //!
-//! The only door is [`dialect`]: it names the language spoken over one [`WireFormat`], and everything
-//! else goes through the [`Dialect`] trait. A request is first made legal ([`normalize`], four
-//! steps driven by the provider's [`ProviderRules`]), then written down, without writing again what is still
-//! [`EncodedRequestCache`]; an answer is framed ([`sse`]), read event by event, and yielded as [`DecodedEvent`]
-//! pieces; a refusal is sorted by what it demands, and its [`refused_item`](find_refused_item()) traced back to
-//! the transcript.
+//! The entry point is [`dialect`]: it returns the dialect of one [`WireFormat`], and everything else
+//! goes through the [`Dialect`] trait. A request is first made legal ([`normalize`], four steps driven
+//! by the provider's [`ProviderRules`]), then encoded, reusing what the [`EncodedRequestCache`] holds; an
+//! answer is framed ([`sse`]), read event by event, and yielded as [`DecodedEvent`]s; a refusal is
+//! classified by what it demands, and the [refused item](find_refused_item()) traced back to the
+//! transcript.
 //!
 //! There is no network here, no clock, no randomness, and nothing that can fail with a panic:
 //! time is an argument, a bad stream is one [`DecodedEvent::Failed`], a bad history is repaired.
@@ -59,7 +59,7 @@ pub use request_origins::{BlockLocation, RequestOrigins};
 pub use response_limits::ResponseLimits;
 pub use web_search::WebSearchDomains;
 
-/// The dialect spoken over a wire, or `None` for a wire nobody here speaks yet.
+/// The dialect spoken over a wire, or `None` for a wire without a dialect.
 #[must_use]
 pub fn dialect(wire: WireFormat) -> Option<&'static dyn Dialect> {
     match wire {

@@ -88,7 +88,7 @@ struct TurnBuffer {
     /// Where each turn of the user's side ends.
     user_ends: Vec<usize>,
     turns: usize,
-    /// Shared with the last request, if somebody still has it.
+    /// Shared with the last request, if a caller still holds it.
     origins: Arc<RequestOrigins>,
 }
 

@@ -215,7 +215,7 @@ impl SseFramer {
     }
 }
 
-/// A line and what follows it. Carriage returns alone are left to the long way, as is a line whose
+/// A line and what follows it. Carriage returns alone are read line by line, as is a line whose
 /// end is the chunk's end and may be half of one.
 fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (line, rest) = bytes.split_at_checked(memchr2(b'\n', b'\r', bytes)?)?;

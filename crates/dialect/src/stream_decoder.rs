@@ -1,5 +1,6 @@
-//! What every stream reader shares: framing, the check of the text, the caps, and the promise that
-//! exactly one terminal item comes and nothing after it. What an event means is the dialect's.
+//! What the stream readers of all dialects share: framing, the check of the text, the limits, and
+//! the guarantee that exactly one terminal item comes and nothing after it. The dialect interprets
+//! the events.
 
 use alloc::format;
 use alloc::string::String;
@@ -13,7 +14,7 @@ use crate::stream_failure::protocol_failure;
 use crate::stream_progress::StreamProgress;
 use crate::{DecodedEvent, ResponseDecoder, lenient_json};
 
-/// What one dialect makes of its events.
+/// How one dialect interprets its events.
 pub(crate) trait EventInterpreter {
     /// One event. The data is one or more lines of valid UTF-8.
     fn read_event(
@@ -26,7 +27,7 @@ pub(crate) trait EventInterpreter {
     fn progress(&mut self) -> &mut StreamProgress;
 }
 
-/// Does the stream go on?
+/// Whether the stream goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamFlow {
     Continue,

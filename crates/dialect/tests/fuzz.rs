@@ -1,6 +1,6 @@
 //! Recorded streams and refusals, spoiled at random: bits flipped, bytes cut out, pieces doubled
 //! and put elsewhere. Whatever comes, nothing panics, exactly one terminal item ends it, chunking
-//! does not matter, and the short way reads what the long way reads.
+//! does not matter, and reading with raw events gives the same.
 //!
 //! The seeds are fixed, so a failure here comes back; the number of cases fits a few seconds.
 #![allow(
@@ -174,8 +174,8 @@ fn bodies() -> Vec<(WireFormat, &'static dyn Dialect, Vec<Vec<u8>>)> {
     with_texts.collect()
 }
 
-/// The long way: raw events are made from each, so none can be read by its shape.
-fn decode_long(dialect: &dyn Dialect, body: &[u8]) -> Vec<DecodedEvent> {
+/// Decodes with raw events switched on, and drops them.
+fn decode_with_raw(dialect: &dyn Dialect, body: &[u8]) -> Vec<DecodedEvent> {
     let mut decoder = dialect.new_decoder();
     decoder.emit_raw_events();
     let mut out = Vec::new();
@@ -195,13 +195,13 @@ fn spoiled_streams_end_once_however_they_are_cut_and_read() {
             assert_ends_once(&whole);
             let told = || String::from_utf8_lossy(&body).into_owned();
             assert_eq!(decode(dialect, random.chunks(&body)), whole, "{wire:?} {case}: {}", told());
-            assert_eq!(decode_long(dialect, &body), whole, "{wire:?} {case}: {}", told());
+            assert_eq!(decode_with_raw(dialect, &body), whole, "{wire:?} {case}: {}", told());
         }
     }
 }
 
 #[test]
-fn recorded_streams_are_read_the_same_the_short_and_the_long_way() {
+fn recorded_streams_are_read_the_same_with_and_without_raw_events() {
     let mut random = Random(0x5EED_0002);
     for recording in recorded::all(3) {
         let dialect = windlass_dialect::dialect(recording.wire).expect("spoken");
@@ -212,7 +212,7 @@ fn recorded_streams_are_read_the_same_the_short_and_the_long_way() {
             _ => 0,
         });
         assert_eq!(texts.sum::<usize>(), recording.text_bytes, "{:?}", recording.wire);
-        assert_eq!(decode_long(dialect, &recording.body), whole, "{:?}", recording.wire);
+        assert_eq!(decode_with_raw(dialect, &recording.body), whole, "{:?}", recording.wire);
         for _ in 0..5 {
             assert_eq!(decode(dialect, random.chunks(&recording.body)), whole);
         }

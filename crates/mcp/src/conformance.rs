@@ -89,7 +89,7 @@ pub async fn run(
         let McpFailure::NeedsLogin { challenge } = failure else { return Err(failure) };
         access = Some(log_in(url, context, &challenge, store).await?);
     }
-    // Somebody who is never content is left alone.
+    // Gives up on a server that never accepts a login.
     Ok(())
 }
 
@@ -110,7 +110,7 @@ async fn run_once(
     done
 }
 
-/// The user's part: goes where it is told and comes back with what it was given.
+/// Plays the user: follows the authorization URL and returns with the redirect.
 async fn log_in(
     url: &str,
     context: &ConformanceContext,

@@ -1,4 +1,4 @@
-//! What can go wrong between us and a server, in words that say what to do.
+//! Failures of a connection to a server, with messages that say what to do.
 
 use std::fmt;
 use std::time::Duration;

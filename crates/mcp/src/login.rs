@@ -1,9 +1,9 @@
 //! Logging in to a server over HTTP: where the user has to go, what comes back, and where it is kept.
 //!
-//! The official library knows the protocol of logins. Here are our own words for it, and a place for
-//! what each login gave: a safe, where there is one, or else a file that nobody else may read. With a
-//! safe, the file only says that there is something in it, so that nobody asks the safe in vain. Who
-//! opens the browser is decided elsewhere.
+//! The official library implements the protocol. Here are our own types for it, and the store for
+//! credentials: the system's key ring where there is one, or else a file that only the user may read.
+//! With a key ring, the file only says that there is an entry, so that the key ring is not asked in
+//! vain. The caller opens the browser.
 
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -164,7 +164,7 @@ impl OauthLogin {
     ///
     /// # Errors
     ///
-    /// When it is not what was asked for, or the server of logins does not give a pass for it.
+    /// When it is not what was asked for, or the server of logins does not grant access.
     pub async fn finish(mut self, callback: &str) -> Result<OauthAccess, McpFailure> {
         let back = AuthorizationCallback::from_redirect_url(callback)
             .map_err(|error| login_failure(&error))?;
@@ -241,7 +241,7 @@ impl LoginCredentialFile {
     }
 }
 
-/// What stands in the file when the rest is in the safe.
+/// What stands in the file when the rest is in the key ring.
 const IN_SECRET_STORE: &str = "{\"kept\":\"in the key ring\"}";
 
 #[async_trait]
@@ -266,7 +266,7 @@ impl CredentialStore for LoginCredentialFile {
     }
 }
 
-/// Through a new file that takes the old one's place, so that nobody sees half of it.
+/// Through a new file that takes the old one's place, so that a reader never sees half of it.
 fn write_private_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     if let Some(folder) = path.parent() {

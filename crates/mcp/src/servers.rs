@@ -113,9 +113,9 @@ impl McpServers {
         }
     }
 
-    /// Somebody sits down in front, whom servers may ask from now on; only where a seat was kept.
-    pub fn set_prompter(&self, person: Arc<dyn ElicitationPrompter>) {
-        self.set.context.prompter.set_prompter(person);
+    /// Lets servers ask the user from now on, if a [`PrompterSlot`](crate::PrompterSlot) was reserved.
+    pub fn set_prompter(&self, prompter: Arc<dyn ElicitationPrompter>) {
+        self.set.context.prompter.set_prompter(prompter);
     }
 
     /// Adds a server while the session runs, in place of one of the same name.
@@ -140,7 +140,7 @@ impl McpServers {
         servers.len() < before
     }
 
-    /// How it stands with each, in their order.
+    /// The status of each, in the order of configuration.
     #[must_use]
     pub fn server_reports(&self) -> Vec<McpServerReport> {
         let names = self.set.servers_with_tool_names();
@@ -201,8 +201,8 @@ impl McpServers {
         self.set.require_server(name)?.reconnect().await
     }
 
-    /// Calls a tool outside of any conversation, on behalf of whoever drives the session. Nothing is
-    /// asked first.
+    /// Calls a tool outside of any conversation, on behalf of the client. There is no
+    /// permission prompt.
     ///
     /// # Errors
     ///
@@ -218,7 +218,7 @@ impl McpServers {
         connection.call_tool(tool, arguments, &McpCallOptions::with_limit(limit)).await
     }
 
-    /// Reads a resource outside of any conversation, on behalf of whoever drives the session.
+    /// Reads a resource outside of any conversation, on behalf of the client.
     ///
     /// # Errors
     ///
@@ -263,7 +263,7 @@ impl McpServerSet {
         self.lock().iter().find(|server| server.config().name == name).cloned()
     }
 
-    /// The names of all, in words.
+    /// The names of all, for a message.
     pub(crate) fn describe_names(&self) -> String {
         let names: Vec<String> =
             self.servers().iter().map(|server| server.config().name.clone()).collect();

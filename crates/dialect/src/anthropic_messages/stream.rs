@@ -1,8 +1,8 @@
 //! Reads the events of one answer: `message_start`, blocks one after another, `message_delta`,
 //! `message_stop`.
 //!
-//! A block counts when it is closed; what is open when the stream is cut never appears. Events and
-//! deltas nobody knows are skipped, blocks nobody knows are kept verbatim. Anything out of order
+//! A block counts when it is closed; what is open when the stream is cut never appears. Unknown
+//! events and deltas are skipped, unknown blocks are kept verbatim. Anything out of order
 //! voids the answer: half an answer is worse than none. What to do about it is the engine's.
 
 use alloc::format;

@@ -1,5 +1,5 @@
 //! Reads the fragments of one answer. Text grows until something else comes; calls are whole; a
-//! finish reason makes an answer of it. Parts nobody here knows are kept verbatim.
+//! finish reason makes an answer of it. Unknown parts are kept verbatim.
 
 use alloc::format;
 use alloc::string::String;

@@ -16,7 +16,7 @@ pub struct NormalizationNotes {
 struct NormalizationNote {
     /// A message of the request, not after the one it is about.
     at: usize,
-    /// Missing where so many come before it that nobody will read it.
+    /// Missing where too many notes come before it.
     line: Option<String>,
 }
 

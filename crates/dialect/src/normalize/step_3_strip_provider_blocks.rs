@@ -1,7 +1,7 @@
 //! Step 3, strip provider blocks: out goes what this provider would refuse.
 //!
 //! Reasoning sealed for another model, reasoning without a seal, blocks of another wire, blocks
-//! that need a switch nobody turned on, one half of a pair of the provider's own tool blocks, and
+//! that need a switch we do not turn on, one half of a pair of the provider's own tool blocks, and
 //! whatever the provider refused before. Calls and their results are never touched.
 
 use alloc::borrow::Cow;

@@ -143,7 +143,7 @@ impl McpConnection {
     }
 }
 
-/// Tells the server that nobody waits any more, where it can still be told.
+/// Tells the server that the call is cancelled, if it is still reachable.
 async fn cancel_on_server(handle: RequestHandle<RoleClient>, failure: &McpFailure) {
     if !matches!(failure, McpFailure::Gone { .. }) {
         let reason = Some(failure.to_string());

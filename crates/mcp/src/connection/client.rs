@@ -19,25 +19,25 @@ use tokio::sync::mpsc;
 
 use super::health::ConnectionHealth;
 
-/// What a server may ask for and tell of its own accord.
+/// What a server may ask for and report without being asked.
 pub trait McpHost: Send + Sync + 'static {
     /// The directories a session works in.
     fn roots(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// There is somebody who can be asked.
+    /// Whether the user can be asked.
     fn can_elicit(&self) -> bool {
         false
     }
 
-    /// Asks whoever sits in front. Dropped when the server no longer waits.
+    /// Asks the user. The future is dropped when the server no longer waits.
     fn elicit(&self, question: ElicitationRequest) -> ElicitationFuture {
         drop(question);
         Box::pin(std::future::ready(ElicitationReply::Decline))
     }
 
-    /// One of its lists is another now.
+    /// One of the server's lists changed.
     fn list_changed(&self, list: McpListKind) {
         let _ = list;
     }
@@ -105,7 +105,7 @@ impl McpClient {
         self.progress_watchers.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
     }
 
-    /// Asks whoever sits in front.
+    /// Asks the user.
     pub(crate) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
         let server = self.server.clone();
         let question = match request {

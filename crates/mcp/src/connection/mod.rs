@@ -47,7 +47,7 @@ const PAGES_MAX: usize = 50;
 const ENTRIES_MAX: usize = 2_000;
 /// Pages that a refusal may name for the user to visit first.
 const VISIT_PAGES_MAX: usize = 5;
-/// How long a server that is told to go may take.
+/// How long a server may take to shut down.
 const CLOSE_MAX: Duration = Duration::from_secs(8);
 
 /// The way to a server.
@@ -65,7 +65,7 @@ pub enum McpChannel<'a> {
         tool_context: &'a ToolSessionContext,
     },
     Http(&'a HttpServerConfig),
-    /// Somewhere on the network, as somebody.
+    /// Over HTTP, with the user's login.
     HttpAuthorized(&'a HttpServerConfig, OauthAccess),
 }
 
@@ -90,7 +90,7 @@ pub struct McpCallOptions {
 }
 
 impl McpCallOptions {
-    /// A call that nobody cancels and nobody watches.
+    /// A call without cancellation and progress.
     #[must_use]
     pub fn with_limit(limit: Duration) -> Self {
         Self { limit, cancel: CancellationToken::new(), progress: ProgressSender::default() }
@@ -333,7 +333,7 @@ impl McpConnection {
         self.await_answer("prompts/get", limit, asking).await
     }
 
-    /// Does it still answer at all?
+    /// Whether it still answers at all.
     pub async fn is_responsive(&self, limit: Duration) -> bool {
         let ping = ClientRequest::PingRequest(rmcp::model::PingRequest::default());
         let probe = async {
@@ -404,7 +404,7 @@ impl McpConnection {
         Ok(all)
     }
 
-    /// Waits for an answer, but not for ever, and not for somebody who is gone.
+    /// Waits for an answer until the limit is reached or the connection is gone.
     async fn await_answer<T>(
         &self,
         what: &str,

@@ -153,7 +153,7 @@ impl McpServerActor {
         }
     }
 
-    /// Waits until somebody needs it. Says whether anybody is left.
+    /// Waits until a caller needs the server. `false` when every handle is gone.
     async fn wait_until_needed(&mut self) -> bool {
         loop {
             match self.commands.recv().await {
@@ -181,7 +181,7 @@ impl McpServerActor {
         }
     }
 
-    /// Connects and fetches the lists. Who asks meanwhile waits with the others. `None` when it was
+    /// Connects and fetches the lists. Callers that ask meanwhile wait as well. `None` when it was
     /// switched off meanwhile.
     async fn connect(&mut self) -> Result<Option<Arc<McpConnection>>, McpFailure> {
         let (config, context) = (Arc::clone(&self.config), self.context.clone());

@@ -1,7 +1,7 @@
 //! One configured server: connected when needed, again when it was lost, never for ever.
 //!
-//! [`McpServer`] is the handle, `actor` the one task that owns the connection, `memory` what is kept of
-//! a server between sessions. Which servers there are is decided elsewhere.
+//! [`McpServer`] is the handle, `actor` the one task that owns the connection, `list_cache` what is kept
+//! of a server between sessions. Which servers there are is decided elsewhere.
 
 mod actor;
 mod list_cache;
@@ -40,7 +40,7 @@ pub struct McpServerConfig {
     pub scope: String,
     /// Its tools are wanted from the start.
     pub is_always_loaded: bool,
-    /// It is not to be used until somebody says so.
+    /// Not used until it is enabled.
     pub is_disabled: bool,
     /// How long one of its calls may take, where that is not as usual.
     pub call_limit: Option<Duration>,
@@ -129,7 +129,7 @@ pub struct McpServerContext {
 }
 
 impl McpServerContext {
-    /// Servers that can ask nobody and of which nothing is kept.
+    /// A context without prompter, login store and list cache.
     #[must_use]
     pub fn new(
         tool_context: ToolSessionContext,
@@ -158,7 +158,6 @@ impl std::fmt::Debug for McpServerContext {
     }
 }
 
-/// How it stands with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpServerStatus {
     /// Its tools are known from an earlier session; it is connected when one is called.
@@ -167,7 +166,7 @@ pub enum McpServerStatus {
     Connected,
     /// It could not be had, or was lost too often.
     Failed,
-    /// Somebody has to log in first.
+    /// The user has to log in first.
     NeedsLogin,
     Disabled,
 }
@@ -251,15 +250,15 @@ impl McpServer {
         self.snapshot.borrow().clone()
     }
 
-    /// Is a tool another than it was when this session first looked at it? Whoever allowed the one
-    /// has not allowed the other.
+    /// Is a tool another than it was when this session first looked at it? A permission
+    /// for the one does not hold for the other.
     pub(crate) fn has_tool_changed(&self, tool: &str) -> bool {
         let Some(now) = self.tool_fingerprint(tool) else { return false };
         let mut first = self.first_seen_tools.lock().unwrap_or_else(PoisonError::into_inner);
         *first.entry(tool.to_owned()).or_insert_with(|| now.clone()) != now
     }
 
-    /// A model may be told of this tool from now on.
+    /// The model may be offered this tool from now on.
     pub(crate) fn record_tool(&self, tool: &str) {
         let _ = self.has_tool_changed(tool);
     }
@@ -310,7 +309,7 @@ impl McpServer {
         if self.commands.send(ServerActorCommand::SetEnabled(is_on)).await.is_err() {
             return;
         }
-        // Whoever looks next sees it.
+        // So that the next caller sees it.
         let mut snapshot = self.snapshot.clone();
         let seen = snapshot.wait_for(|now| (now.status != McpServerStatus::Disabled) == is_on);
         let _ = tokio::time::timeout(SET_ENABLED_MAX, seen).await;
@@ -361,5 +360,5 @@ impl Drop for McpServer {
     }
 }
 
-/// How long a switch is waited for, before whoever looks may see the old state.
+/// How long a switch is waited for before a caller may see the old state.
 const SET_ENABLED_MAX: Duration = Duration::from_secs(2);

@@ -47,7 +47,7 @@ impl ListMcpResources {
         for server in set.servers() {
             let name = &server.config().name;
             let is_wanted = wanted.as_ref().is_none_or(|wanted| wanted == name);
-            // Nobody is started only to be asked what it has, unless it is asked for by name.
+            // A server is not started only to list what it has, unless it is requested by name.
             if !is_wanted
                 || wanted.is_none() && server.snapshot().status != McpServerStatus::Connected
             {
@@ -128,7 +128,7 @@ impl Tool for ReadMcpResource {
 
     fn inspect(&self, input: &Json) -> ToolInspection {
         match (text_field(input, "server"), text_field(input, "uri")) {
-            // Somebody else's program decides what reading does.
+            // Another program decides what reading does.
             (Some(_), Some(_)) => {
                 ToolInspection { class: EffectClass::Idempotent, ..ToolInspection::SHARED_READ }
             }

@@ -163,7 +163,7 @@ async fn read_response(
     };
     match serde_json::from_slice(&body) {
         Ok(parsed) => Ok(Posted::Json(parsed, session)),
-        // Nobody waits for an answer to it.
+        // No caller waits for an answer to it.
         Err(_) if !awaits => Ok(Posted::Accepted),
         Err(error) => {
             let start = String::from_utf8_lossy(body.get(..256).unwrap_or(&body)).into_owned();
@@ -219,7 +219,7 @@ async fn read_error_response(
     let is_login = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     let start = String::from_utf8_lossy(body.get(..400).unwrap_or(&body)).into_owned();
     let words = format!("HTTP {status}: {}", clean_excerpt(&start, 400));
-    // Somebody between us and an older server may refuse what it does not know, with any id.
+    // A proxy in front of an older server may refuse what it does not know, with any id.
     if let JsonRpcMessage::Request(request) = message
         && matches!(request.request, ClientRequest::DiscoverRequest(_))
         && !is_in_session
@@ -250,7 +250,7 @@ async fn read_body(mut response: Response) -> Result<Option<Vec<u8>>, HttpTransp
     Ok(Some(body))
 }
 
-/// Whoever waits for it is told that it was too long.
+/// The caller waiting for it learns that it was too long.
 fn too_long_response(message: &ClientJsonRpcMessage, session: Option<String>) -> Posted {
     let JsonRpcMessage::Request(request) = message else { return Posted::Accepted };
     let megabytes = MESSAGE_BYTES_MAX / (1024 * 1024);

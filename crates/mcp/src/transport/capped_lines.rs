@@ -85,7 +85,7 @@ impl<R: AsyncRead + Unpin> CappedLines<R> {
     }
 }
 
-/// Writes lines until there are no more, or nobody takes them.
+/// Writes lines until there are no more, or the reader is gone.
 pub(crate) async fn write_lines(
     mut output: impl AsyncWrite + Unpin,
     mut lines: mpsc::Receiver<Vec<u8>>,

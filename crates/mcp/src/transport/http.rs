@@ -1,7 +1,7 @@
 //! Messages over HTTP: each its own request, answers as JSON or as a stream of events.
 //!
-//! Redirects are followed within an origin only, so that what we say about ourselves goes to nobody
-//! else.
+//! Redirects are followed within an origin only, so that our headers reach no other
+//! server.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -88,9 +88,9 @@ pub(super) fn parse_headers(
     Ok(headers)
 }
 
-/// Makes sure that secured connections can be made at all, whoever makes them.
+/// Installs the crypto provider that TLS needs, once per process.
 pub(crate) fn install_crypto_provider() {
-    // Somebody else may have been first with the same provider.
+    // Fails if the process has installed one already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 

@@ -107,7 +107,7 @@ impl LegacySseEndpoint {
         self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> Result<(), MessageSendError> {
-        // The answer comes over the stream; what stands here is at most a word of politeness.
+        // The answer comes over the stream; the body of this reply means nothing.
         let request = self.client.post(self.url.clone()).timeout(POST_MAX).json(&message);
         self.send_request(request).await.map(drop)
     }

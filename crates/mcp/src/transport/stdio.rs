@@ -1,7 +1,7 @@
 //! Messages over the standard streams of a process: one JSON document per line.
 //!
 //! The process is ours alone: its own group, ended with everything it started. What it writes to
-//! standard error is kept for whoever asks why it failed, and means nothing else.
+//! standard error is kept to explain a failure and has no other meaning.
 
 use std::ffi::OsString;
 use std::io;
@@ -88,7 +88,7 @@ impl StdioTransport {
             biased;
             line = self.lines.next_line() => match line {
                 Some(line) => return Some(line),
-                // Most who close their output are about to exit; then they are worth waiting for.
+                // A process that closes its output is usually about to exit, so wait for its status.
                 None => tokio::time::timeout(DRAIN, process.wait_for_exit()).await.ok()?,
             },
             code = process.wait_for_exit() => code,
@@ -112,7 +112,7 @@ impl StdioTransport {
         parse_message_bytes(&bytes, &self.health)
     }
 
-    /// Whoever waits for it is told that it was too long.
+    /// The caller waiting for it learns that it was too long.
     fn answer_too_long(&self, id: Option<&str>) -> IncomingMessage {
         let megabytes = MESSAGE_BYTES_MAX / (1024 * 1024);
         self.health.log_line(&format!("skipped: a message over {megabytes} MiB"));

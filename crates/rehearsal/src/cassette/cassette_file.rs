@@ -103,7 +103,7 @@ pub(crate) fn list_recordings(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Writes one exchange under its number: first beside its place, then moved there, so that nobody
+/// Writes one exchange under its number: first beside its place, then moved there, so that no reader
 /// ever sees half of it. What is already there is left alone.
 pub(crate) fn write_recording(folder: &Path, number: usize, text: &str) -> io::Result<()> {
     let path = folder.join(format!("{number:04}.jsonl"));

@@ -54,7 +54,7 @@ impl Script {
         self
     }
 
-    /// Answers requests that a real provider would refuse because their history breaks its law
+    /// Answers requests that a real provider would refuse because their history breaks its rules
     /// (for example a tool call without a result). Without this they are refused here too.
     #[must_use]
     pub fn lenient(mut self) -> Self {

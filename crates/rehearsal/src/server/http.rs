@@ -171,7 +171,7 @@ async fn read_chunked_body(
     }
 }
 
-/// Lines after the last chunk, up to an empty one. Nobody needs them.
+/// Lines after the last chunk, up to an empty one. They are not used.
 async fn skip_trailer(
     stream: &mut TcpStream,
     buffer: &mut Vec<u8>,

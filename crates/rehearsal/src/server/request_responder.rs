@@ -1,7 +1,7 @@
-//! What a server on loopback needs from whoever answers: one method.
+//! What the loopback server needs from a responder: one method.
 //!
 //! Listening, reading requests and closing connections are the same for a script, a recorder and a
-//! replay; only what is said differs. It does not know any of the three.
+//! replay; only the answers differ. The server knows none of the three.
 
 use std::io;
 

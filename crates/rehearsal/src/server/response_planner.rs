@@ -91,7 +91,7 @@ fn parse_request(
     wire::parse_request(wire, &body, stage.script().lenient)
 }
 
-/// Who asks. Windlass says so in a header of its own when it speaks to a rehearsal.
+/// Which part of Windlass asks: it sends a header of its own to a rehearsal.
 fn request_source(request: &HttpRequest) -> Option<RequestSource> {
     let name = request.header("x-windlass-source")?;
     RequestSource::all().find(|source| source.name() == name)

@@ -31,7 +31,7 @@ struct ScriptPlayerState {
     used: Vec<u32>,
     answers_given: u64,
     received: usize,
-    /// Requests recorded, which is what people wait for: they want to look at them.
+    /// Requests that can be inspected, which is what callers wait for.
     logged: usize,
     log: RequestLog,
 }
@@ -151,7 +151,7 @@ fn matches_conditions(
         && answer.when_source.is_none_or(|wanted| source == Some(wanted))
 }
 
-/// What stands behind these words in their line.
+/// The rest of the line after these words.
 fn text_after_match<'a>(said: &'a str, part: &str) -> &'a str {
     let behind = said.split_once(part).map_or("", |(_, behind)| behind);
     behind.lines().next().unwrap_or("").trim()

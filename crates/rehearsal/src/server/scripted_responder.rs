@@ -1,4 +1,4 @@
-//! The script as a host: what `respond` decides is sent here.
+//! The script as a responder: sends what `response_planner` decides.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The law of the messages wire: what a request's history must look like.
+//! The rules of the messages wire: what a request's history must look like.
 //!
 //! A rehearsal that answers what the provider would refuse teaches nothing, so breaches are refused
 //! here too. Only rules that the provider documents are held; taste is not.
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::str_at;
 
-/// The first breach, in words.
+/// Describes the first violation.
 pub(super) fn find_violation(body: &Value) -> Option<String> {
     if str_at(body, "model").is_empty() {
         return Some("`model` is missing".to_owned());

@@ -1,4 +1,4 @@
-//! What is heard of one exchange while it passes, within bounds.
+//! One exchange while it passes through the recorder, within bounds.
 //!
 //! Holds everything in memory until the exchange is over, because a secret may be cut in two by any
 //! boundary and only the whole can be scrubbed. Does not scrub or write itself.
@@ -98,14 +98,14 @@ impl ExchangeRecording {
         &self.exchange.request.method
     }
 
-    /// Nothing more will be heard. An answer that has not ended is one that somebody gave up on.
+    /// Nothing more will come. An answer that has not ended was abandoned by one side.
     pub(super) fn finish(&mut self) {
         if !self.is_ended {
             self.record_end(ExchangeEnd::Unfinished);
         }
     }
 
-    /// What was heard, or why it is not to be recorded.
+    /// The exchange, or why it is not to be recorded.
     pub(super) fn into_exchange(self) -> Result<RecordedExchange, UnrecordedReason> {
         match self.refusal {
             Some(why) => Err(why),

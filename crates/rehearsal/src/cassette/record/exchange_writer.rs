@@ -1,5 +1,5 @@
-//! From what was heard to a file: choose the headers, scrub, look again, write. In this order, and
-//! nothing reaches the disk any other way.
+//! From a recorded exchange to a file: filter the headers, scrub, check for leaks, write. In this
+//! order, and nothing reaches the disk any other way.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -105,7 +105,7 @@ impl ExchangeWriter {
         Ok(())
     }
 
-    /// A header nobody thought of may hold anything, so only those thought of are kept.
+    /// An unknown header may hold a secret, so only known ones are kept.
     fn filter_headers(&self, exchange: &mut RecordedExchange) {
         let asked = |name: &str| {
             self.extra_headers.iter().any(|kept| kept == name)

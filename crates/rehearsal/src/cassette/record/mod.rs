@@ -1,8 +1,8 @@
 //! The recorder's handle: start, let traffic pass, see what came of it.
 //!
-//! A reverse proxy on 127.0.0.1 that stands before one real server. Whoever is to be recorded is
-//! given its address instead of the server's. `relay` passes traffic on, `tape` listens, `keep`
-//! scrubs and writes.
+//! A reverse proxy on 127.0.0.1 in front of one real server. The client to record gets its address
+//! instead of the server's. `relay` forwards traffic, `exchange_recording` collects it,
+//! `exchange_writer` scrubs and writes.
 
 mod exchange_recording;
 mod exchange_writer;
@@ -127,8 +127,8 @@ impl Recorder {
         self.responder.writer.summary()
     }
 
-    /// Stops, waits until everything heard is written down (a minute at most), and says what came of
-    /// it. An answer that is still under way is cut off, and recorded as far as it came.
+    /// Stops, waits until every exchange is saved (a minute at most), and returns the summary.
+    /// An answer that is still under way is cut off, and recorded as far as it came.
     pub async fn finish(mut self) -> RecordSummary {
         self.shut_down().await;
         self.summary()

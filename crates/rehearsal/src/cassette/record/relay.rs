@@ -1,7 +1,7 @@
-//! Passes a request on and the answer back, each piece when it comes, and listens.
+//! Forwards a request and streams the answer back, recording both.
 //!
-//! What the client sees is what the upstream did, cuts and resets included; recording never gets in
-//! its way. Whether what was heard is written down is decided by `keep`, afterwards.
+//! The client sees what the upstream did, cuts and resets included; recording never delays it.
+//! Whether the exchange is saved is decided by `exchange_writer`, afterwards.
 
 use std::io;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl RequestResponder for RecordingResponder {
 
     async fn finish(&self) {
         let mut opened = self.writer.watch_open_exchanges();
-        // Past the deadline the summary is told as it is: it counts what is on disk.
+        // After the deadline the summary is returned as it is: it counts what is on disk.
         let _ = timeout(SAVE_TIMEOUT, opened.wait_for(|open| *open == 0)).await;
     }
 }
@@ -136,7 +136,7 @@ fn close_dropped(
     Ok(ConnectionDisposition::Close)
 }
 
-/// Returns when there is nobody left to answer: the client has left, or the server stops. What the
+/// Returns when there is no client left to answer: it has left, or the server stops. What the
 /// client sends meanwhile is kept for its next request.
 async fn wait_until_gone(line: &mut ClientSocket) {
     let ClientSocket { stream, buffer, stopped } = line;
@@ -156,7 +156,7 @@ async fn wait_until_gone(line: &mut ClientSocket) {
     }
 }
 
-/// An answer of the recorder's own, in the words of the wire that was asked.
+/// An error of the recorder's own, in the error format of the request's wire.
 async fn send_error(
     line: &mut ClientSocket,
     request: &HttpRequest,
@@ -177,12 +177,12 @@ async fn send(line: &mut ClientSocket, bytes: &[u8]) -> io::Result<()> {
         sent = timeout(WRITE_MAX, stream.write_all(bytes)) => {
             sent.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
         }
-        // A client that does not read must not keep what was heard from being written down.
+        // A client that does not read must not keep the exchange from being saved.
         () = wait_for_stop(stopped) => Err(io::ErrorKind::Interrupted.into()),
     }
 }
 
-/// How the client is told where the body ends: as the upstream told us.
+/// How the end of the body is announced to the client: as the upstream announced it.
 #[derive(Clone, Copy)]
 enum BodyFraming {
     NoBody,

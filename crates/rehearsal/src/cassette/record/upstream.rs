@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use super::RecordError;
 use crate::server;
 
-/// A door to the real server.
+/// The client of the real server.
 #[derive(Debug)]
 pub(super) struct Upstream {
     base: Url,
@@ -30,7 +30,7 @@ pub(super) struct Upstream {
 pub(super) enum UpstreamError {
     /// It was never asked; status and reason for the client.
     NotSent(u16, String),
-    /// It was asked, and ended the connection without a word.
+    /// It was asked, and ended the connection without an answer.
     Dropped { is_reset: bool },
     /// It was asked, and said nothing for too long.
     TimedOut,
@@ -148,7 +148,7 @@ fn build_forwarded_headers(headers: &[(String, String)]) -> HeaderMap {
 }
 
 fn build_client(is_https: bool, is_local: bool) -> Result<Client, reqwest::Error> {
-    // Whoever embeds us may have installed a provider of their own; then that one is used.
+    // Fails if the process has installed a provider already; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())

@@ -1,7 +1,8 @@
 //! The replay's handle: start, answer from a cassette, see what was used.
 //!
 //! Listens on 127.0.0.1 like a rehearsal, but says only what was recorded, and only to requests that
-//! were recorded. `normal` compares requests, `rack` chooses, `play` sends.
+//! were recorded. `normalized_request` compares requests, `exchange_selector` chooses,
+//! `exchange_player` sends.
 
 mod exchange_player;
 mod exchange_selector;

@@ -38,7 +38,7 @@ fn has_match_at_any_depth(shows: &impl Fn(&[u8]) -> bool, text: &[u8]) -> bool {
         }
         layer = below;
     }
-    // So deep that nobody can say.
+    // Too deep to tell.
     true
 }
 

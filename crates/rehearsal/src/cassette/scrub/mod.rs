@@ -1,7 +1,7 @@
 //! Takes out what must not be written down, before anything reaches the disk.
 //!
 //! Three kinds of things go: credentials seen in headers, addresses and telling fields, wherever
-//! else they show up; whatever is shaped like a key; and who asks. Each becomes a placeholder such
+//! else they show up; whatever is shaped like a key; and what identifies the user. Each becomes a placeholder such
 //! as `<secret-1>`, the same for the same value. Besides, values that differ from machine to machine
 //! may have a stand-in, such as `<home>`; a replay puts the local value back. JSON stays JSON.
 //!

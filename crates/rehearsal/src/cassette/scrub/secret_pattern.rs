@@ -111,7 +111,7 @@ pub(super) fn match_email(text: &[u8], at: usize, from: usize) -> Option<Range<u
     }
     let top = rest.get(..domain)?.rsplit(|byte| *byte == b'.').next()?;
     let is_domain = top.len() < domain && top.len() >= 2 && top.iter().all(u8::is_ascii_alphabetic);
-    // `git@host` is how repositories are named, and nobody's address.
+    // `git@host` is how repositories are named, and not an address.
     let is_address = local > 0 && is_domain && text.get(at - local..at) != Some(b"git");
     is_address.then(|| at - local..at + 1 + domain)
 }
