@@ -100,7 +100,7 @@ pub trait Dialect: Send + Sync {
         &self,
         request: &ModelRequest,
         rules: &ProviderRules,
-        memory: &mut EncodedRequestCache,
+        cache: &mut EncodedRequestCache,
     ) -> EncodedRequest;
 
     /// The entry of a request's tools by which the provider searches the web for its model, as JSON;

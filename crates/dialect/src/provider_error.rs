@@ -165,14 +165,14 @@ impl FailedResponse<'_> {
     /// status decides.
     pub(crate) fn to_failure(
         &self,
-        complaint: Option<ProviderError>,
+        error: Option<ProviderError>,
         judge: impl FnOnce(&ProviderError) -> FailureKind,
     ) -> ModelFailure {
-        let kind = match &complaint {
-            Some(complaint) if !matches!(self.status, 300..=399 | 407) => judge(complaint),
+        let kind = match &error {
+            Some(error) if !matches!(self.status, 300..=399 | 407) => judge(error),
             _ => self.classify_without_error_body(),
         };
-        let ProviderError { message, request_id, .. } = complaint.unwrap_or_default();
+        let ProviderError { message, request_id, .. } = error.unwrap_or_default();
         ModelFailure {
             kind: self.apply_should_retry_header(kind),
             message: self.describe(&message),
@@ -199,8 +199,8 @@ impl FailedResponse<'_> {
 
     /// The server may know better than its status whether another try makes sense.
     fn apply_should_retry_header(&self, kind: FailureKind) -> FailureKind {
-        let wish = (self.headers)("x-should-retry");
-        match (wish.as_deref().map(str::trim), kind) {
+        let should_retry = (self.headers)("x-should-retry");
+        match (should_retry.as_deref().map(str::trim), kind) {
             (Some("false"), FailureKind::RateLimited) => FailureKind::Quota,
             (Some("false"), FailureKind::ServerFault | FailureKind::Overloaded) => {
                 FailureKind::Refused

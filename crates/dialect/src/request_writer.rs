@@ -34,7 +34,7 @@ pub(crate) trait RequestWriter: Sync {
     fn record_origins(
         &self,
         turn: &WireTurn<'_, '_>,
-        places: &[Option<BlockLocation>],
+        locations: &[Option<BlockLocation>],
         origins: &mut RequestOrigins,
     );
 }

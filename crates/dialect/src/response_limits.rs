@@ -43,9 +43,9 @@ impl ResponseBudget {
     /// Takes the price of an event that will be kept.
     pub(crate) fn spend_bytes(&mut self, bytes: usize) -> Result<(), ModelFailure> {
         self.spent.bytes = self.spent.bytes.saturating_add(bytes);
-        let most = self.limits.bytes;
-        if self.spent.bytes > most {
-            return Err(protocol_failure(format!("the answer is over {most} bytes")));
+        let limit = self.limits.bytes;
+        if self.spent.bytes > limit {
+            return Err(protocol_failure(format!("the answer is over {limit} bytes")));
         }
         Ok(())
     }
@@ -53,9 +53,9 @@ impl ResponseBudget {
     /// Takes the price of one more block.
     pub(crate) fn spend_block(&mut self) -> Result<(), ModelFailure> {
         self.spent.blocks = self.spent.blocks.saturating_add(1);
-        let most = self.limits.blocks;
-        if self.spent.blocks > most {
-            return Err(protocol_failure(format!("the answer is over {most} blocks")));
+        let limit = self.limits.blocks;
+        if self.spent.blocks > limit {
+            return Err(protocol_failure(format!("the answer is over {limit} blocks")));
         }
         Ok(())
     }

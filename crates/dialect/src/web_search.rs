@@ -82,8 +82,8 @@ pub fn count_searches(event: &Json, before: u32) -> u32 {
     let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str);
     let is_item = text("/type") == Some("response.output_item.done")
         && text("/item/type") == Some("web_search_call");
-    let told = u32::try_from(counted.max(listed)).unwrap_or(u32::MAX);
-    before.max(told).saturating_add(u32::from(is_item))
+    let reported = u32::try_from(counted.max(listed)).unwrap_or(u32::MAX);
+    before.max(reported).saturating_add(u32::from(is_item))
 }
 
 fn collect_links_in(value: &Value, depth: usize, out: &mut Vec<WebSearchLink>) {

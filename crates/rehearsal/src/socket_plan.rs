@@ -45,7 +45,7 @@ pub(crate) fn plan_stream(
     events: Vec<Vec<u8>>,
     fault: Option<&ScriptedFault>,
     pace: Duration,
-    words: FaultEvents,
+    fault_events: FaultEvents,
 ) -> Vec<SocketAction> {
     match fault {
         Some(ScriptedFault::CutAfterEvent { events: whole, reset }) => {
@@ -56,14 +56,14 @@ pub(crate) fn plan_stream(
             cut_at_byte(events, *bytes, *reset, pace)
         }
         Some(ScriptedFault::StallAfterEvent { events: whole, ping }) => {
-            let ping = ping.map(|every| (words.ping, every));
+            let ping = ping.map(|every| (fault_events.ping, every));
             send_first_events(events, *whole, pace, SocketAction::Stall { ping })
         }
         Some(ScriptedFault::ErrorEvent { after_event, hold_open, .. }) => {
             let last =
                 if *hold_open { SocketAction::Stall { ping: None } } else { SocketAction::End };
             let mut some: Vec<_> = events.into_iter().take(*after_event).collect();
-            some.push(words.error);
+            some.push(fault_events.error);
             send_first_events(some, usize::MAX, pace, last)
         }
         Some(ScriptedFault::MalformedAtEvent { event }) => {

@@ -70,9 +70,9 @@ impl Dialect for AnthropicMessages {
         &self,
         request: &ModelRequest,
         rules: &ProviderRules,
-        memory: &mut EncodedRequestCache,
+        cache: &mut EncodedRequestCache,
     ) -> EncodedRequest {
-        memory.encode(&request::AnthropicRequestWriter, self.wire(), request, rules)
+        cache.encode(&request::AnthropicRequestWriter, self.wire(), request, rules)
     }
 
     fn web_search_tool(&self, search: &WebSearchDomains) -> Option<String> {

@@ -100,10 +100,10 @@ impl RequestWriter for AnthropicRequestWriter {
     fn record_origins(
         &self,
         turn: &WireTurn<'_, '_>,
-        places: &[Option<BlockLocation>],
+        locations: &[Option<BlockLocation>],
         origins: &mut RequestOrigins,
     ) {
-        origins.add_message(turn.result_locations().chain(places.iter().copied()));
+        origins.add_message(turn.result_locations().chain(locations.iter().copied()));
     }
 }
 

@@ -61,9 +61,9 @@ impl Dialect for Gemini {
         &self,
         request: &ModelRequest,
         rules: &ProviderRules,
-        memory: &mut EncodedRequestCache,
+        cache: &mut EncodedRequestCache,
     ) -> EncodedRequest {
-        memory.encode(&request::GeminiRequestWriter, self.wire(), request, rules)
+        cache.encode(&request::GeminiRequestWriter, self.wire(), request, rules)
     }
 
     /// The wire cannot restrict hosts; the caller has to ask for them in the prompt and check the links.

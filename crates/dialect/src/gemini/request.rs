@@ -82,14 +82,14 @@ impl RequestWriter for GeminiRequestWriter {
     fn record_origins(
         &self,
         turn: &WireTurn<'_, '_>,
-        places: &[Option<BlockLocation>],
+        locations: &[Option<BlockLocation>],
         origins: &mut RequestOrigins,
     ) {
         let mut results = turn.result_locations().peekable();
         if results.peek().is_some() {
             origins.add_message(results);
         }
-        record_remaining_origins(turn, places, origins);
+        record_remaining_origins(turn, locations, origins);
     }
 }
 

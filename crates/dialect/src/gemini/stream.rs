@@ -56,9 +56,9 @@ impl EventInterpreter for GeminiStreamReader {
         if let Some(GeminiPromptFeedback { block_reason: Some(reason), block_reason_message }) =
             chunk.prompt_feedback
         {
-            let words = block_reason_message.unwrap_or(reason);
+            let text = block_reason_message.unwrap_or(reason);
             self.progress.stop =
-                Some(AnswerStop::with_detail(ModelStopReason::Refusal, first_line(&words)));
+                Some(AnswerStop::with_detail(ModelStopReason::Refusal, first_line(&text)));
         }
         // There is no end marker: the reason and the count are the last things a server says.
         if self.progress.stop.is_some() && has_usage {
@@ -85,23 +85,23 @@ impl GeminiStreamReader {
         let Some(reason) = candidate.finish_reason.filter(|reason| !reason.is_empty()) else {
             return Ok(());
         };
-        let words = candidate.finish_message.map(|message| first_line(&message));
+        let text = candidate.finish_message.map(|message| first_line(&message));
         let stop = match &*reason {
             "STOP" => AnswerStop::new(ModelStopReason::EndTurn),
             "MAX_TOKENS" => AnswerStop::new(ModelStopReason::OutputLimit),
             "CONTINUATION" => AnswerStop::new(ModelStopReason::Pause),
             "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
             | "IMAGE_SAFETY" => {
-                let detail = words.unwrap_or_else(|| reason.into_owned());
+                let detail = text.unwrap_or_else(|| reason.into_owned());
                 AnswerStop::with_detail(ModelStopReason::Refusal, detail)
             }
             "MALFORMED_FUNCTION_CALL"
             | "UNEXPECTED_TOOL_CALL"
             | "TOO_MANY_TOOL_CALLS"
             | "MALFORMED_RESPONSE" => {
-                let words = words.unwrap_or_else(|| reason.into_owned());
+                let text = text.unwrap_or_else(|| reason.into_owned());
                 return Err(protocol_failure(format!(
-                    "the model wrote what cannot be read: {words}"
+                    "the model wrote what cannot be read: {text}"
                 )));
             }
             other => {
@@ -163,11 +163,11 @@ impl GeminiStreamReader {
         };
         self.call_count = self.call_count.saturating_add(1);
         let name = ToolName::from(call.name.as_deref().unwrap_or_default());
-        let words = call.args.map_or("", |args| args.get());
-        let words = if words == "null" { "" } else { words };
+        let text = call.args.map_or("", |args| args.get());
+        let text = if text == "null" { "" } else { text };
         out.push(DecodedEvent::CallStarted { id: id.clone(), name: name.clone() });
-        DeltaKind::CallInput.emit(words, out);
-        let (input, problem) = parse_call_arguments(words);
+        DeltaKind::CallInput.emit(text, out);
+        let (input, problem) = parse_call_arguments(text);
         let call = ToolCall { id, name, input, signature: seal.map(Arc::from) };
         out.push(self.progress.calls.complete_call(call, problem));
     }

@@ -44,30 +44,32 @@ pub struct CallResult<'a> {
 pub(crate) fn pair_tool_results<'a>(
     shaped: ShapedSides<'a>,
     rules: &ProviderRules,
-    past: &mut NormalizedHistory,
+    history: &mut NormalizedHistory,
 ) -> NormalizedConversation<'a> {
     let mut projection = NormalizedConversation::default();
     let mut sides = shaped.into_iter().peekable();
     while let Some(side) = sides.next() {
         match side {
-            MessageSide::User { results, parts, places } => {
-                note_orphans(&results, 0, &mut past.notes);
+            MessageSide::User { results, parts, locations } => {
+                note_orphans(&results, 0, &mut history.notes);
                 projection.opening.extend(parts);
-                projection.opening_locations.extend(places);
+                projection.opening_locations.extend(locations);
             }
-            MessageSide::Answer { start, parts, places } => {
+            MessageSide::Answer { start, parts, locations } => {
                 let reply = sides.next_if(|side| matches!(side, MessageSide::User { .. }));
                 let (mut results, reply, reply_places) = match reply {
-                    Some(MessageSide::User { results, parts, places }) => (results, parts, places),
+                    Some(MessageSide::User { results, parts, locations }) => {
+                        (results, parts, locations)
+                    }
                     _ => (Vec::new(), Vec::new(), Vec::new()),
                 };
-                let paired = |part| pair_part(part, start, &mut results, rules, past);
+                let paired = |part| pair_part(part, start, &mut results, rules, history);
                 let answer = parts.into_iter().map(paired).collect();
-                note_orphans(&results, start, &mut past.notes);
+                note_orphans(&results, start, &mut history.notes);
                 projection.exchanges.push(ConversationExchange {
                     start,
                     answer,
-                    answer_locations: places,
+                    answer_locations: locations,
                     reply,
                     reply_locations: reply_places,
                 });
@@ -82,7 +84,7 @@ fn pair_part<'a>(
     at: usize,
     results: &mut Vec<UnpairedResult<'a>>,
     rules: &ProviderRules,
-    past: &mut NormalizedHistory,
+    history: &mut NormalizedHistory,
 ) -> AnswerPart<'a> {
     let (call, input, model) = match part {
         UnpairedPart::Text(text) => return AnswerPart::Text(text),
@@ -98,12 +100,12 @@ fn pair_part<'a>(
         }
         None => {
             let line = format!("the call {} had no result; the model is told so", call.id);
-            past.notes.add(NormalizationStep::Pair, at, line);
+            history.notes.add(NormalizationStep::Pair, at, line);
             (CallResult::missing_result(), None)
         }
     };
     AnswerPart::Call(AnsweredCall {
-        id: past.ids.assign(&call.id.0, at, rules),
+        id: history.ids.assign(&call.id.0, at, rules),
         name: to_legal_name(&call.name.0, rules.tools.name_chars_max),
         input,
         signature: call_signature(call),

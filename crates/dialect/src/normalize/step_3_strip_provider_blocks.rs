@@ -25,7 +25,7 @@ pub(crate) fn strip_provider_blocks(
     projection: &mut NormalizedConversation<'_>,
     request: &ModelRequest,
     rules: &ProviderRules,
-    past: &mut NormalizedHistory,
+    history: &mut NormalizedHistory,
 ) -> Result<(), RestartFrom> {
     for exchange in &mut projection.exchanges {
         let at = exchange.start;
@@ -37,14 +37,14 @@ pub(crate) fn strip_provider_blocks(
                 let may_go = may_send_block(block, *model, request, rules);
                 if !may_go && !rules.reasoning.block_kinds.contains(&&*block.kind) {
                     let line = format!("a {} block was left out", block.kind);
-                    past.notes.add(NormalizationStep::Strip, at, line);
+                    history.notes.add(NormalizationStep::Strip, at, line);
                 }
                 may_go
             }
             AnswerPart::Text(_) | AnswerPart::Call(_) => true,
         });
     }
-    strip_half_pairs(projection, past)?;
+    strip_half_pairs(projection, history)?;
     if rules.reasoning.may_end_answer {
         return Ok(());
     }
@@ -116,19 +116,19 @@ fn is_reasoning(part: &AnswerPart<'_>, rules: &ProviderRules) -> bool {
 /// is refused, except a call at the very end, which is still going on.
 fn strip_half_pairs(
     projection: &mut NormalizedConversation<'_>,
-    past: &mut NormalizedHistory,
+    history: &mut NormalizedHistory,
 ) -> Result<(), RestartFrom> {
-    let before = past.links.len();
+    let before = history.links.len();
     for exchange in &projection.exchanges {
         let blocks = exchange.answer.iter().filter_map(as_provider_block);
-        past.links.extend(blocks.map(|block| read_block_link(block, exchange.start)));
+        history.links.extend(blocks.map(|block| read_block_link(block, exchange.start)));
     }
-    if !past.links.iter().any(|link| link.is_call || link.tool_use_id.is_some()) {
+    if !history.links.iter().any(|link| link.is_call || link.tool_use_id.is_some()) {
         return Ok(());
     }
     let last = projection.exchanges.last().map_or(0, |exchange| exchange.start);
-    let outs = find_half_pairs(&past.links, last);
-    for (position, (link, is_out)) in past.links.iter_mut().zip(&outs).enumerate() {
+    let outs = find_half_pairs(&history.links, last);
+    for (position, (link, is_out)) in history.links.iter_mut().zip(&outs).enumerate() {
         if position < before && link.is_stripped != *is_out {
             return Err(RestartFrom(link.answer_start));
         }
@@ -142,7 +142,7 @@ fn strip_half_pairs(
             let is_out = outs.next().unwrap_or_default();
             if is_out {
                 let line = format!("half a pair ({}) was left out", block.kind);
-                past.notes.add(NormalizationStep::StripHalfPairs, at, line);
+                history.notes.add(NormalizationStep::StripHalfPairs, at, line);
             }
             !is_out
         });

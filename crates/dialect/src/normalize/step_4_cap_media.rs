@@ -25,19 +25,19 @@ use crate::provider_rules::ProviderRules;
 pub(crate) fn cap_media(
     projection: &mut NormalizedConversation<'_>,
     rules: &ProviderRules,
-    past: &mut NormalizedHistory,
+    history: &mut NormalizedHistory,
 ) -> Result<(), RestartFrom> {
     if !rules.media.allowed_in_failed_results {
-        clear_failed_results(projection, &mut past.notes);
+        clear_failed_results(projection, &mut history.notes);
     }
     for (at, part) in projection.parts_mut() {
-        check_media_item(part, rules, at, &mut past.notes);
+        check_media_item(part, rules, at, &mut history.notes);
     }
-    let before = past.media.len();
+    let before = history.media.len();
     let items = projection.parts_mut().filter_map(|(at, part)| read_media_item(part, at, rules));
-    past.media.extend(items);
-    let fates = decide_media(&past.media, rules);
-    for (position, (item, fate)) in past.media.iter_mut().zip(&fates).enumerate() {
+    history.media.extend(items);
+    let fates = decide_media(&history.media, rules);
+    for (position, (item, fate)) in history.media.iter_mut().zip(&fates).enumerate() {
         if position < before && item.decision != *fate {
             return Err(RestartFrom(item.answer_start));
         }
@@ -49,11 +49,11 @@ pub(crate) fn cap_media(
             MediaDecision::Sent => {}
             MediaDecision::Evicted => {
                 let why = "newer images and documents took its place";
-                omit_media(part, why, NormalizationStep::MediaWindow, at, &mut past.notes);
+                omit_media(part, why, NormalizationStep::MediaWindow, at, &mut history.notes);
             }
             MediaDecision::TooBig => {
                 let why = "it is too large to be sent with this many others";
-                omit_media(part, why, NormalizationStep::ManyImages, at, &mut past.notes);
+                omit_media(part, why, NormalizationStep::ManyImages, at, &mut history.notes);
             }
         }
     }

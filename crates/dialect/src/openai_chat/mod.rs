@@ -48,9 +48,9 @@ impl Dialect for OpenaiChat {
         &self,
         request: &ModelRequest,
         rules: &ProviderRules,
-        memory: &mut EncodedRequestCache,
+        cache: &mut EncodedRequestCache,
     ) -> EncodedRequest {
-        memory.encode(&request::ChatRequestWriter, self.wire(), request, rules)
+        cache.encode(&request::ChatRequestWriter, self.wire(), request, rules)
     }
 
     fn new_decoder(&self) -> Box<dyn ResponseDecoder + Send> {

@@ -90,21 +90,21 @@ impl RequestWriter for ChatRequestWriter {
     fn record_origins(
         &self,
         turn: &WireTurn<'_, '_>,
-        places: &[Option<BlockLocation>],
+        locations: &[Option<BlockLocation>],
         origins: &mut RequestOrigins,
     ) {
         turn.result_locations().for_each(|place| origins.add_message([place]));
-        record_remaining_origins(turn, places, origins);
+        record_remaining_origins(turn, locations, origins);
     }
 }
 
 /// The answer, or what follows the results: media that had to leave them, then the rest.
 pub(crate) fn record_remaining_origins(
     turn: &WireTurn<'_, '_>,
-    places: &[Option<BlockLocation>],
+    locations: &[Option<BlockLocation>],
     origins: &mut RequestOrigins,
 ) {
-    let mut blocks = turn.media_locations().chain(places.iter().copied()).peekable();
+    let mut blocks = turn.media_locations().chain(locations.iter().copied()).peekable();
     if blocks.peek().is_some() {
         origins.add_message(blocks);
     }

@@ -50,9 +50,9 @@ impl Dialect for OpenaiResponses {
         &self,
         request: &ModelRequest,
         rules: &ProviderRules,
-        memory: &mut EncodedRequestCache,
+        cache: &mut EncodedRequestCache,
     ) -> EncodedRequest {
-        memory.encode(&request::ResponsesRequestWriter, self.wire(), request, rules)
+        cache.encode(&request::ResponsesRequestWriter, self.wire(), request, rules)
     }
 
     fn web_search_tool(&self, search: &WebSearchDomains) -> Option<String> {

@@ -91,18 +91,18 @@ impl RequestWriter for ResponsesRequestWriter {
     fn record_origins(
         &self,
         turn: &WireTurn<'_, '_>,
-        places: &[Option<BlockLocation>],
+        locations: &[Option<BlockLocation>],
         origins: &mut RequestOrigins,
     ) {
         turn.result_locations().for_each(|place| origins.add_message([place]));
         match turn {
             WireTurn::Answer(exchange) => {
-                let written = exchange.answer().iter().zip(places);
+                let written = exchange.answer().iter().zip(locations);
                 let written = written.filter(|(part, _)| !matches!(part, AnswerPart::Thinking(..)));
                 written.for_each(|(_, place)| origins.add_message([*place]));
             }
-            WireTurn::User { .. } if places.is_empty() => {}
-            WireTurn::User { .. } => origins.add_message(places.iter().copied()),
+            WireTurn::User { .. } if locations.is_empty() => {}
+            WireTurn::User { .. } => origins.add_message(locations.iter().copied()),
         }
     }
 }

@@ -186,11 +186,11 @@ impl ResponsesStreamReader {
 
     fn finish_call(&mut self, item: &ResponsesItem<'_>, index: u64, out: &mut Vec<DecodedEvent>) {
         let (id, name) = self.call_id_and_name(item, index);
-        let mut words = StreamedText::default();
+        let mut arguments = StreamedText::default();
         if let Some(piece) = &item.arguments {
-            words.push(piece);
+            arguments.push(piece);
         }
-        let (input, problem) = parse_call_arguments(&words.into_text());
+        let (input, problem) = parse_call_arguments(&arguments.into_text());
         let is_cut = item.status.as_deref() == Some("incomplete");
         let problem = problem.or_else(|| is_cut.then(|| String::from(TRUNCATED_CALL)));
         out.push(

@@ -92,15 +92,15 @@ impl FromIterator<Self> for Cassette {
 
 /// The recordings in a folder, in the order of their names.
 pub(crate) fn list_recordings(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "jsonl") {
-            found.push(path);
+            files.push(path);
         }
     }
-    found.sort();
-    Ok(found)
+    files.sort();
+    Ok(files)
 }
 
 /// Writes one exchange under its number: first beside its place, then moved there, so that no reader

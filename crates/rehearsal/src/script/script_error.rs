@@ -25,12 +25,12 @@ impl ScriptMistake {
         Self { at, problem: problem.into(), remedy: remedy.into() }
     }
 
-    pub(super) fn unknown_key(at: usize, place: &str, key: &str, known: &[&str]) -> Self {
+    pub(super) fn unknown_key(at: usize, label: &str, key: &str, known: &[&str]) -> Self {
         let remedy = match find_nearest(key, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known keys are {}", join_words(known)),
         };
-        Self::new(at, format!("unknown key `{key}` in {place}"), remedy)
+        Self::new(at, format!("unknown key `{key}` in {label}"), remedy)
     }
 
     pub(super) fn unknown_word(at: usize, key: &str, word: &str, known: &[&str]) -> Self {

@@ -36,8 +36,8 @@ impl From<io::Error> for HttpRequestError {
 
 impl HttpRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        let header = self.headers.iter().find(|(known, _)| known == name);
+        header.map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn path(&self) -> &str {
@@ -148,7 +148,7 @@ async fn read_chunked_body(
     loop {
         let (line, size) = loop {
             match httparse::parse_chunk_size(buffer) {
-                Ok(httparse::Status::Complete(found)) => break found,
+                Ok(httparse::Status::Complete(header)) => break header,
                 Ok(httparse::Status::Partial) if buffer.len() < CHUNK_LINE_MAX => {
                     read_more(stream, buffer).await?;
                 }

@@ -18,7 +18,7 @@ pub(crate) trait RequestResponder: Send + Sync + 'static {
     fn answer_request(
         &self,
         request: HttpRequest,
-        line: &mut ClientSocket,
+        socket: &mut ClientSocket,
     ) -> impl Future<Output = io::Result<ConnectionDisposition>> + Send;
 
     /// Called once when every connection is closed: the last chance to finish something. Must end

@@ -40,7 +40,7 @@ struct ScriptPlayerState {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ChosenAnswer {
     /// Its place in the script, counted from 1.
-    pub(super) place: usize,
+    pub(super) position: usize,
     /// Counts the answers given; the first is 1.
     pub(super) number: u64,
     pub(super) answer: ScriptedAnswer,
@@ -74,13 +74,14 @@ impl ScriptPlayer {
     /// Chooses an answer, and uses it up by one.
     pub(super) fn choose_answer(
         &self,
-        asked: &IncomingModelRequest,
+        incoming: &IncomingModelRequest,
         source: Option<RequestSource>,
     ) -> Option<ChosenAnswer> {
         let mut state = lock(&self.state);
         let answers = self.script.answers.iter();
         let (index, answer) = answers.enumerate().find(|(index, answer)| {
-            is_unused(answer, state.used.get(*index)) && matches_conditions(answer, asked, source)
+            is_unused(answer, state.used.get(*index))
+                && matches_conditions(answer, incoming, source)
         })?;
         if let Some(used) = state.used.get_mut(index) {
             *used = used.saturating_add(1);
@@ -88,11 +89,11 @@ impl ScriptPlayer {
         state.answers_given += 1;
         let mut answer = answer.clone();
         if let Some(part) = answer.when.clone() {
-            let rest = text_after_match(&asked.new_text, &part);
+            let rest = text_after_match(&incoming.new_text, &part);
             answer.fill_placeholder("{{rest}}", rest);
             answer.fill_placeholder("{{word}}", first_word(rest));
         }
-        Some(ChosenAnswer { place: index + 1, number: state.answers_given, answer })
+        Some(ChosenAnswer { position: index + 1, number: state.answers_given, answer })
     }
 
     /// The answers not used up, for people.
@@ -136,24 +137,24 @@ fn is_unused(answer: &ScriptedAnswer, used: Option<&u32>) -> bool {
 
 fn matches_conditions(
     answer: &ScriptedAnswer,
-    asked: &IncomingModelRequest,
+    incoming: &IncomingModelRequest,
     source: Option<RequestSource>,
 ) -> bool {
     let within = |part: &Option<String>, text: &str| {
         part.as_ref().is_none_or(|part| text.contains(part.as_str()))
     };
-    let has_result = answer.when_result.is_none() || !asked.tool_results.is_empty();
-    within(&answer.when, &asked.new_text)
+    let has_result = answer.when_result.is_none() || !incoming.tool_results.is_empty();
+    within(&answer.when, &incoming.new_text)
         && has_result
-        && within(&answer.when_result, &asked.tool_results)
-        && within(&answer.when_model, &asked.model)
-        && answer.when_tool.as_ref().is_none_or(|tool| asked.tool_names.contains(tool))
+        && within(&answer.when_result, &incoming.tool_results)
+        && within(&answer.when_model, &incoming.model)
+        && answer.when_tool.as_ref().is_none_or(|tool| incoming.tool_names.contains(tool))
         && answer.when_source.is_none_or(|wanted| source == Some(wanted))
 }
 
 /// The rest of the line after these words.
-fn text_after_match<'a>(said: &'a str, part: &str) -> &'a str {
-    let behind = said.split_once(part).map_or("", |(_, behind)| behind);
+fn text_after_match<'a>(text: &'a str, part: &str) -> &'a str {
+    let behind = text.split_once(part).map_or("", |(_, behind)| behind);
     behind.lines().next().unwrap_or("").trim()
 }
 
@@ -165,7 +166,7 @@ fn first_word(rest: &str) -> &str {
 
 /// What an answer waits for and how it begins, in few words.
 fn describe_answer(answer: &ScriptedAnswer) -> String {
-    let mut words = String::new();
+    let mut description = String::new();
     for (name, part) in [
         ("when", &answer.when),
         ("when_result", &answer.when_result),
@@ -173,24 +174,24 @@ fn describe_answer(answer: &ScriptedAnswer) -> String {
         ("when_tool", &answer.when_tool),
     ] {
         if let Some(part) = part {
-            words.push_str(&format!(" {name} {:?}", shorten(part)));
+            description.push_str(&format!(" {name} {:?}", shorten(part)));
         }
     }
     if let Some(source) = answer.when_source {
-        words.push_str(&format!(" when_source {source:?}"));
+        description.push_str(&format!(" when_source {source:?}"));
     }
     match &answer.content {
         AnswerContent::Blocks { text, .. } if !text.is_empty() => {
-            words.push_str(&format!(" says {:?}", shorten(text)));
+            description.push_str(&format!(" says {:?}", shorten(text)));
         }
         AnswerContent::Blocks { tools, .. } => {
             if let Some(tool) = tools.first() {
-                words.push_str(&format!(" calls {}", tool.name));
+                description.push_str(&format!(" calls {}", tool.name));
             }
         }
-        AnswerContent::Raw(_) => words.push_str(" sends a raw stream"),
+        AnswerContent::Raw(_) => description.push_str(" sends a raw stream"),
     }
-    words
+    description
 }
 
 /// The first characters of a text.

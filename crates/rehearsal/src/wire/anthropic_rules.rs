@@ -47,13 +47,13 @@ fn find_unpaired_call(messages: &[Value]) -> Option<String> {
     let mut open = BTreeSet::new();
     let mut role = "";
     for (at, message) in messages.iter().enumerate() {
-        let said = str_at(message, "role");
+        let message_role = str_at(message, "role");
         // Neighbours of one role count as one message.
-        let speaks = said == "assistant" && role != said;
+        let speaks = message_role == "assistant" && role != message_role;
         if speaks && let Some(id) = open.pop_first() {
             return Some(format!("call {id} has no result before message {at}"));
         }
-        role = said;
+        role = message_role;
         for id in collect_ids(message, "tool_use", "id") {
             if !seen.insert(id) {
                 return Some(format!("message {at} repeats the call id {id}"));

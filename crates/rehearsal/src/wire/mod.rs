@@ -105,7 +105,7 @@ pub(crate) fn parse_request(
     body: &Value,
     lenient: bool,
 ) -> Result<IncomingModelRequest, String> {
-    let asked = match wire {
+    let incoming = match wire {
         WireFormat::AnthropicMessages => {
             if !lenient && let Some(problem) = anthropic_rules::find_violation(body) {
                 return Err(problem);
@@ -118,7 +118,7 @@ pub(crate) fn parse_request(
     }?;
     Ok(IncomingModelRequest {
         tool_names: body.get("tools").map(collect_tool_names).unwrap_or_default(),
-        ..asked
+        ..incoming
     })
 }
 

@@ -25,7 +25,7 @@ pub(super) struct ExchangeRecording {
 
 impl ExchangeRecording {
     pub(super) fn new(number: usize, request: &server::HttpRequest, bytes_max: usize) -> Self {
-        let mut tape = Self {
+        let mut recording = Self {
             number,
             exchange: RecordedExchange {
                 request: RecordedRequest {
@@ -44,13 +44,13 @@ impl ExchangeRecording {
             refusal: None,
         };
         if is_compressed(&request.headers) {
-            tape.refuse(UnrecordedReason::Compressed);
+            recording.refuse(UnrecordedReason::Compressed);
         }
-        if tape.reserve_bytes(request.body.len()) {
-            tape.exchange.request.headers = request.headers.clone();
-            tape.exchange.request.body = request.body.clone();
+        if recording.reserve_bytes(request.body.len()) {
+            recording.exchange.request.headers = request.headers.clone();
+            recording.exchange.request.body = request.body.clone();
         }
-        tape
+        recording
     }
 
     /// The head of the answer came.

@@ -59,22 +59,26 @@ impl ExchangeWriter {
     }
 
     /// Writes an exchange down, or notes why not. Takes as long as a disk takes.
-    pub(super) fn save(&self, tape: ExchangeRecording) {
-        let number = tape.number;
+    pub(super) fn save(&self, recording: ExchangeRecording) {
+        let number = recording.number;
         let request = RecordedRequest {
-            method: tape.method().to_owned(),
-            path: tape.path().to_owned(),
+            method: recording.method().to_owned(),
+            path: recording.path().to_owned(),
             ..RecordedRequest::default()
         };
-        if let Err(why) = self.try_save(number, tape) {
+        if let Err(why) = self.try_save(number, recording) {
             let (request, _) = self.scrubber.scrub_request(request);
             let request = format!("{} {}", request.method, request.path);
             lock(&self.summary).add_unrecorded(UnrecordedExchange { number, request, reason: why });
         }
     }
 
-    fn try_save(&self, number: usize, tape: ExchangeRecording) -> Result<(), UnrecordedReason> {
-        let mut exchange = tape.into_exchange()?;
+    fn try_save(
+        &self,
+        number: usize,
+        recording: ExchangeRecording,
+    ) -> Result<(), UnrecordedReason> {
+        let mut exchange = recording.into_exchange()?;
         self.scrubber.learn(
             &exchange.request.headers,
             &exchange.request.path,
@@ -107,19 +111,19 @@ impl ExchangeWriter {
 
     /// An unknown header may hold a secret, so only known ones are kept.
     fn filter_headers(&self, exchange: &mut RecordedExchange) {
-        let asked = |name: &str| {
+        let is_extra = |name: &str| {
             self.extra_headers.iter().any(|kept| kept == name)
                 && !format::FRAMING_HEADERS.contains(&name)
         };
         let request = &mut exchange.request;
-        request
-            .headers
-            .retain(|(name, _)| RECORDED_REQUEST_HEADERS.contains(&name.as_str()) || asked(name));
+        request.headers.retain(|(name, _)| {
+            RECORDED_REQUEST_HEADERS.contains(&name.as_str()) || is_extra(name)
+        });
         if let Some(head) = &mut exchange.head {
             let is_kept = |name: &str| {
                 RECORDED_RESPONSE_HEADERS.contains(&name) || name.contains("ratelimit")
             };
-            head.headers.retain(|(name, _)| is_kept(name) || asked(name));
+            head.headers.retain(|(name, _)| is_kept(name) || is_extra(name));
         }
     }
 }

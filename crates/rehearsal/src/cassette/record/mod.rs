@@ -152,10 +152,10 @@ impl RecordingResponder {
         if !list_recordings(&out).map_err(failed)?.is_empty() {
             return Err(RecordError::Occupied { path: out });
         }
-        let keeper =
+        let writer =
             Arc::new(ExchangeWriter::new(out, CassetteScrubber::new(&scrub), &keep_headers));
-        let arrived = AtomicUsize::new(0);
-        Ok(Self { upstream, writer: keeper, exchange_bytes_max, request_count: arrived })
+        let request_count = AtomicUsize::new(0);
+        Ok(Self { upstream, writer, exchange_bytes_max, request_count })
     }
 
     /// The next request's number; the first is 1.

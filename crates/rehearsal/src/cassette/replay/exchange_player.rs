@@ -21,17 +21,17 @@ impl RequestResponder for ReplayResponder {
     async fn answer_request(
         &self,
         request: HttpRequest,
-        line: &mut ClientSocket,
+        socket: &mut ClientSocket,
     ) -> io::Result<ConnectionDisposition> {
         let wire = wire::error_wire(&request.method, request.path());
         match self.selector.select(request) {
             Ok(exchange) => {
                 let (head, acts) = plan_exchange(&exchange, self.pace);
-                SocketPlanRunner::new(line, head).run(acts).await
+                SocketPlanRunner::new(socket, head).run(acts).await
             }
             Err(why) => {
                 let bytes = encode_refusal(wire, &why);
-                SocketPlanRunner::new(line, bytes).run(Vec::new()).await
+                SocketPlanRunner::new(socket, bytes).run(Vec::new()).await
             }
         }
     }

@@ -189,18 +189,18 @@ impl Iterator for JsonTokenizer<'_> {
             return Some(token);
         }
         let from = self.at;
-        let found = self.scan_token();
-        let upto = match &found {
+        let token = self.scan_token();
+        let upto = match &token {
             Some(JsonToken::Key(string) | JsonToken::Value(string)) => string.part.raw - 1,
             Some(JsonToken::Gap(_) | JsonToken::Mark { .. } | JsonToken::EventEnd) | None => {
                 self.at
             }
         };
         if upto > from {
-            self.pending = found;
+            self.pending = token;
             return Some(JsonToken::Gap(from..upto));
         }
-        found
+        token
     }
 }
 

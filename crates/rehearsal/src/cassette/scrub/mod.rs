@@ -81,25 +81,25 @@ impl CassetteScrubber {
 
     /// The exchange without what must not be written down, and how much was replaced.
     pub(crate) fn scrub(&self, exchange: RecordedExchange) -> (RecordedExchange, usize) {
-        let sought = self.build_finder();
+        let finder = self.build_finder();
         let (request, mut replaced) = self.scrub_request(exchange.request);
         let head = exchange.head.map(|head| {
-            let headers = self.clean_headers(&sought, head.headers, &mut replaced);
+            let headers = self.clean_headers(&finder, head.headers, &mut replaced);
             RecordedResponseHead { headers, ..head }
         });
         let exchange = edit_response_body(RecordedExchange { request, head, ..exchange }, |body| {
-            self.find_edits(&sought, body, &mut replaced)
+            self.find_edits(&finder, body, &mut replaced)
         });
         (exchange, replaced)
     }
 
     /// The request without what must not be written down, and how much was replaced.
     pub(crate) fn scrub_request(&self, request: RecordedRequest) -> (RecordedRequest, usize) {
-        let sought = self.build_finder();
+        let finder = self.build_finder();
         let mut replaced = 0;
-        let path = self.clean_path(&sought, &request.path, &mut replaced);
-        let headers = self.clean_headers(&sought, request.headers, &mut replaced);
-        let edits = self.find_edits(&sought, &request.body, &mut replaced);
+        let path = self.clean_path(&finder, &request.path, &mut replaced);
+        let headers = self.clean_headers(&finder, request.headers, &mut replaced);
+        let edits = self.find_edits(&finder, &request.body, &mut replaced);
         let (body, _) = apply_edits(&request.body, &[], edits);
         (RecordedRequest { method: request.method, path, headers, body }, replaced)
     }
@@ -114,9 +114,9 @@ impl CassetteScrubber {
         if known.is_overfull {
             return Err(ScrubFailure::TooManySecrets);
         }
-        let sought = SecretFinder::new(known.literals(), false);
+        let finder = SecretFinder::new(known.literals(), false);
         drop(known);
-        if leak_check::has_leak(&sought, exchange, file) {
+        if leak_check::has_leak(&finder, exchange, file) {
             return Err(ScrubFailure::Leaks);
         }
         Ok(())
@@ -151,13 +151,13 @@ impl CassetteScrubber {
 
     fn find_edits(
         &self,
-        sought: &SecretFinder,
+        finder: &SecretFinder,
         body: &[u8],
         replaced: &mut usize,
     ) -> Vec<BodyEdit> {
         let mut edits = Vec::new();
         for view in collect_views(body) {
-            for SecretMatch { range, kind } in find_all_in_view(sought, &view) {
+            for SecretMatch { range, kind } in find_all_in_view(finder, &view) {
                 let value = view.text.get(range.clone()).unwrap_or_default();
                 let is_number = value.iter().all(u8::is_ascii_digit);
                 let with = if view.form == TextForm::BetweenStrings && is_number {
@@ -175,21 +175,22 @@ impl CassetteScrubber {
 
     fn clean_headers(
         &self,
-        sought: &SecretFinder,
+        finder: &SecretFinder,
         headers: Vec<(String, String)>,
         replaced: &mut usize,
     ) -> Vec<(String, String)> {
-        let kept = headers.into_iter().filter(|(name, _)| classify_header(name).is_none());
-        kept.map(|(name, value)| {
-            let value = self.clean_text(sought, &value, replaced);
-            (name, value)
-        })
-        .collect()
+        let passed = headers.into_iter().filter(|(name, _)| classify_header(name).is_none());
+        passed
+            .map(|(name, value)| {
+                let value = self.clean_text(finder, &value, replaced);
+                (name, value)
+            })
+            .collect()
     }
 
-    fn clean_path(&self, sought: &SecretFinder, path: &str, replaced: &mut usize) -> String {
+    fn clean_path(&self, finder: &SecretFinder, path: &str, replaced: &mut usize) -> String {
         let Some((path, query)) = path.split_once('?') else {
-            return self.clean_text(sought, path, replaced);
+            return self.clean_text(finder, path, replaced);
         };
         let pairs = query.split('&').map(|pair| match pair.split_once('=') {
             Some((name, value))
@@ -198,16 +199,16 @@ impl CassetteScrubber {
                 *replaced += 1;
                 format!("{name}={}", self.placeholder_for(SecretKind::Secret, value.as_bytes()))
             }
-            _ => self.clean_text(sought, pair, replaced),
+            _ => self.clean_text(finder, pair, replaced),
         });
         let query = pairs.collect::<Vec<_>>().join("&");
-        format!("{}?{query}", self.clean_text(sought, path, replaced))
+        format!("{}?{query}", self.clean_text(finder, path, replaced))
     }
 
-    fn clean_text(&self, sought: &SecretFinder, text: &str, replaced: &mut usize) -> String {
+    fn clean_text(&self, finder: &SecretFinder, text: &str, replaced: &mut usize) -> String {
         let mut clean = String::with_capacity(text.len());
         let mut done = 0;
-        for SecretMatch { range, kind } in sought.find(text.as_bytes()) {
+        for SecretMatch { range, kind } in finder.find(text.as_bytes()) {
             let value = text.get(range.clone()).unwrap_or_default();
             clean.push_str(text.get(done..range.start).unwrap_or_default());
             clean.push_str(&self.placeholder_for(kind, value.as_bytes()));
@@ -247,7 +248,7 @@ impl fmt::Debug for CassetteScrubber {
 
 /// Everything in a view that must go, in order and without overlaps: all of it, if its field says
 /// so; the fields of JSON that it holds as text, as the arguments of a call are; and what is found.
-fn find_all_in_view(sought: &SecretFinder, view: &TextView) -> Vec<SecretMatch> {
+fn find_all_in_view(finder: &SecretFinder, view: &TextView) -> Vec<SecretMatch> {
     if let Some(kind) = classify_field(view).filter(|_| !is_placeholder(&view.text)) {
         return vec![SecretMatch { range: 0..view.text.len(), kind }];
     }
@@ -261,7 +262,7 @@ fn find_all_in_view(sought: &SecretFinder, view: &TextView) -> Vec<SecretMatch> 
     let overlaps = |one: &SecretMatch, other: &SecretMatch| {
         one.range.start < other.range.end && other.range.start < one.range.end
     };
-    let found = sought.find(&view.text).into_iter();
+    let found = finder.find(&view.text).into_iter();
     let found: Vec<SecretMatch> =
         found.filter(|one| !all.iter().any(|other| overlaps(one, other))).collect();
     all.extend(found);
