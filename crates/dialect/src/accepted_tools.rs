@@ -17,9 +17,8 @@ use crate::provider_rules::ProviderRules;
 
 /// A tool that may be sent.
 pub(crate) struct AcceptedTool<'a> {
-    /// Its name.
     pub(crate) name: &'a str,
-    /// What the model is told.
+    /// The description that the model sees.
     pub(crate) description: &'a str,
     /// A schema the provider takes.
     pub(crate) schema: Cow<'a, str>,

@@ -10,7 +10,7 @@ pub enum Credential {
     None,
     /// The provider's own kind of key.
     Key(String),
-    /// A bearer token.
+    /// Sent as `authorization: Bearer …`.
     Bearer(String),
 }
 

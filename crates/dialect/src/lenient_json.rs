@@ -241,7 +241,10 @@ pub(crate) fn check_arguments(text: &str) -> Result<(), String> {
 
 /// How deep valid JSON is nested. Iterative, because the input is not ours.
 pub(crate) fn measure_json_depth(json: &str) -> usize {
-    let (mut deepest, mut current, mut in_string, mut escaped) = (0_usize, 0_usize, false, false);
+    let mut deepest = 0_usize;
+    let mut current = 0_usize;
+    let mut in_string = false;
+    let mut escaped = false;
     for byte in json.bytes() {
         match byte {
             _ if escaped => escaped = false,

@@ -80,10 +80,8 @@ struct Base64Bytes<'a>(&'a [u8]);
 impl Base64Bytes<'_> {
     fn byte_at(self, position: usize) -> Option<u8> {
         let first = position / 3 * 4 + position % 3;
-        let (high, low) = (
-            decode_base64_digit(*self.0.get(first)?)?,
-            decode_base64_digit(*self.0.get(first + 1)?)?,
-        );
+        let high = decode_base64_digit(*self.0.get(first)?)?;
+        let low = decode_base64_digit(*self.0.get(first + 1)?)?;
         Some(match position % 3 {
             0 => high << 2 | low >> 4,
             1 => high << 4 | low >> 2,

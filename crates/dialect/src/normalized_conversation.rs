@@ -245,7 +245,7 @@ impl WireTurn<'_, '_> {
         }
     }
 
-    /// Does it say nothing?
+    /// Whether the turn has no part at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -259,7 +259,8 @@ impl<'a> CallResult<'a> {
     /// The result as one text, with the media apart, for wires whose results hold only text. The
     /// words say where the media went.
     pub(crate) fn split_text_and_media(&self) -> (String, Vec<&MediaPart<'a>>) {
-        let (mut text, mut media) = (String::new(), Vec::new());
+        let mut text = String::new();
+        let mut media = Vec::new();
         for part in self.parts() {
             if !text.is_empty() {
                 text.push('\n');

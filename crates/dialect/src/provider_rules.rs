@@ -254,41 +254,41 @@ impl ProviderRules {
         }
     }
 
-    /// May this stand in a call's id or a tool's name?
+    /// Whether this may be part of a call's id or a tool's name.
     pub(crate) fn is_name_char(c: char) -> bool {
         c.is_ascii_alphanumeric() || c == '-' || c == '_'
     }
 
-    /// Every rule the projection breaks, in words. Empty after normalisation.
+    /// Describes every rule that the conversation breaks. Empty after normalisation.
     #[must_use]
-    pub fn find_violations(&self, projection: &NormalizedConversation<'_>) -> Vec<String> {
-        self.find_violations_after(projection, &CheckedPrefix::default())
+    pub fn find_violations(&self, conversation: &NormalizedConversation<'_>) -> Vec<String> {
+        self.find_violations_after(conversation, &CheckedPrefix::default())
     }
 
     fn find_violations_after(
         &self,
-        projection: &NormalizedConversation<'_>,
+        conversation: &NormalizedConversation<'_>,
         sent: &CheckedPrefix,
     ) -> Vec<String> {
-        let mut breaches = Vec::new();
+        let mut violations = Vec::new();
         let mut ids = BTreeSet::new();
         let mut media = sent.media;
-        for (position, turn) in (sent.turns..).zip(projection.turns()) {
+        for (position, turn) in (sent.turns..).zip(conversation.turns()) {
             if turn.is_empty() {
-                breaches.push(format!("message {position} is empty"));
+                violations.push(format!("message {position} is empty"));
             }
             match turn {
                 WireTurn::Answer(exchange) => {
                     for call in exchange.calls() {
                         if !self.is_allowed_name(call.id(), self.tools.call_id_chars_max) {
-                            breaches.push(format!("the call id {:?} is not allowed", call.id()));
+                            violations.push(format!("the call id {:?} is not allowed", call.id()));
                         }
                         if !self.is_allowed_name(call.name(), self.tools.name_chars_max) {
-                            breaches
+                            violations
                                 .push(format!("the tool name {:?} is not allowed", call.name()));
                         }
                         if !ids.insert(call.id()) {
-                            breaches.push(format!("the call id {:?} occurs twice", call.id()));
+                            violations.push(format!("the call id {:?} occurs twice", call.id()));
                         }
                     }
                 }
@@ -298,18 +298,18 @@ impl ProviderRules {
                 }
             }
         }
-        if !self.has_allowed_ending(projection) {
-            breaches.push(String::from("the last message is not the user's"));
+        if !self.has_allowed_ending(conversation) {
+            violations.push(String::from("the last message is not the user's"));
         }
-        self.check_media(&media, &mut breaches);
-        breaches
+        self.check_media(&media, &mut violations);
+        violations
     }
 
-    /// The failure to report instead of sending, if there is one. What was `sent` before was judged
-    /// before, but counts towards what is limited in all.
+    /// The failure to report instead of sending, if there is one. The prefix that was `sent` before was
+    /// checked then, but still counts towards the totals.
     pub(crate) fn find_refusal(
         &self,
-        projection: &NormalizedConversation<'_>,
+        conversation: &NormalizedConversation<'_>,
         sent: &CheckedPrefix,
         body_bytes: usize,
     ) -> Option<ModelFailure> {
@@ -322,27 +322,27 @@ impl ProviderRules {
                 ),
             ));
         }
-        let first = self.find_violations_after(projection, sent).into_iter().next()?;
+        let first = self.find_violations_after(conversation, sent).into_iter().next()?;
         Some(ModelFailure::new(FailureKind::InvalidRequest, first))
     }
 
-    /// Is the last word with the side that must have it?
-    pub(crate) fn has_allowed_ending(&self, projection: &NormalizedConversation<'_>) -> bool {
+    /// Whether the conversation ends with the side that must come last.
+    pub(crate) fn has_allowed_ending(&self, conversation: &NormalizedConversation<'_>) -> bool {
         !self.must_end_with_user
-            || projection.ends_with_user()
-            || self.may_end_with_pause && projection.is_paused()
+            || conversation.ends_with_user()
+            || self.may_end_with_pause && conversation.is_paused()
     }
 
     fn is_allowed_name(&self, text: &str, chars_max: usize) -> bool {
         !text.is_empty() && text.len() <= chars_max && text.chars().all(Self::is_name_char)
     }
 
-    fn check_media(&self, media: &MediaTotals, breaches: &mut Vec<String>) {
+    fn check_media(&self, media: &MediaTotals, violations: &mut Vec<String>) {
         if media.count > self.media.count_max {
-            breaches.push(format!("{} media items are too many", media.count));
+            violations.push(format!("{} media items are too many", media.count));
         }
         if media.largest > self.media.item_bytes_max || media.total > self.media.total_bytes_max {
-            breaches.push(format!(
+            violations.push(format!(
                 "media of {} bytes in one item and {} in all are too much",
                 media.largest, media.total
             ));
@@ -350,7 +350,7 @@ impl ProviderRules {
     }
 }
 
-/// What part of a request was written and judged before.
+/// The part of a request that was encoded and checked before.
 #[derive(Debug, Default)]
 pub(crate) struct CheckedPrefix {
     turns: usize,

@@ -101,7 +101,7 @@ struct TurnBufferMark {
 }
 
 impl EncodedRequestCache {
-    /// Nothing yet.
+    /// An empty cache.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -120,7 +120,6 @@ impl EncodedRequestCache {
         self.turn_buffer.bytes.capacity() + head
     }
 
-    /// Writes a request down.
     pub(crate) fn encode(
         &mut self,
         writer: &dyn RequestWriter,

@@ -1,4 +1,4 @@
-//! How much one answer may bring. Spent by every reader, so that no stream can fill the memory.
+//! Limits on one answer, kept by every reader, so that no stream can fill the memory.
 
 use alloc::format;
 
@@ -6,7 +6,7 @@ use windlass_vocabulary::ModelFailure;
 
 use crate::stream_failure::protocol_failure;
 
-/// How much one answer may bring.
+/// Limits on one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponseLimits {
     /// Bytes of events that are kept.
@@ -22,7 +22,7 @@ impl Default for ResponseLimits {
     }
 }
 
-/// What is left of an allowance.
+/// What one answer has used of its limits.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseBudget {
     limits: ResponseLimits,
@@ -40,7 +40,7 @@ impl ResponseBudget {
         Self { limits, spent: SpentResponseBudget::default() }
     }
 
-    /// Takes the price of an event that will be kept.
+    /// Counts the bytes of an event that will be kept.
     pub(crate) fn spend_bytes(&mut self, bytes: usize) -> Result<(), ModelFailure> {
         self.spent.bytes = self.spent.bytes.saturating_add(bytes);
         let limit = self.limits.bytes;
@@ -50,7 +50,7 @@ impl ResponseBudget {
         Ok(())
     }
 
-    /// Takes the price of one more block.
+    /// Counts one more block.
     pub(crate) fn spend_block(&mut self) -> Result<(), ModelFailure> {
         self.spent.blocks = self.spent.blocks.saturating_add(1);
         let limit = self.limits.blocks;

@@ -23,9 +23,9 @@ pub struct WebSearchDomains {
 /// A page that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebSearchLink {
-    /// What it is called.
+    /// The title of the page.
     pub title: String,
-    /// Where it is.
+    /// The address of the page.
     pub url: String,
 }
 
@@ -110,9 +110,4 @@ fn add_link(url: &str, title: &str, out: &mut Vec<WebSearchLink>) {
         let title = title.chars().filter(|c| !c.is_control()).take(TITLE_CHARS_MAX).collect();
         out.push(WebSearchLink { title, url: String::from(url) });
     }
-}
-
-/// Names as a JSON list.
-pub(crate) fn to_json_list(names: &[String]) -> String {
-    serde_json::to_string(names).unwrap_or_else(|_| String::from("[]"))
 }

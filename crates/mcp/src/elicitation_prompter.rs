@@ -98,6 +98,6 @@ impl PrompterSlot {
 
 impl std::fmt::Debug for PrompterSlot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Seat").field(&self.is_available()).finish()
+        f.debug_tuple("PrompterSlot").field(&self.is_available()).finish()
     }
 }

@@ -17,6 +17,7 @@ mod prompt_commands;
 pub mod server;
 pub mod server_config;
 mod servers;
+mod spill;
 mod tool;
 mod tool_names;
 pub mod tool_server;

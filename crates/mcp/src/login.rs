@@ -160,7 +160,7 @@ impl OauthLogin {
         &self.authorization_url
     }
 
-    /// The user came back to this address. What was given is in the vault now.
+    /// The user came back to this address. The credentials are in the store now.
     ///
     /// # Errors
     ///
@@ -281,18 +281,18 @@ fn write_private_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 impl std::fmt::Debug for LoginStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Vault").field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("LoginStore").field("folder", &self.folder).finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for OauthLogin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Login")
+        f.write_str("OauthLogin")
     }
 }
 
 impl std::fmt::Debug for OauthAccess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Pass")
+        f.write_str("OauthAccess")
     }
 }

@@ -16,7 +16,6 @@ use crate::provider_rules::ProviderRules;
 use crate::request_origins::{BlockLocation, RequestOrigins};
 use crate::request_writer::{RequestHead, RequestWriter};
 
-/// How this wire writes.
 pub(super) struct AnthropicRequestWriter;
 
 impl RequestWriter for AnthropicRequestWriter {

@@ -14,12 +14,10 @@ use crate::json_writer::{
 use crate::normalized_conversation::{
     AnswerPart, AnsweredCall, ConversationExchange, MediaPart, UserPart, WireTurn,
 };
-use crate::openai_chat::request::record_remaining_origins;
 use crate::provider_rules::ProviderRules;
 use crate::request_origins::{BlockLocation, RequestOrigins};
-use crate::request_writer::{RequestHead, RequestWriter};
+use crate::request_writer::{RequestHead, RequestWriter, record_remaining_origins};
 
-/// How this wire writes.
 pub(super) struct GeminiRequestWriter;
 
 impl RequestWriter for GeminiRequestWriter {

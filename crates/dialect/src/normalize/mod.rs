@@ -26,7 +26,7 @@ pub(crate) use history::{MediaDecision, MediaItemRecord, NormalizedHistory, Prov
 pub use notes::NormalizationNotes;
 pub(crate) use notes::NormalizationStep;
 
-/// Runs the four steps.
+/// Runs the four steps. Returns the conversation and what had to be changed.
 #[must_use]
 pub fn normalize<'a>(
     request: &'a ModelRequest,

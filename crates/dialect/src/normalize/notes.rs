@@ -37,7 +37,6 @@ pub(crate) enum NormalizationStep {
 const STEPS: usize = 9;
 
 impl NormalizationNotes {
-    /// Adds a line.
     pub(crate) fn add(&mut self, step: NormalizationStep, at: usize, line: impl Into<String>) {
         if let Some(notes) = self.steps.get_mut(step as usize) {
             let line = (notes.len() < LINES_MAX).then(|| line.into());

@@ -129,7 +129,9 @@ fn build_user_side<'a>(
     message: &'a Message,
     notes: &mut NormalizationNotes,
 ) -> Option<MessageSide<'a>> {
-    let (mut results, mut parts, mut locations) = (Vec::new(), Vec::new(), Vec::new());
+    let mut results = Vec::new();
+    let mut parts = Vec::new();
+    let mut locations = Vec::new();
     for (block, content) in message.content.iter().enumerate() {
         let place = BlockLocation { message: message.id, block };
         let part = match content {
@@ -177,7 +179,8 @@ fn build_answer_side<'a>(
     notes: &mut NormalizationNotes,
 ) -> Option<MessageSide<'a>> {
     let model = message.model.as_ref();
-    let (mut parts, mut locations) = (Vec::new(), Vec::new());
+    let mut parts = Vec::new();
+    let mut locations = Vec::new();
     for (block, content) in message.content.iter().enumerate() {
         let part = match content {
             ContentBlock::Text(text) if is_blank(text) => continue,

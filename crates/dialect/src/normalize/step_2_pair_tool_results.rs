@@ -40,7 +40,6 @@ pub struct CallResult<'a> {
     is_error: bool,
 }
 
-/// Runs the step.
 pub(crate) fn pair_tool_results<'a>(
     shaped: ShapedSides<'a>,
     rules: &ProviderRules,
@@ -56,13 +55,16 @@ pub(crate) fn pair_tool_results<'a>(
                 projection.opening_locations.extend(locations);
             }
             MessageSide::Answer { start, parts, locations } => {
-                let reply = sides.next_if(|side| matches!(side, MessageSide::User { .. }));
-                let (mut results, reply, reply_places) = match reply {
-                    Some(MessageSide::User { results, parts, locations }) => {
-                        (results, parts, locations)
-                    }
-                    _ => (Vec::new(), Vec::new(), Vec::new()),
-                };
+                let mut results = Vec::new();
+                let mut reply = Vec::new();
+                let mut reply_locations = Vec::new();
+                if let Some(MessageSide::User { results: given, parts, locations }) =
+                    sides.next_if(|side| matches!(side, MessageSide::User { .. }))
+                {
+                    results = given;
+                    reply = parts;
+                    reply_locations = locations;
+                }
                 let paired = |part| pair_part(part, start, &mut results, rules, history);
                 let answer = parts.into_iter().map(paired).collect();
                 note_orphans(&results, start, &mut history.notes);
@@ -71,7 +73,7 @@ pub(crate) fn pair_tool_results<'a>(
                     answer,
                     answer_locations: locations,
                     reply,
-                    reply_locations: reply_places,
+                    reply_locations,
                 });
             }
         }
@@ -134,7 +136,7 @@ impl<'a> AnsweredCall<'a> {
         &self.id
     }
 
-    /// The tool.
+    /// The name of the tool, made legal.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -158,7 +160,7 @@ impl<'a> AnsweredCall<'a> {
         self.model
     }
 
-    /// What it came to.
+    /// The result, made up if the transcript has none.
     #[must_use]
     pub fn result(&self) -> &CallResult<'a> {
         &self.result
@@ -181,7 +183,7 @@ impl<'a> CallResult<'a> {
         &self.parts
     }
 
-    /// Did it fail?
+    /// Whether the tool failed.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.is_error

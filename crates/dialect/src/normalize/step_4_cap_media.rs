@@ -163,7 +163,8 @@ fn detect_media_type<'a>(
 fn find_window_start(media: &[MediaItemRecord], rules: &ProviderRules) -> usize {
     let count_low = rules.media.count_max.saturating_sub(rules.media.count_batch);
     let bytes_low = rules.media.total_bytes_max / 4 * 3;
-    let (mut start, mut bytes) = (0_usize, 0_usize);
+    let mut start = 0_usize;
+    let mut bytes = 0_usize;
     for (position, item) in media.iter().enumerate() {
         bytes = bytes.saturating_add(item.bytes);
         let count = |start: usize| (position + 1).saturating_sub(start);

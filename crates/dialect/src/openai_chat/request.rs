@@ -4,7 +4,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{Effort, ModelRequest, ThinkingMode};
+use windlass_vocabulary::ModelRequest;
 
 use crate::accepted_tools::AcceptedTool;
 use crate::json_writer::{
@@ -16,9 +16,8 @@ use crate::normalized_conversation::{
 };
 use crate::provider_rules::ProviderRules;
 use crate::request_origins::{BlockLocation, RequestOrigins};
-use crate::request_writer::{RequestHead, RequestWriter};
+use crate::request_writer::{RequestHead, RequestWriter, effort_name, record_remaining_origins};
 
-/// How this wire writes.
 pub(super) struct ChatRequestWriter;
 
 impl RequestWriter for ChatRequestWriter {
@@ -95,33 +94,6 @@ impl RequestWriter for ChatRequestWriter {
     ) {
         turn.result_locations().for_each(|place| origins.add_message([place]));
         record_remaining_origins(turn, locations, origins);
-    }
-}
-
-/// The answer, or what follows the results: media that had to leave them, then the rest.
-pub(crate) fn record_remaining_origins(
-    turn: &WireTurn<'_, '_>,
-    locations: &[Option<BlockLocation>],
-    origins: &mut RequestOrigins,
-) {
-    let mut blocks = turn.media_locations().chain(locations.iter().copied()).peekable();
-    if blocks.peek().is_some() {
-        origins.add_message(blocks);
-    }
-}
-
-/// What the provider does by itself is not mentioned. To think not at all is the least effort here;
-/// a server that does not know the word says so, and is not told again.
-pub(crate) fn effort_name(request: &ModelRequest) -> Option<&'static str> {
-    match request.effort {
-        _ if request.without_reasoning => None,
-        _ if request.thinking == ThinkingMode::Disabled => Some("none"),
-        None => None,
-        Some(Effort::Low) => Some("low"),
-        Some(Effort::Medium) => Some("medium"),
-        Some(Effort::High) => Some("high"),
-        Some(Effort::Xhigh) => Some("xhigh"),
-        Some(Effort::Max) => Some("max"),
     }
 }
 

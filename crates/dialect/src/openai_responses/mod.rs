@@ -16,10 +16,11 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, WireFormat};
 
+use crate::json_writer::to_json_list;
 use crate::provider_error::FailedResponse;
 use crate::provider_rules::{OPENAI_RESPONSES, ProviderRules};
 use crate::stream_decoder::StreamDecoder;
-use crate::web_search::{WebSearchDomains, to_json_list};
+use crate::web_search::WebSearchDomains;
 use crate::{
     Credential, Dialect, EncodedRequest, EncodedRequestCache, HeaderLookup, ResponseDecoder,
     openai_chat,

@@ -11,12 +11,10 @@ use crate::json_writer::{
     append_string, join_system_prompt,
 };
 use crate::normalized_conversation::{AnswerPart, AnsweredCall, MediaPart, UserPart, WireTurn};
-use crate::openai_chat::request::effort_name;
 use crate::provider_rules::ProviderRules;
 use crate::request_origins::{BlockLocation, RequestOrigins};
-use crate::request_writer::{RequestHead, RequestWriter};
+use crate::request_writer::{RequestHead, RequestWriter, effort_name};
 
-/// How this wire writes.
 pub(super) struct ResponsesRequestWriter;
 
 impl RequestWriter for ResponsesRequestWriter {

@@ -424,7 +424,9 @@ impl McpConnection {
 
 impl std::fmt::Debug for McpConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection").field("facts", &self.description).finish_non_exhaustive()
+        f.debug_struct("McpConnection")
+            .field("description", &self.description)
+            .finish_non_exhaustive()
     }
 }
 

@@ -120,7 +120,10 @@ impl McpServerActor {
             if !std::mem::take(&mut self.is_eager) && !self.wait_until_needed().await {
                 return;
             }
-            self.update_snapshot(|now| (now.status, now.error) = (McpServerStatus::Pending, None));
+            self.update_snapshot(|now| {
+                now.status = McpServerStatus::Pending;
+                now.error = None;
+            });
             let connection = match self.connect().await {
                 Ok(Some(connection)) => connection,
                 Ok(None) => continue,
@@ -146,7 +149,8 @@ impl McpServerActor {
                 }
                 DisconnectCause::ReconnectRequested => {
                     connection.hang_up("it is connected anew");
-                    (self.restarts, self.is_eager) = (0, true);
+                    self.restarts = 0;
+                    self.is_eager = true;
                 }
                 DisconnectCause::Lost(reason) => self.recover_from_loss(reason).await,
             }
@@ -184,12 +188,15 @@ impl McpServerActor {
     /// Connects and fetches the lists. Callers that ask meanwhile wait as well. `None` when it was
     /// switched off meanwhile.
     async fn connect(&mut self) -> Result<Option<Arc<McpConnection>>, McpFailure> {
-        let (config, context) = (Arc::clone(&self.config), self.context.clone());
-        let (era, command_sender) = (self.era, self.command_sender.clone());
+        let config = Arc::clone(&self.config);
+        let context = self.context.clone();
+        let era = self.era;
+        let host: Arc<dyn McpHost> = Arc::new(ActorHost {
+            host: Arc::clone(&context.host),
+            prompter: context.prompter.clone(),
+            command_sender: self.command_sender.clone(),
+        });
         let mut opening = Box::pin(async move {
-            let (host, prompter) = (Arc::clone(&context.host), context.prompter.clone());
-            let host = Arc::new(ActorHost { host, prompter, command_sender });
-            let host: Arc<dyn McpHost> = host;
             match open_connection(&config, &context, era, Arc::clone(&host)).await {
                 // Some older servers answer what they do not know as if they did.
                 Err(McpFailure::ProtocolViolation { .. }) if era == ProtocolEra::Unknown => {
@@ -227,7 +234,8 @@ impl McpServerActor {
             cache.store(&self.config, &known);
         }
         self.update_snapshot(|now| {
-            (now.tools, now.prompts) = (known.tools.into(), known.prompts.into());
+            now.tools = known.tools.into();
+            now.prompts = known.prompts.into();
             now.description = known.facts;
             if let Some(connection) = connection {
                 now.status = McpServerStatus::Connected;
@@ -275,7 +283,8 @@ impl McpServerActor {
             return;
         }
         self.update_snapshot(|now| {
-            (now.status, now.error) = (McpServerStatus::Pending, Some(reason));
+            now.status = McpServerStatus::Pending;
+            now.error = Some(reason);
         });
         let pause = self.context.timeouts.restart_pause * 2u32.pow(self.restarts - 1);
         let until = Instant::now() + pause;
@@ -306,7 +315,10 @@ impl McpServerActor {
             | McpFailure::ProtocolViolation { .. }
             | McpFailure::Cancelled => McpServerStatus::Failed,
         };
-        self.update_snapshot(|now| (now.status, now.error) = (status, Some(failure.to_string())));
+        self.update_snapshot(|now| {
+            now.status = status;
+            now.error = Some(failure.to_string());
+        });
         for waiter in self.waiters.drain(..) {
             let _ = waiter.send(Err(failure.clone()));
         }

@@ -78,7 +78,7 @@ impl std::fmt::Debug for McpServerTransport {
             // Headers may hold secrets.
             Self::Http(config) => f.debug_tuple("Http").field(&config.url).finish(),
             Self::InProcess(_) => f.write_str("Inside"),
-            Self::Unavailable(reason) => f.debug_tuple("None").field(reason).finish(),
+            Self::Unavailable(reason) => f.debug_tuple("Unavailable").field(reason).finish(),
         }
     }
 }
@@ -154,7 +154,7 @@ const STARTING_MAX: usize = 4;
 
 impl std::fmt::Debug for McpServerContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Common").field("patience", &self.timeouts).finish_non_exhaustive()
+        f.debug_struct("McpServerContext").field("timeouts", &self.timeouts).finish_non_exhaustive()
     }
 }
 
@@ -236,8 +236,8 @@ impl McpServer {
             commands.downgrade(),
         );
         tokio::spawn(actor.run(end.clone()));
-        let (timeouts, first_seen_tools) = (context.timeouts, Mutex::default());
-        Self { config, commands, snapshot, timeouts, end, first_seen_tools }
+        let timeouts = context.timeouts;
+        Self { config, commands, snapshot, timeouts, end, first_seen_tools: Mutex::default() }
     }
 
     #[must_use]
@@ -323,9 +323,10 @@ impl McpServer {
 
     /// A call was given up. A server that then gives no sign of life is ended.
     pub fn probe_after_cancel(&self, connection: &Arc<McpConnection>) {
-        let (connection, sign) = (Arc::clone(connection), self.timeouts.ping);
+        let connection = Arc::clone(connection);
+        let limit = self.timeouts.ping;
         tokio::spawn(async move {
-            if !connection.is_responsive(sign).await {
+            if !connection.is_responsive(limit).await {
                 connection.hang_up("it gave no sign of life after a call was given up");
             }
         });

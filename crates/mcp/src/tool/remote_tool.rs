@@ -57,8 +57,14 @@ impl RemoteTool {
             input_schema: Json::from_checked(r#"{"properties":{},"type":"object"}"#),
             result_bytes_max: caps.text_bytes.saturating_mul(2),
         };
-        let (concurrency, class) = (Concurrency::Exclusive, EffectClass::Effect);
-        Self { spec, server, remote_name: None, concurrency, class, caps }
+        Self {
+            spec,
+            server,
+            remote_name: None,
+            concurrency: Concurrency::Exclusive,
+            class: EffectClass::Effect,
+            caps,
+        }
     }
 
     /// How much of a model's window it takes, in bytes.
@@ -154,7 +160,8 @@ impl Tool for RemoteTool {
             };
             match self.call_remote(arguments, &context).await {
                 Ok(reply) => {
-                    let (tool_context, caps) = (Arc::clone(&context.tool_context), self.caps);
+                    let tool_context = Arc::clone(&context.tool_context);
+                    let caps = self.caps;
                     let work = move || build_outcome(reply, &tool_context, caps);
                     let made = tokio::task::spawn_blocking(work).await;
                     made.unwrap_or_else(|_| ToolOutcome::failure("The result could not be shown."))

@@ -28,7 +28,7 @@ use windlass_vocabulary::{Json, ToolOutcome, ToolResultPart, ToolSpec};
 
 use crate::connection::clean_excerpt;
 use crate::failure::McpFailure;
-use crate::tool::spill_to_file;
+use crate::spill::spill_to_file;
 
 /// Calls that may be under way or wait their turn.
 const CALLS_MAX: usize = 32;

@@ -131,7 +131,8 @@ async fn read_response(
     let kind = text(CONTENT_TYPE);
     let session = text(HeaderName::from_static("mcp-session-id"));
     let is = |wanted: &str| kind.as_deref().is_some_and(|kind| kind.starts_with(wanted));
-    let (is_json, is_stream) = (is(JSON_TYPE), is(EVENT_STREAM_TYPE));
+    let is_json = is(JSON_TYPE);
+    let is_stream = is(EVENT_STREAM_TYPE);
     let trouble =
         (status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()).then(|| {
             HttpStatusError::new(

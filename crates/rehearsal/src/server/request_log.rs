@@ -45,7 +45,7 @@ impl fmt::Debug for ReceivedRequest {
             let secret = matches!(name.as_str(), "authorization" | "x-api-key" | "x-goog-api-key");
             (name.clone(), if secret { "(hidden)".to_owned() } else { value.clone() })
         };
-        f.debug_struct("Recorded")
+        f.debug_struct("ReceivedRequest")
             .field("number", &self.number)
             .field("method", &self.method)
             .field("path", &self.path)

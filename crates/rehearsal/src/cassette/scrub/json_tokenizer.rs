@@ -52,6 +52,13 @@ pub(super) struct JsonTokenizer<'a> {
     pending: Option<JsonToken>,
 }
 
+struct UnescapedString {
+    text: Vec<u8>,
+    escapes: Vec<EscapedRange>,
+    /// Where the closing quote is or should be.
+    end: usize,
+}
+
 enum JsonLevel {
     Object { key: String, wants_key: bool },
     List { index: usize },
@@ -127,7 +134,7 @@ impl<'a> JsonTokenizer<'a> {
 
     fn read_string(&mut self) -> JsonToken {
         let raw = self.at + 1;
-        let (text, escapes, end) = self.read_unescaped(raw);
+        let UnescapedString { text, escapes, end } = self.read_unescaped(raw);
         self.at = end + 1;
         let part = TextViewPart { start: 0, raw, escapes };
         if let Some(JsonLevel::Object { key, wants_key: true }) = self.levels.last_mut() {
@@ -139,8 +146,7 @@ impl<'a> JsonTokenizer<'a> {
         JsonToken::Value(JsonString { text, part, path })
     }
 
-    /// The text of a string, its escapes, and where its closing quote is or should be.
-    fn read_unescaped(&self, from: usize) -> (Vec<u8>, Vec<EscapedRange>, usize) {
+    fn read_unescaped(&self, from: usize) -> UnescapedString {
         let mut text = Vec::new();
         let mut escapes = Vec::new();
         let mut at = from;
@@ -160,7 +166,7 @@ impl<'a> JsonTokenizer<'a> {
             text.extend_from_slice(bytes);
             at += raw_len;
         }
-        (text, escapes, at)
+        UnescapedString { text, escapes, end: at }
     }
 
     /// The place inside the first levels, as a JSON pointer.

@@ -242,7 +242,9 @@ impl CassetteScrubber {
 /// Secrets stay out of test output and logs.
 impl fmt::Debug for CassetteScrubber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scrubber").field("stand_ins", &self.stand_ins).finish_non_exhaustive()
+        f.debug_struct("CassetteScrubber")
+            .field("stand_ins", &self.stand_ins)
+            .finish_non_exhaustive()
     }
 }
 

@@ -183,12 +183,14 @@ fn match_announced_secret(rest: &[u8]) -> Option<Range<usize>> {
         })
     };
     if begins("bearer ") {
-        let (from, len) = (7, token(7));
+        let from = "bearer ".len();
+        let len = token(from);
         let has_digit = rest.get(from..from + len)?.iter().any(u8::is_ascii_digit);
         return (len >= 16 && has_digit || len >= 32).then(|| from..from + len);
     }
     if begins("basic ") {
-        let (from, len) = (6, token(6));
+        let from = "basic ".len();
+        let len = token(from);
         let decoded = STANDARD.decode(rest.get(from..from + len)?).ok()?;
         return (len >= 8 && decoded.contains(&b':')).then(|| from..from + len);
     }

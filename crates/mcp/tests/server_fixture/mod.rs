@@ -16,17 +16,17 @@ use windlass_tool::ToolSessionContext;
 
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-struct Nobody;
+struct NoUser;
 
-impl McpHost for Nobody {}
+impl McpHost for NoUser {}
 
 /// A folder, and what is shared in it.
-pub(crate) struct Place {
+pub(crate) struct ServerFixture {
     folder: TempDir,
     pub(crate) tool_context: ToolSessionContext,
 }
 
-impl Place {
+impl ServerFixture {
     pub(crate) fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let path = folder.path().canonicalize().unwrap();
@@ -56,7 +56,7 @@ impl Place {
         &self,
         order: &StdioServerConfig,
     ) -> Result<McpConnection, McpFailure> {
-        self.connect_as(order, Arc::new(Nobody)).await
+        self.connect_as(order, Arc::new(NoUser)).await
     }
 
     pub(crate) async fn connect_as(
