@@ -1,11 +1,11 @@
 //! How fast recorded streams are decoded, against the usual way to do it, in the same run:
 //! `eventsource-stream` for the framing and `serde_json::Value` for the events.
 //!
-//! `cargo bench -p windlass-dialect --bench decode`. Prints a table and fails when a wire is less
-//! than ten times as fast in any chunking, or when a piece of text costs more than the one
-//! allocation that holds it. Without `--bench` (when tests build everything) each is tried once.
+//! `cargo bench -p windlass-dialect --bench decode`. Prints a table and fails when a wire is slower
+//! than that in any chunking. Without `--bench` (when tests build everything) each is tried once.
+//! Why it is not made faster still: `docs/decisions/0054-every-event-is-parsed.md`.
 
-#[path = "../tests/stage/recorded.rs"]
+#[path = "../tests/fixture/recorded.rs"]
 #[allow(
     unreachable_pub,
     clippy::indexing_slicing,
@@ -24,7 +24,7 @@ use serde_json::Value;
 use windlass_dialect::{DecodedEvent, dialect};
 
 /// At least so many times the throughput of the usual way.
-const RATIO_MIN: f64 = 10.0;
+const RATIO_MIN: f64 = 1.0;
 
 /// A long answer: some twelve thousand words.
 const PARAGRAPHS: usize = 100;

@@ -71,22 +71,22 @@ fn main() -> ExitCode {
 
 /// Request N + 1 of a session of N turns, and the next ones.
 fn measured(dialect: &dyn Dialect, turns: usize, rounds: usize) -> Row {
-    let law = dialect.rules();
+    let rules = dialect.rules();
     let mut request = request();
     (0..turns).for_each(|turn| grow(&mut request, turn));
     let mut memory = EncodedRequestCache::new();
-    black_box(dialect.encode_cached(&request, law, &mut memory));
+    black_box(dialect.encode_cached(&request, rules, &mut memory));
     let mut row =
         Row { bytes: 0, again: Duration::MAX, memory: Duration::MAX, copy: Duration::MAX };
     for round in 0..rounds {
         grow(&mut request, turns + round);
-        let (took, remembered) = timed(|| dialect.encode_cached(&request, law, &mut memory));
+        let (took, remembered) = timed(|| dialect.encode_cached(&request, rules, &mut memory));
         row.memory = row.memory.min(took);
         row.bytes = remembered.body.len();
         let (took, copy) = timed(|| remembered.body.clone());
         row.copy = row.copy.min(took);
         drop(copy);
-        let (took, written) = timed(|| dialect.encode(&request, law));
+        let (took, written) = timed(|| dialect.encode(&request, rules));
         row.again = row.again.min(took);
         assert!(written == remembered, "the memory changed the request");
     }

@@ -1,6 +1,6 @@
 //! Tools on offer, in the order given. A tool whose name or schema the provider would refuse is
 //! bent into shape if only its schema's root is wrong, and left out with a note otherwise: one bad
-//! tool from somebody's server must not cost the session.
+//! tool from an MCP server must not cost the session.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
@@ -17,9 +17,8 @@ use crate::provider_rules::ProviderRules;
 
 /// A tool that may be sent.
 pub(crate) struct AcceptedTool<'a> {
-    /// Its name.
     pub(crate) name: &'a str,
-    /// What the model is told.
+    /// The description that the model sees.
     pub(crate) description: &'a str,
     /// A schema the provider takes.
     pub(crate) schema: Cow<'a, str>,
@@ -28,26 +27,26 @@ pub(crate) struct AcceptedTool<'a> {
 /// The tools that may be sent.
 pub(crate) fn select_accepted_tools<'a>(
     tools: &'a [ToolSpec],
-    law: &ProviderRules,
+    rules: &ProviderRules,
     notes: &mut NormalizationNotes,
 ) -> Vec<AcceptedTool<'a>> {
     let mut note = |line: String| notes.add(NormalizationStep::Tools, 0, line);
     let mut names = BTreeSet::new();
     let mut legal = Vec::with_capacity(tools.len());
     for spec in tools {
-        if legal.len() == law.tools_max {
+        if legal.len() == rules.tools.count_max {
             note(format!("the tool {:?} was left out: there are too many", spec.name.as_str()));
             continue;
         }
         let name = spec.name.as_str();
         let is_legal_name = !name.is_empty()
-            && name.len() <= law.tool_name_chars_max
+            && name.len() <= rules.tools.name_chars_max
             && name.chars().all(ProviderRules::is_name_char);
         if !is_legal_name || !names.insert(name) {
             note(format!("the tool {name:?} was left out: its name is not allowed or taken"));
             continue;
         }
-        match normalize_tool_schema(spec.input_schema.as_str(), law) {
+        match normalize_tool_schema(spec.input_schema.as_str(), rules) {
             Some(schema) => {
                 legal.push(AcceptedTool { name, description: &spec.description, schema });
             }
@@ -60,9 +59,9 @@ pub(crate) fn select_accepted_tools<'a>(
 }
 
 /// The schema verbatim if the provider takes it, else without what it refuses at the root.
-fn normalize_tool_schema<'a>(json: &'a str, law: &ProviderRules) -> Option<Cow<'a, str>> {
+fn normalize_tool_schema<'a>(json: &'a str, rules: &ProviderRules) -> Option<Cow<'a, str>> {
     let fields = json_object::parse_fields(json).ok()?;
-    let is_refused = |key: &str| law.schema_root_forbidden.contains(&key);
+    let is_refused = |key: &str| rules.tools.schema_root_forbidden.contains(&key);
     let types: Vec<&str> =
         fields.iter().filter(|(key, _)| key == "type").map(|(_, value)| value.get()).collect();
     if types == ["\"object\""] && !fields.iter().any(|(key, _)| is_refused(key)) {

@@ -1,16 +1,16 @@
-//! What proves who asks. Held here only on its way into a header; never shown.
+//! The credential of a request. Held here only on its way into a header; never shown.
 
 use alloc::string::String;
 use core::fmt;
 
-/// What proves who asks.
+/// The credential of a request. Its `Debug` hides the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credential {
     /// Nothing: a local server that asks for no proof.
     None,
     /// The provider's own kind of key.
     Key(String),
-    /// A bearer token.
+    /// Sent as `authorization: Bearer …`.
     Bearer(String),
 }
 

@@ -5,12 +5,10 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// Appends literal JSON.
 pub(crate) fn append_raw(out: &mut Vec<u8>, json: &str) {
     out.extend_from_slice(json.as_bytes());
 }
 
-/// Appends a JSON string.
 pub(crate) fn append_string(out: &mut Vec<u8>, text: &str) {
     // Text always serialises; an empty string stands for the error that cannot happen.
     let quoted = serde_json::to_vec(text).unwrap_or_else(|_| Vec::from(*b"\"\""));
@@ -59,7 +57,6 @@ pub(crate) fn join_system_prompt(pieces: &[Arc<str>]) -> String {
     joined
 }
 
-/// Appends a number.
 pub(crate) fn append_number(out: &mut Vec<u8>, value: u64) {
     append_raw(out, &alloc::format!("{value}"));
 }
@@ -95,3 +92,8 @@ pub(crate) fn first_line(text: &str) -> String {
 }
 
 const LINE_CHARS_MAX: usize = 500;
+
+/// Names as a JSON list.
+pub(crate) fn to_json_list(names: &[String]) -> String {
+    serde_json::to_string(names).unwrap_or_else(|_| String::from("[]"))
+}

@@ -12,8 +12,6 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use serde_json::value::RawValue;
 use windlass_vocabulary::Tokens;
 
-use crate::json_string;
-
 /// A number of tokens as a server reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TokenCount(u64);
@@ -135,18 +133,6 @@ impl StreamedText {
         self.text.get(before..).unwrap_or_default()
     }
 
-    /// Adds the inside of a JSON string and returns what it added; `None`, and nothing added, where
-    /// a character is cut in half.
-    pub(crate) fn push_json_string(&mut self, inside: &[u8], is_escaped: bool) -> Option<&str> {
-        let before = self.text.len();
-        if self.pending_surrogate.is_some()
-            || !json_string::unescape(inside, is_escaped, &mut self.text)
-        {
-            return None;
-        }
-        self.text.get(before..)
-    }
-
     /// Drops the text already taken, keeping only half a character that waits for the other half.
     pub(crate) fn clear_text(&mut self) {
         self.text.clear();
@@ -218,6 +204,10 @@ where
     T: Deserialize<'de>,
 {
     let raw: &'de RawValue = Deserialize::deserialize(deserializer)?;
+    // Parsing would fail as well, but a failure costs an allocation and some wires send many nulls.
+    if raw.get() == "null" {
+        return Ok(None);
+    }
     Ok(serde_json::from_str(raw.get()).ok())
 }
 
@@ -251,7 +241,10 @@ pub(crate) fn check_arguments(text: &str) -> Result<(), String> {
 
 /// How deep valid JSON is nested. Iterative, because the input is not ours.
 pub(crate) fn measure_json_depth(json: &str) -> usize {
-    let (mut deepest, mut current, mut in_string, mut escaped) = (0_usize, 0_usize, false, false);
+    let mut deepest = 0_usize;
+    let mut current = 0_usize;
+    let mut in_string = false;
+    let mut escaped = false;
     for byte in json.bytes() {
         match byte {
             _ if escaped => escaped = false,

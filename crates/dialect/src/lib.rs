@@ -1,11 +1,11 @@
 //! Our messages to a provider's bytes, and a provider's stream back to our events.
 //!
-//! The only door is [`dialect`]: it names the language spoken over one [`WireFormat`], and everything
-//! else goes through the [`Dialect`] trait. A request is first made legal ([`normalize`], four
-//! steps driven by the provider's [`ProviderRules`]), then written down, without writing again what is still
-//! [`EncodedRequestCache`]; an answer is framed ([`sse`]), read event by event, and yielded as [`DecodedEvent`]
-//! pieces; a refusal is sorted by what it demands, and its [`refused_item`](find_refused_item()) traced back to
-//! the transcript.
+//! The entry point is [`dialect`]: it returns the dialect of one [`WireFormat`], and everything else
+//! goes through the [`Dialect`] trait. A request is first made legal ([`normalize`], four steps driven
+//! by the provider's [`ProviderRules`]), then encoded, reusing what the [`EncodedRequestCache`] holds; an
+//! answer is framed ([`sse`]), read event by event, and yielded as [`DecodedEvent`]s; a refusal is
+//! classified by what it demands, and the [refused item](find_refused_item()) traced back to the
+//! transcript.
 //!
 //! There is no network here, no clock, no randomness, and nothing that can fail with a panic:
 //! time is an argument, a bad stream is one [`DecodedEvent::Failed`], a bad history is repaired.
@@ -25,9 +25,7 @@ pub mod sse;
 mod accepted_tools;
 mod answer_calls;
 mod credential;
-mod delta_fast_path;
 mod json_object;
-mod json_string;
 mod json_writer;
 mod lenient_json;
 mod media_probe;
@@ -39,6 +37,8 @@ mod request_writer;
 mod response_limits;
 mod retry_after;
 mod stream_decoder;
+mod stream_failure;
+mod stream_progress;
 pub mod web_search;
 
 use alloc::boxed::Box;
@@ -59,7 +59,7 @@ pub use request_origins::{BlockLocation, RequestOrigins};
 pub use response_limits::ResponseLimits;
 pub use web_search::WebSearchDomains;
 
-/// The dialect spoken over a wire, or `None` for a wire nobody here speaks yet.
+/// The dialect spoken over a wire, or `None` for a wire without a dialect.
 #[must_use]
 pub fn dialect(wire: WireFormat) -> Option<&'static dyn Dialect> {
     match wire {
@@ -70,9 +70,9 @@ pub fn dialect(wire: WireFormat) -> Option<&'static dyn Dialect> {
     }
 }
 
-/// One language spoken to model servers.
+/// One wire format: how requests are encoded and responses decoded.
 pub trait Dialect: Send + Sync {
-    /// The wire it is spoken over.
+    /// The wire format of this dialect.
     fn wire(&self) -> WireFormat;
 
     /// What the provider accepts, unless the caller knows better.
@@ -89,27 +89,27 @@ pub trait Dialect: Send + Sync {
         &[]
     }
 
-    /// The request, made legal and written down.
-    fn encode(&self, request: &ModelRequest, law: &ProviderRules) -> EncodedRequest {
-        self.encode_cached(request, law, &mut EncodedRequestCache::new())
+    /// Makes the request legal and encodes it.
+    fn encode(&self, request: &ModelRequest, rules: &ProviderRules) -> EncodedRequest {
+        self.encode_cached(request, rules, &mut EncodedRequestCache::new())
     }
 
-    /// The same, without writing again what was written for the request before. The memory belongs
-    /// to one conversation; what comes out does not depend on it.
+    /// The same, reusing what was encoded for the request before. A cache belongs to one conversation;
+    /// the result does not depend on it.
     fn encode_cached(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
-        memory: &mut EncodedRequestCache,
+        rules: &ProviderRules,
+        cache: &mut EncodedRequestCache,
     ) -> EncodedRequest;
 
     /// The entry of a request's tools by which the provider searches the web for its model, as JSON;
-    /// `None` where the wire has no word for that.
+    /// `None` where the wire cannot do that.
     fn web_search_tool(&self, _: &WebSearchDomains) -> Option<String> {
         None
     }
 
-    /// A reader for the body of one successful reply.
+    /// A decoder for the body of one successful response.
     fn new_decoder(&self) -> Box<dyn ResponseDecoder + Send>;
 
     /// May a reply with this content type be given to the decoder? If not, [`Dialect::classify_failure`]
@@ -132,15 +132,15 @@ pub trait Dialect: Send + Sync {
     ) -> ModelFailure;
 }
 
-/// How a caller lends its response headers: by lower-case name.
+/// Looks a response header up by its lower-case name.
 pub type HeaderLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A request as it goes over the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodedRequest {
-    /// The body.
+    /// The JSON body.
     pub body: Vec<u8>,
-    /// What had to be left out or made up, for people. The same request gives the same notes.
+    /// What had to be left out or made up, to show the user. The same request gives the same notes.
     pub notes: Vec<String>,
     /// Set when nothing that may be left out would make the request legal. Report this instead of
     /// sending the body.
@@ -162,9 +162,8 @@ pub trait ResponseDecoder {
     /// the same ids.
     fn set_attempt(&mut self, attempt: AttemptId);
 
-    /// How much the answer may bring before it is called nonsense, if not the usual. Call it before
-    /// the first bytes.
-    fn set_limits(&mut self, allowance: ResponseLimits);
+    /// Limits on the answer, if not the default. Call it before the first bytes.
+    fn set_limits(&mut self, limits: ResponseLimits);
 
     /// From now on also yield every wire event as [`DecodedEvent::Raw`], before what it means.
     fn emit_raw_events(&mut self);
@@ -186,9 +185,9 @@ pub enum DecodedEvent {
     Thinking(String),
     /// A tool call began.
     CallStarted {
-        /// The call.
+        /// The id that the tool result must name.
         id: ToolCallId,
-        /// The tool.
+        /// The tool to run.
         name: ToolName,
     },
     /// A piece of the arguments of the call that began last.
@@ -197,7 +196,7 @@ pub enum DecodedEvent {
     Block(ContentBlock),
     /// A tool call is complete.
     Call {
-        /// The call.
+        /// The call with all of its arguments.
         call: ToolCall,
         /// Why it cannot run, in words the model can act on.
         problem: Option<String>,
@@ -206,20 +205,20 @@ pub enum DecodedEvent {
     Usage(Usage),
     /// The provider took old tool results out of the input on its side.
     ToolResultsCleared {
-        /// How many.
+        /// Tool results removed.
         results: u64,
-        /// Input that saved.
+        /// Input tokens saved by that.
         tokens: Tokens,
     },
     /// One wire event, verbatim.
     Raw(Json),
-    /// The server is alive and has nothing to say.
+    /// A keep-alive without content.
     Ping,
     /// The answer is complete. Terminal.
     Ended {
         /// Why the model stopped.
         stop: ModelStopReason,
-        /// All that was used.
+        /// Usage of the whole answer.
         usage: Usage,
         /// The provider's own words about the stop, if it had any.
         detail: Option<String>,

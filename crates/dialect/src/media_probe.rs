@@ -1,5 +1,5 @@
 //! What an image or document is, and how large, read off its first bytes without decoding it.
-//! Works on base64 in place. Nothing here judges; the limits are the law's.
+//! Works on base64 in place. Nothing here judges; the limits are set by `ProviderRules`.
 
 /// The type its first bytes betray.
 pub(crate) fn sniff_media_type(base64: &str) -> Option<&'static str> {
@@ -80,10 +80,8 @@ struct Base64Bytes<'a>(&'a [u8]);
 impl Base64Bytes<'_> {
     fn byte_at(self, position: usize) -> Option<u8> {
         let first = position / 3 * 4 + position % 3;
-        let (high, low) = (
-            decode_base64_digit(*self.0.get(first)?)?,
-            decode_base64_digit(*self.0.get(first + 1)?)?,
-        );
+        let high = decode_base64_digit(*self.0.get(first)?)?;
+        let low = decode_base64_digit(*self.0.get(first + 1)?)?;
         Some(match position % 3 {
             0 => high << 2 | low >> 4,
             1 => high << 4 | low >> 2,

@@ -127,7 +127,7 @@ impl<'a> NormalizedConversation<'a> {
 
     /// Makes the sides alternate again after parts were taken out, and says something where the
     /// wire demands that something be said. `false` if that was at the end.
-    pub(crate) fn restore_alternation(&mut self, law: &ProviderRules) -> bool {
+    pub(crate) fn restore_alternation(&mut self, rules: &ProviderRules) -> bool {
         let mut settled: Vec<ConversationExchange<'a>> = Vec::with_capacity(self.exchanges.len());
         for exchange in self.exchanges.drain(..) {
             match settled.last_mut() {
@@ -145,7 +145,7 @@ impl<'a> NormalizedConversation<'a> {
                     before.reply = exchange.reply;
                     before.reply_locations = exchange.reply_locations;
                 }
-                _ => settled.push(exchange),
+                Some(_) | None => settled.push(exchange),
             }
         }
         self.exchanges = settled;
@@ -156,7 +156,7 @@ impl<'a> NormalizedConversation<'a> {
             self.opening.push(UserPart::Text(Cow::Borrowed(text)));
             self.opening_locations.push(None);
         }
-        if !law.has_allowed_ending(self)
+        if !rules.has_allowed_ending(self)
             && let Some(last) = self.exchanges.last_mut()
         {
             is_whole = false;
@@ -172,7 +172,7 @@ impl<'a> NormalizedConversation<'a> {
             let start = exchange.start;
             let results = exchange.answer.iter_mut().filter_map(|part| match part {
                 AnswerPart::Call(call) => Some(call.result_mut().parts_mut().iter_mut()),
-                _ => None,
+                AnswerPart::Text(_) | AnswerPart::Thinking(..) | AnswerPart::Provider(..) => None,
             });
             results.flatten().chain(exchange.reply.iter_mut()).map(move |part| (start, part))
         });
@@ -191,7 +191,7 @@ impl<'a> ConversationExchange<'a> {
     pub fn calls(&self) -> impl Iterator<Item = &AnsweredCall<'a>> {
         self.answer.iter().filter_map(|part| match part {
             AnswerPart::Call(call) => Some(call),
-            _ => None,
+            AnswerPart::Text(_) | AnswerPart::Thinking(..) | AnswerPart::Provider(..) => None,
         })
     }
 
@@ -245,7 +245,7 @@ impl WireTurn<'_, '_> {
         }
     }
 
-    /// Does it say nothing?
+    /// Whether the turn has no part at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -259,7 +259,8 @@ impl<'a> CallResult<'a> {
     /// The result as one text, with the media apart, for wires whose results hold only text. The
     /// words say where the media went.
     pub(crate) fn split_text_and_media(&self) -> (String, Vec<&MediaPart<'a>>) {
-        let (mut text, mut media) = (String::new(), Vec::new());
+        let mut text = String::new();
+        let mut media = Vec::new();
         for part in self.parts() {
             if !text.is_empty() {
                 text.push('\n');

@@ -1,5 +1,5 @@
 //! What every `classify` shares: status classes, tables of phrases, and how a reply that is not a
-//! stream becomes a [`ModelFailure`]. Which phrases mean what stands in each dialect's own table.
+//! stream becomes a [`ModelFailure`]. Each dialect has its own table of phrases.
 
 use alloc::format;
 use alloc::string::String;
@@ -137,7 +137,7 @@ pub(crate) fn classify_by_phrase(table: &[FailurePhrase], message: &str) -> Opti
 /// What a status says by itself.
 pub(crate) fn classify_by_status(status: u16) -> FailureKind {
     match status {
-        // 405 and 501: whoever answers there takes no requests of this kind, and never will.
+        // 405 and 501: this address takes no requests of this kind, and never will.
         300..=399 | 405 | 407 | 501 => FailureKind::Misconfigured,
         401 | 403 => FailureKind::Unauthorised,
         402 => FailureKind::Quota,
@@ -165,14 +165,14 @@ impl FailedResponse<'_> {
     /// status decides.
     pub(crate) fn to_failure(
         &self,
-        complaint: Option<ProviderError>,
+        error: Option<ProviderError>,
         judge: impl FnOnce(&ProviderError) -> FailureKind,
     ) -> ModelFailure {
-        let kind = match &complaint {
-            Some(complaint) if !matches!(self.status, 300..=399 | 407) => judge(complaint),
+        let kind = match &error {
+            Some(error) if !matches!(self.status, 300..=399 | 407) => judge(error),
             _ => self.classify_without_error_body(),
         };
-        let ProviderError { message, request_id, .. } = complaint.unwrap_or_default();
+        let ProviderError { message, request_id, .. } = error.unwrap_or_default();
         ModelFailure {
             kind: self.apply_should_retry_header(kind),
             message: self.describe(&message),
@@ -199,8 +199,8 @@ impl FailedResponse<'_> {
 
     /// The server may know better than its status whether another try makes sense.
     fn apply_should_retry_header(&self, kind: FailureKind) -> FailureKind {
-        let wish = (self.headers)("x-should-retry");
-        match (wish.as_deref().map(str::trim), kind) {
+        let should_retry = (self.headers)("x-should-retry");
+        match (should_retry.as_deref().map(str::trim), kind) {
             (Some("false"), FailureKind::RateLimited) => FailureKind::Quota,
             (Some("false"), FailureKind::ServerFault | FailureKind::Overloaded) => {
                 FailureKind::Refused
@@ -235,7 +235,7 @@ pub(crate) fn is_event_stream(content_type: &str) -> bool {
     essence.is_empty() || essence.eq_ignore_ascii_case("text/event-stream")
 }
 
-/// How many gateways may stand between us and who complains.
+/// How many gateways may stand between us and the server that failed.
 const GATEWAYS_MAX: usize = 4;
 
 /// Enough of an unknown body to find its first line.

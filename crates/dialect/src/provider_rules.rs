@@ -19,60 +19,81 @@ use crate::normalized_conversation::{NormalizedConversation, UserPart, WireTurn}
 /// with smaller limits, a local server without any) can pass a changed copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderRules {
-    /// Whose law it is.
+    /// The wire format these rules hold for.
     pub wire: WireFormat,
     /// Bytes of the whole body.
     pub body_bytes_max: usize,
-    /// Images and documents in one request, those inside tool results included.
-    pub media_count_max: usize,
-    /// When there are too many, this many more go at once, so that the prefix breaks rarely.
-    pub media_count_batch: usize,
+    /// Limits on images and documents.
+    pub media: MediaRules,
+    /// Limits on tool definitions and tool calls.
+    pub tools: ToolRules,
+    /// What happens to reasoning when it is sent back.
+    pub reasoning: ReasoningRules,
+    /// Whether blocks of the provider's own are sent back at all.
+    pub accepts_provider_blocks: bool,
+    /// Kinds of provider blocks that need a switch we do not turn on.
+    pub refused_block_kinds: &'static [&'static str],
+    /// Whether the list of messages must end with a user message.
+    pub must_end_with_user: bool,
+    /// Whether it may end with an answer that paused inside the provider's own tools all the same.
+    pub may_end_with_pause: bool,
+    /// Cache markers in one request.
+    pub cache_marks_max: usize,
+    /// The name of the output limit, where servers of one wire do not agree.
+    pub output_limit_field: &'static str,
+}
+
+/// Limits on images and documents, those inside tool results included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MediaRules {
+    /// Items in one request.
+    pub count_max: usize,
+    /// When there are too many, this many more go at once, so that the cached prefix breaks rarely.
+    pub count_batch: usize,
     /// Base64 bytes of one item.
-    pub media_item_bytes_max: usize,
+    pub item_bytes_max: usize,
     /// Base64 bytes of all items together; leaves room for the text.
-    pub media_total_bytes_max: usize,
+    pub total_bytes_max: usize,
     /// Pixels of an image's longer edge.
     pub image_edge_max: u32,
-    /// With more images than this, the edge is bounded by the next field instead.
+    /// With more images than this, `many_images_edge_max` bounds the edge instead.
     pub many_images_threshold: usize,
-    /// Pixels of the longer edge in a crowd.
+    /// Pixels of the longer edge when there are many images.
     pub many_images_edge_max: u32,
     /// Image types that can be sent.
     pub image_types: &'static [&'static str],
     /// Document types that can be sent.
     pub document_types: &'static [&'static str],
-    /// May a failed tool's result hold media?
-    pub allows_media_in_failed_results: bool,
-    /// Characters of a call's id, which may hold letters, digits, `-` and `_` only.
+    /// Whether the result of a failed tool call may hold media.
+    pub allowed_in_failed_results: bool,
+}
+
+/// Limits on tool definitions and tool calls. Ids and names hold letters, digits, `-` and `_` only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolRules {
+    /// Characters of a call's id.
     pub call_id_chars_max: usize,
-    /// Characters of a tool's name, of the same alphabet.
-    pub tool_name_chars_max: usize,
+    /// Characters of a tool's name.
+    pub name_chars_max: usize,
     /// Tools in one request.
-    pub tools_max: usize,
-    /// Words that may not stand at the root of a tool's input schema.
+    pub count_max: usize,
+    /// Keywords that may not stand at the root of a tool's input schema.
     pub schema_root_forbidden: &'static [&'static str],
-    /// Does reasoning go back at all, and must it be sealed?
-    pub reasoning_policy: ReasoningPolicy,
-    /// Do a provider's own blocks go back at all?
-    pub accepts_provider_blocks: bool,
-    /// Kinds of provider blocks that are reasoning, and bound to the model that wrote them.
-    pub reasoning_block_kinds: &'static [&'static str],
-    /// The field of such a block that holds its seal, where it can be missing.
-    pub reasoning_seal_field: Option<&'static str>,
-    /// May reasoning be the last thing of an answer?
-    pub may_end_with_reasoning: bool,
-    /// Kinds of provider blocks that need a switch we do not turn on.
-    pub refused_block_kinds: &'static [&'static str],
-    /// Must a list of messages end with the user's side?
-    pub must_end_with_user: bool,
-    /// May an answer that paused in the middle of the provider's own tools end it all the same?
-    pub may_end_with_pause: bool,
-    /// Cache markers in one request.
-    pub cache_marks_max: usize,
     /// Stands in for the seal of a call that another model made, where every call must have one.
     pub foreign_call_seal: Option<&'static str>,
-    /// What the limit on output is called, where servers of one wire do not agree.
-    pub output_limit_field: &'static str,
+}
+
+/// What happens to reasoning when it is sent back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReasoningRules {
+    /// Whether thinking blocks are sent back, and on which condition.
+    pub policy: ReasoningPolicy,
+    /// Kinds of provider blocks that are reasoning, and bound to the model that wrote them.
+    pub block_kinds: &'static [&'static str],
+    /// The field of such a block that holds its seal, where it can be missing.
+    pub seal_field: Option<&'static str>,
+    /// Whether reasoning may be the last part of an answer.
+    pub may_end_answer: bool,
 }
 
 /// How reasoning goes back to the model that wrote it.
@@ -84,29 +105,36 @@ pub enum ReasoningPolicy {
     Never,
 }
 
-/// The law of `POST /v1/messages`.
+/// The rules of `POST /v1/messages`.
 pub const ANTHROPIC_MESSAGES: ProviderRules = ProviderRules {
     wire: WireFormat::AnthropicMessages,
     body_bytes_max: 32_000_000,
-    media_count_max: 100,
-    media_count_batch: 20,
-    media_item_bytes_max: 10_000_000,
-    media_total_bytes_max: 24_000_000,
-    image_edge_max: 8000,
-    many_images_threshold: 20,
-    many_images_edge_max: 2000,
-    image_types: &["image/jpeg", "image/png", "image/gif", "image/webp"],
-    document_types: &["application/pdf"],
-    allows_media_in_failed_results: false,
-    call_id_chars_max: 64,
-    tool_name_chars_max: 128,
-    tools_max: 10_000,
-    schema_root_forbidden: &["anyOf", "oneOf", "allOf"],
-    reasoning_policy: ReasoningPolicy::Sealed,
+    media: MediaRules {
+        count_max: 100,
+        count_batch: 20,
+        item_bytes_max: 10_000_000,
+        total_bytes_max: 24_000_000,
+        image_edge_max: 8000,
+        many_images_threshold: 20,
+        many_images_edge_max: 2000,
+        image_types: &["image/jpeg", "image/png", "image/gif", "image/webp"],
+        document_types: &["application/pdf"],
+        allowed_in_failed_results: false,
+    },
+    tools: ToolRules {
+        call_id_chars_max: 64,
+        name_chars_max: 128,
+        count_max: 10_000,
+        schema_root_forbidden: &["anyOf", "oneOf", "allOf"],
+        foreign_call_seal: None,
+    },
+    reasoning: ReasoningRules {
+        policy: ReasoningPolicy::Sealed,
+        block_kinds: &["redacted_thinking"],
+        seal_field: None,
+        may_end_answer: false,
+    },
     accepts_provider_blocks: true,
-    reasoning_block_kinds: &["redacted_thinking"],
-    reasoning_seal_field: None,
-    may_end_with_reasoning: false,
     refused_block_kinds: &[
         "compaction",
         "fallback",
@@ -117,69 +145,102 @@ pub const ANTHROPIC_MESSAGES: ProviderRules = ProviderRules {
     must_end_with_user: true,
     may_end_with_pause: true,
     cache_marks_max: 4,
-    foreign_call_seal: None,
     output_limit_field: "max_tokens",
 };
 
-/// The law of `POST /v1/chat/completions`. Documents and reasoning stay at home: servers of this
+/// The rules of `POST /v1/chat/completions`. Documents and reasoning are never sent: servers of this
 /// wire have no common form for them.
 pub const OPENAI_CHAT: ProviderRules = ProviderRules {
     wire: WireFormat::OpenaiChat,
     body_bytes_max: 50_000_000,
-    media_item_bytes_max: 20_000_000,
-    media_total_bytes_max: 40_000_000,
-    image_edge_max: u32::MAX,
-    many_images_threshold: usize::MAX,
-    many_images_edge_max: u32::MAX,
-    document_types: &[],
-    allows_media_in_failed_results: true,
-    call_id_chars_max: 40,
-    tool_name_chars_max: 64,
-    tools_max: 128,
-    schema_root_forbidden: &["anyOf", "oneOf", "allOf", "enum", "not"],
-    reasoning_policy: ReasoningPolicy::Never,
+    media: MediaRules {
+        count_max: 100,
+        count_batch: 20,
+        item_bytes_max: 20_000_000,
+        total_bytes_max: 40_000_000,
+        image_edge_max: u32::MAX,
+        many_images_threshold: usize::MAX,
+        many_images_edge_max: u32::MAX,
+        image_types: &["image/jpeg", "image/png", "image/gif", "image/webp"],
+        document_types: &[],
+        allowed_in_failed_results: true,
+    },
+    tools: ToolRules {
+        call_id_chars_max: 40,
+        name_chars_max: 64,
+        count_max: 128,
+        schema_root_forbidden: &["anyOf", "oneOf", "allOf", "enum", "not"],
+        foreign_call_seal: None,
+    },
+    reasoning: ReasoningRules {
+        policy: ReasoningPolicy::Never,
+        block_kinds: &[],
+        seal_field: None,
+        may_end_answer: false,
+    },
     accepts_provider_blocks: false,
-    reasoning_block_kinds: &[],
     refused_block_kinds: &[],
+    must_end_with_user: true,
     may_end_with_pause: false,
     cache_marks_max: 0,
     output_limit_field: "max_completion_tokens",
-    ..ANTHROPIC_MESSAGES
 };
 
-/// The law of `POST /v1/responses`.
+/// The rules of `POST /v1/responses`.
 pub const OPENAI_RESPONSES: ProviderRules = ProviderRules {
     wire: WireFormat::OpenaiResponses,
-    document_types: &["application/pdf"],
-    call_id_chars_max: 64,
+    body_bytes_max: 50_000_000,
+    media: MediaRules { document_types: &["application/pdf"], ..OPENAI_CHAT.media },
+    tools: ToolRules { call_id_chars_max: 64, ..OPENAI_CHAT.tools },
+    reasoning: ReasoningRules {
+        policy: ReasoningPolicy::Never,
+        block_kinds: &["reasoning"],
+        seal_field: Some("encrypted_content"),
+        may_end_answer: false,
+    },
     accepts_provider_blocks: true,
-    reasoning_block_kinds: &["reasoning"],
-    reasoning_seal_field: Some("encrypted_content"),
+    refused_block_kinds: &[],
+    must_end_with_user: true,
     may_end_with_pause: true,
+    cache_marks_max: 0,
     output_limit_field: "max_output_tokens",
-    ..OPENAI_CHAT
 };
 
-/// The law of `POST /v1beta/models/…:streamGenerateContent`.
+/// The rules of `POST /v1beta/models/…:streamGenerateContent`.
 pub const GEMINI: ProviderRules = ProviderRules {
     wire: WireFormat::Gemini,
     body_bytes_max: 20_000_000,
-    media_count_max: 500,
-    media_count_batch: 50,
-    media_item_bytes_max: 14_000_000,
-    media_total_bytes_max: 15_000_000,
-    image_types: &["image/jpeg", "image/png", "image/webp"],
-    document_types: &["application/pdf"],
-    call_id_chars_max: 64,
-    tools_max: 512,
-    schema_root_forbidden: &["anyOf", "oneOf", "allOf"],
+    media: MediaRules {
+        count_max: 500,
+        count_batch: 50,
+        item_bytes_max: 14_000_000,
+        total_bytes_max: 15_000_000,
+        image_edge_max: u32::MAX,
+        many_images_threshold: usize::MAX,
+        many_images_edge_max: u32::MAX,
+        image_types: &["image/jpeg", "image/png", "image/webp"],
+        document_types: &["application/pdf"],
+        allowed_in_failed_results: true,
+    },
+    tools: ToolRules {
+        call_id_chars_max: 64,
+        name_chars_max: 64,
+        count_max: 512,
+        schema_root_forbidden: &["anyOf", "oneOf", "allOf"],
+        foreign_call_seal: Some("context_engineering_is_the_way_to_go"),
+    },
+    reasoning: ReasoningRules {
+        policy: ReasoningPolicy::Never,
+        block_kinds: &["sealed_part"],
+        seal_field: Some("thoughtSignature"),
+        may_end_answer: true,
+    },
     accepts_provider_blocks: true,
-    reasoning_block_kinds: &["sealed_part"],
-    reasoning_seal_field: Some("thoughtSignature"),
-    may_end_with_reasoning: true,
-    foreign_call_seal: Some("context_engineering_is_the_way_to_go"),
+    refused_block_kinds: &[],
+    must_end_with_user: true,
+    may_end_with_pause: false,
+    cache_marks_max: 0,
     output_limit_field: "maxOutputTokens",
-    ..OPENAI_CHAT
 };
 
 impl ProviderRules {
@@ -188,46 +249,46 @@ impl ProviderRules {
         ProviderBlock {
             wire: self.wire,
             kind: Arc::from(kind),
-            is_reasoning: self.reasoning_block_kinds.contains(&kind),
+            is_reasoning: self.reasoning.block_kinds.contains(&kind),
             json: Json::from_checked(json.trim()),
         }
     }
 
-    /// May this stand in a call's id or a tool's name?
+    /// Whether this may be part of a call's id or a tool's name.
     pub(crate) fn is_name_char(c: char) -> bool {
         c.is_ascii_alphanumeric() || c == '-' || c == '_'
     }
 
-    /// Every rule the projection breaks, in words. Empty after normalisation.
+    /// Describes every rule that the conversation breaks. Empty after normalisation.
     #[must_use]
-    pub fn find_violations(&self, projection: &NormalizedConversation<'_>) -> Vec<String> {
-        self.find_violations_after(projection, &CheckedPrefix::default())
+    pub fn find_violations(&self, conversation: &NormalizedConversation<'_>) -> Vec<String> {
+        self.find_violations_after(conversation, &CheckedPrefix::default())
     }
 
     fn find_violations_after(
         &self,
-        projection: &NormalizedConversation<'_>,
+        conversation: &NormalizedConversation<'_>,
         sent: &CheckedPrefix,
     ) -> Vec<String> {
-        let mut breaches = Vec::new();
+        let mut violations = Vec::new();
         let mut ids = BTreeSet::new();
         let mut media = sent.media;
-        for (position, turn) in (sent.turns..).zip(projection.turns()) {
+        for (position, turn) in (sent.turns..).zip(conversation.turns()) {
             if turn.is_empty() {
-                breaches.push(format!("message {position} is empty"));
+                violations.push(format!("message {position} is empty"));
             }
             match turn {
                 WireTurn::Answer(exchange) => {
                     for call in exchange.calls() {
-                        if !self.is_allowed_name(call.id(), self.call_id_chars_max) {
-                            breaches.push(format!("the call id {:?} is not allowed", call.id()));
+                        if !self.is_allowed_name(call.id(), self.tools.call_id_chars_max) {
+                            violations.push(format!("the call id {:?} is not allowed", call.id()));
                         }
-                        if !self.is_allowed_name(call.name(), self.tool_name_chars_max) {
-                            breaches
+                        if !self.is_allowed_name(call.name(), self.tools.name_chars_max) {
+                            violations
                                 .push(format!("the tool name {:?} is not allowed", call.name()));
                         }
                         if !ids.insert(call.id()) {
-                            breaches.push(format!("the call id {:?} occurs twice", call.id()));
+                            violations.push(format!("the call id {:?} occurs twice", call.id()));
                         }
                     }
                 }
@@ -237,18 +298,18 @@ impl ProviderRules {
                 }
             }
         }
-        if !self.has_allowed_ending(projection) {
-            breaches.push(String::from("the last message is not the user's"));
+        if !self.has_allowed_ending(conversation) {
+            violations.push(String::from("the last message is not the user's"));
         }
-        self.check_media(&media, &mut breaches);
-        breaches
+        self.check_media(&media, &mut violations);
+        violations
     }
 
-    /// The failure to report instead of sending, if there is one. What was `sent` before was judged
-    /// before, but counts towards what is limited in all.
+    /// The failure to report instead of sending, if there is one. The prefix that was `sent` before was
+    /// checked then, but still counts towards the totals.
     pub(crate) fn find_refusal(
         &self,
-        projection: &NormalizedConversation<'_>,
+        conversation: &NormalizedConversation<'_>,
         sent: &CheckedPrefix,
         body_bytes: usize,
     ) -> Option<ModelFailure> {
@@ -261,27 +322,27 @@ impl ProviderRules {
                 ),
             ));
         }
-        let first = self.find_violations_after(projection, sent).into_iter().next()?;
+        let first = self.find_violations_after(conversation, sent).into_iter().next()?;
         Some(ModelFailure::new(FailureKind::InvalidRequest, first))
     }
 
-    /// Is the last word with the side that must have it?
-    pub(crate) fn has_allowed_ending(&self, projection: &NormalizedConversation<'_>) -> bool {
+    /// Whether the conversation ends with the side that must come last.
+    pub(crate) fn has_allowed_ending(&self, conversation: &NormalizedConversation<'_>) -> bool {
         !self.must_end_with_user
-            || projection.ends_with_user()
-            || self.may_end_with_pause && projection.is_paused()
+            || conversation.ends_with_user()
+            || self.may_end_with_pause && conversation.is_paused()
     }
 
     fn is_allowed_name(&self, text: &str, chars_max: usize) -> bool {
         !text.is_empty() && text.len() <= chars_max && text.chars().all(Self::is_name_char)
     }
 
-    fn check_media(&self, media: &MediaTotals, breaches: &mut Vec<String>) {
-        if media.count > self.media_count_max {
-            breaches.push(format!("{} media items are too many", media.count));
+    fn check_media(&self, media: &MediaTotals, violations: &mut Vec<String>) {
+        if media.count > self.media.count_max {
+            violations.push(format!("{} media items are too many", media.count));
         }
-        if media.largest > self.media_item_bytes_max || media.total > self.media_total_bytes_max {
-            breaches.push(format!(
+        if media.largest > self.media.item_bytes_max || media.total > self.media.total_bytes_max {
+            violations.push(format!(
                 "media of {} bytes in one item and {} in all are too much",
                 media.largest, media.total
             ));
@@ -289,7 +350,7 @@ impl ProviderRules {
     }
 }
 
-/// What part of a request was written and judged before.
+/// The part of a request that was encoded and checked before.
 #[derive(Debug, Default)]
 pub(crate) struct CheckedPrefix {
     turns: usize,

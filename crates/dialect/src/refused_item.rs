@@ -16,16 +16,18 @@ pub struct RefusedItem {
 /// [`ModelFailure::message`](windlass_vocabulary::ModelFailure::message). Every wire has its own
 /// notation, so that words a gateway passes on from another wire are not mistaken for ours.
 #[must_use]
-pub fn find_refused_item(wire: WireFormat, words: &str) -> Option<RefusedItem> {
+pub fn find_refused_item(wire: WireFormat, message: &str) -> Option<RefusedItem> {
     match wire {
         WireFormat::AnthropicMessages => {
-            parse_item_path(words, "messages", "content", parse_dotted)
+            parse_item_path(message, "messages", "content", parse_dotted)
         }
-        WireFormat::OpenaiChat => parse_item_path(words, "messages", "content", parse_bracketed)
-            .or_else(|| parse_item_path(words, "'messages'", "'content'", parse_comma_separated)),
-        WireFormat::OpenaiResponses => parse_item_path(words, "input", "content", parse_bracketed),
-        WireFormat::Gemini => parse_item_path(words, "contents", "parts", parse_bracketed)
-            .or_else(|| parse_counted_from_one(words)),
+        WireFormat::OpenaiChat => parse_item_path(message, "messages", "content", parse_bracketed)
+            .or_else(|| parse_item_path(message, "'messages'", "'content'", parse_comma_separated)),
+        WireFormat::OpenaiResponses => {
+            parse_item_path(message, "input", "content", parse_bracketed)
+        }
+        WireFormat::Gemini => parse_item_path(message, "contents", "parts", parse_bracketed)
+            .or_else(|| parse_counted_from_one(message)),
     }
 }
 
@@ -35,13 +37,13 @@ type IndexNotation = fn(&str) -> Option<(usize, &str)>;
 /// The first place where the list of messages is followed by a position, and the block behind it if
 /// the list of blocks is too.
 fn parse_item_path(
-    words: &str,
+    message: &str,
     messages: &str,
     blocks: &str,
     position: IndexNotation,
 ) -> Option<RefusedItem> {
-    words.match_indices(messages).find_map(|(at, _)| {
-        let (before, from) = words.split_at_checked(at)?;
+    message.match_indices(messages).find_map(|(at, _)| {
+        let (before, from) = message.split_at_checked(at)?;
         if before.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
             return None;
         }
@@ -70,8 +72,8 @@ fn parse_comma_separated(text: &str) -> Option<(usize, &str)> {
 }
 
 /// `function call … , position 2` and `in the 5. content block`, which count from one.
-fn parse_counted_from_one(words: &str) -> Option<RefusedItem> {
-    let behind = |mark: &str| words.split_once(mark).and_then(|(_, rest)| parse_index(rest));
+fn parse_counted_from_one(message: &str) -> Option<RefusedItem> {
+    let behind = |mark: &str| message.split_once(mark).and_then(|(_, rest)| parse_index(rest));
     let position = match behind(", position ") {
         Some((position, _)) => position,
         None => {

@@ -41,7 +41,7 @@ pub struct EncodedRequestCache {
 #[derive(Debug, PartialEq, Eq)]
 struct RequestCacheKey {
     wire: WireFormat,
-    law: ProviderRules,
+    rules: ProviderRules,
     model: ModelName,
     without_reasoning: bool,
 }
@@ -88,7 +88,7 @@ struct TurnBuffer {
     /// Where each turn of the user's side ends.
     user_ends: Vec<usize>,
     turns: usize,
-    /// Shared with the last request, if somebody still has it.
+    /// Shared with the last request, if a caller still holds it.
     origins: Arc<RequestOrigins>,
 }
 
@@ -101,7 +101,7 @@ struct TurnBufferMark {
 }
 
 impl EncodedRequestCache {
-    /// Nothing yet.
+    /// An empty cache.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -116,21 +116,20 @@ impl EncodedRequestCache {
     /// Bytes held for the next request.
     #[must_use]
     pub fn retained_bytes(&self) -> usize {
-        let head = self.cached_head.as_ref().map_or(0, |cover| cover.head.bytes.capacity());
+        let head = self.cached_head.as_ref().map_or(0, |cached| cached.head.bytes.capacity());
         self.turn_buffer.bytes.capacity() + head
     }
 
-    /// Writes a request down.
     pub(crate) fn encode(
         &mut self,
-        script: &dyn RequestWriter,
+        writer: &dyn RequestWriter,
         wire: WireFormat,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
     ) -> EncodedRequest {
         let key = RequestCacheKey {
             wire,
-            law: law.clone(),
+            rules: rules.clone(),
             model: request.model.clone(),
             without_reasoning: request.without_reasoning,
         };
@@ -138,18 +137,18 @@ impl EncodedRequestCache {
             *self = Self { key: Some(key), ..Self::default() };
         }
         let same = self.update_messages(request);
-        let (projection, sent) = self.normalize_new_turns(request, law, same);
+        let (projection, sent) = self.normalize_new_turns(request, rules, same);
         self.reused_bytes = self.turn_buffer.bytes.len();
-        self.write_turns(script, &projection, request, law);
+        self.write_turns(writer, &projection, request, rules);
         self.is_resumable = projection.is_resumable;
-        let cover = match self.cached_head.take() {
-            Some(cover) if cover.key.matches_request(request) => cover,
-            _ => CachedHead::build(script, request, law),
+        let cached = match self.cached_head.take() {
+            Some(cached) if cached.key.matches_request(request) => cached,
+            _ => CachedHead::build(writer, request, rules),
         };
-        let body = self.turn_buffer.assemble_body(&cover.head);
-        let refusal = law.find_refusal(&projection, &sent, body.len());
-        let notes = self.history.notes.merge_lines(&cover.notes);
-        Arc::make_mut(&mut self.turn_buffer.origins).set_leading_messages(cover.head.messages);
+        let body = self.turn_buffer.assemble_body(&cached.head);
+        let refusal = rules.find_refusal(&projection, &sent, body.len());
+        let notes = self.history.notes.merge_lines(&cached.notes);
+        Arc::make_mut(&mut self.turn_buffer.origins).set_leading_messages(cached.head.messages);
         let origins = self.turn_buffer.origins.clone();
         if refusal.is_some() {
             // What was wrong must not be taken over unseen.
@@ -157,7 +156,7 @@ impl EncodedRequestCache {
             self.is_resumable = false;
             self.messages = Messages::default();
         }
-        self.cached_head = Some(cover);
+        self.cached_head = Some(cached);
         EncodedRequest { body, notes, refusal, origins }
     }
 
@@ -166,20 +165,20 @@ impl EncodedRequestCache {
     fn normalize_new_turns<'a>(
         &mut self,
         request: &'a ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         same: SharedPrefix,
     ) -> (NormalizedConversation<'a>, CheckedPrefix) {
         let mut from = self.find_resume_point(request, same);
         while from > 0 {
             self.truncate(from);
             let sent = CheckedPrefix::from_media(&self.history.media, self.turn_buffer.turns);
-            match normalize_from(request, law, Some(from), &mut self.history) {
+            match normalize_from(request, rules, Some(from), &mut self.history) {
                 Ok(projection) => return (projection, sent),
                 Err(RestartFrom(at)) => from = self.find_group_start(at.min(from - 1)),
             }
         }
         self.truncate(0);
-        let projection = normalize_from(request, law, None, &mut self.history);
+        let projection = normalize_from(request, rules, None, &mut self.history);
         // From the beginning there is nothing to go back to.
         (projection.unwrap_or_default(), CheckedPrefix::default())
     }
@@ -217,30 +216,31 @@ impl EncodedRequestCache {
 
     fn write_turns(
         &mut self,
-        script: &dyn RequestWriter,
+        writer: &dyn RequestWriter,
         projection: &NormalizedConversation<'_>,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
     ) {
-        let add =
-            |page: &mut TurnBuffer, turn: &WireTurn<'_, '_>, places: &[Option<BlockLocation>]| {
-                page.begin_turn();
-                script.write_turn(turn, request, law, &mut page.bytes);
-                script.record_origins(turn, places, Arc::make_mut(&mut page.origins));
-                page.end_turn(turn);
-            };
-        if let Some((turn, places)) = projection.opening_with_locations() {
+        let add = |buffer: &mut TurnBuffer,
+                   turn: &WireTurn<'_, '_>,
+                   locations: &[Option<BlockLocation>]| {
+            buffer.begin_turn();
+            writer.write_turn(turn, request, rules, &mut buffer.bytes);
+            writer.record_origins(turn, locations, Arc::make_mut(&mut buffer.origins));
+            buffer.end_turn(turn);
+        };
+        if let Some((turn, locations)) = projection.opening_with_locations() {
             self.turn_groups
                 .push(CachedTurnGroup { start: 0, start_mark: self.turn_buffer.mark() });
-            add(&mut self.turn_buffer, &turn, places);
+            add(&mut self.turn_buffer, &turn, locations);
         }
         for exchange in &projection.exchanges {
             self.turn_groups.push(CachedTurnGroup {
                 start: exchange.start,
                 start_mark: self.turn_buffer.mark(),
             });
-            for (turn, places) in exchange.turns_with_locations() {
-                add(&mut self.turn_buffer, &turn, places);
+            for (turn, locations) in exchange.turns_with_locations() {
+                add(&mut self.turn_buffer, &turn, locations);
             }
         }
         self.turn_buffer.bytes.shrink_to(self.turn_buffer.bytes.len().saturating_mul(2));
@@ -248,10 +248,10 @@ impl EncodedRequestCache {
 }
 
 impl CachedHead {
-    fn build(script: &dyn RequestWriter, request: &ModelRequest, law: &ProviderRules) -> Self {
+    fn build(writer: &dyn RequestWriter, request: &ModelRequest, rules: &ProviderRules) -> Self {
         let mut notes = NormalizationNotes::default();
-        let tools = accepted_tools::select_accepted_tools(&request.tools, law, &mut notes);
-        let head = script.write_head(request, law, &tools);
+        let tools = accepted_tools::select_accepted_tools(&request.tools, rules, &mut notes);
+        let head = writer.write_head(request, rules, &tools);
         let key = CachedHeadKey {
             system: request.system.clone(),
             tools: request.tools.clone(),

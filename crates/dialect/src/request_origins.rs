@@ -10,7 +10,7 @@ use crate::refused_item::RefusedItem;
 /// One block of the transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockLocation {
-    /// The message.
+    /// The message of the transcript.
     pub message: MessageId,
     /// Position in its content.
     pub block: usize,
@@ -64,7 +64,6 @@ impl RequestOrigins {
         self.message_ends.len()
     }
 
-    /// One more message.
     pub(crate) fn add_message(&mut self, blocks: impl IntoIterator<Item = Option<BlockLocation>>) {
         self.blocks.extend(blocks);
         self.message_ends.push(self.blocks.len());

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use windlass_vocabulary::ModelRequest;
+use windlass_vocabulary::{Effort, ModelRequest, ThinkingMode};
 
 use crate::accepted_tools::AcceptedTool;
 use crate::normalized_conversation::WireTurn;
@@ -16,7 +16,7 @@ pub(crate) trait RequestWriter: Sync {
     fn write_head(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         tools: &[AcceptedTool<'_>],
     ) -> RequestHead;
 
@@ -25,7 +25,7 @@ pub(crate) trait RequestWriter: Sync {
         &self,
         turn: &WireTurn<'_, '_>,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         out: &mut Vec<u8>,
     );
 
@@ -34,7 +34,7 @@ pub(crate) trait RequestWriter: Sync {
     fn record_origins(
         &self,
         turn: &WireTurn<'_, '_>,
-        places: &[Option<BlockLocation>],
+        locations: &[Option<BlockLocation>],
         origins: &mut RequestOrigins,
     );
 }
@@ -53,3 +53,31 @@ pub(crate) struct RequestHead {
 
 /// Closes the list of turns and the request.
 pub(crate) const REQUEST_FOOT: &[u8] = b"]}";
+
+/// The answer, or what follows the results: media that had to leave them, then the rest.
+pub(crate) fn record_remaining_origins(
+    turn: &WireTurn<'_, '_>,
+    locations: &[Option<BlockLocation>],
+    origins: &mut RequestOrigins,
+) {
+    let mut blocks = turn.media_locations().chain(locations.iter().copied()).peekable();
+    if blocks.peek().is_some() {
+        origins.add_message(blocks);
+    }
+}
+
+/// The effort level on the wires of `OpenAI`; `None` leaves it to the provider. Disabled thinking is
+/// the least effort there; a server that does not know the word refuses it once, and then
+/// `without_reasoning` is set.
+pub(crate) fn effort_name(request: &ModelRequest) -> Option<&'static str> {
+    match request.effort {
+        _ if request.without_reasoning => None,
+        _ if request.thinking == ThinkingMode::Disabled => Some("none"),
+        None => None,
+        Some(Effort::Low) => Some("low"),
+        Some(Effort::Medium) => Some("medium"),
+        Some(Effort::High) => Some("high"),
+        Some(Effort::Xhigh) => Some("xhigh"),
+        Some(Effort::Max) => Some("max"),
+    }
+}

@@ -1,12 +1,12 @@
-//! How much one answer may bring. Spent by every reader, so that no stream can fill the memory.
+//! Limits on one answer, kept by every reader, so that no stream can fill the memory.
 
 use alloc::format;
 
 use windlass_vocabulary::ModelFailure;
 
-use crate::stream_decoder::protocol_failure;
+use crate::stream_failure::protocol_failure;
 
-/// How much one answer may bring.
+/// Limits on one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponseLimits {
     /// Bytes of events that are kept.
@@ -22,7 +22,7 @@ impl Default for ResponseLimits {
     }
 }
 
-/// What is left of an allowance.
+/// What one answer has used of its limits.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseBudget {
     limits: ResponseLimits,
@@ -40,22 +40,22 @@ impl ResponseBudget {
         Self { limits, spent: SpentResponseBudget::default() }
     }
 
-    /// Takes the price of an event that will be kept.
+    /// Counts the bytes of an event that will be kept.
     pub(crate) fn spend_bytes(&mut self, bytes: usize) -> Result<(), ModelFailure> {
         self.spent.bytes = self.spent.bytes.saturating_add(bytes);
-        let most = self.limits.bytes;
-        if self.spent.bytes > most {
-            return Err(protocol_failure(format!("the answer is over {most} bytes")));
+        let limit = self.limits.bytes;
+        if self.spent.bytes > limit {
+            return Err(protocol_failure(format!("the answer is over {limit} bytes")));
         }
         Ok(())
     }
 
-    /// Takes the price of one more block.
+    /// Counts one more block.
     pub(crate) fn spend_block(&mut self) -> Result<(), ModelFailure> {
         self.spent.blocks = self.spent.blocks.saturating_add(1);
-        let most = self.limits.blocks;
-        if self.spent.blocks > most {
-            return Err(protocol_failure(format!("the answer is over {most} blocks")));
+        let limit = self.limits.blocks;
+        if self.spent.blocks > limit {
+            return Err(protocol_failure(format!("the answer is over {limit} blocks")));
         }
         Ok(())
     }

@@ -54,7 +54,9 @@ fn parse_http_date_delay(text: &str, now_unix_seconds: u64) -> Option<Millis> {
     let month = MONTHS.iter().position(|name| *name == month_name)?;
     let year: u64 = words.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
     let mut clock = words.next()?.split(':').map(|part| part.parse::<u64>().ok());
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+    let hour = clock.next()??;
+    let minute = clock.next()??;
+    let second = clock.next()??;
     if hour > 23 || minute > 59 || second > 60 {
         return None;
     }

@@ -21,28 +21,6 @@ pub struct SseFrame<'a> {
     pub name: &'a [u8],
     /// The values of the `data` fields, joined by newlines.
     pub data: &'a [u8],
-    /// What stood around the data, if the event lay whole in one chunk with one line of it.
-    pub framing: Option<(&'a [u8], &'a [u8])>,
-}
-
-/// Who the events are for.
-pub(crate) trait SseFrameSink {
-    /// May take events off the front of these bytes by itself, and says how many bytes that were.
-    /// Asked only between events.
-    fn take_prefix(&mut self, bytes: &[u8]) -> usize;
-
-    /// An event. `false` ends it all.
-    fn accept_frame(&mut self, frame: SseFrame<'_>) -> bool;
-}
-
-impl<F: FnMut(SseFrame<'_>) -> bool> SseFrameSink for F {
-    fn take_prefix(&mut self, _: &[u8]) -> usize {
-        0
-    }
-
-    fn accept_frame(&mut self, frame: SseFrame<'_>) -> bool {
-        self(frame)
-    }
 }
 
 /// A line or an event is larger than allowed; framing cannot go on.
@@ -95,24 +73,14 @@ impl SseFramer {
         bytes: &[u8],
         mut each: impl FnMut(SseFrame<'_>) -> bool,
     ) -> Result<(), SseEventTooLarge> {
-        self.push_to_sink(bytes, &mut each)
-    }
-
-    /// The same for a listener that may read events without their being framed.
-    pub(crate) fn push_to_sink(
-        &mut self,
-        bytes: &[u8],
-        listener: &mut impl SseFrameSink,
-    ) -> Result<(), SseEventTooLarge> {
         let mut rest = bytes;
         loop {
             if self.is_between_events() {
-                rest = rest.get(listener.take_prefix(rest)..).unwrap_or_default();
                 while let Some((frame, after)) = self.split_whole_event(rest) {
-                    if !listener.accept_frame(frame) {
+                    if !each(frame) {
                         return Ok(());
                     }
-                    rest = after.get(listener.take_prefix(after)..).unwrap_or_default();
+                    rest = after;
                 }
             }
             let Some((first, after_first)) = rest.split_first() else { return Ok(()) };
@@ -126,7 +94,7 @@ impl SseFramer {
             };
             self.skips_line_feed = tail.first() == Some(&b'\r');
             rest = tail.get(1..).unwrap_or_default();
-            if !self.end_line(line, listener)? {
+            if !self.end_line(line, &mut each)? {
                 return Ok(());
             }
         }
@@ -151,10 +119,7 @@ impl SseFramer {
         if data.len().max(name.len()) >= self.bytes_max.checked_sub(FIELD_BYTES)? {
             return None;
         }
-        let before_data = bytes.get(..bytes.len() - rest.len())?;
-        let behind_data = rest.get(data.len()..rest.len() - after.len())?;
-        let framing = Some((before_data, behind_data));
-        Some((SseFrame { name, data, framing }, after))
+        Some((SseFrame { name, data }, after))
     }
 
     /// The stream is over. Hands out an event whose lines are complete but whose closing blank line
@@ -167,7 +132,7 @@ impl SseFramer {
     }
 
     fn current_frame(&self) -> SseFrame<'_> {
-        SseFrame { name: &self.name, data: &self.data, framing: None }
+        SseFrame { name: &self.name, data: &self.data }
     }
 
     fn buffer_line(&mut self, bytes: &[u8]) -> Result<(), SseEventTooLarge> {
@@ -180,15 +145,15 @@ impl SseFramer {
     fn end_line(
         &mut self,
         end: &[u8],
-        listener: &mut impl SseFrameSink,
+        each: &mut impl FnMut(SseFrame<'_>) -> bool,
     ) -> Result<bool, SseEventTooLarge> {
         if self.line.is_empty() {
             self.check_fits(0, end.len())?;
-            return self.read_line(end, listener);
+            return self.read_line(end, each);
         }
         self.buffer_line(end)?;
         let mut line = mem::take(&mut self.line);
-        let goes_on = self.read_line(&line, listener);
+        let goes_on = self.read_line(&line, each);
         line.clear();
         line.shrink_to(RETAINED_CAPACITY);
         self.line = line;
@@ -198,12 +163,12 @@ impl SseFramer {
     fn read_line(
         &mut self,
         line: &[u8],
-        listener: &mut impl SseFrameSink,
+        each: &mut impl FnMut(SseFrame<'_>) -> bool,
     ) -> Result<bool, SseEventTooLarge> {
         let is_first = mem::take(&mut self.is_first_line);
         let line = if is_first { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         if line.is_empty() {
-            let goes_on = !self.has_data || listener.accept_frame(self.current_frame());
+            let goes_on = !self.has_data || each(self.current_frame());
             self.clear_event();
             return Ok(goes_on);
         }
@@ -250,7 +215,7 @@ impl SseFramer {
     }
 }
 
-/// A line and what follows it. Carriage returns alone are left to the long way, as is a line whose
+/// A line and what follows it. Carriage returns alone are read line by line, as is a line whose
 /// end is the chunk's end and may be half of one.
 fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (line, rest) = bytes.split_at_checked(memchr2(b'\n', b'\r', bytes)?)?;

@@ -23,9 +23,9 @@ pub struct WebSearchDomains {
 /// A page that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebSearchLink {
-    /// What it is called.
+    /// The title of the page.
     pub title: String,
-    /// Where it is.
+    /// The address of the page.
     pub url: String,
 }
 
@@ -82,8 +82,8 @@ pub fn count_searches(event: &Json, before: u32) -> u32 {
     let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str);
     let is_item = text("/type") == Some("response.output_item.done")
         && text("/item/type") == Some("web_search_call");
-    let told = u32::try_from(counted.max(listed)).unwrap_or(u32::MAX);
-    before.max(told).saturating_add(u32::from(is_item))
+    let reported = u32::try_from(counted.max(listed)).unwrap_or(u32::MAX);
+    before.max(reported).saturating_add(u32::from(is_item))
 }
 
 fn collect_links_in(value: &Value, depth: usize, out: &mut Vec<WebSearchLink>) {
@@ -110,9 +110,4 @@ fn add_link(url: &str, title: &str, out: &mut Vec<WebSearchLink>) {
         let title = title.chars().filter(|c| !c.is_control()).take(TITLE_CHARS_MAX).collect();
         out.push(WebSearchLink { title, url: String::from(url) });
     }
-}
-
-/// Names as a JSON list.
-pub(crate) fn to_json_list(names: &[String]) -> String {
-    serde_json::to_string(names).unwrap_or_else(|_| String::from("[]"))
 }

@@ -9,13 +9,13 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
-use serde_json::{Value, json};
-use stage::anthropic_messages::{
+use fixture::anthropic_messages::{
     block_start, block_stop, delta, events, message_delta, message_stop, start,
 };
-use stage::decode_whole;
+use fixture::decode_whole;
+use serde_json::{Value, json};
 use windlass_dialect::{DecodedEvent, Dialect, dialect};
 use windlass_vocabulary::{ContentBlock, FailureKind, ModelStopReason, Tokens, Usage, WireFormat};
 
@@ -71,7 +71,10 @@ fn json_delta(index: u64, text: &str) -> Value {
 
 #[test]
 fn a_whole_answer_is_read_piece_by_piece() {
-    let items = decode_whole(wire(), &stage::tell(WireFormat::AnthropicMessages, &stage::rich()));
+    let items = decode_whole(
+        wire(),
+        &fixture::encode_answer(WireFormat::AnthropicMessages, &fixture::sample_answer()),
+    );
     let usage = |output| Usage {
         input: Tokens(25),
         output: Tokens(output),
@@ -85,7 +88,7 @@ fn a_whole_answer_is_read_piece_by_piece() {
         "Ping",
         "Thinking(\"let me \")",
         "Thinking(\"see…\")",
-        "Block(Thinking(Thinking { text: \"let me see…\", signature: Some(\"c2VhbA==\") }))",
+        "Block(Thinking(ThinkingBlock { text: \"let me see…\", signature: Some(\"c2VhbA==\") }))",
         "Text(\"Häl\")",
         "Text(\"lo 🦀\")",
         "Text(\" \\\"quoted\\\"\\n\")",

@@ -1,4 +1,4 @@
-//! What holds for every wire and every transcript: what is sent obeys the provider's law, and the
+//! What holds for every wire and every transcript: what is sent obeys the provider's rules, and the
 //! beginning of what is sent does not change when the transcript grows.
 #![allow(
     clippy::expect_used,
@@ -10,16 +10,16 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
-use proptest::prelude::*;
-use serde_json::Value;
-use stage::checker::{breaches, messages};
-use stage::spoken;
-use stage::transcript::{
+use fixture::all_dialects;
+use fixture::checker::{breaches, messages};
+use fixture::transcript::{
     answer, call, failed_result, media, message, png, provider, request, result, results, text,
     thinking, user,
 };
+use proptest::prelude::*;
+use serde_json::Value;
 use windlass_dialect::Dialect;
 use windlass_vocabulary::{
     AttachmentKind, ContentBlock, Message, MessageOrigin, MetaKind, ModelName, ModelRequest, Role,
@@ -112,7 +112,7 @@ proptest! {
         let crowd = (0..crowd).map(|_| ContentBlock::Media(media("m", "image/png", &png(5, 5, 0))));
         request.messages.push(std::sync::Arc::new(user(crowd.collect())));
         request.without_reasoning = without_reasoning;
-        for (wire, dialect) in spoken() {
+        for (wire, dialect) in all_dialects() {
             let encoded = dialect.encode(&request, dialect.rules());
             let body = String::from_utf8_lossy(&encoded.body).into_owned();
             prop_assert_eq!(breaches(wire, &encoded.body), Vec::<String>::new(), "{:?} {}", wire, body);
@@ -126,7 +126,7 @@ proptest! {
 
     #[test]
     fn a_longer_conversation_begins_with_the_shorter_one(turns in proptest::collection::vec(turn(), 1..12)) {
-        for (wire, dialect) in spoken() {
+        for (wire, dialect) in all_dialects() {
             let mut transcript = vec![
                 message(Role::User, MessageOrigin::Meta(MetaKind::Context), vec![text("context")]),
                 user(vec![text("prompt")]),

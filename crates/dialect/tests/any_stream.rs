@@ -10,17 +10,20 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
+use fixture::{
+    Answer, AnswerPart, all_dialects, assert_ends_once, decode, decode_whole, encode_answer,
+    sample_answer,
+};
 use proptest::prelude::*;
-use stage::{Answer, Say, assert_ends_once, decode, decode_whole, rich, spoken, tell};
 use windlass_dialect::{DecodedEvent, ResponseLimits, dialect};
 use windlass_vocabulary::{AttemptId, ContentBlock, FailureKind, ModelStopReason, WireFormat};
 
 #[test]
 fn a_cut_at_every_byte_yields_whole_pieces_only() {
-    for (wire, dialect) in spoken() {
-        let body = tell(wire, &rich());
+    for (wire, dialect) in all_dialects() {
+        let body = encode_answer(wire, &sample_answer());
         let whole = decode_whole(dialect, &body);
         assert!(matches!(
             whole.last(),
@@ -47,8 +50,8 @@ fn a_cut_at_every_byte_yields_whole_pieces_only() {
 
 #[test]
 fn nothing_comes_after_the_end() {
-    for (wire, dialect) in spoken() {
-        let body = tell(wire, &rich());
+    for (wire, dialect) in all_dialects() {
+        let body = encode_answer(wire, &sample_answer());
         let mut decoder = dialect.new_decoder();
         let mut out = Vec::new();
         decoder.push(&body, &mut out);
@@ -63,8 +66,8 @@ fn nothing_comes_after_the_end() {
 
 #[test]
 fn raw_events_come_only_when_asked_for_and_change_nothing() {
-    for (wire, dialect) in spoken() {
-        let body = tell(wire, &rich());
+    for (wire, dialect) in all_dialects() {
+        let body = encode_answer(wire, &sample_answer());
         let mut decoder = dialect.new_decoder();
         decoder.emit_raw_events();
         let mut out = Vec::new();
@@ -159,13 +162,13 @@ fn an_answer_may_bring_a_lot_but_not_everything() {
 
 #[test]
 fn a_flood_of_calls_is_stopped() {
-    let call = |number: usize| stage::call(&format!("c{number}"), "Read", &["{}"]);
+    let call = |number: usize| fixture::call(&format!("c{number}"), "Read", &["{}"]);
     let allowance = ResponseLimits { blocks: 100, ..ResponseLimits::default() };
-    for (wire, _) in spoken() {
+    for (wire, _) in all_dialects() {
         let flood = |count| {
             let answer =
-                Answer { says: (0..count).map(call).collect(), stop: ModelStopReason::EndTurn };
-            decode_within(wire, allowance, &tell(wire, &answer))
+                Answer { parts: (0..count).map(call).collect(), stop: ModelStopReason::EndTurn };
+            decode_within(wire, allowance, &encode_answer(wire, &answer))
         };
         assert!(matches!(flood(100).last(), Some(DecodedEvent::Ended { .. })), "{wire:?}");
         let flooded = flood(101);
@@ -178,13 +181,15 @@ fn a_flood_of_calls_is_stopped() {
 #[test]
 fn a_flood_of_text_is_stopped() {
     let allowance = ResponseLimits { bytes: 64 * 1024, ..ResponseLimits::default() };
-    for (wire, _) in spoken() {
+    for (wire, _) in all_dialects() {
         for step in [0, 1] {
             let flood = |pieces: usize| {
                 let pieces = (0..pieces).map(|number| "x".repeat(1024 + number * step)).collect();
-                let answer =
-                    Answer { says: vec![Say::Text(pieces)], stop: ModelStopReason::EndTurn };
-                decode_within(wire, allowance, &tell(wire, &answer))
+                let answer = Answer {
+                    parts: vec![AnswerPart::Text(pieces)],
+                    stop: ModelStopReason::EndTurn,
+                };
+                decode_within(wire, allowance, &encode_answer(wire, &answer))
             };
             assert!(matches!(flood(20).last(), Some(DecodedEvent::Ended { .. })), "{wire:?}");
             let flooded = flood(80);
@@ -207,7 +212,7 @@ fn text_bytes(item: &DecodedEvent) -> usize {
 fn nesting_without_end_does_not_exhaust_the_stack() {
     let deep = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
     let keys = ["x", "message", "content_block", "delta", "choices", "candidates", "item"];
-    for (_, dialect) in spoken() {
+    for (_, dialect) in all_dialects() {
         for key in keys {
             let body = format!(
                 "data: {{\"type\":\"content_block_start\",\"index\":0,\"{key}\":{deep}}}\n\n"
@@ -238,16 +243,15 @@ fn cut_into<'a>(bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     chunks
 }
 
-fn says() -> impl Strategy<Value = Vec<Say>> {
+fn says() -> impl Strategy<Value = Vec<AnswerPart>> {
     let pieces = || proptest::collection::vec("\\PC{0,8}", 0..4);
-    let say =
-        prop_oneof![
-            pieces().prop_map(Say::Text),
-            (pieces(), "[A-Za-z0-9+/]{4,8}")
-                .prop_map(|(pieces, seal)| Say::Thinking { pieces, seal }),
-            ("[a-z]{1,8}", "[A-Za-z]{1,8}", arguments())
-                .prop_map(|(id, name, arguments)| Say::Call { id, name, arguments }),
-        ];
+    let say = prop_oneof![
+        pieces().prop_map(AnswerPart::Text),
+        (pieces(), "[A-Za-z0-9+/]{4,8}")
+            .prop_map(|(pieces, seal)| AnswerPart::Thinking { pieces, seal }),
+        ("[a-z]{1,8}", "[A-Za-z]{1,8}", arguments())
+            .prop_map(|(id, name, arguments)| AnswerPart::Call { id, name, arguments }),
+    ];
     proptest::collection::vec(say, 0..6)
 }
 
@@ -292,9 +296,9 @@ proptest! {
         edits in proptest::collection::vec((any::<usize>(), any::<u8>(), any::<u8>()), 0..5),
         sizes in proptest::collection::vec(1_usize..40, 1..30),
     ) {
-        for (wire, dialect) in spoken() {
-            let answer = Answer { says: says.clone(), stop: ModelStopReason::EndTurn };
-            let body = spoiled(tell(wire, &answer), &edits);
+        for (wire, dialect) in all_dialects() {
+            let answer = Answer { parts: says.clone(), stop: ModelStopReason::EndTurn };
+            let body = spoiled(encode_answer(wire, &answer), &edits);
             let whole = decode_whole(dialect, &body);
             assert_ends_once(&whole);
             prop_assert_eq!(decode(dialect, cut_into(&body, &sizes)), whole);
@@ -303,9 +307,9 @@ proptest! {
 
     #[test]
     fn what_was_said_is_what_is_read(says in says()) {
-        for (wire, dialect) in spoken() {
-            let answer = Answer { says: says.clone(), stop: ModelStopReason::EndTurn };
-            let items = decode_whole(dialect, &tell(wire, &answer));
+        for (wire, dialect) in all_dialects() {
+            let answer = Answer { parts: says.clone(), stop: ModelStopReason::EndTurn };
+            let items = decode_whole(dialect, &encode_answer(wire, &answer));
             let (mut text, mut calls) = (String::new(), Vec::new());
             for item in &items {
                 match item {
@@ -319,9 +323,9 @@ proptest! {
             let (mut said_text, mut said_calls) = (String::new(), Vec::new());
             for say in &says {
                 match say {
-                    Say::Text(pieces) => said_text.push_str(&pieces.concat()),
-                    Say::Thinking { .. } => {}
-                    Say::Call { name, arguments, .. } => {
+                    AnswerPart::Text(pieces) => said_text.push_str(&pieces.concat()),
+                    AnswerPart::Thinking { .. } => {}
+                    AnswerPart::Call { name, arguments, .. } => {
                         said_calls.push((name.clone(), arguments.concat()));
                     }
                 }
@@ -335,7 +339,7 @@ proptest! {
 
     #[test]
     fn any_bytes_end_once(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-        for (_, dialect) in spoken() {
+        for (_, dialect) in all_dialects() {
             let whole = decode_whole(dialect, &bytes);
             assert_ends_once(&whole);
             prop_assert_eq!(decode(dialect, bytes.chunks(1)), whole);
@@ -347,7 +351,7 @@ proptest! {
         events in proptest::collection::vec("\\{\"(type|index|delta|choices|candidates)\":(\"[a-z_.]{0,20}\"|[0-9]|\\{\\}|\\[\\]|null)\\}", 0..8),
     ) {
         let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-        for (_, dialect) in spoken() {
+        for (_, dialect) in all_dialects() {
             assert_ends_once(&decode_whole(dialect, body.as_bytes()));
         }
     }

@@ -1,6 +1,6 @@
 //! Recorded streams and refusals, spoiled at random: bits flipped, bytes cut out, pieces doubled
 //! and put elsewhere. Whatever comes, nothing panics, exactly one terminal item ends it, chunking
-//! does not matter, and the short way reads what the long way reads.
+//! does not matter, and reading with raw events gives the same.
 //!
 //! The seeds are fixed, so a failure here comes back; the number of cases fits a few seconds.
 #![allow(
@@ -13,11 +13,11 @@
     reason = "a test may stop at what it did not expect"
 )]
 
-mod stage;
+mod fixture;
 
+use fixture::recorded;
+use fixture::{all_dialects, assert_ends_once, decode, decode_whole, encode_answer, sample_answer};
 use serde_json::Value;
-use stage::recorded;
-use stage::{assert_ends_once, decode, decode_whole, rich, spoken, tell};
 use windlass_dialect::sse::SseFramer;
 use windlass_dialect::{DecodedEvent, Dialect, find_refused_item};
 use windlass_vocabulary::WireFormat;
@@ -162,20 +162,20 @@ const WORDS: &[&[u8]] = &[
 /// The answers to start from: one with everything in it, and text as its server sends it.
 fn bodies() -> Vec<(WireFormat, &'static dyn Dialect, Vec<Vec<u8>>)> {
     let recorded = recorded::all(1);
-    let with_texts = spoken().into_iter().map(|(wire, dialect)| {
+    let with_texts = all_dialects().into_iter().map(|(wire, dialect)| {
         let recording = recorded.iter().find(|recording| recording.wire == wire).expect("one each");
         let short = recording.chunks(None).into_iter().enumerate();
         // Enough of it to have pieces that look alike, and the end.
         let count = recording.chunks(None).len();
         let short = short.filter(|(at, _)| *at < 14 || *at + 4 > count).map(|(_, event)| event);
         let short = short.collect::<Vec<_>>().concat();
-        (wire, dialect, vec![tell(wire, &rich()), short])
+        (wire, dialect, vec![encode_answer(wire, &sample_answer()), short])
     });
     with_texts.collect()
 }
 
-/// The long way: raw events are made from each, so none can be read by its shape.
-fn decode_long(dialect: &dyn Dialect, body: &[u8]) -> Vec<DecodedEvent> {
+/// Decodes with raw events switched on, and drops them.
+fn decode_with_raw(dialect: &dyn Dialect, body: &[u8]) -> Vec<DecodedEvent> {
     let mut decoder = dialect.new_decoder();
     decoder.emit_raw_events();
     let mut out = Vec::new();
@@ -195,13 +195,13 @@ fn spoiled_streams_end_once_however_they_are_cut_and_read() {
             assert_ends_once(&whole);
             let told = || String::from_utf8_lossy(&body).into_owned();
             assert_eq!(decode(dialect, random.chunks(&body)), whole, "{wire:?} {case}: {}", told());
-            assert_eq!(decode_long(dialect, &body), whole, "{wire:?} {case}: {}", told());
+            assert_eq!(decode_with_raw(dialect, &body), whole, "{wire:?} {case}: {}", told());
         }
     }
 }
 
 #[test]
-fn recorded_streams_are_read_the_same_the_short_and_the_long_way() {
+fn recorded_streams_are_read_the_same_with_and_without_raw_events() {
     let mut random = Random(0x5EED_0002);
     for recording in recorded::all(3) {
         let dialect = windlass_dialect::dialect(recording.wire).expect("spoken");
@@ -212,7 +212,7 @@ fn recorded_streams_are_read_the_same_the_short_and_the_long_way() {
             _ => 0,
         });
         assert_eq!(texts.sum::<usize>(), recording.text_bytes, "{:?}", recording.wire);
-        assert_eq!(decode_long(dialect, &recording.body), whole, "{:?}", recording.wire);
+        assert_eq!(decode_with_raw(dialect, &recording.body), whole, "{:?}", recording.wire);
         for _ in 0..5 {
             assert_eq!(decode(dialect, random.chunks(&recording.body)), whole);
         }
@@ -222,7 +222,7 @@ fn recorded_streams_are_read_the_same_the_short_and_the_long_way() {
 #[test]
 fn spoiled_framing_gives_the_same_events_in_every_chunking() {
     let mut random = Random(0x5EED_0003);
-    let body = tell(WireFormat::AnthropicMessages, &rich());
+    let body = encode_answer(WireFormat::AnthropicMessages, &sample_answer());
     let frames = |chunks: &[&[u8]], bytes_max: usize| {
         let mut framer = SseFramer::new(bytes_max);
         let mut frames: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
@@ -260,7 +260,7 @@ fn any_reply_is_sorted() {
         .copied()
         .chain([&b"try again in "[..], b"9e999s", b"messages.", b"[1]", b"content", b"position "])
         .collect();
-    for (wire, dialect) in spoken() {
+    for (wire, dialect) in all_dialects() {
         for case in 0..1_500 {
             let body = random.spoil(bodies[case % bodies.len()].clone(), &words);
             let status = [200, 302, 400, 404, 407, 413, 429, 500, 529, 999][random.below(10)];

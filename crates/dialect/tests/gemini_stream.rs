@@ -9,12 +9,12 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
+use fixture::decode_whole;
+use fixture::gemini::{chunks, finish, parts, usage};
+use fixture::transcript::{answer, call, request, result, results, text, user};
 use serde_json::{Value, json};
-use stage::decode_whole;
-use stage::gemini::{chunks, finish, parts, usage};
-use stage::transcript::{answer, call, request, result, results, text, user};
 use windlass_dialect::{DecodedEvent, Dialect, dialect};
 use windlass_vocabulary::{
     ContentBlock, FailureKind, ModelName, ModelStopReason, Tokens, WireFormat,
@@ -187,7 +187,7 @@ fn seals(author: &str, seal: Option<&str>, reader: &str) -> Vec<Option<String>> 
 
 #[test]
 fn calls_keep_their_seals_and_foreign_ones_get_a_stand_in() {
-    let stand_in = wire().rules().foreign_call_seal.map(String::from);
+    let stand_in = wire().rules().tools.foreign_call_seal.map(String::from);
     assert!(stand_in.is_some());
     let own = || Some(String::from("S"));
     let table = [

@@ -9,9 +9,9 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
-use stage::transcript::{
+use fixture::transcript::{
     answer, call, failed_result, media, message, png, request, result, results, text, thinking,
     user,
 };

@@ -10,13 +10,13 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
 use std::collections::BTreeMap;
 
+use fixture::transcript::{answer, call, media, message, png, request, result, text, user};
 use serde::Deserialize;
 use serde_json::Value;
-use stage::transcript::{answer, call, media, message, png, request, result, text, user};
 use windlass_dialect::{BlockLocation, RefusedItem, dialect, find_refused_item};
 use windlass_vocabulary::{
     AttachmentKind, ContentBlock, FailureKind, Message, MessageId, MessageOrigin, ModelRequest,

@@ -9,11 +9,13 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
+use fixture::transcript::{
+    answer, call, media, png, provider, request, result, results, text, user,
+};
+use fixture::{Answer, all_dialects, decode_whole, encode_answer, sample_answer};
 use serde_json::{Value, json};
-use stage::transcript::{answer, call, media, png, provider, request, result, results, text, user};
-use stage::{Answer, decode_whole, rich, spoken, tell};
 use windlass_dialect::{DecodedEvent, Dialect, dialect};
 use windlass_vocabulary::{
     ContentBlock, FailureKind, Message, Millis, ModelFailure, ModelName, ModelStopReason,
@@ -33,7 +35,7 @@ fn speak(wire: WireFormat) -> &'static dyn Dialect {
 
 #[test]
 fn all_four_wires_are_spoken() {
-    assert_eq!(spoken().len(), WIRES.len());
+    assert_eq!(all_dialects().len(), WIRES.len());
 }
 
 #[test]
@@ -47,7 +49,7 @@ fn every_reason_to_stop_means_the_same() {
     ];
     for (stop, wires) in table {
         for wire in wires {
-            let body = tell(*wire, &Answer { says: rich().says, stop });
+            let body = encode_answer(*wire, &Answer { parts: sample_answer().parts, stop });
             let items = decode_whole(speak(*wire), &body);
             let Some(DecodedEvent::Ended { stop: read, .. }) = items.last() else {
                 panic!("{wire:?}: {items:?}")
@@ -66,7 +68,7 @@ fn usage_is_counted_without_overlap() {
         (WireFormat::Gemini, [42, 15, 0, 60]),
     ];
     for (wire, [input, output, cache_write, cache_read]) in table {
-        let items = decode_whole(speak(wire), &tell(wire, &rich()));
+        let items = decode_whole(speak(wire), &encode_answer(wire, &sample_answer()));
         let Some(DecodedEvent::Ended { usage, .. }) = items.last() else { panic!("{wire:?}") };
         assert_eq!(usage.input, Tokens(input), "{wire:?}");
         assert_eq!(usage.output, Tokens(output), "{wire:?}");
@@ -79,7 +81,7 @@ fn usage_is_counted_without_overlap() {
 #[test]
 fn what_is_shown_adds_up_to_what_counts() {
     for wire in WIRES {
-        let items = decode_whole(speak(wire), &tell(wire, &rich()));
+        let items = decode_whole(speak(wire), &encode_answer(wire, &sample_answer()));
         let mut shown = String::new();
         let mut counted = String::new();
         let mut calls = Vec::new();
@@ -442,7 +444,7 @@ fn broken_bytes_void_the_answer_everywhere() {
     for wire in WIRES {
         for broken in [&b"data: {\"a\":\n\n"[..], b"data: \"\xFF\"\n\n", b"data: [1]\n\n"] {
             let mut body = broken.to_vec();
-            body.extend(tell(wire, &rich()));
+            body.extend(encode_answer(wire, &sample_answer()));
             let items = decode_whole(speak(wire), &body);
             assert!(
                 matches!(items.as_slice(), [DecodedEvent::Failed(failure)]
@@ -475,7 +477,7 @@ fn seals_go_back_to_the_model_that_set_them_and_to_no_other() {
     let table: Vec<(WireFormat, Vec<ContentBlock>, bool)> = vec![
         (
             WireFormat::AnthropicMessages,
-            vec![stage::transcript::thinking("x", Some("SEAL")), call("t1", "Read", "{}")],
+            vec![fixture::transcript::thinking("x", Some("SEAL")), call("t1", "Read", "{}")],
             true,
         ),
         (
@@ -505,7 +507,7 @@ fn seals_go_back_to_the_model_that_set_them_and_to_no_other() {
         ),
         (
             WireFormat::OpenaiChat,
-            vec![stage::transcript::thinking("x", Some("SEAL")), sealed_call()],
+            vec![fixture::transcript::thinking("x", Some("SEAL")), sealed_call()],
             false,
         ),
     ];

@@ -8,11 +8,11 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
+use fixture::decode_whole;
+use fixture::transcript::{request, text, user};
 use serde_json::{Value, json};
-use stage::decode_whole;
-use stage::transcript::{request, text, user};
 use windlass_dialect::{DecodedEvent, Dialect, dialect};
 use windlass_vocabulary::{
     Effort, ModelName, ModelRequest, ThinkingMode, Tokens, ToolResultClearing, WireFormat,
@@ -27,16 +27,16 @@ fn speak(wire: WireFormat) -> &'static dyn Dialect {
 fn cached_tokens_are_found_wherever_a_server_puts_them() {
     let chat = |usage: Value| {
         let list = [
-            stage::openai_chat::chunk(json!({"content": "x"})),
-            stage::openai_chat::finish("stop"),
+            fixture::openai_chat::chunk(json!({"content": "x"})),
+            fixture::openai_chat::finish("stop"),
             json!({"choices": [], "usage": usage}),
         ];
-        stage::openai_chat::chunks(&list)
+        fixture::openai_chat::chunks(&list)
     };
     let gemini = |usage: Value| {
-        let mut end = stage::gemini::finish("STOP");
+        let mut end = fixture::gemini::finish("STOP");
         end["usageMetadata"] = usage;
-        stage::gemini::chunks(&[stage::gemini::parts(json!([{"text": "x"}])), end])
+        fixture::gemini::chunks(&[fixture::gemini::parts(json!([{"text": "x"}])), end])
     };
     let table: Vec<(WireFormat, Vec<u8>, [u64; 4])> = vec![
         (

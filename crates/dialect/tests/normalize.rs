@@ -1,4 +1,4 @@
-//! Normalisation: whatever a transcript looks like, what is sent obeys the provider's law, and the
+//! Normalisation: whatever a transcript looks like, what is sent obeys the provider's rules, and the
 //! beginning of what is sent does not change when the transcript grows.
 #![allow(
     clippy::expect_used,
@@ -10,14 +10,14 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
-use serde_json::{Value, json};
-use stage::checker::breaches;
-use stage::transcript::{
+use fixture::checker::breaches;
+use fixture::transcript::{
     answer, base64, call, media, message, png, provider, request, result, results, text, thinking,
     tool, user,
 };
+use serde_json::{Value, json};
 use windlass_dialect::{Dialect, EncodedRequest, ProviderRules, dialect};
 use windlass_vocabulary::{
     AttachmentKind, ContentBlock, FailureKind, Json, MessageOrigin, MetaKind, ModelName,
@@ -420,8 +420,9 @@ fn a_crowd_of_images_must_be_smaller() {
 fn media_bytes_are_bounded_together() {
     let item = |name: &str| ContentBlock::Media(media(name, "image/png", &png(10, 10, 5_000)));
     let request = request(vec![user((0..8).map(|n| item(&n.to_string())).collect())]);
-    let law = ProviderRules { media_total_bytes_max: 24_000, ..wire().rules().clone() };
-    let encoded = wire().encode(&request, &law);
+    let mut rules = wire().rules().clone();
+    rules.media.total_bytes_max = 24_000;
+    let encoded = wire().encode(&request, &rules);
     let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
     let kept = outline(&body["messages"][0]).iter().filter(|kind| *kind == "image").count();
     assert!((1..=3).contains(&kept), "{kept}");
@@ -431,8 +432,8 @@ fn media_bytes_are_bounded_together() {
 #[test]
 fn a_body_over_the_limit_is_refused_before_the_network() {
     let request = request(vec![user(vec![text(&"x".repeat(33_000))])]);
-    let law = ProviderRules { body_bytes_max: 32_000, ..wire().rules().clone() };
-    let refusal = wire().encode(&request, &law).refusal.expect("too large");
+    let rules = ProviderRules { body_bytes_max: 32_000, ..wire().rules().clone() };
+    let refusal = wire().encode(&request, &rules).refusal.expect("too large");
     assert_eq!(refusal.kind, FailureKind::PromptTooLong);
     assert_eq!(encode(&request).refusal, None, "the real limit is higher");
 }
@@ -441,8 +442,9 @@ fn a_body_over_the_limit_is_refused_before_the_network() {
 fn too_many_tools_cost_only_those_too_many() {
     let mut request = request(vec![user(vec![text("q")])]);
     request.tools = ["A", "B", "C"].map(tool).to_vec().into();
-    let law = ProviderRules { tools_max: 2, ..wire().rules().clone() };
-    let encoded = wire().encode(&request, &law);
+    let mut rules = wire().rules().clone();
+    rules.tools.count_max = 2;
+    let encoded = wire().encode(&request, &rules);
     let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
     assert_eq!(body["tools"].as_array().map(Vec::len), Some(2));
     assert_eq!(encoded.notes.len(), 1);

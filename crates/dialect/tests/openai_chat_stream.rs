@@ -9,11 +9,11 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
+use fixture::decode_whole;
+use fixture::openai_chat::{call_piece, chunk, chunks, finish, open_chunks, usage};
 use serde_json::{Value, json};
-use stage::decode_whole;
-use stage::openai_chat::{call_piece, chunk, chunks, finish, open_chunks, usage};
 use windlass_dialect::{DecodedEvent, Dialect, dialect};
 use windlass_vocabulary::{ContentBlock, FailureKind, ModelStopReason, Tokens, WireFormat};
 

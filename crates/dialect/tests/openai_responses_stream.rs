@@ -9,13 +9,13 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
-use serde_json::{Value, json};
-use stage::decode_whole;
-use stage::openai_responses::{
+use fixture::decode_whole;
+use fixture::openai_responses::{
     added, completed, created, delta, done, events, function_call, incomplete, message,
 };
+use serde_json::{Value, json};
 use windlass_dialect::{DecodedEvent, Dialect, ResponseLimits, dialect};
 use windlass_vocabulary::{ContentBlock, FailureKind, ModelStopReason, WireFormat};
 
@@ -164,7 +164,7 @@ fn a_flood_of_whole_items_is_stopped() {
     let mut out = Vec::new();
     decoder.push(&events(&[created()]), &mut out);
     for index in 0..80 {
-        if out.last().is_some_and(stage::is_terminal) {
+        if out.last().is_some_and(fixture::is_terminal) {
             break;
         }
         out.clear();

@@ -11,16 +11,17 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
 use std::sync::Arc;
 
-use proptest::prelude::*;
-use stage::spoken;
-use stage::transcript::{
+use fixture::all_dialects;
+use fixture::transcript::{
     answer, call, failed_result, media, message, png, provider, request, result, results, text,
     thinking, tool, user,
 };
+use proptest::prelude::*;
+use windlass_dialect::provider_rules::MediaRules;
 use windlass_dialect::{Dialect, EncodedRequestCache, ProviderRules};
 use windlass_vocabulary::{
     AttachmentKind, ContentBlock, Effort, Message, MessageId, MessageOrigin, Messages, MetaKind,
@@ -226,18 +227,19 @@ impl Conversation {
         self.request.messages = messages.into_iter().collect();
     }
 
-    fn law(&self, dialect: &dyn Dialect) -> ProviderRules {
-        if !self.narrow {
-            return dialect.rules().clone();
+    fn rules(&self, dialect: &dyn Dialect) -> ProviderRules {
+        let mut rules = dialect.rules().clone();
+        if self.narrow {
+            rules.media = MediaRules {
+                count_max: 5,
+                count_batch: 2,
+                total_bytes_max: 400,
+                many_images_threshold: 2,
+                many_images_edge_max: 20,
+                ..rules.media
+            };
         }
-        ProviderRules {
-            media_count_max: 5,
-            media_count_batch: 2,
-            media_total_bytes_max: 400,
-            many_images_threshold: 2,
-            many_images_edge_max: 20,
-            ..dialect.rules().clone()
-        }
+        rules
     }
 }
 
@@ -249,15 +251,15 @@ proptest! {
         narrow in any::<bool>(),
         steps in proptest::collection::vec(step(), 1..24),
     ) {
-        for (wire, dialect) in spoken() {
+        for (wire, dialect) in all_dialects() {
             let request = request(Vec::new());
             let mut conversation = Conversation { request, narrow, next: 0 };
             let mut memory = EncodedRequestCache::new();
             for (number, step) in steps.iter().enumerate() {
                 conversation.take(step);
-                let law = conversation.law(dialect);
-                let fresh = dialect.encode(&conversation.request, &law);
-                let remembered = dialect.encode_cached(&conversation.request, &law, &mut memory);
+                let rules = conversation.rules(dialect);
+                let fresh = dialect.encode(&conversation.request, &rules);
+                let remembered = dialect.encode_cached(&conversation.request, &rules, &mut memory);
                 let shown = |body: &[u8]| String::from_utf8_lossy(body).into_owned();
                 prop_assert_eq!(
                     shown(&remembered.body), shown(&fresh.body), "{:?} at {}", wire, number
@@ -269,7 +271,7 @@ proptest! {
 
     #[test]
     fn what_only_grows_is_written_once(turns in proptest::collection::vec(healthy(), 1..12)) {
-        for (wire, dialect) in spoken() {
+        for (wire, dialect) in all_dialects() {
             let request = request(vec![user(vec![text("do it")])]);
             let mut conversation = Conversation { request, narrow: false, next: 0 };
             let mut memory = EncodedRequestCache::new();
@@ -416,16 +418,16 @@ fn what_reaches_back_is_written_again() {
         ),
     ];
     for (name, requests) in table {
-        for (wire, dialect) in spoken() {
+        for (wire, dialect) in all_dialects() {
             let request = request(Vec::new());
             let mut conversation = Conversation { request, narrow: true, next: 0 };
             let mut memory = EncodedRequestCache::new();
             for (number, (taken_back, more)) in requests.iter().enumerate() {
                 conversation.take(&Step::TakeBack(*taken_back));
                 conversation.take(&Step::Grow(more.clone()));
-                let law = conversation.law(dialect);
-                let fresh = dialect.encode(&conversation.request, &law);
-                let remembered = dialect.encode_cached(&conversation.request, &law, &mut memory);
+                let rules = conversation.rules(dialect);
+                let fresh = dialect.encode(&conversation.request, &rules);
+                let remembered = dialect.encode_cached(&conversation.request, &rules, &mut memory);
                 assert_eq!(
                     String::from_utf8_lossy(&remembered.body),
                     String::from_utf8_lossy(&fresh.body),

@@ -48,9 +48,9 @@ impl ConformanceContext {
     /// Reads what the runner says: the context as JSON, and the revision to speak.
     #[must_use]
     pub fn new(context: Option<&str>, revision: Option<&str>) -> Self {
-        let brief: Self =
+        let context: Self =
             context.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        Self { is_handshake: revision.is_some_and(|revision| revision < "2026-07-28"), ..brief }
+        Self { is_handshake: revision.is_some_and(|revision| revision < "2026-07-28"), ..context }
     }
 }
 
@@ -79,55 +79,55 @@ impl McpHost for AcceptingHost {
 /// When the server cannot be had, or what must work does not.
 pub async fn run(
     url: &str,
-    brief: &ConformanceContext,
-    vault: &LoginStore,
+    context: &ConformanceContext,
+    store: &LoginStore,
 ) -> Result<(), McpFailure> {
-    let order = HttpServerConfig { url: url.to_owned(), ..HttpServerConfig::default() };
-    let mut pass = None;
+    let config = HttpServerConfig { url: url.to_owned(), ..HttpServerConfig::default() };
+    let mut access = None;
     for _ in 0..=LOGINS_MAX {
-        let Err(failure) = run_once(&order, pass.take(), brief).await else { return Ok(()) };
+        let Err(failure) = run_once(&config, access.take(), context).await else { return Ok(()) };
         let McpFailure::NeedsLogin { challenge } = failure else { return Err(failure) };
-        pass = Some(log_in(url, brief, &challenge, vault).await?);
+        access = Some(log_in(url, context, &challenge, store).await?);
     }
-    // Somebody who is never content is left alone.
+    // Gives up on a server that never accepts a login.
     Ok(())
 }
 
 async fn run_once(
-    order: &HttpServerConfig,
-    pass: Option<OauthAccess>,
-    brief: &ConformanceContext,
+    config: &HttpServerConfig,
+    access: Option<OauthAccess>,
+    context: &ConformanceContext,
 ) -> Result<(), McpFailure> {
-    let era = if brief.is_handshake { ProtocolEra::Handshake } else { ProtocolEra::Unknown };
-    let channel = match pass {
-        None => McpChannel::Http(order),
-        Some(pass) => McpChannel::HttpAuthorized(order, pass),
+    let era = if context.is_handshake { ProtocolEra::Handshake } else { ProtocolEra::Unknown };
+    let channel = match access {
+        None => McpChannel::Http(config),
+        Some(access) => McpChannel::HttpAuthorized(config, access),
     };
     let connection =
         McpConnection::open("conformance", channel, era, Arc::new(AcceptingHost), LIMIT).await?;
-    let done = exercise_server(&connection, brief).await;
+    let done = exercise_server(&connection, context).await;
     connection.close().await;
     done
 }
 
-/// The user's part: goes where it is told and comes back with what it was given.
+/// Plays the user: follows the authorization URL and returns with the redirect.
 async fn log_in(
     url: &str,
-    brief: &ConformanceContext,
+    context: &ConformanceContext,
     challenge: &str,
-    vault: &LoginStore,
+    store: &LoginStore,
 ) -> Result<OauthAccess, McpFailure> {
     let identity = OauthClientIdentity {
         redirect: "http://localhost:3000/callback".to_owned(),
-        client_id: brief.client_id.clone(),
-        client_secret: brief.client_secret.clone(),
+        client_id: context.client_id.clone(),
+        client_secret: context.client_secret.clone(),
         metadata_url: Some("https://conformance-test.local/client-metadata.json".to_owned()),
     };
-    let login = OauthLogin::begin(url, &identity, challenge, vault).await?;
+    let login = OauthLogin::begin(url, &identity, challenge, store).await?;
     let lost = |reason: String| McpFailure::Unreachable { reason };
-    let stays = reqwest::Client::builder().redirect(Policy::none()).no_proxy().build();
-    let stays = stays.map_err(|error| lost(error.to_string()))?;
-    let sent = stays
+    let client = reqwest::Client::builder().redirect(Policy::none()).no_proxy().build();
+    let client = client.map_err(|error| lost(error.to_string()))?;
+    let sent = client
         .get(login.authorization_url())
         .send()
         .await
@@ -139,10 +139,10 @@ async fn log_in(
 
 async fn exercise_server(
     connection: &McpConnection,
-    brief: &ConformanceContext,
+    context: &ConformanceContext,
 ) -> Result<(), McpFailure> {
     let tools = connection.list_tools(LIMIT).await?;
-    for (name, arguments) in plan_calls(&tools, brief) {
+    for (name, arguments) in plan_calls(&tools, context) {
         // A tool that fails is the scenario's business; that it was called is ours.
         let called =
             connection.call_tool(&name, arguments, &McpCallOptions::with_limit(LIMIT)).await;
@@ -168,12 +168,12 @@ async fn exercise_server(
 /// The calls the runner asks for, or one of each tool.
 fn plan_calls(
     tools: &[McpToolDescription],
-    brief: &ConformanceContext,
+    context: &ConformanceContext,
 ) -> Vec<(String, Map<String, Value>)> {
-    let asked: Vec<_> =
-        brief.tool_calls.iter().map(|one| (one.name.clone(), one.arguments.clone())).collect();
-    if !asked.is_empty() {
-        return asked;
+    let planned: Vec<_> =
+        context.tool_calls.iter().map(|one| (one.name.clone(), one.arguments.clone())).collect();
+    if !planned.is_empty() {
+        return planned;
     }
     tools.iter().map(|tool| (tool.name.clone(), example_arguments(&tool.schema))).collect()
 }

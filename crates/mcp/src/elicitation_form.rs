@@ -12,23 +12,19 @@ use serde_json::{Map, Value};
 /// Fields of one form that are asked for.
 const FIELDS_MAX: usize = 40;
 
-/// A form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitationForm {
     /// Its fields, in the order of their names; those that must be filled in first.
     pub fields: Vec<ElicitationField>,
 }
 
-/// One field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElicitationField {
     /// Its name in the answer.
     pub name: String,
     /// What a person is asked.
     pub title: String,
-    /// More about it.
     pub description: String,
-    /// What may be answered.
     pub kind: ElicitationFieldKind,
     /// It must be filled in.
     pub is_required: bool,
@@ -36,21 +32,16 @@ pub struct ElicitationField {
     pub default: Option<Value>,
 }
 
-/// What may be answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ElicitationFieldKind {
-    /// Any words.
     Text,
     /// A number, whole or not.
     Number {
-        /// No fractions.
         is_whole: bool,
     },
-    /// Yes or no.
     Bool,
     /// One of these: what is handed over, and what it is called.
     OneOf(Vec<(String, String)>),
-    /// Any of these.
     AnyOf(Vec<(String, String)>),
 }
 
@@ -86,10 +77,12 @@ impl ElicitationForm {
     pub fn fill(&self, words: &BTreeMap<String, String>) -> Result<Value, String> {
         let mut content = Map::new();
         for field in &self.fields {
-            let said =
-                words.get(&field.name).map(|said| said.trim()).filter(|said| !said.is_empty());
-            let value = match said {
-                Some(said) => Some(field.parse_answer(said)?),
+            let answer = words
+                .get(&field.name)
+                .map(|answer| answer.trim())
+                .filter(|answer| !answer.is_empty());
+            let value = match answer {
+                Some(answer) => Some(field.parse_answer(answer)?),
                 None => field.default.clone(),
             };
             match value {
@@ -126,26 +119,26 @@ impl ElicitationField {
         }
     }
 
-    fn parse_answer(&self, said: &str) -> Result<Value, String> {
-        let wrong = |what: &str| format!("`{}` must be {what}, not `{said}`", self.name);
+    fn parse_answer(&self, answer: &str) -> Result<Value, String> {
+        let wrong = |what: &str| format!("`{}` must be {what}, not `{answer}`", self.name);
         match &self.kind {
-            ElicitationFieldKind::Text => Ok(Value::from(said)),
-            ElicitationFieldKind::Bool => match said.to_lowercase().as_str() {
+            ElicitationFieldKind::Text => Ok(Value::from(answer)),
+            ElicitationFieldKind::Bool => match answer.to_lowercase().as_str() {
                 "yes" | "y" | "true" => Ok(Value::Bool(true)),
                 "no" | "n" | "false" => Ok(Value::Bool(false)),
                 _ => Err(wrong("yes or no")),
             },
             ElicitationFieldKind::Number { is_whole: true } => {
-                said.parse::<i64>().map(Value::from).map_err(|_| wrong("a whole number"))
+                answer.parse::<i64>().map(Value::from).map_err(|_| wrong("a whole number"))
             }
             ElicitationFieldKind::Number { is_whole: false } => {
-                let number = said.parse::<f64>().ok().filter(|number| number.is_finite());
+                let number = answer.parse::<f64>().ok().filter(|number| number.is_finite());
                 number.map(Value::from).ok_or_else(|| wrong("a number"))
             }
             ElicitationFieldKind::OneOf(choices) => {
-                find_choice(choices, said).ok_or_else(|| wrong(&describe_choices(choices)))
+                find_choice(choices, answer).ok_or_else(|| wrong(&describe_choices(choices)))
             }
-            ElicitationFieldKind::AnyOf(choices) => said
+            ElicitationFieldKind::AnyOf(choices) => answer
                 .split(',')
                 .map(|one| {
                     find_choice(choices, one.trim())
@@ -181,8 +174,8 @@ fn parse_choices(property: &Value) -> Option<Vec<(String, String)>> {
 }
 
 /// By its name as shown, or as it is handed over.
-fn find_choice(choices: &[(String, String)], said: &str) -> Option<Value> {
-    let found = choices.iter().find(|(value, title)| title == said || value == said);
+fn find_choice(choices: &[(String, String)], answer: &str) -> Option<Value> {
+    let found = choices.iter().find(|(value, title)| title == answer || value == answer);
     found.map(|(value, _)| Value::from(value.as_str()))
 }
 
@@ -212,12 +205,13 @@ mod tests {
         let names: Vec<&str> = form.fields.iter().map(|field| field.name.as_str()).collect();
         assert_eq!(names, ["name", "size", "colour", "day", "rate", "sure", "tags"]);
         assert_eq!(form.fields[0].title, "Your name");
-        let said = |words: &[(&str, &str)]| {
-            let words = words.iter().map(|(name, said)| ((*name).to_owned(), (*said).to_owned()));
+        let answer = |words: &[(&str, &str)]| {
+            let words =
+                words.iter().map(|(name, answer)| ((*name).to_owned(), (*answer).to_owned()));
             form.fill(&words.collect())
         };
         let least = [("name", "Ann"), ("size", " 7 ")];
-        assert_eq!(said(&least), Ok(json!({"name": "Ann", "size": 7, "rate": 0.5})));
+        assert_eq!(answer(&least), Ok(json!({"name": "Ann", "size": 7, "rate": 0.5})));
         let more = [
             ("name", "Ann"),
             ("size", "7"),
@@ -229,7 +223,7 @@ mod tests {
         ];
         let wanted = json!({"name": "Ann", "size": 7, "colour": "g", "day": "mo", "rate": 1.5,
             "sure": true, "tags": ["a", "b"]});
-        assert_eq!(said(&more), Ok(wanted));
+        assert_eq!(answer(&more), Ok(wanted));
         for (wrong, why) in [
             (&[("name", "Ann")][..], "`size` must be given"),
             (&[("name", "Ann"), ("size", "big")], "`size` must be a whole number, not `big`"),
@@ -237,7 +231,7 @@ mod tests {
             (&[("name", "A"), ("size", "1"), ("colour", "x")], "must be one of Red, Green"),
             (&[("name", "A"), ("size", "1"), ("rate", "NaN")], "`rate` must be a number"),
         ] {
-            assert!(said(wrong).unwrap_err().contains(why), "{wrong:?}");
+            assert!(answer(wrong).unwrap_err().contains(why), "{wrong:?}");
         }
         assert_eq!(
             ElicitationForm::from_schema(&json!("nonsense")).fill(&BTreeMap::new()),

@@ -1,8 +1,8 @@
-//! Whoever sits in front of a session and can be asked what servers want to know.
+//! The front end's part of an elicitation: who shows the user what a server wants to know.
 //!
-//! Servers are started before the front end stands, so there is a [`Seat`]: kept free from the
-//! start, taken when somebody is there. Whether it is kept decides what servers are told of us, so it
-//! cannot change later. How a question is shown is the front end's affair.
+//! Servers are started before the front end, so there is a [`PrompterSlot`]: reserved at the start,
+//! filled when the front end is ready. Whether it is reserved decides which capabilities servers
+//! see, so it cannot change later. How a question is shown is up to the front end.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -10,27 +10,27 @@ use std::time::Duration;
 
 use crate::connection::{ElicitationFuture, ElicitationReply, ElicitationRequest};
 
-/// A question that nobody answers is over after this long.
+/// A question without an answer is cancelled after this long.
 const ANSWER_MAX: Duration = Duration::from_secs(600);
 
-/// Somebody who can be asked.
+/// Shows questions of servers to the user.
 pub trait ElicitationPrompter: Send + Sync {
-    /// Asks. Dropped when the server no longer waits.
+    /// The future is dropped when the server no longer waits.
     fn prompt(&self, question: ElicitationRequest) -> ElicitationFuture;
 }
 
-/// What is said to a question at the door, if anything.
+/// The interceptor's answer to a question, if it has one.
 pub type InterceptFuture = Pin<Box<dyn Future<Output = Option<ElicitationReply>> + Send>>;
 
-/// Somebody at the door, who may answer for the person and looks at what the person said.
+/// May answer in place of the user, and may change what the user answered. Hooks do this.
 pub trait ElicitationInterceptor: Send + Sync {
-    /// Before the person is asked: an answer, if nobody has to be.
+    /// Called before the user is asked. An answer means that the user is not asked.
     fn before_prompt(&self, question: &ElicitationRequest) -> InterceptFuture;
-    /// After: what this server gets.
+    /// Called after. Returns what the server gets.
     fn after_reply(&self, server: &str, reply: ElicitationReply) -> ElicitationFuture;
 }
 
-/// The place in front of a session. Clones are the same place.
+/// Where a session's prompter goes. Clones share it.
 #[derive(Clone, Default)]
 pub struct PrompterSlot {
     prompter: Option<Arc<OnceLock<Arc<dyn ElicitationPrompter>>>>,
@@ -38,60 +38,59 @@ pub struct PrompterSlot {
 }
 
 impl PrompterSlot {
-    /// One that somebody will take.
+    /// A slot that the front end will fill.
     #[must_use]
     pub fn reserve() -> Self {
         Self { prompter: Some(Arc::default()), interceptor: None }
     }
 
-    /// With somebody at the door, who is there even where nobody sits.
+    /// With an interceptor, which works even without a prompter.
     #[must_use]
-    pub fn with_interceptor(mut self, doorman: Arc<dyn ElicitationInterceptor>) -> Self {
-        self.interceptor = Some(doorman);
+    pub fn with_interceptor(mut self, interceptor: Arc<dyn ElicitationInterceptor>) -> Self {
+        self.interceptor = Some(interceptor);
         self
     }
 
-    /// None: nobody can be asked.
+    /// Servers cannot ask anything.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Will somebody be there?
     pub(crate) fn is_available(&self) -> bool {
         self.prompter.is_some() || self.interceptor.is_some()
     }
 
-    /// Somebody takes it. Only the first counts.
-    pub(crate) fn set_prompter(&self, person: Arc<dyn ElicitationPrompter>) {
-        if let Some(taken) = &self.prompter {
-            let _ = taken.set(person);
+    /// Only the first prompter counts, and only in a reserved slot.
+    pub(crate) fn set_prompter(&self, prompter: Arc<dyn ElicitationPrompter>) {
+        if let Some(slot) = &self.prompter {
+            let _ = slot.set(prompter);
         }
     }
 
-    /// Asks whoever is there; nobody says no.
+    /// Asks the interceptor and the user. Declines if there is neither.
     pub(crate) fn elicit(&self, question: ElicitationRequest) -> ElicitationFuture {
-        let (seat, limit) = (self.clone(), ANSWER_MAX);
+        let slot = self.clone();
         Box::pin(async move {
-            tokio::time::timeout(limit, seat.elicit_intercepted(question))
+            tokio::time::timeout(ANSWER_MAX, slot.elicit_intercepted(question))
                 .await
                 .unwrap_or(ElicitationReply::Cancel)
         })
     }
 
     async fn elicit_intercepted(self, question: ElicitationRequest) -> ElicitationReply {
-        let Some(doorman) = &self.interceptor else { return self.prompt_user(question).await };
+        let Some(interceptor) = &self.interceptor else { return self.prompt_user(question).await };
         let server = question.server.clone();
-        let reply = match doorman.before_prompt(&question).await {
+        let reply = match interceptor.before_prompt(&question).await {
             Some(reply) => reply,
             None => self.prompt_user(question).await,
         };
-        doorman.after_reply(&server, reply).await
+        interceptor.after_reply(&server, reply).await
     }
 
     async fn prompt_user(&self, question: ElicitationRequest) -> ElicitationReply {
-        match self.prompter.as_ref().and_then(|taken| taken.get()) {
-            Some(person) => person.prompt(question).await,
+        match self.prompter.as_ref().and_then(|slot| slot.get()) {
+            Some(prompter) => prompter.prompt(question).await,
             None => ElicitationReply::Decline,
         }
     }
@@ -99,6 +98,6 @@ impl PrompterSlot {
 
 impl std::fmt::Debug for PrompterSlot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Seat").field(&self.is_available()).finish()
+        f.debug_tuple("PrompterSlot").field(&self.is_available()).finish()
     }
 }

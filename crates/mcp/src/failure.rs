@@ -1,4 +1,4 @@
-//! What can go wrong between us and a server, in words that say what to do.
+//! Failures of a connection to a server, with messages that say what to do.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,19 +8,14 @@ use std::time::Duration;
 pub enum McpFailure {
     /// It did not answer in time.
     TimedOut {
-        /// What was waited for.
         what: String,
-        /// How long.
         after: Duration,
     },
     /// It answered with an error.
     Refused {
-        /// Its code.
         code: i32,
-        /// Its words.
         message: String,
     },
-    /// The connection is gone.
     Gone {
         /// Why, as far as it is known.
         reason: String,
@@ -32,15 +27,12 @@ pub enum McpFailure {
     },
     /// It could not be started or reached.
     Unreachable {
-        /// Why.
         reason: String,
     },
     /// It answered with something that makes no sense.
     ProtocolViolation {
-        /// What.
         reason: String,
     },
-    /// We gave up first.
     Cancelled,
 }
 

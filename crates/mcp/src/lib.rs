@@ -1,9 +1,11 @@
 //! An MCP client that offers remote tools as ours.
 //!
-//! Reading order: [`connection`] (one server, in our own words), `transport` (how messages get
-//! there), [`server`] (when to connect, and again), `tool` (remote tools as ours), [`servers`] (all of
-//! a session), [`tool_server`] (the other way round: our tools for others). The official library is used inside `connection` and `transport` and never shown, so
-//! that its changes stay in there.
+//! Reading order: [`connection`] (one server, in our own types), `transport` (how messages reach it),
+//! [`server`] (when to connect and reconnect), `tool` (remote tools as ours), [`McpServers`] (all
+//! servers of a session), [`tool_server`] (the other direction: our tools for other clients). The
+//! official library is used inside `connection` and `transport` and never exposed, so that its
+//! changes stay in there.
+#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 pub mod conformance;
 pub mod connection;
@@ -15,6 +17,7 @@ mod prompt_commands;
 pub mod server;
 pub mod server_config;
 mod servers;
+mod spill;
 mod tool;
 mod tool_names;
 pub mod tool_server;

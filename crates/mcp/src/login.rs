@@ -1,9 +1,9 @@
 //! Logging in to a server over HTTP: where the user has to go, what comes back, and where it is kept.
 //!
-//! The official library knows the protocol of logins. Here are our own words for it, and a place for
-//! what each login gave: a safe, where there is one, or else a file that nobody else may read. With a
-//! safe, the file only says that there is something in it, so that nobody asks the safe in vain. Who
-//! opens the browser is decided elsewhere.
+//! The official library implements the protocol. Here are our own types for it, and the store for
+//! credentials: the system's key ring where there is one, or else a file that only the user may read.
+//! With a key ring, the file only says that there is an entry, so that the key ring is not asked in
+//! vain. The caller opens the browser.
 
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -28,7 +28,6 @@ pub trait LoginSecretStore: Send + Sync {
     fn get(&self, name: &str, url: &str) -> Option<String>;
     /// Keeps it. Says whether it is there now.
     fn put(&self, name: &str, url: &str, secret: &str) -> bool;
-    /// Forgets it.
     fn remove(&self, name: &str);
 }
 
@@ -52,7 +51,6 @@ pub struct OauthClientIdentity {
     pub metadata_url: Option<String>,
 }
 
-/// A login under way.
 pub struct OauthLogin {
     state: OAuthState,
     authorization_url: String,
@@ -125,9 +123,9 @@ impl OauthLogin {
         url: &str,
         identity: &OauthClientIdentity,
         challenge: &str,
-        vault: &LoginStore,
+        store: &LoginStore,
     ) -> Result<Self, McpFailure> {
-        let shelf = vault.credential_file(url);
+        let file = store.credential_file(url);
         let mut request = AuthorizationRequest::new(identity.redirect.as_str())
             .with_client_name("Windlass")
             .with_application_type("native");
@@ -142,14 +140,14 @@ impl OauthLogin {
         }
         if !challenge.is_empty() {
             request = request.with_challenge(challenge);
-            let before = shelf.load().await.ok().flatten().map(|kept| kept.granted_scopes);
+            let before = file.load().await.ok().flatten().map(|kept| kept.granted_scopes);
             let scopes = merge_scopes(before.unwrap_or_default(), url, challenge);
             if !scopes.is_empty() {
                 request = request.with_scopes(scopes);
             }
         }
         let mut manager = build_authorization(url).await?;
-        manager.set_credential_store(shelf);
+        manager.set_credential_store(file);
         let mut state = OAuthState::Unauthorized(manager);
         state.start_authorization(request).await.map_err(|error| login_failure(&error))?;
         let address = state.get_authorization_url().await.map_err(|error| login_failure(&error))?;
@@ -162,11 +160,11 @@ impl OauthLogin {
         &self.authorization_url
     }
 
-    /// The user came back to this address. What was given is in the vault now.
+    /// The user came back to this address. The credentials are in the store now.
     ///
     /// # Errors
     ///
-    /// When it is not what was asked for, or the server of logins does not give a pass for it.
+    /// When it is not what was asked for, or the server of logins does not grant access.
     pub async fn finish(mut self, callback: &str) -> Result<OauthAccess, McpFailure> {
         let back = AuthorizationCallback::from_redirect_url(callback)
             .map_err(|error| login_failure(&error))?;
@@ -243,32 +241,32 @@ impl LoginCredentialFile {
     }
 }
 
-/// What stands in the file when the rest is in the safe.
+/// What stands in the file when the rest is in the key ring.
 const IN_SECRET_STORE: &str = "{\"kept\":\"in the key ring\"}";
 
 #[async_trait]
 impl CredentialStore for LoginCredentialFile {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let shelf = self.clone();
-        Ok(tokio::task::spawn_blocking(move || shelf.get()).await.ok().flatten())
+        let file = self.clone();
+        Ok(tokio::task::spawn_blocking(move || file.get()).await.ok().flatten())
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let shelf = self.clone();
-        let kept = tokio::task::spawn_blocking(move || shelf.put(&credentials)).await;
+        let file = self.clone();
+        let kept = tokio::task::spawn_blocking(move || file.put(&credentials)).await;
         let kept = kept.map_err(std::io::Error::other).and_then(|kept| kept);
         kept.map_err(|error| AuthError::CredentialStoreError(error.to_string()))
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        let shelf = self.clone();
+        let file = self.clone();
         // What is not there is as good.
-        let _ = tokio::task::spawn_blocking(move || shelf.remove()).await;
+        let _ = tokio::task::spawn_blocking(move || file.remove()).await;
         Ok(())
     }
 }
 
-/// Through a new file that takes the old one's place, so that nobody sees half of it.
+/// Through a new file that takes the old one's place, so that a reader never sees half of it.
 fn write_private_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     if let Some(folder) = path.parent() {
@@ -283,18 +281,18 @@ fn write_private_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 impl std::fmt::Debug for LoginStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Vault").field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("LoginStore").field("folder", &self.folder).finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for OauthLogin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Login")
+        f.write_str("OauthLogin")
     }
 }
 
 impl std::fmt::Debug for OauthAccess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Pass")
+        f.write_str("OauthAccess")
     }
 }

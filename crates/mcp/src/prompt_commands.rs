@@ -20,7 +20,6 @@ use crate::tool_names;
 pub struct McpPromptCommand {
     /// What a user types after the slash: `mcp__<server>__<prompt>`.
     pub name: String,
-    /// What it is for.
     pub description: String,
     /// Names of its arguments, in order, and whether each must be given.
     pub arguments: Vec<(String, bool)>,
@@ -94,13 +93,13 @@ impl McpServers {
         name: &str,
         words: &str,
     ) -> Result<Vec<ContentBlock>, String> {
-        let told =
+        let describe =
             |failure| format!("/{name}: the MCP server `{}`: {failure}", server.config().name);
         let mut known = list_prompt_commands(server);
         if !known.iter().any(|command| command.name == name)
             && server.snapshot().status != McpServerStatus::Connected
         {
-            server.connect().await.map_err(told)?;
+            server.connect().await.map_err(describe)?;
             known = list_prompt_commands(server);
         }
         let Some(command) = known.iter().find(|command| command.name == name) else {
@@ -111,10 +110,10 @@ impl McpServers {
             });
         };
         let arguments = command.parse_arguments(words)?;
-        let connection = server.connect().await.map_err(told)?;
-        let said =
+        let connection = server.connect().await.map_err(describe)?;
+        let prompt =
             connection.get_prompt(&command.remote_name, arguments, server.call_limit()).await;
-        to_blocks(said.map_err(told)?, self.set.caps.text_bytes)
+        to_blocks(prompt.map_err(describe)?, self.set.caps.text_bytes)
             .map_err(|problem| format!("/{name}: {problem}"))
     }
 
@@ -122,10 +121,11 @@ impl McpServers {
     pub async fn read_mentioned_resource(&self, mention: &str) -> Option<Result<String, String>> {
         let (name, uri) = mention.split_once(':')?;
         let server = self.set.find_server(name)?;
-        let told = |failure| format!("the MCP server `{name}`: {failure}");
+        let describe = |failure| format!("the MCP server `{name}`: {failure}");
         let reading = async {
-            let connection = server.connect().await.map_err(told)?;
-            let parts = connection.read_resource(uri, server.call_limit()).await.map_err(told)?;
+            let connection = server.connect().await.map_err(describe)?;
+            let parts =
+                connection.read_resource(uri, server.call_limit()).await.map_err(describe)?;
             let texts = parts.into_iter().map(|part| match part {
                 McpContent::Text(text) => text,
                 McpContent::Link { uri, name } => format!("[{name}: {uri}]"),

@@ -17,7 +17,6 @@ use crate::transport::stdio::StdioServerConfig;
 pub struct McpConfigLayer {
     /// The place in a word: `user`, `project`, `local`, `dynamic`.
     pub scope: String,
-    /// By name.
     pub servers: Map<String, Value>,
 }
 
@@ -47,7 +46,6 @@ struct McpOauthEntry {
     callback_port: Option<u16>,
 }
 
-/// Looks a variable up.
 pub type VariableLookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// Puts layers together, the lowest first: the whole entry of the highest counts. Servers come out in
@@ -64,15 +62,15 @@ pub fn resolve_server_configs(
             entries.insert(name, (&layer.scope, entry));
         }
     }
-    let mut orders = Vec::new();
+    let mut configs = Vec::new();
     let mut notes = Vec::new();
     for (name, (scope, entry)) in entries {
         match resolve_server_config(name, scope, entry, directory, variables, &mut notes) {
-            Ok(order) => orders.push(order),
+            Ok(config) => configs.push(config),
             Err(problem) => notes.push(format!("the MCP server `{name}` is left out: {problem}")),
         }
     }
-    (orders, notes)
+    (configs, notes)
 }
 
 fn resolve_server_config(
@@ -200,32 +198,32 @@ mod tests {
             "EMPTY" => Some(String::new()),
             _ => None,
         };
-        let (orders, notes) = resolve_server_configs(&layers, Path::new("/w"), &variables);
+        let (configs, notes) = resolve_server_configs(&layers, Path::new("/w"), &variables);
         let names: Vec<_> =
-            orders.iter().map(|one| (one.name.as_str(), one.scope.as_str())).collect();
+            configs.iter().map(|one| (one.name.as_str(), one.scope.as_str())).collect();
         assert_eq!(names, [("a", "project"), ("b", "project"), ("old", "project"), ("z", "user")]);
-        let McpServerTransport::Process(process) = &orders[1].transport else {
-            panic!("{:?}", orders[1].transport)
+        let McpServerTransport::Process(process) = &configs[1].transport else {
+            panic!("{:?}", configs[1].transport)
         };
         assert_eq!(process.command, "hammer");
         assert_eq!(process.arguments, ["${NONE}", "x", "ahammerb$"]);
         assert_eq!(process.environment, [("K".to_owned(), "d".to_owned())]);
-        assert_eq!(orders[1].call_limit, Some(Duration::from_millis(1500)));
-        let McpServerTransport::Http(http) = &orders[0].transport else {
-            panic!("{:?}", orders[0].transport)
+        assert_eq!(configs[1].call_limit, Some(Duration::from_millis(1500)));
+        let McpServerTransport::Http(http) = &configs[0].transport else {
+            panic!("{:?}", configs[0].transport)
         };
         assert_eq!((http.url.as_str(), http.headers[0].1.as_str()), ("http://h/hammer", "hammer"));
         assert!(
-            matches!(&orders[2].transport, McpServerTransport::Http(order) if order.is_legacy_sse)
+            matches!(&configs[2].transport, McpServerTransport::Http(config) if config.is_legacy_sse)
         );
-        let said = notes.join("\n");
+        let joined = notes.join("\n");
         for words in [
             "`b`: NONE is not set",
             "`bad` is left out: it has a `url` but no `type`",
             "`worse` is left out: its type `carrier-pigeon`",
             "`worst` is left out",
         ] {
-            assert!(said.contains(words), "{words}: {said}");
+            assert!(joined.contains(words), "{words}: {joined}");
         }
     }
 }

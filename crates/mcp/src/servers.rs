@@ -34,7 +34,6 @@ pub struct McpServers {
     pub(crate) set: Arc<McpServerSet>,
 }
 
-/// What the handles share.
 pub(crate) struct McpServerSet {
     context: McpServerContext,
     servers: Mutex<Vec<Arc<McpServer>>>,
@@ -49,13 +48,11 @@ pub(crate) struct McpServerSet {
 pub struct McpServerReport {
     /// Its name in the configuration.
     pub name: String,
-    /// How it stands.
     pub status: McpServerStatus,
     /// Why, if something went wrong.
     pub error: Option<String>,
     /// What it says of itself.
     pub description: Option<McpServerDescription>,
-    /// Where it is configured.
     pub scope: String,
     /// Its tools, by the names a model calls them.
     pub tools: Vec<String>,
@@ -65,13 +62,13 @@ impl McpServers {
     /// Sets them all going, each by itself; returns at once.
     #[must_use]
     pub fn start(
-        orders: Vec<McpServerConfig>,
-        common: McpServerContext,
+        configs: Vec<McpServerConfig>,
+        context: McpServerContext,
         output_tokens: Option<usize>,
     ) -> Self {
-        let names: Vec<&str> = orders
+        let names: Vec<&str> = configs
             .iter()
-            .map(|order| order.name.as_str())
+            .map(|config| config.name.as_str())
             .collect::<BTreeSet<_>>()
             .into_iter()
             .collect();
@@ -82,11 +79,13 @@ impl McpServers {
                 names.join(", ")
             ),
         };
-        let servers: Vec<Arc<McpServer>> =
-            orders.into_iter().map(|order| Arc::new(McpServer::start(order, &common))).collect();
+        let servers: Vec<Arc<McpServer>> = configs
+            .into_iter()
+            .map(|config| Arc::new(McpServer::start(config, &context)))
+            .collect();
         let caps = McpResultCaps::from_tokens(output_tokens.unwrap_or(OUTPUT_TOKENS));
         let set = Arc::new_cyclic(|me| McpServerSet {
-            context: common,
+            context,
             servers: Mutex::new(servers),
             caps,
             search_hint: words,
@@ -114,14 +113,14 @@ impl McpServers {
         }
     }
 
-    /// Somebody sits down in front, whom servers may ask from now on; only where a seat was kept.
-    pub fn set_prompter(&self, person: Arc<dyn ElicitationPrompter>) {
-        self.set.context.prompter.set_prompter(person);
+    /// Lets servers ask the user from now on, if a [`PrompterSlot`](crate::PrompterSlot) was reserved.
+    pub fn set_prompter(&self, prompter: Arc<dyn ElicitationPrompter>) {
+        self.set.context.prompter.set_prompter(prompter);
     }
 
     /// Adds a server while the session runs, in place of one of the same name.
-    pub fn add(&self, order: McpServerConfig) {
-        let server = Arc::new(McpServer::start(order, &self.set.context));
+    pub fn add(&self, config: McpServerConfig) {
+        let server = Arc::new(McpServer::start(config, &self.set.context));
         let mut servers = self.set.lock();
         servers.retain(|known| known.config().name != server.config().name);
         servers.push(server);
@@ -141,19 +140,19 @@ impl McpServers {
         servers.len() < before
     }
 
-    /// How it stands with each, in their order.
+    /// The status of each, in the order of configuration.
     #[must_use]
     pub fn server_reports(&self) -> Vec<McpServerReport> {
         let names = self.set.servers_with_tool_names();
         let status = |(server, tools): (Arc<McpServer>, Vec<String>)| {
             let now = server.snapshot();
-            let order = server.config();
+            let config = server.config();
             McpServerReport {
-                name: order.name.clone(),
+                name: config.name.clone(),
                 status: now.status,
                 error: now.error,
                 description: now.description,
-                scope: order.scope.clone(),
+                scope: config.scope.clone(),
                 tools,
             }
         };
@@ -202,8 +201,8 @@ impl McpServers {
         self.set.require_server(name)?.reconnect().await
     }
 
-    /// Calls a tool outside of any conversation, on behalf of whoever drives the session. Nothing is
-    /// asked first.
+    /// Calls a tool outside of any conversation, on behalf of the client. There is no
+    /// permission prompt.
     ///
     /// # Errors
     ///
@@ -219,7 +218,7 @@ impl McpServers {
         connection.call_tool(tool, arguments, &McpCallOptions::with_limit(limit)).await
     }
 
-    /// Reads a resource outside of any conversation, on behalf of whoever drives the session.
+    /// Reads a resource outside of any conversation, on behalf of the client.
     ///
     /// # Errors
     ///
@@ -264,7 +263,7 @@ impl McpServerSet {
         self.lock().iter().find(|server| server.config().name == name).cloned()
     }
 
-    /// The names of all, in words.
+    /// The names of all, for a message.
     pub(crate) fn describe_names(&self) -> String {
         let names: Vec<String> =
             self.servers().iter().map(|server| server.config().name.clone()).collect();

@@ -1,14 +1,14 @@
 //! One connection to one server: in this process, over standard streams, over HTTP.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
-mod place;
+mod server_fixture;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use place::{Place, text};
 use serde_json::{Map, Value, json};
+use server_fixture::{ServerFixture, text};
 use tokio::sync::mpsc;
 use windlass_mcp::connection::{
     ElicitationFuture, ElicitationReply, ElicitationRequest, McpContent,
@@ -17,9 +17,9 @@ use windlass_mcp::{McpCallOptions, McpChannel, McpConnection, McpFailure, McpHos
 
 const LONG: Duration = Duration::from_secs(60);
 
-struct Nobody;
+struct NoUser;
 
-impl McpHost for Nobody {}
+impl McpHost for NoUser {}
 
 /// Answers one message as a server inside this process would.
 fn reply(message: &Value) -> Option<Value> {
@@ -44,17 +44,17 @@ fn reply(message: &Value) -> Option<Value> {
 
 #[tokio::test]
 async fn a_server_inside_this_process_is_spoken_to_over_values() {
-    let (outgoing, mut asked) = mpsc::channel::<Value>(8);
+    let (outgoing, mut requests) = mpsc::channel::<Value>(8);
     let (answers, incoming) = mpsc::channel(8);
     tokio::spawn(async move {
-        while let Some(message) = asked.recv().await {
+        while let Some(message) = requests.recv().await {
             if let Some(reply) = reply(&message) {
                 answers.send(reply).await.unwrap();
             }
         }
     });
     let channel = McpChannel::InProcess { outgoing, incoming };
-    let open = McpConnection::open("calc", channel, ProtocolEra::Handshake, Arc::new(Nobody), LONG);
+    let open = McpConnection::open("calc", channel, ProtocolEra::Handshake, Arc::new(NoUser), LONG);
     let connection = open.await.unwrap();
     assert_eq!(connection.description().name, "calculator");
     let tools = connection.list_tools(LONG).await.unwrap();
@@ -67,10 +67,10 @@ async fn a_server_inside_this_process_is_spoken_to_over_values() {
 
 #[tokio::test]
 async fn a_process_gets_the_base_environment_and_its_own_entries() {
-    let place = Place::new();
-    let mut order = place.order("good");
+    let fixture = ServerFixture::new();
+    let mut order = fixture.order("good");
     order.environment = vec![("TOKEN".to_owned(), "own".to_owned())];
-    let connection = place.connect(&order).await.unwrap();
+    let connection = fixture.connect(&order).await.unwrap();
     assert_eq!(
         (connection.description().name.as_str(), connection.era()),
         ("fault", ProtocolEra::Handshake)
@@ -82,7 +82,7 @@ async fn a_process_gets_the_base_environment_and_its_own_entries() {
     };
     assert_eq!(value("TOKEN").as_deref(), Some("own"));
     assert_eq!(value("PATH"), std::env::var("PATH").ok());
-    assert_eq!(value("CLAUDE_PROJECT_DIR").map(PathBuf::from), Some(place.folder()));
+    assert_eq!(value("CLAUDE_PROJECT_DIR").map(PathBuf::from), Some(fixture.folder()));
     // What cargo sets for tests is somebody else's business.
     assert_eq!(value("CARGO_PKG_NAME"), None);
     connection.close().await;
@@ -103,9 +103,9 @@ async fn progress_roots_and_questions_go_through() {
             Box::pin(std::future::ready(ElicitationReply::Accept(Some(reply))))
         }
     }
-    let place = Place::new();
+    let fixture = ServerFixture::new();
     let host = Arc::new(Present(PathBuf::from("/a b")));
-    let connection = place.connect_as(&place.order("good"), host).await.unwrap();
+    let connection = fixture.connect_as(&fixture.order("good"), host).await.unwrap();
     let (said, mut heard) = mpsc::channel(8);
     let mut terms = McpCallOptions::with_limit(LONG);
     terms.progress = windlass_tool::ProgressSender::from_sender(said);
@@ -120,12 +120,12 @@ async fn progress_roots_and_questions_go_through() {
 
 #[tokio::test]
 async fn an_error_of_the_server_is_told_in_its_words() {
-    let place = Place::new();
-    let connection = place.connect(&place.order("good")).await.unwrap();
+    let fixture = ServerFixture::new();
+    let connection = fixture.connect(&fixture.order("good")).await.unwrap();
     let refused = text(&connection, "refuse", "").await.unwrap_err();
     assert_eq!(refused, McpFailure::Refused { code: -32602, message: "not like this".to_owned() });
     let visit = text(&connection, "visit", "").await.unwrap_err().to_string();
     assert!(visit.contains("not yet; the user has to visit https://x.test/go"), "{visit}");
-    let missing = place.connect(&place.named("no-such-program-at-all")).await.unwrap_err();
+    let missing = fixture.connect(&fixture.named("no-such-program-at-all")).await.unwrap_err();
     assert!(missing.to_string().contains("there is no program `no-such-program-at-all` in PATH"));
 }

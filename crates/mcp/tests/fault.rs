@@ -1,13 +1,13 @@
 //! Servers that misbehave, each a real process: what a session sees of it, and what it costs.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
-mod place;
+mod server_fixture;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use place::{LONG, Place, text, text_within};
 use serde_json::Map;
+use server_fixture::{LONG, ServerFixture, text, text_within};
 use tokio_util::sync::CancellationToken;
 use windlass_mcp::server::McpServer;
 use windlass_mcp::{
@@ -16,16 +16,16 @@ use windlass_mcp::{
 };
 use windlass_tool::ToolSessionContext;
 
-struct Nobody;
+struct NoUser;
 
-impl McpHost for Nobody {}
+impl McpHost for NoUser {}
 
 /// A server under its actor.
-fn served(place: &Place, mode: &str, patience: McpTimeouts) -> McpServer {
-    let surroundings = ToolSessionContext::new(place.folder(), place.folder().join("spill"));
-    let common = McpServerContext::new(surroundings, patience, Arc::new(Nobody));
+fn served(fixture: &ServerFixture, mode: &str, patience: McpTimeouts) -> McpServer {
+    let tool_context = ToolSessionContext::new(fixture.folder(), fixture.folder().join("spill"));
+    let common = McpServerContext::new(tool_context, patience, Arc::new(NoUser));
     McpServer::start(
-        McpServerConfig::new("fault", McpServerTransport::Process(place.order(mode))),
+        McpServerConfig::new("fault", McpServerTransport::Process(fixture.order(mode))),
         &common,
     )
 }
@@ -50,9 +50,9 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 #[tokio::test]
 async fn s1_one_that_never_answers_initialize_fails_in_time() {
-    let place = Place::new();
+    let fixture = ServerFixture::new();
     let patience = McpTimeouts { connect: Duration::from_millis(300), ..quick() };
-    let server = served(&place, "hang", patience);
+    let server = served(&fixture, "hang", patience);
     assert_eq!(server.snapshot().status, McpServerStatus::Pending);
     let failure = server.connect().await.unwrap_err();
     assert!(matches!(failure, McpFailure::TimedOut { .. }), "{failure}");
@@ -63,8 +63,8 @@ async fn s1_one_that_never_answers_initialize_fails_in_time() {
 
 #[tokio::test]
 async fn s2_a_crash_ends_the_call_at_once_and_the_server_is_started_again() {
-    let place = Place::new();
-    let server = served(&place, "good", quick());
+    let fixture = ServerFixture::new();
+    let server = served(&fixture, "good", quick());
     let connection = server.connect().await.unwrap();
     let failure = text(&connection, "crash", "").await.unwrap_err();
     let words = failure.to_string();
@@ -75,8 +75,8 @@ async fn s2_a_crash_ends_the_call_at_once_and_the_server_is_started_again() {
 
 #[tokio::test]
 async fn s2_one_that_crashes_again_and_again_is_given_up() {
-    let place = Place::new();
-    let server = served(&place, "good", quick());
+    let fixture = ServerFixture::new();
+    let server = served(&fixture, "good", quick());
     for _ in 0..4 {
         let connection = server.connect().await.unwrap();
         text(&connection, "crash", "").await.unwrap_err();
@@ -91,8 +91,8 @@ async fn s2_one_that_crashes_again_and_again_is_given_up() {
 
 #[tokio::test]
 async fn s3_banners_and_stray_answers_are_skipped_but_not_twenty() {
-    let place = Place::new();
-    let connection = place.connect(&place.order("banner")).await.unwrap();
+    let fixture = ServerFixture::new();
+    let connection = fixture.connect(&fixture.order("banner")).await.unwrap();
     assert_eq!(text(&connection, "stray", "").await.unwrap(), "first");
     assert_eq!(text(&connection, "garbage", "9").await.unwrap(), "after the garbage");
     let log = connection.log_lines().join("\n");
@@ -105,8 +105,8 @@ async fn s3_banners_and_stray_answers_are_skipped_but_not_twenty() {
 
 #[tokio::test]
 async fn s4_a_hundred_megabytes_are_not_kept() {
-    let place = Place::new();
-    let connection = place.connect(&place.order("good")).await.unwrap();
+    let fixture = ServerFixture::new();
+    let connection = fixture.connect(&fixture.order("good")).await.unwrap();
     let failure = text(&connection, "huge", "").await.unwrap_err();
     assert!(failure.to_string().contains("over 16 MiB and was dropped"), "{failure}");
     assert_eq!(text(&connection, "echo", "still here").await.unwrap(), "still here");
@@ -114,15 +114,15 @@ async fn s4_a_hundred_megabytes_are_not_kept() {
 
 #[tokio::test]
 async fn s4_a_list_without_end_is_cut() {
-    let place = Place::new();
-    let connection = place.connect(&place.order("endless")).await.unwrap();
+    let fixture = ServerFixture::new();
+    let connection = fixture.connect(&fixture.order("endless")).await.unwrap();
     assert_eq!(connection.list_tools(LONG).await.unwrap().len(), 2_000);
 }
 
 #[tokio::test]
 async fn s4_notifications_without_end_drown_nobody() {
-    let place = Place::new();
-    let connection = place.connect(&place.order("flood")).await.unwrap();
+    let fixture = ServerFixture::new();
+    let connection = fixture.connect(&fixture.order("flood")).await.unwrap();
     for _ in 0..5 {
         assert_eq!(text(&connection, "echo", "heard").await.unwrap(), "heard");
     }
@@ -133,8 +133,8 @@ async fn s4_notifications_without_end_drown_nobody() {
 
 #[tokio::test]
 async fn s5_a_changed_list_is_fetched_again() {
-    let place = Place::new();
-    let server = served(&place, "good", quick());
+    let fixture = ServerFixture::new();
+    let server = served(&fixture, "good", quick());
     let connection = server.connect().await.unwrap();
     let has = |name: &str| server.snapshot().tools.iter().any(|tool| tool.name == name);
     assert!(has("echo") && !has("newcomer"));
@@ -144,9 +144,9 @@ async fn s5_a_changed_list_is_fetched_again() {
 
 #[tokio::test]
 async fn s6_one_that_ignores_a_cancel_is_ended() {
-    let place = Place::new();
+    let fixture = ServerFixture::new();
     let patience = McpTimeouts { ping: Duration::from_millis(200), ..quick() };
-    let server = served(&place, "good", patience);
+    let server = served(&fixture, "good", patience);
     let connection = server.connect().await.unwrap();
     let terms =
         McpCallOptions { cancel: CancellationToken::new(), ..McpCallOptions::with_limit(LONG) };
@@ -162,8 +162,8 @@ async fn s6_one_that_ignores_a_cancel_is_ended() {
 
 #[tokio::test]
 async fn s6_one_that_hears_a_cancel_is_left_alone() {
-    let place = Place::new();
-    let server = served(&place, "good", quick());
+    let fixture = ServerFixture::new();
+    let server = served(&fixture, "good", quick());
     let connection = server.connect().await.unwrap();
     let terms =
         McpCallOptions { cancel: CancellationToken::new(), ..McpCallOptions::with_limit(LONG) };
@@ -178,8 +178,8 @@ async fn s6_one_that_hears_a_cancel_is_left_alone() {
 
 #[tokio::test]
 async fn s6_an_answer_that_comes_after_a_cancel_is_ignored() {
-    let place = Place::new();
-    let server = served(&place, "good", quick());
+    let fixture = ServerFixture::new();
+    let server = served(&fixture, "good", quick());
     let connection = server.connect().await.unwrap();
     let limit = Duration::from_millis(50);
     let failure = text_within(&connection, "late", "", limit).await.unwrap_err();
@@ -196,8 +196,8 @@ async fn s6_an_answer_that_comes_after_a_cancel_is_ignored() {
 
 #[tokio::test]
 async fn a_call_that_takes_too_long_is_given_up() {
-    let place = Place::new();
-    let connection = place.connect(&place.order("good")).await.unwrap();
+    let fixture = ServerFixture::new();
+    let connection = fixture.connect(&fixture.order("good")).await.unwrap();
     let limit = Duration::from_millis(100);
     let failure = text_within(&connection, "deaf", "", limit).await.unwrap_err();
     assert!(failure.to_string().contains("no answer to the call of `deaf` within 0.1 s"));
@@ -205,9 +205,9 @@ async fn a_call_that_takes_too_long_is_given_up() {
 
 #[tokio::test]
 async fn s8_what_a_server_started_goes_with_it() {
-    let place = Place::new();
+    let fixture = ServerFixture::new();
     for is_crash in [false, true] {
-        let connection = place.connect(&place.order("good")).await.unwrap();
+        let connection = fixture.connect(&fixture.order("good")).await.unwrap();
         let family = text(&connection, "family", "").await.unwrap();
         let children: Vec<&str> = family.split(' ').collect();
         assert_eq!(children.len(), 2);

@@ -2,13 +2,13 @@
 //! that are cut.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
-mod asked;
+mod http_request;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use asked::{Asked, reply};
+use http_request::{HttpTestRequest, reply};
 use serde_json::{Map, Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -21,18 +21,18 @@ use windlass_tool::ToolSessionContext;
 
 const LONG: Duration = Duration::from_secs(60);
 
-struct Nobody;
+struct NoUser;
 
-impl McpHost for Nobody {}
+impl McpHost for NoUser {}
 
-type Answers = dyn Fn(&Asked) -> String + Send + Sync;
+type Answers = dyn Fn(&HttpTestRequest) -> String + Send + Sync;
 
 /// A server: its address, and everything it was asked.
-async fn serve(answers: Arc<Answers>) -> (String, Arc<Mutex<Vec<Asked>>>) {
+async fn serve(answers: Arc<Answers>) -> (String, Arc<Mutex<Vec<HttpTestRequest>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
-    let all = Arc::clone(&asked);
+    let requests: Arc<Mutex<Vec<HttpTestRequest>>> = Arc::default();
+    let all = Arc::clone(&requests);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let (answers, all) = (Arc::clone(&answers), Arc::clone(&all));
@@ -41,28 +41,28 @@ async fn serve(answers: Arc<Answers>) -> (String, Arc<Mutex<Vec<Asked>>>) {
             });
         }
     });
-    (url, asked)
+    (url, requests)
 }
 
 async fn answer(
     mut stream: TcpStream,
     answers: &Answers,
-    all: &Mutex<Vec<Asked>>,
+    all: &Mutex<Vec<HttpTestRequest>>,
 ) -> std::io::Result<()> {
-    let Some(asked) = Asked::read(&mut stream).await? else { return Ok(()) };
-    let reply = answers(&asked);
-    all.lock().unwrap().push(asked);
+    let Some(request) = HttpTestRequest::read(&mut stream).await? else { return Ok(()) };
+    let reply = answers(&request);
+    all.lock().unwrap().push(request);
     stream.write_all(reply.as_bytes()).await
 }
 
-fn said(asked: &Asked, result: &Value) -> String {
-    let body = json!({"jsonrpc": "2.0", "id": asked.body["id"], "result": result}).to_string();
+fn said(request: &HttpTestRequest, result: &Value) -> String {
+    let body = json!({"jsonrpc": "2.0", "id": request.body["id"], "result": result}).to_string();
     reply("200 OK", "content-type: application/json\r\n", &body)
 }
 
 /// What any good server says.
-fn good(asked: &Asked, session: &str) -> String {
-    let known = match asked.method() {
+fn good(request: &HttpTestRequest, session: &str) -> String {
+    let known = match request.method() {
         "initialize" => json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
                                "serverInfo": {"name": "http", "version": "1"}}),
         "tools/call" => json!({"content": [{"type": "text", "text": session}]}),
@@ -70,7 +70,7 @@ fn good(asked: &Asked, session: &str) -> String {
         method if method.starts_with("notifications/") => return reply("202 Accepted", "", ""),
         _ => json!({}),
     };
-    said(asked, &known).replacen("\r\n", &format!("\r\nmcp-session-id: {session}\r\n"), 1)
+    said(request, &known).replacen("\r\n", &format!("\r\nmcp-session-id: {session}\r\n"), 1)
 }
 
 async fn open(url: &str) -> Result<McpConnection, McpFailure> {
@@ -80,7 +80,7 @@ async fn open(url: &str) -> Result<McpConnection, McpFailure> {
         "web",
         McpChannel::Http(&order),
         ProtocolEra::Handshake,
-        Arc::new(Nobody),
+        Arc::new(NoUser),
         LONG,
     )
     .await
@@ -88,18 +88,18 @@ async fn open(url: &str) -> Result<McpConnection, McpFailure> {
 
 #[tokio::test]
 async fn s4_an_answer_over_the_cap_is_not_kept() {
-    let (url, _) = serve(Arc::new(|asked| {
-        let is_huge = asked.body["params"]["name"] == "huge";
+    let (url, _) = serve(Arc::new(|request| {
+        let is_huge = request.body["params"]["name"] == "huge";
         let text = if is_huge { "x".repeat(20 * 1024 * 1024) } else { "small".to_owned() };
-        match asked.body["params"]["arguments"]["as"].as_str() {
+        match request.body["params"]["arguments"]["as"].as_str() {
             Some("stream") => {
                 let result = json!({"content": [{"type": "text", "text": text}]});
-                let body = json!({"jsonrpc": "2.0", "id": asked.body["id"], "result": result});
+                let body = json!({"jsonrpc": "2.0", "id": request.body["id"], "result": result});
                 let event = format!("data: {body}\n\n");
                 reply("200 OK", "content-type: text/event-stream\r\n", &event)
             }
-            Some(_) => said(asked, &json!({"content": [{"type": "text", "text": text}]})),
-            None => good(asked, "s"),
+            Some(_) => said(request, &json!({"content": [{"type": "text", "text": text}]})),
+            None => good(request, "s"),
         }
     }))
     .await;
@@ -120,14 +120,14 @@ async fn s4_an_answer_over_the_cap_is_not_kept() {
 #[tokio::test]
 async fn a_program_of_the_users_says_headers_for_every_connection() {
     // It answers everything, also what it does not know.
-    let (url, asked) = serve(Arc::new(|asked| match asked.method() {
-        "tools/list" => said(asked, &json!({"tools": []})),
-        _ => good(asked, "s"),
+    let (url, requests) = serve(Arc::new(|request| match request.method() {
+        "tools/list" => said(request, &json!({"tools": []})),
+        _ => good(request, "s"),
     }))
     .await;
     let folder = tempfile::TempDir::new().unwrap();
-    let surroundings = ToolSessionContext::new(folder.path(), folder.path().join("spill"));
-    let common = McpServerContext::new(surroundings, McpTimeouts::default(), Arc::new(Nobody));
+    let tool_context = ToolSessionContext::new(folder.path(), folder.path().join("spill"));
+    let common = McpServerContext::new(tool_context, McpTimeouts::default(), Arc::new(NoUser));
     let served = |helper: &str| {
         let headers = vec![("X-Team".to_owned(), "red".to_owned())];
         let helper = Some(helper.to_owned());
@@ -141,7 +141,7 @@ async fn a_program_of_the_users_says_headers_for_every_connection() {
     };
     let server = served(r#"echo '{"x-team": "blue", "Authorization": "Bearer fresh"}'"#);
     server.connect().await.unwrap();
-    let all = asked.lock().unwrap().clone();
+    let all = requests.lock().unwrap().clone();
     let first = all.first().unwrap();
     assert!(first.has("x-team: blue") && first.has("authorization: bearer fresh"), "{first:?}");
     assert!(!first.has("red"), "{first:?}");
@@ -164,26 +164,26 @@ async fn s7_a_refusal_asks_for_a_login() {
 
 #[tokio::test]
 async fn s7_no_credentials_go_to_another_origin() {
-    let (other, asked) = serve(Arc::new(|asked| good(asked, "other"))).await;
+    let (other, requests) = serve(Arc::new(|request| good(request, "other"))).await;
     let location = format!("location: {other}\r\n");
     let (url, _) = serve(Arc::new(move |_| reply("307 Temporary Redirect", &location, ""))).await;
     assert!(open(&url).await.is_err());
-    assert!(asked.lock().unwrap().is_empty(), "the other was asked");
+    assert!(requests.lock().unwrap().is_empty(), "the other was asked");
 }
 
 #[tokio::test]
 async fn s7_an_expired_session_is_begun_again_once() {
     let sessions = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&sessions);
-    let (url, _) = serve(Arc::new(move |asked| {
-        if asked.method() == "initialize" {
+    let (url, _) = serve(Arc::new(move |request| {
+        if request.method() == "initialize" {
             counted.fetch_add(1, Ordering::SeqCst);
         }
         let session = format!("s{}", counted.load(Ordering::SeqCst));
         // The first session is forgotten as soon as it is used.
-        match asked.method() == "tools/call" && asked.has("mcp-session-id: s1") {
+        match request.method() == "tools/call" && request.has("mcp-session-id: s1") {
             true => reply("404 Not Found", "", ""),
-            false => good(asked, &session),
+            false => good(request, &session),
         }
     }))
     .await;
@@ -196,11 +196,11 @@ async fn s7_an_expired_session_is_begun_again_once() {
 
 #[tokio::test]
 async fn s7_a_stream_that_is_cut_ends_the_call() {
-    let (url, _) = serve(Arc::new(|asked| match asked.method() {
+    let (url, _) = serve(Arc::new(|request| match request.method() {
         "tools/call" => "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
              connection: close\r\n\r\n: nothing comes\n\n"
             .to_owned(),
-        _ => good(asked, "s"),
+        _ => good(request, "s"),
     }))
     .await;
     let connection = open(&url).await.unwrap();

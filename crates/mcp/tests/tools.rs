@@ -1,13 +1,13 @@
 //! Remote tools as ours: found, named, run, cut, and never in the way.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
-mod place;
+mod server_fixture;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use place::{LONG, Place};
 use serde_json::{Value, json};
+use server_fixture::{LONG, ServerFixture};
 use windlass_mcp::{
     ElicitationFuture, ElicitationPrompter, ElicitationReply, ElicitationRequest, McpHost,
     McpServerConfig, McpServerContext, McpServerStatus, McpServerTransport, McpServers,
@@ -22,21 +22,21 @@ use windlass_vocabulary::{
     ToolResultPart,
 };
 
-struct Nobody;
+struct NoUser;
 
-impl McpHost for Nobody {}
+impl McpHost for NoUser {}
 
-fn common(place: &Place) -> McpServerContext {
-    let surroundings = ToolSessionContext::new(place.folder(), place.folder().join("spill"));
+fn common(fixture: &ServerFixture) -> McpServerContext {
+    let tool_context = ToolSessionContext::new(fixture.folder(), fixture.folder().join("spill"));
     McpServerContext::new(
-        surroundings,
+        tool_context,
         McpTimeouts { connect: LONG, ..McpTimeouts::default() },
-        Arc::new(Nobody),
+        Arc::new(NoUser),
     )
 }
 
-fn order(place: &Place, name: &str, mode: &str) -> McpServerConfig {
-    McpServerConfig::new(name, McpServerTransport::Process(place.order(mode)))
+fn order(fixture: &ServerFixture, name: &str, mode: &str) -> McpServerConfig {
+    McpServerConfig::new(name, McpServerTransport::Process(fixture.order(mode)))
 }
 
 fn granted(name: &str, input: &Value) -> PermissionGrant<ToolCall> {
@@ -54,25 +54,31 @@ fn granted(name: &str, input: &Value) -> PermissionGrant<ToolCall> {
 }
 
 /// A registry with the servers behind it, and a place to run calls in.
-struct World {
+struct ToolFixture {
     registry: ToolRegistry,
-    job: ToolCallContext,
+    context: ToolCallContext,
     servers: McpServers,
-    _place: Place,
+    _fixture: ServerFixture,
 }
 
-impl World {
-    fn new(place: Place, orders: Vec<McpServerConfig>, common: McpServerContext) -> Self {
+impl ToolFixture {
+    fn new(fixture: ServerFixture, orders: Vec<McpServerConfig>, common: McpServerContext) -> Self {
         let servers = McpServers::start(orders, common, None);
         let mut registry = ToolRegistry::with_builtin_tools();
         servers.attach(&mut registry);
-        let surroundings = ToolSessionContext::new(place.folder(), place.folder().join("spill"));
-        Self { registry, job: ToolCallContext::new(Arc::new(surroundings)), servers, _place: place }
+        let tool_context =
+            ToolSessionContext::new(fixture.folder(), fixture.folder().join("spill"));
+        Self {
+            registry,
+            context: ToolCallContext::new(Arc::new(tool_context)),
+            servers,
+            _fixture: fixture,
+        }
     }
 
     async fn call(&self, name: &str, input: Value) -> ToolOutcome {
         let tool = self.registry.get(name).unwrap_or_else(|| panic!("no {name}"));
-        tool.run(granted(name, &input), self.job.clone()).await
+        tool.run(granted(name, &input), self.context.clone()).await
     }
 }
 
@@ -84,31 +90,31 @@ fn text(outcome: &ToolOutcome) -> String {
     outcome.content.iter().map(text).collect::<Vec<_>>().join("|")
 }
 
-fn good() -> World {
-    let place = Place::new();
-    let (orders, common) = (vec![order(&place, "my box", "good")], common(&place));
-    World::new(place, orders, common)
+fn good() -> ToolFixture {
+    let fixture = ServerFixture::new();
+    let (orders, common) = (vec![order(&fixture, "my box", "good")], common(&fixture));
+    ToolFixture::new(fixture, orders, common)
 }
 
 #[tokio::test]
 async fn a_tool_is_called_before_its_server_is_there() {
-    let world = good();
-    let outcome = world.call("mcp__my_box__echo", json!({"text": "hello"})).await;
+    let tools = good();
+    let outcome = tools.call("mcp__my_box__echo", json!({"text": "hello"})).await;
     assert_eq!((text(&outcome).as_str(), outcome.is_error), ("hello", false));
     // Now that it is there, what it does not have is unknown.
-    assert!(world.registry.get("mcp__my_box__nothing").is_none());
+    assert!(tools.registry.get("mcp__my_box__nothing").is_none());
 }
 
 #[tokio::test]
 async fn a_tool_that_turns_out_not_to_be_there_is_told() {
-    let world = good();
-    let missing = world.call("mcp__my_box__nothing", json!({})).await;
+    let tools = good();
+    let missing = tools.call("mcp__my_box__nothing", json!({})).await;
     assert!(missing.is_error && text(&missing).contains("mcp__my_box__echo"), "{missing:?}");
 }
 
 #[tokio::test]
 async fn every_kind_of_result_becomes_an_outcome() {
-    let world = good();
+    let tools = good();
     let cases = [
         ("structured", r#"{"sum":3}"#, false),
         ("link", "[one: memo:one can be read with ReadMcpResourceTool]|inside", false),
@@ -116,18 +122,18 @@ async fn every_kind_of_result_becomes_an_outcome() {
         ("refuse", "The MCP server `my box`: it answered: not like this (-32602).", true),
     ];
     for (tool, wanted, is_error) in cases {
-        let outcome = world.call(&format!("mcp__my_box__{tool}"), json!({})).await;
+        let outcome = tools.call(&format!("mcp__my_box__{tool}"), json!({})).await;
         assert_eq!((text(&outcome).as_str(), outcome.is_error), (wanted, is_error), "{tool}");
     }
-    let crash = world.call("mcp__my_box__crash", json!({})).await;
+    let crash = tools.call("mcp__my_box__crash", json!({})).await;
     let words = text(&crash);
     assert!(crash.is_error && words.contains("was lost") && words.contains("not known"), "{words}");
 }
 
 #[tokio::test]
 async fn a_long_result_is_a_file_with_a_preview() {
-    let world = good();
-    let outcome = world.call("mcp__my_box__long", json!({})).await;
+    let tools = good();
+    let outcome = tools.call("mcp__my_box__long", json!({})).await;
     let shown = text(&outcome);
     assert!(shown.len() < 5_000 && shown.starts_with("The result has 600001 bytes."), "{shown}");
     let path = shown.split(" is in ").nth(1).and_then(|rest| rest.split(';').next()).unwrap();
@@ -136,32 +142,32 @@ async fn a_long_result_is_a_file_with_a_preview() {
 
 #[tokio::test]
 async fn a_search_waits_for_servers_and_offers_their_tools() {
-    let world = good();
-    let before = world.registry.specs();
-    let outcome = world.call("ToolSearch", json!({"query": "select:mcp__my_box__echo"})).await;
+    let tools = good();
+    let before = tools.registry.specs();
+    let outcome = tools.call("ToolSearch", json!({"query": "select:mcp__my_box__echo"})).await;
     let offered = outcome.update.unwrap().tools;
     assert_eq!(offered.len(), 1);
     assert_eq!(offered[0].name.as_str(), "mcp__my_box__echo");
-    assert_eq!(before, world.registry.specs(), "nothing changes by itself");
+    assert_eq!(before, tools.registry.specs(), "nothing changes by itself");
     let inspect = |tool: &str| {
-        world.registry.inspect(&format!("mcp__my_box__{tool}"), &Json::empty_object()).concurrency
+        tools.registry.inspect(&format!("mcp__my_box__{tool}"), &Json::empty_object()).concurrency
     };
     assert_eq!((inspect("echo"), inspect("fail")), (Concurrency::Shared, Concurrency::Exclusive));
 }
 
 #[tokio::test]
 async fn resources_and_prompts_are_reached() {
-    let world = good();
-    world.servers.wait_until_settled(LONG).await;
-    let listed = world.call("ListMcpResourcesTool", json!({})).await;
+    let tools = good();
+    tools.servers.wait_until_settled(LONG).await;
+    let listed = tools.call("ListMcpResourcesTool", json!({})).await;
     assert!(text(&listed).contains(r#""server":"my box""#), "{}", text(&listed));
     let read =
-        world.call("ReadMcpResourceTool", json!({"server": "my box", "uri": "memo:one"})).await;
+        tools.call("ReadMcpResourceTool", json!({"server": "my box", "uri": "memo:one"})).await;
     assert_eq!(text(&read), "the first memo");
-    let prompts = world.servers.prompt_commands();
+    let prompts = tools.servers.prompt_commands();
     assert_eq!(prompts[0].name, "mcp__my_box__greet");
     assert_eq!(prompts[0].argument_hint(), "<whom>");
-    let said = |prompt: &'static str| world.servers.expand_prompt(prompt);
+    let said = |prompt: &'static str| tools.servers.expand_prompt(prompt);
     let block = said(" /mcp__my_box__greet all of you").await.unwrap().unwrap();
     assert_eq!(format!("{block:?}"), r#"[Text("Greet \"all of you\".")]"#);
     for (prompt, why) in [
@@ -174,10 +180,10 @@ async fn resources_and_prompts_are_reached() {
     assert!(said("/mcp__other__greet x").await.is_none());
     assert!(said("mcp__my_box__greet x").await.is_none());
     assert_eq!(
-        world.servers.read_mentioned_resource("my box:memo:one").await,
+        tools.servers.read_mentioned_resource("my box:memo:one").await,
         Some(Ok("the first memo".into()))
     );
-    assert_eq!(world.servers.read_mentioned_resource("other:memo:one").await, None);
+    assert_eq!(tools.servers.read_mentioned_resource("other:memo:one").await, None);
 }
 
 #[tokio::test]
@@ -199,22 +205,22 @@ async fn whoever_sits_in_front_is_asked_and_nobody_says_no() {
         (PrompterSlot::reserve(), false, r#"{"action":"decline"}"#),
         (PrompterSlot::none(), true, r#"{"action":"decline"}"#),
     ] {
-        let place = Place::new();
-        let orders = vec![order(&place, "my box", "good")];
-        let mut common = common(&place);
+        let fixture = ServerFixture::new();
+        let orders = vec![order(&fixture, "my box", "good")];
+        let mut common = common(&fixture);
         common.prompter = seat;
-        let world = World::new(place, orders, common);
+        let tools = ToolFixture::new(fixture, orders, common);
         if is_taken {
-            world.servers.set_prompter(Arc::new(Friendly));
+            tools.servers.set_prompter(Arc::new(Friendly));
         }
-        let outcome = world.call("mcp__my_box__ask", json!({})).await;
+        let outcome = tools.call("mcp__my_box__ask", json!({})).await;
         assert_eq!(text(&outcome), wanted);
     }
 }
 
 #[tokio::test]
 async fn s5_what_was_allowed_for_a_tool_is_asked_again_when_it_has_changed() {
-    let world = good();
+    let tools = good();
     let echo = "mcp__my_box__echo";
     let policy = Policy {
         can_ask: true,
@@ -223,7 +229,7 @@ async fn s5_what_was_allowed_for_a_tool_is_asked_again_when_it_has_changed() {
     };
     let ruling = || {
         let input = Json::from_checked("{}");
-        let inspection = world.registry.inspect(echo, &input);
+        let inspection = tools.registry.inspect(echo, &input);
         let (id, name) = (ToolCallId::from("call"), ToolName::from(echo));
         decide(
             &policy,
@@ -232,61 +238,61 @@ async fn s5_what_was_allowed_for_a_tool_is_asked_again_when_it_has_changed() {
             PriorDecision::None,
         )
     };
-    world.call(echo, json!({"text": "first"})).await;
+    tools.call(echo, json!({"text": "first"})).await;
     assert!(matches!(ruling(), PermissionDecision::Allow(_)));
-    world.call("mcp__my_box__change", json!({})).await;
+    tools.call("mcp__my_box__change", json!({})).await;
     let has_newcomer =
-        || world.servers.server_reports()[0].tools.iter().any(|tool| tool.ends_with("newcomer"));
+        || tools.servers.server_reports()[0].tools.iter().any(|tool| tool.ends_with("newcomer"));
     while !has_newcomer() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     let PermissionDecision::Ask(question) = ruling() else { panic!("not asked: {:?}", ruling()) };
     assert!(question.view().why.contains("has changed what its tool `echo`"));
     // Whoever says yes says it to the tool as it is now.
-    world.call(echo, json!({"text": "second"})).await;
+    tools.call(echo, json!({"text": "second"})).await;
     assert!(matches!(ruling(), PermissionDecision::Allow(_)));
 }
 
 #[tokio::test]
 async fn a_server_that_hangs_delays_nobody_else() {
-    let place = Place::new();
-    let orders = vec![order(&place, "stuck", "hang"), order(&place, "fine", "good")];
-    let common = common(&place);
-    let world = World::new(place, orders, common);
-    let outcome = world.call("mcp__fine__echo", json!({"text": "at once"})).await;
+    let fixture = ServerFixture::new();
+    let orders = vec![order(&fixture, "stuck", "hang"), order(&fixture, "fine", "good")];
+    let common = common(&fixture);
+    let tools = ToolFixture::new(fixture, orders, common);
+    let outcome = tools.call("mcp__fine__echo", json!({"text": "at once"})).await;
     assert_eq!(text(&outcome), "at once");
     let status: Vec<&str> =
-        world.servers.server_reports().iter().map(|server| server.status.as_str()).collect();
+        tools.servers.server_reports().iter().map(|server| server.status.as_str()).collect();
     assert_eq!(status, ["pending", "connected"]);
 }
 
 #[tokio::test]
 async fn one_that_is_switched_off_is_gone_until_switched_on() {
-    let world = good();
-    world.servers.wait_until_settled(LONG).await;
-    world.servers.set_enabled("my box", false).await.unwrap();
-    let is = |status: McpServerStatus| world.servers.server_reports()[0].status == status;
+    let tools = good();
+    tools.servers.wait_until_settled(LONG).await;
+    tools.servers.set_enabled("my box", false).await.unwrap();
+    let is = |status: McpServerStatus| tools.servers.server_reports()[0].status == status;
     while !is(McpServerStatus::Disabled) {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    assert!(world.registry.get("mcp__my_box__echo").is_none());
-    world.servers.set_enabled("my box", true).await.unwrap();
+    assert!(tools.registry.get("mcp__my_box__echo").is_none());
+    tools.servers.set_enabled("my box", true).await.unwrap();
     while !is(McpServerStatus::Connected) {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    assert!(world.registry.get("mcp__my_box__echo").is_some());
-    assert!(world.servers.reconnect("nobody").await.is_err());
+    assert!(tools.registry.get("mcp__my_box__echo").is_some());
+    assert!(tools.servers.reconnect("nobody").await.is_err());
 }
 
 #[tokio::test]
 async fn five_hundred_tools_cost_little_and_are_remembered() {
-    let place = Place::new();
-    let memory = ServerListCache::new(place.folder().join("cache"));
+    let fixture = ServerFixture::new();
+    let memory = ServerListCache::new(fixture.folder().join("cache"));
     let orders: Vec<McpServerConfig> =
-        (0..20).map(|number| order(&place, &format!("server_number_{number}"), "wide")).collect();
-    let mut first = common(&place);
+        (0..20).map(|number| order(&fixture, &format!("server_number_{number}"), "wide")).collect();
+    let mut first = common(&fixture);
     first.list_cache = Some(memory.clone());
-    let world = World::new(place, orders.clone(), first);
+    let tools = ToolFixture::new(fixture, orders.clone(), first);
     let told = |registry: &ToolRegistry| -> usize {
         let specs = registry.specs();
         let bytes = |spec: &windlass_vocabulary::ToolSpec| {
@@ -295,15 +301,15 @@ async fn five_hundred_tools_cost_little_and_are_remembered() {
         specs.iter().map(bytes).sum()
     };
     let bare = told(&ToolRegistry::with_builtin_tools());
-    let early = told(&world.registry) - bare;
-    world.servers.wait_until_settled(LONG).await;
-    let status = world.servers.server_reports();
+    let early = told(&tools.registry) - bare;
+    tools.servers.wait_until_settled(LONG).await;
+    let status = tools.servers.server_reports();
     assert_eq!(status.iter().map(|server| server.tools.len()).sum::<usize>(), 500);
-    assert_eq!(told(&world.registry) - bare, early, "what is told does not change");
+    assert_eq!(told(&tools.registry) - bare, early, "what is told does not change");
     // A token is about four bytes.
     assert!(early / 4 < 2_000, "{early} bytes");
     // The next session knows them without starting anybody.
-    let mut second = common(&world._place);
+    let mut second = common(&tools._fixture);
     second.list_cache = Some(memory);
     let servers = McpServers::start(orders, second, None);
     assert!(
@@ -317,7 +323,7 @@ async fn five_hundred_tools_cost_little_and_are_remembered() {
     assert!((told(&registry) - bare) / 4 < 2_000, "{} bytes", told(&registry) - bare);
     let name = "mcp__server_number_7__tool_number_3";
     let tool = registry.get(name).unwrap();
-    let outcome = tool.run(granted(name, &json!({})), world.job.clone()).await;
+    let outcome = tool.run(granted(name, &json!({})), tools.context.clone()).await;
     assert!(text(&outcome).contains("no tool tool_number_3"), "{}", text(&outcome));
     let status = servers.server_reports();
     let started: Vec<&str> = status

@@ -2,12 +2,12 @@
 //! address for messages.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
-mod asked;
+mod http_request;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use asked::{Asked, reply};
+use http_request::{HttpTestRequest, reply};
 use serde_json::{Map, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -18,9 +18,9 @@ use windlass_mcp::{
 
 const LONG: Duration = Duration::from_secs(60);
 
-struct Nobody;
+struct NoUser;
 
-impl McpHost for Nobody {}
+impl McpHost for NoUser {}
 
 /// How a server is.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ struct Ways {
 
 const GOOD: Ways = Ways { first: "event: endpoint\ndata: /messages?session=7\n\n", cut_at: "" };
 
-type Heard = Arc<Mutex<Vec<Asked>>>;
+type Heard = Arc<Mutex<Vec<HttpTestRequest>>>;
 
 async fn serve(ways: Ways) -> (String, Heard) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -44,10 +44,10 @@ async fn serve(ways: Ways) -> (String, Heard) {
         let (said, events) = mpsc::unbounded_channel();
         let mut events = Some(events);
         while let Ok((mut stream, _)) = listener.accept().await {
-            let Ok(Some(asked)) = Asked::read(&mut stream).await else { continue };
-            all.lock().unwrap().push(asked.clone());
-            if !asked.head.starts_with("GET /sse ") {
-                answer(stream, &asked, ways, &said).await;
+            let Ok(Some(request)) = HttpTestRequest::read(&mut stream).await else { continue };
+            all.lock().unwrap().push(request.clone());
+            if !request.head.starts_with("GET /sse ") {
+                answer(stream, &request, ways, &said).await;
                 continue;
             }
             let Some(events) = events.take() else { continue };
@@ -73,21 +73,21 @@ async fn tell(
 
 async fn answer(
     mut stream: TcpStream,
-    asked: &Asked,
+    request: &HttpTestRequest,
     ways: Ways,
     said: &mpsc::UnboundedSender<String>,
 ) {
-    let is_there = asked.head.starts_with("POST /messages?session=7 ");
+    let is_there = request.head.starts_with("POST /messages?session=7 ");
     let status = if is_there { "202 Accepted" } else { "404 Not Found" };
     let _ = stream.write_all(reply(status, "", "Accepted").as_bytes()).await;
-    let result = match asked.method() {
+    let result = match request.method() {
         "initialize" => json!({"protocolVersion": "2024-11-05", "capabilities": {"tools": {}},
                                "serverInfo": {"name": "old", "version": "1"}}),
         "tools/call" => json!({"content": [{"type": "text", "text": "from afar"}]}),
         _ => return,
     };
-    let event = json!({"jsonrpc": "2.0", "id": asked.body["id"], "result": result});
-    let is_cut = asked.method() == ways.cut_at;
+    let event = json!({"jsonrpc": "2.0", "id": request.body["id"], "result": result});
+    let is_cut = request.method() == ways.cut_at;
     let _ = said.send(if is_cut { String::new() } else { event.to_string() });
 }
 
@@ -104,7 +104,7 @@ async fn open(url: &str) -> Result<McpConnection, McpFailure> {
         "old",
         McpChannel::Http(&order),
         ProtocolEra::Unknown,
-        Arc::new(Nobody),
+        Arc::new(NoUser),
         LONG,
     )
     .await
@@ -119,9 +119,9 @@ async fn messages_go_where_the_first_event_says_and_answers_come_as_events() {
         connection.call_tool("any", Map::new(), &McpCallOptions::with_limit(LONG)).await.unwrap();
     assert_eq!(format!("{:?}", called.parts), r#"[Text("from afar")]"#);
     let heard = heard.lock().unwrap().clone();
-    let methods: Vec<&str> = heard.iter().map(Asked::method).collect();
+    let methods: Vec<&str> = heard.iter().map(HttpTestRequest::method).collect();
     assert_eq!(methods, ["", "initialize", "notifications/initialized", "tools/call"]);
-    assert!(heard.iter().all(|asked| asked.has("authorization: bearer secret")), "{heard:?}");
+    assert!(heard.iter().all(|request| request.has("authorization: bearer secret")), "{heard:?}");
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn a_server_that_never_says_where_messages_go_is_told_of() {
         "old",
         McpChannel::Http(&order),
         ProtocolEra::Unknown,
-        Arc::new(Nobody),
+        Arc::new(NoUser),
         limit,
     );
     assert!(matches!(opening.await.unwrap_err(), McpFailure::TimedOut { .. }));
@@ -171,7 +171,7 @@ async fn s7_a_refusal_asks_for_a_login() {
     let url = format!("http://{}/sse", listener.local_addr().unwrap());
     tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
-        Asked::read(&mut stream).await.unwrap();
+        HttpTestRequest::read(&mut stream).await.unwrap();
         let refusal = "www-authenticate: Bearer scope=\"read\"\r\n";
         stream.write_all(reply("401 Unauthorized", refusal, "").as_bytes()).await.unwrap();
     });

@@ -28,14 +28,14 @@ pub(super) fn resolve_provider_rules(
         };
     }
     if model.images == Some(false) {
-        law.image_types = &[];
-        law.document_types = &[];
+        law.media.image_types = &[];
+        law.media.document_types = &[];
     }
     if model.cache == Some(false) {
         law.cache_marks_max = 0;
     }
     if let Some(most) = model.media_max.and_then(|most| usize::try_from(most).ok()) {
-        law.media_count_max = most;
+        law.media.count_max = most;
     }
     law
 }

@@ -8,9 +8,7 @@ use std::time::Duration;
 /// One thing that goes wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptedFault {
-    /// Refuses before answering.
     Refuse {
-        /// HTTP status.
         status: u16,
         /// Extra headers, for example `retry-after`.
         headers: Vec<(String, String)>,
@@ -20,7 +18,6 @@ pub enum ScriptedFault {
     /// Cuts the connection after this many whole events; 0 is after the HTTP head. More than
     /// there are: after the last event, but before HTTP says that the answer is complete.
     CutAfterEvent {
-        /// Whole events sent.
         events: usize,
         /// With a TCP reset, which may destroy what the client has not read yet.
         reset: bool,
@@ -34,7 +31,6 @@ pub enum ScriptedFault {
     },
     /// Falls silent after this many events, with the connection open, for ten minutes at most.
     StallAfterEvent {
-        /// Whole events sent.
         events: usize,
         /// Not quite silent: a sign of life this often, and nothing else.
         ping: Option<Duration>,
@@ -48,7 +44,6 @@ pub enum ScriptedFault {
     ErrorEvent {
         /// The provider's name for the error, for example `overloaded_error`.
         kind: String,
-        /// The provider's words.
         message: String,
         /// Whole events sent before it.
         after_event: usize,
@@ -56,15 +51,9 @@ pub enum ScriptedFault {
         hold_open: bool,
     },
     /// Closes the connection without a single byte of answer.
-    DropConnection {
-        /// With a TCP reset.
-        reset: bool,
-    },
+    DropConnection { reset: bool },
     /// Every byte of the event stream comes alone, with this pause before it.
-    Slow {
-        /// Pause before each byte.
-        per_byte: Duration,
-    },
+    Slow { per_byte: Duration },
     /// A web page where a model's answer should be.
     Html {
         /// HTTP status, usually 200.

@@ -14,7 +14,7 @@
 //!   answer.
 //! - A stream that is cut at an event or a byte, falls silent, comes byte by byte, carries broken
 //!   JSON or an error; a connection that is dropped or reset; bytes of your own.
-//! - On the messages wire, a request whose history breaks the provider's law is refused, as the
+//! - On the messages wire, a request whose history breaks the provider's rules is refused, as the
 //!   provider would. [`Script::lenient`] turns that off.
 //!
 //! # What cannot
@@ -22,7 +22,7 @@
 //! - Anything before HTTP: names that do not resolve, TLS, proxies. Anything but HTTP/1.1.
 //! - A listener on anything but 127.0.0.1.
 //! - Judgement. The script does not know whether a tool's result was right; it only finds words.
-//! - The law of the other three wires, server-side tools, caches: what a provider does behind its
+//! - The rules of the other three wires, server-side tools, caches: what a provider does behind its
 //!   wire is played only as far as the script says so.
 //!
 //! # A script
@@ -47,10 +47,12 @@
 //! # Ok::<(), windlass_rehearsal::ScriptError>(())
 //! ```
 #![doc = include_str!("script/FORMAT.md")]
+#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 pub mod cassette;
 pub mod demo;
 mod fault;
+mod lock;
 mod script;
 mod server;
 mod socket_plan;
@@ -59,4 +61,4 @@ mod wire;
 pub use cassette::{Cassette, RecordOptions, Recorder, Replay, ReplayOptions};
 pub use fault::ScriptedFault;
 pub use script::{Script, ScriptError, ScriptedAnswer, StopReason};
-pub use server::{ReceivedRequest, Rehearsal, RehearsalOptions, ServerStartError};
+pub use server::{ReceivedRequest, Rehearsal, RehearsalOptions, ServerHandle, ServerStartError};

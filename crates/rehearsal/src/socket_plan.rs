@@ -14,22 +14,27 @@ pub(crate) enum SocketAction {
     /// Send these bytes without HTTP's chunks around them.
     SendUnframed(Vec<u8>),
     /// Announce a chunk of this size, send only these bytes of it.
-    SendPartialChunk { announced: usize, bytes: Vec<u8> },
+    SendPartialChunk {
+        announced: usize,
+        bytes: Vec<u8>,
+    },
     /// Send these bytes as one HTTP chunk, each byte alone with a pause before it.
     Trickle(Vec<u8>, Duration),
-    /// Wait.
     Pause(Duration),
     /// Say nothing more but leave the connection open.
-    Stall { ping: Option<(Vec<u8>, Duration)> },
+    Stall {
+        ping: Option<(Vec<u8>, Duration)>,
+    },
     /// Close without ending the answer.
-    Cut { reset: bool },
+    Cut {
+        reset: bool,
+    },
     /// End the answer as HTTP demands.
     End,
 }
 
 /// Words of the wire that a fault may need.
 pub(crate) struct FaultEvents {
-    /// A sign of life.
     pub(crate) ping: Vec<u8>,
     /// The error event, if the fault is one.
     pub(crate) error: Vec<u8>,
@@ -40,7 +45,7 @@ pub(crate) fn plan_stream(
     events: Vec<Vec<u8>>,
     fault: Option<&ScriptedFault>,
     pace: Duration,
-    words: FaultEvents,
+    fault_events: FaultEvents,
 ) -> Vec<SocketAction> {
     match fault {
         Some(ScriptedFault::CutAfterEvent { events: whole, reset }) => {
@@ -51,14 +56,14 @@ pub(crate) fn plan_stream(
             cut_at_byte(events, *bytes, *reset, pace)
         }
         Some(ScriptedFault::StallAfterEvent { events: whole, ping }) => {
-            let ping = ping.map(|every| (words.ping, every));
+            let ping = ping.map(|every| (fault_events.ping, every));
             send_first_events(events, *whole, pace, SocketAction::Stall { ping })
         }
         Some(ScriptedFault::ErrorEvent { after_event, hold_open, .. }) => {
             let last =
                 if *hold_open { SocketAction::Stall { ping: None } } else { SocketAction::End };
             let mut some: Vec<_> = events.into_iter().take(*after_event).collect();
-            some.push(words.error);
+            some.push(fault_events.error);
             send_first_events(some, usize::MAX, pace, last)
         }
         Some(ScriptedFault::MalformedAtEvent { event }) => {
@@ -73,8 +78,14 @@ pub(crate) fn plan_stream(
             acts.push(SocketAction::End);
             acts
         }
-        // The other faults never get as far as a stream.
-        _ => send_first_events(events, usize::MAX, pace, SocketAction::End),
+        // Of these only the missing fault gets as far as a stream; the others replace it.
+        None
+        | Some(
+            ScriptedFault::Refuse { .. }
+            | ScriptedFault::DropConnection { .. }
+            | ScriptedFault::Html { .. }
+            | ScriptedFault::BrokenGzip,
+        ) => send_first_events(events, usize::MAX, pace, SocketAction::End),
     }
 }
 

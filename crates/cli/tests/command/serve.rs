@@ -33,7 +33,7 @@ async fn open(world: &World, flags: &[&str], era: ProtocolEra) -> McpConnection 
         directory: world.work(),
     };
     let surroundings = ToolSessionContext::new(world.work(), world.home().with_file_name("tmp"));
-    let channel = McpChannel::Process { config: &order, surroundings: &surroundings };
+    let channel = McpChannel::Process { config: &order, tool_context: &surroundings };
     McpConnection::open("own", channel, era, Arc::new(Nobody), PATIENCE)
         .await
         .expect("a connection")

@@ -13,43 +13,44 @@ use crate::provider_error::{
 
 /// A reply that is not a stream.
 pub(super) fn classify_response(reply: &FailedResponse<'_>) -> ModelFailure {
-    let complaint = core::str::from_utf8(reply.body).ok().and_then(parse_provider_error);
-    let mut failure =
-        reply.to_failure(complaint, |complaint| classify_provider_error(reply, complaint));
+    let error = core::str::from_utf8(reply.body).ok().and_then(parse_provider_error);
+    let mut failure = reply.to_failure(error, |error| classify_provider_error(reply, error));
     failure.request_id = super::request_id(reply.headers).or(failure.request_id);
     failure
 }
 
 /// An `error` event inside a stream that began well.
 pub(super) fn classify_stream_error(data: &str) -> ModelFailure {
-    let complaint = parse_provider_error(data).unwrap_or_default();
-    let kind = classify_by_message(&complaint)
-        .or_else(|| classify_by_type(&complaint.kind))
+    let error = parse_provider_error(data).unwrap_or_default();
+    let kind = classify_by_message(&error)
+        .or_else(|| classify_by_type(&error.kind))
         .unwrap_or(FailureKind::ServerFault);
-    let mut message = first_line(&complaint.message);
+    let mut message = first_line(&error.message);
     if message.is_empty() {
         message = String::from("the server reported an error in the middle of the answer");
     }
-    ModelFailure { request_id: complaint.request_id, ..ModelFailure::new(kind, message) }
+    ModelFailure { request_id: error.request_id, ..ModelFailure::new(kind, message) }
 }
 
-fn classify_provider_error(reply: &FailedResponse<'_>, complaint: &ProviderError) -> FailureKind {
-    let words = classify_by_message(complaint);
+fn classify_provider_error(reply: &FailedResponse<'_>, error: &ProviderError) -> FailureKind {
+    let by_phrase = classify_by_message(error);
     match reply.status {
         // A limit per minute says when to come back; a spending limit does not.
-        429 if words == Some(FailureKind::Quota) && !reply.has_retry_after() => FailureKind::Quota,
+        429 if by_phrase == Some(FailureKind::Quota) && !reply.has_retry_after() => {
+            FailureKind::Quota
+        }
         429 => FailureKind::RateLimited,
-        400 | 413 | 422 => words.unwrap_or_else(|| classify_by_status(reply.status)),
+        400 | 413 | 422 => by_phrase.unwrap_or_else(|| classify_by_status(reply.status)),
         // A stream was promised; an error came instead.
         200..=299 => {
-            words.or_else(|| classify_by_type(&complaint.kind)).unwrap_or(FailureKind::ServerFault)
+            by_phrase.or_else(|| classify_by_type(&error.kind)).unwrap_or(FailureKind::ServerFault)
         }
         status => classify_by_status(status),
     }
 }
 
-fn classify_by_message(complaint: &ProviderError) -> Option<FailureKind> {
-    match complaint.kind.as_str() {
+fn classify_by_message(error: &ProviderError) -> Option<FailureKind> {
+    match error.kind.as_str() {
         // These say enough by themselves.
         "authentication_error"
         | "permission_error"
@@ -58,7 +59,7 @@ fn classify_by_message(complaint: &ProviderError) -> Option<FailureKind> {
         | "api_error"
         | "timeout_error"
         | "conflict_error" => None,
-        _ => classify_by_phrase(PHRASES, &complaint.message),
+        _ => classify_by_phrase(PHRASES, &error.message),
     }
 }
 

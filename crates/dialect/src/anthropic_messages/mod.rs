@@ -18,10 +18,11 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, WireFormat};
 
+use crate::json_writer::to_json_list;
 use crate::provider_error::FailedResponse;
 use crate::provider_rules::{ANTHROPIC_MESSAGES, ProviderRules};
 use crate::stream_decoder::StreamDecoder;
-use crate::web_search::{USES_MAX, WebSearchDomains, to_json_list};
+use crate::web_search::{USES_MAX, WebSearchDomains};
 use crate::{
     Credential, Dialect, EncodedRequest, EncodedRequestCache, HeaderLookup, ResponseDecoder,
 };
@@ -69,10 +70,10 @@ impl Dialect for AnthropicMessages {
     fn encode_cached(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
-        memory: &mut EncodedRequestCache,
+        rules: &ProviderRules,
+        cache: &mut EncodedRequestCache,
     ) -> EncodedRequest {
-        memory.encode(&request::AnthropicRequestWriter, self.wire(), request, law)
+        cache.encode(&request::AnthropicRequestWriter, self.wire(), request, rules)
     }
 
     fn web_search_tool(&self, search: &WebSearchDomains) -> Option<String> {

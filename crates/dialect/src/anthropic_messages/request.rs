@@ -16,14 +16,13 @@ use crate::provider_rules::ProviderRules;
 use crate::request_origins::{BlockLocation, RequestOrigins};
 use crate::request_writer::{RequestHead, RequestWriter};
 
-/// How this wire writes.
 pub(super) struct AnthropicRequestWriter;
 
 impl RequestWriter for AnthropicRequestWriter {
     fn write_head(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         tools: &[AcceptedTool<'_>],
     ) -> RequestHead {
         let mut body = Vec::from(*b"{");
@@ -33,7 +32,7 @@ impl RequestWriter for AnthropicRequestWriter {
         append_raw(&mut body, ",\"stream\":true");
         write_reasoning(&mut body, request);
         write_context_management(&mut body, request);
-        let mut marks = law.cache_marks_max;
+        let mut marks = rules.cache_marks_max;
         let system: Vec<&str> = request
             .system
             .iter()
@@ -100,10 +99,10 @@ impl RequestWriter for AnthropicRequestWriter {
     fn record_origins(
         &self,
         turn: &WireTurn<'_, '_>,
-        places: &[Option<BlockLocation>],
+        locations: &[Option<BlockLocation>],
         origins: &mut RequestOrigins,
     ) {
-        origins.add_message(turn.result_locations().chain(places.iter().copied()));
+        origins.add_message(turn.result_locations().chain(locations.iter().copied()));
     }
 }
 

@@ -1,16 +1,15 @@
 //! Reads the events of one answer: `message_start`, blocks one after another, `message_delta`,
 //! `message_stop`.
 //!
-//! A block counts when it is closed; what is open when the stream is cut never appears. Events and
-//! deltas nobody knows are skipped, blocks nobody knows are kept verbatim. Anything out of order
+//! A block counts when it is closed; what is open when the stream is cut never appears. Unknown
+//! events and deltas are skipped, unknown blocks are kept verbatim. Anything out of order
 //! voids the answer: half an answer is worse than none. What to do about it is the engine's.
 
-use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{ModelFailure, ModelName, ModelStopReason, Tokens, ToolCall, Usage};
+use windlass_vocabulary::{ModelFailure, ModelStopReason, Tokens, ToolCall, Usage};
 
 use super::block_draft::{AnthropicBlockDraft, FinishedAnthropicBlock, InitialBlockContent};
 use super::event::{
@@ -20,26 +19,19 @@ use super::event::{
 };
 use super::failure;
 use crate::DecodedEvent;
-use crate::answer_calls::{AnswerCalls, TRUNCATED_CALL, is_truncated};
-use crate::delta_fast_path::DeltaFieldPaths;
-use crate::response_limits::{ResponseBudget, ResponseLimits};
-use crate::stream_decoder::{
-    DeltaKind, EventInterpreter, MatchedDelta, StreamFlow, malformed_event_failure, parse_event,
-    protocol_failure, truncated_stream,
-};
+use crate::answer_calls::{TRUNCATED_CALL, is_truncated};
+use crate::stream_decoder::{DeltaKind, EventInterpreter, StreamFlow};
+use crate::stream_failure::{malformed_event_failure, parse_event, protocol_failure};
+use crate::stream_progress::{AnswerStop, StreamProgress};
 
 /// Where one answer has got to.
 #[derive(Debug, Default)]
 pub(super) struct AnthropicStreamReader {
-    is_started: bool,
+    progress: StreamProgress,
     open_block: Option<(u64, AnthropicBlockDraft)>,
     index_last: Option<u64>,
     /// A call without arguments, until it is sure that it was not merely cut short.
     bare_call: Option<ToolCall>,
-    calls: AnswerCalls,
-    usage: Usage,
-    stop: Option<(ModelStopReason, Option<String>)>,
-    budget: ResponseBudget,
 }
 
 impl EventInterpreter for AnthropicStreamReader {
@@ -63,62 +55,8 @@ impl EventInterpreter for AnthropicStreamReader {
         Ok(StreamFlow::Continue)
     }
 
-    fn read_matched_delta(
-        &mut self,
-        piece: &MatchedDelta<'_>,
-        out: &mut Vec<DecodedEvent>,
-    ) -> Result<bool, ModelFailure> {
-        let joined = match (&mut self.open_block, piece.kind) {
-            (Some((_, AnthropicBlockDraft::Text(text))), DeltaKind::Text) => text,
-            (Some((_, AnthropicBlockDraft::Thinking { text, .. })), DeltaKind::Thinking) => text,
-            (Some((_, AnthropicBlockDraft::Call(call))), DeltaKind::CallInput) => {
-                &mut call.arguments
-            }
-            _ => return Ok(false),
-        };
-        let Some(text) = joined.push_json_string(piece.matched.text, piece.matched.is_escaped)
-        else {
-            return Ok(false);
-        };
-        self.budget.spend_bytes(piece.bytes)?;
-        piece.kind.emit(text, out);
-        Ok(true)
-    }
-
-    fn delta_paths(&self, like: DeltaKind) -> &'static DeltaFieldPaths {
-        match like {
-            DeltaKind::Text => &DeltaFieldPaths {
-                text_path: &["delta", "text"],
-                ignored_keys: &[],
-                count_paths: &[],
-            },
-            DeltaKind::Thinking => &DeltaFieldPaths {
-                text_path: &["delta", "thinking"],
-                ignored_keys: &[],
-                count_paths: &[],
-            },
-            DeltaKind::CallInput => &DeltaFieldPaths {
-                text_path: &["delta", "partial_json"],
-                ignored_keys: &[],
-                count_paths: &[],
-            },
-        }
-    }
-
-    fn set_limits(&mut self, allowance: ResponseLimits) {
-        self.budget = ResponseBudget::new(allowance);
-    }
-
-    fn set_answer_id(&mut self, name: String) {
-        self.calls.set_answer_id(Some(&name));
-    }
-
-    fn finish_stream(&mut self) -> DecodedEvent {
-        // The stop reason is the last thing an answer says; the rest is ceremony.
-        match self.stop.take() {
-            Some((stop, detail)) => DecodedEvent::Ended { stop, usage: self.usage, detail },
-            None => truncated_stream(),
-        }
+    fn progress(&mut self) -> &mut StreamProgress {
+        &mut self.progress
     }
 }
 
@@ -128,17 +66,10 @@ impl AnthropicStreamReader {
         event: AnthropicMessageStart<'_>,
         out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
-        if self.is_started {
+        let AnthropicMessageHead { id, model, usage } = event.message.unwrap_or_default();
+        if !self.progress.start(id.as_deref(), model.as_deref(), out) {
             return Err(protocol_failure("a second answer began in the same stream"));
         }
-        self.is_started = true;
-        let AnthropicMessageHead { id, model, usage } = event.message.unwrap_or_default();
-        let message_id = id.map(Cow::into_owned).filter(|id| !id.is_empty());
-        self.calls.set_answer_id(message_id.as_deref());
-        out.push(DecodedEvent::Started {
-            message_id,
-            model: model.filter(|model| !model.is_empty()).map(|model| ModelName::from(&*model)),
-        });
         self.update_usage(usage, out);
         Ok(())
     }
@@ -152,11 +83,11 @@ impl AnthropicStreamReader {
         if self.index_last.is_some_and(|last| index <= last) {
             return Err(protocol_failure(format!("block {index} came twice or out of order")));
         }
-        self.budget.spend_block()?;
-        self.budget.spend_bytes(data.len())?;
+        self.progress.budget.spend_block()?;
+        self.progress.budget.spend_bytes(data.len())?;
         // The model went on, so the call before was complete.
         self.settle_bare_call(ModelStopReason::EndTurn, out);
-        let id_if_missing = self.calls.derive_call_id(index);
+        let id_if_missing = self.progress.calls.derive_call_id(index);
         let (draft, started) = AnthropicBlockDraft::begin(content_block.get(), &id_if_missing)
             .map_err(|error| malformed_event_failure(&error))?;
         match started {
@@ -175,7 +106,7 @@ impl AnthropicStreamReader {
     fn grow_block(&mut self, data: &str, out: &mut Vec<DecodedEvent>) -> Result<(), ModelFailure> {
         let AnthropicBlockDelta { index, delta } = parse_event(data)?;
         self.expect_content()?;
-        self.budget.spend_bytes(data.len())?;
+        self.progress.budget.spend_bytes(data.len())?;
         let draft = match &mut self.open_block {
             Some((open, draft)) if *open == index => draft,
             _ => {
@@ -236,7 +167,7 @@ impl AnthropicStreamReader {
             FinishedAnthropicBlock::Nothing => {}
             FinishedAnthropicBlock::Block(block) => out.push(DecodedEvent::Block(block)),
             FinishedAnthropicBlock::Call { call, problem } => {
-                out.push(self.calls.complete_call(call, problem));
+                out.push(self.progress.calls.complete_call(call, problem));
             }
             FinishedAnthropicBlock::BareCall(call) => self.bare_call = Some(call),
         }
@@ -248,7 +179,7 @@ impl AnthropicStreamReader {
         event: AnthropicMessageDelta<'_>,
         out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
-        if !self.is_started {
+        if !self.progress.is_started {
             return Err(protocol_failure("the answer ended before it began"));
         }
         let AnthropicMessageChange { stop_reason, stop_details } = event.delta.unwrap_or_default();
@@ -259,7 +190,7 @@ impl AnthropicStreamReader {
             let stop = parse_stop_reason(&reason);
             self.settle_bare_call(stop, out);
             let detail = describe_stop(&reason, stop_details);
-            self.stop = Some((stop, detail));
+            self.progress.stop = Some(AnswerStop { reason: stop, detail });
         }
         let edits = event.context_management.unwrap_or_default().applied_edits;
         for edit in edits.iter().filter(|edit| edit.cleared_tool_uses.tokens() > Tokens(0)) {
@@ -272,17 +203,18 @@ impl AnthropicStreamReader {
     }
 
     fn stop_message(&mut self, out: &mut Vec<DecodedEvent>) -> Result<StreamFlow, ModelFailure> {
-        if !self.is_started || self.open_block.is_some() {
+        if !self.progress.is_started || self.open_block.is_some() {
             return Err(protocol_failure("the answer ended inside a block, or before it began"));
         }
-        let (stop, detail) = self.stop.take().unwrap_or((ModelStopReason::EndTurn, None));
+        let stop =
+            self.progress.stop.get_or_insert(AnswerStop::new(ModelStopReason::EndTurn)).reason;
         self.settle_bare_call(stop, out);
-        out.push(DecodedEvent::Ended { stop, usage: self.usage, detail });
+        out.push(self.progress.finish());
         Ok(StreamFlow::Finished)
     }
 
     fn expect_content(&self) -> Result<(), ModelFailure> {
-        if self.is_started && self.stop.is_none() {
+        if self.progress.is_started && self.progress.stop.is_none() {
             return Ok(());
         }
         Err(protocol_failure("a block came before the answer began or after it ended"))
@@ -290,20 +222,21 @@ impl AnthropicStreamReader {
 
     fn update_usage(&mut self, usage: Option<AnthropicUsage>, out: &mut Vec<DecodedEvent>) {
         let Some(usage) = usage else { return };
-        self.usage = self.usage.max(&Usage {
+        // Later events repeat some of the counts and leave others out, so the largest counts.
+        let usage = self.progress.usage.max(&Usage {
             input: usage.input_tokens.tokens(),
             output: usage.output_tokens.tokens(),
             cache_write: usage.cache_creation_input_tokens.tokens(),
             cache_read: usage.cache_read_input_tokens.tokens(),
         });
-        out.push(DecodedEvent::Usage(self.usage));
+        self.progress.update_usage(usage, out);
     }
 
     /// The stop reason decides about a call without arguments: cut short, or complete.
     fn settle_bare_call(&mut self, stop: ModelStopReason, out: &mut Vec<DecodedEvent>) {
         if let Some(call) = self.bare_call.take() {
             let problem = is_truncated(stop).then(|| String::from(TRUNCATED_CALL));
-            out.push(self.calls.complete_call(call, problem));
+            out.push(self.progress.calls.complete_call(call, problem));
         }
     }
 }

@@ -18,68 +18,67 @@ use crate::retry_after::parse_duration_text;
 
 /// A reply that is not a stream.
 pub(super) fn classify_response(reply: &FailedResponse<'_>) -> ModelFailure {
-    let complaint = core::str::from_utf8(reply.body).ok().and_then(parse_provider_error);
-    let wish = complaint.as_ref().and_then(parse_retry_delay);
-    let mut failure =
-        reply.to_failure(complaint, |complaint| classify_provider_error(reply.status, complaint));
-    failure.retry_after = failure.retry_after.or(wish);
+    let error = core::str::from_utf8(reply.body).ok().and_then(parse_provider_error);
+    let retry_after_hint = error.as_ref().and_then(parse_retry_delay);
+    let mut failure = reply.to_failure(error, |error| classify_provider_error(reply.status, error));
+    failure.retry_after = failure.retry_after.or(retry_after_hint);
     failure
 }
 
 /// An error inside a stream that began well.
 pub(super) fn classify_stream_error(data: &str) -> ModelFailure {
-    let complaint = parse_provider_error(data).unwrap_or_default();
-    let mut message = first_line(&complaint.message);
+    let error = parse_provider_error(data).unwrap_or_default();
+    let mut message = first_line(&error.message);
     if message.is_empty() {
         message = String::from("the server reported an error in the middle of the answer");
     }
     ModelFailure {
-        retry_after: parse_retry_delay(&complaint),
-        ..ModelFailure::new(classify_provider_error(200, &complaint), message)
+        retry_after: parse_retry_delay(&error),
+        ..ModelFailure::new(classify_provider_error(200, &error), message)
     }
 }
 
-fn classify_provider_error(status: u16, complaint: &ProviderError) -> FailureKind {
-    let words = || classify_by_phrase(PHRASES, &complaint.message);
-    match (status, complaint.kind.as_str()) {
+fn classify_provider_error(status: u16, error: &ProviderError) -> FailureKind {
+    let by_phrase = || classify_by_phrase(PHRASES, &error.message);
+    match (status, error.kind.as_str()) {
         (429, _) | (200..=299, "RESOURCE_EXHAUSTED") => {
-            if is_daily_quota(complaint) {
+            if is_daily_quota(error) {
                 FailureKind::Quota
             } else {
                 FailureKind::RateLimited
             }
         }
-        (400 | 403 | 413, _) => words().unwrap_or_else(|| classify_by_status(status)),
+        (400 | 403 | 413, _) => by_phrase().unwrap_or_else(|| classify_by_status(status)),
         (200..=299, "UNAVAILABLE") => FailureKind::Overloaded,
         (200..=299, "INVALID_ARGUMENT" | "FAILED_PRECONDITION") => {
-            words().unwrap_or(FailureKind::InvalidRequest)
+            by_phrase().unwrap_or(FailureKind::InvalidRequest)
         }
         (200..=299, "PERMISSION_DENIED" | "UNAUTHENTICATED") => FailureKind::Unauthorised,
         (200..=299, "NOT_FOUND") => FailureKind::ModelGone,
-        (200..=299, _) => words().unwrap_or(FailureKind::ServerFault),
+        (200..=299, _) => by_phrase().unwrap_or(FailureKind::ServerFault),
         _ => classify_by_status(status),
     }
 }
 
 /// A quota per day, or money, does not come back in a minute.
-fn is_daily_quota(complaint: &ProviderError) -> bool {
-    let details = parse_error_details(complaint);
+fn is_daily_quota(error: &ProviderError) -> bool {
+    let details = parse_error_details(error);
     let mut violations = details.iter().flat_map(|detail| detail.violations.iter().flatten());
     violations.any(|violation| {
         let id = violation.quota_id.as_deref().unwrap_or_default();
         id.contains("PerDay")
-    }) || classify_by_phrase(PHRASES, &complaint.message) == Some(FailureKind::Quota)
+    }) || classify_by_phrase(PHRASES, &error.message) == Some(FailureKind::Quota)
 }
 
 /// `google.rpc.RetryInfo.retryDelay`, for example `37s`.
-fn parse_retry_delay(complaint: &ProviderError) -> Option<Millis> {
-    parse_error_details(complaint)
+fn parse_retry_delay(error: &ProviderError) -> Option<Millis> {
+    parse_error_details(error)
         .iter()
         .find_map(|detail| parse_duration_text(detail.retry_delay.as_deref()?))
 }
 
-fn parse_error_details(complaint: &ProviderError) -> Vec<GeminiErrorDetail<'_>> {
-    serde_json::from_str::<GeminiErrorDetails<'_>>(&complaint.json)
+fn parse_error_details(error: &ProviderError) -> Vec<GeminiErrorDetail<'_>> {
+    serde_json::from_str::<GeminiErrorDetails<'_>>(&error.json)
         .ok()
         .and_then(|details| details.details)
         .unwrap_or_default()

@@ -60,13 +60,13 @@ impl Dialect for Gemini {
     fn encode_cached(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
-        memory: &mut EncodedRequestCache,
+        rules: &ProviderRules,
+        cache: &mut EncodedRequestCache,
     ) -> EncodedRequest {
-        memory.encode(&request::GeminiRequestWriter, self.wire(), request, law)
+        cache.encode(&request::GeminiRequestWriter, self.wire(), request, rules)
     }
 
-    /// It has no word for hosts; whoever asks has to say in words what is wanted, and look at the links.
+    /// The wire cannot restrict hosts; the caller has to ask for them in the prompt and check the links.
     fn web_search_tool(&self, _: &WebSearchDomains) -> Option<String> {
         Some(String::from("{\"google_search\":{}}"))
     }

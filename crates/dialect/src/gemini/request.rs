@@ -14,19 +14,17 @@ use crate::json_writer::{
 use crate::normalized_conversation::{
     AnswerPart, AnsweredCall, ConversationExchange, MediaPart, UserPart, WireTurn,
 };
-use crate::openai_chat::request::record_remaining_origins;
 use crate::provider_rules::ProviderRules;
 use crate::request_origins::{BlockLocation, RequestOrigins};
-use crate::request_writer::{RequestHead, RequestWriter};
+use crate::request_writer::{RequestHead, RequestWriter, record_remaining_origins};
 
-/// How this wire writes.
 pub(super) struct GeminiRequestWriter;
 
 impl RequestWriter for GeminiRequestWriter {
     fn write_head(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         tools: &[AcceptedTool<'_>],
     ) -> RequestHead {
         let mut body = Vec::from(*b"{");
@@ -42,7 +40,7 @@ impl RequestWriter for GeminiRequestWriter {
             append_raw(&mut body, "}],");
         }
         append_raw(&mut body, "\"generationConfig\":{\"");
-        append_raw(&mut body, law.output_limit_field);
+        append_raw(&mut body, rules.output_limit_field);
         append_raw(&mut body, "\":");
         append_number(&mut body, request.output_max.0.max(1));
         write_thinking(&mut body, request);
@@ -54,12 +52,12 @@ impl RequestWriter for GeminiRequestWriter {
         &self,
         turn: &WireTurn<'_, '_>,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         out: &mut Vec<u8>,
     ) {
         match turn {
             WireTurn::Answer(exchange) => {
-                let seals = GeminiCallSeals { request, placeholder: law.foreign_call_seal };
+                let seals = GeminiCallSeals { request, placeholder: rules.tools.foreign_call_seal };
                 write_answer(out, exchange, &seals);
             }
             WireTurn::User { calls, parts } => {
@@ -82,14 +80,14 @@ impl RequestWriter for GeminiRequestWriter {
     fn record_origins(
         &self,
         turn: &WireTurn<'_, '_>,
-        places: &[Option<BlockLocation>],
+        locations: &[Option<BlockLocation>],
         origins: &mut RequestOrigins,
     ) {
         let mut results = turn.result_locations().peekable();
         if results.peek().is_some() {
             origins.add_message(results);
         }
-        record_remaining_origins(turn, places, origins);
+        record_remaining_origins(turn, locations, origins);
     }
 }
 
@@ -188,7 +186,7 @@ fn write_answer(
                 comma.append_before_item(out);
                 append_raw(out, block.json.as_str().trim());
             }
-            // Summaries of reasoning do not go back; the law keeps them out.
+            // Summaries of reasoning do not go back; the rules keep them out.
             AnswerPart::Thinking(..) => {}
         }
     }

@@ -1,5 +1,5 @@
 //! Reads the fragments of one answer. Text grows until something else comes; calls are whole; a
-//! finish reason makes an answer of it. Parts nobody here knows are kept verbatim.
+//! finish reason makes an answer of it. Unknown parts are kept verbatim.
 
 use alloc::format;
 use alloc::string::String;
@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use core::mem;
 
 use windlass_vocabulary::{
-    ContentBlock, ModelFailure, ModelName, ModelStopReason, ThinkingBlock, ToolCall, ToolCallId,
-    ToolName, Usage,
+    ContentBlock, ModelFailure, ModelStopReason, ThinkingBlock, ToolCall, ToolCallId, ToolName,
+    Usage,
 };
 
 use super::event::{
@@ -17,28 +17,21 @@ use super::event::{
 };
 use super::failure;
 use crate::DecodedEvent;
-use crate::answer_calls::{AnswerCalls, parse_call_arguments};
-use crate::delta_fast_path::DeltaFieldPaths;
+use crate::answer_calls::parse_call_arguments;
 use crate::json_writer::{self, first_line};
-use crate::lenient_json::{StreamedText, TokenCount};
+use crate::lenient_json::StreamedText;
 use crate::provider_rules;
-use crate::response_limits::{ResponseBudget, ResponseLimits};
-use crate::stream_decoder::{
-    DeltaKind, EventInterpreter, MatchedDelta, StreamFlow, parse_event, protocol_failure,
-    truncated_stream,
-};
+use crate::stream_decoder::{DeltaKind, EventInterpreter, StreamFlow};
+use crate::stream_failure::{parse_event, protocol_failure};
+use crate::stream_progress::{AnswerStop, StreamProgress};
 
 /// Where one answer has got to.
 #[derive(Debug, Default)]
 pub(super) struct GeminiStreamReader {
-    is_started: bool,
+    progress: StreamProgress,
     text: StreamedText,
     thinking: StreamedText,
     call_count: u64,
-    usage: Usage,
-    stop: Option<(ModelStopReason, Option<String>)>,
-    calls: AnswerCalls,
-    budget: ResponseBudget,
 }
 
 impl EventInterpreter for GeminiStreamReader {
@@ -51,100 +44,36 @@ impl EventInterpreter for GeminiStreamReader {
         if chunk.has_error() {
             return Err(failure::classify_stream_error(data));
         }
-        self.budget.spend_bytes(data.len())?;
-        self.start_answer(&chunk, out);
+        self.progress.budget.spend_bytes(data.len())?;
+        self.progress.start(chunk.response_id.as_deref(), chunk.model_version.as_deref(), out);
         let has_usage = chunk.usage_metadata.is_some();
         self.update_usage(chunk.usage_metadata, out);
         for candidate in chunk.candidates.into_iter().flatten() {
-            if candidate.index.unwrap_or(0) == 0 && self.stop.is_none() {
+            if candidate.index.unwrap_or(0) == 0 && self.progress.stop.is_none() {
                 self.apply_candidate(candidate, out)?;
             }
         }
         if let Some(GeminiPromptFeedback { block_reason: Some(reason), block_reason_message }) =
             chunk.prompt_feedback
         {
-            let words = block_reason_message.unwrap_or(reason);
-            self.stop = Some((ModelStopReason::Refusal, Some(first_line(&words))));
+            let text = block_reason_message.unwrap_or(reason);
+            self.progress.stop =
+                Some(AnswerStop::with_detail(ModelStopReason::Refusal, first_line(&text)));
         }
         // There is no end marker: the reason and the count are the last things a server says.
-        if self.stop.is_some() && has_usage {
-            out.push(self.finish_stream());
+        if self.progress.stop.is_some() && has_usage {
+            out.push(self.progress.finish());
             return Ok(StreamFlow::Finished);
         }
         Ok(StreamFlow::Continue)
     }
 
-    fn read_matched_delta(
-        &mut self,
-        piece: &MatchedDelta<'_>,
-        out: &mut Vec<DecodedEvent>,
-    ) -> Result<bool, ModelFailure> {
-        let joined = match piece.kind {
-            DeltaKind::Text => &mut self.text,
-            DeltaKind::Thinking => &mut self.thinking,
-            DeltaKind::CallInput => return Ok(false),
-        };
-        let Some(text) = joined.push_json_string(piece.matched.text, piece.matched.is_escaped)
-        else {
-            return Ok(false);
-        };
-        self.budget.spend_bytes(piece.bytes)?;
-        if piece.has_usage {
-            let [prompt, cached, candidates, thoughts, tool_use] = piece.matched.counts;
-            self.usage = to_usage(GeminiUsage {
-                prompt_token_count: TokenCount::from_reported(prompt),
-                cached_content_token_count: TokenCount::from_reported(cached),
-                candidates_token_count: TokenCount::from_reported(candidates),
-                thoughts_token_count: TokenCount::from_reported(thoughts),
-                tool_use_prompt_token_count: TokenCount::from_reported(tool_use),
-            });
-            out.push(DecodedEvent::Usage(self.usage));
-        }
-        piece.kind.emit(text, out);
-        Ok(true)
-    }
-
-    fn delta_paths(&self, _: DeltaKind) -> &'static DeltaFieldPaths {
-        &DeltaFieldPaths {
-            text_path: &["candidates", "content", "parts", "text"],
-            ignored_keys: &["totalTokenCount", "tokenCount"],
-            count_paths: &[
-                &["usageMetadata", "promptTokenCount"],
-                &["usageMetadata", "cachedContentTokenCount"],
-                &["usageMetadata", "candidatesTokenCount"],
-                &["usageMetadata", "thoughtsTokenCount"],
-                &["usageMetadata", "toolUsePromptTokenCount"],
-            ],
-        }
-    }
-
-    fn set_limits(&mut self, allowance: ResponseLimits) {
-        self.budget = ResponseBudget::new(allowance);
-    }
-
-    fn set_answer_id(&mut self, name: String) {
-        self.calls.set_answer_id(Some(&name));
-    }
-
-    fn finish_stream(&mut self) -> DecodedEvent {
-        match self.stop.take() {
-            Some((stop, detail)) => DecodedEvent::Ended { stop, usage: self.usage, detail },
-            None => truncated_stream(),
-        }
+    fn progress(&mut self) -> &mut StreamProgress {
+        &mut self.progress
     }
 }
 
 impl GeminiStreamReader {
-    fn start_answer(&mut self, chunk: &GeminiChunk<'_>, out: &mut Vec<DecodedEvent>) {
-        if mem::replace(&mut self.is_started, true) {
-            return;
-        }
-        let message_id = chunk.response_id.as_deref().filter(|id| !id.is_empty()).map(String::from);
-        let model = chunk.model_version.as_deref().filter(|name| !name.is_empty());
-        self.calls.set_answer_id(message_id.as_deref());
-        out.push(DecodedEvent::Started { message_id, model: model.map(ModelName::from) });
-    }
-
     fn apply_candidate(
         &mut self,
         candidate: GeminiCandidate<'_>,
@@ -156,31 +85,33 @@ impl GeminiStreamReader {
         let Some(reason) = candidate.finish_reason.filter(|reason| !reason.is_empty()) else {
             return Ok(());
         };
-        let words = candidate.finish_message.map(|message| first_line(&message));
+        let text = candidate.finish_message.map(|message| first_line(&message));
         let stop = match &*reason {
-            "STOP" => (ModelStopReason::EndTurn, None),
-            "MAX_TOKENS" => (ModelStopReason::OutputLimit, None),
-            "CONTINUATION" => (ModelStopReason::Pause, None),
+            "STOP" => AnswerStop::new(ModelStopReason::EndTurn),
+            "MAX_TOKENS" => AnswerStop::new(ModelStopReason::OutputLimit),
+            "CONTINUATION" => AnswerStop::new(ModelStopReason::Pause),
             "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
             | "IMAGE_SAFETY" => {
-                (ModelStopReason::Refusal, Some(words.unwrap_or_else(|| reason.into_owned())))
+                let detail = text.unwrap_or_else(|| reason.into_owned());
+                AnswerStop::with_detail(ModelStopReason::Refusal, detail)
             }
             "MALFORMED_FUNCTION_CALL"
             | "UNEXPECTED_TOOL_CALL"
             | "TOO_MANY_TOOL_CALLS"
             | "MALFORMED_RESPONSE" => {
-                let words = words.unwrap_or_else(|| reason.into_owned());
+                let text = text.unwrap_or_else(|| reason.into_owned());
                 return Err(protocol_failure(format!(
-                    "the model wrote what cannot be read: {words}"
+                    "the model wrote what cannot be read: {text}"
                 )));
             }
             other => {
-                (ModelStopReason::EndTurn, Some(format!("finish reason {}", first_line(other))))
+                let detail = format!("finish reason {}", first_line(other));
+                AnswerStop::with_detail(ModelStopReason::EndTurn, detail)
             }
         };
         self.close_thinking(out);
         self.close_text(out);
-        self.stop = Some(stop);
+        self.progress.stop = Some(stop);
         Ok(())
     }
 
@@ -191,7 +122,7 @@ impl GeminiStreamReader {
             (_, Some(call)) => {
                 self.close_thinking(out);
                 self.close_text(out);
-                self.budget.spend_block()?;
+                self.progress.budget.spend_block()?;
                 self.finish_call(&call, seal.as_deref(), out);
             }
             (Some(piece), None) if thought == Some(true) => {
@@ -203,14 +134,14 @@ impl GeminiStreamReader {
                 DeltaKind::Text.emit(self.text.push(&piece), out);
                 if let Some(seal) = seal {
                     self.close_text(out);
-                    self.budget.spend_block()?;
+                    self.progress.budget.spend_block()?;
                     out.push(DecodedEvent::Block(build_sealed_part(&seal)));
                 }
             }
             (None, None) => {
                 self.close_thinking(out);
                 self.close_text(out);
-                self.budget.spend_block()?;
+                self.progress.budget.spend_block()?;
                 out.push(DecodedEvent::Block(build_unknown_part(json)));
             }
         }
@@ -225,20 +156,20 @@ impl GeminiStreamReader {
     ) {
         let id = match call.id.as_deref().unwrap_or_default() {
             "" => {
-                let derived = self.calls.derive_call_id(self.call_count);
+                let derived = self.progress.calls.derive_call_id(self.call_count);
                 ToolCallId::from(derived.as_str())
             }
             id => ToolCallId::from(id),
         };
         self.call_count = self.call_count.saturating_add(1);
         let name = ToolName::from(call.name.as_deref().unwrap_or_default());
-        let words = call.args.map_or("", |args| args.get());
-        let words = if words == "null" { "" } else { words };
+        let text = call.args.map_or("", |args| args.get());
+        let text = if text == "null" { "" } else { text };
         out.push(DecodedEvent::CallStarted { id: id.clone(), name: name.clone() });
-        DeltaKind::CallInput.emit(words, out);
-        let (input, problem) = parse_call_arguments(words);
+        DeltaKind::CallInput.emit(text, out);
+        let (input, problem) = parse_call_arguments(text);
         let call = ToolCall { id, name, input, signature: seal.map(Arc::from) };
-        out.push(self.calls.complete_call(call, problem));
+        out.push(self.progress.calls.complete_call(call, problem));
     }
 
     fn close_text(&mut self, out: &mut Vec<DecodedEvent>) {
@@ -258,9 +189,9 @@ impl GeminiStreamReader {
     }
 
     fn update_usage(&mut self, usage: Option<GeminiUsage>, out: &mut Vec<DecodedEvent>) {
-        let Some(usage) = usage else { return };
-        self.usage = to_usage(usage);
-        out.push(DecodedEvent::Usage(self.usage));
+        if let Some(usage) = usage {
+            self.progress.update_usage(to_usage(usage), out);
+        }
     }
 }
 

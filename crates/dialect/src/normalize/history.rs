@@ -22,7 +22,6 @@ pub(crate) struct NormalizedHistory {
 pub(crate) struct ProviderBlockLink {
     /// Where the answer it is in begins.
     pub(crate) answer_start: usize,
-    /// Its own id.
     pub(crate) id: Option<String>,
     /// The id of the call it answers.
     pub(crate) tool_use_id: Option<String>,

@@ -26,16 +26,16 @@ pub(crate) use history::{MediaDecision, MediaItemRecord, NormalizedHistory, Prov
 pub use notes::NormalizationNotes;
 pub(crate) use notes::NormalizationStep;
 
-/// Runs the four steps.
+/// Runs the four steps. Returns the conversation and what had to be changed.
 #[must_use]
 pub fn normalize<'a>(
     request: &'a ModelRequest,
-    law: &ProviderRules,
+    rules: &ProviderRules,
 ) -> (NormalizedConversation<'a>, NormalizationNotes) {
-    let mut past = NormalizedHistory::default();
-    let projection = normalize_from(request, law, None, &mut past);
+    let mut history = NormalizedHistory::default();
+    let projection = normalize_from(request, rules, None, &mut history);
     // From the beginning there is nothing to go back to.
-    (projection.unwrap_or_default(), past.notes)
+    (projection.unwrap_or_default(), history.notes)
 }
 
 /// Go back so far that this message is looked at again.
@@ -51,25 +51,25 @@ pub(crate) struct RestartFrom(pub(crate) usize);
 /// out as. The past then holds things to be truncated.
 pub(crate) fn normalize_from<'a>(
     request: &'a ModelRequest,
-    law: &ProviderRules,
+    rules: &ProviderRules,
     from: Option<usize>,
-    past: &mut NormalizedHistory,
+    history: &mut NormalizedHistory,
 ) -> Result<NormalizedConversation<'a>, RestartFrom> {
     let start = from.unwrap_or(0);
     let before = RestartFrom(start.saturating_sub(1));
-    let shaped = step_1_shape::shape_messages(request, start, &mut past.notes);
+    let shaped = step_1_shape::shape_messages(request, start, &mut history.notes);
     if from.is_some() && !matches!(shaped.first(), Some(MessageSide::Answer { .. })) {
         return Err(before);
     }
     let ends_with_user = matches!(shaped.last(), Some(MessageSide::User { .. }));
-    let mut projection = step_2_pair_tool_results::pair_tool_results(shaped, law, past);
-    step_3_strip_provider_blocks::strip_provider_blocks(&mut projection, request, law, past)?;
+    let mut projection = step_2_pair_tool_results::pair_tool_results(shaped, rules, history);
+    step_3_strip_provider_blocks::strip_provider_blocks(&mut projection, request, rules, history)?;
     projection.is_continuation = from.is_some();
     if from.is_some() && projection.has_empty_first_answer() {
         return Err(before);
     }
-    let is_whole = projection.restore_alternation(law);
+    let is_whole = projection.restore_alternation(rules);
     projection.is_resumable = is_whole && ends_with_user;
-    step_4_cap_media::cap_media(&mut projection, law, past)?;
+    step_4_cap_media::cap_media(&mut projection, rules, history)?;
     Ok(projection)
 }

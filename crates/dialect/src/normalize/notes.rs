@@ -16,7 +16,7 @@ pub struct NormalizationNotes {
 struct NormalizationNote {
     /// A message of the request, not after the one it is about.
     at: usize,
-    /// Missing where so many come before it that nobody will read it.
+    /// Missing where too many notes come before it.
     line: Option<String>,
 }
 
@@ -37,7 +37,6 @@ pub(crate) enum NormalizationStep {
 const STEPS: usize = 9;
 
 impl NormalizationNotes {
-    /// Adds a line.
     pub(crate) fn add(&mut self, step: NormalizationStep, at: usize, line: impl Into<String>) {
         if let Some(notes) = self.steps.get_mut(step as usize) {
             let line = (notes.len() < LINES_MAX).then(|| line.into());

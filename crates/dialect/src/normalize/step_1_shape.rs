@@ -29,13 +29,13 @@ pub(crate) enum MessageSide<'a> {
         results: Vec<UnpairedResult<'a>>,
         parts: Vec<UserPart<'a>>,
         /// Where each part comes from.
-        places: Vec<Option<BlockLocation>>,
+        locations: Vec<Option<BlockLocation>>,
     },
     Answer {
         /// The message of the request it begins with.
         start: usize,
         parts: Vec<UnpairedPart<'a>>,
-        places: Vec<Option<BlockLocation>>,
+        locations: Vec<Option<BlockLocation>>,
     },
 }
 
@@ -69,23 +69,23 @@ pub(crate) fn shape_messages<'a>(
         match (shaped.last_mut(), side) {
             (_, None) => {}
             (
-                Some(MessageSide::User { results, parts, places }),
+                Some(MessageSide::User { results, parts, locations }),
                 Some(MessageSide::User {
                     results: more_results,
                     parts: more_parts,
-                    places: more_places,
+                    locations: more_locations,
                 }),
             ) => {
                 results.extend(more_results);
                 parts.extend(more_parts);
-                places.extend(more_places);
+                locations.extend(more_locations);
             }
             (
-                Some(MessageSide::Answer { parts, places, .. }),
-                Some(MessageSide::Answer { parts: more_parts, places: more_places, .. }),
+                Some(MessageSide::Answer { parts, locations, .. }),
+                Some(MessageSide::Answer { parts: more_parts, locations: more_locations, .. }),
             ) => {
                 parts.extend(more_parts);
-                places.extend(more_places);
+                locations.extend(more_locations);
             }
             (_, Some(side)) => shaped.push(side),
         }
@@ -129,7 +129,9 @@ fn build_user_side<'a>(
     message: &'a Message,
     notes: &mut NormalizationNotes,
 ) -> Option<MessageSide<'a>> {
-    let (mut results, mut parts, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    let mut results = Vec::new();
+    let mut parts = Vec::new();
+    let mut locations = Vec::new();
     for (block, content) in message.content.iter().enumerate() {
         let place = BlockLocation { message: message.id, block };
         let part = match content {
@@ -148,10 +150,10 @@ fn build_user_side<'a>(
             }
         };
         parts.push(part);
-        places.push(Some(place));
+        locations.push(Some(place));
     }
     let says_something = !results.is_empty() || !parts.is_empty();
-    says_something.then_some(MessageSide::User { results, parts, places })
+    says_something.then_some(MessageSide::User { results, parts, locations })
 }
 
 fn build_result_parts(result: &ToolResult) -> Vec<UserPart<'_>> {
@@ -177,7 +179,8 @@ fn build_answer_side<'a>(
     notes: &mut NormalizationNotes,
 ) -> Option<MessageSide<'a>> {
     let model = message.model.as_ref();
-    let (mut parts, mut places) = (Vec::new(), Vec::new());
+    let mut parts = Vec::new();
+    let mut locations = Vec::new();
     for (block, content) in message.content.iter().enumerate() {
         let part = match content {
             ContentBlock::Text(text) if is_blank(text) => continue,
@@ -194,9 +197,9 @@ fn build_answer_side<'a>(
             }
         };
         parts.push(part);
-        places.push(Some(BlockLocation { message: message.id, block }));
+        locations.push(Some(BlockLocation { message: message.id, block }));
     }
-    (!parts.is_empty()).then_some(MessageSide::Answer { start: at, parts, places })
+    (!parts.is_empty()).then_some(MessageSide::Answer { start: at, parts, locations })
 }
 
 /// The wire wants an object. What the model wrote instead is shown to it inside one.

@@ -40,36 +40,40 @@ pub struct CallResult<'a> {
     is_error: bool,
 }
 
-/// Runs the step.
 pub(crate) fn pair_tool_results<'a>(
     shaped: ShapedSides<'a>,
-    law: &ProviderRules,
-    past: &mut NormalizedHistory,
+    rules: &ProviderRules,
+    history: &mut NormalizedHistory,
 ) -> NormalizedConversation<'a> {
     let mut projection = NormalizedConversation::default();
     let mut sides = shaped.into_iter().peekable();
     while let Some(side) = sides.next() {
         match side {
-            MessageSide::User { results, parts, places } => {
-                note_orphans(&results, 0, &mut past.notes);
+            MessageSide::User { results, parts, locations } => {
+                note_orphans(&results, 0, &mut history.notes);
                 projection.opening.extend(parts);
-                projection.opening_locations.extend(places);
+                projection.opening_locations.extend(locations);
             }
-            MessageSide::Answer { start, parts, places } => {
-                let reply = sides.next_if(|side| matches!(side, MessageSide::User { .. }));
-                let (mut results, reply, reply_places) = match reply {
-                    Some(MessageSide::User { results, parts, places }) => (results, parts, places),
-                    _ => (Vec::new(), Vec::new(), Vec::new()),
-                };
-                let paired = |part| pair_part(part, start, &mut results, law, past);
+            MessageSide::Answer { start, parts, locations } => {
+                let mut results = Vec::new();
+                let mut reply = Vec::new();
+                let mut reply_locations = Vec::new();
+                if let Some(MessageSide::User { results: given, parts, locations }) =
+                    sides.next_if(|side| matches!(side, MessageSide::User { .. }))
+                {
+                    results = given;
+                    reply = parts;
+                    reply_locations = locations;
+                }
+                let paired = |part| pair_part(part, start, &mut results, rules, history);
                 let answer = parts.into_iter().map(paired).collect();
-                note_orphans(&results, start, &mut past.notes);
+                note_orphans(&results, start, &mut history.notes);
                 projection.exchanges.push(ConversationExchange {
                     start,
                     answer,
-                    answer_locations: places,
+                    answer_locations: locations,
                     reply,
-                    reply_locations: reply_places,
+                    reply_locations,
                 });
             }
         }
@@ -81,8 +85,8 @@ fn pair_part<'a>(
     part: UnpairedPart<'a>,
     at: usize,
     results: &mut Vec<UnpairedResult<'a>>,
-    law: &ProviderRules,
-    past: &mut NormalizedHistory,
+    rules: &ProviderRules,
+    history: &mut NormalizedHistory,
 ) -> AnswerPart<'a> {
     let (call, input, model) = match part {
         UnpairedPart::Text(text) => return AnswerPart::Text(text),
@@ -98,13 +102,13 @@ fn pair_part<'a>(
         }
         None => {
             let line = format!("the call {} had no result; the model is told so", call.id);
-            past.notes.add(NormalizationStep::Pair, at, line);
+            history.notes.add(NormalizationStep::Pair, at, line);
             (CallResult::missing_result(), None)
         }
     };
     AnswerPart::Call(AnsweredCall {
-        id: past.ids.assign(&call.id.0, at, law),
-        name: to_legal_name(&call.name.0, law.tool_name_chars_max),
+        id: history.ids.assign(&call.id.0, at, rules),
+        name: to_legal_name(&call.name.0, rules.tools.name_chars_max),
         input,
         signature: call_signature(call),
         model,
@@ -132,7 +136,7 @@ impl<'a> AnsweredCall<'a> {
         &self.id
     }
 
-    /// The tool.
+    /// The name of the tool, made legal.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -156,7 +160,7 @@ impl<'a> AnsweredCall<'a> {
         self.model
     }
 
-    /// What it came to.
+    /// The result, made up if the transcript has none.
     #[must_use]
     pub fn result(&self) -> &CallResult<'a> {
         &self.result
@@ -179,7 +183,7 @@ impl<'a> CallResult<'a> {
         &self.parts
     }
 
-    /// Did it fail?
+    /// Whether the tool failed.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.is_error
@@ -221,8 +225,8 @@ struct AssignedCallId {
 }
 
 impl WireCallIds {
-    fn assign<'a>(&mut self, id: &'a str, at: usize, law: &ProviderRules) -> Cow<'a, str> {
-        let legal = to_legal_name(id, law.call_id_chars_max);
+    fn assign<'a>(&mut self, id: &'a str, at: usize, rules: &ProviderRules) -> Cow<'a, str> {
+        let legal = to_legal_name(id, rules.tools.call_id_chars_max);
         if !self.used.contains(&*legal) {
             self.record_assignment(Arc::from(&*legal), at, None);
             return legal;
@@ -233,7 +237,7 @@ impl WireCallIds {
         let unique = loop {
             let suffix = format!("_{next}");
             next = next.saturating_add(1);
-            let room = law.call_id_chars_max.saturating_sub(suffix.len());
+            let room = rules.tools.call_id_chars_max.saturating_sub(suffix.len());
             let unique = format!("{}{suffix}", stem.get(..room).unwrap_or(&stem));
             if !self.used.contains(unique.as_str()) {
                 break unique;

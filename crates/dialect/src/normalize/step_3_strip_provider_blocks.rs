@@ -1,7 +1,7 @@
 //! Step 3, strip provider blocks: out goes what this provider would refuse.
 //!
 //! Reasoning sealed for another model, reasoning without a seal, blocks of another wire, blocks
-//! that need a switch nobody turned on, one half of a pair of the provider's own tool blocks, and
+//! that need a switch we do not turn on, one half of a pair of the provider's own tool blocks, and
 //! whatever the provider refused before. Calls and their results are never touched.
 
 use alloc::borrow::Cow;
@@ -24,33 +24,33 @@ use crate::provider_rules::{ProviderRules, ReasoningPolicy};
 pub(crate) fn strip_provider_blocks(
     projection: &mut NormalizedConversation<'_>,
     request: &ModelRequest,
-    law: &ProviderRules,
-    past: &mut NormalizedHistory,
+    rules: &ProviderRules,
+    history: &mut NormalizedHistory,
 ) -> Result<(), RestartFrom> {
     for exchange in &mut projection.exchanges {
         let at = exchange.start;
         exchange.retain_answer(|part| match part {
             AnswerPart::Thinking(thinking, model) => {
-                may_send_thinking(thinking, *model, request, law)
+                may_send_thinking(thinking, *model, request, rules)
             }
             AnswerPart::Provider(block, model) => {
-                let may_go = may_send_block(block, *model, request, law);
-                if !may_go && !law.reasoning_block_kinds.contains(&&*block.kind) {
+                let may_go = may_send_block(block, *model, request, rules);
+                if !may_go && !rules.reasoning.block_kinds.contains(&&*block.kind) {
                     let line = format!("a {} block was left out", block.kind);
-                    past.notes.add(NormalizationStep::Strip, at, line);
+                    history.notes.add(NormalizationStep::Strip, at, line);
                 }
                 may_go
             }
             AnswerPart::Text(_) | AnswerPart::Call(_) => true,
         });
     }
-    strip_half_pairs(projection, past)?;
-    if law.may_end_with_reasoning {
+    strip_half_pairs(projection, history)?;
+    if rules.reasoning.may_end_answer {
         return Ok(());
     }
     for exchange in &mut projection.exchanges {
         // Reasoning that leads to nothing may not end an answer.
-        while exchange.answer.last().is_some_and(|part| is_reasoning(part, law)) {
+        while exchange.answer.last().is_some_and(|part| is_reasoning(part, rules)) {
             exchange.answer.pop();
             exchange.answer_locations.pop();
         }
@@ -62,11 +62,11 @@ fn may_send_thinking(
     thinking: &ThinkingBlock,
     model: Option<&ModelName>,
     request: &ModelRequest,
-    law: &ProviderRules,
+    rules: &ProviderRules,
 ) -> bool {
     !request.without_reasoning
         && model == Some(&request.model)
-        && match law.reasoning_policy {
+        && match rules.reasoning.policy {
             ReasoningPolicy::Sealed => {
                 thinking.signature.as_ref().is_some_and(|seal| !seal.is_empty())
             }
@@ -78,21 +78,21 @@ fn may_send_block(
     block: &ProviderBlock,
     model: Option<&ModelName>,
     request: &ModelRequest,
-    law: &ProviderRules,
+    rules: &ProviderRules,
 ) -> bool {
-    let is_reasoning = law.reasoning_block_kinds.contains(&&*block.kind);
+    let is_reasoning = rules.reasoning.block_kinds.contains(&&*block.kind);
     let is_wanted = if is_reasoning {
-        !request.without_reasoning && model == Some(&request.model) && is_sealed(block, law)
+        !request.without_reasoning && model == Some(&request.model) && is_sealed(block, rules)
     } else {
-        !law.refused_block_kinds.contains(&&*block.kind)
+        !rules.refused_block_kinds.contains(&&*block.kind)
     };
-    is_wanted && law.accepts_provider_blocks && block.wire == law.wire && is_typed_object(block)
+    is_wanted && rules.accepts_provider_blocks && block.wire == rules.wire && is_typed_object(block)
 }
 
 /// A reasoning block whose seal is missing can only be found in the server's memory, which is not
 /// used.
-fn is_sealed(block: &ProviderBlock, law: &ProviderRules) -> bool {
-    let Some(name) = law.reasoning_seal_field else { return true };
+fn is_sealed(block: &ProviderBlock, rules: &ProviderRules) -> bool {
+    let Some(name) = rules.reasoning.seal_field else { return true };
     let fields = crate::json_object::parse_fields(block.json.as_str()).unwrap_or_default();
     let seal = fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.get());
     seal.is_some_and(|seal| seal.starts_with('"') && seal.len() > 2)
@@ -104,10 +104,10 @@ fn is_typed_object(block: &ProviderBlock) -> bool {
     fields.is_ok_and(|fields| !fields.is_empty())
 }
 
-fn is_reasoning(part: &AnswerPart<'_>, law: &ProviderRules) -> bool {
+fn is_reasoning(part: &AnswerPart<'_>, rules: &ProviderRules) -> bool {
     match part {
         AnswerPart::Thinking(..) => true,
-        AnswerPart::Provider(block, _) => law.reasoning_block_kinds.contains(&&*block.kind),
+        AnswerPart::Provider(block, _) => rules.reasoning.block_kinds.contains(&&*block.kind),
         AnswerPart::Text(_) | AnswerPart::Call(_) => false,
     }
 }
@@ -116,19 +116,19 @@ fn is_reasoning(part: &AnswerPart<'_>, law: &ProviderRules) -> bool {
 /// is refused, except a call at the very end, which is still going on.
 fn strip_half_pairs(
     projection: &mut NormalizedConversation<'_>,
-    past: &mut NormalizedHistory,
+    history: &mut NormalizedHistory,
 ) -> Result<(), RestartFrom> {
-    let before = past.links.len();
+    let before = history.links.len();
     for exchange in &projection.exchanges {
         let blocks = exchange.answer.iter().filter_map(as_provider_block);
-        past.links.extend(blocks.map(|block| read_block_link(block, exchange.start)));
+        history.links.extend(blocks.map(|block| read_block_link(block, exchange.start)));
     }
-    if !past.links.iter().any(|link| link.is_call || link.tool_use_id.is_some()) {
+    if !history.links.iter().any(|link| link.is_call || link.tool_use_id.is_some()) {
         return Ok(());
     }
     let last = projection.exchanges.last().map_or(0, |exchange| exchange.start);
-    let outs = find_half_pairs(&past.links, last);
-    for (position, (link, is_out)) in past.links.iter_mut().zip(&outs).enumerate() {
+    let outs = find_half_pairs(&history.links, last);
+    for (position, (link, is_out)) in history.links.iter_mut().zip(&outs).enumerate() {
         if position < before && link.is_stripped != *is_out {
             return Err(RestartFrom(link.answer_start));
         }
@@ -142,7 +142,7 @@ fn strip_half_pairs(
             let is_out = outs.next().unwrap_or_default();
             if is_out {
                 let line = format!("half a pair ({}) was left out", block.kind);
-                past.notes.add(NormalizationStep::StripHalfPairs, at, line);
+                history.notes.add(NormalizationStep::StripHalfPairs, at, line);
             }
             !is_out
         });
@@ -168,7 +168,7 @@ fn find_half_pairs(links: &[ProviderBlockLink], last: usize) -> Vec<bool> {
 fn as_provider_block<'a>(part: &AnswerPart<'a>) -> Option<&'a ProviderBlock> {
     match part {
         AnswerPart::Provider(block, _) => Some(block),
-        _ => None,
+        AnswerPart::Text(_) | AnswerPart::Thinking(..) | AnswerPart::Call(_) => None,
     }
 }
 

@@ -24,20 +24,20 @@ use crate::provider_rules::ProviderRules;
 /// Items sent before have to make room.
 pub(crate) fn cap_media(
     projection: &mut NormalizedConversation<'_>,
-    law: &ProviderRules,
-    past: &mut NormalizedHistory,
+    rules: &ProviderRules,
+    history: &mut NormalizedHistory,
 ) -> Result<(), RestartFrom> {
-    if !law.allows_media_in_failed_results {
-        clear_failed_results(projection, &mut past.notes);
+    if !rules.media.allowed_in_failed_results {
+        clear_failed_results(projection, &mut history.notes);
     }
     for (at, part) in projection.parts_mut() {
-        check_media_item(part, law, at, &mut past.notes);
+        check_media_item(part, rules, at, &mut history.notes);
     }
-    let before = past.media.len();
-    let items = projection.parts_mut().filter_map(|(at, part)| read_media_item(part, at, law));
-    past.media.extend(items);
-    let fates = decide_media(&past.media, law);
-    for (position, (item, fate)) in past.media.iter_mut().zip(&fates).enumerate() {
+    let before = history.media.len();
+    let items = projection.parts_mut().filter_map(|(at, part)| read_media_item(part, at, rules));
+    history.media.extend(items);
+    let fates = decide_media(&history.media, rules);
+    for (position, (item, fate)) in history.media.iter_mut().zip(&fates).enumerate() {
         if position < before && item.decision != *fate {
             return Err(RestartFrom(item.answer_start));
         }
@@ -49,21 +49,21 @@ pub(crate) fn cap_media(
             MediaDecision::Sent => {}
             MediaDecision::Evicted => {
                 let why = "newer images and documents took its place";
-                omit_media(part, why, NormalizationStep::MediaWindow, at, &mut past.notes);
+                omit_media(part, why, NormalizationStep::MediaWindow, at, &mut history.notes);
             }
             MediaDecision::TooBig => {
                 let why = "it is too large to be sent with this many others";
-                omit_media(part, why, NormalizationStep::ManyImages, at, &mut past.notes);
+                omit_media(part, why, NormalizationStep::ManyImages, at, &mut history.notes);
             }
         }
     }
     Ok(())
 }
 
-fn decide_media(media: &[MediaItemRecord], law: &ProviderRules) -> Vec<MediaDecision> {
-    let kept_from = find_window_start(media, law);
+fn decide_media(media: &[MediaItemRecord], rules: &ProviderRules) -> Vec<MediaDecision> {
+    let kept_from = find_window_start(media, rules);
     let images = media.iter().skip(kept_from).filter(|item| item.is_image).count();
-    let is_crowd = images > law.many_images_threshold;
+    let is_crowd = images > rules.media.many_images_threshold;
     let fate = |(position, item): (usize, &MediaItemRecord)| match () {
         () if position < kept_from => MediaDecision::Evicted,
         () if is_crowd && item.is_big => MediaDecision::TooBig,
@@ -72,14 +72,18 @@ fn decide_media(media: &[MediaItemRecord], law: &ProviderRules) -> Vec<MediaDeci
     media.iter().enumerate().map(fate).collect()
 }
 
-fn read_media_item(part: &UserPart<'_>, at: usize, law: &ProviderRules) -> Option<MediaItemRecord> {
+fn read_media_item(
+    part: &UserPart<'_>,
+    at: usize,
+    rules: &ProviderRules,
+) -> Option<MediaItemRecord> {
     let UserPart::Media(item) = part else { return None };
     let edge = media_probe::read_longest_edge(item.data);
     Some(MediaItemRecord {
         answer_start: at,
         bytes: item.data.len(),
         is_image: item.media_type.starts_with("image/"),
-        is_big: edge.is_some_and(|edge| edge > law.many_images_edge_max),
+        is_big: edge.is_some_and(|edge| edge > rules.media.many_images_edge_max),
         decision: MediaDecision::Sent,
     })
 }
@@ -106,21 +110,21 @@ fn clear_failed_results(
 /// One item by itself. What it is called need not be what it is.
 fn check_media_item(
     part: &mut UserPart<'_>,
-    law: &ProviderRules,
+    rules: &ProviderRules,
     at: usize,
     notes: &mut NormalizationNotes,
 ) {
     let UserPart::Media(item) = part else { return };
-    let problem = match detect_media_type(item, law) {
+    let problem = match detect_media_type(item, rules) {
         Err(problem) => Some(String::from(problem)),
-        Ok(_) if item.data.len() > law.media_item_bytes_max => {
-            Some(format!("it is over {} bytes", law.media_item_bytes_max))
+        Ok(_) if item.data.len() > rules.media.item_bytes_max => {
+            Some(format!("it is over {} bytes", rules.media.item_bytes_max))
         }
         Ok(_)
             if media_probe::read_longest_edge(item.data)
-                .is_some_and(|edge| edge > law.image_edge_max) =>
+                .is_some_and(|edge| edge > rules.media.image_edge_max) =>
         {
-            Some(format!("it is over {} pixels wide or high", law.image_edge_max))
+            Some(format!("it is over {} pixels wide or high", rules.media.image_edge_max))
         }
         Ok(media_type) => {
             item.media_type = media_type;
@@ -134,7 +138,7 @@ fn check_media_item(
 
 fn detect_media_type<'a>(
     item: &MediaPart<'a>,
-    law: &ProviderRules,
+    rules: &ProviderRules,
 ) -> Result<&'a str, &'static str> {
     if !media_probe::is_base64(item.data) {
         return Err("its encoding is broken");
@@ -143,27 +147,28 @@ fn detect_media_type<'a>(
     let allowed = |list: &'static [&'static str], name: &str| {
         list.iter().find(|allowed| **allowed == name).copied()
     };
-    if let Some(image) = sniffed.and_then(|name| allowed(law.image_types, name)) {
+    if let Some(image) = sniffed.and_then(|name| allowed(rules.media.image_types, name)) {
         return Ok(image);
     }
-    if let Some(document) = sniffed.and_then(|name| allowed(law.document_types, name)) {
+    if let Some(document) = sniffed.and_then(|name| allowed(rules.media.document_types, name)) {
         return Ok(document);
     }
-    if sniffed.is_some() || allowed(law.document_types, item.media_type).is_none() {
+    if sniffed.is_some() || allowed(rules.media.document_types, item.media_type).is_none() {
         return Err("the provider does not take this type");
     }
     Err("it is not what it is called")
 }
 
 /// Where the window of kept items begins.
-fn find_window_start(media: &[MediaItemRecord], law: &ProviderRules) -> usize {
-    let count_low = law.media_count_max.saturating_sub(law.media_count_batch);
-    let bytes_low = law.media_total_bytes_max / 4 * 3;
-    let (mut start, mut bytes) = (0_usize, 0_usize);
+fn find_window_start(media: &[MediaItemRecord], rules: &ProviderRules) -> usize {
+    let count_low = rules.media.count_max.saturating_sub(rules.media.count_batch);
+    let bytes_low = rules.media.total_bytes_max / 4 * 3;
+    let mut start = 0_usize;
+    let mut bytes = 0_usize;
     for (position, item) in media.iter().enumerate() {
         bytes = bytes.saturating_add(item.bytes);
         let count = |start: usize| (position + 1).saturating_sub(start);
-        if count(start) <= law.media_count_max && bytes <= law.media_total_bytes_max {
+        if count(start) <= rules.media.count_max && bytes <= rules.media.total_bytes_max {
             continue;
         }
         while count(start) > 1 && (count(start) > count_low || bytes > bytes_low) {

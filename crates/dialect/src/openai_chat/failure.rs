@@ -15,62 +15,61 @@ use crate::retry_after::parse_duration_text;
 
 /// A reply that is not a stream.
 pub(crate) fn classify_response(reply: &FailedResponse<'_>) -> ModelFailure {
-    let complaint = core::str::from_utf8(reply.body).ok().and_then(parse_provider_error);
-    let wish = complaint.as_ref().and_then(|complaint| parse_retry_hint(&complaint.message));
-    let mut failure =
-        reply.to_failure(complaint, |complaint| classify_provider_error(reply.status, complaint));
-    failure.retry_after = failure.retry_after.or(wish);
+    let error = core::str::from_utf8(reply.body).ok().and_then(parse_provider_error);
+    let retry_after_hint = error.as_ref().and_then(|error| parse_retry_hint(&error.message));
+    let mut failure = reply.to_failure(error, |error| classify_provider_error(reply.status, error));
+    failure.retry_after = failure.retry_after.or(retry_after_hint);
     failure.request_id = (reply.headers)("x-request-id").or(failure.request_id);
     failure
 }
 
 /// A complaint inside a stream that began well.
-pub(crate) fn classify_stream_error(complaint: &ProviderError) -> ModelFailure {
-    let mut message = first_line(&complaint.message);
+pub(crate) fn classify_stream_error(error: &ProviderError) -> ModelFailure {
+    let mut message = first_line(&error.message);
     if message.is_empty() {
         message = String::from("the server reported an error in the middle of the answer");
     }
     ModelFailure {
-        retry_after: parse_retry_hint(&complaint.message),
-        request_id: complaint.request_id.clone(),
-        ..ModelFailure::new(classify_provider_error(200, complaint), message)
+        retry_after: parse_retry_hint(&error.message),
+        request_id: error.request_id.clone(),
+        ..ModelFailure::new(classify_provider_error(200, error), message)
     }
 }
 
-fn classify_provider_error(status: u16, complaint: &ProviderError) -> FailureKind {
+fn classify_provider_error(status: u16, error: &ProviderError) -> FailureKind {
     // What it is about may stand in the name of the parameter alone.
-    let said = format!("{} {}", complaint.message, complaint.param);
-    let words = classify_by_phrase(PHRASES, &said);
+    let message_and_param = format!("{} {}", error.message, error.param);
+    let by_phrase = classify_by_phrase(PHRASES, &message_and_param);
     match status {
         // Waiting never makes a single request fit the limit per minute.
-        413 | 429 if classify_by_phrase(TOO_LARGE_PHRASES, &complaint.message).is_some() => {
+        413 | 429 if classify_by_phrase(TOO_LARGE_PHRASES, &error.message).is_some() => {
             FailureKind::PromptTooLong
         }
         200..=299 => {
-            classify_by_code_or_type(complaint).or(words).unwrap_or(FailureKind::ServerFault)
+            classify_by_code_or_type(error).or(by_phrase).unwrap_or(FailureKind::ServerFault)
         }
-        400 | 404 | 413 | 422 | 429 => classify_by_code_or_type(complaint)
-            .or(words)
+        400 | 404 | 413 | 422 | 429 => classify_by_code_or_type(error)
+            .or(by_phrase)
             .unwrap_or_else(|| classify_by_status(status)),
-        403 if words == Some(FailureKind::Refused) => FailureKind::Refused,
+        403 if by_phrase == Some(FailureKind::Refused) => FailureKind::Refused,
         // Local servers fail where others refuse.
-        500 => words
+        500 => by_phrase
             .filter(|kind| LOCAL_SERVER_KINDS.contains(kind))
             .unwrap_or(FailureKind::ServerFault),
         _ => classify_by_status(status),
     }
 }
 
-fn classify_by_code_or_type(complaint: &ProviderError) -> Option<FailureKind> {
-    if complaint.code == "string_above_max_length" {
-        let is_text = TEXT_FIELDS.iter().any(|text| complaint.param.ends_with(text));
+fn classify_by_code_or_type(error: &ProviderError) -> Option<FailureKind> {
+    if error.code == "string_above_max_length" {
+        let is_text = TEXT_FIELDS.iter().any(|text| error.param.ends_with(text));
         return Some(if is_text {
             FailureKind::PromptTooLong
         } else {
             FailureKind::InvalidRequest
         });
     }
-    classify_by_code(&complaint.code).or_else(|| classify_by_code(&complaint.kind))
+    classify_by_code(&error.code).or_else(|| classify_by_code(&error.kind))
 }
 
 fn classify_by_code(name: &str) -> Option<FailureKind> {

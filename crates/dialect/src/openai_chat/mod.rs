@@ -47,10 +47,10 @@ impl Dialect for OpenaiChat {
     fn encode_cached(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
-        memory: &mut EncodedRequestCache,
+        rules: &ProviderRules,
+        cache: &mut EncodedRequestCache,
     ) -> EncodedRequest {
-        memory.encode(&request::ChatRequestWriter, self.wire(), request, law)
+        cache.encode(&request::ChatRequestWriter, self.wire(), request, rules)
     }
 
     fn new_decoder(&self) -> Box<dyn ResponseDecoder + Send> {

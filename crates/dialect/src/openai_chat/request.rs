@@ -4,7 +4,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{Effort, ModelRequest, ThinkingMode};
+use windlass_vocabulary::ModelRequest;
 
 use crate::accepted_tools::AcceptedTool;
 use crate::json_writer::{
@@ -16,22 +16,21 @@ use crate::normalized_conversation::{
 };
 use crate::provider_rules::ProviderRules;
 use crate::request_origins::{BlockLocation, RequestOrigins};
-use crate::request_writer::{RequestHead, RequestWriter};
+use crate::request_writer::{RequestHead, RequestWriter, effort_name, record_remaining_origins};
 
-/// How this wire writes.
 pub(super) struct ChatRequestWriter;
 
 impl RequestWriter for ChatRequestWriter {
     fn write_head(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         tools: &[AcceptedTool<'_>],
     ) -> RequestHead {
         let mut body = Vec::from(*b"{");
         append_field(&mut body, "model", request.model.as_str());
         append_raw(&mut body, ",\"stream\":true,\"stream_options\":{\"include_usage\":true},\"");
-        append_raw(&mut body, law.output_limit_field);
+        append_raw(&mut body, rules.output_limit_field);
         append_raw(&mut body, "\":");
         append_number(&mut body, request.output_max.0.max(1));
         if let Some(effort) = effort_name(request) {
@@ -90,38 +89,11 @@ impl RequestWriter for ChatRequestWriter {
     fn record_origins(
         &self,
         turn: &WireTurn<'_, '_>,
-        places: &[Option<BlockLocation>],
+        locations: &[Option<BlockLocation>],
         origins: &mut RequestOrigins,
     ) {
         turn.result_locations().for_each(|place| origins.add_message([place]));
-        record_remaining_origins(turn, places, origins);
-    }
-}
-
-/// The answer, or what follows the results: media that had to leave them, then the rest.
-pub(crate) fn record_remaining_origins(
-    turn: &WireTurn<'_, '_>,
-    places: &[Option<BlockLocation>],
-    origins: &mut RequestOrigins,
-) {
-    let mut blocks = turn.media_locations().chain(places.iter().copied()).peekable();
-    if blocks.peek().is_some() {
-        origins.add_message(blocks);
-    }
-}
-
-/// What the provider does by itself is not mentioned. To think not at all is the least effort here;
-/// a server that does not know the word says so, and is not told again.
-pub(crate) fn effort_name(request: &ModelRequest) -> Option<&'static str> {
-    match request.effort {
-        _ if request.without_reasoning => None,
-        _ if request.thinking == ThinkingMode::Disabled => Some("none"),
-        None => None,
-        Some(Effort::Low) => Some("low"),
-        Some(Effort::Medium) => Some("medium"),
-        Some(Effort::High) => Some("high"),
-        Some(Effort::Xhigh) => Some("xhigh"),
-        Some(Effort::Max) => Some("max"),
+        record_remaining_origins(turn, locations, origins);
     }
 }
 

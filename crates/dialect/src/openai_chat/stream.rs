@@ -8,35 +8,28 @@ use alloc::vec::Vec;
 use core::mem;
 
 use windlass_vocabulary::{
-    ContentBlock, ModelFailure, ModelName, ModelStopReason, ThinkingBlock, ToolCall, ToolCallId,
-    ToolName, Usage,
+    ContentBlock, ModelFailure, ModelStopReason, ThinkingBlock, ToolCall, ToolCallId, ToolName,
+    Usage,
 };
 
 use super::event::{ChatCallDelta, ChatChoice, ChatChunk, ChatDelta, ChatUsage};
 use super::failure;
 use crate::DecodedEvent;
-use crate::answer_calls::{AnswerCalls, TRUNCATED_CALL, is_truncated, parse_call_arguments};
-use crate::delta_fast_path::DeltaFieldPaths;
+use crate::answer_calls::{TRUNCATED_CALL, is_truncated, parse_call_arguments};
 use crate::lenient_json::{StreamedText, TextFragment};
 use crate::provider_error::parse_provider_error;
-use crate::response_limits::{ResponseBudget, ResponseLimits};
-use crate::stream_decoder::{
-    DONE_MARKER, DeltaKind, EventInterpreter, MatchedDelta, StreamFlow, parse_event,
-    protocol_failure, truncated_stream,
-};
+use crate::stream_decoder::{DONE_MARKER, DeltaKind, EventInterpreter, StreamFlow};
+use crate::stream_failure::{parse_event, protocol_failure};
+use crate::stream_progress::{AnswerStop, StreamProgress};
 
 /// Where one answer has got to.
 #[derive(Debug, Default)]
 pub(super) struct ChatStreamReader {
-    is_started: bool,
+    progress: StreamProgress,
     text: StreamedText,
     thinking: StreamedText,
     call_drafts: Vec<ChatCallDraft>,
     is_refused: bool,
-    usage: Usage,
-    stop: Option<(ModelStopReason, Option<String>)>,
-    calls: AnswerCalls,
-    budget: ResponseBudget,
 }
 
 #[derive(Debug)]
@@ -64,10 +57,10 @@ impl EventInterpreter for ChatStreamReader {
                 &parse_provider_error(data).unwrap_or_default(),
             ));
         }
-        self.budget.spend_bytes(data.len())?;
-        self.start_answer(&chunk, out);
+        self.progress.budget.spend_bytes(data.len())?;
+        self.progress.start(chunk.id.as_deref(), chunk.model.as_deref(), out);
         for choice in chunk.choices.into_iter().flatten() {
-            if choice.index.unwrap_or(0) == 0 && self.stop.is_none() {
+            if choice.index.unwrap_or(0) == 0 && self.progress.stop.is_none() {
                 self.apply_choice(choice, out)?;
             }
         }
@@ -75,78 +68,12 @@ impl EventInterpreter for ChatStreamReader {
         Ok(StreamFlow::Continue)
     }
 
-    fn read_matched_delta(
-        &mut self,
-        piece: &MatchedDelta<'_>,
-        out: &mut Vec<DecodedEvent>,
-    ) -> Result<bool, ModelFailure> {
-        let joined = match piece.kind {
-            DeltaKind::Text => &mut self.text,
-            DeltaKind::Thinking => &mut self.thinking,
-            // Arguments are shown only for the call that began last.
-            DeltaKind::CallInput => match self.call_drafts.last_mut() {
-                Some(draft) => &mut draft.arguments,
-                None => return Ok(false),
-            },
-        };
-        let Some(text) = joined.push_json_string(piece.matched.text, piece.matched.is_escaped)
-        else {
-            return Ok(false);
-        };
-        self.budget.spend_bytes(piece.bytes)?;
-        piece.kind.emit(text, out);
-        Ok(true)
-    }
-
-    fn delta_paths(&self, like: DeltaKind) -> &'static DeltaFieldPaths {
-        match like {
-            DeltaKind::Text => &DeltaFieldPaths {
-                text_path: &["choices", "delta", "content"],
-                ignored_keys: IGNORED_KEYS,
-                count_paths: &[],
-            },
-            DeltaKind::Thinking => &DeltaFieldPaths {
-                text_path: &["choices", "delta", "reasoning_content"],
-                ignored_keys: IGNORED_KEYS,
-                count_paths: &[],
-            },
-            DeltaKind::CallInput => &DeltaFieldPaths {
-                text_path: &["choices", "delta", "tool_calls", "function", "arguments"],
-                ignored_keys: IGNORED_KEYS,
-                count_paths: &[],
-            },
-        }
-    }
-
-    fn set_limits(&mut self, allowance: ResponseLimits) {
-        self.budget = ResponseBudget::new(allowance);
-    }
-
-    fn set_answer_id(&mut self, name: String) {
-        self.calls.set_answer_id(Some(&name));
-    }
-
-    fn finish_stream(&mut self) -> DecodedEvent {
-        match self.stop.take() {
-            Some((stop, detail)) => DecodedEvent::Ended { stop, usage: self.usage, detail },
-            None => truncated_stream(),
-        }
+    fn progress(&mut self) -> &mut StreamProgress {
+        &mut self.progress
     }
 }
 
 impl ChatStreamReader {
-    fn start_answer(&mut self, chunk: &ChatChunk<'_>, out: &mut Vec<DecodedEvent>) {
-        if mem::replace(&mut self.is_started, true) {
-            return;
-        }
-        let message_id = chunk.id.as_deref().filter(|id| !id.is_empty()).map(String::from);
-        self.calls.set_answer_id(message_id.as_deref());
-        out.push(DecodedEvent::Started {
-            message_id,
-            model: chunk.model.as_deref().filter(|name| !name.is_empty()).map(ModelName::from),
-        });
-    }
-
     fn apply_choice(
         &mut self,
         choice: ChatChoice<'_>,
@@ -195,7 +122,7 @@ impl ChatStreamReader {
         let place = match known {
             Some(place) => place,
             None => {
-                self.budget.spend_block()?;
+                self.progress.budget.spend_block()?;
                 self.begin_call(piece.index, wire_id, name, out);
                 self.call_drafts.len().saturating_sub(1)
             }
@@ -227,7 +154,7 @@ impl ChatStreamReader {
     ) {
         let number = u64::try_from(self.call_drafts.len()).unwrap_or(u64::MAX);
         let id = match wire_id {
-            "" => ToolCallId::from(self.calls.derive_call_id(number).as_str()),
+            "" => ToolCallId::from(self.progress.calls.derive_call_id(number).as_str()),
             id => ToolCallId::from(id),
         };
         let name = ToolName::from(name);
@@ -242,7 +169,7 @@ impl ChatStreamReader {
     }
 
     fn finish_answer(&mut self, reason: &str, out: &mut Vec<DecodedEvent>) {
-        let (stop, detail) = self.parse_finish_reason(reason);
+        let stop = self.parse_finish_reason(reason);
         let thinking = mem::take(&mut self.thinking);
         if !thinking.is_empty() {
             let thinking = ThinkingBlock { text: thinking.into_text(), signature: None };
@@ -254,38 +181,38 @@ impl ChatStreamReader {
         }
         for draft in mem::take(&mut self.call_drafts) {
             let words = draft.arguments.into_text();
-            let is_cut = is_truncated(stop) && words.trim().is_empty();
+            let is_cut = is_truncated(stop.reason) && words.trim().is_empty();
             let (input, problem) = parse_call_arguments(&words);
             let call = ToolCall { id: draft.id, name: draft.name, input, signature: None };
             let problem = if is_cut { Some(String::from(TRUNCATED_CALL)) } else { problem };
-            out.push(self.calls.complete_call(call, problem));
+            out.push(self.progress.calls.complete_call(call, problem));
         }
-        self.stop = Some((stop, detail));
+        self.progress.stop = Some(stop);
     }
 
-    fn parse_finish_reason(&self, reason: &str) -> (ModelStopReason, Option<String>) {
+    fn parse_finish_reason(&self, reason: &str) -> AnswerStop {
         match reason {
-            "length" => (ModelStopReason::OutputLimit, None),
-            "model_length" => (ModelStopReason::WindowFull, None),
-            "content_filter" => (ModelStopReason::Refusal, None),
-            _ if self.is_refused => (ModelStopReason::Refusal, None),
-            "stop" | "tool_calls" | "function_call" => (ModelStopReason::EndTurn, None),
+            "length" => AnswerStop::new(ModelStopReason::OutputLimit),
+            "model_length" => AnswerStop::new(ModelStopReason::WindowFull),
+            "content_filter" => AnswerStop::new(ModelStopReason::Refusal),
+            _ if self.is_refused => AnswerStop::new(ModelStopReason::Refusal),
+            "stop" | "tool_calls" | "function_call" => AnswerStop::new(ModelStopReason::EndTurn),
             other => {
                 let detail = format!("finish reason {}", crate::json_writer::first_line(other));
-                (ModelStopReason::EndTurn, Some(detail))
+                AnswerStop::with_detail(ModelStopReason::EndTurn, detail)
             }
         }
     }
 
     /// Some servers never give a reason, but all say when they are done.
     fn finish_on_done(&mut self, out: &mut Vec<DecodedEvent>) -> Result<StreamFlow, ModelFailure> {
-        if !self.is_started {
+        if !self.progress.is_started {
             return Err(protocol_failure("the answer ended before it began"));
         }
-        if self.stop.is_none() {
+        if self.progress.stop.is_none() {
             self.finish_answer("stop", out);
         }
-        out.push(self.finish_stream());
+        out.push(self.progress.finish());
         Ok(StreamFlow::Finished)
     }
 
@@ -293,15 +220,15 @@ impl ChatStreamReader {
         let Some(usage) = usage else { return };
         let details = usage.prompt_tokens_details.unwrap_or_default();
         let hit = usage.prompt_cache_hit_tokens.tokens();
-        let (read, written) =
-            (details.cached_tokens.tokens().max(hit), details.cache_write_tokens.tokens());
-        self.usage = Usage {
+        let read = details.cached_tokens.tokens().max(hit);
+        let written = details.cache_write_tokens.tokens();
+        let usage = Usage {
             input: usage.prompt_tokens.tokens().less(read).less(written),
             output: usage.completion_tokens.tokens(),
             cache_write: written,
             cache_read: read,
         };
-        out.push(DecodedEvent::Usage(self.usage));
+        self.progress.update_usage(usage, out);
     }
 }
 
@@ -317,6 +244,3 @@ impl ChatCallDraft {
         }
     }
 }
-
-/// Padding that hides how long a piece is, and the time.
-const IGNORED_KEYS: &[&str] = &["obfuscation", "created"];

@@ -13,7 +13,7 @@ pub(super) fn classify_failed_response(response: &str) -> ModelFailure {
 
 /// A bare `error` event. Newer servers nest the error, older ones spread it over the event.
 pub(super) fn classify_error_event(event: &str) -> ModelFailure {
-    let nested = parse_provider_error(event).filter(|complaint| !complaint.json.is_empty());
+    let nested = parse_provider_error(event).filter(|error| !error.json.is_empty());
     let spread = || {
         let fields = crate::json_object::parse_fields(event).unwrap_or_default();
         let text = |name: &str| {

@@ -16,10 +16,11 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, WireFormat};
 
+use crate::json_writer::to_json_list;
 use crate::provider_error::FailedResponse;
 use crate::provider_rules::{OPENAI_RESPONSES, ProviderRules};
 use crate::stream_decoder::StreamDecoder;
-use crate::web_search::{WebSearchDomains, to_json_list};
+use crate::web_search::WebSearchDomains;
 use crate::{
     Credential, Dialect, EncodedRequest, EncodedRequestCache, HeaderLookup, ResponseDecoder,
     openai_chat,
@@ -49,10 +50,10 @@ impl Dialect for OpenaiResponses {
     fn encode_cached(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
-        memory: &mut EncodedRequestCache,
+        rules: &ProviderRules,
+        cache: &mut EncodedRequestCache,
     ) -> EncodedRequest {
-        memory.encode(&request::ResponsesRequestWriter, self.wire(), request, law)
+        cache.encode(&request::ResponsesRequestWriter, self.wire(), request, rules)
     }
 
     fn web_search_tool(&self, search: &WebSearchDomains) -> Option<String> {

@@ -11,25 +11,23 @@ use crate::json_writer::{
     append_string, join_system_prompt,
 };
 use crate::normalized_conversation::{AnswerPart, AnsweredCall, MediaPart, UserPart, WireTurn};
-use crate::openai_chat::request::effort_name;
 use crate::provider_rules::ProviderRules;
 use crate::request_origins::{BlockLocation, RequestOrigins};
-use crate::request_writer::{RequestHead, RequestWriter};
+use crate::request_writer::{RequestHead, RequestWriter, effort_name};
 
-/// How this wire writes.
 pub(super) struct ResponsesRequestWriter;
 
 impl RequestWriter for ResponsesRequestWriter {
     fn write_head(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         tools: &[AcceptedTool<'_>],
     ) -> RequestHead {
         let mut body = Vec::from(*b"{");
         append_field(&mut body, "model", request.model.as_str());
         append_raw(&mut body, ",\"stream\":true,\"store\":false,\"");
-        append_raw(&mut body, law.output_limit_field);
+        append_raw(&mut body, rules.output_limit_field);
         append_raw(&mut body, "\":");
         append_number(&mut body, request.output_max.0.max(OUTPUT_MIN));
         if let Some(effort) = effort_name(request) {
@@ -65,7 +63,7 @@ impl RequestWriter for ResponsesRequestWriter {
         match turn {
             WireTurn::Answer(exchange) => {
                 for part in exchange.answer() {
-                    // Reasoning without a seal has no form on this wire; the law keeps it out.
+                    // Reasoning without a seal has no form on this wire; the rules keep it out.
                     if matches!(part, AnswerPart::Thinking(..)) {
                         continue;
                     }
@@ -91,18 +89,18 @@ impl RequestWriter for ResponsesRequestWriter {
     fn record_origins(
         &self,
         turn: &WireTurn<'_, '_>,
-        places: &[Option<BlockLocation>],
+        locations: &[Option<BlockLocation>],
         origins: &mut RequestOrigins,
     ) {
         turn.result_locations().for_each(|place| origins.add_message([place]));
         match turn {
             WireTurn::Answer(exchange) => {
-                let written = exchange.answer().iter().zip(places);
+                let written = exchange.answer().iter().zip(locations);
                 let written = written.filter(|(part, _)| !matches!(part, AnswerPart::Thinking(..)));
                 written.for_each(|(_, place)| origins.add_message([*place]));
             }
-            WireTurn::User { .. } if places.is_empty() => {}
-            WireTurn::User { .. } => origins.add_message(places.iter().copied()),
+            WireTurn::User { .. } if locations.is_empty() => {}
+            WireTurn::User { .. } => origins.add_message(locations.iter().copied()),
         }
     }
 }

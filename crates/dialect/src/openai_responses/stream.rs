@@ -2,15 +2,13 @@
 //! read from the copy that comes then. Only `response.completed` or `response.incomplete` makes an
 //! answer of it.
 
-use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::mem;
 
 use windlass_vocabulary::{
-    ContentBlock, ModelFailure, ModelName, ModelStopReason, ToolCall, ToolCallId, ToolName, Usage,
+    ContentBlock, ModelFailure, ModelStopReason, ToolCall, ToolCallId, ToolName, Usage,
 };
 
 use super::event::{
@@ -19,30 +17,24 @@ use super::event::{
 };
 use super::failure;
 use crate::DecodedEvent;
-use crate::answer_calls::{AnswerCalls, TRUNCATED_CALL, parse_call_arguments};
-use crate::delta_fast_path::DeltaFieldPaths;
+use crate::answer_calls::{TRUNCATED_CALL, parse_call_arguments};
 use crate::json_writer::first_line;
 use crate::lenient_json::StreamedText;
 use crate::provider_rules;
-use crate::response_limits::{ResponseBudget, ResponseLimits};
-use crate::stream_decoder::{
-    DeltaKind, EventInterpreter, MatchedDelta, StreamFlow, parse_event, protocol_failure,
-    truncated_stream,
-};
+use crate::stream_decoder::{DeltaKind, EventInterpreter, StreamFlow};
+use crate::stream_failure::{parse_event, protocol_failure};
+use crate::stream_progress::{AnswerStop, StreamProgress};
 
 /// Where one answer has got to.
 #[derive(Debug, Default)]
 pub(super) struct ResponsesStreamReader {
-    is_started: bool,
+    progress: StreamProgress,
     /// The call whose arguments may be shown.
     call_index: Option<u64>,
     finished_items: BTreeSet<u64>,
     /// Joins what is shown, in case it is cut inside a character.
     shown_text: StreamedText,
     is_refused: bool,
-    usage: Usage,
-    calls: AnswerCalls,
-    budget: ResponseBudget,
 }
 
 impl EventInterpreter for ResponsesStreamReader {
@@ -82,39 +74,8 @@ impl EventInterpreter for ResponsesStreamReader {
         Ok(StreamFlow::Continue)
     }
 
-    fn read_matched_delta(
-        &mut self,
-        piece: &MatchedDelta<'_>,
-        out: &mut Vec<DecodedEvent>,
-    ) -> Result<bool, ModelFailure> {
-        let filling = piece.matched;
-        let Some(text) = self.shown_text.push_json_string(filling.text, filling.is_escaped) else {
-            return Ok(false);
-        };
-        self.budget.spend_bytes(piece.bytes)?;
-        piece.kind.emit(text, out);
-        self.shown_text.clear_text();
-        Ok(true)
-    }
-
-    fn delta_paths(&self, _: DeltaKind) -> &'static DeltaFieldPaths {
-        &DeltaFieldPaths {
-            text_path: &["delta"],
-            ignored_keys: &["sequence_number", "obfuscation"],
-            count_paths: &[],
-        }
-    }
-
-    fn set_limits(&mut self, allowance: ResponseLimits) {
-        self.budget = ResponseBudget::new(allowance);
-    }
-
-    fn set_answer_id(&mut self, name: String) {
-        self.calls.set_answer_id(Some(&name));
-    }
-
-    fn finish_stream(&mut self) -> DecodedEvent {
-        truncated_stream()
+    fn progress(&mut self) -> &mut StreamProgress {
+        &mut self.progress
     }
 }
 
@@ -124,16 +85,11 @@ impl ResponsesStreamReader {
         event: &ResponsesLifecycleEvent<'_>,
         out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
-        if mem::replace(&mut self.is_started, true) {
+        if self.progress.is_started {
             return Err(protocol_failure("a second answer began in the same stream"));
         }
         let response: ResponsesBody<'_> = parse_event(event.response.get())?;
-        let message_id = response.id.map(Cow::into_owned).filter(|id| !id.is_empty());
-        self.calls.set_answer_id(message_id.as_deref());
-        out.push(DecodedEvent::Started {
-            message_id,
-            model: response.model.as_deref().filter(|name| !name.is_empty()).map(ModelName::from),
-        });
+        self.progress.start(response.id.as_deref(), response.model.as_deref(), out);
         Ok(())
     }
 
@@ -143,7 +99,7 @@ impl ResponsesStreamReader {
         like: DeltaKind,
         out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
-        self.budget.spend_bytes(data.len())?;
+        self.progress.budget.spend_bytes(data.len())?;
         let event: ResponsesDeltaEvent<'_> = parse_event(data)?;
         if let Some(delta) = event.delta {
             like.emit(self.shown_text.push(&delta), out);
@@ -195,14 +151,14 @@ impl ResponsesStreamReader {
         json: &str,
         out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
-        if !self.is_started {
+        if !self.progress.is_started {
             return Err(protocol_failure("an item came before the answer began"));
         }
         if !self.finished_items.insert(index) {
             return Err(protocol_failure(format!("item {index} was done twice")));
         }
-        self.budget.spend_block()?;
-        self.budget.spend_bytes(json.len())?;
+        self.progress.budget.spend_block()?;
+        self.progress.budget.spend_bytes(json.len())?;
         let item: ResponsesItem<'_> = parse_event(json)?;
         match &*item.kind {
             "message" => self.finish_message(&item, out),
@@ -230,21 +186,25 @@ impl ResponsesStreamReader {
 
     fn finish_call(&mut self, item: &ResponsesItem<'_>, index: u64, out: &mut Vec<DecodedEvent>) {
         let (id, name) = self.call_id_and_name(item, index);
-        let mut words = StreamedText::default();
+        let mut arguments = StreamedText::default();
         if let Some(piece) = &item.arguments {
-            words.push(piece);
+            arguments.push(piece);
         }
-        let (input, problem) = parse_call_arguments(&words.into_text());
+        let (input, problem) = parse_call_arguments(&arguments.into_text());
         let is_cut = item.status.as_deref() == Some("incomplete");
         let problem = problem.or_else(|| is_cut.then(|| String::from(TRUNCATED_CALL)));
-        out.push(self.calls.complete_call(ToolCall { id, name, input, signature: None }, problem));
+        out.push(
+            self.progress
+                .calls
+                .complete_call(ToolCall { id, name, input, signature: None }, problem),
+        );
     }
 
     fn call_id_and_name(&self, item: &ResponsesItem<'_>, index: u64) -> (ToolCallId, ToolName) {
         let given = [&item.call_id, &item.id].into_iter().flatten().find(|id| !id.is_empty());
         let id = match given {
             Some(id) => ToolCallId::from(&**id),
-            None => ToolCallId::from(self.calls.derive_call_id(index).as_str()),
+            None => ToolCallId::from(self.progress.calls.derive_call_id(index).as_str()),
         };
         (id, ToolName::from(item.name.as_deref().unwrap_or_default()))
     }
@@ -254,7 +214,7 @@ impl ResponsesStreamReader {
         json: &str,
         out: &mut Vec<DecodedEvent>,
     ) -> Result<StreamFlow, ModelFailure> {
-        if !self.is_started {
+        if !self.progress.is_started {
             return Err(protocol_failure("the answer ended before it began"));
         }
         let response: ResponsesBody<'_> = parse_event(json)?;
@@ -266,29 +226,31 @@ impl ResponsesStreamReader {
         }
         self.update_usage(response.usage, out);
         let reason = response.incomplete_details.and_then(|details| details.reason);
-        let (stop, detail) = match reason.as_deref() {
-            Some("max_output_tokens") => (ModelStopReason::OutputLimit, None),
-            Some("content_filter") => (ModelStopReason::Refusal, None),
-            _ if self.is_refused => (ModelStopReason::Refusal, None),
-            None => (ModelStopReason::EndTurn, None),
+        self.progress.stop = Some(match reason.as_deref() {
+            Some("max_output_tokens") => AnswerStop::new(ModelStopReason::OutputLimit),
+            Some("content_filter") => AnswerStop::new(ModelStopReason::Refusal),
+            _ if self.is_refused => AnswerStop::new(ModelStopReason::Refusal),
+            None => AnswerStop::new(ModelStopReason::EndTurn),
             Some(other) => {
-                (ModelStopReason::EndTurn, Some(format!("incomplete: {}", first_line(other))))
+                let detail = format!("incomplete: {}", first_line(other));
+                AnswerStop::with_detail(ModelStopReason::EndTurn, detail)
             }
-        };
-        out.push(DecodedEvent::Ended { stop, usage: self.usage, detail });
+        });
+        out.push(self.progress.finish());
         Ok(StreamFlow::Finished)
     }
 
     fn update_usage(&mut self, usage: Option<ResponsesUsage>, out: &mut Vec<DecodedEvent>) {
         let Some(usage) = usage else { return };
         let details = usage.input_tokens_details.unwrap_or_default();
-        let (read, written) = (details.cached_tokens.tokens(), details.cache_write_tokens.tokens());
-        self.usage = Usage {
+        let read = details.cached_tokens.tokens();
+        let written = details.cache_write_tokens.tokens();
+        let usage = Usage {
             input: usage.input_tokens.tokens().less(read).less(written),
             output: usage.output_tokens.tokens(),
             cache_write: written,
             cache_read: read,
         };
-        out.push(DecodedEvent::Usage(self.usage));
+        self.progress.update_usage(usage, out);
     }
 }

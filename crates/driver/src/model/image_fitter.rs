@@ -41,12 +41,12 @@ impl ImageFitter {
         if count == 0 {
             return Cow::Borrowed(request);
         }
-        let is_crowd = count > law.many_images_threshold;
-        let edge = if is_crowd { law.many_images_edge_max } else { law.image_edge_max };
+        let is_crowd = count > law.media.many_images_threshold;
+        let edge = if is_crowd { law.media.many_images_edge_max } else { law.media.image_edge_max };
         let limits = ImageLimits {
             side_max: edge,
-            base64_bytes_max: law.media_item_bytes_max,
-            media_types: law.image_types,
+            base64_bytes_max: law.media.item_bytes_max,
+            media_types: law.media.image_types,
         };
         let last = self.lock_cache().clone();
         let mut forms = Vec::with_capacity(request.messages.len());

@@ -178,12 +178,10 @@ async fn an_endpoint_may_have_a_law_of_its_own() {
     };
     let wire = WireFormat::AnthropicMessages;
     // Says it is of another wire, which changes nothing.
-    let narrow = ProviderRules {
-        media_count_max: 1,
-        media_count_batch: 0,
-        ..provider_rules::ANTHROPIC_MESSAGES
-    };
-    let narrow = ProviderRules { wire: WireFormat::Gemini, ..narrow };
+    let mut narrow =
+        ProviderRules { wire: WireFormat::Gemini, ..provider_rules::ANTHROPIC_MESSAGES };
+    narrow.media.count_max = 1;
+    narrow.media.count_batch = 0;
     for (endpoint_law, sent) in [(None, 2), (Some(narrow), 1)] {
         let server = rehearse([Says::text("nice"), Says::text("and again")]).await;
         let mut endpoint = Endpoint::new(wire, server.url());

@@ -3,7 +3,7 @@
 //! law of its wire.
 #![allow(dead_code, reason = "each program uses its own part")]
 
-#[path = "../../../dialect/tests/stage/checker/mod.rs"]
+#[path = "../../../dialect/tests/fixture/checker/mod.rs"]
 #[allow(unreachable_pub, clippy::too_many_lines, reason = "written for another crate's tests")]
 pub(crate) mod law;
 pub(crate) mod recorder;

@@ -40,10 +40,10 @@ impl McpConnection {
         for _ in 0..ROUNDS_MAX {
             match self.run_round(params.clone(), deadline, terms).await? {
                 CallRound::Done(result) => return Ok((*result).into()),
-                CallRound::InputRequired(asked) => {
-                    params.request_state.clone_from(&asked.request_state);
+                CallRound::InputRequired(input_required) => {
+                    params.request_state.clone_from(&input_required.request_state);
                     params.input_responses =
-                        self.answer_input_requests(asked, deadline, terms).await?;
+                        self.answer_input_requests(input_required, deadline, terms).await?;
                 }
             }
         }
@@ -82,8 +82,8 @@ impl McpConnection {
             Ok(Ok(Ok(ServerResult::CallToolResult(result)))) => {
                 Ok(CallRound::Done(Box::new(result)))
             }
-            Ok(Ok(Ok(ServerResult::InputRequiredResult(asked)))) => {
-                Ok(CallRound::InputRequired(asked))
+            Ok(Ok(Ok(ServerResult::InputRequiredResult(input_required)))) => {
+                Ok(CallRound::InputRequired(input_required))
             }
             Ok(Ok(Ok(_))) => Err(McpFailure::ProtocolViolation {
                 reason: "the answer to a call is not one".to_owned(),
@@ -100,11 +100,11 @@ impl McpConnection {
     /// Answers what the server asked back.
     async fn answer_input_requests(
         &self,
-        asked: InputRequiredResult,
+        input_required: InputRequiredResult,
         deadline: Instant,
         terms: &McpCallOptions,
     ) -> Result<Option<InputResponses>, McpFailure> {
-        let requests = asked.input_requests.unwrap_or_default();
+        let requests = input_required.input_requests.unwrap_or_default();
         let mut replies = InputResponses::new();
         let answering = async {
             if requests.is_empty() {
@@ -143,7 +143,7 @@ impl McpConnection {
     }
 }
 
-/// Tells the server that nobody waits any more, where it can still be told.
+/// Tells the server that the call is cancelled, if it is still reachable.
 async fn cancel_on_server(handle: RequestHandle<RoleClient>, failure: &McpFailure) {
     if !matches!(failure, McpFailure::Gone { .. }) {
         let reason = Some(failure.to_string());

@@ -19,31 +19,30 @@ use tokio::sync::mpsc;
 
 use super::health::ConnectionHealth;
 
-/// What a server may ask for and tell of its own accord.
+/// What a server may ask for and report without being asked.
 pub trait McpHost: Send + Sync + 'static {
     /// The directories a session works in.
     fn roots(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// There is somebody who can be asked.
+    /// Whether the user can be asked.
     fn can_elicit(&self) -> bool {
         false
     }
 
-    /// Asks whoever sits in front. Dropped when the server no longer waits.
+    /// Asks the user. The future is dropped when the server no longer waits.
     fn elicit(&self, question: ElicitationRequest) -> ElicitationFuture {
         drop(question);
         Box::pin(std::future::ready(ElicitationReply::Decline))
     }
 
-    /// One of its lists is another now.
+    /// One of the server's lists changed.
     fn list_changed(&self, list: McpListKind) {
         let _ = list;
     }
 }
 
-/// A question under way.
 pub type ElicitationFuture = Pin<Box<dyn Future<Output = ElicitationReply> + Send>>;
 
 /// What a server wants to know of its user.
@@ -51,7 +50,6 @@ pub type ElicitationFuture = Pin<Box<dyn Future<Output = ElicitationReply> + Sen
 pub struct ElicitationRequest {
     /// The server, as it is configured.
     pub server: String,
-    /// Its words.
     pub message: String,
     /// The form to fill in, as JSON Schema; or none, and a place to go to.
     pub schema: Option<Value>,
@@ -61,25 +59,18 @@ pub struct ElicitationRequest {
     pub id: Option<String>,
 }
 
-/// What the user said.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ElicitationReply {
-    /// Yes, and this.
     Accept(Option<Value>),
-    /// No.
     Decline,
-    /// Neither.
     Cancel,
 }
 
 /// A list a server keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpListKind {
-    /// Its tools.
     Tools,
-    /// Its prompts.
     Prompts,
-    /// Its resources.
     Resources,
 }
 
@@ -114,7 +105,7 @@ impl McpClient {
         self.progress_watchers.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
     }
 
-    /// Asks whoever sits in front.
+    /// Asks the user.
     pub(crate) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
         let server = self.server.clone();
         let question = match request {
@@ -170,16 +161,17 @@ impl ClientHandler for McpClient {
 
     async fn on_progress(
         &self,
-        told: ProgressNotificationParam,
+        notification: ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
         let watchers = self.progress_watchers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = watchers.get(&told.progress_token) {
-            let done = match told.total {
-                Some(total) => format!("{}/{total}", told.progress),
-                None => format!("{}", told.progress),
+        if let Some(sender) = watchers.get(&notification.progress_token) {
+            let done = match notification.total {
+                Some(total) => format!("{}/{total}", notification.progress),
+                None => format!("{}", notification.progress),
             };
-            let text = told.message.map_or(done.clone(), |message| format!("{done} {message}"));
+            let text =
+                notification.message.map_or(done.clone(), |message| format!("{done} {message}"));
             // What cannot be taken at once is dropped: progress is decoration.
             let _ = sender.try_send(super::health::clean_excerpt(&text, 300));
         }
@@ -187,10 +179,10 @@ impl ClientHandler for McpClient {
 
     async fn on_logging_message(
         &self,
-        told: LoggingMessageNotificationParam,
+        notification: LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        self.health.log_line(&told.data.to_string());
+        self.health.log_line(&notification.data.to_string());
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

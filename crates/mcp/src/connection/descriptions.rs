@@ -13,19 +13,14 @@ use serde_json::Value;
 /// What a server says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpServerDescription {
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: String,
     /// The revision of the protocol that is spoken.
     pub protocol: String,
     /// How it wants to be used.
     pub instructions: Option<String>,
-    /// It has tools.
     pub has_tools: bool,
-    /// It has resources.
     pub has_resources: bool,
-    /// It has prompts.
     pub has_prompts: bool,
 }
 
@@ -34,7 +29,6 @@ pub struct McpServerDescription {
 pub struct McpToolDescription {
     /// The server's name for it.
     pub name: String,
-    /// What it does.
     pub description: String,
     /// JSON Schema of its input.
     pub schema: Value,
@@ -58,22 +52,17 @@ pub struct McpCallReply {
 /// One part of what a tool, a prompt or a resource gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpContent {
-    /// Text.
     Text(String),
     /// Something that is not text, in base64.
     Media {
-        /// What it is.
         media_type: String,
         /// Base64.
         data: String,
-        /// What to call it.
         name: String,
     },
     /// Something that can be read when needed.
     Link {
-        /// Where.
         uri: String,
-        /// What to call it.
         name: String,
     },
 }
@@ -81,14 +70,10 @@ pub enum McpContent {
 /// Something a server lets one read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpResourceDescription {
-    /// Where.
     pub uri: String,
-    /// What to call it.
     pub name: String,
-    /// What it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What it is.
     #[serde(rename = "mimeType", skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
 }
@@ -98,7 +83,6 @@ pub struct McpResourceDescription {
 pub struct McpPromptDescription {
     /// The server's name for it.
     pub name: String,
-    /// What it is for.
     pub description: String,
     /// Names of its arguments, in order, and whether each must be given.
     pub arguments: Vec<(String, bool)>,
@@ -109,21 +93,20 @@ pub struct McpPromptDescription {
 pub struct McpPromptMessage {
     /// The model is meant to have said it.
     pub is_answer: bool,
-    /// What.
     pub part: McpContent,
 }
 
 impl From<&ServerPeerInfo> for McpServerDescription {
-    fn from(told: &ServerPeerInfo) -> Self {
-        let who = told.server_info.as_ref();
+    fn from(peer: &ServerPeerInfo) -> Self {
+        let identity = peer.server_info.as_ref();
         Self {
-            name: who.map(|who| who.name.clone()).unwrap_or_default(),
-            version: who.map(|who| who.version.clone()).unwrap_or_default(),
-            protocol: told.protocol_version.as_str().to_owned(),
-            instructions: told.instructions.clone(),
-            has_tools: told.capabilities.tools.is_some(),
-            has_resources: told.capabilities.resources.is_some(),
-            has_prompts: told.capabilities.prompts.is_some(),
+            name: identity.map(|identity| identity.name.clone()).unwrap_or_default(),
+            version: identity.map(|identity| identity.version.clone()).unwrap_or_default(),
+            protocol: peer.protocol_version.as_str().to_owned(),
+            instructions: peer.instructions.clone(),
+            has_tools: peer.capabilities.tools.is_some(),
+            has_resources: peer.capabilities.resources.is_some(),
+            has_prompts: peer.capabilities.prompts.is_some(),
         }
     }
 }
@@ -201,12 +184,10 @@ impl From<Prompt> for McpPromptDescription {
     }
 }
 
-/// What a resource holds.
 pub(super) fn into_contents(result: ReadResourceResult) -> Vec<McpContent> {
     result.contents.into_iter().map(McpContent::from).collect()
 }
 
-/// What a prompt says.
 pub(super) fn into_messages(result: GetPromptResult) -> Vec<McpPromptMessage> {
     let message = |message: rmcp::model::PromptMessage| McpPromptMessage {
         is_answer: message.role == Role::Assistant,

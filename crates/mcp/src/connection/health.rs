@@ -64,7 +64,7 @@ impl ConnectionHealth {
         is_over
     }
 
-    /// A line for whoever looks for the reason of a failure.
+    /// Keeps a line to explain a failure.
     pub(crate) fn log_line(&self, line: &str) {
         self.lock_notes().push_line(line);
     }

@@ -1,4 +1,4 @@
-//! Servers without a session only tell of changes while somebody listens; this listens.
+//! Stateless servers report list changes only to a subscriber; this subscribes.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! What lies between a transport and the protocol: only what was asked for and not too much of it.
+//! A filter between transport and protocol: drops unexpected messages and limits the rate.
 //!
-//! An answer to a question nobody asked counts as nonsense. Notifications over the rate are dropped,
-//! except that the first of each kind of change in a second always comes through. What a message
-//! means is not looked at here.
+//! An answer to a request that was never sent counts as a bad message. Notifications over the rate are dropped,
+//! except that the first of each kind of change in a second always comes through. The filter does
+//! not interpret messages.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,6 @@ pub(crate) struct FilteredTransport<T> {
     window: RateWindow,
 }
 
-/// Questions that were sent.
 #[derive(Default)]
 struct SentRequests {
     open: HashSet<RequestId>,

@@ -47,7 +47,7 @@ const PAGES_MAX: usize = 50;
 const ENTRIES_MAX: usize = 2_000;
 /// Pages that a refusal may name for the user to visit first.
 const VISIT_PAGES_MAX: usize = 5;
-/// How long a server that is told to go may take.
+/// How long a server may take to shut down.
 const CLOSE_MAX: Duration = Duration::from_secs(8);
 
 /// The way to a server.
@@ -55,21 +55,17 @@ const CLOSE_MAX: Duration = Duration::from_secs(8);
 pub enum McpChannel<'a> {
     /// Messages of JSON-RPC handed over inside this process.
     InProcess {
-        /// What we say.
         outgoing: mpsc::Sender<Value>,
-        /// What the server says.
         incoming: mpsc::Receiver<Value>,
     },
     /// A process of our own.
     Process {
-        /// What to start.
         config: &'a StdioServerConfig,
         /// Where, and held by what.
-        surroundings: &'a ToolSessionContext,
+        tool_context: &'a ToolSessionContext,
     },
-    /// Somewhere on the network.
     Http(&'a HttpServerConfig),
-    /// Somewhere on the network, as somebody.
+    /// Over HTTP, with the user's login.
     HttpAuthorized(&'a HttpServerConfig, OauthAccess),
 }
 
@@ -79,9 +75,7 @@ pub enum ProtocolEra {
     /// Finds out: the newest first, then the handshake of the older ones.
     #[default]
     Unknown,
-    /// With a handshake.
     Handshake,
-    /// Without.
     Stateless,
 }
 
@@ -90,14 +84,13 @@ pub enum ProtocolEra {
 pub struct McpCallOptions {
     /// How long it may take.
     pub limit: Duration,
-    /// Ends it early.
     pub cancel: CancellationToken,
     /// Where the server's words of progress go.
     pub progress: ProgressSender,
 }
 
 impl McpCallOptions {
-    /// A call that nobody cancels and nobody watches.
+    /// A call without cancellation and progress.
     #[must_use]
     pub fn with_limit(limit: Duration) -> Self {
         Self { limit, cancel: CancellationToken::new(), progress: ProgressSender::default() }
@@ -131,25 +124,25 @@ impl McpConnection {
                 let values = InProcessTransport { outgoing, incoming, health: Arc::clone(&health) };
                 Self::connect_over(values, era, client, limit).await
             }
-            McpChannel::Process { config: order, surroundings } => {
-                let spoken = StdioTransport::start(order, surroundings, Arc::clone(&health));
+            McpChannel::Process { config, tool_context } => {
+                let spoken = StdioTransport::start(config, tool_context, Arc::clone(&health));
                 let spoken = spoken.map_err(|error| McpFailure::Unreachable {
-                    reason: format!("`{}`: {error}", order.command),
+                    reason: format!("`{}`: {error}", config.command),
                 })?;
                 Self::connect_over(spoken, era, client, limit).await
             }
-            McpChannel::Http(order) if order.is_legacy_sse => {
-                Self::connect_legacy_sse(order, None, client, limit).await
+            McpChannel::Http(config) if config.is_legacy_sse => {
+                Self::connect_legacy_sse(config, None, client, limit).await
             }
-            McpChannel::HttpAuthorized(order, pass) if order.is_legacy_sse => {
-                Self::connect_legacy_sse(order, Some(pass), client, limit).await
+            McpChannel::HttpAuthorized(config, access) if config.is_legacy_sse => {
+                Self::connect_legacy_sse(config, Some(access), client, limit).await
             }
-            McpChannel::Http(order) => {
-                Self::connect_over(http::build_transport(order)?, era, client, limit).await
+            McpChannel::Http(config) => {
+                Self::connect_over(http::build_transport(config)?, era, client, limit).await
             }
-            McpChannel::HttpAuthorized(order, pass) => {
+            McpChannel::HttpAuthorized(config, access) => {
                 Self::connect_over(
-                    http::build_authorized_transport(order, pass)?,
+                    http::build_authorized_transport(config, access)?,
                     era,
                     client,
                     limit,
@@ -161,12 +154,12 @@ impl McpConnection {
 
     /// The first transport over HTTP. Nothing newer than a handshake was ever spoken over it.
     async fn connect_legacy_sse(
-        order: &HttpServerConfig,
-        pass: Option<OauthAccess>,
+        config: &HttpServerConfig,
+        access: Option<OauthAccess>,
         client: McpClient,
         limit: Duration,
     ) -> Result<Self, McpFailure> {
-        let opening = LegacySseTransport::open(order, pass, Arc::clone(&client.health));
+        let opening = LegacySseTransport::open(config, access, Arc::clone(&client.health));
         let late = |_| McpFailure::TimedOut { what: "the connection".to_owned(), after: limit };
         let opened = tokio::time::timeout(limit, opening).await.map_err(late)??;
         Self::connect_over(opened, ProtocolEra::Handshake, client, limit).await
@@ -189,9 +182,9 @@ impl McpConnection {
             Ok(Err(error)) => return Err(to_open_failure(&error, &health)),
             Err(_) => return Err(McpFailure::TimedOut { what: "initialize".into(), after: limit }),
         };
-        let told = running.peer().peer_info();
-        let facts = told.as_deref().map(McpServerDescription::from).unwrap_or_default();
-        Ok(Self { running, health, description: facts })
+        let peer = running.peer().peer_info();
+        let description = peer.as_deref().map(McpServerDescription::from).unwrap_or_default();
+        Ok(Self { running, health, description })
     }
 
     /// What the server says of itself.
@@ -340,13 +333,15 @@ impl McpConnection {
         self.await_answer("prompts/get", limit, asking).await
     }
 
-    /// Does it still answer at all?
+    /// Whether it still answers at all.
     pub async fn is_responsive(&self, limit: Duration) -> bool {
         let ping = ClientRequest::PingRequest(rmcp::model::PingRequest::default());
         let probe = async {
             match self.era() {
                 ProtocolEra::Stateless => self.running.discover(Default::default()).await.map(drop),
-                _ => self.running.send_request(ping).await.map(drop),
+                ProtocolEra::Unknown | ProtocolEra::Handshake => {
+                    self.running.send_request(ping).await.map(drop)
+                }
             }
         };
         match self.await_answer("ping", limit, probe).await {
@@ -363,8 +358,8 @@ impl McpConnection {
 
     /// Listens for changes of the lists, where the server has to be asked to tell.
     pub fn follow_list_changes(&self) {
-        let told = self.running.peer().peer_info();
-        let lists = told.as_deref().map(|told| &told.capabilities);
+        let peer = self.running.peer().peer_info();
+        let lists = peer.as_deref().map(|peer| &peer.capabilities);
         let has_changes = lists.is_some_and(|lists| {
             lists.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true))
                 || lists.prompts.as_ref().is_some_and(|prompts| prompts.list_changed == Some(true))
@@ -409,7 +404,7 @@ impl McpConnection {
         Ok(all)
     }
 
-    /// Waits for an answer, but not for ever, and not for somebody who is gone.
+    /// Waits for an answer until the limit is reached or the connection is gone.
     async fn await_answer<T>(
         &self,
         what: &str,
@@ -429,7 +424,9 @@ impl McpConnection {
 
 impl std::fmt::Debug for McpConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection").field("facts", &self.description).finish_non_exhaustive()
+        f.debug_struct("McpConnection")
+            .field("description", &self.description)
+            .finish_non_exhaustive()
     }
 }
 
@@ -455,9 +452,10 @@ fn to_open_failure(error: &ClientInitializeError, health: &ConnectionHealth) -> 
         ClientInitializeError::TransportError { error, .. } => {
             McpFailure::Unreachable { reason: join_error_chain(error.error.as_ref()) }
         }
-        ClientInitializeError::JsonRpcError(told) => {
-            McpFailure::Refused { code: told.code.0, message: clean_excerpt(&told.message, 2_000) }
-        }
+        ClientInitializeError::JsonRpcError(peer_error) => McpFailure::Refused {
+            code: peer_error.code.0,
+            message: clean_excerpt(&peer_error.message, 2_000),
+        },
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
             to_open_failure(fallback, health)
         }
@@ -468,14 +466,16 @@ fn to_open_failure(error: &ClientInitializeError, health: &ConnectionHealth) -> 
 
 fn to_call_failure(error: &ServiceError, health: &ConnectionHealth) -> McpFailure {
     match error {
-        ServiceError::McpError(told) => {
-            let mut message = clean_excerpt(&told.message, 2_000);
-            let asked = told.data.as_ref().and_then(|data| data.get("elicitations")?.as_array());
-            let pages = asked.into_iter().flatten().filter_map(|one| one.get("url")?.as_str());
+        ServiceError::McpError(peer_error) => {
+            let mut message = clean_excerpt(&peer_error.message, 2_000);
+            let elicitations =
+                peer_error.data.as_ref().and_then(|data| data.get("elicitations")?.as_array());
+            let pages =
+                elicitations.into_iter().flatten().filter_map(|one| one.get("url")?.as_str());
             for page in pages.take(VISIT_PAGES_MAX) {
                 message = format!("{message}; the user has to visit {}", clean_excerpt(page, 500));
             }
-            McpFailure::Refused { code: told.code.0, message }
+            McpFailure::Refused { code: peer_error.code.0, message }
         }
         ServiceError::TransportClosed => McpFailure::Gone { reason: health.reason() },
         ServiceError::TransportSend(error) => match find_auth_challenge(error.error.as_ref()) {

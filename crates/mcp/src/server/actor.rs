@@ -45,28 +45,24 @@ pub(super) struct McpServerActor {
     is_eager: bool,
 }
 
-/// What ended a stay.
 enum DisconnectCause {
     /// The connection is gone; why.
     Lost(String),
-    /// It is wanted anew.
     ReconnectRequested,
-    /// Switched off.
     Disabled,
-    /// Nobody is left.
     HandleDropped,
 }
 
 impl McpServerActor {
     pub(super) fn new(
-        order: Arc<McpServerConfig>,
-        common: McpServerContext,
+        config: Arc<McpServerConfig>,
+        context: McpServerContext,
         commands: mpsc::Receiver<ServerActorCommand>,
-        own: mpsc::WeakSender<ServerActorCommand>,
+        command_sender: mpsc::WeakSender<ServerActorCommand>,
     ) -> (Self, watch::Receiver<McpServerSnapshot>) {
-        let known = common.list_cache.as_ref().and_then(|memory| memory.load(&order));
-        let is_eager = !order.is_disabled && known.is_none();
-        let status = match (order.is_disabled, &known) {
+        let known = context.list_cache.as_ref().and_then(|cache| cache.load(&config));
+        let is_eager = !config.is_disabled && known.is_none();
+        let status = match (config.is_disabled, &known) {
             (true, _) => McpServerStatus::Disabled,
             (false, Some(_)) => McpServerStatus::Idle,
             (false, None) => McpServerStatus::Pending,
@@ -80,18 +76,22 @@ impl McpServerActor {
             description: known.facts,
             connection: None,
         });
-        let era = match order.transport {
+        let era = match config.transport {
             McpServerTransport::InProcess(_) => ProtocolEra::Handshake,
-            _ if known.is_stateless == Some(true) => ProtocolEra::Stateless,
-            _ if known.is_stateless == Some(false) => ProtocolEra::Handshake,
-            _ => ProtocolEra::Unknown,
+            McpServerTransport::Process(_)
+            | McpServerTransport::Http(_)
+            | McpServerTransport::Unavailable(_) => match known.is_stateless {
+                Some(true) => ProtocolEra::Stateless,
+                Some(false) => ProtocolEra::Handshake,
+                None => ProtocolEra::Unknown,
+            },
         };
         let waiters = Vec::new();
         let actor = Self {
-            config: order,
-            context: common,
+            config,
+            context,
             commands,
-            command_sender: own,
+            command_sender,
             snapshot,
             era,
             waiters,
@@ -120,7 +120,10 @@ impl McpServerActor {
             if !std::mem::take(&mut self.is_eager) && !self.wait_until_needed().await {
                 return;
             }
-            self.update_snapshot(|now| (now.status, now.error) = (McpServerStatus::Pending, None));
+            self.update_snapshot(|now| {
+                now.status = McpServerStatus::Pending;
+                now.error = None;
+            });
             let connection = match self.connect().await {
                 Ok(Some(connection)) => connection,
                 Ok(None) => continue,
@@ -146,14 +149,15 @@ impl McpServerActor {
                 }
                 DisconnectCause::ReconnectRequested => {
                     connection.hang_up("it is connected anew");
-                    (self.restarts, self.is_eager) = (0, true);
+                    self.restarts = 0;
+                    self.is_eager = true;
                 }
                 DisconnectCause::Lost(reason) => self.recover_from_loss(reason).await,
             }
         }
     }
 
-    /// Waits until somebody needs it. Says whether anybody is left.
+    /// Waits until a caller needs the server. `false` when every handle is gone.
     async fn wait_until_needed(&mut self) -> bool {
         loop {
             match self.commands.recv().await {
@@ -181,19 +185,22 @@ impl McpServerActor {
         }
     }
 
-    /// Connects and fetches the lists. Who asks meanwhile waits with the others. `None` when it was
+    /// Connects and fetches the lists. Callers that ask meanwhile wait as well. `None` when it was
     /// switched off meanwhile.
     async fn connect(&mut self) -> Result<Option<Arc<McpConnection>>, McpFailure> {
-        let (order, common) = (Arc::clone(&self.config), self.context.clone());
-        let (era, own) = (self.era, self.command_sender.clone());
+        let config = Arc::clone(&self.config);
+        let context = self.context.clone();
+        let era = self.era;
+        let host: Arc<dyn McpHost> = Arc::new(ActorHost {
+            host: Arc::clone(&context.host),
+            prompter: context.prompter.clone(),
+            command_sender: self.command_sender.clone(),
+        });
         let mut opening = Box::pin(async move {
-            let (host, seat) = (Arc::clone(&common.host), common.prompter.clone());
-            let host = Arc::new(ActorHost { host, prompter: seat, command_sender: own });
-            let host: Arc<dyn McpHost> = host;
-            match open_connection(&order, &common, era, Arc::clone(&host)).await {
+            match open_connection(&config, &context, era, Arc::clone(&host)).await {
                 // Some older servers answer what they do not know as if they did.
                 Err(McpFailure::ProtocolViolation { .. }) if era == ProtocolEra::Unknown => {
-                    open_connection(&order, &common, ProtocolEra::Handshake, host).await
+                    open_connection(&config, &context, ProtocolEra::Handshake, host).await
                 }
                 opened => opened,
             }
@@ -223,11 +230,12 @@ impl McpServerActor {
 
     /// Shows what is known now, and keeps it for the next session.
     fn apply_lists(&mut self, known: CachedServerLists, connection: Option<&Arc<McpConnection>>) {
-        if let Some(memory) = &self.context.list_cache {
-            memory.store(&self.config, &known);
+        if let Some(cache) = &self.context.list_cache {
+            cache.store(&self.config, &known);
         }
         self.update_snapshot(|now| {
-            (now.tools, now.prompts) = (known.tools.into(), known.prompts.into());
+            now.tools = known.tools.into();
+            now.prompts = known.prompts.into();
             now.description = known.facts;
             if let Some(connection) = connection {
                 now.status = McpServerStatus::Connected;
@@ -275,7 +283,8 @@ impl McpServerActor {
             return;
         }
         self.update_snapshot(|now| {
-            (now.status, now.error) = (McpServerStatus::Pending, Some(reason));
+            now.status = McpServerStatus::Pending;
+            now.error = Some(reason);
         });
         let pause = self.context.timeouts.restart_pause * 2u32.pow(self.restarts - 1);
         let until = Instant::now() + pause;
@@ -299,9 +308,17 @@ impl McpServerActor {
     fn report_failure(&mut self, failure: &McpFailure) {
         let status = match failure {
             McpFailure::NeedsLogin { .. } => McpServerStatus::NeedsLogin,
-            _ => McpServerStatus::Failed,
+            McpFailure::TimedOut { .. }
+            | McpFailure::Refused { .. }
+            | McpFailure::Gone { .. }
+            | McpFailure::Unreachable { .. }
+            | McpFailure::ProtocolViolation { .. }
+            | McpFailure::Cancelled => McpServerStatus::Failed,
         };
-        self.update_snapshot(|now| (now.status, now.error) = (status, Some(failure.to_string())));
+        self.update_snapshot(|now| {
+            now.status = status;
+            now.error = Some(failure.to_string());
+        });
         for waiter in self.waiters.drain(..) {
             let _ = waiter.send(Err(failure.clone()));
         }
@@ -337,51 +354,47 @@ impl McpHost for ActorHost {
 
     fn list_changed(&self, list: McpListKind) {
         // A full queue holds a refresh already, or the server has other worries.
-        if let Some(own) = self.command_sender.upgrade() {
-            let _ = own.try_send(ServerActorCommand::RefreshLists);
+        if let Some(command_sender) = self.command_sender.upgrade() {
+            let _ = command_sender.try_send(ServerActorCommand::RefreshLists);
         }
         self.host.list_changed(list);
     }
 }
 
 async fn open_connection(
-    order: &McpServerConfig,
-    common: &McpServerContext,
+    config: &McpServerConfig,
+    context: &McpServerContext,
     era: ProtocolEra,
     host: Arc<dyn McpHost>,
 ) -> Result<(McpConnection, CachedServerLists), McpFailure> {
     // Closed only with the runtime.
-    let _turn = common.start_slots.acquire().await;
-    let limit = common.timeouts.connect;
-    let name = order.name.as_str();
-    let helped = match &order.transport {
-        McpServerTransport::Http(http) => {
-            Some(with_command_headers(http, &common.surroundings).await?)
+    let _turn = context.start_slots.acquire().await;
+    let limit = context.timeouts.connect;
+    let name = config.name.as_str();
+    let http;
+    let channel = match &config.transport {
+        McpServerTransport::Process(process) => {
+            McpChannel::Process { config: process, tool_context: &context.tool_context }
         }
-        _ => None,
-    };
-    let channel = match (&order.transport, &helped) {
-        (McpServerTransport::Process(order), _) => {
-            McpChannel::Process { config: order, surroundings: &common.surroundings }
-        }
-        // What is written for this server goes before what a login gave.
-        (McpServerTransport::Http(_), None) => return Err(McpFailure::Cancelled),
-        (McpServerTransport::Http(_), Some(order)) => match &common.login_store {
-            None => McpChannel::Http(order),
-            Some(_) if order.is_authorized() => McpChannel::Http(order),
-            Some(vault) => {
-                let asking = tokio::time::timeout(limit, vault.load_access(&order.url)).await;
-                match asking.unwrap_or(Ok(None))? {
-                    Some(pass) => McpChannel::HttpAuthorized(order, pass),
-                    None => McpChannel::Http(order),
+        McpServerTransport::Http(configured) => {
+            http = with_command_headers(configured, &context.tool_context).await?;
+            match &context.login_store {
+                // What is configured for this server goes before what a login gave.
+                Some(store) if !http.is_authorized() => {
+                    let loading = tokio::time::timeout(limit, store.load_access(&http.url)).await;
+                    match loading.unwrap_or(Ok(None))? {
+                        Some(access) => McpChannel::HttpAuthorized(&http, access),
+                        None => McpChannel::Http(&http),
+                    }
                 }
+                Some(_) | None => McpChannel::Http(&http),
             }
-        },
-        (McpServerTransport::InProcess(inside), _) => {
-            let (outgoing, incoming) = inside.open_channels();
+        }
+        McpServerTransport::InProcess(in_process) => {
+            let (outgoing, incoming) = in_process.open_channels();
             McpChannel::InProcess { outgoing, incoming }
         }
-        (McpServerTransport::Unavailable(reason), _) => {
+        McpServerTransport::Unavailable(reason) => {
             return Err(McpFailure::Unreachable { reason: reason.clone() });
         }
     };

@@ -16,7 +16,6 @@ use crate::tool_names::fingerprint;
 /// Larger ones are not read.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// A folder of lists.
 #[derive(Clone, Debug)]
 pub struct ServerListCache {
     folder: PathBuf,
@@ -38,15 +37,15 @@ impl ServerListCache {
         Self { folder: folder.into() }
     }
 
-    pub(crate) fn load(&self, order: &McpServerConfig) -> Option<CachedServerLists> {
-        let path = self.cache_path(order)?;
+    pub(crate) fn load(&self, config: &McpServerConfig) -> Option<CachedServerLists> {
+        let path = self.cache_path(config)?;
         let is_fit = std::fs::metadata(&path).is_ok_and(|found| found.len() <= FILE_BYTES_MAX);
         let bytes = is_fit.then(|| std::fs::read(&path).ok()).flatten()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    pub(crate) fn store(&self, order: &McpServerConfig, known: &CachedServerLists) {
-        let Some(path) = self.cache_path(order) else { return };
+    pub(crate) fn store(&self, config: &McpServerConfig, known: &CachedServerLists) {
+        let Some(path) = self.cache_path(config) else { return };
         let Ok(bytes) = serde_json::to_vec(known) else { return };
         let _ = std::fs::create_dir_all(&self.folder);
         let half = path.with_extension(format!("{}.tmp", std::process::id()));
@@ -59,8 +58,8 @@ impl ServerListCache {
     }
 
     /// By what the server is, not by what it is called.
-    fn cache_path(&self, order: &McpServerConfig) -> Option<PathBuf> {
-        let key = match &order.transport {
+    fn cache_path(&self, config: &McpServerConfig) -> Option<PathBuf> {
+        let key = match &config.transport {
             McpServerTransport::Process(process) => {
                 let more = (&process.arguments, &process.environment, &process.directory);
                 serde_json::to_string(&("process", &process.command, more))

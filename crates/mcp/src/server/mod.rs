@@ -1,7 +1,7 @@
 //! One configured server: connected when needed, again when it was lost, never for ever.
 //!
-//! [`McpServer`] is the handle, `actor` the one task that owns the connection, `memory` what is kept of
-//! a server between sessions. Which servers there are is decided elsewhere.
+//! [`McpServer`] is the handle, `actor` the one task that owns the connection, `list_cache` what is kept
+//! of a server between sessions. Which servers there are is decided elsewhere.
 
 mod actor;
 mod list_cache;
@@ -35,13 +35,12 @@ const COMMANDS_MAX: usize = 64;
 pub struct McpServerConfig {
     /// Its name in the configuration.
     pub name: String,
-    /// How it is reached.
     pub transport: McpServerTransport,
     /// Where it is configured, in a word: `user`, `project`, `local`, `dynamic`.
     pub scope: String,
     /// Its tools are wanted from the start.
     pub is_always_loaded: bool,
-    /// It is not to be used until somebody says so.
+    /// Not used until it is enabled.
     pub is_disabled: bool,
     /// How long one of its calls may take, where that is not as usual.
     pub call_limit: Option<Duration>,
@@ -67,22 +66,19 @@ impl McpServerConfig {
 pub enum McpServerTransport {
     /// As a process of ours.
     Process(StdioServerConfig),
-    /// Over HTTP.
     Http(HttpServerConfig),
-    /// Inside this process.
     InProcess(Arc<dyn InProcessServer>),
-    /// Not at all; why.
     Unavailable(String),
 }
 
 impl std::fmt::Debug for McpServerTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Process(order) => order.fmt(f),
+            Self::Process(config) => config.fmt(f),
             // Headers may hold secrets.
-            Self::Http(order) => f.debug_tuple("Http").field(&order.url).finish(),
+            Self::Http(config) => f.debug_tuple("Http").field(&config.url).finish(),
             Self::InProcess(_) => f.write_str("Inside"),
-            Self::Unavailable(reason) => f.debug_tuple("None").field(reason).finish(),
+            Self::Unavailable(reason) => f.debug_tuple("Unavailable").field(reason).finish(),
         }
     }
 }
@@ -96,9 +92,7 @@ pub trait InProcessServer: Send + Sync {
 /// How patient we are with servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct McpTimeouts {
-    /// To be there.
     pub connect: Duration,
-    /// To answer one call.
     pub call: Duration,
     /// To show a sign of life after a call was given up.
     pub ping: Duration,
@@ -121,10 +115,8 @@ impl Default for McpTimeouts {
 #[derive(Clone)]
 pub struct McpServerContext {
     /// Where processes are started, and held by what.
-    pub surroundings: Arc<ToolSessionContext>,
-    /// How patient we are.
+    pub tool_context: Arc<ToolSessionContext>,
     pub timeouts: McpTimeouts,
-    /// Whom servers may ask.
     pub host: Arc<dyn McpHost>,
     /// Who sits in front, if anybody does.
     pub prompter: PrompterSlot,
@@ -137,16 +129,16 @@ pub struct McpServerContext {
 }
 
 impl McpServerContext {
-    /// Servers that can ask nobody and of which nothing is kept.
+    /// A context without prompter, login store and list cache.
     #[must_use]
     pub fn new(
-        surroundings: ToolSessionContext,
+        tool_context: ToolSessionContext,
         timeouts: McpTimeouts,
         host: Arc<dyn McpHost>,
     ) -> Self {
         let start_slots = Arc::new(Semaphore::new(STARTING_MAX));
         Self {
-            surroundings: Arc::new(surroundings),
+            tool_context: Arc::new(tool_context),
             timeouts,
             host,
             prompter: PrompterSlot::none(),
@@ -162,29 +154,24 @@ const STARTING_MAX: usize = 4;
 
 impl std::fmt::Debug for McpServerContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Common").field("patience", &self.timeouts).finish_non_exhaustive()
+        f.debug_struct("McpServerContext").field("timeouts", &self.timeouts).finish_non_exhaustive()
     }
 }
 
-/// How it stands with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpServerStatus {
     /// Its tools are known from an earlier session; it is connected when one is called.
     Idle,
-    /// It is being connected.
     Pending,
-    /// It is there.
     Connected,
     /// It could not be had, or was lost too often.
     Failed,
-    /// Somebody has to log in first.
+    /// The user has to log in first.
     NeedsLogin,
-    /// It is switched off.
     Disabled,
 }
 
 impl McpServerStatus {
-    /// The word clients know.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -200,13 +187,11 @@ impl McpServerStatus {
 /// A server as it is now.
 #[derive(Clone, Debug)]
 pub struct McpServerSnapshot {
-    /// How it stands.
     pub status: McpServerStatus,
     /// Why, if something went wrong.
     pub error: Option<String>,
     /// Its tools, as far as they are known.
     pub tools: Arc<[McpToolDescription]>,
-    /// Its prompts.
     pub prompts: Arc<[McpPromptDescription]>,
     /// What it says of itself.
     pub description: Option<McpServerDescription>,
@@ -217,7 +202,6 @@ pub struct McpServerSnapshot {
 enum ServerActorCommand {
     /// Connect if it is not, and say when it is there.
     Connect(oneshot::Sender<Result<Arc<McpConnection>, McpFailure>>),
-    /// Connect anew, whatever is.
     Reconnect(oneshot::Sender<Result<Arc<McpConnection>, McpFailure>>),
     /// Switch it on or off.
     SetEnabled(bool),
@@ -241,42 +225,40 @@ impl McpServer {
     /// Sets its actor going on the current runtime. It connects at once, unless its tools are known
     /// from an earlier session.
     #[must_use]
-    pub fn start(order: McpServerConfig, common: &McpServerContext) -> Self {
-        let config = Arc::new(order);
-        let (commands, orders) = mpsc::channel(COMMANDS_MAX);
+    pub fn start(config: McpServerConfig, context: &McpServerContext) -> Self {
+        let config = Arc::new(config);
+        let (commands, receiver) = mpsc::channel(COMMANDS_MAX);
         let end = CancellationToken::new();
         let (actor, snapshot) = actor::McpServerActor::new(
             Arc::clone(&config),
-            common.clone(),
-            orders,
+            context.clone(),
+            receiver,
             commands.downgrade(),
         );
         tokio::spawn(actor.run(end.clone()));
-        let (timeouts, first_seen_tools) = (common.timeouts, Mutex::default());
-        Self { config, commands, snapshot, timeouts, end, first_seen_tools }
+        let timeouts = context.timeouts;
+        Self { config, commands, snapshot, timeouts, end, first_seen_tools: Mutex::default() }
     }
 
-    /// How it is configured.
     #[must_use]
     pub fn config(&self) -> &McpServerConfig {
         &self.config
     }
 
-    /// How it is now.
     #[must_use]
     pub fn snapshot(&self) -> McpServerSnapshot {
         self.snapshot.borrow().clone()
     }
 
-    /// Is a tool another than it was when this session first looked at it? Whoever allowed the one
-    /// has not allowed the other.
+    /// Is a tool another than it was when this session first looked at it? A permission
+    /// for the one does not hold for the other.
     pub(crate) fn has_tool_changed(&self, tool: &str) -> bool {
         let Some(now) = self.tool_fingerprint(tool) else { return false };
         let mut first = self.first_seen_tools.lock().unwrap_or_else(PoisonError::into_inner);
         *first.entry(tool.to_owned()).or_insert_with(|| now.clone()) != now
     }
 
-    /// A model may be told of this tool from now on.
+    /// The model may be offered this tool from now on.
     pub(crate) fn record_tool(&self, tool: &str) {
         let _ = self.has_tool_changed(tool);
     }
@@ -327,7 +309,7 @@ impl McpServer {
         if self.commands.send(ServerActorCommand::SetEnabled(is_on)).await.is_err() {
             return;
         }
-        // Whoever looks next sees it.
+        // So that the next caller sees it.
         let mut snapshot = self.snapshot.clone();
         let seen = snapshot.wait_for(|now| (now.status != McpServerStatus::Disabled) == is_on);
         let _ = tokio::time::timeout(SET_ENABLED_MAX, seen).await;
@@ -341,9 +323,10 @@ impl McpServer {
 
     /// A call was given up. A server that then gives no sign of life is ended.
     pub fn probe_after_cancel(&self, connection: &Arc<McpConnection>) {
-        let (connection, sign) = (Arc::clone(connection), self.timeouts.ping);
+        let connection = Arc::clone(connection);
+        let limit = self.timeouts.ping;
         tokio::spawn(async move {
-            if !connection.is_responsive(sign).await {
+            if !connection.is_responsive(limit).await {
                 connection.hang_up("it gave no sign of life after a call was given up");
             }
         });
@@ -378,5 +361,5 @@ impl Drop for McpServer {
     }
 }
 
-/// How long a switch is waited for, before whoever looks may see the old state.
+/// How long a switch is waited for before a caller may see the old state.
 const SET_ENABLED_MAX: Duration = Duration::from_secs(2);

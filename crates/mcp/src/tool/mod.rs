@@ -9,6 +9,6 @@ mod remote_tool;
 mod resource_tools;
 mod tool_schema;
 
-pub(crate) use outcome::{McpResultCaps, spill_to_file};
+pub(crate) use outcome::McpResultCaps;
 pub(crate) use remote_tool::RemoteTool;
 pub(crate) use resource_tools::{ListMcpResources, ReadMcpResource};

@@ -1,15 +1,11 @@
 //! What a server gave, as an outcome a model can be shown: text, pictures that fit, and files for
 //! what is too long or of no use in a conversation.
 
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use windlass_tool::{ImageFit, ImageLimits, ToolSessionContext, fit_image};
 use windlass_vocabulary::{Json, MediaContent, ToolOutcome, ToolResultPart};
 
 use crate::connection::{McpCallReply, McpContent};
+use crate::spill::{next_spill_path, spill_to_file, write_spill_file};
 
 /// How much of a result is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +21,6 @@ impl McpResultCaps {
     }
 }
 
-/// Of a text that is too long, this much is shown of either end.
-const PREVIEW_BYTES: usize = 2_000;
 /// Pictures shown of one result.
 const PICTURES_MAX: usize = 10;
 
@@ -34,7 +28,7 @@ const PICTURES_MAX: usize = 10;
 /// others wait on.
 pub(super) fn build_outcome(
     reply: McpCallReply,
-    surroundings: &ToolSessionContext,
+    tool_context: &ToolSessionContext,
     caps: McpResultCaps,
 ) -> ToolOutcome {
     let McpCallReply { mut parts, structured, is_error } = reply;
@@ -68,12 +62,12 @@ pub(super) fn build_outcome(
                     data: data.into(),
                     name: name.into(),
                 };
-                content.extend(render_media(media, surroundings, pictures <= PICTURES_MAX));
+                content.extend(render_media(media, tool_context, pictures <= PICTURES_MAX));
             }
         }
     }
     if is_long {
-        content.insert(0, ToolResultPart::Text(spill_to_file(&long, surroundings)));
+        content.insert(0, ToolResultPart::Text(spill_to_file(&long, tool_context)));
     }
     if content.is_empty() {
         content.push(ToolResultPart::Text("[no content]".to_owned()));
@@ -99,7 +93,7 @@ impl McpContent {
 /// A picture that fits, or where it is now.
 fn render_media(
     media: MediaContent,
-    surroundings: &ToolSessionContext,
+    tool_context: &ToolSessionContext,
     has_room: bool,
 ) -> Vec<ToolResultPart> {
     if media.media_type.starts_with("image/") && has_room {
@@ -113,7 +107,7 @@ fn render_media(
     }
     let kind = media.media_type.split('/').next_back().unwrap_or("bin");
     let kind: String = kind.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
-    let path = next_spill_path(surroundings, &format!("{kind}.base64"));
+    let path = next_spill_path(tool_context, &format!("{kind}.base64"));
     let words = match write_spill_file(&path, media.data.as_bytes()) {
         Ok(()) => format!("in base64 in {}", path.display()),
         Err(problem) => format!("dropped: {problem}"),
@@ -123,32 +117,4 @@ fn render_media(
         "[{}: {size} bytes of {}, {words}]",
         media.name, media.media_type
     ))]
-}
-
-pub(crate) fn spill_to_file(text: &str, surroundings: &ToolSessionContext) -> String {
-    let path = next_spill_path(surroundings, "txt");
-    let place = match write_spill_file(&path, text.as_bytes()) {
-        Ok(()) => format!("The whole of it is in {}; read it in parts.", path.display()),
-        Err(problem) => format!("The rest is lost: {problem}."),
-    };
-    let head = text.get(..text.floor_char_boundary(PREVIEW_BYTES)).unwrap_or(text);
-    let tail_start = text.ceil_char_boundary(text.len().saturating_sub(PREVIEW_BYTES));
-    let tail = text.get(tail_start..).unwrap_or_default();
-    format!("The result has {} bytes. {place}\n{head}\n[…]\n{tail}", text.len())
-}
-
-fn next_spill_path(surroundings: &ToolSessionContext, kind: &str) -> PathBuf {
-    static FILES: AtomicU64 = AtomicU64::new(0);
-    let number = FILES.fetch_add(1, Ordering::Relaxed);
-    surroundings.spill_directory.join(format!("mcp-{}-{number}.{kind}", std::process::id()))
-}
-
-fn write_spill_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let told = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(told)?;
-    }
-    let mut options = std::fs::OpenOptions::new();
-    let file = options.write(true).create_new(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(bytes)).map_err(told)
 }

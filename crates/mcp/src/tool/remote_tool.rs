@@ -30,23 +30,23 @@ impl RemoteTool {
     /// One that the server has told of.
     pub(crate) fn from_description(
         name: &str,
-        facts: &McpToolDescription,
+        description: &McpToolDescription,
         server: Arc<McpServer>,
         caps: McpResultCaps,
     ) -> Self {
-        let (concurrency, class) = match (facts.is_reading, facts.is_idempotent) {
+        let (concurrency, class) = match (description.is_reading, description.is_idempotent) {
             (true, _) => (Concurrency::Shared, EffectClass::Pure),
             (false, true) => (Concurrency::Exclusive, EffectClass::Idempotent),
             (false, false) => (Concurrency::Exclusive, EffectClass::Effect),
         };
         let spec = ToolSpec {
             name: ToolName::from(name),
-            description: tool_schema::truncate_description(&facts.description).into(),
-            input_schema: Json::from_checked(&tool_schema::normalize_schema(&facts.schema)),
+            description: tool_schema::truncate_description(&description.description).into(),
+            input_schema: Json::from_checked(&tool_schema::normalize_schema(&description.schema)),
             // Cut and spilled here; pictures have a limit of their own.
             result_bytes_max: caps.text_bytes.saturating_mul(2).max(8 * 1024 * 1024),
         };
-        Self { spec, server, remote_name: Some(facts.name.clone()), concurrency, class, caps }
+        Self { spec, server, remote_name: Some(description.name.clone()), concurrency, class, caps }
     }
 
     /// One that the server may have; that is seen when it is there.
@@ -57,8 +57,14 @@ impl RemoteTool {
             input_schema: Json::from_checked(r#"{"properties":{},"type":"object"}"#),
             result_bytes_max: caps.text_bytes.saturating_mul(2),
         };
-        let (concurrency, class) = (Concurrency::Exclusive, EffectClass::Effect);
-        Self { spec, server, remote_name: None, concurrency, class, caps }
+        Self {
+            spec,
+            server,
+            remote_name: None,
+            concurrency: Concurrency::Exclusive,
+            class: EffectClass::Effect,
+            caps,
+        }
     }
 
     /// How much of a model's window it takes, in bytes.
@@ -70,16 +76,16 @@ impl RemoteTool {
     async fn call_remote(
         &self,
         arguments: Map<String, Value>,
-        job: &ToolCallContext,
+        context: &ToolCallContext,
     ) -> Result<McpCallReply, McpFailure> {
         let terms = McpCallOptions {
             limit: self.server.call_limit(),
-            cancel: job.cancel.clone(),
-            progress: job.progress.clone(),
+            cancel: context.cancel.clone(),
+            progress: context.progress.clone(),
         };
         let connection = tokio::select! {
             biased;
-            () = job.cancel.cancelled() => return Err(McpFailure::Cancelled),
+            () = context.cancel.cancelled() => return Err(McpFailure::Cancelled),
             connection = self.server.connect() => connection?,
         };
         let real = match &self.remote_name {
@@ -142,16 +148,21 @@ impl Tool for RemoteTool {
         }
     }
 
-    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a> {
+    fn run<'a>(
+        &'a self,
+        call: PermissionGrant<ToolCall>,
+        context: ToolCallContext,
+    ) -> ToolFuture<'a> {
         Box::pin(async move {
             let arguments = match parse_arguments(&call.get().input) {
                 Ok(arguments) => arguments,
                 Err(problem) => return ToolOutcome::failure(problem),
             };
-            match self.call_remote(arguments, &job).await {
+            match self.call_remote(arguments, &context).await {
                 Ok(reply) => {
-                    let (surroundings, caps) = (Arc::clone(&job.tool_context), self.caps);
-                    let work = move || build_outcome(reply, &surroundings, caps);
+                    let tool_context = Arc::clone(&context.tool_context);
+                    let caps = self.caps;
+                    let work = move || build_outcome(reply, &tool_context, caps);
                     let made = tokio::task::spawn_blocking(work).await;
                     made.unwrap_or_else(|_| ToolOutcome::failure("The result could not be shown."))
                 }
@@ -174,7 +185,9 @@ pub(super) fn describe_failure(server: &McpServer, failure: &McpFailure) -> Stri
         McpFailure::TimedOut { .. } | McpFailure::Cancelled => format!(
             "The MCP server `{name}`: {failure}. What the call did before that is not known."
         ),
-        _ => format!("The MCP server `{name}`: {failure}."),
+        McpFailure::Refused { .. }
+        | McpFailure::Unreachable { .. }
+        | McpFailure::ProtocolViolation { .. } => format!("The MCP server `{name}`: {failure}."),
     }
 }
 

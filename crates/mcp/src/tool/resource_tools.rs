@@ -27,7 +27,6 @@ pub(crate) struct ListMcpResources {
     caps: McpResultCaps,
 }
 
-/// Reads one piece.
 pub(crate) struct ReadMcpResource {
     spec: ToolSpec,
     set: Weak<McpServerSet>,
@@ -48,7 +47,7 @@ impl ListMcpResources {
         for server in set.servers() {
             let name = &server.config().name;
             let is_wanted = wanted.as_ref().is_none_or(|wanted| wanted == name);
-            // Nobody is started only to be asked what it has, unless it is asked for by name.
+            // A server is not started only to list what it has, unless it is requested by name.
             if !is_wanted
                 || wanted.is_none() && server.snapshot().status != McpServerStatus::Connected
             {
@@ -110,10 +109,14 @@ impl Tool for ListMcpResources {
         ToolInspection::SHARED_READ
     }
 
-    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a> {
+    fn run<'a>(
+        &'a self,
+        call: PermissionGrant<ToolCall>,
+        context: ToolCallContext,
+    ) -> ToolFuture<'a> {
         Box::pin(async move {
             let server = text_field(&call.get().input, "server");
-            run_to_outcome(self.list_resources(server), self.caps, &job).await
+            run_to_outcome(self.list_resources(server), self.caps, &context).await
         })
     }
 }
@@ -125,7 +128,7 @@ impl Tool for ReadMcpResource {
 
     fn inspect(&self, input: &Json) -> ToolInspection {
         match (text_field(input, "server"), text_field(input, "uri")) {
-            // Somebody else's program decides what reading does.
+            // Another program decides what reading does.
             (Some(_), Some(_)) => {
                 ToolInspection { class: EffectClass::Idempotent, ..ToolInspection::SHARED_READ }
             }
@@ -135,12 +138,16 @@ impl Tool for ReadMcpResource {
         }
     }
 
-    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a> {
+    fn run<'a>(
+        &'a self,
+        call: PermissionGrant<ToolCall>,
+        context: ToolCallContext,
+    ) -> ToolFuture<'a> {
         Box::pin(async move {
             let input = &call.get().input;
             let server = text_field(input, "server").unwrap_or_default();
             let uri = text_field(input, "uri").unwrap_or_default();
-            run_to_outcome(self.read_resource(&server, &uri), self.caps, &job).await
+            run_to_outcome(self.read_resource(&server, &uri), self.caps, &context).await
         })
     }
 }
@@ -148,18 +155,18 @@ impl Tool for ReadMcpResource {
 async fn run_to_outcome(
     work: impl Future<Output = Result<McpCallReply, String>>,
     caps: McpResultCaps,
-    job: &ToolCallContext,
+    context: &ToolCallContext,
 ) -> ToolOutcome {
     let reply = tokio::select! {
         biased;
-        () = job.cancel.cancelled() => Err("Interrupted before it ended.".to_owned()),
+        () = context.cancel.cancelled() => Err("Interrupted before it ended.".to_owned()),
         reply = work => reply,
     };
     match reply {
         Ok(reply) => {
-            let surroundings = Arc::clone(&job.tool_context);
+            let tool_context = Arc::clone(&context.tool_context);
             let made =
-                tokio::task::spawn_blocking(move || build_outcome(reply, &surroundings, caps))
+                tokio::task::spawn_blocking(move || build_outcome(reply, &tool_context, caps))
                     .await;
             made.unwrap_or_else(|_| ToolOutcome::failure("The result could not be shown."))
         }

@@ -28,7 +28,7 @@ use windlass_vocabulary::{Json, ToolOutcome, ToolResultPart, ToolSpec};
 
 use crate::connection::clean_excerpt;
 use crate::failure::McpFailure;
-use crate::tool::spill_to_file;
+use crate::spill::spill_to_file;
 
 /// Calls that may be under way or wait their turn.
 const CALLS_MAX: usize = 32;
@@ -39,16 +39,13 @@ const TEXT_BYTES_MAX: usize = 100_000;
 /// Words of progress that may wait.
 const PROGRESS_MAX: usize = 4;
 
-/// A tool on offer.
 #[derive(Clone, Debug)]
 pub struct ServedTool {
     /// What a client is told of it.
     pub spec: ToolSpec,
-    /// It only looks.
     pub is_read_only: bool,
 }
 
-/// A call under way.
 pub type ServedCallFuture = Pin<Box<dyn Future<Output = ToolOutcome> + Send>>;
 
 /// Our tools, ready for others.
@@ -57,10 +54,10 @@ pub trait ToolServerBackend: Send + Sync + 'static {
     fn tools(&self) -> Vec<ServedTool>;
 
     /// Does one call, or says why not. Ends soon after it is cancelled.
-    fn call(&self, name: &str, input: Json, job: ToolCallContext) -> ServedCallFuture;
+    fn call(&self, name: &str, input: Json, context: ToolCallContext) -> ServedCallFuture;
 
     /// Where long results are kept.
-    fn surroundings(&self) -> Arc<ToolSessionContext>;
+    fn tool_context(&self) -> Arc<ToolSessionContext>;
 }
 
 /// Serves until the client closes its end, or says nonsense for too long. Then every call that is
@@ -94,7 +91,6 @@ pub async fn serve(
     Ok(())
 }
 
-/// Where clients are served.
 struct ToolServer {
     tools: Vec<ServedTool>,
     backend: Arc<dyn ToolServerBackend>,
@@ -114,11 +110,12 @@ impl ToolServer {
             self.call_slots.try_acquire().map_err(|_| ErrorData::internal_error(busy(), None))?;
         let cancel = self.shutdown.child_token();
         let _end = cancel.clone().drop_guard();
-        let (say, mut said) = mpsc::channel(PROGRESS_MAX);
+        let (progress_sender, mut progress_receiver) = mpsc::channel(PROGRESS_MAX);
         let input = Json::from_checked(&Value::Object(arguments).to_string());
-        let mut job = ToolCallContext::new(self.backend.surroundings());
-        (job.cancel, job.progress) = (cancel.clone(), ProgressSender::from_sender(say));
-        let mut work = self.backend.call(name, input, job);
+        let mut call_context = ToolCallContext::new(self.backend.tool_context());
+        call_context.cancel = cancel.clone();
+        call_context.progress = ProgressSender::from_sender(progress_sender);
+        let mut work = self.backend.call(name, input, call_context);
         let limit = tokio::time::sleep(CALL_MAX);
         tokio::pin!(limit);
         loop {
@@ -127,7 +124,7 @@ impl ToolServer {
                 outcome = &mut work => return Ok(outcome),
                 () = context.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
                 () = &mut limit, if !cancel.is_cancelled() => cancel.cancel(),
-                Some(words) = said.recv() => send_progress(context, words).await,
+                Some(words) = progress_receiver.recv() => send_progress(context, words).await,
             }
         }
     }
@@ -140,8 +137,8 @@ async fn send_progress(context: &RequestContext<RoleServer>, words: String) {
     // Must grow with each; how much there is to do is not known.
     let step = STEPS.fetch_add(1, Ordering::Relaxed);
     #[expect(clippy::cast_precision_loss, reason = "nobody counts that far")]
-    let told = ProgressNotificationParam::new(token, step as f64).with_message(words);
-    let _ = context.peer.notify_progress(told).await;
+    let notification = ProgressNotificationParam::new(token, step as f64).with_message(words);
+    let _ = context.peer.notify_progress(notification).await;
 }
 
 impl ServerHandler for ToolServer {
@@ -174,9 +171,9 @@ impl ServerHandler for ToolServer {
         }
         let arguments = request.arguments.unwrap_or_default();
         let outcome = self.run_call(&request.name, arguments, &context).await?;
-        let surroundings = self.backend.surroundings();
+        let tool_context = self.backend.tool_context();
         let made =
-            tokio::task::spawn_blocking(move || to_call_result(outcome, &surroundings)).await;
+            tokio::task::spawn_blocking(move || to_call_result(outcome, &tool_context)).await;
         let broken = |_| ErrorData::internal_error("the result could not be sent", None);
         made.map(CallToolResponse::from).map_err(broken)
     }
@@ -192,13 +189,13 @@ fn to_mcp_tool(offered: &ServedTool) -> Tool {
     tool.with_annotations(ToolAnnotations::new().read_only(offered.is_read_only))
 }
 
-fn to_call_result(outcome: ToolOutcome, surroundings: &ToolSessionContext) -> CallToolResult {
+fn to_call_result(outcome: ToolOutcome, tool_context: &ToolSessionContext) -> CallToolResult {
     let mut content = Vec::new();
     let mut left = TEXT_BYTES_MAX;
     for part in outcome.content {
         match part {
             ToolResultPart::Text(text) if text.len() > left => {
-                content.push(ContentBlock::text(spill_to_file(&text, surroundings)));
+                content.push(ContentBlock::text(spill_to_file(&text, tool_context)));
                 left = 0;
             }
             ToolResultPart::Text(text) => {

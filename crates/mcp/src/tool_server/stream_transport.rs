@@ -88,7 +88,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ServerStre
     async fn close(&mut self) -> Result<(), PeerGone> {
         self.outgoing = None;
         if let Some(writing) = self.writing.take() {
-            // What was said is worth the time a reader takes, but not for ever.
+            // Pending answers are still delivered, within a limit.
             let _ = tokio::time::timeout(CLOSE_MAX, writing).await;
         }
         Ok(())

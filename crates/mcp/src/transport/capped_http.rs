@@ -108,7 +108,6 @@ impl StreamableHttpClient for CappedHttpClient {
     }
 }
 
-/// What an answer means.
 async fn read_response(
     response: Response,
     message: &ClientJsonRpcMessage,
@@ -132,7 +131,8 @@ async fn read_response(
     let kind = text(CONTENT_TYPE);
     let session = text(HeaderName::from_static("mcp-session-id"));
     let is = |wanted: &str| kind.as_deref().is_some_and(|kind| kind.starts_with(wanted));
-    let (is_json, is_stream) = (is(JSON_TYPE), is(EVENT_STREAM_TYPE));
+    let is_json = is(JSON_TYPE);
+    let is_stream = is(EVENT_STREAM_TYPE);
     let trouble =
         (status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()).then(|| {
             HttpStatusError::new(
@@ -164,7 +164,7 @@ async fn read_response(
     };
     match serde_json::from_slice(&body) {
         Ok(parsed) => Ok(Posted::Json(parsed, session)),
-        // Nobody waits for an answer to it.
+        // No caller waits for an answer to it.
         Err(_) if !awaits => Ok(Posted::Accepted),
         Err(error) => {
             let start = String::from_utf8_lossy(body.get(..256).unwrap_or(&body)).into_owned();
@@ -213,14 +213,14 @@ async fn read_error_response(
     let status = response.status();
     let body = read_body(response).await.ok().flatten().unwrap_or_default();
     let parsed = serde_json::from_slice::<ServerJsonRpcMessage>(&body).ok();
-    let told = match parsed {
+    let error_reply = match parsed {
         Some(JsonRpcMessage::Error(error)) => Some(error),
         _ => None,
     };
     let is_login = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     let start = String::from_utf8_lossy(body.get(..400).unwrap_or(&body)).into_owned();
     let words = format!("HTTP {status}: {}", clean_excerpt(&start, 400));
-    // Somebody between us and an older server may refuse what it does not know, with any id.
+    // A proxy in front of an older server may refuse what it does not know, with any id.
     if let JsonRpcMessage::Request(request) = message
         && matches!(request.request, ClientRequest::DiscoverRequest(_))
         && !is_in_session
@@ -228,12 +228,12 @@ async fn read_error_response(
         && !is_login
     {
         let unknown = || ErrorData::invalid_request(words.clone(), None);
-        let error = told.map_or_else(unknown, |told| told.error);
+        let error = error_reply.map_or_else(unknown, |error_reply| error_reply.error);
         let answer = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
         return Ok(Posted::Json(answer, None));
     }
-    match (told.filter(|_| !is_login), trouble) {
-        (Some(told), _) => Ok(Posted::Json(JsonRpcMessage::Error(told), session)),
+    match (error_reply.filter(|_| !is_login), trouble) {
+        (Some(error_reply), _) => Ok(Posted::Json(JsonRpcMessage::Error(error_reply), session)),
         (None, Some(trouble)) => Err(trouble.into()),
         (None, None) => Err(StreamableHttpError::UnexpectedServerResponse(words.into())),
     }
@@ -251,7 +251,7 @@ async fn read_body(mut response: Response) -> Result<Option<Vec<u8>>, HttpTransp
     Ok(Some(body))
 }
 
-/// Whoever waits for it is told that it was too long.
+/// The caller waiting for it learns that it was too long.
 fn too_long_response(message: &ClientJsonRpcMessage, session: Option<String>) -> Posted {
     let JsonRpcMessage::Request(request) = message else { return Posted::Accepted };
     let megabytes = MESSAGE_BYTES_MAX / (1024 * 1024);

@@ -21,7 +21,6 @@ pub(crate) async fn send_line(
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CappedLine {
-    /// The line.
     Whole(Vec<u8>),
     /// It was too long; the value of `id` at its top level, if there was one.
     TooLong(Option<String>),
@@ -86,7 +85,7 @@ impl<R: AsyncRead + Unpin> CappedLines<R> {
     }
 }
 
-/// Writes lines until there are no more, or nobody takes them.
+/// Writes lines until there are no more, or the reader is gone.
 pub(crate) async fn write_lines(
     mut output: impl AsyncWrite + Unpin,
     mut lines: mpsc::Receiver<Vec<u8>>,

@@ -20,10 +20,10 @@ const OUTPUT_MAX: usize = 64 * 1024;
 
 /// The order with the headers that its program says; they go before those that are written.
 pub(crate) async fn with_command_headers(
-    order: &HttpServerConfig,
-    surroundings: &ToolSessionContext,
+    config: &HttpServerConfig,
+    tool_context: &ToolSessionContext,
 ) -> Result<HttpServerConfig, McpFailure> {
-    let Some(command) = &order.headers_command else { return Ok(order.clone()) };
+    let Some(command) = &config.headers_command else { return Ok(config.clone()) };
     let failed =
         |why: String| McpFailure::Unreachable { reason: format!("its headersHelper {why}") };
     let cancel = CancellationToken::new();
@@ -32,8 +32,8 @@ pub(crate) async fn with_command_headers(
     let errand = OneShotCommand {
         program: PathBuf::from("/bin/sh"),
         arguments: ["-c", command].map(Into::into).into(),
-        directory: surroundings.cwd.clone(),
-        environment: stdio::base_environment(surroundings),
+        directory: tool_context.cwd.clone(),
+        environment: stdio::base_environment(tool_context),
         input: Vec::new(),
         timeout: LIMIT,
         output_bytes_max: OUTPUT_MAX,
@@ -47,11 +47,11 @@ pub(crate) async fn with_command_headers(
         let complaint = String::from_utf8_lossy(&ended.stderr.bytes).into_owned();
         return Err(failed(format!("failed: {}", clean_excerpt(complaint.trim(), 300))));
     }
-    let said: BTreeMap<String, String> = serde_json::from_slice(&ended.stdout.bytes)
+    let printed: BTreeMap<String, String> = serde_json::from_slice(&ended.stdout.bytes)
         .map_err(|error| failed(format!("does not write an object of texts as JSON: {error}")))?;
-    let mut order = order.clone();
-    let is_said = |name: &str| said.keys().any(|known| known.eq_ignore_ascii_case(name));
-    order.headers.retain(|(name, _)| !is_said(name));
-    order.headers.extend(said);
-    Ok(order)
+    let mut config = config.clone();
+    let is_printed = |name: &str| printed.keys().any(|known| known.eq_ignore_ascii_case(name));
+    config.headers.retain(|(name, _)| !is_printed(name));
+    config.headers.extend(printed);
+    Ok(config)
 }

@@ -1,7 +1,7 @@
 //! Messages over HTTP: each its own request, answers as JSON or as a stream of events.
 //!
-//! Redirects are followed within an origin only, so that what we say about ourselves goes to nobody
-//! else.
+//! Redirects are followed within an origin only, so that our headers reach no other
+//! server.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -23,7 +23,6 @@ const HOPS_MAX: usize = 5;
 /// A server to be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HttpServerConfig {
-    /// Where.
     pub url: String,
     /// It speaks as servers did at first: one stream of events, and another address for messages.
     pub is_legacy_sse: bool,
@@ -45,42 +44,41 @@ impl HttpServerConfig {
     }
 }
 
-/// The transport to it.
 pub(crate) fn build_transport(
-    order: &HttpServerConfig,
+    config: &HttpServerConfig,
 ) -> Result<StreamableHttpClientTransport<CappedHttpClient>, McpFailure> {
-    let config = build_config(order)?;
-    Ok(StreamableHttpClientTransport::with_client(build_client(&order.url)?, config))
+    let transport_config = build_transport_config(config)?;
+    Ok(StreamableHttpClientTransport::with_client(build_client(&config.url)?, transport_config))
 }
 
-/// The transport to it, as somebody.
+/// The transport to it, with the user's login.
 pub(crate) fn build_authorized_transport(
-    order: &HttpServerConfig,
-    pass: OauthAccess,
+    config: &HttpServerConfig,
+    access: OauthAccess,
 ) -> Result<StreamableHttpClientTransport<AuthClient<CappedHttpClient>>, McpFailure> {
-    let config = build_config(order)?;
-    let client = AuthClient::new(build_client(&order.url)?, *pass.manager);
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    let transport_config = build_transport_config(config)?;
+    let client = AuthClient::new(build_client(&config.url)?, *access.manager);
+    Ok(StreamableHttpClientTransport::with_client(client, transport_config))
 }
 
-fn build_config(
-    order: &HttpServerConfig,
+fn build_transport_config(
+    config: &HttpServerConfig,
 ) -> Result<StreamableHttpClientTransportConfig, McpFailure> {
-    Ok(StreamableHttpClientTransportConfig::with_uri(order.url.as_str())
-        .custom_headers(parse_headers(order)?)
+    Ok(StreamableHttpClientTransportConfig::with_uri(config.url.as_str())
+        .custom_headers(parse_headers(config)?)
         .max_sse_event_size(MESSAGE_BYTES_MAX)
         .reinit_on_expired_session(true))
 }
 
 /// What goes with every request to it, checked.
 pub(super) fn parse_headers(
-    order: &HttpServerConfig,
+    config: &HttpServerConfig,
 ) -> Result<HashMap<HeaderName, HeaderValue>, McpFailure> {
     let unusable = |reason: String| McpFailure::Unreachable { reason };
-    reqwest::Url::parse(&order.url)
-        .map_err(|error| unusable(format!("`{}` is not a URL: {error}", order.url)))?;
+    reqwest::Url::parse(&config.url)
+        .map_err(|error| unusable(format!("`{}` is not a URL: {error}", config.url)))?;
     let mut headers = HashMap::new();
-    for (name, value) in &order.headers {
+    for (name, value) in &config.headers {
         let key = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| unusable(format!("`{name}` is not the name of a header")))?;
         let value = HeaderValue::from_str(value)
@@ -90,9 +88,9 @@ pub(super) fn parse_headers(
     Ok(headers)
 }
 
-/// Makes sure that secured connections can be made at all, whoever makes them.
+/// Installs the crypto provider that TLS needs, once per process.
 pub(crate) fn install_crypto_provider() {
-    // Somebody else may have been first with the same provider.
+    // Fails if the process has installed one already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 

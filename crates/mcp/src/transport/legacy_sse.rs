@@ -48,15 +48,15 @@ struct LegacySseEndpoint {
 impl LegacySseTransport {
     /// Begins to listen, and waits until the server has said where messages go.
     pub(crate) async fn open(
-        order: &HttpServerConfig,
-        pass: Option<OauthAccess>,
+        config: &HttpServerConfig,
+        access: Option<OauthAccess>,
         health: Arc<ConnectionHealth>,
     ) -> Result<Self, McpFailure> {
-        let headers = parse_headers(order)?.into_iter().collect();
-        let url = Url::parse(&order.url).map_err(|error| unreachable_failure(&error))?;
-        let pass = pass.map(|pass| Arc::new(*pass.manager));
+        let headers = parse_headers(config)?.into_iter().collect();
+        let url = Url::parse(&config.url).map_err(|error| unreachable_failure(&error))?;
+        let access = access.map(|access| Arc::new(*access.manager));
         let mut post =
-            LegacySseEndpoint { client: build_client(&order.url)?.0, headers, access: pass, url };
+            LegacySseEndpoint { client: build_client(&config.url)?.0, headers, access, url };
         let mut events = post.open_event_stream().await?;
         for _ in 0..PREFACE_MAX {
             let event = match events.next().await {
@@ -76,14 +76,14 @@ impl LegacySseTransport {
 }
 
 /// The address for messages. It must be where the events come from: they carry our secrets.
-fn resolve_endpoint(from: &Url, said: &str) -> Result<Url, McpFailure> {
+fn resolve_endpoint(from: &Url, announced: &str) -> Result<Url, McpFailure> {
     let wrong = |why: String| McpFailure::ProtocolViolation {
         reason: format!("its address for messages {why}"),
     };
-    let url = from.join(said.trim()).map_err(|error| wrong(format!("is none: {error}")))?;
+    let url = from.join(announced.trim()).map_err(|error| wrong(format!("is none: {error}")))?;
     match url.origin() == from.origin() {
         true => Ok(url),
-        false => Err(wrong(format!("is at another place: {}", clean_excerpt(said, 200)))),
+        false => Err(wrong(format!("is at another place: {}", clean_excerpt(announced, 200)))),
     }
 }
 
@@ -96,7 +96,9 @@ impl LegacySseEndpoint {
             MessageSendError::Challenged(wanted) => {
                 McpFailure::NeedsLogin { challenge: wanted.www_authenticate_header }
             }
-            other => unreachable_failure(&other),
+            MessageSendError::Failed(_) | MessageSendError::Refused(_) => {
+                unreachable_failure(&unsent)
+            }
         })?;
         Ok(stream_events(response, MESSAGE_BYTES_MAX))
     }
@@ -105,7 +107,7 @@ impl LegacySseEndpoint {
         self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> Result<(), MessageSendError> {
-        // The answer comes over the stream; what stands here is at most a word of politeness.
+        // The answer comes over the stream; the body of this reply means nothing.
         let request = self.client.post(self.url.clone()).timeout(POST_MAX).json(&message);
         self.send_request(request).await.map(drop)
     }
@@ -115,8 +117,8 @@ impl LegacySseEndpoint {
         request: reqwest::RequestBuilder,
     ) -> Result<Response, MessageSendError> {
         let mut request = request.headers(self.headers.clone());
-        if let Some(pass) = &self.access {
-            let token = pass.get_access_token().await;
+        if let Some(access) = &self.access {
+            let token = access.get_access_token().await;
             let wanted = |_| MessageSendError::Challenged(AuthRequiredError::new(String::new()));
             request = request.bearer_auth(token.map_err(wanted)?);
         }
@@ -174,7 +176,6 @@ impl Transport<RoleClient> for LegacySseTransport {
 /// Why a message did not arrive.
 #[derive(Debug)]
 pub(crate) enum MessageSendError {
-    /// There was no answer.
     Failed(reqwest::Error),
     /// It does not want it.
     Refused(StatusCode),

@@ -25,7 +25,6 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// What a message of a server turned out to be.
 enum IncomingMessage {
     Message(Box<RxJsonRpcMessage<RoleClient>>),
-    /// Skip it.
     Skip,
     /// It is one too many that makes no sense.
     GiveUp,

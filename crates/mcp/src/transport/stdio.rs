@@ -1,7 +1,7 @@
 //! Messages over the standard streams of a process: one JSON document per line.
 //!
 //! The process is ours alone: its own group, ended with everything it started. What it writes to
-//! standard error is kept for whoever asks why it failed, and means nothing else.
+//! standard error is kept to explain a failure and has no other meaning.
 
 use std::ffi::OsString;
 use std::io;
@@ -33,11 +33,9 @@ const STDERR_LINE_MAX: usize = 8 * 1024;
 pub struct StdioServerConfig {
     /// The program: a path, or a name looked up in `PATH`.
     pub command: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// What its environment holds besides the base.
     pub environment: Vec<(String, String)>,
-    /// Where it runs.
     pub directory: PathBuf,
 }
 
@@ -52,28 +50,27 @@ pub(crate) struct StdioTransport {
 }
 
 impl StdioTransport {
-    /// Starts it.
     pub(crate) fn start(
-        order: &StdioServerConfig,
-        surroundings: &ToolSessionContext,
+        config: &StdioServerConfig,
+        tool_context: &ToolSessionContext,
         health: Arc<ConnectionHealth>,
     ) -> io::Result<Self> {
-        let environment = build_environment(order, surroundings);
-        let path = find_program(&order.command, &order.directory, &environment)?;
+        let environment = build_environment(config, tool_context);
+        let path = find_program(&config.command, &config.directory, &environment)?;
         let program = LongLivedProgram {
             path,
-            arguments: order.arguments.iter().map(OsString::from).collect(),
-            directory: order.directory.clone(),
+            arguments: config.arguments.iter().map(OsString::from).collect(),
+            directory: config.directory.clone(),
             environment,
         };
-        let mut lasting = LongLivedProcess::start(program, surroundings)?;
+        let mut process = LongLivedProcess::start(program, tool_context)?;
         let (stdin, stdout, stderr) =
-            lasting.take_streams().ok_or_else(|| io::Error::other("it has no streams"))?;
+            process.take_streams().ok_or_else(|| io::Error::other("it has no streams"))?;
         let (outgoing, messages) = mpsc::channel(OUTGOING_MAX);
         tokio::spawn(write_lines(stdin, messages));
         tokio::spawn(log_stderr(stderr, Arc::clone(&health)));
         Ok(Self {
-            process: Some(lasting),
+            process: Some(process),
             lines: CappedLines::new(stdout, MESSAGE_BYTES_MAX),
             outgoing: Some(outgoing),
             health,
@@ -86,15 +83,15 @@ impl StdioTransport {
         if self.has_exited {
             return tokio::time::timeout(DRAIN, self.lines.next_line()).await.ok().flatten();
         }
-        let lasting = self.process.as_mut()?;
+        let process = self.process.as_mut()?;
         let code = tokio::select! {
             biased;
             line = self.lines.next_line() => match line {
                 Some(line) => return Some(line),
-                // Most who close their output are about to exit; then they are worth waiting for.
-                None => tokio::time::timeout(DRAIN, lasting.wait_for_exit()).await.ok()?,
+                // A process that closes its output is usually about to exit, so wait for its status.
+                None => tokio::time::timeout(DRAIN, process.wait_for_exit()).await.ok()?,
             },
-            code = lasting.wait_for_exit() => code,
+            code = process.wait_for_exit() => code,
         };
         self.has_exited = true;
         self.health.note_reason(&match code {
@@ -115,7 +112,7 @@ impl StdioTransport {
         parse_message_bytes(&bytes, &self.health)
     }
 
-    /// Whoever waits for it is told that it was too long.
+    /// The caller waiting for it learns that it was too long.
     fn answer_too_long(&self, id: Option<&str>) -> IncomingMessage {
         let megabytes = MESSAGE_BYTES_MAX / (1024 * 1024);
         self.health.log_line(&format!("skipped: a message over {megabytes} MiB"));
@@ -153,8 +150,8 @@ impl Transport<RoleClient> for StdioTransport {
 
     async fn close(&mut self) -> Result<(), PeerGone> {
         self.outgoing = None;
-        if let Some(lasting) = self.process.take() {
-            lasting.shut_down(GRACE).await;
+        if let Some(process) = self.process.take() {
+            process.shut_down(GRACE).await;
         }
         Ok(())
     }
@@ -172,21 +169,21 @@ async fn log_stderr(stderr: ChildStderr, health: Arc<ConnectionHealth>) {
 }
 
 /// What every program of a server may know.
-pub(super) fn base_environment(surroundings: &ToolSessionContext) -> Vec<(OsString, OsString)> {
+pub(super) fn base_environment(tool_context: &ToolSessionContext) -> Vec<(OsString, OsString)> {
     let is_base = |name: &OsString| name.to_str().is_some_and(is_base_variable);
-    surroundings.environment.iter().filter(|(name, _)| is_base(name)).cloned().collect()
+    tool_context.environment.iter().filter(|(name, _)| is_base(name)).cloned().collect()
 }
 
 /// The base, then what the order says.
 fn build_environment(
-    order: &StdioServerConfig,
-    surroundings: &ToolSessionContext,
+    config: &StdioServerConfig,
+    tool_context: &ToolSessionContext,
 ) -> Vec<(OsString, OsString)> {
-    let is_own = |name: &OsString| order.environment.iter().any(|(own, _)| name == own.as_str());
-    let mut all = base_environment(surroundings);
+    let is_own = |name: &OsString| config.environment.iter().any(|(own, _)| name == own.as_str());
+    let mut all = base_environment(tool_context);
     all.retain(|(name, _)| !is_own(name));
-    let project = ("CLAUDE_PROJECT_DIR".to_owned(), surroundings.cwd.display().to_string());
-    let own = order.environment.iter().filter(|(name, _)| *name != project.0);
+    let project = ("CLAUDE_PROJECT_DIR".to_owned(), tool_context.cwd.display().to_string());
+    let own = config.environment.iter().filter(|(name, _)| *name != project.0);
     all.extend(own.chain([&project]).map(|(name, value)| (name.into(), value.into())));
     all
 }

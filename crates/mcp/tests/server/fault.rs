@@ -72,11 +72,13 @@ fn tools(mode: &str, version: u32, cursor: &Value) -> Value {
     };
     if mode == "endless" {
         let page: u64 = cursor.as_str().and_then(|text| text.parse().ok()).unwrap_or(0);
-        let names = (0..100).map(|place| tool(&format!("t{page}_{place}"), json!({})));
+        let names =
+            (0..100).map(|server_fixture| tool(&format!("t{page}_{server_fixture}"), json!({})));
         return json!({"tools": names.collect::<Vec<_>>(), "nextCursor": (page + 1).to_string()});
     }
     if mode == "wide" {
-        let names = (0..25).map(|place| tool(&format!("tool_number_{place}"), json!({})));
+        let names =
+            (0..25).map(|server_fixture| tool(&format!("tool_number_{server_fixture}"), json!({})));
         return json!({"tools": names.collect::<Vec<_>>()});
     }
     let reading = json!({"readOnlyHint": true});
@@ -123,7 +125,7 @@ fn call(message: &Value, version: &mut u32) -> Value {
                 );
             }
             // A round trip, so that progress is heard before the call is over.
-            said(&asked("roots/list", &json!({})))
+            said(&http_request("roots/list", &json!({})))
         }
         "fail" => {
             json!({"result": {"content": [{"type": "text", "text": "it broke"}], "isError": true}})
@@ -159,8 +161,8 @@ fn call(message: &Value, version: &mut u32) -> Value {
             line(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
             said("changed")
         }
-        "roots" => said(&asked("roots/list", &json!({}))),
-        "ask" => said(&asked(
+        "roots" => said(&http_request("roots/list", &json!({}))),
+        "ask" => said(&http_request(
             "elicitation/create",
             &json!({"message": "Which colour?",
             "requestedSchema": {"type": "object", "properties": {"colour": {"type": "string"}}}}),
@@ -170,7 +172,7 @@ fn call(message: &Value, version: &mut u32) -> Value {
 }
 
 /// Asks the client something in mid call and reads until it answers.
-fn asked(method: &str, params: &Value) -> String {
+fn http_request(method: &str, params: &Value) -> String {
     line(&json!({"jsonrpc": "2.0", "id": "q1", "method": method, "params": params}).to_string());
     // The lock is held by the main loop's iterator, so this reads from the descriptor behind it.
     let mut bytes = Vec::new();

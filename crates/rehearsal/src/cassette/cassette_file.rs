@@ -19,34 +19,21 @@ pub struct Cassette {
 pub enum CassetteError {
     /// The system does not give it out.
     #[error("cannot read the cassette {}: {source}", path.display())]
-    Read {
-        /// Which file or folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// There is nothing in it.
     #[error("{} holds no recording; a cassette is a file, or a folder of files, named *.jsonl", path.display())]
-    Empty {
-        /// Which file or folder.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// It is not what a recorder writes.
     #[error("{}, line {line}: {problem}; record it again", path.display())]
     Line {
-        /// Which file.
         path: PathBuf,
         /// Which line; 1 is the first.
         line: usize,
-        /// What is wrong.
         problem: String,
     },
     /// It is more than anybody would record.
     #[error("{} is too large: at most {FILES_MAX} files and {BYTES_MAX} bytes are read", path.display())]
-    TooLarge {
-        /// Which file or folder.
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
 }
 
 impl Cassette {
@@ -79,7 +66,6 @@ impl Cassette {
         Ok(Self { exchanges })
     }
 
-    /// A cassette of these.
     #[must_use]
     pub fn new(exchanges: Vec<RecordedExchange>) -> Self {
         Self { exchanges }
@@ -106,18 +92,18 @@ impl FromIterator<Self> for Cassette {
 
 /// The recordings in a folder, in the order of their names.
 pub(crate) fn list_recordings(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "jsonl") {
-            found.push(path);
+            files.push(path);
         }
     }
-    found.sort();
-    Ok(found)
+    files.sort();
+    Ok(files)
 }
 
-/// Writes one exchange under its number: first beside its place, then moved there, so that nobody
+/// Writes one exchange under its number: first beside its place, then moved there, so that no reader
 /// ever sees half of it. What is already there is left alone.
 pub(crate) fn write_recording(folder: &Path, number: usize, text: &str) -> io::Result<()> {
     let path = folder.join(format!("{number:04}.jsonl"));

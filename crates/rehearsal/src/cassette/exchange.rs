@@ -3,19 +3,16 @@
 /// One request and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedExchange {
-    /// What was asked.
     pub request: RecordedRequest,
     /// The beginning of the answer; `None` if the connection ended before it.
     pub head: Option<RecordedResponseHead>,
     /// The body of the answer, in the pieces it came in.
     pub chunks: Vec<RecordedChunk>,
-    /// How the answer ended.
     pub end: ExchangeEnd,
     /// When it ended, counted from the request.
     pub end_millis: u64,
 }
 
-/// What was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedRequest {
     /// For example `POST`.
@@ -24,14 +21,12 @@ pub struct RecordedRequest {
     pub path: String,
     /// A few headers that tell requests apart; names in lower case. Never a credential.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
 /// The beginning of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedResponseHead {
-    /// HTTP status.
     pub status: u16,
     /// Names in lower case. Those that frame the body are not among them.
     pub headers: Vec<(String, String)>,
@@ -50,10 +45,8 @@ pub struct RecordedChunk {
     pub bytes: Vec<u8>,
 }
 
-/// How an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExchangeEnd {
-    /// As HTTP demands.
     Complete,
     /// The connection was closed before that.
     Cut,
@@ -64,7 +57,6 @@ pub enum ExchangeEnd {
 }
 
 impl ExchangeEnd {
-    /// Every end.
     pub const ALL: [Self; 4] = [Self::Complete, Self::Cut, Self::Reset, Self::Unfinished];
 
     /// The word for it in a file.

@@ -6,7 +6,7 @@
 //! a bug that showed up with a real model becomes a test that needs none.
 //!
 //! All wires work alike, because nothing here knows them. What a file looks like, what is taken out
-//! and what is not, is told in `cassettes/README.md` at the root of the repository.
+//! and what is not, is described in `cassettes/README.md` at the root of the repository.
 //!
 //! ```no_run
 //! use windlass_rehearsal::cassette::{Cassette, RecordOptions, Recorder, Replay, ReplayOptions};

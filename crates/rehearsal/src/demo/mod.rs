@@ -8,14 +8,11 @@ use std::path::Path;
 
 use crate::script::Script;
 
-/// The project: path, contents, and whether the file is a program.
-#[must_use]
-pub fn project_files() -> &'static [(&'static str, &'static str, bool)] {
-    &[
-        ("days_in_month.sh", include_str!("project/days_in_month.sh"), true),
-        ("test.sh", include_str!("project/test.sh"), true),
-    ]
-}
+/// The programs of the project: path and contents.
+const PROJECT_PROGRAMS: [(&str, &str); 2] = [
+    ("days_in_month.sh", include_str!("project/days_in_month.sh")),
+    ("test.sh", include_str!("project/test.sh")),
+];
 
 /// Writes the project into a directory that exists.
 ///
@@ -23,21 +20,18 @@ pub fn project_files() -> &'static [(&'static str, &'static str, bool)] {
 ///
 /// When a file cannot be written or made a program.
 pub fn write_project(project_dir: &Path) -> io::Result<()> {
-    for (path, contents, executable) in project_files() {
+    for (path, contents) in PROJECT_PROGRAMS {
         let path = project_dir.join(path);
         std::fs::write(&path, contents)?;
         #[cfg(unix)]
-        if *executable {
+        {
             use std::os::unix::fs::PermissionsExt;
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
         }
-        #[cfg(not(unix))]
-        let _ = executable;
     }
     Ok(())
 }
 
-/// What the user asks.
 #[must_use]
 pub fn prompt() -> &'static str {
     "The date test fails. Find out why and fix it."

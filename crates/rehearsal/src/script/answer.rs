@@ -28,7 +28,6 @@ pub struct ScriptedAnswer {
     pub(crate) fault: Option<ScriptedFault>,
 }
 
-/// What an answer says.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AnswerContent {
     /// Blocks, put in the words of whatever wire the request came over.
@@ -49,9 +48,7 @@ pub(crate) struct ScriptedToolCall {
 /// Why the rehearsed model stops, in the words of the messages wire; the other wires translate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StopReason {
-    /// It is done.
     EndTurn,
-    /// It waits for tools.
     ToolUse,
     /// The output limit cut it.
     MaxTokens,
@@ -59,14 +56,11 @@ pub enum StopReason {
     StopSequence,
     /// It wants to be asked to go on.
     PauseTurn,
-    /// It refuses.
     Refusal,
-    /// The window is full.
     WindowExceeded,
 }
 
 impl StopReason {
-    /// Every reason.
     pub const ALL: &'static [Self] = &[
         Self::EndTurn,
         Self::ToolUse,
@@ -77,7 +71,6 @@ impl StopReason {
         Self::WindowExceeded,
     ];
 
-    /// Its name in scripts.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -104,7 +97,6 @@ impl ScriptedAnswer {
         })
     }
 
-    /// An answer of text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::empty().add_text(text)
@@ -269,7 +261,6 @@ impl ScriptedAnswer {
         self
     }
 
-    /// The pause between events.
     #[must_use]
     pub fn pace(mut self, pause: Duration) -> Self {
         self.pace = pause;
@@ -283,7 +274,6 @@ impl ScriptedAnswer {
         self
     }
 
-    /// What goes wrong.
     #[must_use]
     pub fn fault(mut self, fault: ScriptedFault) -> Self {
         self.fault = Some(fault);

@@ -9,7 +9,7 @@ use super::script_error::ScriptMistake;
 
 /// A table and where it stands.
 pub(super) struct ScriptTable<'a> {
-    place: &'a str,
+    label: &'a str,
     at: usize,
     table: &'a DeTable<'a>,
 }
@@ -22,8 +22,8 @@ pub(super) struct ScriptEntry<'a> {
 }
 
 impl<'a> ScriptTable<'a> {
-    pub(super) fn new(place: &'a str, table: &'a DeTable<'a>, at: usize) -> Self {
-        Self { place, at, table }
+    pub(super) fn new(label: &'a str, table: &'a DeTable<'a>, at: usize) -> Self {
+        Self { label, at, table }
     }
 
     pub(super) fn at(&self) -> usize {
@@ -39,7 +39,7 @@ impl<'a> ScriptTable<'a> {
             .min_by_key(|(key, _)| key.span().start);
         match unknown {
             Some((key, _)) => {
-                Err(ScriptMistake::unknown_key(key.span().start, self.place, key.get_ref(), known))
+                Err(ScriptMistake::unknown_key(key.span().start, self.label, key.get_ref(), known))
             }
             None => Ok(()),
         }
@@ -106,17 +106,17 @@ impl<'a> ScriptEntry<'a> {
         })
     }
 
-    pub(super) fn table(&self, place: &'a str) -> Result<ScriptTable<'a>, ScriptMistake> {
+    pub(super) fn table(&self, label: &'a str) -> Result<ScriptTable<'a>, ScriptMistake> {
         match self.value {
-            DeValue::Table(table) => Ok(ScriptTable::new(place, table, self.at)),
+            DeValue::Table(table) => Ok(ScriptTable::new(label, table, self.at)),
             _ => Err(self.must_be("be a table, such as { … }")),
         }
     }
 
     pub(super) fn parse_word<T: Copy>(&self, known: &[(&str, T)]) -> Result<T, ScriptMistake> {
         let word = self.text()?;
-        let found = known.iter().find(|(name, _)| *name == word);
-        found.map(|(_, value)| *value).ok_or_else(|| {
+        let known_word = known.iter().find(|(name, _)| *name == word);
+        known_word.map(|(_, value)| *value).ok_or_else(|| {
             let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
             ScriptMistake::unknown_word(self.at, self.key, &word, &names)
         })

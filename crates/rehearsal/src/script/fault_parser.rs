@@ -20,20 +20,19 @@ const FAULT_KINDS: &[(&str, &[&str])] = &[
     ("gzip_broken", &[]),
 ];
 
-/// Reads a fault.
 pub(super) fn parse_fault(entry: &ScriptEntry<'_>) -> Result<ScriptedFault, ScriptMistake> {
     let table = entry.table("`fault`")?;
     let mut known: Vec<&str> = FAULT_KINDS.iter().map(|(kind, _)| *kind).collect();
-    known.extend(FAULT_KINDS.iter().flat_map(|(_, beside)| beside.iter()));
+    known.extend(FAULT_KINDS.iter().flat_map(|(_, companions)| companions.iter()));
     table.reject_unknown_keys(&known)?;
-    let Some((kind, beside)) = FAULT_KINDS.iter().find(|(kind, _)| table.find(kind).is_some())
+    let Some((kind, companions)) = FAULT_KINDS.iter().find(|(kind, _)| table.find(kind).is_some())
     else {
         let kinds: Vec<_> = FAULT_KINDS.iter().map(|(kind, _)| *kind).collect();
         let remedy = format!("name one of {}", kinds.join(", "));
         return Err(ScriptMistake::new(table.at(), "this fault has no kind", remedy));
     };
     if let Some(other) =
-        table.entries().find(|entry| entry.key != *kind && !beside.contains(&entry.key))
+        table.entries().find(|entry| entry.key != *kind && !companions.contains(&entry.key))
     {
         let problem = format!("`{}` does not go with `{kind}` in one fault", other.key);
         let remedy = "give each fault an [[answer]] of its own";

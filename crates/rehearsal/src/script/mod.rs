@@ -1,7 +1,7 @@
 //! The script: which answers there are, in which order, and under which conditions.
 //!
 //! The same value is read from TOML ([`Script::parse`]) or built in Rust. Choosing an answer for a
-//! request happens in `serve::stage`; putting it in a provider's words happens in `wire`.
+//! request happens in `server::script_player`; encoding it for a provider happens in `wire`.
 
 mod answer;
 mod entry;
@@ -54,7 +54,7 @@ impl Script {
         self
     }
 
-    /// Answers requests that a real provider would refuse because their history breaks its law
+    /// Answers requests that a real provider would refuse because their history breaks its rules
     /// (for example a tool call without a result). Without this they are refused here too.
     #[must_use]
     pub fn lenient(mut self) -> Self {

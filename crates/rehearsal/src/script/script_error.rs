@@ -8,9 +8,7 @@ pub struct ScriptError {
     pub line: usize,
     /// Counted from 1, in characters.
     pub column: usize,
-    /// What is wrong.
     pub problem: String,
-    /// What would be right.
     pub remedy: String,
 }
 
@@ -27,16 +25,14 @@ impl ScriptMistake {
         Self { at, problem: problem.into(), remedy: remedy.into() }
     }
 
-    /// A key nobody knows.
-    pub(super) fn unknown_key(at: usize, place: &str, key: &str, known: &[&str]) -> Self {
+    pub(super) fn unknown_key(at: usize, label: &str, key: &str, known: &[&str]) -> Self {
         let remedy = match find_nearest(key, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known keys are {}", join_words(known)),
         };
-        Self::new(at, format!("unknown key `{key}` in {place}"), remedy)
+        Self::new(at, format!("unknown key `{key}` in {label}"), remedy)
     }
 
-    /// A word nobody knows.
     pub(super) fn unknown_word(at: usize, key: &str, word: &str, known: &[&str]) -> Self {
         let remedy = match find_nearest(word, known) {
             Some(near) => format!("did you mean \"{near}\"?"),
@@ -45,7 +41,6 @@ impl ScriptMistake {
         Self::new(at, format!("`{key}` does not know \"{}\"", word.escape_debug()), remedy)
     }
 
-    /// Counts lines and columns.
     pub(super) fn locate_in(self, text: &str) -> ScriptError {
         let before = text.get(..self.at.min(text.len())).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);

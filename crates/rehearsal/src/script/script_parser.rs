@@ -14,7 +14,6 @@ use super::entry::{ScriptEntry, ScriptTable};
 use super::script_error::{ScriptError, ScriptMistake};
 use super::{Script, fault_parser};
 
-/// Reads a whole script.
 pub(super) fn parse_script(text: &str) -> Result<Script, ScriptError> {
     parse_document(text).map_err(|mistake| mistake.locate_in(text))
 }
@@ -139,18 +138,23 @@ fn check_consistency(
     table: &ScriptTable<'_>,
     answer: &ScriptedAnswer,
 ) -> Result<(), ScriptMistake> {
-    let said = table.find_first(&["text", "thinking", "tool", "text_after", "stop"]);
-    if let (AnswerContent::Raw(_), Some(said)) = (&answer.content, &said) {
-        let problem = format!("`{}` beside `raw` would never be sent", said.key);
-        return Err(ScriptMistake::new(said.at, problem, "put it into `raw`, or leave `raw` out"));
+    let content_entry = table.find_first(&["text", "thinking", "tool", "text_after", "stop"]);
+    if let (AnswerContent::Raw(_), Some(content_entry)) = (&answer.content, &content_entry) {
+        let problem = format!("`{}` beside `raw` would never be sent", content_entry.key);
+        return Err(ScriptMistake::new(
+            content_entry.at,
+            problem,
+            "put it into `raw`, or leave `raw` out",
+        ));
     }
     if answer.fault.as_ref().is_some_and(crate::fault::ScriptedFault::replaces_answer) {
-        if let Some(said) = said.or(table.find("raw")) {
-            let problem = format!("`{}` beside this `fault` would never be sent", said.key);
+        if let Some(content_entry) = content_entry.or(table.find("raw")) {
+            let problem =
+                format!("`{}` beside this `fault` would never be sent", content_entry.key);
             let remedy = "give the fault an [[answer]] of its own, before this one";
-            return Err(ScriptMistake::new(said.at, problem, remedy));
+            return Err(ScriptMistake::new(content_entry.at, problem, remedy));
         }
-    } else if said.is_none() && table.find("raw").is_none() {
+    } else if content_entry.is_none() && table.find("raw").is_none() {
         let remedy = "give it a text, a tool or a fault (text = \"\" for an empty answer)";
         return Err(ScriptMistake::new(table.at(), "this answer says nothing", remedy));
     }

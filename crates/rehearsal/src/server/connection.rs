@@ -13,7 +13,6 @@ use super::http::{self, HttpRequestError};
 use super::loopback_server::wait_for_stop;
 use super::request_responder::{ClientSocket, ConnectionDisposition, RequestResponder};
 
-/// One connection.
 pub(super) struct LoopbackConnection<H> {
     socket: ClientSocket,
     responder: Arc<H>,
@@ -33,15 +32,15 @@ impl<H: RequestResponder> LoopbackConnection<H> {
         // A server that waits to fill packets would blur every pause. Failure costs only that.
         let _ = self.socket.stream.set_nodelay(true);
         loop {
-            let line = &mut self.socket;
+            let socket = &mut self.socket;
             let read = tokio::select! {
-                read = http::read_request(&mut line.stream, &mut line.buffer) => read,
-                () = wait_for_stop(&mut line.stopped) => return,
+                read = http::read_request(&mut socket.stream, &mut socket.buffer) => read,
+                () = wait_for_stop(&mut socket.stopped) => return,
             };
             let (after, wants_close) = match read {
                 Ok(request) => {
                     let wants_close = request.wants_close();
-                    (self.responder.answer_request(request, line).await, wants_close)
+                    (self.responder.answer_request(request, socket).await, wants_close)
                 }
                 Err(HttpRequestError::Gone) => return,
                 Err(HttpRequestError::Refused(status, why)) => {
@@ -67,14 +66,14 @@ impl<H: RequestResponder> LoopbackConnection<H> {
         let mut bytes = http::encode_response_head(status, &headers);
         bytes.extend_from_slice(body.as_bytes());
         let stream = &mut self.socket.stream;
-        let said = async {
+        let refusal = async {
             stream.write_all(&bytes).await?;
             stream.shutdown().await?;
             let mut ignored = vec![0; 64 * 1024];
             while stream.read(&mut ignored).await? > 0 {}
             io::Result::Ok(())
         };
-        let _ = timeout(LINGER_TIMEOUT, said).await;
+        let _ = timeout(LINGER_TIMEOUT, refusal).await;
         Ok(ConnectionDisposition::Close)
     }
 }

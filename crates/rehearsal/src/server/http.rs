@@ -10,11 +10,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// One request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HttpRequest {
     pub(crate) method: String,
-    /// With its query.
     pub(crate) target: String,
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
@@ -38,8 +36,8 @@ impl From<io::Error> for HttpRequestError {
 
 impl HttpRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        let header = self.headers.iter().find(|(known, _)| known == name);
+        header.map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn path(&self) -> &str {
@@ -150,7 +148,7 @@ async fn read_chunked_body(
     loop {
         let (line, size) = loop {
             match httparse::parse_chunk_size(buffer) {
-                Ok(httparse::Status::Complete(found)) => break found,
+                Ok(httparse::Status::Complete(header)) => break header,
                 Ok(httparse::Status::Partial) if buffer.len() < CHUNK_LINE_MAX => {
                     read_more(stream, buffer).await?;
                 }
@@ -173,7 +171,7 @@ async fn read_chunked_body(
     }
 }
 
-/// Lines after the last chunk, up to an empty one. Nobody needs them.
+/// Lines after the last chunk, up to an empty one. They are not used.
 async fn skip_trailer(
     stream: &mut TcpStream,
     buffer: &mut Vec<u8>,
@@ -226,6 +224,18 @@ pub(crate) fn encode_response_head(status: u16, headers: &[(String, String)]) ->
     }
     head.push_str("\r\n");
     head.into_bytes()
+}
+
+/// A whole response, whose length is announced so that the connection can stay open.
+pub(crate) fn encode_response(
+    status: u16,
+    mut headers: Vec<(String, String)>,
+    body: &[u8],
+) -> Vec<u8> {
+    headers.push(("content-length".to_owned(), body.len().to_string()));
+    let mut bytes = encode_response_head(status, &headers);
+    bytes.extend_from_slice(body);
+    bytes
 }
 
 const HEAD_TOO_LARGE: HttpRequestError =

@@ -23,7 +23,7 @@ pub(super) struct LoopbackServer<H> {
 impl<H: RequestResponder> LoopbackServer<H> {
     /// Serves until told to stop.
     pub(super) async fn run(self) {
-        let Self { listener, responder: host, mut stopped, finished } = self;
+        let Self { listener, responder, mut stopped, finished } = self;
         let mut connections = JoinSet::new();
         loop {
             let room = connections.len() < CONNECTIONS_MAX;
@@ -32,7 +32,7 @@ impl<H: RequestResponder> LoopbackServer<H> {
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 accepted = listener.accept(), if room => match accepted {
                     Ok((stream, _)) => {
-                        let connection = LoopbackConnection::new(stream, Arc::clone(&host), stopped.clone());
+                        let connection = LoopbackConnection::new(stream, Arc::clone(&responder), stopped.clone());
                         connections.spawn(connection.serve());
                     }
                     // Out of files, or a client that left at once. Not a reason to stop, and the
@@ -46,7 +46,7 @@ impl<H: RequestResponder> LoopbackServer<H> {
         if timeout(GRACE, all).await.is_err() {
             connections.shutdown().await;
         }
-        host.finish().await;
+        responder.finish().await;
         drop(finished);
     }
 }

@@ -1,4 +1,4 @@
-//! The server's handle: start, look at what was asked, stop.
+//! The rehearsal server: start it with a script, look at what was asked, stop it.
 //!
 //! Listens on 127.0.0.1 and nowhere else. Either a task of the caller's runtime or a thread with a
 //! runtime of its own; both stop when the handle is dropped.
@@ -10,41 +10,32 @@ mod plan_runner;
 mod request_log;
 mod request_responder;
 mod response_planner;
-mod running_server;
 mod script_player;
 mod scripted_responder;
+mod server_handle;
 
-use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 pub use request_log::ReceivedRequest;
-pub use running_server::ServerStartError;
+pub use server_handle::{ServerHandle, ServerStartError};
 
-pub(crate) use http::{HttpRequest, encode_response_head};
+pub(crate) use http::{HttpRequest, encode_response, encode_response_head};
 pub(crate) use loopback_server::wait_for_stop;
 pub(crate) use plan_runner::SocketPlanRunner;
 pub(crate) use request_responder::{ClientSocket, ConnectionDisposition, RequestResponder};
-pub(crate) use running_server::RunningServer;
 pub(crate) use script_player::shorten;
 
 use crate::script::Script;
 use script_player::ScriptPlayer;
 
-/// How to start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RehearsalOptions {
     /// The port on 127.0.0.1; 0 takes any free one.
     pub port: u16,
 }
 
-/// A running server. Dropping it stops it.
-#[derive(Debug)]
-#[must_use = "a rehearsal stops when it is dropped"]
-pub struct Rehearsal {
-    server: RunningServer,
-    player: Arc<ScriptPlayer>,
-}
+/// A running rehearsal. Dropping it stops it.
+pub type Rehearsal = ServerHandle<ScriptPlayer>;
 
 impl Rehearsal {
     /// Starts the server as a task of the current runtime.
@@ -58,8 +49,7 @@ impl Rehearsal {
         script: Script,
         options: RehearsalOptions,
     ) -> Result<Self, ServerStartError> {
-        let stage = Arc::new(ScriptPlayer::new(script));
-        Ok(Self { server: RunningServer::start(Arc::clone(&stage), options.port)?, player: stage })
+        Self::spawn(ScriptPlayer::new(script), options.port)
     }
 
     /// Starts the server on a thread of its own, for callers without a runtime.
@@ -71,46 +61,30 @@ impl Rehearsal {
         script: Script,
         options: RehearsalOptions,
     ) -> Result<Self, ServerStartError> {
-        let stage = Arc::new(ScriptPlayer::new(script));
-        Ok(Self {
-            server: RunningServer::start_blocking(Arc::clone(&stage), options.port)?,
-            player: stage,
-        })
-    }
-
-    /// Where it listens.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.server.address()
-    }
-
-    /// The base of every path, for example `http://127.0.0.1:4242`.
-    #[must_use]
-    pub fn url(&self) -> String {
-        self.server.url()
+        Self::spawn_thread(ScriptPlayer::new(script), options.port)
     }
 
     /// The last requests, oldest first: at most 1,000, and at most 256 MiB of bodies.
     #[must_use]
     pub fn requests(&self) -> Vec<ReceivedRequest> {
-        self.player.requests()
+        self.responder.requests()
     }
 
     /// How many requests have come in all, whatever they asked.
     #[must_use]
     pub fn request_count(&self) -> usize {
-        self.player.request_count()
+        self.responder.request_count()
     }
 
     /// The answers not used up, described for people. Empty when the script was played to its end.
     #[must_use]
     pub fn answers_left(&self) -> Vec<String> {
-        self.player.describe_unused_answers()
+        self.responder.describe_unused_answers()
     }
 
     /// Waits until this many requests have come in all. False if they have not in time.
     pub async fn wait_for_requests(&self, count: usize, within: Duration) -> bool {
-        let mut counted = self.player.subscribe_request_count();
+        let mut counted = self.responder.subscribe_request_count();
         let wait = async { counted.wait_for(|seen| *seen >= count).await.is_ok() };
         tokio::time::timeout(within, wait).await.unwrap_or(false)
     }
@@ -118,18 +92,6 @@ impl Rehearsal {
     /// As [`Rehearsal::wait_for_requests`], for callers without a runtime.
     #[must_use]
     pub fn wait_for_requests_blocking(&self, count: usize, within: Duration) -> bool {
-        self.player.wait_for_requests(count, within)
-    }
-
-    /// Stops, and waits until every connection is closed; about a second at most. An answer being
-    /// sent without pauses is sent to its end.
-    pub async fn stop(mut self) {
-        self.server.stop().await;
-    }
-
-    /// As [`Rehearsal::stop`], for callers without a runtime. A server that was not started with
-    /// [`Rehearsal::start_blocking`] is told to stop and not waited for.
-    pub fn stop_blocking(mut self) {
-        self.server.stop_blocking();
+        self.responder.wait_for_requests(count, within)
     }
 }

@@ -10,7 +10,6 @@ use super::loopback_server::wait_for_stop;
 use super::request_responder::{ClientSocket, ConnectionDisposition};
 use crate::socket_plan::SocketAction;
 
-/// One answer being sent.
 pub(crate) struct SocketPlanRunner<'a> {
     socket: &'a mut ClientSocket,
     /// Sent together as long as nothing demands a pause.
@@ -22,7 +21,6 @@ impl<'a> SocketPlanRunner<'a> {
         Self { socket, unsent: head }
     }
 
-    /// Performs everything.
     pub(crate) async fn run(
         mut self,
         acts: Vec<SocketAction>,
@@ -117,5 +115,4 @@ impl<'a> SocketPlanRunner<'a> {
 const FLUSH_AT: usize = 64 * 1024;
 /// A client that reads nothing for this long is gone.
 const WRITE_MAX: Duration = Duration::from_secs(60);
-/// The longest silence.
 const STALL_MAX: Duration = Duration::from_secs(600);

@@ -27,8 +27,8 @@ impl ReceivedRequest {
     /// The first header of this name, whatever its case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
+        let header = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        header.map(|(_, value)| value.as_str())
     }
 
     /// The body as JSON; `None` if it is not JSON or was too long to be kept whole.
@@ -45,7 +45,7 @@ impl fmt::Debug for ReceivedRequest {
             let secret = matches!(name.as_str(), "authorization" | "x-api-key" | "x-goog-api-key");
             (name.clone(), if secret { "(hidden)".to_owned() } else { value.clone() })
         };
-        f.debug_struct("Recorded")
+        f.debug_struct("ReceivedRequest")
             .field("number", &self.number)
             .field("method", &self.method)
             .field("path", &self.path)
@@ -57,7 +57,6 @@ impl fmt::Debug for ReceivedRequest {
     }
 }
 
-/// The last requests.
 #[derive(Debug, Default)]
 pub(super) struct RequestLog {
     requests: VecDeque<ReceivedRequest>,
@@ -84,8 +83,8 @@ impl RequestLog {
 
 /// A body as it is kept: text, within bounds.
 pub(super) fn truncate_body(body: &[u8]) -> Arc<str> {
-    let kept = body.get(..BODY_MAX).unwrap_or(body);
-    Arc::from(String::from_utf8_lossy(kept).as_ref())
+    let shown = body.get(..BODY_MAX).unwrap_or(body);
+    Arc::from(String::from_utf8_lossy(shown).as_ref())
 }
 
 const REQUESTS_MAX: usize = 1_000;

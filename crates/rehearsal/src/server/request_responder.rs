@@ -1,7 +1,7 @@
-//! What a server on loopback needs from whoever answers: one method.
+//! What the loopback server needs from a responder: one method.
 //!
 //! Listening, reading requests and closing connections are the same for a script, a recorder and a
-//! replay; only what is said differs. It does not know any of the three.
+//! replay; only the answers differ. The server knows none of the three.
 
 use std::io;
 
@@ -10,7 +10,6 @@ use tokio::sync::watch;
 
 use super::http::HttpRequest;
 
-/// Whoever answers.
 pub(crate) trait RequestResponder: Send + Sync + 'static {
     /// What it calls itself when it must refuse something that is no request.
     const NAME: &'static str;
@@ -19,7 +18,7 @@ pub(crate) trait RequestResponder: Send + Sync + 'static {
     fn answer_request(
         &self,
         request: HttpRequest,
-        line: &mut ClientSocket,
+        socket: &mut ClientSocket,
     ) -> impl Future<Output = io::Result<ConnectionDisposition>> + Send;
 
     /// Called once when every connection is closed: the last chance to finish something. Must end

@@ -15,26 +15,33 @@ use crate::wire::{self, IncomingModelRequest, RequestRoute, SERVED, WireReply};
 /// What is to be done about a request.
 #[derive(Debug, PartialEq)]
 pub(super) enum PlannedResponse {
-    /// Send this.
-    Whole { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
+    Whole {
+        status: u16,
+        headers: Vec<(String, String)>,
+        body: Vec<u8>,
+    },
     /// Send a head that promises chunks, then do these things.
-    Actions { headers: Vec<(String, String)>, acts: Vec<SocketAction> },
+    Actions {
+        headers: Vec<(String, String)>,
+        acts: Vec<SocketAction>,
+    },
     /// Close without a byte.
-    Drop { reset: bool },
+    Drop {
+        reset: bool,
+    },
 }
 
-/// Decides about one request.
-pub(super) fn plan_response(stage: &ScriptPlayer, request: &HttpRequest) -> PlannedResponse {
-    let number = stage.next_request_number();
-    let (place, mut response) = choose_response(stage, request);
-    stage.log_request(ReceivedRequest {
+pub(super) fn plan_response(player: &ScriptPlayer, request: &HttpRequest) -> PlannedResponse {
+    let number = player.next_request_number();
+    let (position, mut response) = choose_response(player, request);
+    player.log_request(ReceivedRequest {
         number,
         method: request.method.clone(),
         path: request.target.clone(),
         headers: request.headers.clone(),
         body: truncate_body(&request.body),
         body_bytes: request.body.len(),
-        answer: place,
+        answer: position,
     });
     if let PlannedResponse::Whole { headers, .. } | PlannedResponse::Actions { headers, .. } =
         &mut response
@@ -45,7 +52,7 @@ pub(super) fn plan_response(stage: &ScriptPlayer, request: &HttpRequest) -> Plan
 }
 
 fn choose_response(
-    stage: &ScriptPlayer,
+    player: &ScriptPlayer,
     request: &HttpRequest,
 ) -> (Option<usize>, PlannedResponse) {
     let (wire, model, streaming) = match wire::route_request(&request.method, request.path()) {
@@ -59,32 +66,32 @@ fn choose_response(
         RequestRoute::WrongMethod => return (None, build_not_served(405, request)),
         RequestRoute::Unknown => return (None, build_not_served(404, request)),
     };
-    let mut asked = match parse_request(wire, stage, request) {
-        Ok(asked) => asked,
+    let mut incoming = match parse_request(wire, player, request) {
+        Ok(incoming) => incoming,
         Err(problem) => return (None, build_refusal(wire, 400, &format!("rehearsal: {problem}"))),
     };
-    asked.model = model.unwrap_or(asked.model);
-    asked.streaming = streaming.unwrap_or(asked.streaming);
-    match stage.choose_answer(&asked, request_source(request)) {
-        Some(cue) => {
-            let response = build_response(wire, stage, request, &asked, &cue);
-            (Some(cue.place), response)
+    incoming.model = model.unwrap_or(incoming.model);
+    incoming.streaming = streaming.unwrap_or(incoming.streaming);
+    match player.choose_answer(&incoming, request_source(request)) {
+        Some(chosen) => {
+            let response = build_response(wire, player, request, &incoming, &chosen);
+            (Some(chosen.position), response)
         }
-        None => (None, build_refusal(wire, 400, &describe_no_answer(stage, &asked))),
+        None => (None, build_refusal(wire, 400, &describe_no_answer(player, &incoming))),
     }
 }
 
 fn parse_request(
     wire: WireFormat,
-    stage: &ScriptPlayer,
+    player: &ScriptPlayer,
     request: &HttpRequest,
 ) -> Result<IncomingModelRequest, String> {
     let body: Value = serde_json::from_slice(&request.body)
         .map_err(|problem| format!("the body is not JSON: {problem}"))?;
-    wire::parse_request(wire, &body, stage.script().lenient)
+    wire::parse_request(wire, &body, player.script().lenient)
 }
 
-/// Who asks. Windlass says so in a header of its own when it speaks to a rehearsal.
+/// Which part of Windlass asks: it sends a header of its own to a rehearsal.
 fn request_source(request: &HttpRequest) -> Option<RequestSource> {
     let name = request.header("x-windlass-source")?;
     RequestSource::all().find(|source| source.name() == name)
@@ -92,15 +99,15 @@ fn request_source(request: &HttpRequest) -> Option<RequestSource> {
 
 fn build_response(
     wire: WireFormat,
-    stage: &ScriptPlayer,
+    player: &ScriptPlayer,
     request: &HttpRequest,
-    asked: &IncomingModelRequest,
-    cue: &ChosenAnswer,
+    incoming: &IncomingModelRequest,
+    chosen: &ChosenAnswer,
 ) -> PlannedResponse {
-    let answer = &cue.answer;
+    let answer = &chosen.answer;
     let reply = WireReply {
-        number: cue.number,
-        model: stage.script().model.as_deref().unwrap_or(&asked.model),
+        number: chosen.number,
+        model: player.script().model.as_deref().unwrap_or(&incoming.model),
         answer,
         usage: answer.usage.unwrap_or_else(|| estimate_usage(request, &answer.content)),
     };
@@ -118,27 +125,41 @@ fn build_response(
                 vec![header("content-type", EVENT_STREAM_TYPE), header("content-encoding", "gzip")];
             PlannedResponse::Whole { status: 200, headers, body: BROKEN_GZIP.to_vec() }
         }
-        Some(ScriptedFault::ErrorEvent { kind, message, .. }) if !asked.streaming => {
+        Some(ScriptedFault::ErrorEvent { kind, message, .. }) if !incoming.streaming => {
             build_json_response(500, &wire::encode_error(wire, 500, Some(kind), message))
         }
-        fault => {
-            let error = match fault {
-                Some(ScriptedFault::ErrorEvent { kind, message, .. }) => {
-                    wire::encode_error_event(wire, &reply, kind, message)
-                }
-                _ => Vec::new(),
-            };
-            let (events, kind) = if asked.streaming {
-                (wire::encode_events(wire, &reply), EVENT_STREAM_TYPE)
-            } else {
-                (vec![wire::encode_whole(wire, &reply)], "application/json")
-            };
-            let words = FaultEvents { ping: wire::encode_ping(wire), error };
-            let acts = plan_stream(events, fault.as_ref(), answer.pace, words);
-            let headers = vec![header("content-type", kind), header("cache-control", "no-cache")];
-            PlannedResponse::Actions { headers, acts }
+        Some(ScriptedFault::ErrorEvent { kind, message, .. }) => {
+            let error = wire::encode_error_event(wire, &reply, kind, message);
+            build_stream(wire, &reply, incoming.streaming, error)
         }
+        Some(
+            ScriptedFault::CutAfterEvent { .. }
+            | ScriptedFault::CutAfterByte { .. }
+            | ScriptedFault::StallAfterEvent { .. }
+            | ScriptedFault::MalformedAtEvent { .. }
+            | ScriptedFault::Slow { .. },
+        )
+        | None => build_stream(wire, &reply, incoming.streaming, Vec::new()),
     }
+}
+
+/// The answer event by event, with what its fault does to it. `error` is the event of a fault that
+/// reports an error in the middle of the stream.
+fn build_stream(
+    wire: WireFormat,
+    reply: &WireReply<'_>,
+    is_streaming: bool,
+    error: Vec<u8>,
+) -> PlannedResponse {
+    let (events, content_type) = if is_streaming {
+        (wire::encode_events(wire, reply), EVENT_STREAM_TYPE)
+    } else {
+        (vec![wire::encode_whole(wire, reply)], "application/json")
+    };
+    let fault_events = FaultEvents { ping: wire::encode_ping(wire), error };
+    let acts = plan_stream(events, reply.answer.fault.as_ref(), reply.answer.pace, fault_events);
+    let headers = vec![header("content-type", content_type), header("cache-control", "no-cache")];
+    PlannedResponse::Actions { headers, acts }
 }
 
 fn build_fault_refusal(
@@ -170,13 +191,13 @@ fn build_refusal(wire: WireFormat, status: u16, message: &str) -> PlannedRespons
 }
 
 fn build_not_served(status: u16, request: &HttpRequest) -> PlannedResponse {
-    let asked = format!("{} {}", request.method, shorten(request.path()));
-    let message = format!("rehearsal: {asked} is not served; served are {SERVED}");
+    let incoming = format!("{} {}", request.method, shorten(request.path()));
+    let message = format!("rehearsal: {incoming} is not served; served are {SERVED}");
     build_refusal(WireFormat::AnthropicMessages, status, &message)
 }
 
-fn describe_no_answer(stage: &ScriptPlayer, asked: &IncomingModelRequest) -> String {
-    let left = stage.describe_unused_answers();
+fn describe_no_answer(player: &ScriptPlayer, incoming: &IncomingModelRequest) -> String {
+    let left = player.describe_unused_answers();
     let more = left.len().saturating_sub(UNUSED_SHOWN);
     let mut shown = left.into_iter().take(UNUSED_SHOWN).collect::<Vec<_>>().join("; ");
     if shown.is_empty() {
@@ -185,17 +206,17 @@ fn describe_no_answer(stage: &ScriptPlayer, asked: &IncomingModelRequest) -> Str
     if more > 0 {
         shown.push_str(&format!("; and {more} more"));
     }
-    let said = asked.new_text.trim();
+    let new_text = incoming.new_text.trim();
     format!(
         "rehearsal: no answer left for model {:?}, said last: {:?}; answers left: {shown}",
-        asked.model,
-        shorten(said),
+        incoming.model,
+        shorten(new_text),
     )
 }
 
 /// A quarter token for each byte, and never nothing.
-fn estimate_usage(request: &HttpRequest, speech: &AnswerContent) -> Usage {
-    let said = match speech {
+fn estimate_usage(request: &HttpRequest, content: &AnswerContent) -> Usage {
+    let new_text = match content {
         AnswerContent::Blocks { thinking, text, tools, text_after } => {
             let tools: usize = tools.iter().map(|tool| tool.name.len() + tool.input.len()).sum();
             thinking.len() + text.len() + tools + text_after.len()
@@ -203,7 +224,7 @@ fn estimate_usage(request: &HttpRequest, speech: &AnswerContent) -> Usage {
         AnswerContent::Raw(_) => 0,
     };
     let tokens = |bytes: usize| Tokens(u64::try_from(bytes.div_ceil(4).max(1)).unwrap_or(u64::MAX));
-    Usage { input: tokens(request.body.len()), output: tokens(said), ..Usage::default() }
+    Usage { input: tokens(request.body.len()), output: tokens(new_text), ..Usage::default() }
 }
 
 fn build_json_response(status: u16, body: &Value) -> PlannedResponse {

@@ -3,24 +3,25 @@
 //! The order rule lives here: the first answer, in the order of the script, that is not used up and
 //! whose conditions all hold.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
 use windlass_vocabulary::RequestSource;
 
 use super::request_log::{ReceivedRequest, RequestLog};
+use crate::lock::lock;
 use crate::script::{AnswerContent, Script, ScriptedAnswer};
 use crate::wire::IncomingModelRequest;
 
 /// The script while it is played.
 #[derive(Debug)]
-pub(super) struct ScriptPlayer {
+pub struct ScriptPlayer {
     script: Script,
     state: Mutex<ScriptPlayerState>,
-    /// The number of requests, for those who wait in a runtime …
+    /// The number of logged requests, for callers that wait in a runtime …
     logged_count: watch::Sender<usize>,
-    /// … and a bell for those who wait on a thread.
+    /// … and the signal for callers that wait on a thread.
     request_logged: Condvar,
 }
 
@@ -28,11 +29,9 @@ pub(super) struct ScriptPlayer {
 struct ScriptPlayerState {
     /// How often each answer was used.
     used: Vec<u32>,
-    /// Answers given in all.
     answers_given: u64,
-    /// Requests in all.
     received: usize,
-    /// Requests recorded, which is what people wait for: they want to look at them.
+    /// Requests that can be inspected, which is what callers wait for.
     logged: usize,
     log: RequestLog,
 }
@@ -41,7 +40,7 @@ struct ScriptPlayerState {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ChosenAnswer {
     /// Its place in the script, counted from 1.
-    pub(super) place: usize,
+    pub(super) position: usize,
     /// Counts the answers given; the first is 1.
     pub(super) number: u64,
     pub(super) answer: ScriptedAnswer,
@@ -58,16 +57,14 @@ impl ScriptPlayer {
         &self.script
     }
 
-    /// The next request's number.
     pub(super) fn next_request_number(&self) -> usize {
-        let mut state = self.lock_state();
+        let mut state = lock(&self.state);
         state.received += 1;
         state.received
     }
 
-    /// Keeps a request.
     pub(super) fn log_request(&self, recorded: ReceivedRequest) {
-        let mut state = self.lock_state();
+        let mut state = lock(&self.state);
         state.log.add(recorded);
         state.logged += 1;
         self.logged_count.send_replace(state.logged);
@@ -77,13 +74,14 @@ impl ScriptPlayer {
     /// Chooses an answer, and uses it up by one.
     pub(super) fn choose_answer(
         &self,
-        asked: &IncomingModelRequest,
+        incoming: &IncomingModelRequest,
         source: Option<RequestSource>,
     ) -> Option<ChosenAnswer> {
-        let mut state = self.lock_state();
+        let mut state = lock(&self.state);
         let answers = self.script.answers.iter();
         let (index, answer) = answers.enumerate().find(|(index, answer)| {
-            is_unused(answer, state.used.get(*index)) && matches_conditions(answer, asked, source)
+            is_unused(answer, state.used.get(*index))
+                && matches_conditions(answer, incoming, source)
         })?;
         if let Some(used) = state.used.get_mut(index) {
             *used = used.saturating_add(1);
@@ -91,16 +89,16 @@ impl ScriptPlayer {
         state.answers_given += 1;
         let mut answer = answer.clone();
         if let Some(part) = answer.when.clone() {
-            let rest = text_after_match(&asked.new_text, &part);
+            let rest = text_after_match(&incoming.new_text, &part);
             answer.fill_placeholder("{{rest}}", rest);
             answer.fill_placeholder("{{word}}", first_word(rest));
         }
-        Some(ChosenAnswer { place: index + 1, number: state.answers_given, answer })
+        Some(ChosenAnswer { position: index + 1, number: state.answers_given, answer })
     }
 
     /// The answers not used up, for people.
     pub(super) fn describe_unused_answers(&self) -> Vec<String> {
-        let state = self.lock_state();
+        let state = lock(&self.state);
         let answers = self.script.answers.iter().enumerate();
         answers
             .filter(|(index, answer)| {
@@ -114,11 +112,11 @@ impl ScriptPlayer {
     }
 
     pub(super) fn requests(&self) -> Vec<ReceivedRequest> {
-        self.lock_state().log.to_vec()
+        lock(&self.state).log.to_vec()
     }
 
     pub(super) fn request_count(&self) -> usize {
-        self.lock_state().received
+        lock(&self.state).received
     }
 
     pub(super) fn subscribe_request_count(&self) -> watch::Receiver<usize> {
@@ -127,14 +125,9 @@ impl ScriptPlayer {
 
     pub(super) fn wait_for_requests(&self, count: usize, within: Duration) -> bool {
         let too_few = |state: &mut ScriptPlayerState| state.logged < count;
-        let waited = self.request_logged.wait_timeout_while(self.lock_state(), within, too_few);
+        let waited = self.request_logged.wait_timeout_while(lock(&self.state), within, too_few);
         let (_state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         !waited.timed_out()
-    }
-
-    /// The state is consistent after every statement, so a panic elsewhere cannot have spoilt it.
-    fn lock_state(&self) -> MutexGuard<'_, ScriptPlayerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -144,24 +137,24 @@ fn is_unused(answer: &ScriptedAnswer, used: Option<&u32>) -> bool {
 
 fn matches_conditions(
     answer: &ScriptedAnswer,
-    asked: &IncomingModelRequest,
+    incoming: &IncomingModelRequest,
     source: Option<RequestSource>,
 ) -> bool {
     let within = |part: &Option<String>, text: &str| {
         part.as_ref().is_none_or(|part| text.contains(part.as_str()))
     };
-    let has_result = answer.when_result.is_none() || !asked.tool_results.is_empty();
-    within(&answer.when, &asked.new_text)
+    let has_result = answer.when_result.is_none() || !incoming.tool_results.is_empty();
+    within(&answer.when, &incoming.new_text)
         && has_result
-        && within(&answer.when_result, &asked.tool_results)
-        && within(&answer.when_model, &asked.model)
-        && answer.when_tool.as_ref().is_none_or(|tool| asked.tool_names.contains(tool))
+        && within(&answer.when_result, &incoming.tool_results)
+        && within(&answer.when_model, &incoming.model)
+        && answer.when_tool.as_ref().is_none_or(|tool| incoming.tool_names.contains(tool))
         && answer.when_source.is_none_or(|wanted| source == Some(wanted))
 }
 
-/// What stands behind these words in their line.
-fn text_after_match<'a>(said: &'a str, part: &str) -> &'a str {
-    let behind = said.split_once(part).map_or("", |(_, behind)| behind);
+/// The rest of the line after these words.
+fn text_after_match<'a>(text: &'a str, part: &str) -> &'a str {
+    let behind = text.split_once(part).map_or("", |(_, behind)| behind);
     behind.lines().next().unwrap_or("").trim()
 }
 
@@ -173,7 +166,7 @@ fn first_word(rest: &str) -> &str {
 
 /// What an answer waits for and how it begins, in few words.
 fn describe_answer(answer: &ScriptedAnswer) -> String {
-    let mut words = String::new();
+    let mut description = String::new();
     for (name, part) in [
         ("when", &answer.when),
         ("when_result", &answer.when_result),
@@ -181,24 +174,24 @@ fn describe_answer(answer: &ScriptedAnswer) -> String {
         ("when_tool", &answer.when_tool),
     ] {
         if let Some(part) = part {
-            words.push_str(&format!(" {name} {:?}", shorten(part)));
+            description.push_str(&format!(" {name} {:?}", shorten(part)));
         }
     }
     if let Some(source) = answer.when_source {
-        words.push_str(&format!(" when_source {source:?}"));
+        description.push_str(&format!(" when_source {source:?}"));
     }
     match &answer.content {
         AnswerContent::Blocks { text, .. } if !text.is_empty() => {
-            words.push_str(&format!(" says {:?}", shorten(text)));
+            description.push_str(&format!(" says {:?}", shorten(text)));
         }
         AnswerContent::Blocks { tools, .. } => {
             if let Some(tool) = tools.first() {
-                words.push_str(&format!(" calls {}", tool.name));
+                description.push_str(&format!(" calls {}", tool.name));
             }
         }
-        AnswerContent::Raw(_) => words.push_str(" sends a raw stream"),
+        AnswerContent::Raw(_) => description.push_str(" sends a raw stream"),
     }
-    words
+    description
 }
 
 /// The first characters of a text.

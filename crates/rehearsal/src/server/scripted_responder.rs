@@ -1,4 +1,4 @@
-//! The script as a host: what `respond` decides is sent here.
+//! The script as a responder: sends what `response_planner` decides.
 
 use std::io;
 
@@ -14,23 +14,21 @@ impl RequestResponder for ScriptPlayer {
     async fn answer_request(
         &self,
         request: HttpRequest,
-        line: &mut ClientSocket,
+        socket: &mut ClientSocket,
     ) -> io::Result<ConnectionDisposition> {
         match plan_response(self, &request) {
-            PlannedResponse::Whole { status, mut headers, body } => {
-                headers.push(("content-length".to_owned(), body.len().to_string()));
-                let mut bytes = http::encode_response_head(status, &headers);
-                bytes.extend_from_slice(&body);
-                SocketPlanRunner::new(line, bytes).run(Vec::new()).await
+            PlannedResponse::Whole { status, headers, body } => {
+                let bytes = http::encode_response(status, headers, &body);
+                SocketPlanRunner::new(socket, bytes).run(Vec::new()).await
             }
             PlannedResponse::Actions { mut headers, acts } => {
                 headers.push(("transfer-encoding".to_owned(), "chunked".to_owned()));
                 let head = http::encode_response_head(200, &headers);
-                SocketPlanRunner::new(line, head).run(acts).await
+                SocketPlanRunner::new(socket, head).run(acts).await
             }
             PlannedResponse::Drop { reset } => {
                 if reset {
-                    line.stream.set_zero_linger()?;
+                    socket.stream.set_zero_linger()?;
                 }
                 Ok(ConnectionDisposition::Close)
             }

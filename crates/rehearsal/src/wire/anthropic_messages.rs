@@ -9,40 +9,38 @@ use super::{
 };
 use crate::script::{ScriptedToolCall, StopReason};
 
-/// What is asked.
 pub(super) fn parse_request(body: &Value) -> Result<IncomingModelRequest, String> {
-    let mut asked = IncomingModelRequest {
+    let mut incoming = IncomingModelRequest {
         model: str_at(body, "model").to_owned(),
         streaming: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
         ..IncomingModelRequest::default()
     };
     for message in list_at(body, "messages")? {
         if str_at(message, "role") == "assistant" {
-            asked.clear_answered();
+            incoming.clear_answered();
             continue;
         }
         match message.get("content") {
-            Some(Value::String(text)) => asked.add_text(text),
+            Some(Value::String(text)) => incoming.add_text(text),
             Some(Value::Array(blocks)) => {
-                blocks.iter().for_each(|block| read_block(&mut asked, block));
+                blocks.iter().for_each(|block| read_block(&mut incoming, block));
             }
             _ => {}
         }
     }
-    Ok(asked)
+    Ok(incoming)
 }
 
-fn read_block(asked: &mut IncomingModelRequest, block: &Value) {
+fn read_block(incoming: &mut IncomingModelRequest, block: &Value) {
     match str_at(block, "type") {
-        "text" => asked.add_text(str_at(block, "text")),
+        "text" => incoming.add_text(str_at(block, "text")),
         "tool_result" => {
-            asked.add_tool_result(&block.get("content").map(collect_text).unwrap_or_default());
+            incoming.add_tool_result(&block.get("content").map(collect_text).unwrap_or_default());
         }
         _ => {}
     }
 }
 
-/// The stream.
 pub(super) fn encode_events(reply: &WireReply<'_>) -> Vec<Vec<u8>> {
     let blocks = reply.blocks();
     let mut stream =

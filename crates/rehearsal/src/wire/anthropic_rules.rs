@@ -1,4 +1,4 @@
-//! The law of the messages wire: what a request's history must look like.
+//! The rules of the messages wire: what a request's history must look like.
 //!
 //! A rehearsal that answers what the provider would refuse teaches nothing, so breaches are refused
 //! here too. Only rules that the provider documents are held; taste is not.
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::str_at;
 
-/// The first breach, in words.
+/// Describes the first violation.
 pub(super) fn find_violation(body: &Value) -> Option<String> {
     if str_at(body, "model").is_empty() {
         return Some("`model` is missing".to_owned());
@@ -47,13 +47,13 @@ fn find_unpaired_call(messages: &[Value]) -> Option<String> {
     let mut open = BTreeSet::new();
     let mut role = "";
     for (at, message) in messages.iter().enumerate() {
-        let said = str_at(message, "role");
+        let message_role = str_at(message, "role");
         // Neighbours of one role count as one message.
-        let speaks = said == "assistant" && role != said;
+        let speaks = message_role == "assistant" && role != message_role;
         if speaks && let Some(id) = open.pop_first() {
             return Some(format!("call {id} has no result before message {at}"));
         }
-        role = said;
+        role = message_role;
         for id in collect_ids(message, "tool_use", "id") {
             if !seen.insert(id) {
                 return Some(format!("message {at} repeats the call id {id}"));

@@ -11,26 +11,26 @@ use crate::script::StopReason;
 
 /// What is asked. Model and streaming stand in the path; `serve` adds them.
 pub(super) fn parse_request(body: &Value) -> Result<IncomingModelRequest, String> {
-    let mut asked = IncomingModelRequest::default();
+    let mut incoming = IncomingModelRequest::default();
     for content in list_at(body, "contents")? {
         if str_at(content, "role") == "model" {
-            asked.clear_answered();
+            incoming.clear_answered();
             continue;
         }
         for part in content.get("parts").and_then(Value::as_array).into_iter().flatten() {
-            read_part(&mut asked, part);
+            read_part(&mut incoming, part);
         }
     }
-    Ok(asked)
+    Ok(incoming)
 }
 
-fn read_part(asked: &mut IncomingModelRequest, part: &Value) {
+fn read_part(incoming: &mut IncomingModelRequest, part: &Value) {
     if let Some(text) = part.get("text").and_then(Value::as_str) {
-        asked.add_text(text);
+        incoming.add_text(text);
     }
     if let Some(response) = part.pointer("/functionResponse/response") {
         // The words of a result stand under a key of the tool's choosing, so take all of them.
-        asked.add_tool_result(&collect_words(response));
+        incoming.add_tool_result(&collect_words(response));
     }
 }
 

@@ -15,12 +15,11 @@ use windlass_vocabulary::{Usage, WireFormat};
 
 use crate::script::{AnswerContent, ScriptedAnswer, ScriptedToolCall, StopReason};
 
-pub(crate) use route::{RequestRoute, SERVED, route_request};
+pub(crate) use route::{RequestRoute, SERVED, error_wire, route_request};
 
 /// What a request asks, as far as a script can tell requests apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IncomingModelRequest {
-    /// The model asked for.
     pub(crate) model: String,
     /// Is the answer wanted as an event stream?
     pub(crate) streaming: bool,
@@ -106,7 +105,7 @@ pub(crate) fn parse_request(
     body: &Value,
     lenient: bool,
 ) -> Result<IncomingModelRequest, String> {
-    let asked = match wire {
+    let incoming = match wire {
         WireFormat::AnthropicMessages => {
             if !lenient && let Some(problem) = anthropic_rules::find_violation(body) {
                 return Err(problem);
@@ -119,7 +118,7 @@ pub(crate) fn parse_request(
     }?;
     Ok(IncomingModelRequest {
         tool_names: body.get("tools").map(collect_tool_names).unwrap_or_default(),
-        ..asked
+        ..incoming
     })
 }
 
@@ -204,7 +203,9 @@ pub(crate) fn encode_error_event(
 pub(crate) fn encode_ping(wire: WireFormat) -> Vec<u8> {
     match wire {
         WireFormat::AnthropicMessages => encode_sse(Some("ping"), &json!({"type": "ping"})),
-        _ => b": ping\n\n".to_vec(),
+        WireFormat::OpenaiResponses | WireFormat::OpenaiChat | WireFormat::Gemini => {
+            b": ping\n\n".to_vec()
+        }
     }
 }
 
@@ -213,7 +214,9 @@ pub(crate) fn encode_token_count(wire: WireFormat, body_bytes: usize) -> Value {
     let tokens = body_bytes.div_ceil(4);
     match wire {
         WireFormat::Gemini => json!({"totalTokens": tokens}),
-        _ => json!({"input_tokens": tokens}),
+        WireFormat::AnthropicMessages | WireFormat::OpenaiResponses | WireFormat::OpenaiChat => {
+            json!({"input_tokens": tokens})
+        }
     }
 }
 

@@ -9,9 +9,8 @@ use super::{
 };
 use crate::script::StopReason;
 
-/// What is asked.
 pub(super) fn parse_request(body: &Value) -> Result<IncomingModelRequest, String> {
-    let mut asked = IncomingModelRequest {
+    let mut incoming = IncomingModelRequest {
         model: str_at(body, "model").to_owned(),
         streaming: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
         ..IncomingModelRequest::default()
@@ -19,13 +18,13 @@ pub(super) fn parse_request(body: &Value) -> Result<IncomingModelRequest, String
     for message in list_at(body, "messages")? {
         let text = message.get("content").map(collect_text).unwrap_or_default();
         match str_at(message, "role") {
-            "assistant" => asked.clear_answered(),
-            "user" => asked.add_text(&text),
-            "tool" => asked.add_tool_result(&text),
+            "assistant" => incoming.clear_answered(),
+            "user" => incoming.add_text(&text),
+            "tool" => incoming.add_tool_result(&text),
             _ => {}
         }
     }
-    Ok(asked)
+    Ok(incoming)
 }
 
 /// The stream. Usage is sent whether or not it was asked for, as many servers do.

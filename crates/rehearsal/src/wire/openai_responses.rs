@@ -9,37 +9,35 @@ use super::{
 };
 use crate::script::StopReason;
 
-/// What is asked.
 pub(super) fn parse_request(body: &Value) -> Result<IncomingModelRequest, String> {
-    let mut asked = IncomingModelRequest {
+    let mut incoming = IncomingModelRequest {
         model: str_at(body, "model").to_owned(),
         streaming: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
         ..IncomingModelRequest::default()
     };
     match body.get("input") {
-        Some(Value::String(text)) => asked.add_text(text),
-        Some(Value::Array(items)) => items.iter().for_each(|item| read_item(&mut asked, item)),
+        Some(Value::String(text)) => incoming.add_text(text),
+        Some(Value::Array(items)) => items.iter().for_each(|item| read_item(&mut incoming, item)),
         _ => return Err("`input` must be text or a list of items".to_owned()),
     }
-    Ok(asked)
+    Ok(incoming)
 }
 
-fn read_item(asked: &mut IncomingModelRequest, item: &Value) {
+fn read_item(incoming: &mut IncomingModelRequest, item: &Value) {
     match (str_at(item, "type"), str_at(item, "role")) {
         ("message" | "", "user") => {
-            asked.add_text(&item.get("content").map(collect_text).unwrap_or_default());
+            incoming.add_text(&item.get("content").map(collect_text).unwrap_or_default());
         }
         ("message" | "", "assistant") | ("reasoning" | "function_call", _) => {
-            asked.clear_answered();
+            incoming.clear_answered();
         }
         ("function_call_output", _) => {
-            asked.add_tool_result(&item.get("output").map(collect_text).unwrap_or_default());
+            incoming.add_tool_result(&item.get("output").map(collect_text).unwrap_or_default());
         }
         _ => {}
     }
 }
 
-/// The stream.
 pub(super) fn encode_events(reply: &WireReply<'_>) -> Vec<Vec<u8>> {
     let mut stream = ResponsesEventStream { events: Vec::new(), chunk: reply.answer.chunk };
     let begun = build_response(reply, "in_progress", &[]);
@@ -68,28 +66,30 @@ pub(super) fn encode_failed_event(reply: &WireReply<'_>, kind: &str, message: &s
 }
 
 fn build_final_response(reply: &WireReply<'_>, items: &[Value]) -> (&'static str, Value) {
-    let (name, status) = match reply.stop_reason() {
-        StopReason::MaxTokens => ("response.incomplete", "incomplete"),
-        StopReason::WindowExceeded => ("response.failed", "failed"),
-        _ => ("response.completed", "completed"),
+    let build = |status: &str| {
+        let mut response = build_response(reply, status, items);
+        set_field(&mut response, "usage", build_usage(&reply.usage));
+        response
     };
-    let mut response = build_response(reply, status, items);
-    set_field(&mut response, "usage", build_usage(&reply.usage));
     match reply.stop_reason() {
         StopReason::MaxTokens => {
+            let mut response = build("incomplete");
             set_field(&mut response, "incomplete_details", json!({"reason": "max_output_tokens"}));
+            ("response.incomplete", response)
         }
         StopReason::WindowExceeded => {
+            let mut response = build("failed");
             let message = "The script says that the window is full.";
-            set_field(
-                &mut response,
-                "error",
-                json!({"code": "context_length_exceeded", "message": message}),
-            );
+            let error = json!({"code": "context_length_exceeded", "message": message});
+            set_field(&mut response, "error", error);
+            ("response.failed", response)
         }
-        _ => {}
+        StopReason::EndTurn
+        | StopReason::ToolUse
+        | StopReason::StopSequence
+        | StopReason::PauseTurn
+        | StopReason::Refusal => ("response.completed", build("completed")),
     }
-    (name, response)
 }
 
 fn build_response(reply: &WireReply<'_>, status: &str, output: &[Value]) -> Value {
@@ -105,7 +105,6 @@ fn build_response(reply: &WireReply<'_>, status: &str, output: &[Value]) -> Valu
     })
 }
 
-/// The output items, complete.
 fn build_items(reply: &WireReply<'_>) -> Vec<Value> {
     let AnswerBlocks { thinking, text, tools, text_after } = reply.blocks();
     let mut items = Vec::new();
@@ -185,8 +184,8 @@ impl ResponsesEventStream {
                     json!({"output_index": index, "item": begun}),
                 );
                 let name = "response.function_call_arguments";
-                let place = json!({"output_index": index, "item_id": id});
-                self.push_text_deltas(name, &place, "arguments", str_at(item, "arguments"));
+                let location = json!({"output_index": index, "item_id": id});
+                self.push_text_deltas(name, &location, "arguments", str_at(item, "arguments"));
             }
             _ => {
                 set_field(&mut begun, "summary", json!([]));
@@ -196,38 +195,38 @@ impl ResponsesEventStream {
                 );
                 let text = item.pointer("/summary/0/text").and_then(Value::as_str);
                 let name = "response.reasoning_summary_text";
-                let place = json!({"output_index": index, "item_id": id, "summary_index": 0});
-                self.push_text_deltas(name, &place, "text", text.unwrap_or_default());
+                let location = json!({"output_index": index, "item_id": id, "summary_index": 0});
+                self.push_text_deltas(name, &location, "text", text.unwrap_or_default());
             }
         }
         self.push("response.output_item.done", json!({"output_index": index, "item": item}));
     }
 
     fn push_content_part(&mut self, index: usize, id: &str, part: &Value) {
-        let place = json!({"output_index": index, "content_index": 0, "item_id": id});
+        let location = json!({"output_index": index, "content_index": 0, "item_id": id});
         let (name, key) = match str_at(part, "type") {
             "refusal" => ("response.refusal", "refusal"),
             _ => ("response.output_text", "text"),
         };
         let mut begun = part.clone();
         set_field(&mut begun, key, json!(""));
-        let mut added = place.clone();
+        let mut added = location.clone();
         set_field(&mut added, "part", begun);
         self.push("response.content_part.added", added);
-        self.push_text_deltas(name, &place, key, str_at(part, key));
-        let mut done = place;
+        self.push_text_deltas(name, &location, key, str_at(part, key));
+        let mut done = location;
         set_field(&mut done, "part", part.clone());
         self.push("response.content_part.done", done);
     }
 
     /// Text in pieces, then whole.
-    fn push_text_deltas(&mut self, name: &str, place: &Value, key: &str, text: &str) {
+    fn push_text_deltas(&mut self, name: &str, location: &Value, key: &str, text: &str) {
         for piece in split_into_pieces(text, self.chunk) {
-            let mut delta = place.clone();
+            let mut delta = location.clone();
             set_field(&mut delta, "delta", Value::from(piece));
             self.push(&format!("{name}.delta"), delta);
         }
-        let mut done = place.clone();
+        let mut done = location.clone();
         set_field(&mut done, key, Value::from(text));
         self.push(&format!("{name}.done"), done);
     }

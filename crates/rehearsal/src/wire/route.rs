@@ -13,15 +13,12 @@ pub(crate) enum RequestRoute {
         /// Streaming or not, where the wire has it in the path.
         streaming: Option<bool>,
     },
-    /// A token count.
     Count(WireFormat),
     /// A path that is served, but not with this method.
     WrongMethod,
-    /// Anything else.
     Unknown,
 }
 
-/// Everything served, for people.
 pub(crate) const SERVED: &str = "POST /v1/messages, POST /v1/messages/count_tokens, \
      POST /v1/responses, POST /v1/chat/completions, \
      POST /v1beta/models/{model}:streamGenerateContent, \
@@ -29,17 +26,25 @@ pub(crate) const SERVED: &str = "POST /v1/messages, POST /v1/messages/count_toke
 
 /// What this method and path (without its query) ask for.
 pub(crate) fn route_request(method: &str, path: &str) -> RequestRoute {
-    let found = match path {
+    let route = match path {
         "/v1/messages" => answer_route(WireFormat::AnthropicMessages),
         "/v1/messages/count_tokens" => RequestRoute::Count(WireFormat::AnthropicMessages),
         "/v1/responses" => answer_route(WireFormat::OpenaiResponses),
         "/v1/chat/completions" => answer_route(WireFormat::OpenaiChat),
         _ => route_gemini(path),
     };
-    if method != "POST" && found != RequestRoute::Unknown {
+    if method != "POST" && route != RequestRoute::Unknown {
         RequestRoute::WrongMethod
     } else {
-        found
+        route
+    }
+}
+
+/// The wire whose error format to use for a request, also where its path is not served.
+pub(crate) fn error_wire(method: &str, path: &str) -> WireFormat {
+    match route_request(method, path) {
+        RequestRoute::Answer { wire, .. } | RequestRoute::Count(wire) => wire,
+        RequestRoute::WrongMethod | RequestRoute::Unknown => WireFormat::AnthropicMessages,
     }
 }
 
@@ -48,8 +53,8 @@ fn answer_route(wire: WireFormat) -> RequestRoute {
 }
 
 fn route_gemini(path: &str) -> RequestRoute {
-    let asked = path.strip_prefix("/v1beta/models/").and_then(|rest| rest.rsplit_once(':'));
-    let Some((model, verb)) = asked else {
+    let route = path.strip_prefix("/v1beta/models/").and_then(|rest| rest.rsplit_once(':'));
+    let Some((model, verb)) = route else {
         return RequestRoute::Unknown;
     };
     let streaming = match verb {

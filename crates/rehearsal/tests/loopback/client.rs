@@ -230,7 +230,7 @@ pub(crate) fn ask_once(script: Script) -> Seen {
     Client::connect(rehearsal.address()).ask(&prompt("hello"))
 }
 
-/// A lawful request that wants a stream.
+/// A legal request that wants a stream.
 pub(crate) fn prompt(text: &str) -> Value {
     json!({
         "model": "some-model",
@@ -240,7 +240,7 @@ pub(crate) fn prompt(text: &str) -> Value {
     })
 }
 
-/// A lawful request after one tool call.
+/// A legal request after one tool call.
 pub(crate) fn prompt_with_result(result: &str, text: &str) -> Value {
     let mut body = prompt("begin");
     let messages = body["messages"].as_array_mut().expect("messages");

@@ -12,7 +12,7 @@ mod cassette;
 mod client;
 mod demo;
 mod fault;
-mod law;
+mod history_rules;
 mod order;
 mod script_error;
 mod serve;

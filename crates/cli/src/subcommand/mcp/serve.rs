@@ -84,7 +84,7 @@ impl tool_server::ToolServerBackend for McpToolServer {
         Box::pin(async move { call_tool(&bench, &turns, call, job).await })
     }
 
-    fn surroundings(&self) -> Arc<ToolSessionContext> {
+    fn tool_context(&self) -> Arc<ToolSessionContext> {
         Arc::clone(&self.tools_only.tool_context)
     }
 }

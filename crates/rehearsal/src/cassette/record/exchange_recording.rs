@@ -1,4 +1,4 @@
-//! What is heard of one exchange while it passes, within bounds.
+//! One exchange while it passes through the recorder, within bounds.
 //!
 //! Holds everything in memory until the exchange is over, because a secret may be cut in two by any
 //! boundary and only the whole can be scrubbed. Does not scrub or write itself.
@@ -24,9 +24,8 @@ pub(super) struct ExchangeRecording {
 }
 
 impl ExchangeRecording {
-    /// Begins with the request.
     pub(super) fn new(number: usize, request: &server::HttpRequest, bytes_max: usize) -> Self {
-        let mut tape = Self {
+        let mut recording = Self {
             number,
             exchange: RecordedExchange {
                 request: RecordedRequest {
@@ -45,13 +44,13 @@ impl ExchangeRecording {
             refusal: None,
         };
         if is_compressed(&request.headers) {
-            tape.refuse(UnrecordedReason::Compressed);
+            recording.refuse(UnrecordedReason::Compressed);
         }
-        if tape.reserve_bytes(request.body.len()) {
-            tape.exchange.request.headers = request.headers.clone();
-            tape.exchange.request.body = request.body.clone();
+        if recording.reserve_bytes(request.body.len()) {
+            recording.exchange.request.headers = request.headers.clone();
+            recording.exchange.request.body = request.body.clone();
         }
-        tape
+        recording
     }
 
     /// The head of the answer came.
@@ -77,7 +76,6 @@ impl ExchangeRecording {
         }
     }
 
-    /// The answer ended.
     pub(super) fn record_end(&mut self, end: ExchangeEnd) {
         self.exchange.end = end;
         self.exchange.end_millis = self.elapsed_millis();
@@ -100,14 +98,14 @@ impl ExchangeRecording {
         &self.exchange.request.method
     }
 
-    /// Nothing more will be heard. An answer that has not ended is one that somebody gave up on.
+    /// Nothing more will come. An answer that has not ended was abandoned by one side.
     pub(super) fn finish(&mut self) {
         if !self.is_ended {
             self.record_end(ExchangeEnd::Unfinished);
         }
     }
 
-    /// What was heard, or why it is not to be recorded.
+    /// The exchange, or why it is not to be recorded.
     pub(super) fn into_exchange(self) -> Result<RecordedExchange, UnrecordedReason> {
         match self.refusal {
             Some(why) => Err(why),

@@ -1,8 +1,8 @@
-//! From what was heard to a file: choose the headers, scrub, look again, write. In this order, and
-//! nothing reaches the disk any other way.
+//! From a recorded exchange to a file: filter the headers, scrub, check for leaks, write. In this
+//! order, and nothing reaches the disk any other way.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 
@@ -12,8 +12,8 @@ use crate::cassette::cassette_file::{BYTES_MAX, FILES_MAX, write_recording};
 use crate::cassette::exchange::{RecordedExchange, RecordedRequest};
 use crate::cassette::format;
 use crate::cassette::scrub::{CassetteScrubber, ScrubFailure};
+use crate::lock::lock;
 
-/// Writes exchanges down.
 #[derive(Debug)]
 pub(super) struct ExchangeWriter {
     pub(super) folder: PathBuf,
@@ -55,26 +55,30 @@ impl ExchangeWriter {
     }
 
     pub(super) fn summary(&self) -> RecordSummary {
-        self.lock_summary().clone()
+        lock(&self.summary).clone()
     }
 
     /// Writes an exchange down, or notes why not. Takes as long as a disk takes.
-    pub(super) fn save(&self, tape: ExchangeRecording) {
-        let number = tape.number;
+    pub(super) fn save(&self, recording: ExchangeRecording) {
+        let number = recording.number;
         let request = RecordedRequest {
-            method: tape.method().to_owned(),
-            path: tape.path().to_owned(),
+            method: recording.method().to_owned(),
+            path: recording.path().to_owned(),
             ..RecordedRequest::default()
         };
-        if let Err(why) = self.try_save(number, tape) {
+        if let Err(why) = self.try_save(number, recording) {
             let (request, _) = self.scrubber.scrub_request(request);
             let request = format!("{} {}", request.method, request.path);
-            self.lock_summary().add_unrecorded(UnrecordedExchange { number, request, reason: why });
+            lock(&self.summary).add_unrecorded(UnrecordedExchange { number, request, reason: why });
         }
     }
 
-    fn try_save(&self, number: usize, tape: ExchangeRecording) -> Result<(), UnrecordedReason> {
-        let mut exchange = tape.into_exchange()?;
+    fn try_save(
+        &self,
+        number: usize,
+        recording: ExchangeRecording,
+    ) -> Result<(), UnrecordedReason> {
+        let mut exchange = recording.into_exchange()?;
         self.scrubber.learn(
             &exchange.request.headers,
             &exchange.request.path,
@@ -92,40 +96,35 @@ impl ExchangeWriter {
             ScrubFailure::TooManySecrets => UnrecordedReason::TooManySecrets,
         })?;
         let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
-        let has_room = self.lock_summary().bytes.saturating_add(bytes) <= BYTES_MAX;
+        let has_room = lock(&self.summary).bytes.saturating_add(bytes) <= BYTES_MAX;
         if number > FILES_MAX || !has_room {
             return Err(UnrecordedReason::Full);
         }
         write_recording(&self.folder, number, &text)
             .map_err(|error| UnrecordedReason::Disk(error.to_string()))?;
-        let mut summary = self.lock_summary();
+        let mut summary = lock(&self.summary);
         summary.exchanges += 1;
         summary.bytes += bytes;
         summary.scrubbed += scrubbed;
         Ok(())
     }
 
-    /// A header nobody thought of may hold anything, so only those thought of are kept.
+    /// An unknown header may hold a secret, so only known ones are kept.
     fn filter_headers(&self, exchange: &mut RecordedExchange) {
-        let asked = |name: &str| {
+        let is_extra = |name: &str| {
             self.extra_headers.iter().any(|kept| kept == name)
                 && !format::FRAMING_HEADERS.contains(&name)
         };
         let request = &mut exchange.request;
-        request
-            .headers
-            .retain(|(name, _)| RECORDED_REQUEST_HEADERS.contains(&name.as_str()) || asked(name));
+        request.headers.retain(|(name, _)| {
+            RECORDED_REQUEST_HEADERS.contains(&name.as_str()) || is_extra(name)
+        });
         if let Some(head) = &mut exchange.head {
             let is_kept = |name: &str| {
                 RECORDED_RESPONSE_HEADERS.contains(&name) || name.contains("ratelimit")
             };
-            head.headers.retain(|(name, _)| is_kept(name) || asked(name));
+            head.headers.retain(|(name, _)| is_kept(name) || is_extra(name));
         }
-    }
-
-    /// The summary is consistent after every statement, so a panic elsewhere cannot have spoilt it.
-    fn lock_summary(&self) -> MutexGuard<'_, RecordSummary> {
-        self.summary.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

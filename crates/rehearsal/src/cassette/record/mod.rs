@@ -1,8 +1,8 @@
 //! The recorder's handle: start, let traffic pass, see what came of it.
 //!
-//! A reverse proxy on 127.0.0.1 that stands before one real server. Whoever is to be recorded is
-//! given its address instead of the server's. `relay` passes traffic on, `tape` listens, `keep`
-//! scrubs and writes.
+//! A reverse proxy on 127.0.0.1 in front of one real server. The client to record gets its address
+//! instead of the server's. `relay` forwards traffic, `exchange_recording` collects it,
+//! `exchange_writer` scrubs and writes.
 
 mod exchange_recording;
 mod exchange_writer;
@@ -12,14 +12,13 @@ mod upstream;
 
 use std::fs;
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::cassette_file::list_recordings;
 use super::scrub::{CassetteScrubber, ScrubOptions};
-use crate::server::{RunningServer, ServerStartError};
+use crate::server::{ServerHandle, ServerStartError};
 use exchange_writer::ExchangeWriter;
 use upstream::Upstream;
 
@@ -81,31 +80,18 @@ pub enum RecordError {
     },
     /// The folder cannot be used.
     #[error("cannot record into {}: {source}", path.display())]
-    Out {
-        /// The folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Out { path: PathBuf, source: io::Error },
     /// The folder holds a recording.
     #[error("{} already holds a recording; choose another folder, or delete the files in it", path.display())]
-    Occupied {
-        /// The folder.
-        path: PathBuf,
-    },
+    Occupied { path: PathBuf },
 }
 
 /// A running recorder. Dropping it stops it.
-#[derive(Debug)]
-#[must_use = "a recorder stops when it is dropped"]
-pub struct Recorder {
-    server: RunningServer,
-    state: Arc<RecorderState>,
-}
+pub type Recorder = ServerHandle<RecordingResponder>;
 
-/// What all connections share.
+/// Passes traffic on and records it.
 #[derive(Debug)]
-struct RecorderState {
+pub struct RecordingResponder {
     upstream: Upstream,
     writer: Arc<ExchangeWriter>,
     exchange_bytes_max: usize,
@@ -122,8 +108,7 @@ impl Recorder {
     #[expect(clippy::unused_async)]
     pub async fn start(options: RecordOptions) -> Result<Self, RecordError> {
         let port = options.port;
-        let desk = Arc::new(RecorderState::new(options)?);
-        Ok(Self { server: RunningServer::start(Arc::clone(&desk), port)?, state: desk })
+        Ok(Self::spawn(RecordingResponder::new(options)?, port)?)
     }
 
     /// Starts the recorder on a thread of its own, for callers without a runtime.
@@ -133,44 +118,31 @@ impl Recorder {
     /// When the upstream address, the folder, the port, a thread or a runtime cannot be had.
     pub fn start_blocking(options: RecordOptions) -> Result<Self, RecordError> {
         let port = options.port;
-        let desk = Arc::new(RecorderState::new(options)?);
-        Ok(Self { server: RunningServer::start_blocking(Arc::clone(&desk), port)?, state: desk })
-    }
-
-    /// Where it listens.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.server.address()
-    }
-
-    /// The base of every path, for example `http://127.0.0.1:4242`.
-    #[must_use]
-    pub fn url(&self) -> String {
-        self.server.url()
+        Ok(Self::spawn_thread(RecordingResponder::new(options)?, port)?)
     }
 
     /// What came of it so far. Exchanges that are not over are not counted.
     #[must_use]
     pub fn summary(&self) -> RecordSummary {
-        self.state.writer.summary()
+        self.responder.writer.summary()
     }
 
-    /// Stops, waits until everything heard is written down (a minute at most), and says what came of
-    /// it. An answer that is still under way is cut off, and recorded as far as it came.
+    /// Stops, waits until every exchange is saved (a minute at most), and returns the summary.
+    /// An answer that is still under way is cut off, and recorded as far as it came.
     pub async fn finish(mut self) -> RecordSummary {
-        self.server.stop().await;
+        self.shut_down().await;
         self.summary()
     }
 
     /// As [`Recorder::finish`], for callers without a runtime. A recorder that was not started
     /// with [`Recorder::start_blocking`] is told to stop and not waited for.
     pub fn finish_blocking(mut self) -> RecordSummary {
-        self.server.stop_blocking();
+        self.shut_down_blocking();
         self.summary()
     }
 }
 
-impl RecorderState {
+impl RecordingResponder {
     fn new(options: RecordOptions) -> Result<Self, RecordError> {
         let RecordOptions { upstream, out, scrub, keep_headers, exchange_bytes_max, port: _ } =
             options;
@@ -180,10 +152,10 @@ impl RecorderState {
         if !list_recordings(&out).map_err(failed)?.is_empty() {
             return Err(RecordError::Occupied { path: out });
         }
-        let keeper =
+        let writer =
             Arc::new(ExchangeWriter::new(out, CassetteScrubber::new(&scrub), &keep_headers));
-        let arrived = AtomicUsize::new(0);
-        Ok(Self { upstream, writer: keeper, exchange_bytes_max, request_count: arrived })
+        let request_count = AtomicUsize::new(0);
+        Ok(Self { upstream, writer, exchange_bytes_max, request_count })
     }
 
     /// The next request's number; the first is 1.

@@ -1,7 +1,7 @@
-//! Passes a request on and the answer back, each piece when it comes, and listens.
+//! Forwards a request and streams the answer back, recording both.
 //!
-//! What the client sees is what the upstream did, cuts and resets included; recording never gets in
-//! its way. Whether what was heard is written down is decided by `keep`, afterwards.
+//! The client sees what the upstream did, cuts and resets included; recording never delays it.
+//! Whether the exchange is saved is decided by `exchange_writer`, afterwards.
 
 use std::io;
 use std::sync::Arc;
@@ -9,84 +9,85 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
-use windlass_vocabulary::WireFormat;
 
-use super::RecorderState;
+use super::RecordingResponder;
 use super::exchange_recording::ExchangeRecording;
 use super::exchange_writer::OpenExchangeGuard;
 use super::summary::UnrecordedReason;
 use super::upstream::{UpstreamError, is_hop_by_hop, is_reset};
 use crate::cassette::exchange::{ExchangeEnd, has_no_body};
 use crate::server::{
-    ClientSocket, ConnectionDisposition, HttpRequest, RequestResponder, encode_response_head,
-    wait_for_stop,
+    ClientSocket, ConnectionDisposition, HttpRequest, RequestResponder, encode_response,
+    encode_response_head, wait_for_stop,
 };
-use crate::wire::{self, RequestRoute};
+use crate::wire;
 
-impl RequestResponder for RecorderState {
+impl RequestResponder for RecordingResponder {
     const NAME: &'static str = "recorder";
 
     async fn answer_request(
         &self,
         request: HttpRequest,
-        line: &mut ClientSocket,
+        socket: &mut ClientSocket,
     ) -> io::Result<ConnectionDisposition> {
         let open = self.writer.begin_exchange();
         // At once, so that exchanges that end before this one are scrubbed of its secrets too.
         self.writer.scrubber.learn_headers(&request.headers);
-        let mut tape =
+        let mut recording =
             ExchangeRecording::new(self.next_request_number(), &request, self.exchange_bytes_max);
-        let after = self.relay(&request, line, &mut tape).await;
-        tape.finish();
-        self.save_in_background(tape, open);
+        let after = self.relay(&request, socket, &mut recording).await;
+        recording.finish();
+        self.save_in_background(recording, open);
         after
     }
 
     async fn finish(&self) {
         let mut opened = self.writer.watch_open_exchanges();
-        // Past the deadline the summary is told as it is: it counts what is on disk.
+        // After the deadline the summary is returned as it is: it counts what is on disk.
         let _ = timeout(SAVE_TIMEOUT, opened.wait_for(|open| *open == 0)).await;
     }
 }
 
-impl RecorderState {
+impl RecordingResponder {
     async fn relay(
         &self,
         request: &HttpRequest,
-        line: &mut ClientSocket,
-        tape: &mut ExchangeRecording,
+        socket: &mut ClientSocket,
+        recording: &mut ExchangeRecording,
     ) -> io::Result<ConnectionDisposition> {
         let answer = tokio::select! {
             answer = self.upstream.send_request(request) => answer,
-            () = wait_until_gone(line) => return Ok(ConnectionDisposition::Close),
+            () = wait_until_gone(socket) => return Ok(ConnectionDisposition::Close),
         };
         let response = match answer {
             Ok(response) => response,
             Err(UpstreamError::NotSent(status, why)) => {
-                tape.refuse(UnrecordedReason::NotForwarded(why.clone()));
-                return send_error(line, request, status, &why).await;
+                recording.refuse(UnrecordedReason::NotForwarded(why.clone()));
+                return send_error(socket, request, status, &why).await;
             }
-            Err(UpstreamError::Dropped { is_reset }) => return close_dropped(line, tape, is_reset),
+            Err(UpstreamError::Dropped { is_reset }) => {
+                return close_dropped(socket, recording, is_reset);
+            }
             Err(UpstreamError::TimedOut) => return Ok(ConnectionDisposition::Close),
         };
         let status = response.status().as_u16();
         let headers = collect_headers(&response);
         let length = parse_content_length(&headers);
-        tape.record_head(status, &headers, length);
+        recording.record_head(status, &headers, length);
         let framing = match length {
             _ if has_no_body(&request.method, status) => BodyFraming::NoBody,
             Some(length) => BodyFraming::Length(length),
             None => BodyFraming::Chunks,
         };
-        send(line, &framing.encode_head(status, headers)).await?;
-        forward_body(response, framing, line, tape).await
+        send(socket, &framing.encode_head(status, headers)).await?;
+        forward_body(response, framing, socket, recording).await
     }
 
     /// Writes it down beside the connection, which need not wait for a disk.
-    fn save_in_background(&self, tape: ExchangeRecording, open: OpenExchangeGuard) {
-        let keeper = Arc::clone(&self.writer);
+    fn save_in_background(&self, recording: ExchangeRecording, open: OpenExchangeGuard) {
+        let writer = Arc::clone(&self.writer);
         tokio::task::spawn_blocking(move || {
-            keeper.save(tape);
+            writer.save(recording);
             drop(open);
         });
     }
@@ -96,8 +97,8 @@ impl RecorderState {
 async fn forward_body(
     mut response: reqwest::Response,
     framing: BodyFraming,
-    line: &mut ClientSocket,
-    tape: &mut ExchangeRecording,
+    socket: &mut ClientSocket,
+    recording: &mut ExchangeRecording,
 ) -> io::Result<ConnectionDisposition> {
     let mut passed = 0;
     // A client that has all of an answer may leave before we have seen that it was all.
@@ -105,42 +106,42 @@ async fn forward_body(
         let chunk = tokio::select! {
             biased;
             chunk = timeout(SILENCE_MAX, response.chunk()) => chunk,
-            () = wait_until_gone(line) => return Ok(ConnectionDisposition::Close),
+            () = wait_until_gone(socket) => return Ok(ConnectionDisposition::Close),
         };
         match chunk {
             Ok(Ok(Some(bytes))) if bytes.is_empty() => {}
             Ok(Ok(Some(bytes))) => {
-                tape.record_chunk(&bytes);
+                recording.record_chunk(&bytes);
                 passed += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-                send(line, &framing.encode_chunk(&bytes)).await?;
+                send(socket, &framing.encode_chunk(&bytes)).await?;
             }
             Ok(Ok(None)) => break,
-            Ok(Err(error)) => return close_dropped(line, tape, is_reset(&error)),
+            Ok(Err(error)) => return close_dropped(socket, recording, is_reset(&error)),
             Err(_) => return Ok(ConnectionDisposition::Close),
         }
     }
-    tape.record_end(ExchangeEnd::Complete);
-    send(line, framing.encode_end()).await?;
+    recording.record_end(ExchangeEnd::Complete);
+    send(socket, framing.encode_end()).await?;
     Ok(ConnectionDisposition::KeepOpen)
 }
 
 /// The upstream ended the connection before the answer was complete; so do we.
 fn close_dropped(
-    line: &mut ClientSocket,
-    tape: &mut ExchangeRecording,
+    socket: &mut ClientSocket,
+    recording: &mut ExchangeRecording,
     is_reset: bool,
 ) -> io::Result<ConnectionDisposition> {
-    tape.record_end(if is_reset { ExchangeEnd::Reset } else { ExchangeEnd::Cut });
+    recording.record_end(if is_reset { ExchangeEnd::Reset } else { ExchangeEnd::Cut });
     if is_reset {
-        line.stream.set_zero_linger()?;
+        socket.stream.set_zero_linger()?;
     }
     Ok(ConnectionDisposition::Close)
 }
 
-/// Returns when there is nobody left to answer: the client has left, or the server stops. What the
+/// Returns when there is no client left to answer: it has left, or the server stops. What the
 /// client sends meanwhile is kept for its next request.
-async fn wait_until_gone(line: &mut ClientSocket) {
-    let ClientSocket { stream, buffer, stopped } = line;
+async fn wait_until_gone(socket: &mut ClientSocket) {
+    let ClientSocket { stream, buffer, stopped } = socket;
     let left = async {
         while buffer.len() < PIPELINED_BYTES_MAX {
             match stream.read_buf(buffer).await {
@@ -157,41 +158,33 @@ async fn wait_until_gone(line: &mut ClientSocket) {
     }
 }
 
-/// An answer of the recorder's own, in the words of the wire that was asked.
+/// An error of the recorder's own, in the error format of the request's wire.
 async fn send_error(
-    line: &mut ClientSocket,
+    socket: &mut ClientSocket,
     request: &HttpRequest,
     status: u16,
     why: &str,
 ) -> io::Result<ConnectionDisposition> {
-    let wire = match wire::route_request(&request.method, request.path()) {
-        RequestRoute::Answer { wire, .. } | RequestRoute::Count(wire) => wire,
-        RequestRoute::WrongMethod | RequestRoute::Unknown => WireFormat::AnthropicMessages,
-    };
+    let wire = wire::error_wire(&request.method, request.path());
     let body = wire::encode_error(wire, status, None, &format!("recorder: {why}")).to_string();
-    let headers = [
-        ("content-type".to_owned(), "application/json".to_owned()),
-        ("content-length".to_owned(), body.len().to_string()),
-    ];
-    let mut bytes = encode_response_head(status, &headers);
-    bytes.extend_from_slice(body.as_bytes());
-    send(line, &bytes).await?;
+    let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    send(socket, &encode_response(status, headers, body.as_bytes())).await?;
     Ok(ConnectionDisposition::KeepOpen)
 }
 
-async fn send(line: &mut ClientSocket, bytes: &[u8]) -> io::Result<()> {
-    let ClientSocket { stream, stopped, .. } = line;
+async fn send(socket: &mut ClientSocket, bytes: &[u8]) -> io::Result<()> {
+    let ClientSocket { stream, stopped, .. } = socket;
     tokio::select! {
         biased;
         sent = timeout(WRITE_MAX, stream.write_all(bytes)) => {
             sent.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
         }
-        // A client that does not read must not keep what was heard from being written down.
+        // A client that does not read must not keep the exchange from being saved.
         () = wait_for_stop(stopped) => Err(io::ErrorKind::Interrupted.into()),
     }
 }
 
-/// How the client is told where the body ends: as the upstream told us.
+/// How the end of the body is announced to the client: as the upstream announced it.
 #[derive(Clone, Copy)]
 enum BodyFraming {
     NoBody,
@@ -249,8 +242,8 @@ fn collect_headers(response: &reqwest::Response) -> Vec<(String, String)> {
 }
 
 fn parse_content_length(headers: &[(String, String)]) -> Option<u64> {
-    let found = headers.iter().find(|(name, _)| name == "content-length")?;
-    found.1.parse().ok()
+    let header = headers.iter().find(|(name, _)| name == "content-length")?;
+    header.1.parse().ok()
 }
 
 /// A silence after which nothing more is to be expected. A client gives up long before.

@@ -5,7 +5,6 @@ use std::fmt;
 /// What came of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordSummary {
-    /// Exchanges written down.
     pub exchanges: usize,
     /// Bytes written.
     pub bytes: u64,
@@ -24,7 +23,6 @@ pub struct UnrecordedExchange {
     pub number: usize,
     /// For example `POST /v1/messages`, scrubbed.
     pub request: String,
-    /// Why.
     pub reason: UnrecordedReason,
 }
 
@@ -43,7 +41,6 @@ pub enum UnrecordedReason {
     NotForwarded(String),
     /// The recording is as large as it may be.
     Full,
-    /// The disk refused.
     Disk(String),
 }
 

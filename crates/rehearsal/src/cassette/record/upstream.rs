@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use super::RecordError;
 use crate::server;
 
-/// A door to the real server.
+/// The client of the real server.
 #[derive(Debug)]
 pub(super) struct Upstream {
     base: Url,
@@ -30,7 +30,7 @@ pub(super) struct Upstream {
 pub(super) enum UpstreamError {
     /// It was never asked; status and reason for the client.
     NotSent(u16, String),
-    /// It was asked, and ended the connection without a word.
+    /// It was asked, and ended the connection without an answer.
     Dropped { is_reset: bool },
     /// It was asked, and said nothing for too long.
     TimedOut,
@@ -69,12 +69,12 @@ impl Upstream {
             self.resolve_url(&request.target).ok_or_else(|| refuse("the path leads elsewhere"))?;
         let method = Method::from_bytes(request.method.as_bytes())
             .map_err(|_| refuse("the method is not one of HTTP"))?;
-        let asked = self
+        let outgoing = self
             .get_or_build_client()?
             .request(method, url)
             .headers(build_forwarded_headers(&request.headers))
             .body(request.body.clone());
-        match timeout(HEAD_MAX, asked.send()).await {
+        match timeout(HEAD_MAX, outgoing.send()).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(self.classify_error(&error)),
             Err(_) => Err(UpstreamError::TimedOut),
@@ -148,7 +148,7 @@ fn build_forwarded_headers(headers: &[(String, String)]) -> HeaderMap {
 }
 
 fn build_client(is_https: bool, is_local: bool) -> Result<Client, reqwest::Error> {
-    // Whoever embeds us may have installed a provider of their own; then that one is used.
+    // Fails if the process has installed a provider already; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -174,14 +174,14 @@ fn build_client(is_https: bool, is_local: bool) -> Result<Client, reqwest::Error
 
 /// The causes of an error, innermost last, without the address it is about.
 fn join_error_causes(error: &reqwest::Error) -> String {
-    let mut words: Vec<String> = Vec::new();
+    let mut causes: Vec<String> = Vec::new();
     for cause in error_causes(error) {
         let text = cause.to_string();
-        if !words.iter().any(|earlier| earlier.contains(&text)) {
-            words.push(text);
+        if !causes.iter().any(|earlier| earlier.contains(&text)) {
+            causes.push(text);
         }
     }
-    if words.is_empty() { "no cause is known".to_owned() } else { words.join(": ") }
+    if causes.is_empty() { "no cause is known".to_owned() } else { causes.join(": ") }
 }
 
 fn error_causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

@@ -6,35 +6,32 @@ use std::time::Duration;
 use windlass_vocabulary::WireFormat;
 
 use super::ReplayPace;
-use super::ReplayState;
+use super::ReplayResponder;
 use crate::cassette::exchange::{ExchangeEnd, RecordedExchange};
 use crate::server::{
     ClientSocket, ConnectionDisposition, HttpRequest, RequestResponder, SocketPlanRunner,
-    encode_response_head,
+    encode_response, encode_response_head,
 };
 use crate::socket_plan::SocketAction;
-use crate::wire::{self, RequestRoute};
+use crate::wire;
 
-impl RequestResponder for ReplayState {
+impl RequestResponder for ReplayResponder {
     const NAME: &'static str = "replay";
 
     async fn answer_request(
         &self,
         request: HttpRequest,
-        line: &mut ClientSocket,
+        socket: &mut ClientSocket,
     ) -> io::Result<ConnectionDisposition> {
-        let wire = match wire::route_request(&request.method, request.path()) {
-            RequestRoute::Answer { wire, .. } | RequestRoute::Count(wire) => wire,
-            RequestRoute::WrongMethod | RequestRoute::Unknown => WireFormat::AnthropicMessages,
-        };
+        let wire = wire::error_wire(&request.method, request.path());
         match self.selector.select(request) {
             Ok(exchange) => {
                 let (head, acts) = plan_exchange(&exchange, self.pace);
-                SocketPlanRunner::new(line, head).run(acts).await
+                SocketPlanRunner::new(socket, head).run(acts).await
             }
             Err(why) => {
                 let bytes = encode_refusal(wire, &why);
-                SocketPlanRunner::new(line, bytes).run(Vec::new()).await
+                SocketPlanRunner::new(socket, bytes).run(Vec::new()).await
             }
         }
     }
@@ -109,15 +106,11 @@ fn framing_header(exchange: &RecordedExchange, is_chunked: bool) -> Option<(Stri
 /// A refusal that no client should try again.
 fn encode_refusal(wire: WireFormat, why: &str) -> Vec<u8> {
     let body = wire::encode_error(wire, 400, None, &format!("replay: {why}")).to_string();
-    let headers = [
+    let headers = vec![
         ("content-type".to_owned(), "application/json".to_owned()),
         ("x-should-retry".to_owned(), "false".to_owned()),
-        ("content-length".to_owned(), body.len().to_string()),
     ];
-    let mut bytes = encode_response_head(400, &headers);
-    bytes.extend_from_slice(body.as_bytes());
-    bytes
+    encode_response(400, headers, body.as_bytes())
 }
 
-/// The longest pause played.
 const PAUSE_MAX: Duration = Duration::from_secs(600);

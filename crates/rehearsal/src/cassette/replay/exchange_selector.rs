@@ -3,12 +3,13 @@
 //! The first in the order of the recording that is not used up and whose request is the same. So the
 //! same request asked twice gets the first answer and then the second.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::normalized_request::NormalizedRequest;
 use crate::cassette::cassette_file::Cassette;
 use crate::cassette::exchange::{RecordedExchange, RecordedRequest};
 use crate::cassette::scrub::CassetteScrubber;
+use crate::lock::lock;
 use crate::server;
 
 /// The exchanges of a replay.
@@ -53,7 +54,7 @@ impl ExchangeSelector {
             &self.scrubber,
             RecordedRequest { method, path, headers: Vec::new(), body },
         );
-        let mut state = self.lock_state();
+        let mut state = lock(&self.state);
         state.requests += 1;
         let ExchangeSelectorState { used, refusals, .. } = &mut *state;
         let mut unused = used.iter_mut().zip(&self.exchanges).filter(|(used, _)| !**used);
@@ -94,7 +95,7 @@ impl ExchangeSelector {
 
     /// The exchanges not used, described for people.
     pub(super) fn describe_unused(&self) -> Vec<String> {
-        let state = self.lock_state();
+        let state = lock(&self.state);
         let numbered = (1..).zip(state.used.iter().zip(&self.exchanges));
         numbered
             .filter(|(_, (used, _))| !**used)
@@ -108,20 +109,15 @@ impl ExchangeSelector {
     }
 
     pub(super) fn used_count(&self) -> usize {
-        self.lock_state().used.iter().filter(|used| **used).count()
+        lock(&self.state).used.iter().filter(|used| **used).count()
     }
 
     pub(super) fn request_count(&self) -> usize {
-        self.lock_state().requests
+        lock(&self.state).requests
     }
 
     pub(super) fn refusals(&self) -> Vec<String> {
-        self.lock_state().refusals.clone()
-    }
-
-    /// The state is consistent after every statement, so a panic elsewhere cannot have spoilt it.
-    fn lock_state(&self) -> MutexGuard<'_, ExchangeSelectorState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state).refusals.clone()
     }
 }
 

@@ -1,36 +1,30 @@
 //! The replay's handle: start, answer from a cassette, see what was used.
 //!
 //! Listens on 127.0.0.1 like a rehearsal, but says only what was recorded, and only to requests that
-//! were recorded. `normal` compares requests, `rack` chooses, `play` sends.
+//! were recorded. `normalized_request` compares requests, `exchange_selector` chooses,
+//! `exchange_player` sends.
 
 mod exchange_player;
 mod exchange_selector;
 mod normalized_request;
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-
 use super::cassette_file::Cassette;
 use super::scrub::{CassetteScrubber, ScrubOptions};
-use crate::server::{RunningServer, ServerStartError};
+use crate::server::{ServerHandle, ServerStartError};
 use exchange_selector::ExchangeSelector;
 
-/// How to replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayOptions {
     /// The port on 127.0.0.1; 0 takes any free one.
     pub port: u16,
-    /// How fast.
     pub pace: ReplayPace,
     /// The local secrets and the local values of the stand-ins. A stand-in that was recorded and is
     /// not named here stays a placeholder, also in what requests are compared with.
     pub scrub: ScrubOptions,
 }
 
-/// How fast to answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReplayPace {
-    /// Without a pause.
     #[default]
     AtOnce,
     /// With the pauses that were recorded.
@@ -42,7 +36,6 @@ pub enum ReplayPace {
 pub struct ReplaySummary {
     /// Requests that came, whatever they asked.
     pub requests: usize,
-    /// Exchanges that answered one.
     pub used: usize,
     /// Exchanges that answered none, described for people.
     pub unused: Vec<String>,
@@ -59,16 +52,10 @@ impl ReplaySummary {
 }
 
 /// A running replay. Dropping it stops it.
-#[derive(Debug)]
-#[must_use = "a replay stops when it is dropped"]
-pub struct Replay {
-    server: RunningServer,
-    state: Arc<ReplayState>,
-}
+pub type Replay = ServerHandle<ReplayResponder>;
 
-/// What all connections share.
 #[derive(Debug)]
-struct ReplayState {
+pub struct ReplayResponder {
     selector: ExchangeSelector,
     pace: ReplayPace,
 }
@@ -86,8 +73,7 @@ impl Replay {
         options: ReplayOptions,
     ) -> Result<Self, ServerStartError> {
         let port = options.port;
-        let booth = Arc::new(ReplayState::new(cassette, options));
-        Ok(Self { server: RunningServer::start(Arc::clone(&booth), port)?, state: booth })
+        Self::spawn(ReplayResponder::new(cassette, options), port)
     }
 
     /// Starts the replay on a thread of its own, for callers without a runtime.
@@ -100,56 +86,43 @@ impl Replay {
         options: ReplayOptions,
     ) -> Result<Self, ServerStartError> {
         let port = options.port;
-        let booth = Arc::new(ReplayState::new(cassette, options));
-        Ok(Self { server: RunningServer::start_blocking(Arc::clone(&booth), port)?, state: booth })
-    }
-
-    /// Where it listens.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.server.address()
-    }
-
-    /// The base of every path, for example `http://127.0.0.1:4242`.
-    #[must_use]
-    pub fn url(&self) -> String {
-        self.server.url()
+        Self::spawn_thread(ReplayResponder::new(cassette, options), port)
     }
 
     /// The exchanges not used, described for people. Empty when the cassette was played to its end.
     #[must_use]
     pub fn exchanges_left(&self) -> Vec<String> {
-        self.state.selector.describe_unused()
+        self.responder.selector.describe_unused()
     }
 
     /// What came of it so far.
     #[must_use]
     pub fn summary(&self) -> ReplaySummary {
-        let rack = &self.state.selector;
+        let selector = &self.responder.selector;
         ReplaySummary {
-            requests: rack.request_count(),
-            used: rack.used_count(),
-            unused: rack.describe_unused(),
-            refusals: rack.refusals(),
+            requests: selector.request_count(),
+            used: selector.used_count(),
+            unused: selector.describe_unused(),
+            refusals: selector.refusals(),
         }
     }
 
     /// Stops, waits until every connection is closed (about a second at most), and says what came
     /// of it.
     pub async fn finish(mut self) -> ReplaySummary {
-        self.server.stop().await;
+        self.shut_down().await;
         self.summary()
     }
 
     /// As [`Replay::finish`], for callers without a runtime. A replay that was not started with
     /// [`Replay::start_blocking`] is told to stop and not waited for.
     pub fn finish_blocking(mut self) -> ReplaySummary {
-        self.server.stop_blocking();
+        self.shut_down_blocking();
         self.summary()
     }
 }
 
-impl ReplayState {
+impl ReplayResponder {
     fn new(cassette: Cassette, options: ReplayOptions) -> Self {
         // Whether addresses were taken out of a recording is not known, so none is compared.
         let scrub = ScrubOptions { emails: true, ..options.scrub };

@@ -30,15 +30,15 @@ enum NormalizedBody {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequestDifference {
     /// A JSON pointer into the body, or what else it is.
-    place: String,
+    pointer: String,
     expected: String,
     got: String,
 }
 
 impl fmt::Display for RequestDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, expected, got } = self;
-        write!(f, "the first difference is at {place}: expected {expected}, got {got}")
+        let Self { pointer, expected, got } = self;
+        write!(f, "the first difference is at {pointer}: expected {expected}, got {got}")
     }
 }
 
@@ -60,17 +60,17 @@ impl NormalizedRequest {
 
     /// Where `got` differs from what was expected.
     pub(super) fn find_difference(&self, got: &Self) -> Option<RequestDifference> {
-        let words = |place: &str, expected: &str, got: &str| RequestDifference {
-            place: place.to_owned(),
+        let build = |pointer: &str, expected: &str, got: &str| RequestDifference {
+            pointer: pointer.to_owned(),
             expected: expected.to_owned(),
             got: got.to_owned(),
         };
         if self.method != got.method {
-            return Some(words("the method", &self.method, &got.method));
+            return Some(build("the method", &self.method, &got.method));
         }
         if self.path != got.path {
             let (expected, got) = excerpt_around_difference(&self.path, &got.path);
-            return Some(words("the path", &expected, &got));
+            return Some(build("the path", &expected, &got));
         }
         match (&self.body, &got.body) {
             (expected, got) if expected == got => None,
@@ -79,9 +79,9 @@ impl NormalizedRequest {
             }
             (NormalizedBody::Text(expected), NormalizedBody::Text(got)) => {
                 let (expected, got) = excerpt_around_difference(expected, got);
-                Some(words("the body", &expected, &got))
+                Some(build("the body", &expected, &got))
             }
-            (expected, got) => Some(words("the body", &expected.describe(), &got.describe())),
+            (expected, got) => Some(build("the body", &expected.describe(), &got.describe())),
         }
     }
 }
@@ -106,44 +106,44 @@ fn strip_numbers_in_value(value: &mut Value) {
 }
 
 /// The first difference in the order of the lists and the alphabet of the keys.
-fn diff_values(expected: &Value, got: &Value, place: &mut String) -> Option<RequestDifference> {
+fn diff_values(expected: &Value, got: &Value, pointer: &mut String) -> Option<RequestDifference> {
     if expected == got {
         return None;
     }
-    let here = place.len();
+    let here = pointer.len();
     match (expected, got) {
         (Value::Object(expected), Value::Object(got)) => {
             let mut keys: Vec<&String> = expected.keys().chain(got.keys()).collect();
             keys.sort();
             keys.dedup();
             for key in keys {
-                place.push('/');
-                place.push_str(&key.replace('~', "~0").replace('/', "~1"));
-                let found = diff_members(expected.get(key), got.get(key), place);
-                if found.is_some() {
-                    return found;
+                pointer.push('/');
+                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                let difference = diff_members(expected.get(key), got.get(key), pointer);
+                if difference.is_some() {
+                    return difference;
                 }
-                place.truncate(here);
+                pointer.truncate(here);
             }
             None
         }
         (Value::Array(expected), Value::Array(got)) => {
             for index in 0..expected.len().max(got.len()) {
-                place.push_str(&format!("/{index}"));
-                let found = diff_members(expected.get(index), got.get(index), place);
-                if found.is_some() {
-                    return found;
+                pointer.push_str(&format!("/{index}"));
+                let difference = diff_members(expected.get(index), got.get(index), pointer);
+                if difference.is_some() {
+                    return difference;
                 }
-                place.truncate(here);
+                pointer.truncate(here);
             }
             None
         }
         (Value::String(expected), Value::String(got)) => {
             let (expected, got) = excerpt_around_difference(expected, got);
-            Some(difference_at(place, expected, got))
+            Some(difference_at(pointer, expected, got))
         }
         _ => Some(difference_at(
-            place,
+            pointer,
             shorten_text(&expected.to_string()),
             shorten_text(&got.to_string()),
         )),
@@ -153,23 +153,23 @@ fn diff_values(expected: &Value, got: &Value, place: &mut String) -> Option<Requ
 fn diff_members(
     expected: Option<&Value>,
     got: Option<&Value>,
-    place: &mut String,
+    pointer: &mut String,
 ) -> Option<RequestDifference> {
     match (expected, got) {
-        (Some(expected), Some(got)) => diff_values(expected, got, place),
+        (Some(expected), Some(got)) => diff_values(expected, got, pointer),
         (None, None) => None,
         (expected, got) => {
             let shown = |value: Option<&Value>| {
                 value.map_or_else(|| "nothing".to_owned(), |value| shorten_text(&value.to_string()))
             };
-            Some(difference_at(place, shown(expected), shown(got)))
+            Some(difference_at(pointer, shown(expected), shown(got)))
         }
     }
 }
 
-fn difference_at(place: &str, expected: String, got: String) -> RequestDifference {
-    let place = if place.is_empty() { "the whole body".to_owned() } else { place.to_owned() };
-    RequestDifference { place, expected, got }
+fn difference_at(pointer: &str, expected: String, got: String) -> RequestDifference {
+    let pointer = if pointer.is_empty() { "the whole body".to_owned() } else { pointer.to_owned() };
+    RequestDifference { pointer, expected, got }
 }
 
 /// Two texts from a little before their first difference.
@@ -216,8 +216,9 @@ mod tests {
                 &format!("the whole body: expected \"…{0}a\", got \"…{0}b\"", "x".repeat(20)),
             ),
         ] {
-            let found = diff_values(&expected, &got, &mut String::new()).expect("a difference");
-            assert_eq!(found.to_string(), format!("the first difference is at {wanted}"));
+            let difference =
+                diff_values(&expected, &got, &mut String::new()).expect("a difference");
+            assert_eq!(difference.to_string(), format!("the first difference is at {wanted}"));
         }
         assert_eq!(diff_values(&Value::Null, &Value::Null, &mut String::new()), None);
     }

@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::text_view::TextView;
 use crate::cassette::exchange::{RecordedChunk, RecordedExchange, RecordedResponseHead};
 
-/// One replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BodyEdit {
     range: Range<usize>,

@@ -10,19 +10,20 @@ use super::text_view::{EscapedRange, TextViewPart};
 /// What stands in JSON, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum JsonToken {
-    /// Everything between strings.
     Gap(Range<usize>),
     /// The key of an object.
     Key(JsonString),
     /// A string that is a value.
     Value(JsonString),
     /// A number that tells streams apart, and the place of its object.
-    Mark { parent: String, mark: String },
+    Mark {
+        parent: String,
+        mark: String,
+    },
     /// A value that stands alone, or in the outermost list, is complete.
     EventEnd,
 }
 
-/// A string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JsonString {
     pub(super) text: Vec<u8>,
@@ -49,6 +50,13 @@ pub(super) struct JsonTokenizer<'a> {
     levels: Vec<JsonLevel>,
     /// Waits to be given out after a gap.
     pending: Option<JsonToken>,
+}
+
+struct UnescapedString {
+    text: Vec<u8>,
+    escapes: Vec<EscapedRange>,
+    /// Where the closing quote is or should be.
+    end: usize,
 }
 
 enum JsonLevel {
@@ -102,15 +110,15 @@ impl<'a> JsonTokenizer<'a> {
         self.at += 1;
         match self.levels.last_mut() {
             Some(JsonLevel::Object { wants_key, .. }) => *wants_key = is_comma,
-            Some(JsonLevel::List { index }) if is_comma => *index += 1,
-            _ => {}
+            Some(JsonLevel::List { index }) => *index += usize::from(is_comma),
+            None => {}
         }
     }
 
     fn current_key(&self) -> Option<&str> {
         match self.levels.last() {
             Some(JsonLevel::Object { key, wants_key: false }) => Some(key),
-            _ => None,
+            Some(JsonLevel::Object { wants_key: true, .. } | JsonLevel::List { .. }) | None => None,
         }
     }
 
@@ -126,7 +134,7 @@ impl<'a> JsonTokenizer<'a> {
 
     fn read_string(&mut self) -> JsonToken {
         let raw = self.at + 1;
-        let (text, escapes, end) = self.read_unescaped(raw);
+        let UnescapedString { text, escapes, end } = self.read_unescaped(raw);
         self.at = end + 1;
         let part = TextViewPart { start: 0, raw, escapes };
         if let Some(JsonLevel::Object { key, wants_key: true }) = self.levels.last_mut() {
@@ -138,8 +146,7 @@ impl<'a> JsonTokenizer<'a> {
         JsonToken::Value(JsonString { text, part, path })
     }
 
-    /// The text of a string, its escapes, and where its closing quote is or should be.
-    fn read_unescaped(&self, from: usize) -> (Vec<u8>, Vec<EscapedRange>, usize) {
+    fn read_unescaped(&self, from: usize) -> UnescapedString {
         let mut text = Vec::new();
         let mut escapes = Vec::new();
         let mut at = from;
@@ -159,7 +166,7 @@ impl<'a> JsonTokenizer<'a> {
             text.extend_from_slice(bytes);
             at += raw_len;
         }
-        (text, escapes, at)
+        UnescapedString { text, escapes, end: at }
     }
 
     /// The place inside the first levels, as a JSON pointer.
@@ -188,16 +195,18 @@ impl Iterator for JsonTokenizer<'_> {
             return Some(token);
         }
         let from = self.at;
-        let found = self.scan_token();
-        let upto = match &found {
+        let token = self.scan_token();
+        let upto = match &token {
             Some(JsonToken::Key(string) | JsonToken::Value(string)) => string.part.raw - 1,
-            _ => self.at,
+            Some(JsonToken::Gap(_) | JsonToken::Mark { .. } | JsonToken::EventEnd) | None => {
+                self.at
+            }
         };
         if upto > from {
-            self.pending = found;
+            self.pending = token;
             return Some(JsonToken::Gap(from..upto));
         }
-        found
+        token
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is known to be secret: learned from each request before anything of it is written down.
 //!
 //! Headers that carry credentials, parameters of the address, fields of the body that by their
-//! names hold a secret or tell who somebody is, and what the options name. Also keeps the numbers of
+//! names hold a secret or identify a user, and what the options name. Also keeps the numbers of
 //! the placeholders, so that one value is the same placeholder in the whole recording.
 
 use std::collections::BTreeMap;
@@ -197,7 +197,7 @@ fn eq_ignore_case(text: &str, word: &str) -> bool {
     text.eq_ignore_ascii_case(word)
 }
 
-/// Fields of a request that say who asks, and change from run to run.
+/// Fields of a request that identify the user, and change from run to run.
 const IDENTITY_FIELDS: [&str; 4] =
     ["/metadata/user_id", "/user", "/safety_identifier", "/prompt_cache_key"];
 /// Fields whose names say that they hold a secret.
@@ -220,7 +220,6 @@ const SECRET_FIELDS: [&str; 15] = [
 ];
 /// Shorter values are not replaced wherever they stand.
 const LITERAL_MIN: usize = 8;
-/// Words are rarely longer.
 const DISTINCTIVE_MIN: usize = 16;
 const LITERALS_MAX: usize = 256;
 const NUMBERS_MAX: usize = 10_000;

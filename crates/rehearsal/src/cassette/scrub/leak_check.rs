@@ -11,10 +11,10 @@ use super::text_view::collect_views;
 use crate::cassette::exchange::RecordedExchange;
 
 /// Does anything sought show in this exchange, or in the text of its file?
-pub(super) fn has_leak(sought: &SecretFinder, exchange: &RecordedExchange, file: &str) -> bool {
+pub(super) fn has_leak(finder: &SecretFinder, exchange: &RecordedExchange, file: &str) -> bool {
     let request = &exchange.request;
     let body = exchange.body();
-    let shows = |text: &[u8]| !sought.find(text).is_empty();
+    let shows = |text: &[u8]| !finder.find(text).is_empty();
     let shows_in_views = |body: &[u8]| collect_views(body).iter().any(|view| shows(&view.text));
     shows(request.path.as_bytes())
         || shows(percent_decode(&request.path).as_bytes())
@@ -38,7 +38,7 @@ fn has_match_at_any_depth(shows: &impl Fn(&[u8]) -> bool, text: &[u8]) -> bool {
         }
         layer = below;
     }
-    // So deep that nobody can say.
+    // Too deep to tell.
     true
 }
 

@@ -1,7 +1,7 @@
 //! Takes out what must not be written down, before anything reaches the disk.
 //!
 //! Three kinds of things go: credentials seen in headers, addresses and telling fields, wherever
-//! else they show up; whatever is shaped like a key; and who asks. Each becomes a placeholder such
+//! else they show up; whatever is shaped like a key; and what identifies the user. Each becomes a placeholder such
 //! as `<secret-1>`, the same for the same value. Besides, values that differ from machine to machine
 //! may have a stand-in, such as `<home>`; a replay puts the local value back. JSON stays JSON.
 //!
@@ -20,9 +20,10 @@ mod secret_pattern;
 mod text_view;
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use super::exchange::{RecordedExchange, RecordedRequest, RecordedResponseHead};
+use crate::lock::lock;
 use body_edit::{BodyEdit, apply_edits, edit_response_body, replace_in_view};
 use known_secrets::{
     KnownSecrets, classify_field, classify_header, is_secret_field, is_secret_parameter,
@@ -38,7 +39,6 @@ pub(crate) use placeholder::strip_placeholder_numbers;
 /// Scrubs the exchanges of one recording, or the requests of one replay.
 pub(crate) struct CassetteScrubber {
     emails: bool,
-    /// Placeholder and value.
     stand_ins: Vec<(String, String)>,
     known: Mutex<KnownSecrets>,
 }
@@ -68,7 +68,7 @@ impl CassetteScrubber {
 
     /// Learns what is secret about a request.
     pub(crate) fn learn(&self, headers: &[(String, String)], path: &str, body: &[u8]) {
-        let mut known = self.lock_known();
+        let mut known = lock(&self.known);
         known.learn_headers(headers);
         known.learn_path(path);
         known.learn_body(body);
@@ -76,30 +76,30 @@ impl CassetteScrubber {
 
     /// Learns what is secret about the headers of an answer.
     pub(crate) fn learn_headers(&self, headers: &[(String, String)]) {
-        self.lock_known().learn_headers(headers);
+        lock(&self.known).learn_headers(headers);
     }
 
     /// The exchange without what must not be written down, and how much was replaced.
     pub(crate) fn scrub(&self, exchange: RecordedExchange) -> (RecordedExchange, usize) {
-        let sought = self.build_finder();
+        let finder = self.build_finder();
         let (request, mut replaced) = self.scrub_request(exchange.request);
         let head = exchange.head.map(|head| {
-            let headers = self.clean_headers(&sought, head.headers, &mut replaced);
+            let headers = self.clean_headers(&finder, head.headers, &mut replaced);
             RecordedResponseHead { headers, ..head }
         });
         let exchange = edit_response_body(RecordedExchange { request, head, ..exchange }, |body| {
-            self.find_edits(&sought, body, &mut replaced)
+            self.find_edits(&finder, body, &mut replaced)
         });
         (exchange, replaced)
     }
 
     /// The request without what must not be written down, and how much was replaced.
     pub(crate) fn scrub_request(&self, request: RecordedRequest) -> (RecordedRequest, usize) {
-        let sought = self.build_finder();
+        let finder = self.build_finder();
         let mut replaced = 0;
-        let path = self.clean_path(&sought, &request.path, &mut replaced);
-        let headers = self.clean_headers(&sought, request.headers, &mut replaced);
-        let edits = self.find_edits(&sought, &request.body, &mut replaced);
+        let path = self.clean_path(&finder, &request.path, &mut replaced);
+        let headers = self.clean_headers(&finder, request.headers, &mut replaced);
+        let edits = self.find_edits(&finder, &request.body, &mut replaced);
         let (body, _) = apply_edits(&request.body, &[], edits);
         (RecordedRequest { method: request.method, path, headers, body }, replaced)
     }
@@ -110,13 +110,13 @@ impl CassetteScrubber {
         exchange: &RecordedExchange,
         file: &str,
     ) -> Result<(), ScrubFailure> {
-        let known = self.lock_known();
+        let known = lock(&self.known);
         if known.is_overfull {
             return Err(ScrubFailure::TooManySecrets);
         }
-        let sought = SecretFinder::new(known.literals(), false);
+        let finder = SecretFinder::new(known.literals(), false);
         drop(known);
-        if leak_check::has_leak(&sought, exchange, file) {
+        if leak_check::has_leak(&finder, exchange, file) {
             return Err(ScrubFailure::Leaks);
         }
         Ok(())
@@ -151,13 +151,13 @@ impl CassetteScrubber {
 
     fn find_edits(
         &self,
-        sought: &SecretFinder,
+        finder: &SecretFinder,
         body: &[u8],
         replaced: &mut usize,
     ) -> Vec<BodyEdit> {
         let mut edits = Vec::new();
         for view in collect_views(body) {
-            for SecretMatch { range, kind } in find_all_in_view(sought, &view) {
+            for SecretMatch { range, kind } in find_all_in_view(finder, &view) {
                 let value = view.text.get(range.clone()).unwrap_or_default();
                 let is_number = value.iter().all(u8::is_ascii_digit);
                 let with = if view.form == TextForm::BetweenStrings && is_number {
@@ -175,21 +175,22 @@ impl CassetteScrubber {
 
     fn clean_headers(
         &self,
-        sought: &SecretFinder,
+        finder: &SecretFinder,
         headers: Vec<(String, String)>,
         replaced: &mut usize,
     ) -> Vec<(String, String)> {
-        let kept = headers.into_iter().filter(|(name, _)| classify_header(name).is_none());
-        kept.map(|(name, value)| {
-            let value = self.clean_text(sought, &value, replaced);
-            (name, value)
-        })
-        .collect()
+        let passed = headers.into_iter().filter(|(name, _)| classify_header(name).is_none());
+        passed
+            .map(|(name, value)| {
+                let value = self.clean_text(finder, &value, replaced);
+                (name, value)
+            })
+            .collect()
     }
 
-    fn clean_path(&self, sought: &SecretFinder, path: &str, replaced: &mut usize) -> String {
+    fn clean_path(&self, finder: &SecretFinder, path: &str, replaced: &mut usize) -> String {
         let Some((path, query)) = path.split_once('?') else {
-            return self.clean_text(sought, path, replaced);
+            return self.clean_text(finder, path, replaced);
         };
         let pairs = query.split('&').map(|pair| match pair.split_once('=') {
             Some((name, value))
@@ -198,16 +199,16 @@ impl CassetteScrubber {
                 *replaced += 1;
                 format!("{name}={}", self.placeholder_for(SecretKind::Secret, value.as_bytes()))
             }
-            _ => self.clean_text(sought, pair, replaced),
+            _ => self.clean_text(finder, pair, replaced),
         });
         let query = pairs.collect::<Vec<_>>().join("&");
-        format!("{}?{query}", self.clean_text(sought, path, replaced))
+        format!("{}?{query}", self.clean_text(finder, path, replaced))
     }
 
-    fn clean_text(&self, sought: &SecretFinder, text: &str, replaced: &mut usize) -> String {
+    fn clean_text(&self, finder: &SecretFinder, text: &str, replaced: &mut usize) -> String {
         let mut clean = String::with_capacity(text.len());
         let mut done = 0;
-        for SecretMatch { range, kind } in sought.find(text.as_bytes()) {
+        for SecretMatch { range, kind } in finder.find(text.as_bytes()) {
             let value = text.get(range.clone()).unwrap_or_default();
             clean.push_str(text.get(done..range.start).unwrap_or_default());
             clean.push_str(&self.placeholder_for(kind, value.as_bytes()));
@@ -221,39 +222,35 @@ impl CassetteScrubber {
     fn placeholder_for(&self, kind: SecretKind, value: &[u8]) -> String {
         let stand_in = match kind {
             SecretKind::StandIn(index) => self.stand_ins.get(index),
-            _ => None,
+            SecretKind::Secret | SecretKind::Identity | SecretKind::Email => None,
         };
         match stand_in {
             Some((name, _)) => name.clone(),
-            None => self.lock_known().placeholder_for(kind, value),
+            None => lock(&self.known).placeholder_for(kind, value),
         }
     }
 
     fn build_finder(&self) -> SecretFinder {
-        let mut literals = self.lock_known().literals();
+        let mut literals = lock(&self.known).literals();
         literals.extend(self.stand_ins.iter().enumerate().map(|(index, (_, value))| {
             SecretLiteral { value: value.clone().into_bytes(), kind: SecretKind::StandIn(index) }
         }));
         SecretFinder::new(literals, self.emails)
-    }
-
-    /// What is known is consistent after every statement, so a panic elsewhere cannot have spoilt
-    /// it.
-    fn lock_known(&self) -> MutexGuard<'_, KnownSecrets> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Secrets stay out of test output and logs.
 impl fmt::Debug for CassetteScrubber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scrubber").field("stand_ins", &self.stand_ins).finish_non_exhaustive()
+        f.debug_struct("CassetteScrubber")
+            .field("stand_ins", &self.stand_ins)
+            .finish_non_exhaustive()
     }
 }
 
 /// Everything in a view that must go, in order and without overlaps: all of it, if its field says
 /// so; the fields of JSON that it holds as text, as the arguments of a call are; and what is found.
-fn find_all_in_view(sought: &SecretFinder, view: &TextView) -> Vec<SecretMatch> {
+fn find_all_in_view(finder: &SecretFinder, view: &TextView) -> Vec<SecretMatch> {
     if let Some(kind) = classify_field(view).filter(|_| !is_placeholder(&view.text)) {
         return vec![SecretMatch { range: 0..view.text.len(), kind }];
     }
@@ -267,7 +264,7 @@ fn find_all_in_view(sought: &SecretFinder, view: &TextView) -> Vec<SecretMatch> 
     let overlaps = |one: &SecretMatch, other: &SecretMatch| {
         one.range.start < other.range.end && other.range.start < one.range.end
     };
-    let found = sought.find(&view.text).into_iter();
+    let found = finder.find(&view.text).into_iter();
     let found: Vec<SecretMatch> =
         found.filter(|one| !all.iter().any(|other| overlaps(one, other))).collect();
     all.extend(found);

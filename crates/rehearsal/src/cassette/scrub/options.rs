@@ -17,7 +17,6 @@ pub struct ScrubOptions {
 }
 
 impl ScrubOptions {
-    /// With one more secret.
     #[must_use]
     pub fn with_secret(mut self, value: impl Into<String>) -> Self {
         self.secrets.push(value.into());

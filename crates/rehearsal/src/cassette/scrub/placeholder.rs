@@ -26,7 +26,6 @@ fn parse_placeholder(text: &str) -> Option<(&'static str, usize)> {
     (digits > 0 && text.as_bytes().get(end) == Some(&b'>')).then_some((bare, end + 1))
 }
 
-/// Was this replaced already?
 pub(super) fn is_placeholder(text: &[u8]) -> bool {
     let text = std::str::from_utf8(text).unwrap_or_default();
     parse_placeholder(text).is_some_and(|(_, len)| len == text.len())

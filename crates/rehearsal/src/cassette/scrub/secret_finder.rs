@@ -5,14 +5,10 @@ use std::ops::Range;
 
 use super::secret_pattern;
 
-/// What something found is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SecretKind {
-    /// Opens a door.
     Secret,
-    /// Tells who somebody is.
     Identity,
-    /// An e-mail address.
     Email,
     /// The value of a stand-in, by its place in the list.
     StandIn(usize),
@@ -25,14 +21,12 @@ pub(super) struct SecretLiteral {
     pub(super) kind: SecretKind,
 }
 
-/// Something found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SecretMatch {
     pub(super) range: Range<usize>,
     pub(super) kind: SecretKind,
 }
 
-/// What is looked for.
 pub(super) struct SecretFinder {
     /// Longest first, so that a value inside of another does not hide it.
     literals: Vec<SecretLiteral>,

@@ -111,7 +111,7 @@ pub(super) fn match_email(text: &[u8], at: usize, from: usize) -> Option<Range<u
     }
     let top = rest.get(..domain)?.rsplit(|byte| *byte == b'.').next()?;
     let is_domain = top.len() < domain && top.len() >= 2 && top.iter().all(u8::is_ascii_alphabetic);
-    // `git@host` is how repositories are named, and nobody's address.
+    // `git@host` is how repositories are named, and not an address.
     let is_address = local > 0 && is_domain && text.get(at - local..at) != Some(b"git");
     is_address.then(|| at - local..at + 1 + domain)
 }
@@ -183,12 +183,14 @@ fn match_announced_secret(rest: &[u8]) -> Option<Range<usize>> {
         })
     };
     if begins("bearer ") {
-        let (from, len) = (7, token(7));
+        let from = "bearer ".len();
+        let len = token(from);
         let has_digit = rest.get(from..from + len)?.iter().any(u8::is_ascii_digit);
         return (len >= 16 && has_digit || len >= 32).then(|| from..from + len);
     }
     if begins("basic ") {
-        let (from, len) = (6, token(6));
+        let from = "basic ".len();
+        let len = token(from);
         let decoded = STANDARD.decode(rest.get(from..from + len)?).ok()?;
         return (len >= 8 && decoded.contains(&b':')).then(|| from..from + len);
     }

@@ -14,7 +14,6 @@ use super::json_tokenizer::{JsonString, JsonToken, JsonTokenizer};
 /// One text in a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TextView {
-    /// What its reader sees.
     pub(super) text: Vec<u8>,
     pub(super) form: TextForm,
     /// Where it stands, as a JSON pointer, if it is the value of a string.
@@ -25,12 +24,10 @@ pub(super) struct TextView {
 /// How a text is written in the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TextForm {
-    /// As it is.
     #[default]
     Plain,
     /// Between the strings of JSON: numbers and signs.
     BetweenStrings,
-    /// Inside strings of JSON.
     String,
 }
 
@@ -175,7 +172,7 @@ impl TextViewCollector<'_> {
                         parts: vec![part],
                     });
                 }
-                other => event.push(other),
+                JsonToken::Value(_) | JsonToken::Mark { .. } => event.push(token),
             }
         }
         self.collect_event(&mut event);
@@ -189,7 +186,7 @@ impl TextViewCollector<'_> {
             .filter_map(|token| match token {
                 JsonToken::Mark { parent, mark } => Some((format!("{parent}/"), mark.clone())),
                 JsonToken::Value(string) => string.stream_mark(),
-                _ => None,
+                JsonToken::Gap(_) | JsonToken::Key(_) | JsonToken::EventEnd => None,
             })
             .take(MARKS_MAX)
             .collect();

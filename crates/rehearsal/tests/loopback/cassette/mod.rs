@@ -3,9 +3,9 @@
 mod load;
 mod record;
 mod replay;
+mod repository_cassettes;
 mod round_trip;
 mod secrets;
-mod shelf;
 mod upstream;
 mod with_canaries;
 

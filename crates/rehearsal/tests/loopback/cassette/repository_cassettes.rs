@@ -11,7 +11,7 @@ use super::{all_recorded, recorder, replay};
 use crate::client::{Client, End, Seen, play};
 
 /// Every cassette, by its place.
-fn shelf() -> Vec<(PathBuf, Cassette)> {
+fn repository_cassettes() -> Vec<(PathBuf, Cassette)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cassettes");
     let mut all = Vec::new();
     for wire in folders(&root) {
@@ -37,7 +37,7 @@ fn ask(address: SocketAddr, exchange: &RecordedExchange) -> Seen {
 
 #[test]
 fn every_cassette_is_replayed_to_the_byte() {
-    for (folder, cassette) in shelf() {
+    for (folder, cassette) in repository_cassettes() {
         let replay = replay(&folder);
         for exchange in cassette.exchanges() {
             let seen = ask(replay.address(), exchange);
@@ -68,7 +68,7 @@ fn events(exchange: &RecordedExchange) -> Vec<Value> {
 
 #[test]
 fn every_cassette_can_be_recorded_again_from_its_script() {
-    for (folder, cassette) in shelf() {
+    for (folder, cassette) in repository_cassettes() {
         let script = std::fs::read_to_string(folder.join("script.toml")).expect("a script");
         let rehearsal = play(Script::parse(&script).expect("a script"));
         let out = tempfile::tempdir().expect("a folder");

@@ -7,12 +7,12 @@ use tokio::net::TcpStream;
 
 /// What was asked: the head and the body.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct HttpTestRequest {
     pub(crate) head: String,
     pub(crate) body: Value,
 }
 
-impl Asked {
+impl HttpTestRequest {
     /// The next request; `None` when there is none any more.
     pub(crate) async fn read(stream: &mut TcpStream) -> std::io::Result<Option<Self>> {
         let mut bytes = Vec::new();

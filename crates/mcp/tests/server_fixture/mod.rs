@@ -16,22 +16,22 @@ use windlass_tool::ToolSessionContext;
 
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-struct Nobody;
+struct NoUser;
 
-impl McpHost for Nobody {}
+impl McpHost for NoUser {}
 
 /// A folder, and what is shared in it.
-pub(crate) struct Place {
+pub(crate) struct ServerFixture {
     folder: TempDir,
-    pub(crate) surroundings: ToolSessionContext,
+    pub(crate) tool_context: ToolSessionContext,
 }
 
-impl Place {
+impl ServerFixture {
     pub(crate) fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let path = folder.path().canonicalize().unwrap();
-        let surroundings = ToolSessionContext::new(&path, path.join("spill"));
-        Self { folder, surroundings }
+        let tool_context = ToolSessionContext::new(&path, path.join("spill"));
+        Self { folder, tool_context }
     }
 
     pub(crate) fn folder(&self) -> PathBuf {
@@ -56,7 +56,7 @@ impl Place {
         &self,
         order: &StdioServerConfig,
     ) -> Result<McpConnection, McpFailure> {
-        self.connect_as(order, Arc::new(Nobody)).await
+        self.connect_as(order, Arc::new(NoUser)).await
     }
 
     pub(crate) async fn connect_as(
@@ -64,7 +64,7 @@ impl Place {
         order: &StdioServerConfig,
         host: Arc<dyn McpHost>,
     ) -> Result<McpConnection, McpFailure> {
-        let channel = McpChannel::Process { config: order, surroundings: &self.surroundings };
+        let channel = McpChannel::Process { config: order, tool_context: &self.tool_context };
         McpConnection::open("fault", channel, ProtocolEra::Handshake, host, LONG).await
     }
 }
