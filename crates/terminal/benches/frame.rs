@@ -5,12 +5,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use windlass_terminal::TuiSessionFacts;
 use windlass_terminal::app::App;
 use windlass_terminal::input::{InputKey, InputParser, TerminalInput};
 use windlass_terminal::painter::Painter;
 use windlass_terminal::theme::Theme;
 use windlass_terminal::view;
+use windlass_terminal::{ScreenSize, TuiSessionFacts};
 use windlass_vocabulary::{
     AttemptId, Delta, Message, MessageId, MessageOrigin, Notice, PermissionMode,
 };
@@ -28,7 +28,7 @@ fn main() {
         context_window: 200_000,
         ..TuiSessionFacts::default()
     };
-    let mut app = App::new(about, PermissionMode::Default, (120, 40));
+    let mut app = App::new(about, PermissionMode::Default, ScreenSize { width: 120, rows: 40 });
     let mut painter = Painter::new(Theme::Dark, 120);
     for number in 0..10_000_u64 {
         let message = Message::user_text(

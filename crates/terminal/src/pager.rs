@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use crate::composer::CursorMove;
 use crate::input::InputKey;
+use crate::screen_size::ScreenSize;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::transcript::TranscriptBuffer;
 
@@ -32,14 +33,11 @@ pub struct Pager {
 impl Pager {
     /// Shows the end of what happened.
     #[must_use]
-    pub fn open_at_end(
-        entries: &TranscriptBuffer,
-        folder: &str,
-        (width, rows): (usize, usize),
-    ) -> Self {
-        let mut pager = Self { width, first_entry: entries.total_count(), ..Self::default() };
-        pager.load_older(entries, folder, rows);
-        pager.top = pager.last_top(rows);
+    pub fn open_at_end(entries: &TranscriptBuffer, folder: &str, size: ScreenSize) -> Self {
+        let first_entry = entries.total_count();
+        let mut pager = Self { width: size.width, first_entry, ..Self::default() };
+        pager.load_older(entries, folder, size.rows);
+        pager.top = pager.last_top(size.rows);
         pager
     }
 
@@ -231,6 +229,8 @@ mod tests {
     use super::*;
     use crate::transcript::TranscriptEntry;
 
+    const SIZE: ScreenSize = ScreenSize { width: 80, rows: 24 };
+
     fn build_entries(count: usize) -> TranscriptBuffer {
         let mut entries = TranscriptBuffer::default();
         for number in 0..count {
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn a_long_session_opens_at_once_and_comes_frame_by_frame() {
         let entries = build_entries(5_000);
-        let mut pager = Pager::open_at_end(&entries, "", (80, 24));
+        let mut pager = Pager::open_at_end(&entries, "", SIZE);
         let drawn = pager.lines.len();
         assert!(!pager.is_fully_loaded() && drawn < 5_000, "{drawn}");
         assert!(screen_text(&pager).contains("of "), "{}", screen_text(&pager));
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn what_is_searched_for_is_found_before_and_after_it_is_drawn() {
         let entries = build_entries(3_000);
-        let mut pager = Pager::open_at_end(&entries, "", (80, 24));
+        let mut pager = Pager::open_at_end(&entries, "", SIZE);
         let search = |pager: &mut Pager, words: &str| {
             pager.handle_key(&InputKey::Char('/'), 24);
             for letter in words.chars() {

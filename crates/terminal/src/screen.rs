@@ -7,6 +7,8 @@ use std::sync::{Mutex, Once, PoisonError};
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
+use crate::screen_size::ScreenSize;
+
 /// A terminal in our hands. Dropping it gives it back.
 #[derive(Debug)]
 pub(crate) struct RawTerminal {
@@ -72,12 +74,12 @@ impl RawTerminal {
     }
 
     /// Columns and rows.
-    pub(crate) fn size() -> (usize, usize) {
+    pub(crate) fn size() -> ScreenSize {
         match tcgetwinsize(io::stdout()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
-                (size.ws_col.into(), size.ws_row.into())
+                ScreenSize { width: size.ws_col.into(), rows: size.ws_row.into() }
             }
-            _ => (80, 24),
+            _ => ScreenSize { width: 80, rows: 24 },
         }
     }
 

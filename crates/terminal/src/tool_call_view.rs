@@ -60,7 +60,8 @@ pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str)
 pub fn render_ended_call(
     call: &ToolCall,
     outcome: &ToolOutcome,
-    (width, folder): (usize, &str),
+    width: usize,
+    folder: &str,
 ) -> Vec<StyledLine> {
     let mut lines = vec![render_summary_line(call, outcome, folder).truncate_to_width(width)];
     let structured: Option<Value> = outcome
@@ -87,32 +88,13 @@ pub fn render_ended_call(
 pub fn render_denied_call(
     call: &ToolCall,
     why: &str,
-    (width, folder): (usize, &str),
+    width: usize,
+    folder: &str,
 ) -> Vec<StyledLine> {
     let first = StyledLine::from_text("✗ ", TextStyle::Failure)
         .with_span(format_title(call, folder), TextStyle::Plain);
     let why = StyledLine::from_text(format!("  {}", text::to_one_line(why)), TextStyle::Dim);
     vec![first.truncate_to_width(width), why.truncate_to_width(width)]
-}
-
-/// What somebody said, with a sign before it; of a long text so many lines.
-#[must_use]
-pub fn render_prompt(words: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
-    let cut = words.get(..words.floor_char_boundary(PROMPT_BYTES_MAX)).unwrap_or(words);
-    let all = text::render_plain(cut, TextStyle::User, width.saturating_sub(2));
-    let signs = std::iter::once("> ").chain(std::iter::repeat("  "));
-    let mut lines: Vec<StyledLine> = signs
-        .zip(all.iter().take(lines_max))
-        .map(|(sign, line)| {
-            StyledLine::from_text(sign, TextStyle::Dim)
-                .with_span(line.plain_text(), TextStyle::User)
-        })
-        .collect();
-    if all.len() > lines_max || cut.len() < words.len() {
-        let count = words.lines().count();
-        lines.push(StyledLine::from_text(format!("  … {count} lines in all"), TextStyle::Dim));
-    }
-    lines
 }
 
 /// An image or a document by its name.
@@ -183,4 +165,3 @@ const MAIN_FIELDS: &[&str] = &[
 const TOOLS_WITHOUT_OUTPUT: &[&str] = &["Read", "Glob", "Grep", "TodoWrite", "Skill", "WebFetch"];
 const TAIL_MAX: usize = 4;
 const CHANGES_MAX: usize = 40;
-const PROMPT_BYTES_MAX: usize = 64 * 1024;

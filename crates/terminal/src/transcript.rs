@@ -7,7 +7,7 @@ use windlass_permission::sanitize;
 use windlass_vocabulary::{ToolCall, ToolOutcome, ToolResultPart};
 
 use crate::styled_line::{StyledLine, TextStyle};
-use crate::{text, tool_call_view};
+use crate::{prompt_view, text, tool_call_view};
 
 /// One thing that happened.
 #[derive(Clone, Debug)]
@@ -130,7 +130,7 @@ impl TranscriptEntry {
     #[must_use]
     pub fn render(&self, width: usize, folder: &str) -> Vec<StyledLine> {
         match self {
-            Self::Prompt(words) => tool_call_view::render_prompt(words, width, usize::MAX),
+            Self::Prompt(words) => prompt_view::render_prompt(words, width, usize::MAX),
             Self::Answer(words) => text::render_markdown(words, width),
             Self::Thought(words) => {
                 let mut lines = vec![StyledLine::from_text("∴ thought", TextStyle::Dim)];

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use windlass_terminal::TuiSessionFacts;
 use windlass_terminal::app::App;
 use windlass_terminal::input::InputKey;
 use windlass_terminal::painter::Painter;
 use windlass_terminal::styled_line::StyledLine;
 use windlass_terminal::theme::Theme;
 use windlass_terminal::view;
+use windlass_terminal::{ScreenSize, TuiSessionFacts};
 use windlass_vocabulary::{
     AttemptId, ContentBlock, Delta, Message, MessageId, MessageOrigin, Notice, PermissionMode, Role,
 };
@@ -27,7 +27,8 @@ struct Screen {
 
 impl Screen {
     fn new() -> Self {
-        let app = App::new(TuiSessionFacts::default(), PermissionMode::Default, (WIDTH, ROWS));
+        let size = ScreenSize { width: WIDTH, rows: ROWS };
+        let app = App::new(TuiSessionFacts::default(), PermissionMode::Default, size);
         let painter = Painter::new(Theme::Dark, WIDTH);
         Self { app, painter, shown: Vec::new(), most_bytes: 0 }
     }

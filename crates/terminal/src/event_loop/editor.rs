@@ -50,7 +50,7 @@ impl TuiEventLoop {
 
     /// Lets somebody write what is to be said in an editor.
     pub(super) fn edit_prompt(&mut self) -> io::Result<()> {
-        let path = match write_prompt_file(&self.app.composer.full_text()) {
+        let path = match write_prompt_file(&self.app.input.composer.full_text()) {
             Ok(path) => path,
             Err(error) => {
                 self.app.show_text(
@@ -89,7 +89,7 @@ impl TuiEventLoop {
             return self.reader.resume();
         }
         match done.and_then(|()| read_edited_file(&path)) {
-            Ok(text) => self.app.composer.set_text(text.trim_end_matches('\n')),
+            Ok(text) => self.app.input.composer.set_text(text.trim_end_matches('\n')),
             Err(error) => {
                 self.app.show_text(&format!("the editor failed: {error}"), TextStyle::Failure);
             }

@@ -9,10 +9,8 @@ mod task_outcome;
 mod terminal_renderer;
 mod tui_thread;
 
-use std::future::Future;
 use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,156 +19,22 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
-use windlass_driver::{Interrupt, Notices, PromptSubmission, Session};
-use windlass_vocabulary::context_usage::ContextUsage;
-use windlass_vocabulary::{Notice, PermissionMode};
+use windlass_driver::{Interrupt, Notices, Session};
+use windlass_vocabulary::Notice;
 
-use crate::app::{App, AppAction, TuiSessionFacts};
+use crate::app::{App, AppAction};
 use crate::file_search::FileSearch;
+use crate::host::TuiHost;
 use crate::input::terminal_reader::TerminalReader;
 use crate::input::{InputParser, TerminalInput};
-use crate::picker::Picker;
-use crate::slash_command_menu::SlashCommandHint;
+use crate::setup::TuiSetup;
 use crate::styled_line::TextStyle;
-use crate::theme::Theme;
-use crate::validated_input::ValidatedInput;
 use editor::RunningEditor;
 pub use standalone_picker::run_picker;
-pub use status_schedule::StatusLineFacts;
 use status_schedule::StatusSchedule;
 use task_outcome::TuiTaskOutcome;
 use terminal_renderer::TerminalRenderer;
 pub use tui_thread::run_tui;
-
-/// What a prompt asks for.
-pub enum PromptAction {
-    /// Say this to the model.
-    SendToModel(PromptSubmission),
-    /// Make history shorter, with a view to something.
-    Compact(Option<String>),
-    /// Show this.
-    ShowText(String),
-    /// Show the first of these that is not wider than the screen, or the last.
-    ShowFirstFitting(Vec<String>),
-    /// Show what fills the window.
-    ShowContext(Box<ContextUsage>),
-    /// Choose one of these; each stands for a prompt.
-    OpenPicker(Picker),
-    /// Write a line; it becomes a prompt.
-    OpenInput(ValidatedInput),
-    /// Something was done; perhaps there is more to choose.
-    ShowResult(String, Option<Picker>),
-    /// Say this now, and carry out what comes of the rest when it is there.
-    ShowThenAwait(String, PromptActionFuture),
-    /// Write in this file, in an editor of one's own.
-    EditFile(PathBuf),
-    /// Ask this beside the conversation.
-    SideQuestion(String),
-    /// Another model is asked from now on: its name and its window.
-    ModelChanged(String, u64),
-    /// This may run without a question from now on.
-    SetMode(PermissionMode),
-    /// Keys as in vim, or no longer.
-    ToggleVim,
-    /// Another look; nothing for the one that fits the terminal's ground.
-    SetTheme(Option<Theme>),
-    /// The session went back to before a prompt, which may be said again in other words.
-    Rewound {
-        /// What was done.
-        words: String,
-        /// The prompt.
-        prompt: String,
-    },
-    /// End the session.
-    Quit,
-}
-
-/// What is being made of a prompt.
-pub type PromptActionFuture = Pin<Box<dyn Future<Output = Result<PromptAction, String>> + Send>>;
-
-/// Whoever holds the session and knows what prompts mean.
-pub trait TuiHost: Send + Sync {
-    /// What a prompt asks for, or what is wrong with it. May take its time.
-    fn resolve_prompt(&self, prompt: String) -> PromptActionFuture;
-
-    /// Commands that may be typed now: some come when a server does.
-    fn list_commands(&self) -> Vec<SlashCommandHint>;
-
-    /// Something was told. Only to be noted.
-    fn observe_notice(&self, notice: &Notice);
-
-    /// Remembers what was said for other sessions. May take its time.
-    fn remember_prompt(&self, prompt: &str);
-
-    /// Keeps rules for other sessions, and says where. May take its time.
-    ///
-    /// # Errors
-    /// Why they could not be kept.
-    fn save_rules(&self, rules: &[String]) -> Result<String, String>;
-
-    /// A line of the user's own about this, to be shown below; `None` when nobody makes one. Asked for
-    /// again and again while things happen, one at a time; whatever it takes, nothing waits for it.
-    fn request_status_line(&self, _facts: StatusLineFacts) -> Option<StatusLineFuture> {
-        None
-    }
-}
-
-/// A line that is being made; nothing, if that fails.
-pub type StatusLineFuture = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
-
-/// How things are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TuiDisplayOptions {
-    /// Colours.
-    pub theme: Theme,
-    /// The terminal is asked whether its ground is light.
-    pub detects_background: bool,
-    /// Line by line, nothing drawn twice.
-    pub is_linear: bool,
-    /// The terminal shows messages of programs.
-    pub has_notifications: bool,
-}
-
-/// Everything a conversation begins with.
-pub struct TuiSetup {
-    /// The session.
-    pub session: Session,
-    /// What it tells.
-    pub notices: Notices,
-    /// What is shown of it.
-    pub facts: TuiSessionFacts,
-    /// What may run without a question.
-    pub mode: PermissionMode,
-    /// How things look.
-    pub display: TuiDisplayOptions,
-    /// Who knows what prompts mean.
-    pub host: Arc<dyn TuiHost>,
-    /// Where files are looked for.
-    pub working_directory: PathBuf,
-    /// Where files of the session may be put that it may read; made when it is needed.
-    pub scratch_directory: PathBuf,
-    /// What was said in other sessions, the oldest first.
-    pub prompt_history: Vec<String>,
-    /// Keys as in vim.
-    pub has_vim_keys: bool,
-    /// What is said first, if anything.
-    pub first_prompt: Option<String>,
-    /// What is typed already.
-    pub unsent_text: String,
-    /// What was said in this session before, to be shown again.
-    pub earlier_messages: Vec<EarlierMessage>,
-    /// What people should know before it begins.
-    pub startup_notes: Vec<String>,
-}
-
-/// Something that was said before.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EarlierMessage {
-    /// The user said it.
-    pub is_prompt: bool,
-    /// What.
-    pub text: String,
-}
 
 /// Holds a conversation on this thread.
 async fn run_event_loop(
@@ -208,9 +72,9 @@ async fn run_event_loop(
         status: StatusSchedule::default(),
         is_closing: false,
     };
-    conversation.app.composer.set_history(said);
-    conversation.app.composer.set_text(stage.unsent_text);
-    conversation.app.vim = stage.has_vim_keys.then(Default::default);
+    conversation.app.input.composer.set_history(said);
+    conversation.app.input.composer.set_text(stage.unsent_text);
+    conversation.app.input.vim = stage.has_vim_keys.then(Default::default);
     for earlier in stage.earlier_messages {
         conversation.app.show_earlier_message(&earlier);
     }
@@ -222,7 +86,7 @@ async fn run_event_loop(
     }
     let outcome = conversation.run_until_closed(notices, told, left).await;
     let _ = conversation.close();
-    let left = conversation.app.composer.full_text();
+    let left = conversation.app.input.composer.full_text();
     conversation.reader.stop();
     outcome.map(|()| left)
 }
@@ -284,7 +148,7 @@ impl TuiEventLoop {
                 },
                 _ = &mut left => self.is_closing = true,
                 Some(told) = told.recv() => self.handle_task_outcome(told),
-                Some(found) = self.file_search.next_matches() => self.app.file_matches = found,
+                Some(found) = self.file_search.next_matches() => self.app.completion.file_matches = found,
                 _ = resized.recv() => self.renderer.needs_redraw = true,
                 _ = stopped.recv() => self.suspend()?,
                 edited = wait_for_editor(&mut self.editor) => self.finish_editing(edited)?,
@@ -333,8 +197,9 @@ impl TuiEventLoop {
     /// When something changes by itself: a clock while something is under way, and the moment from
     /// which a question may be answered.
     fn next_tick(&self) -> Option<Instant> {
-        let clock = self.app.is_busy.then(|| Instant::now() + TICK_INTERVAL);
-        let is_held = !self.app.permission_prompts.is_empty() && !self.app.may_answer_prompt();
+        let clock = self.app.run.is_busy().then(|| Instant::now() + TICK_INTERVAL);
+        let is_held =
+            !self.app.dialogs.permission_prompts.is_empty() && !self.app.may_answer_prompt();
         let armed =
             self.app.prompt_answerable_at().filter(|_| is_held).map(|armed| self.started + armed);
         clock.into_iter().chain(armed).min()
@@ -363,9 +228,9 @@ impl TuiEventLoop {
                 TerminalInput::Background { is_light } => self.renderer.apply_background(is_light),
             }
         }
-        let typed = self.app.composer.text();
+        let typed = self.app.input.composer.text();
         if typed.starts_with('/') && !typed.contains(char::is_whitespace) {
-            self.app.facts.commands = self.host.list_commands();
+            self.app.session.facts.commands = self.host.list_commands();
         }
         Ok(())
     }

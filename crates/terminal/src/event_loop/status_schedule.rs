@@ -8,21 +8,7 @@ use tokio::time::Instant;
 
 use super::TuiEventLoop;
 use super::task_outcome::TuiTaskOutcome;
-
-/// What a line of status may be about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StatusLineFacts {
-    /// The model that is asked.
-    pub model: String,
-    /// What the session cost, in micro-dollars.
-    pub cost: u64,
-    /// Tokens of the last request.
-    pub context_tokens: u64,
-    /// Tokens the model can see.
-    pub context_window: u64,
-    /// Time since the session began.
-    pub elapsed: Duration,
-}
+use crate::host::StatusLineFacts;
 
 /// When to ask.
 #[derive(Debug)]
@@ -65,15 +51,15 @@ impl TuiEventLoop {
     /// Asks for the line, if somebody makes one.
     pub(super) fn request_status(&mut self) {
         let facts = StatusLineFacts {
-            model: self.app.facts.model.clone(),
-            cost: self.app.cost,
-            context_tokens: self.app.context_tokens,
-            context_window: self.app.facts.context_window,
+            model: self.app.session.facts.model.clone(),
+            cost: self.app.usage.cost,
+            context_tokens: self.app.usage.context_tokens,
+            context_window: self.app.session.facts.context_window,
             elapsed: self.started.elapsed(),
         };
         self.status.mark_requested();
         let Some(asking) = Arc::clone(&self.host).request_status_line(facts) else {
-            self.app.status_line = None;
+            self.app.session.status_line = None;
             self.status.mark_answered();
             return;
         };

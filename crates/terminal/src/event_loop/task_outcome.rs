@@ -9,11 +9,11 @@ use unicode_width::UnicodeWidthStr;
 use windlass_vocabulary::context_usage::ContextUsage;
 use windlass_vocabulary::{ContentBlock, Ticket};
 
-use super::{EarlierMessage, PromptAction, PromptActionFuture, TuiEventLoop};
-use crate::app::{App, PickerPurpose};
-use crate::styled_line::{StyledLine, TextStyle};
-use crate::transcript::TranscriptEntry;
-use crate::{tool_call_view, view};
+use super::TuiEventLoop;
+use crate::app::PickerPurpose;
+use crate::host::{PromptAction, PromptActionFuture};
+use crate::styled_line::TextStyle;
+use crate::view;
 
 /// What came of something.
 pub(super) enum TuiTaskOutcome {
@@ -99,18 +99,19 @@ impl TuiEventLoop {
         match told {
             TuiTaskOutcome::PromptResolved(order) => self.perform_prompt_action(order),
             TuiTaskOutcome::InputUnqueued(text) => {
-                if let Some(at) = self.app.queued_input.iter().rposition(|said| *said == text) {
-                    self.app.queued_input.remove(at);
+                if let Some(at) = self.app.input.queued_input.iter().rposition(|said| *said == text)
+                {
+                    self.app.input.queued_input.remove(at);
                 }
-                self.app.composer.set_text(text);
+                self.app.input.composer.set_text(text);
             }
             TuiTaskOutcome::FileRead(ticket, before) => self.app.set_file_before(ticket, before),
             TuiTaskOutcome::ContextCounted(inventory) => {
-                self.app.context_tokens = inventory.total.0;
-                self.app.inventory = Some(*inventory);
+                self.app.usage.context_tokens = inventory.total.0;
+                self.app.usage.inventory = Some(*inventory);
             }
             TuiTaskOutcome::StatusLineMade(line) => {
-                self.app.status_line = line;
+                self.app.session.status_line = line;
                 self.status.mark_answered();
             }
             TuiTaskOutcome::RulesSaved(Ok(place)) => self.app.show_dim_line(&place),
@@ -118,7 +119,7 @@ impl TuiEventLoop {
                 self.app.show_text(&problem, TextStyle::Failure);
             }
             TuiTaskOutcome::ImageImported(Ok((name, path))) => {
-                self.app.composer.mention_image(&name, &path.to_string_lossy());
+                self.app.input.composer.mention_image(&name, &path.to_string_lossy());
             }
             TuiTaskOutcome::ImageImported(Err(why)) => self.app.show_dim_line(&why),
         }
@@ -133,23 +134,24 @@ impl TuiEventLoop {
             Ok(PromptAction::ShowText(words)) => self.app.show_text(&words, TextStyle::Plain),
             Ok(PromptAction::ShowFirstFitting(all)) => {
                 let fits =
-                    |words: &&String| words.lines().all(|line| line.width() <= self.app.width);
+                    |words: &&String| words.lines().all(|line| line.width() <= self.app.size.width);
                 if let Some(words) = all.iter().find(fits).or(all.last()) {
                     self.app.show_text(words, TextStyle::Plain);
                 }
             }
             Ok(PromptAction::ShowContext(inventory)) => {
-                let lines = view::context_chart::render_context_chart(&inventory, self.app.width);
+                let lines =
+                    view::context_chart::render_context_chart(&inventory, self.app.size.width);
                 self.app.push_scrollback(lines);
-                self.app.inventory = Some(*inventory);
+                self.app.usage.inventory = Some(*inventory);
             }
             Ok(PromptAction::OpenPicker(picker)) => {
-                self.app.picker = Some((PickerPurpose::Command, picker));
+                self.app.dialogs.picker = Some((PickerPurpose::Command, picker));
             }
-            Ok(PromptAction::OpenInput(field)) => self.app.validated_input = Some(field),
+            Ok(PromptAction::OpenInput(field)) => self.app.dialogs.validated_input = Some(field),
             Ok(PromptAction::ShowResult(words, more)) => {
                 self.app.show_dim_line(&words);
-                self.app.picker = more.map(|picker| (PickerPurpose::Command, picker));
+                self.app.dialogs.picker = more.map(|picker| (PickerPurpose::Command, picker));
             }
             Ok(PromptAction::ShowThenAwait(words, rest)) => {
                 self.app.show_dim_line(&words);
@@ -165,20 +167,20 @@ impl TuiEventLoop {
             }
             Ok(PromptAction::ModelChanged(name, window)) => {
                 self.app.show_dim_line(&format!("{name} is asked from now on"));
-                self.app.facts.model = name;
-                self.app.facts.context_window = window;
+                self.app.session.facts.model = name;
+                self.app.session.facts.context_window = window;
                 self.status.mark_due();
             }
             Ok(PromptAction::SetMode(mode)) => {
-                self.app.mode = mode;
+                self.app.session.mode = mode;
                 self.perform_action(crate::app::AppAction::SetMode(mode));
             }
             Ok(PromptAction::ToggleVim) => {
-                self.app.vim = match self.app.vim {
+                self.app.input.vim = match self.app.input.vim {
                     Some(_) => None,
                     None => Some(Default::default()),
                 };
-                let on = self.app.vim.is_some();
+                let on = self.app.input.vim.is_some();
                 self.app.show_dim_line(if on {
                     "keys are as in vim"
                 } else {
@@ -192,34 +194,12 @@ impl TuiEventLoop {
             }
             Ok(PromptAction::Rewound { words, prompt }) => {
                 self.app.show_text(&words, TextStyle::Dim);
-                self.app.composer.set_text(prompt);
+                self.app.input.composer.set_text(prompt);
                 self.count_context();
             }
             Ok(PromptAction::Quit) => self.is_closing = true,
             Err(problem) => self.app.show_text(&problem, TextStyle::Warning),
         }
-    }
-}
-
-impl App {
-    /// Shows again what was said before.
-    pub(super) fn show_earlier_message(&mut self, earlier: &EarlierMessage) {
-        let EarlierMessage { is_prompt, text: words } = earlier;
-        match is_prompt {
-            true => {
-                self.push_scrollback(tool_call_view::render_prompt(
-                    words,
-                    self.width,
-                    EARLIER_LINES_MAX,
-                ));
-                self.push_scrollback([StyledLine::new()]);
-            }
-            false => self.push_markdown(words),
-        }
-        self.transcript.push(match is_prompt {
-            true => TranscriptEntry::Prompt(words.clone()),
-            false => TranscriptEntry::Answer(words.clone()),
-        });
     }
 }
 
@@ -232,4 +212,3 @@ fn read_text_file(path: &str) -> Option<String> {
 }
 
 const FILE_BYTES_MAX: u64 = 512 * 1024;
-const EARLIER_LINES_MAX: usize = 30;

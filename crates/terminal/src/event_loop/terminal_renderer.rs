@@ -3,11 +3,12 @@
 use std::io;
 
 use crate::app::App;
-use crate::event_loop::TuiDisplayOptions;
 use crate::linear_painter::LinearPainter;
 use crate::pager::Pager;
 use crate::painter::{Cursor, Painter};
 use crate::screen::RawTerminal;
+use crate::screen_size::ScreenSize;
+use crate::setup::TuiDisplayOptions;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::theme::Theme;
 use crate::{text, view};
@@ -23,7 +24,7 @@ pub(super) struct TerminalRenderer {
     page: Vec<StyledLine>,
     /// The screen has another size now, or must be drawn anew.
     pub(super) needs_redraw: bool,
-    size: (usize, usize),
+    size: ScreenSize,
 }
 
 impl TerminalRenderer {
@@ -31,7 +32,7 @@ impl TerminalRenderer {
     pub(super) fn open(looks: TuiDisplayOptions) -> io::Result<Self> {
         let screen = RawTerminal::open(looks.is_linear)?;
         let size = RawTerminal::size();
-        let painter = Painter::new(looks.theme, size.0);
+        let painter = Painter::new(looks.theme, size.width);
         let (linear, page) = (LinearPainter::default(), Vec::new());
         Ok(Self {
             terminal: screen,
@@ -48,13 +49,15 @@ impl TerminalRenderer {
     pub(super) fn is_up_to_date(&self, app: &App) -> bool {
         match self.display.is_linear {
             true => app.is_scrollback_empty(),
-            false => {
-                app.pager.as_ref().map_or_else(|| app.is_fully_shown(), Pager::is_fully_loaded)
-            }
+            false => app
+                .dialogs
+                .pager
+                .as_ref()
+                .map_or_else(|| app.is_fully_shown(), Pager::is_fully_loaded),
         }
     }
 
-    pub(super) fn size(&self) -> (usize, usize) {
+    pub(super) fn size(&self) -> ScreenSize {
         self.size
     }
 
@@ -95,24 +98,24 @@ impl TerminalRenderer {
     pub(super) fn paint(&mut self, app: &mut App) -> io::Result<()> {
         if std::mem::take(&mut self.needs_redraw) {
             self.size = RawTerminal::size();
-            (app.width, app.rows) = self.size;
+            app.size = self.size;
             self.page.clear();
-            if !self.display.is_linear && app.pager.is_none() {
-                let bytes = self.painter.resize(self.size.0);
+            if !self.display.is_linear && app.dialogs.pager.is_none() {
+                let bytes = self.painter.resize(self.size.width);
                 self.terminal.write(&bytes)?;
             }
         }
         if self.display.is_linear {
             return self.paint_linear(app);
         }
-        if app.pager.is_some() {
+        if app.dialogs.pager.is_some() {
             return self.paint_page(app);
         }
         if !self.page.is_empty() {
             self.page.clear();
             self.terminal.set_alternate_screen(false)?;
             // The width may have changed meanwhile.
-            let bytes = self.painter.resize(self.size.0);
+            let bytes = self.painter.resize(self.size.width);
             self.terminal.write(&bytes)?;
         }
         app.draw_answer();
@@ -124,9 +127,9 @@ impl TerminalRenderer {
 
     fn paint_page(&mut self, app: &mut App) -> io::Result<()> {
         app.load_pager();
-        let Some(pager) = &app.pager else { return Ok(()) };
+        let Some(pager) = &app.dialogs.pager else { return Ok(()) };
         self.terminal.set_alternate_screen(true)?;
-        let page = pager.render_screen(app.width, app.rows);
+        let page = pager.render_screen(app.size.width, app.size.rows);
         let bytes = self.painter.paint_page(&self.page, &page);
         self.page = page;
         self.terminal.write(&bytes)
@@ -134,8 +137,10 @@ impl TerminalRenderer {
 
     fn paint_linear(&mut self, app: &mut App) -> io::Result<()> {
         let mut finished = app.take_scrollback(FRAME_LINES_MAX);
-        if app.pager.take().is_some() {
-            finished.extend(app.transcript.render(app.width, &app.facts.working_directory));
+        if app.dialogs.pager.take().is_some() {
+            finished.extend(
+                app.transcript.render(app.size.width, &app.session.facts.working_directory),
+            );
         }
         let (asked, prompt) = view::render_linear(app);
         let bytes = self.linear.paint(&finished, &asked, &prompt);

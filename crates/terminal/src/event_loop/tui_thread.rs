@@ -8,7 +8,8 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-use super::{TuiSetup, run_event_loop};
+use super::run_event_loop;
+use crate::setup::TuiSetup;
 
 /// Holds a conversation until somebody ends it, and gives what was typed and not sent. Dropping the
 /// future gives the terminal back.

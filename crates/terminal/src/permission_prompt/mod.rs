@@ -9,9 +9,9 @@ use windlass_vocabulary::{
     Json, PermissionAnswer, PermissionMode, PermissionQuestion, Ticket, ToolCall,
 };
 
-use crate::app::TuiSessionFacts;
 use crate::composer::{Composer, CursorMove};
 use crate::input::InputKey;
+use crate::session_facts::TuiSessionFacts;
 use crate::{text, tool_call_view};
 use question_form::QuestionForm;
 

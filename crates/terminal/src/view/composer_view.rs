@@ -13,24 +13,27 @@ use crate::styled_line::{StyledLine, TextStyle};
 
 /// The lines, and the cursor.
 pub(super) fn render_composer(app: &App, rows: usize) -> (Vec<StyledLine>, Cursor) {
-    let sign = match &app.vim {
+    let sign = match &app.input.vim {
         Some(vim) if vim.is_normal => "∙ ",
-        _ if app.composer.text().starts_with('!') => "! ",
+        _ if app.input.composer.text().starts_with('!') => "! ",
         _ => "> ",
     };
-    if app.composer.is_empty() {
-        let words = match app.is_busy {
+    if app.input.composer.is_empty() {
+        let words = match app.run.is_busy() {
             true => "type to steer it at its next step; Esc stops it".to_owned(),
-            false if !app.suggested_prompt.is_empty() => format!("{} (Tab)", app.suggested_prompt),
+            false if !app.input.suggested_prompt.is_empty() => {
+                format!("{} (Tab)", app.input.suggested_prompt)
+            }
             false => "ask for something; /help shows what else there is".to_owned(),
         };
         let line = StyledLine::from_text(sign, TextStyle::User)
             .with_span(words, TextStyle::Dim)
-            .truncate_to_width(app.width);
+            .truncate_to_width(app.size.width);
         return (vec![line], Cursor { row: 0, column: 2 });
     }
-    let selected = app.vim.as_ref().and_then(|vim| vim.selected_range(&app.composer));
-    let (broken, at) = break_lines(&app.composer, selected.as_ref(), app.width.saturating_sub(2));
+    let selected = app.input.vim.as_ref().and_then(|vim| vim.selected_range(&app.input.composer));
+    let (broken, at) =
+        break_lines(&app.input.composer, selected.as_ref(), app.size.width.saturating_sub(2));
     let signs = std::iter::once(sign).chain(std::iter::repeat("  "));
     let all: Vec<StyledLine> = signs
         .zip(broken)
