@@ -4,8 +4,7 @@
 
 use std::collections::VecDeque;
 
-use crate::composer::CursorMove;
-use crate::input::InputKey;
+use crate::input::{CursorMove, InputKey};
 use crate::screen_size::ScreenSize;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::transcript::TranscriptBuffer;

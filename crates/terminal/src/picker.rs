@@ -2,9 +2,8 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::composer::CursorMove;
 use crate::fuzzy;
-use crate::input::InputKey;
+use crate::input::{CursorMove, InputKey};
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 

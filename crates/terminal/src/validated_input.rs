@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use windlass_permission::sanitize;
 
-use crate::composer::{Composer, CursorMove};
-use crate::input::InputKey;
+use crate::composer::Composer;
+use crate::input::{CursorMove, InputKey};
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 

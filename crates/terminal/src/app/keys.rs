@@ -6,8 +6,8 @@ use windlass_vocabulary::{PermissionAnswer, PermissionMode};
 
 use super::{App, AppAction, LastKey, PickerPurpose};
 use crate::composer::vim::VimKeyOutcome;
-use crate::composer::{CursorMove, dragged_images};
-use crate::input::InputKey;
+use crate::composer::dragged_images;
+use crate::input::{CursorMove, InputKey};
 use crate::pager::Pager;
 use crate::permission_prompt::PermissionPromptReply;
 use crate::picker::{Picker, PickerItem, PickerOutcome};

@@ -6,6 +6,8 @@ pub mod vim;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
+use crate::input::CursorMove;
+
 /// The text under the cursor.
 #[derive(Clone, Debug, Default)]
 pub struct Composer {
@@ -19,27 +21,6 @@ pub struct Composer {
     unsent_text: String,
     /// What is shown as a word, and what is said instead of it.
     folded_pastes: Vec<(String, String)>,
-}
-
-/// Where a move goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CursorMove {
-    /// One to the left.
-    Left,
-    /// One to the right.
-    Right,
-    /// A word to the left.
-    WordLeft,
-    /// A word to the right.
-    WordRight,
-    /// To the line's beginning.
-    Home,
-    /// To the line's end.
-    End,
-    /// To the line above, or to what was said before.
-    Up,
-    /// To the line below, or to what was said after.
-    Down,
 }
 
 impl Composer {

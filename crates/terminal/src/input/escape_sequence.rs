@@ -1,7 +1,6 @@
 //! What an escape sequence means, once it is whole.
 
-use super::key::{InputKey, TerminalInput, parse_control_byte, with_alt};
-use crate::composer::CursorMove;
+use super::key::{CursorMove, InputKey, TerminalInput, parse_control_byte, with_alt};
 
 /// A control sequence: its parameters and its last letter.
 pub(super) fn decode_control_sequence(parameters: &[u8], last: u8) -> Option<TerminalInput> {

@@ -177,7 +177,7 @@ const SEQUENCE_MAX: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::composer::CursorMove;
+    use crate::input::CursorMove;
 
     fn parse_all(bytes: &[u8]) -> Vec<TerminalInput> {
         let mut parser = InputParser::default();

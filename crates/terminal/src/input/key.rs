@@ -1,7 +1,5 @@
 //! Keys as they are meant.
 
-use crate::composer::CursorMove;
-
 /// What a key means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputKey {
@@ -53,6 +51,22 @@ pub enum InputKey {
     ToggleTasks,
     /// Ctrl-V: an image from the clipboard.
     PasteImage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CursorMove {
+    Left,
+    Right,
+    WordLeft,
+    WordRight,
+    /// To the start of the line.
+    Home,
+    /// To the end of the line.
+    End,
+    /// To the line above; from the first line to the previous prompt of the history.
+    Up,
+    /// To the line below; from the last line to the next prompt of the history.
+    Down,
 }
 
 /// Something that came from the terminal.

@@ -9,8 +9,8 @@ use windlass_vocabulary::{
     Json, PermissionAnswer, PermissionMode, PermissionQuestion, Ticket, ToolCall,
 };
 
-use crate::composer::{Composer, CursorMove};
-use crate::input::InputKey;
+use crate::composer::Composer;
+use crate::input::{CursorMove, InputKey};
 use crate::session_facts::TuiSessionFacts;
 use crate::{text, tool_call_view};
 use question_form::QuestionForm;
