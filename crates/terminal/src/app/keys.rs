@@ -5,8 +5,8 @@ use std::time::Duration;
 use windlass_vocabulary::{PermissionAnswer, PermissionMode};
 
 use super::{App, AppAction, LastKey, PickerPurpose};
-use crate::composer::vim::VimKeyOutcome;
 use crate::composer::dragged_images;
+use crate::composer::vim::VimKeyOutcome;
 use crate::input::{CursorMove, InputKey};
 use crate::pager::Pager;
 use crate::permission_prompt::PermissionPromptReply;

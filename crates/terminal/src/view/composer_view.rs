@@ -14,7 +14,7 @@ use crate::styled_line::{StyledLine, TextStyle};
 /// The lines, and the cursor.
 pub(super) fn render_composer(app: &App, rows: usize) -> (Vec<StyledLine>, Cursor) {
     let sign = match &app.input.vim {
-        Some(vim) if vim.is_normal => "∙ ",
+        Some(vim) if vim.is_normal() => "∙ ",
         _ if app.input.composer.text().starts_with('!') => "! ",
         _ => "> ",
     };
