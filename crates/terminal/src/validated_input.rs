@@ -6,7 +6,7 @@ use std::sync::Arc;
 use windlass_permission::sanitize;
 
 use crate::composer::Composer;
-use crate::input::{CursorMove, InputKey};
+use crate::input::InputKey;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 
@@ -47,12 +47,17 @@ impl ValidatedInput {
     /// An empty line, which becomes a prompt with this before it.
     pub fn new(
         title: impl Into<String>,
-        lead: impl Into<String>,
+        prompt_prefix: impl Into<String>,
         validator: InputValidator,
     ) -> Self {
         let feedback = validator("");
-        let (title, prompt_prefix, composer) = (title.into(), lead.into(), Composer::default());
-        Self { title, prompt_prefix, composer, validator, feedback }
+        Self {
+            title: title.into(),
+            prompt_prefix: prompt_prefix.into(),
+            composer: Composer::default(),
+            validator,
+            feedback,
+        }
     }
 
     /// A key was pressed.
@@ -66,16 +71,7 @@ impl ValidatedInput {
                     self.composer.text().trim()
                 ));
             }
-            InputKey::Char(letter) => self.composer.insert(letter.encode_utf8(&mut [0; 4])),
-            InputKey::Paste(text) => self.composer.insert(&text::to_one_line(text)),
-            InputKey::Backspace => self.composer.backspace(),
-            InputKey::Delete => self.composer.delete(),
-            InputKey::DeleteWord => self.composer.delete_word(),
-            InputKey::DeleteToHome => self.composer.delete_to_home(),
-            InputKey::DeleteToEnd => self.composer.delete_to_end(),
-            InputKey::Move(CursorMove::Up | CursorMove::Down) => {}
-            InputKey::Move(to) => self.composer.move_cursor(*to),
-            _ => {}
+            key => self.composer.handle_line_key(key),
         }
         self.feedback = (self.validator)(self.composer.text().trim());
         ValidatedInputOutcome::Pending
@@ -108,7 +104,9 @@ impl ValidatedInput {
 
 impl fmt::Debug for ValidatedInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Field").field("lead", &self.prompt_prefix).finish_non_exhaustive()
+        f.debug_struct("ValidatedInput")
+            .field("prompt_prefix", &self.prompt_prefix)
+            .finish_non_exhaustive()
     }
 }
 

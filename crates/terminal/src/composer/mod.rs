@@ -6,7 +6,8 @@ pub mod vim;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::input::CursorMove;
+use crate::input::{CursorMove, InputKey};
+use crate::text;
 
 /// The text under the cursor.
 #[derive(Clone, Debug, Default)]
@@ -158,7 +159,37 @@ impl Composer {
         self.cursor_offset = from;
     }
 
-    /// Moves the cursor.
+    /// Handles a key of a one-line entry: pastes lose their line breaks, and there is no history.
+    pub fn handle_line_key(&mut self, key: &InputKey) {
+        match key {
+            InputKey::Char(letter) => self.insert(letter.encode_utf8(&mut [0; 4])),
+            InputKey::Paste(text) => self.insert(&text::to_one_line(text)),
+            InputKey::Backspace => self.backspace(),
+            InputKey::Delete => self.delete(),
+            InputKey::DeleteWord => self.delete_word(),
+            InputKey::DeleteToHome => self.delete_to_home(),
+            InputKey::DeleteToEnd => self.delete_to_end(),
+            InputKey::Move(CursorMove::Up | CursorMove::Down) => {}
+            InputKey::Move(to) => self.move_cursor(*to),
+            InputKey::Enter
+            | InputKey::NewLine
+            | InputKey::Escape
+            | InputKey::Cancel
+            | InputKey::EndOfInput
+            | InputKey::Tab
+            | InputKey::BackTab
+            | InputKey::PageUp
+            | InputKey::PageDown
+            | InputKey::SearchHistory
+            | InputKey::OpenTranscript
+            | InputKey::OpenEditor
+            | InputKey::Redraw
+            | InputKey::Suspend
+            | InputKey::ToggleTasks
+            | InputKey::PasteImage => {}
+        }
+    }
+
     pub fn move_cursor(&mut self, to: CursorMove) {
         match to {
             CursorMove::Up if self.cursor().0 == 0 => self.show_older(),
