@@ -10,6 +10,7 @@ use windlass_vocabulary::context_usage::ContextUsage;
 use windlass_vocabulary::{ContentBlock, Ticket};
 
 use super::TuiEventLoop;
+use super::editor::EditTarget;
 use crate::app::PickerPurpose;
 use crate::host::{PromptAction, PromptActionFuture};
 use crate::styled_line::TextStyle;
@@ -158,7 +159,7 @@ impl TuiEventLoop {
                 self.spawn_prompt_action(rest);
             }
             Ok(PromptAction::EditFile(path)) => {
-                let opened = self.edit_file(path, true);
+                let opened = self.start_editor(EditTarget::UserFile(path));
                 self.show_send_error(opened);
             }
             Ok(PromptAction::SideQuestion(question)) => {
