@@ -20,7 +20,7 @@ pub mod painter;
 pub mod permission_prompt;
 pub mod picker;
 pub mod prompt_view;
-mod screen;
+mod raw_terminal;
 pub mod screen_size;
 pub mod session_facts;
 pub mod setup;

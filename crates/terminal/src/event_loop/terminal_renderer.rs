@@ -5,7 +5,7 @@ use std::io;
 use crate::app::App;
 use crate::linear_painter::LinearPainter;
 use crate::painter::{Cursor, Painter};
-use crate::screen::RawTerminal;
+use crate::raw_terminal::RawTerminal;
 use crate::screen_size::ScreenSize;
 use crate::setup::TuiDisplayOptions;
 use crate::styled_line::{StyledLine, TextStyle};
@@ -48,7 +48,7 @@ impl TerminalRenderer {
             terminal,
             painting,
             detects_background: display.detects_background,
-            // Both need escape sequences, which a linear painting must not write.
+            // A notification is an escape sequence, which linear painting must not write.
             has_notifications: display.has_notifications && !display.is_linear,
             needs_redraw: false,
             size,

@@ -44,7 +44,7 @@ impl Drop for TuiThreadGuard {
         drop(self.leave.take());
         // A terminal that takes nothing any more is not waited for for ever.
         let _ = self.ended.recv_timeout(SHUTDOWN_WAIT_MAX);
-        crate::screen::restore_modes();
+        crate::raw_terminal::restore_modes();
     }
 }
 

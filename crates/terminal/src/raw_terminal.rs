@@ -158,7 +158,7 @@ mod tests {
         let theirs =
             OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
         let status = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "screen::tests::child_that_panics", "--nocapture"])
+            .args(["--exact", "raw_terminal::tests::child_that_panics", "--nocapture"])
             .env(CHILD, "1")
             .stdin(Stdio::from(theirs.try_clone().unwrap()))
             .stdout(Stdio::from(theirs.try_clone().unwrap()))
