@@ -1,38 +1,50 @@
-//! The terminal itself: taken in hand at the beginning and given back at the end, whatever happens in
-//! between, a panic included.
+//! The terminal in raw mode. Its original modes are restored at the end, whatever happens in between,
+//! a panic included.
 
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 use crate::screen_size::ScreenSize;
 
-/// A terminal in our hands. Dropping it gives it back.
+/// Dropping it restores the terminal.
 #[derive(Debug)]
 pub(crate) struct RawTerminal {
-    /// Without any sequence that steers it.
+    /// Never write an escape sequence.
     has_no_sequences: bool,
 }
 
-/// Gives the modes of the terminal back, if nobody did. Writes nothing: it may be that nobody reads.
+/// Restores the modes of the terminal, if nothing else did. Writes nothing, because a terminal that
+/// reads no more would block it.
 pub(crate) fn restore_modes() {
-    if let Some((before, _)) = ORIGINAL_MODES.lock().unwrap_or_else(PoisonError::into_inner).take()
-    {
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+    let original = lock_state().original.take();
+    if let Some(original) = original {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &original.modes);
     }
 }
 
-/// How the terminal was before we came, and whether no sequence steers it. There is one terminal, so
-/// there is one place for it; a panic anywhere finds it here.
-static ORIGINAL_MODES: Mutex<Option<(Termios, bool)>> = Mutex::new(None);
-/// Is the other screen shown, on which nothing stays?
-static IS_ALTERNATE_SCREEN: AtomicBool = AtomicBool::new(false);
+/// A process has one terminal, and the panic hook must find its state from any thread.
+static STATE: Mutex<TerminalState> =
+    Mutex::new(TerminalState { original: None, is_alternate_screen: false });
+
+struct TerminalState {
+    /// `None` while the terminal is not in raw mode.
+    original: Option<OriginalTerminal>,
+    is_alternate_screen: bool,
+}
+
+struct OriginalTerminal {
+    modes: Termios,
+    has_no_sequences: bool,
+}
+
+fn lock_state() -> MutexGuard<'static, TerminalState> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl RawTerminal {
-    /// Takes the terminal in hand.
-    pub(crate) fn open(is_bare: bool) -> io::Result<Self> {
+    pub(crate) fn open(has_no_sequences: bool) -> io::Result<Self> {
         static PANIC_HOOK: Once = Once::new();
         PANIC_HOOK.call_once(|| {
             let before = std::panic::take_hook();
@@ -41,17 +53,17 @@ impl RawTerminal {
                 before(panic);
             }));
         });
-        let screen = Self { has_no_sequences: is_bare };
-        screen.enter_raw_mode()?;
-        Ok(screen)
+        let terminal = Self { has_no_sequences };
+        terminal.enter_raw_mode()?;
+        Ok(terminal)
     }
 
-    /// Takes it in hand again.
     pub(crate) fn enter_raw_mode(&self) -> io::Result<()> {
         let mut modes = tcgetattr(io::stdin())?;
-        let mut before = ORIGINAL_MODES.lock().unwrap_or_else(PoisonError::into_inner);
-        before.get_or_insert_with(|| (modes.clone(), self.has_no_sequences));
-        drop(before);
+        lock_state().original.get_or_insert_with(|| OriginalTerminal {
+            modes: modes.clone(),
+            has_no_sequences: self.has_no_sequences,
+        });
         modes.make_raw();
         tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
         if !self.has_no_sequences {
@@ -60,20 +72,19 @@ impl RawTerminal {
         Ok(())
     }
 
-    /// Gives it back for a while.
     pub(crate) fn leave_raw_mode(&self) {
         restore_terminal();
     }
 
-    /// Shows the other screen, or ours again.
     pub(crate) fn set_alternate_screen(&self, on: bool) -> io::Result<()> {
-        match IS_ALTERNATE_SCREEN.swap(on, Ordering::Relaxed) == on {
+        let was_on = std::mem::replace(&mut lock_state().is_alternate_screen, on);
+        match was_on == on {
             true => Ok(()),
             false => write_stdout(if on { ALTERNATE_SCREEN_ON } else { ALTERNATE_SCREEN_OFF }),
         }
     }
 
-    /// Columns and rows.
+    /// 80 by 24 if the terminal does not know.
     pub(crate) fn size() -> ScreenSize {
         match tcgetwinsize(io::stdout()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
@@ -83,7 +94,6 @@ impl RawTerminal {
         }
     }
 
-    /// Writes bytes that are meant for a terminal.
     pub(crate) fn write(&self, bytes: &str) -> io::Result<()> {
         if bytes.is_empty() { Ok(()) } else { write_stdout(bytes) }
     }
@@ -101,24 +111,24 @@ fn write_stdout(bytes: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Gives the terminal back, if it is in our hands. Nothing can be done about a terminal that is gone.
+/// Leaves raw mode, if the terminal is in it. Errors are ignored: the terminal may be gone.
 fn restore_terminal() {
-    let Some((before, is_bare)) =
-        ORIGINAL_MODES.lock().unwrap_or_else(PoisonError::into_inner).take()
-    else {
-        return;
-    };
-    if IS_ALTERNATE_SCREEN.swap(false, Ordering::Relaxed) {
+    let mut state = lock_state();
+    let Some(original) = state.original.take() else { return };
+    let was_alternate = std::mem::take(&mut state.is_alternate_screen);
+    // Writing may block; the lock must not be held meanwhile.
+    drop(state);
+    if was_alternate {
         let _ = write_stdout(ALTERNATE_SCREEN_OFF);
     }
-    if !is_bare {
+    if !original.has_no_sequences {
         let _ = write_stdout(PASTE_OFF);
     }
-    let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+    let _ = tcsetattr(io::stdin(), OptionalActions::Now, &original.modes);
 }
 
 const PASTE_ON: &str = "\x1b[?2004h";
-/// Also shows the cursor and ends colours, in case we were interrupted in the middle.
+/// Also shows the cursor and resets colours, in case a frame was interrupted in the middle.
 const PASTE_OFF: &str = "\x1b[?2004l\x1b[0m\x1b[?25h";
 const ALTERNATE_SCREEN_ON: &str = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J";
 const ALTERNATE_SCREEN_OFF: &str = "\x1b[?1049l\x1b[?25h";
@@ -135,38 +145,38 @@ mod tests {
 
     const CHILD: &str = "WINDLASS_TEST_PANICS";
 
-    /// Runs in a process of its own, at a terminal; otherwise it does nothing.
+    /// Does nothing, unless the other test runs it as a process of its own.
     #[test]
     fn child_that_panics() {
         if std::env::var_os(CHILD).is_some() {
-            let screen = RawTerminal::open(false).unwrap();
+            let terminal = RawTerminal::open(false).unwrap();
             let modes = tcgetattr(io::stdin()).unwrap();
             assert!(!modes.local_modes.contains(LocalModes::ICANON));
-            screen.set_alternate_screen(true).unwrap();
-            // Not even dropped: the hook alone must do it.
-            std::mem::forget(screen);
+            terminal.set_alternate_screen(true).unwrap();
+            // The hook alone must restore it, not the drop.
+            std::mem::forget(terminal);
             panic!("on purpose");
         }
     }
 
     #[test]
     fn a_panic_gives_the_terminal_back() {
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&ours).unwrap();
-        unlockpt(&ours).unwrap();
-        let name = ptsname(&ours, Vec::new()).unwrap();
-        let theirs =
+        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&controller).unwrap();
+        unlockpt(&controller).unwrap();
+        let name = ptsname(&controller, Vec::new()).unwrap();
+        let terminal =
             OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
         let status = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "raw_terminal::tests::child_that_panics", "--nocapture"])
             .env(CHILD, "1")
-            .stdin(Stdio::from(theirs.try_clone().unwrap()))
-            .stdout(Stdio::from(theirs.try_clone().unwrap()))
+            .stdin(Stdio::from(terminal.try_clone().unwrap()))
+            .stdout(Stdio::from(terminal.try_clone().unwrap()))
             .stderr(Stdio::null())
             .status()
             .unwrap();
         assert!(!status.success());
-        let modes = tcgetattr(&theirs).unwrap();
+        let modes = tcgetattr(&terminal).unwrap();
         assert!(modes.local_modes.contains(LocalModes::ICANON | LocalModes::ECHO));
     }
 }
