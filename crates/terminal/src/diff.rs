@@ -81,13 +81,13 @@ fn render_diff_lines(
             continue;
         }
         if let Some((sign, text)) = rest.first() {
-            let (mark, role) = match sign {
+            let (mark, style) = match sign {
                 DiffLineKind::Context => (" ", TextStyle::Dim),
                 DiffLineKind::Removed => ("-", TextStyle::Failure),
                 DiffLineKind::Added => ("+", TextStyle::Success),
             };
             lines.push(
-                StyledLine::from_text(format!("  {mark}{}", make_visible(text)), role)
+                StyledLine::from_text(format!("  {mark}{}", make_visible(text)), style)
                     .truncate_to_width(width),
             );
         }
@@ -145,7 +145,8 @@ mod tests {
         let marked: Vec<(String, String)> = lines
             .iter()
             .map(|line| {
-                let is_word = |role| matches!(role, TextStyle::RemovedWord | TextStyle::AddedWord);
+                let is_word =
+                    |style| matches!(style, TextStyle::RemovedWord | TextStyle::AddedWord);
                 let words = line.spans.iter().filter(|span| is_word(span.style));
                 (line.plain_text(), words.map(|span| span.text.as_str()).collect())
             })

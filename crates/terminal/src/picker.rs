@@ -142,10 +142,10 @@ impl Picker {
         lines.extend(shown.filter_map(|(number, at)| {
             let item = self.items.get(*at)?;
             let is_chosen = number == self.selected;
-            let (sign, role) =
+            let (sign, style) =
                 if is_chosen { ("› ", TextStyle::Selected) } else { ("  ", TextStyle::Plain) };
             let line =
-                StyledLine::from_text(sign, role).with_span(text::to_one_line(&item.label), role);
+                StyledLine::from_text(sign, style).with_span(text::to_one_line(&item.label), style);
             Some(
                 line.with_span(
                     format!("  {}", text::to_one_line(&item.description)),

@@ -1,4 +1,4 @@
-//! Lines of styled text, and how they are cut to a width. Pure: which colour a role has is the
+//! Lines of styled text, and how they are cut to a width. Pure: which colour a style has is the
 //! painter's to say.
 
 use unicode_segmentation::UnicodeSegmentation;
@@ -67,24 +67,24 @@ impl StyledLine {
 
     /// One piece.
     #[must_use]
-    pub fn from_text(text: impl Into<String>, role: TextStyle) -> Self {
-        Self::new().with_span(text, role)
+    pub fn from_text(text: impl Into<String>, style: TextStyle) -> Self {
+        Self::new().with_span(text, style)
     }
 
     /// With one more piece.
     #[must_use]
-    pub fn with_span(mut self, text: impl Into<String>, role: TextStyle) -> Self {
-        self.push(text, role);
+    pub fn with_span(mut self, text: impl Into<String>, style: TextStyle) -> Self {
+        self.push(text, style);
         self
     }
 
     /// Adds a piece.
-    pub fn push(&mut self, text: impl Into<String>, role: TextStyle) {
+    pub fn push(&mut self, text: impl Into<String>, style: TextStyle) {
         let text = text.into();
         match self.spans.last_mut() {
-            Some(last) if last.style == role => last.text.push_str(&text),
+            Some(last) if last.style == style => last.text.push_str(&text),
             _ if text.is_empty() => {}
-            _ => self.spans.push(StyledSpan { text, style: role }),
+            _ => self.spans.push(StyledSpan { text, style }),
         }
     }
 
@@ -147,7 +147,7 @@ struct LineWrapper {
 }
 
 impl LineWrapper {
-    fn push_word(&mut self, word: &str, role: TextStyle) {
+    fn push_word(&mut self, word: &str, style: TextStyle) {
         let cells = word.width();
         let is_blank = word.chars().all(char::is_whitespace);
         if self.at + cells > self.width && !self.is_at_line_start() {
@@ -157,7 +157,7 @@ impl LineWrapper {
             }
         }
         if self.at + cells <= self.width {
-            self.line.push(word, role);
+            self.line.push(word, style);
             self.at += cells;
             return;
         }
@@ -165,7 +165,7 @@ impl LineWrapper {
             if self.at + cell.width() > self.width && !self.is_at_line_start() {
                 self.start_next_line();
             }
-            self.line.push(cell, role);
+            self.line.push(cell, style);
             self.at += cell.width();
         }
     }

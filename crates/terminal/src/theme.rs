@@ -1,4 +1,4 @@
-//! Which colours a role has. Only the terminal's own sixteen, so that a person's palette decides.
+//! Which colours a style has. Only the terminal's own sixteen, so that a person's palette decides.
 
 use crate::styled_line::TextStyle;
 
@@ -15,11 +15,11 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// The sequence that begins a role; nothing for plain words.
+    /// The sequence that begins a style; nothing for plain words.
     #[must_use]
-    pub fn start_sequence(self, role: TextStyle) -> &'static str {
+    pub fn start_sequence(self, style: TextStyle) -> &'static str {
         if self == Self::Plain {
-            return match role {
+            return match style {
                 TextStyle::Bold | TextStyle::Heading | TextStyle::Warning | TextStyle::Failure => {
                     "\x1b[1m"
                 }
@@ -34,7 +34,7 @@ impl Theme {
             };
         }
         let is_light = self == Self::Light;
-        match role {
+        match style {
             TextStyle::Plain => "",
             TextStyle::Dim => "\x1b[2m",
             TextStyle::Bold => "\x1b[1m",

@@ -42,10 +42,10 @@ pub fn format_input(call: &ToolCall) -> String {
 /// The line a call that ended is folded into.
 #[must_use]
 pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str) -> StyledLine {
-    let (sign, role) =
+    let (sign, style) =
         if outcome.is_error { ("✗ ", TextStyle::Failure) } else { ("● ", TextStyle::Success) };
     let mut line =
-        StyledLine::from_text(sign, role).with_span(format_title(call, folder), TextStyle::Plain);
+        StyledLine::from_text(sign, style).with_span(format_title(call, folder), TextStyle::Plain);
     if let Some(code) = parse_exit_code(outcome) {
         line.push(format!("  exit {code}"), TextStyle::Failure);
     }
@@ -142,10 +142,10 @@ fn render_output_tail(outcome: &ToolOutcome, width: usize) -> Vec<StyledLine> {
 }
 
 /// What a tool or a file says, as it is but for what steers a terminal.
-pub(crate) fn render_output_line(line: &str, role: TextStyle) -> StyledLine {
+pub(crate) fn render_output_line(line: &str, style: TextStyle) -> StyledLine {
     StyledLine::from_text(
         format!("  {}", sanitize::strip_control(line).replace('\t', "    ")),
-        role,
+        style,
     )
 }
 

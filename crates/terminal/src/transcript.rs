@@ -165,8 +165,12 @@ impl TranscriptEntry {
     }
 }
 
-fn render_indented(words: &str, role: TextStyle, width: usize) -> impl Iterator<Item = StyledLine> {
-    let lines = text::render_plain(words, role, width.saturating_sub(2));
+fn render_indented(
+    words: &str,
+    style: TextStyle,
+    width: usize,
+) -> impl Iterator<Item = StyledLine> {
+    let lines = text::render_plain(words, style, width.saturating_sub(2));
     lines.into_iter().map(|line| {
         let mut whole = StyledLine::from_text("  ", TextStyle::Plain);
         for span in line.spans {

@@ -86,12 +86,12 @@ impl ValidatedInput {
         let (before, after) = self.composer.text().split_at(self.composer.cursor_offset());
         let words = sanitize::escape_invisible(&format!("> {before}▏{after}"));
         lines.extend(text::render_plain(&words, TextStyle::Plain, width));
-        let role = match (self.feedback.is_valid, self.composer.is_empty()) {
+        let style = match (self.feedback.is_valid, self.composer.is_empty()) {
             (true, _) => TextStyle::Success,
             (false, true) => TextStyle::Dim,
             (false, false) => TextStyle::Warning,
         };
-        let mut remark = text::render_plain(&self.feedback.message, role, width);
+        let mut remark = text::render_plain(&self.feedback.message, style, width);
         remark.truncate(rows.saturating_sub(lines.len() + 1).max(1));
         lines.extend(remark);
         lines.push(

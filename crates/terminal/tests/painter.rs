@@ -10,9 +10,9 @@ const COLUMNS: u16 = 20;
 
 fn line() -> impl Strategy<Value = StyledLine> {
     let text = prop_oneof!["[a-z ]{0,30}", "[日本語é ]{0,12}"];
-    let role =
+    let style =
         prop_oneof![Just(TextStyle::Plain), Just(TextStyle::Failure), Just(TextStyle::Selected)];
-    (text, role).prop_map(|(text, role)| StyledLine::from_text(text, role))
+    (text, style).prop_map(|(text, style)| StyledLine::from_text(text, style))
 }
 
 /// One painting: lines for good, live lines, a cursor.

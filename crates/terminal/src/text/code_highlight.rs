@@ -26,13 +26,13 @@ pub(super) fn highlight_code(language: &str, text: &str) -> Vec<StyledLine> {
 
 /// A line of a change.
 pub(super) fn render_diff_line(line: &str) -> StyledLine {
-    let role = match line.chars().next() {
+    let style = match line.chars().next() {
         Some('+') => TextStyle::Success,
         Some('-') => TextStyle::Failure,
         Some('@') => TextStyle::Busy,
         _ => TextStyle::Plain,
     };
-    StyledLine::from_text(format!("  {line}"), role)
+    StyledLine::from_text(format!("  {line}"), style)
 }
 
 fn highlight_line(text: &str, comment: &str) -> StyledLine {
@@ -43,7 +43,7 @@ fn highlight_line(text: &str, comment: &str) -> StyledLine {
             line.push(rest, TextStyle::Dim);
             break;
         }
-        let (length, role) = match first {
+        let (length, style) = match first {
             '"' | '\'' | '`' => (string_length(rest, first), TextStyle::Success),
             _ if first.is_ascii_digit() => (
                 prefix_length(rest, |one| one.is_ascii_alphanumeric() || one == '.' || one == '_'),
@@ -57,7 +57,7 @@ fn highlight_line(text: &str, comment: &str) -> StyledLine {
             _ => (first.len_utf8(), TextStyle::Plain),
         };
         let (piece, after) = rest.split_at_checked(length.max(1)).unwrap_or((rest, ""));
-        line.push(piece, role);
+        line.push(piece, style);
         rest = after;
     }
     line

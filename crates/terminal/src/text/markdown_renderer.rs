@@ -198,26 +198,26 @@ impl MarkdownRenderer {
             code.push_str(text);
             return;
         }
-        let role = self.styles.last().copied().unwrap_or_default();
+        let style = self.styles.last().copied().unwrap_or_default();
         let mut parts = text.split('\n');
         if let Some(first) = parts.next() {
-            self.push_styled(first, role);
+            self.push_styled(first, style);
         }
         for part in parts {
             self.end_line();
-            self.push_styled(part, role);
+            self.push_styled(part, style);
         }
     }
 
-    fn push_styled(&mut self, text: &str, role: TextStyle) {
-        let role = if role == TextStyle::Plain {
+    fn push_styled(&mut self, text: &str, style: TextStyle) {
+        let style = if style == TextStyle::Plain {
             self.styles.last().copied().unwrap_or_default()
         } else {
-            role
+            style
         };
         match &mut self.table {
-            Some(table) => table.push_text(text, role),
-            None => self.line.push(text, role),
+            Some(table) => table.push_text(text, style),
+            None => self.line.push(text, style),
         }
     }
 

@@ -19,9 +19,9 @@ impl MarkdownTable {
         }
     }
 
-    pub(super) fn push_text(&mut self, text: &str, role: TextStyle) {
+    pub(super) fn push_text(&mut self, text: &str, style: TextStyle) {
         if let Some(cell) = self.rows.last_mut().and_then(|row| row.last_mut()) {
-            cell.push(text, role);
+            cell.push(text, style);
         }
     }
 
@@ -55,12 +55,12 @@ impl MarkdownTable {
                 let cell = row.get(column).cloned().unwrap_or_default().truncate_to_width(*width);
                 let blanks = width.saturating_sub(cell.width());
                 for span in cell.spans {
-                    let role = if number == 0 && span.style == TextStyle::Plain {
+                    let style = if number == 0 && span.style == TextStyle::Plain {
                         TextStyle::Bold
                     } else {
                         span.style
                     };
-                    line.push(span.text, role);
+                    line.push(span.text, style);
                 }
                 if column + 1 < columns {
                     line.push(" ".repeat(blanks), TextStyle::Plain);

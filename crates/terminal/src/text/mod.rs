@@ -17,9 +17,10 @@ pub fn render_markdown(text: &str, width: usize) -> Vec<StyledLine> {
 
 /// The text as it is, line by line, each broken at the width.
 #[must_use]
-pub fn render_plain(text: &str, role: TextStyle, width: usize) -> Vec<StyledLine> {
+pub fn render_plain(text: &str, style: TextStyle, width: usize) -> Vec<StyledLine> {
     let cleaned = sanitize::strip_control(text);
-    let lines = cleaned.lines().map(|line| StyledLine::from_text(line.replace('\t', "    "), role));
+    let lines =
+        cleaned.lines().map(|line| StyledLine::from_text(line.replace('\t', "    "), style));
     lines.flat_map(|line| line.wrap(width, 0)).collect()
 }
 

@@ -26,10 +26,10 @@ fn label_component(component: &ContextComponent) -> (&'static str, TextStyle) {
 fn group_by_label(inventory: &ContextUsage) -> Vec<(&'static str, TextStyle, u64)> {
     let mut groups: Vec<(&'static str, TextStyle, u64)> = Vec::new();
     for part in &inventory.parts {
-        let (name, role) = label_component(&part.component);
+        let (name, style) = label_component(&part.component);
         match groups.iter_mut().find(|(own, ..)| *own == name) {
             Some((.., tokens)) => *tokens += part.tokens.0,
-            None => groups.push((name, role, part.tokens.0)),
+            None => groups.push((name, style, part.tokens.0)),
         }
     }
     groups
@@ -52,7 +52,7 @@ pub fn allot_cells(inventory: &ContextUsage, count: usize) -> Vec<TextStyle> {
                 left = left.saturating_sub(*tokens);
                 is_here
             });
-            found.map_or(TextStyle::Dim, |(_, role, _)| *role)
+            found.map_or(TextStyle::Dim, |(_, style, _)| *style)
         })
         .collect()
 }
@@ -74,12 +74,12 @@ pub fn render_context_chart(inventory: &ContextUsage, width: usize) -> Vec<Style
     let reserved = usize::try_from(inventory.reserved.0.saturating_mul(100) / window).unwrap_or(0);
     let kept = reserved.min(100 - full);
     let mut cells: Vec<ChartCell> =
-        allot_cells(inventory, full).into_iter().map(|role| ("■", role)).collect();
+        allot_cells(inventory, full).into_iter().map(|style| ("■", style)).collect();
     cells.resize(100 - kept, ("·", TextStyle::Dim));
     cells.resize(100, ("▒", TextStyle::Dim));
     let mut legend: Vec<ChartLegendEntry> = group_by_label(inventory)
         .into_iter()
-        .map(|(name, role, tokens)| (format!("■ {name}"), role, tokens))
+        .map(|(name, style, tokens)| (format!("■ {name}"), style, tokens))
         .collect();
     legend.push(("· free".to_owned(), TextStyle::Dim, inventory.free_tokens().0));
     legend.push(("▒ kept for the answer".to_owned(), TextStyle::Dim, inventory.reserved.0));
@@ -100,11 +100,11 @@ fn render_legend_beside(
     for row in 0..legend.len().max(10) {
         let mut line = StyledLine::from_text("  ", TextStyle::Plain);
         match cells.get(row * 10..row * 10 + 10) {
-            Some(ten) => ten.iter().for_each(|(sign, role)| line.push(format!("{sign} "), *role)),
+            Some(ten) => ten.iter().for_each(|(sign, style)| line.push(format!("{sign} "), *style)),
             None => line.push(" ".repeat(20), TextStyle::Plain),
         }
-        if let Some((name, role, tokens)) = legend.get(row) {
-            line.push(format!(" {name:<24}"), *role);
+        if let Some((name, style, tokens)) = legend.get(row) {
+            line.push(format!(" {name:<24}"), *style);
             line.push(format!("{:>9}", format_thousands(*tokens)), TextStyle::Plain);
         }
         lines.push(line.truncate_to_width(width));
@@ -120,11 +120,11 @@ fn render_legend_below(
 ) {
     for row in cells.chunks(25) {
         let mut line = StyledLine::from_text("  ", TextStyle::Plain);
-        row.iter().for_each(|(sign, role)| line.push(*sign, *role));
+        row.iter().for_each(|(sign, style)| line.push(*sign, *style));
         lines.push(line.truncate_to_width(width));
     }
-    for (name, role, tokens) in legend {
-        let line = StyledLine::from_text(format!("  {name:<24}"), *role);
+    for (name, style, tokens) in legend {
+        let line = StyledLine::from_text(format!("  {name:<24}"), *style);
         lines.push(
             line.with_span(format!("{:>9}", format_thousands(*tokens)), TextStyle::Plain)
                 .truncate_to_width(width),

@@ -147,12 +147,12 @@ fn render_running_call(app: &App, running: &RunningCall) -> Vec<StyledLine> {
 
 fn render_subagent(child: &SubagentProgress, is_last: bool) -> StyledLine {
     let turn = if is_last { "└" } else { "├" };
-    let role = if child.is_over { TextStyle::Dim } else { TextStyle::Plain };
+    let style = if child.is_over { TextStyle::Dim } else { TextStyle::Plain };
     let indent = "  ".repeat(child.depth + 1);
     let calls =
         if child.calls == 1 { "1 call".to_owned() } else { format!("{} calls", child.calls) };
     StyledLine::from_text(format!("{indent}{turn} {}: ", child.agent), TextStyle::Dim)
-        .with_span(child.activity.clone(), role)
+        .with_span(child.activity.clone(), style)
         .with_span(format!(" · {calls}"), TextStyle::Dim)
 }
 
@@ -206,8 +206,8 @@ fn render_suggestions(app: &App) -> Vec<StyledLine> {
     let chosen = app.completion.selected.min(suggestions.len().saturating_sub(1));
     let widest = suggestions.iter().map(|one| one.label.chars().count()).max().unwrap_or(0).min(28);
     let line = |(number, one): (usize, &crate::app::Suggestion)| {
-        let role = if number == chosen { TextStyle::Selected } else { TextStyle::Code };
-        StyledLine::from_text(format!("  {:widest$}  ", text::to_one_line(&one.label)), role)
+        let style = if number == chosen { TextStyle::Selected } else { TextStyle::Code };
+        StyledLine::from_text(format!("  {:widest$}  ", text::to_one_line(&one.label)), style)
             .with_span(text::to_one_line(&one.description), TextStyle::Dim)
             .truncate_to_width(app.size.width)
     };

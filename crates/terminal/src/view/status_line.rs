@@ -56,8 +56,8 @@ fn push_context_bar(line: &mut StyledLine, inventory: Option<&ContextUsage>, per
     let full = usize::try_from(percent.min(100).div_ceil(10)).unwrap_or(0).max(1);
     match inventory {
         Some(inventory) => {
-            for role in context_chart::allot_cells(inventory, full) {
-                line.push("▰", role);
+            for style in context_chart::allot_cells(inventory, full) {
+                line.push("▰", style);
             }
         }
         None => line.push("▰".repeat(full), TextStyle::Dim),
