@@ -1,21 +1,18 @@
-//! Which colours a style has. Only the terminal's own sixteen, so that a person's palette decides.
+//! The colours of styles. Only the terminal's own sixteen are used, so that the user's palette decides.
 
 use crate::styled_line::TextStyle;
 
-/// How things look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// On a dark ground.
     #[default]
     Dark,
-    /// On a light ground.
     Light,
-    /// Without colours: weight and slant alone.
+    /// No colours: bold, dim, italic and underline only.
     Plain,
 }
 
 impl Theme {
-    /// The sequence that begins a style; nothing for plain words.
+    /// Empty if the style looks like plain text.
     #[must_use]
     pub fn start_sequence(self, style: TextStyle) -> &'static str {
         if self == Self::Plain {
@@ -30,7 +27,11 @@ impl Theme {
                 TextStyle::Dim => "\x1b[2m",
                 TextStyle::Italic => "\x1b[3m",
                 TextStyle::Link => "\x1b[4m",
-                _ => "",
+                TextStyle::Plain
+                | TextStyle::Code
+                | TextStyle::User
+                | TextStyle::Busy
+                | TextStyle::Success => "",
             };
         }
         let is_light = self == Self::Light;

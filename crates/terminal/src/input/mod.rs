@@ -1,4 +1,4 @@
-//! What comes from the terminal: bytes are read ([`terminal_reader`]), and become keys ([`InputParser`]).
+//! Input from the terminal: [`terminal_reader`] reads bytes, [`InputParser`] turns them into keys.
 
 mod bracketed_paste;
 mod escape_sequence;
