@@ -1,55 +1,44 @@
-//! Keys as they are meant.
+//! Keys, named by what they do.
 
-/// What a key means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputKey {
-    /// Send it, or choose it.
     Enter,
-    /// Another line.
+    /// Ctrl-J, Alt-Enter or Shift-Enter.
     NewLine,
-    /// Stop, or take it back.
     Escape,
     /// Ctrl-C.
     Cancel,
     /// Ctrl-D.
     EndOfInput,
-    /// Complete it.
     Tab,
-    /// The next mode.
+    /// Shift-Tab.
     BackTab,
-    /// A character.
     Char(char),
-    /// A paste.
     Paste(String),
-    /// Take away the character before the cursor.
     Backspace,
-    /// Take away the character under it.
     Delete,
-    /// Take away the word before it.
+    /// Ctrl-W: deletes the word before the cursor.
     DeleteWord,
-    /// Take away the line before it.
+    /// Ctrl-U.
     DeleteToHome,
-    /// Take away the line behind it.
+    /// Ctrl-K.
     DeleteToEnd,
-    /// Move.
     Move(CursorMove),
-    /// A screenful up.
     PageUp,
-    /// A screenful down.
     PageDown,
-    /// Ctrl-R: search what was said before.
+    /// Ctrl-R.
     SearchHistory,
-    /// Ctrl-O: show everything that happened, unfolded.
+    /// Ctrl-O.
     OpenTranscript,
-    /// Ctrl-G: write in an editor.
+    /// Ctrl-G.
     OpenEditor,
-    /// Ctrl-L: draw the screen anew.
+    /// Ctrl-L.
     Redraw,
-    /// Ctrl-Z: stop for a while.
+    /// Ctrl-Z.
     Suspend,
-    /// Ctrl-T: show or hide the task list.
+    /// Ctrl-T: shows or hides the task list.
     ToggleTasks,
-    /// Ctrl-V: an image from the clipboard.
+    /// Ctrl-V.
     PasteImage,
 }
 
@@ -69,19 +58,15 @@ pub enum CursorMove {
     Down,
 }
 
-/// Something that came from the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TerminalInput {
-    /// A key.
     Key(InputKey),
-    /// The terminal says whether its ground is light.
+    /// The terminal's answer to a query of its background colour.
     Background {
-        /// It is.
         is_light: bool,
     },
 }
 
-/// What a control character means; most mean nothing.
 pub(super) fn parse_control_byte(byte: u8) -> Option<InputKey> {
     Some(match byte {
         0x01 => InputKey::Move(CursorMove::Home),
@@ -111,7 +96,7 @@ pub(super) fn parse_control_byte(byte: u8) -> Option<InputKey> {
     })
 }
 
-/// The same with Alt held.
+/// The key with Alt held.
 pub(super) fn with_alt(key: &InputKey) -> Option<InputKey> {
     Some(match key {
         InputKey::Enter | InputKey::NewLine => InputKey::NewLine,
@@ -120,6 +105,33 @@ pub(super) fn with_alt(key: &InputKey) -> Option<InputKey> {
         InputKey::Char('f') => InputKey::Move(CursorMove::WordRight),
         InputKey::Move(CursorMove::Left) => InputKey::Move(CursorMove::WordLeft),
         InputKey::Move(CursorMove::Right) => InputKey::Move(CursorMove::WordRight),
-        _ => return None,
+        InputKey::Move(
+            CursorMove::WordLeft
+            | CursorMove::WordRight
+            | CursorMove::Home
+            | CursorMove::End
+            | CursorMove::Up
+            | CursorMove::Down,
+        )
+        | InputKey::Char(_)
+        | InputKey::Escape
+        | InputKey::Cancel
+        | InputKey::EndOfInput
+        | InputKey::Tab
+        | InputKey::BackTab
+        | InputKey::Paste(_)
+        | InputKey::Delete
+        | InputKey::DeleteWord
+        | InputKey::DeleteToHome
+        | InputKey::DeleteToEnd
+        | InputKey::PageUp
+        | InputKey::PageDown
+        | InputKey::SearchHistory
+        | InputKey::OpenTranscript
+        | InputKey::OpenEditor
+        | InputKey::Redraw
+        | InputKey::Suspend
+        | InputKey::ToggleTasks
+        | InputKey::PasteImage => return None,
     })
 }
