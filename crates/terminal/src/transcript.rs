@@ -1,5 +1,5 @@
-//! Everything that happened, whole, for whoever wants to see it unfolded. So much is kept and no
-//! more; the oldest goes first.
+//! What the pager shows: everything that happened, in full. Bounded; the oldest entries are dropped
+//! first.
 
 use std::collections::VecDeque;
 
@@ -9,32 +9,24 @@ use windlass_vocabulary::{ToolCall, ToolOutcome, ToolResultPart};
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::{prompt_view, text, tool_call_view};
 
-/// One thing that happened.
 #[derive(Clone, Debug)]
 pub enum TranscriptEntry {
-    /// Somebody said it.
     Prompt(String),
-    /// The model said it.
     Answer(String),
-    /// The model thought it.
     Thought(String),
-    /// A call that ended.
     ToolCall(ToolCall, Box<ToolOutcome>),
-    /// A word on the way.
     Note(String),
 }
 
-/// What is kept.
 #[derive(Debug, Default)]
 pub struct TranscriptBuffer {
     entries: VecDeque<TranscriptEntry>,
     bytes: usize,
-    /// How many are kept no more.
+    /// How many entries were dropped.
     dropped: usize,
 }
 
 impl TranscriptBuffer {
-    /// Keeps one more.
     pub fn push(&mut self, entry: TranscriptEntry) {
         let entry = entry.truncate_texts();
         self.bytes += entry.size_bytes();
@@ -46,25 +38,25 @@ impl TranscriptBuffer {
         }
     }
 
-    /// What it takes to keep them.
+    /// An estimate.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How many there ever were.
+    /// Includes entries that were dropped.
     #[must_use]
     pub fn total_count(&self) -> usize {
         self.dropped + self.entries.len()
     }
 
-    /// One of them, counted from the first there ever was.
+    /// Counted from the first entry ever; `None` if that was dropped.
     #[must_use]
     pub fn get(&self, number: usize) -> Option<&TranscriptEntry> {
         self.entries.get(number.checked_sub(self.dropped)?)
     }
 
-    /// The newest of them as lines, everything unfolded.
+    /// Renders the newest entries.
     #[must_use]
     pub fn render(&self, width: usize, folder: &str) -> Vec<StyledLine> {
         let from = self.entries.len().saturating_sub(RENDERED_ENTRIES_MAX);
@@ -82,7 +74,7 @@ impl TranscriptBuffer {
 }
 
 impl TranscriptEntry {
-    /// What it takes to keep it.
+    /// An estimate.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
         match self {
@@ -99,7 +91,7 @@ impl TranscriptEntry {
         }
     }
 
-    /// What is too long loses its end here; it is whole in the session's record.
+    /// Cuts long texts; the session's journal has them in full.
     fn truncate_texts(self) -> Self {
         let cut = |mut text: String| {
             if text.len() > TEXT_MAX {
@@ -126,7 +118,6 @@ impl TranscriptEntry {
         }
     }
 
-    /// Its lines, unfolded.
     #[must_use]
     pub fn render(&self, width: usize, folder: &str) -> Vec<StyledLine> {
         match self {
@@ -184,5 +175,4 @@ const BYTES_MAX: usize = 6 * 1024 * 1024;
 const COUNT_MAX: usize = 20_000;
 const TEXT_MAX: usize = 128 * 1024;
 const ENTRY_BYTES: usize = 128;
-/// Entries drawn at once.
 const RENDERED_ENTRIES_MAX: usize = 400;

@@ -1,4 +1,4 @@
-//! A line to write in that says at every key what it would mean. Pure, as far as whoever says it is.
+//! A one-line input that shows at every key what it would mean. As pure as its validator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,41 +10,34 @@ use crate::input::InputKey;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 
-/// What is said of what is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InputFeedback {
-    /// In a few lines.
+    /// May have several lines.
     pub message: String,
-    /// It may be sent.
     pub is_valid: bool,
 }
 
-/// Says it. Asked at every key, so it must be quick.
+/// Called at every key, so it must be fast.
 pub type InputValidator = Arc<dyn Fn(&str) -> InputFeedback + Send + Sync>;
 
-/// A line that is being written.
 pub struct ValidatedInput {
     title: String,
-    /// What stands before the words in the prompt that they become.
+    /// Put before the text to make a prompt of it.
     prompt_prefix: String,
     composer: Composer,
     validator: InputValidator,
     feedback: InputFeedback,
 }
 
-/// What came of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValidatedInputOutcome {
-    /// Nothing yet.
     Pending,
-    /// Nothing is wanted.
     Cancelled,
-    /// This prompt.
+    /// With the resulting prompt.
     Submitted(String),
 }
 
 impl ValidatedInput {
-    /// An empty line, which becomes a prompt with this before it.
     pub fn new(
         title: impl Into<String>,
         prompt_prefix: impl Into<String>,
@@ -60,7 +53,6 @@ impl ValidatedInput {
         }
     }
 
-    /// A key was pressed.
     pub fn handle_key(&mut self, key: &InputKey) -> ValidatedInputOutcome {
         match key {
             InputKey::Escape | InputKey::Cancel => return ValidatedInputOutcome::Cancelled,
@@ -77,7 +69,7 @@ impl ValidatedInput {
         ValidatedInputOutcome::Pending
     }
 
-    /// What is shown, in at most so many rows.
+    /// The feedback is cut to fit into `rows`.
     #[must_use]
     pub fn render(&self, width: usize, rows: usize) -> Vec<StyledLine> {
         let mut lines = vec![
@@ -91,9 +83,9 @@ impl ValidatedInput {
             (false, true) => TextStyle::Dim,
             (false, false) => TextStyle::Warning,
         };
-        let mut remark = text::render_plain(&self.feedback.message, style, width);
-        remark.truncate(rows.saturating_sub(lines.len() + 1).max(1));
-        lines.extend(remark);
+        let mut feedback = text::render_plain(&self.feedback.message, style, width);
+        feedback.truncate(rows.saturating_sub(lines.len() + 1).max(1));
+        lines.extend(feedback);
         lines.push(
             StyledLine::from_text("Enter takes it · Esc leaves it", TextStyle::Dim)
                 .truncate_to_width(width),

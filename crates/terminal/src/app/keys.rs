@@ -81,7 +81,7 @@ impl App {
             }
             // A key right after an answer was meant for that prompt, not for the next one.
             Some(_) if !is_composing => Vec::new(),
-            _ => self.handle_composer_key(key),
+            Some(_) | None => self.handle_composer_key(key),
         }
     }
 

@@ -1,9 +1,8 @@
-//! Code with a little colour: comments, strings, numbers and the words most languages share. Knows no
-//! grammar; what it does not know stays as it is.
+//! Simple highlighting: comments, strings, numbers, and keywords that many languages share. Knows no
+//! grammar.
 
 use crate::styled_line::{StyledLine, TextStyle};
 
-/// The lines of a block of code.
 pub(super) fn highlight_code(language: &str, text: &str) -> Vec<StyledLine> {
     if language == "diff" || language == "patch" {
         return text.lines().map(render_diff_line).collect();
@@ -24,7 +23,6 @@ pub(super) fn highlight_code(language: &str, text: &str) -> Vec<StyledLine> {
     text.lines().map(|line| draw(&line.replace('\t', "    "))).collect()
 }
 
-/// A line of a change.
 pub(super) fn render_diff_line(line: &str) -> StyledLine {
     let style = match line.chars().next() {
         Some('+') => TextStyle::Success,
@@ -67,7 +65,7 @@ fn prefix_length(text: &str, belongs: impl Fn(char) -> bool) -> usize {
     text.find(|one: char| !belongs(one)).unwrap_or(text.len())
 }
 
-/// How long a string is; one that does not end on its line is a quote and no more.
+/// The length of a string literal; of one that does not end on this line, only its quote.
 fn string_length(text: &str, sign: char) -> usize {
     let mut escaped = false;
     for (at, one) in text.char_indices().skip(1) {
@@ -81,7 +79,6 @@ fn string_length(text: &str, sign: char) -> usize {
     sign.len_utf8()
 }
 
-/// Words that mean the same in many languages.
 const KEYWORDS: &[&str] = &[
     "fn",
     "let",

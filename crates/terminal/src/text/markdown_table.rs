@@ -1,8 +1,7 @@
-//! Draws a table: columns as wide as their widest cell, and narrower where the screen is.
+//! Renders a table with columns as wide as their widest cell, or narrower if the screen is.
 
 use crate::styled_line::{StyledLine, TextStyle};
 
-/// A table as it is read.
 #[derive(Debug, Default)]
 pub(super) struct MarkdownTable {
     rows: Vec<Vec<StyledLine>>,
@@ -25,7 +24,7 @@ impl MarkdownTable {
         }
     }
 
-    /// Its lines; cells that do not fit are cut.
+    /// Cells that do not fit are cut.
     pub(super) fn render(self, width: usize) -> Vec<StyledLine> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         if columns == 0 {
@@ -37,7 +36,7 @@ impl MarkdownTable {
             })
             .map(|widest| widest.unwrap_or(0).max(1))
             .collect();
-        // Take from the widest until everything fits.
+        // Narrow the widest column until everything fits.
         let room = width.saturating_sub(SEPARATOR.chars().count() * (columns - 1)).max(columns);
         while widths.iter().sum::<usize>() > room {
             match widths.iter_mut().max() {

@@ -1,4 +1,4 @@
-//! The live lines: from what is the case to what is shown. Pure.
+//! The live lines, rendered from the state. Pure.
 
 mod composer_view;
 pub mod context_chart;
@@ -11,7 +11,6 @@ use crate::painter::Cursor;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::{text, tool_call_view};
 
-/// The live lines on a screen of so many rows, and where the cursor stands.
 #[must_use]
 pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
     let rows = app.size.rows;
@@ -20,13 +19,13 @@ pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
     if let Some((_, picker)) = &app.dialogs.picker {
         below.extend(picker.render(app.size.width, rows.saturating_sub(2).min(LIST_MAX)));
         cursor.row = below.len().saturating_sub(2);
-    } else if let Some(field) = &app.dialogs.validated_input {
-        below.extend(field.render(app.size.width, rows.saturating_sub(2).min(LIST_MAX)));
+    } else if let Some(input) = &app.dialogs.validated_input {
+        below.extend(input.render(app.size.width, rows.saturating_sub(2).min(LIST_MAX)));
         cursor.row = below.len().saturating_sub(1);
     } else {
-        if let Some(approval) = app.dialogs.permission_prompts.front() {
+        if let Some(prompt) = app.dialogs.permission_prompts.front() {
             let room = rows.saturating_sub(4);
-            below.extend(approval.render(app.size.width, room, app.may_answer_prompt()));
+            below.extend(prompt.render(app.size.width, room, app.may_answer_prompt()));
             cursor.row = below.len().saturating_sub(1);
             if app.dialogs.permission_prompts.len() > 1 {
                 let more =
@@ -56,34 +55,34 @@ pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
     (lines, cursor)
 }
 
-/// What a terminal without live lines shows: what is asked, and what is being typed.
+/// For a terminal without live lines: the lines of the open dialog, and what is being typed.
 #[must_use]
 pub fn render_linear(app: &App) -> (Vec<StyledLine>, String) {
     if let Some((_, picker)) = &app.dialogs.picker {
         return (picker.render(app.size.width, LIST_MAX), "? ".to_owned());
     }
-    if let Some(field) = &app.dialogs.validated_input {
-        return (field.render(app.size.width, LIST_MAX), "? ".to_owned());
+    if let Some(input) = &app.dialogs.validated_input {
+        return (input.render(app.size.width, LIST_MAX), "? ".to_owned());
     }
     match app.dialogs.permission_prompts.front().filter(|_| !app.is_composing()) {
-        Some(approval) => {
-            (approval.render(app.size.width, LINEAR_MAX, app.may_answer_prompt()), "? ".to_owned())
+        Some(prompt) => {
+            (prompt.render(app.size.width, LINEAR_MAX, app.may_answer_prompt()), "? ".to_owned())
         }
         None => {
-            let typed = app.input.composer.text();
-            let last = typed.rsplit('\n').next().unwrap_or_default();
+            let text = app.input.composer.text();
+            let last = text.rsplit('\n').next().unwrap_or_default();
             (Vec::new(), format!("> {}", windlass_permission::sanitize::escape_invisible(last)))
         }
     }
 }
 
-/// The answer as far as it has come, calls under way, and why nothing happens.
+/// The answer so far, calls under way, and the task list.
 fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
     let mut below: Vec<StyledLine> =
         app.run.calls.iter().flat_map(|running| render_running_call(app, running)).collect();
-    if let Some(waiting) = &app.run.retry_message {
+    if let Some(message) = &app.run.retry_message {
         below.push(
-            StyledLine::from_text(format!("  {waiting}"), TextStyle::Warning)
+            StyledLine::from_text(format!("  {message}"), TextStyle::Warning)
                 .truncate_to_width(app.size.width),
         );
     } else if app.run.is_busy()
@@ -105,8 +104,8 @@ fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
 fn render_busy_line(app: &App) -> StyledLine {
     let word = match (app.answer.thinking_tail.is_empty(), app.answer.stream.is_empty()) {
         (false, _) => "thinking",
-        (_, true) => "asking",
-        _ => "writing",
+        (true, true) => "asking",
+        (true, false) => "writing",
     };
     let time = format_elapsed(app.run.elapsed(app.now));
     let mut line = StyledLine::from_text(
@@ -122,7 +121,7 @@ fn render_busy_line(app: &App) -> StyledLine {
     line.truncate_to_width(app.size.width)
 }
 
-/// A call, the last lines of what it prints, and the sessions it started.
+/// A call, the last lines of its output, and its subagents.
 fn render_running_call(app: &App, running: &RunningCall) -> Vec<StyledLine> {
     let time = format_elapsed(app.now.saturating_sub(running.started));
     let line = StyledLine::from_text(format!("{} ", spinner_frame(app.now)), TextStyle::Busy)
@@ -146,12 +145,12 @@ fn render_running_call(app: &App, running: &RunningCall) -> Vec<StyledLine> {
 }
 
 fn render_subagent(child: &SubagentProgress, is_last: bool) -> StyledLine {
-    let turn = if is_last { "└" } else { "├" };
+    let branch = if is_last { "└" } else { "├" };
     let style = if child.is_over { TextStyle::Dim } else { TextStyle::Plain };
     let indent = "  ".repeat(child.depth + 1);
     let calls =
         if child.calls == 1 { "1 call".to_owned() } else { format!("{} calls", child.calls) };
-    StyledLine::from_text(format!("{indent}{turn} {}: ", child.agent), TextStyle::Dim)
+    StyledLine::from_text(format!("{indent}{branch} {}: ", child.agent), TextStyle::Dim)
         .with_span(child.activity.clone(), style)
         .with_span(format!(" · {calls}"), TextStyle::Dim)
 }
@@ -179,15 +178,15 @@ fn render_tasks(app: &App) -> Vec<StyledLine> {
     lines
 }
 
-/// What waits to be said.
 fn render_queued_input(app: &App) -> Vec<StyledLine> {
-    let words = |said: &String| format!("  waits for the next step: {}", text::to_one_line(said));
+    let words =
+        |prompt: &String| format!("  waits for the next step: {}", text::to_one_line(prompt));
     let mut lines: Vec<StyledLine> = app
         .input
         .queued_input
         .iter()
-        .map(|said| {
-            StyledLine::from_text(words(said), TextStyle::Dim).truncate_to_width(app.size.width)
+        .map(|prompt| {
+            StyledLine::from_text(words(prompt), TextStyle::Dim).truncate_to_width(app.size.width)
         })
         .collect();
     let over = lines.len().saturating_sub(QUEUED_MAX);
@@ -203,15 +202,15 @@ fn render_queued_input(app: &App) -> Vec<StyledLine> {
 
 fn render_suggestions(app: &App) -> Vec<StyledLine> {
     let suggestions = app.find_suggestions();
-    let chosen = app.completion.selected.min(suggestions.len().saturating_sub(1));
+    let selected = app.completion.selected.min(suggestions.len().saturating_sub(1));
     let widest = suggestions.iter().map(|one| one.label.chars().count()).max().unwrap_or(0).min(28);
-    let line = |(number, one): (usize, &crate::app::Suggestion)| {
-        let style = if number == chosen { TextStyle::Selected } else { TextStyle::Code };
+    let lines = suggestions.iter().enumerate().map(|(number, one)| {
+        let style = if number == selected { TextStyle::Selected } else { TextStyle::Code };
         StyledLine::from_text(format!("  {:widest$}  ", text::to_one_line(&one.label)), style)
             .with_span(text::to_one_line(&one.description), TextStyle::Dim)
             .truncate_to_width(app.size.width)
-    };
-    suggestions.iter().enumerate().map(line).collect()
+    });
+    lines.collect()
 }
 
 pub(crate) fn format_elapsed(time: Duration) -> String {

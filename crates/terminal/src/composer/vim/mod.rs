@@ -257,14 +257,13 @@ impl Vim {
         if pending.operator.is_none() {
             self.pending = VimPendingKeys::default();
             // Above the first line and below the last one lies the history.
-            match motion {
-                VimMotion::Up if to == at && !self.is_visual() => {
-                    composer.move_cursor(CursorMove::Up);
-                }
-                VimMotion::Down if to == at && !self.is_visual() => {
-                    composer.move_cursor(CursorMove::Down);
-                }
-                _ => composer.set_cursor(self.clamp_to_letter(composer.text(), to)),
+            let leaves_text = to == at && !self.is_visual();
+            if motion == VimMotion::Up && leaves_text {
+                composer.move_cursor(CursorMove::Up);
+            } else if motion == VimMotion::Down && leaves_text {
+                composer.move_cursor(CursorMove::Down);
+            } else {
+                composer.set_cursor(self.clamp_to_letter(composer.text(), to));
             }
             return;
         }
