@@ -7,14 +7,12 @@ use windlass_permission::sanitize;
 use crate::styled_line::{StyledLine, TextStyle};
 
 /// Renders the hunks of a finished edit.
-#[must_use]
 pub fn render_patch(hunks: &[Value], width: usize, lines_max: usize) -> Vec<StyledLine> {
     let all = hunks.iter().filter_map(|hunk| hunk.get("lines")?.as_array()).flatten();
     let all: Vec<DiffLine> = all.filter_map(Value::as_str).filter_map(parse_diff_line).collect();
     render_diff_lines(&all, width, lines_max)
 }
 
-#[must_use]
 pub fn render_diff(before: &str, after: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
     if before.len().saturating_add(after.len()) > BYTES_MAX {
         return vec![StyledLine::from_text("  (too long to compare here)", TextStyle::Dim)];

@@ -2,7 +2,6 @@
 //! at the start of words, and in the last part of a path. Pure.
 
 /// Higher is better; `None` if the name does not match.
-#[must_use]
 pub fn score(query: &str, name: &str) -> Option<i64> {
     if query.is_empty() {
         return Some(0);
@@ -43,7 +42,6 @@ fn score_letters(query: &str, name: &str) -> Option<i64> {
 }
 
 /// The best first.
-#[must_use]
 pub fn find_best_matches<'a>(
     query: &str,
     names: impl Iterator<Item = &'a str>,

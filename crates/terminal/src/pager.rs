@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::input::{CursorMove, InputKey};
+use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
 use crate::screen_size::ScreenSize;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::transcript::TranscriptBuffer;
@@ -45,7 +45,6 @@ impl PagerSearch {
 }
 
 impl Pager {
-    #[must_use]
     pub fn open_at_end(entries: &TranscriptBuffer, folder: &str, size: ScreenSize) -> Self {
         let first_entry = entries.total_count();
         let mut pager = Self { width: size.width, first_entry, ..Self::default() };
@@ -54,12 +53,10 @@ impl Pager {
         pager
     }
 
-    #[must_use]
     pub fn width(&self) -> usize {
         self.width
     }
 
-    #[must_use]
     pub fn is_fully_loaded(&self) -> bool {
         self.is_fully_loaded
     }
@@ -107,12 +104,12 @@ impl Pager {
         match key {
             InputKey::Escape
             | InputKey::Cancel
-            | InputKey::OpenTranscript
+            | InputKey::Shortcut(Shortcut::OpenTranscript)
             | InputKey::Char('q')
             | InputKey::EndOfInput => {
                 return false;
             }
-            InputKey::Char('/') | InputKey::SearchHistory => {
+            InputKey::Char('/') | InputKey::Shortcut(Shortcut::SearchHistory) => {
                 self.search = PagerSearch::Editing(String::new());
             }
             InputKey::Char('n') => self.search_up(self.top, rows),
@@ -127,24 +124,14 @@ impl Pager {
             InputKey::PageDown | InputKey::Char(' ') => self.top += page,
             InputKey::Move(CursorMove::Home) | InputKey::Char('g') => self.top = 0,
             InputKey::Move(CursorMove::End) | InputKey::Char('G') => self.top = last,
-            InputKey::Move(
-                CursorMove::Left | CursorMove::Right | CursorMove::WordLeft | CursorMove::WordRight,
-            )
+            InputKey::Move(_)
             | InputKey::Char(_)
             | InputKey::NewLine
             | InputKey::Tab
             | InputKey::BackTab
             | InputKey::Paste(_)
-            | InputKey::Backspace
-            | InputKey::Delete
-            | InputKey::DeleteWord
-            | InputKey::DeleteToHome
-            | InputKey::DeleteToEnd
-            | InputKey::OpenEditor
-            | InputKey::Redraw
-            | InputKey::Suspend
-            | InputKey::ToggleTasks
-            | InputKey::PasteImage => {}
+            | InputKey::Delete(_)
+            | InputKey::Shortcut(_) => {}
         }
         self.top = self.top.min(last);
         true
@@ -168,7 +155,7 @@ impl Pager {
             && query.len() < QUERY_BYTES_MAX
         {
             query.push(*letter);
-        } else if *key == InputKey::Backspace {
+        } else if *key == InputKey::Delete(Deletion::CharBefore) {
             query.pop();
         }
         self.search = PagerSearch::Editing(query);
@@ -217,7 +204,6 @@ impl Pager {
     }
 
     /// Returns exactly `rows` lines.
-    #[must_use]
     pub fn render_screen(&self, width: usize, rows: usize) -> Vec<StyledLine> {
         let room = rows.saturating_sub(1);
         let shown = self.lines.iter().skip(self.top).take(room);

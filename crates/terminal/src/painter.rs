@@ -31,7 +31,6 @@ pub struct Cursor {
 }
 
 impl Painter {
-    #[must_use]
     pub fn new(theme: Theme, width: usize) -> Self {
         Self { theme, width: width.max(1), live: Vec::new(), cursor_row: 0 }
     }
@@ -105,7 +104,6 @@ impl Painter {
 
     /// Returns the bytes that turn one full screen into another; only rows that differ are written. No
     /// line may be wider than the screen.
-    #[must_use]
     pub fn paint_page(&self, before: &[StyledLine], now: &[StyledLine]) -> String {
         let mut out = String::new();
         for (row, line) in now.iter().enumerate() {

@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::fuzzy;
-use crate::input::{CursorMove, InputKey};
+use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 
@@ -35,13 +35,11 @@ pub enum PickerOutcome {
 
 impl Picker {
     /// The first item is selected.
-    #[must_use]
     pub fn new(title: impl Into<String>, items: Vec<PickerItem>) -> Self {
         let matches = (0..items.len()).collect();
         Self { title: title.into(), items, query: String::new(), matches, selected: 0 }
     }
 
-    #[must_use]
     pub fn select_last(mut self) -> Self {
         self.selected = self.matches.len().saturating_sub(1);
         self
@@ -60,7 +58,7 @@ impl Picker {
                 };
             }
             InputKey::Move(CursorMove::Up) => self.selected = self.selected.saturating_sub(1),
-            InputKey::Move(CursorMove::Down) | InputKey::SearchHistory => {
+            InputKey::Move(CursorMove::Down) | InputKey::Shortcut(Shortcut::SearchHistory) => {
                 self.selected = (self.selected + 1).min(last);
             }
             InputKey::PageUp => self.selected = self.selected.saturating_sub(PAGE_ROWS),
@@ -71,30 +69,22 @@ impl Picker {
                 self.query.push(*letter);
                 self.update_matches();
             }
-            InputKey::Backspace => {
+            InputKey::Delete(Deletion::CharBefore) => {
                 let at = self.query.grapheme_indices(true).next_back().map_or(0, |(at, _)| at);
                 self.query.truncate(at);
                 self.update_matches();
             }
-            InputKey::DeleteToHome | InputKey::DeleteWord => {
+            InputKey::Delete(Deletion::ToHome | Deletion::WordBefore) => {
                 self.query.clear();
                 self.update_matches();
             }
-            InputKey::Move(
-                CursorMove::Left | CursorMove::Right | CursorMove::WordLeft | CursorMove::WordRight,
-            )
+            InputKey::Move(_)
             | InputKey::NewLine
             | InputKey::EndOfInput
             | InputKey::BackTab
             | InputKey::Paste(_)
-            | InputKey::Delete
-            | InputKey::DeleteToEnd
-            | InputKey::OpenTranscript
-            | InputKey::OpenEditor
-            | InputKey::Redraw
-            | InputKey::Suspend
-            | InputKey::ToggleTasks
-            | InputKey::PasteImage => {}
+            | InputKey::Delete(_)
+            | InputKey::Shortcut(_) => {}
         }
         PickerOutcome::Pending
     }
@@ -135,7 +125,6 @@ impl Picker {
         lines
     }
 
-    #[must_use]
     pub fn render(&self, width: usize, rows: usize) -> Vec<StyledLine> {
         let mut head = StyledLine::from_text(self.title.clone(), TextStyle::Heading);
         head.push(format!("  {} of {}", self.matches.len(), self.items.len()), TextStyle::Dim);
@@ -214,8 +203,10 @@ mod tests {
         assert_eq!(value(taken), "add a test");
         let none = press_keys(&mut picker(), &[InputKey::Char('#'), InputKey::Enter]);
         assert_eq!(none, PickerOutcome::Cancelled);
-        let back =
-            press_keys(&mut picker(), &[InputKey::Char('#'), InputKey::Backspace, InputKey::Enter]);
+        let back = press_keys(
+            &mut picker(),
+            &[InputKey::Char('#'), InputKey::Delete(Deletion::CharBefore), InputKey::Enter],
+        );
         assert_eq!(value(back), "mend the leap years");
         let long = PickerItem {
             label: "a rule".to_owned(),

@@ -4,7 +4,6 @@ use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 
 /// A prompt with a mark before it, cut after `lines_max` lines.
-#[must_use]
 pub fn render_prompt(words: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
     let cut = words.get(..words.floor_char_boundary(PROMPT_BYTES_MAX)).unwrap_or(words);
     let all = text::render_plain(cut, TextStyle::User, width.saturating_sub(2));

@@ -16,7 +16,6 @@ pub struct SlashCommandMenu<'a> {
 
 impl<'a> SlashCommandMenu<'a> {
     /// Empty, unless the text is a slash and the beginning of a name.
-    #[must_use]
     pub fn find_matching(text: &str, commands: &'a [SlashCommandHint]) -> Self {
         let name = text.strip_prefix('/').filter(|name| !name.contains(char::is_whitespace));
         let Some(name) = name else { return Self::default() };
@@ -26,7 +25,6 @@ impl<'a> SlashCommandMenu<'a> {
         Self { matches }
     }
 
-    #[must_use]
     pub fn first_name(&self) -> Option<&'a str> {
         self.matches.first().map(|hint| hint.name.as_str())
     }

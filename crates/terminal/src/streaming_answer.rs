@@ -60,7 +60,6 @@ impl StreamingAnswer {
     }
 
     /// Has no text come yet?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.blocks.iter().any(|part| matches!(part, StreamingBlock::Text(_)))
     }
@@ -73,7 +72,6 @@ impl StreamingAnswer {
         }
     }
 
-    #[must_use]
     pub fn is_fully_drawn(&self) -> bool {
         self.blocks.iter().all(|part| match part {
             StreamingBlock::Text(draft) => draft.is_fully_drawn(),

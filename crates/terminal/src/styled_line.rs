@@ -43,17 +43,14 @@ pub struct StyledLine {
 }
 
 impl StyledLine {
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    #[must_use]
     pub fn from_text(text: impl Into<String>, style: TextStyle) -> Self {
         Self::new().with_span(text, style)
     }
 
-    #[must_use]
     pub fn with_span(mut self, text: impl Into<String>, style: TextStyle) -> Self {
         self.push(text, style);
         self
@@ -70,18 +67,15 @@ impl StyledLine {
     }
 
     /// In cells.
-    #[must_use]
     pub fn width(&self) -> usize {
         self.spans.iter().map(|span| span.text.width()).sum()
     }
 
-    #[must_use]
     pub fn plain_text(&self) -> String {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
     /// Ends in `…` if something is cut off.
-    #[must_use]
     pub fn truncate_to_width(&self, width: usize) -> Self {
         if self.width() <= width {
             return self.clone();
@@ -102,7 +96,6 @@ impl StyledLine {
     }
 
     /// Wraps at blanks; all lines but the first are indented. A word that is wider than a line is broken.
-    #[must_use]
     pub fn wrap(&self, width: usize, indent: usize) -> Vec<Self> {
         let width = width.max(1);
         let indent = if indent + 8 > width { 0 } else { indent };

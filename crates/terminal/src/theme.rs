@@ -13,7 +13,6 @@ pub enum Theme {
 
 impl Theme {
     /// Empty if the style looks like plain text.
-    #[must_use]
     pub fn start_sequence(self, style: TextStyle) -> &'static str {
         if self == Self::Plain {
             return match style {

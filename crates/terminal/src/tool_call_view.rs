@@ -8,7 +8,6 @@ use crate::styled_line::{StyledLine, TextStyle};
 use crate::{diff, text};
 
 /// The call in one line; paths are relative to `folder`.
-#[must_use]
 pub fn format_title(call: &ToolCall, folder: &str) -> String {
     let shown = text::to_one_line(&extract_main_input(call));
     let below = shown.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
@@ -16,7 +15,6 @@ pub fn format_title(call: &ToolCall, folder: &str) -> String {
 }
 
 /// The most telling field of the input, verbatim; all of it if there is none.
-#[must_use]
 pub fn extract_main_input(call: &ToolCall) -> String {
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
     let field = MAIN_FIELDS.iter().find_map(|field| input.get(field).and_then(Value::as_str));
@@ -24,7 +22,6 @@ pub fn extract_main_input(call: &ToolCall) -> String {
 }
 
 /// The whole input: a command verbatim, everything else field by field.
-#[must_use]
 pub fn format_input(call: &ToolCall) -> String {
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
     let Some(fields) = input.as_object() else { return call.input.as_str().to_owned() };
@@ -39,7 +36,6 @@ pub fn format_input(call: &ToolCall) -> String {
     lines
 }
 
-#[must_use]
 pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str) -> StyledLine {
     let (sign, style) =
         if outcome.is_error { ("✗ ", TextStyle::Failure) } else { ("● ", TextStyle::Success) };
@@ -54,7 +50,6 @@ pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str)
     line
 }
 
-#[must_use]
 pub fn render_ended_call(
     call: &ToolCall,
     outcome: &ToolOutcome,
@@ -80,7 +75,6 @@ pub fn render_ended_call(
     lines
 }
 
-#[must_use]
 pub fn render_denied_call(
     call: &ToolCall,
     why: &str,
@@ -93,7 +87,6 @@ pub fn render_denied_call(
     vec![first.truncate_to_width(width), why.truncate_to_width(width)]
 }
 
-#[must_use]
 pub fn render_media(media: &MediaContent) -> StyledLine {
     let name = if media.name.is_empty() { "no name" } else { &*media.name };
     StyledLine::from_text(

@@ -39,25 +39,21 @@ impl TranscriptBuffer {
     }
 
     /// An estimate.
-    #[must_use]
     pub fn size_bytes(&self) -> usize {
         self.bytes
     }
 
     /// Includes entries that were dropped.
-    #[must_use]
     pub fn total_count(&self) -> usize {
         self.dropped + self.entries.len()
     }
 
     /// Counted from the first entry ever; `None` if that was dropped.
-    #[must_use]
     pub fn get(&self, number: usize) -> Option<&TranscriptEntry> {
         self.entries.get(number.checked_sub(self.dropped)?)
     }
 
     /// Renders the newest entries.
-    #[must_use]
     pub fn render(&self, width: usize, folder: &str) -> Vec<StyledLine> {
         let from = self.entries.len().saturating_sub(RENDERED_ENTRIES_MAX);
         let mut lines = Vec::new();
@@ -75,7 +71,6 @@ impl TranscriptBuffer {
 
 impl TranscriptEntry {
     /// An estimate.
-    #[must_use]
     pub fn size_bytes(&self) -> usize {
         match self {
             Self::Prompt(text) | Self::Answer(text) | Self::Thought(text) | Self::Note(text) => {
@@ -118,7 +113,6 @@ impl TranscriptEntry {
         }
     }
 
-    #[must_use]
     pub fn render(&self, width: usize, folder: &str) -> Vec<StyledLine> {
         match self {
             Self::Prompt(words) => prompt_view::render_prompt(words, width, usize::MAX),

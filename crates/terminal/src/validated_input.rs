@@ -70,7 +70,6 @@ impl ValidatedInput {
     }
 
     /// The feedback is cut to fit into `rows`.
-    #[must_use]
     pub fn render(&self, width: usize, rows: usize) -> Vec<StyledLine> {
         let mut lines = vec![
             StyledLine::from_text(self.title.clone(), TextStyle::Heading).truncate_to_width(width),
@@ -105,6 +104,7 @@ impl fmt::Debug for ValidatedInput {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::Deletion;
 
     #[test]
     fn only_what_is_good_is_taken() {
@@ -122,7 +122,7 @@ mod tests {
         let taken = typed(&[letter('c'), InputKey::Enter]);
         assert_eq!(taken, Some(ValidatedInputOutcome::Submitted("/take abc".to_owned())));
         assert_eq!(
-            typed(&[InputKey::Backspace, InputKey::Enter]),
+            typed(&[InputKey::Delete(Deletion::CharBefore), InputKey::Enter]),
             Some(ValidatedInputOutcome::Pending)
         );
         assert_eq!(typed(&[InputKey::Escape]), Some(ValidatedInputOutcome::Cancelled));

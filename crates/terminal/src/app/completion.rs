@@ -28,7 +28,6 @@ pub struct Suggestion {
 }
 
 impl App {
-    #[must_use]
     pub fn find_suggestions(&self) -> Vec<Suggestion> {
         if self.completion.dismissed_for.as_deref() == Some(self.input.composer.text()) {
             return Vec::new();

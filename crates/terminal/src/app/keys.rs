@@ -7,7 +7,7 @@ use windlass_vocabulary::{PermissionAnswer, PermissionMode};
 use super::{App, AppAction, LastKey, PickerPurpose};
 use crate::composer::dragged_images;
 use crate::composer::vim::VimKeyOutcome;
-use crate::input::{CursorMove, InputKey};
+use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
 use crate::pager::Pager;
 use crate::permission_prompt::PermissionPromptReply;
 use crate::picker::{Picker, PickerItem, PickerOutcome};
@@ -31,13 +31,13 @@ impl App {
             }
             return Vec::new();
         }
-        if key == InputKey::Suspend {
+        if key == InputKey::Shortcut(Shortcut::Suspend) {
             return vec![AppAction::Suspend];
         }
-        if key == InputKey::Redraw {
+        if key == InputKey::Shortcut(Shortcut::Redraw) {
             return vec![AppAction::Redraw];
         }
-        if key == InputKey::OpenTranscript {
+        if key == InputKey::Shortcut(Shortcut::OpenTranscript) {
             self.open_pager();
             return Vec::new();
         }
@@ -134,19 +134,23 @@ impl App {
             InputKey::Cancel if !self.input.composer.is_empty() => self.input.composer.set_text(""),
             InputKey::Cancel => return vec![AppAction::Quit],
             InputKey::EndOfInput if self.input.composer.is_empty() => return vec![AppAction::Quit],
-            InputKey::EndOfInput | InputKey::Delete => self.input.composer.delete(),
+            InputKey::EndOfInput | InputKey::Delete(Deletion::CharUnder) => {
+                self.input.composer.delete();
+            }
             InputKey::BackTab => return vec![self.cycle_mode()],
-            InputKey::OpenEditor => return vec![AppAction::OpenEditor],
-            InputKey::PasteImage => return vec![AppAction::PasteImage],
-            InputKey::SearchHistory => self.open_history_search(),
-            InputKey::ToggleTasks => self.tasks.is_hidden = !self.tasks.is_hidden,
+            InputKey::Shortcut(Shortcut::OpenEditor) => return vec![AppAction::OpenEditor],
+            InputKey::Shortcut(Shortcut::PasteImage) => return vec![AppAction::PasteImage],
+            InputKey::Shortcut(Shortcut::SearchHistory) => self.open_history_search(),
+            InputKey::Shortcut(Shortcut::ToggleTasks) => {
+                self.tasks.is_hidden = !self.tasks.is_hidden;
+            }
             InputKey::Char(letter) => self.input.composer.insert(letter.encode_utf8(&mut [0; 4])),
             InputKey::NewLine => self.input.composer.insert("\n"),
             InputKey::Paste(text) => return self.handle_paste(&text),
-            InputKey::Backspace => self.input.composer.backspace(),
-            InputKey::DeleteWord => self.input.composer.delete_word(),
-            InputKey::DeleteToHome => self.input.composer.delete_to_home(),
-            InputKey::DeleteToEnd => self.input.composer.delete_to_end(),
+            InputKey::Delete(Deletion::CharBefore) => self.input.composer.backspace(),
+            InputKey::Delete(Deletion::WordBefore) => self.input.composer.delete_word(),
+            InputKey::Delete(Deletion::ToHome) => self.input.composer.delete_to_home(),
+            InputKey::Delete(Deletion::ToEnd) => self.input.composer.delete_to_end(),
             // Queued prompts come before the history.
             InputKey::Move(CursorMove::Up)
                 if self.input.composer.is_empty() && !self.input.queued_input.is_empty() =>
@@ -162,9 +166,9 @@ impl App {
             InputKey::Tab
             | InputKey::PageUp
             | InputKey::PageDown
-            | InputKey::Suspend
-            | InputKey::Redraw
-            | InputKey::OpenTranscript => {}
+            | InputKey::Shortcut(Shortcut::Suspend)
+            | InputKey::Shortcut(Shortcut::Redraw)
+            | InputKey::Shortcut(Shortcut::OpenTranscript) => {}
         }
         self.request_file_search().into_iter().collect()
     }
@@ -213,34 +217,17 @@ impl App {
                 self.completion.selected = self.completion.selected.saturating_sub(1);
             }
             InputKey::Escape => self.dismiss_suggestions(),
-            InputKey::Move(
-                CursorMove::Left
-                | CursorMove::Right
-                | CursorMove::WordLeft
-                | CursorMove::WordRight
-                | CursorMove::Home
-                | CursorMove::End,
-            )
+            InputKey::Move(_)
             | InputKey::NewLine
             | InputKey::Cancel
             | InputKey::EndOfInput
             | InputKey::BackTab
             | InputKey::Char(_)
             | InputKey::Paste(_)
-            | InputKey::Backspace
-            | InputKey::Delete
-            | InputKey::DeleteWord
-            | InputKey::DeleteToHome
-            | InputKey::DeleteToEnd
+            | InputKey::Delete(_)
             | InputKey::PageUp
             | InputKey::PageDown
-            | InputKey::SearchHistory
-            | InputKey::OpenTranscript
-            | InputKey::OpenEditor
-            | InputKey::Redraw
-            | InputKey::Suspend
-            | InputKey::ToggleTasks
-            | InputKey::PasteImage => return None,
+            | InputKey::Shortcut(_) => return None,
         }
         Some(self.request_file_search().into_iter().collect())
     }

@@ -153,7 +153,6 @@ struct LastKey {
 }
 
 impl App {
-    #[must_use]
     pub fn new(facts: TuiSessionFacts, mode: PermissionMode, size: ScreenSize) -> Self {
         let session = SessionStatus { facts, mode, ..SessionStatus::default() };
         Self { session, size, ..Self::default() }
@@ -165,14 +164,12 @@ impl App {
     }
 
     /// Is everything finished shown, and everything streamed drawn?
-    #[must_use]
     pub fn is_fully_shown(&self) -> bool {
         self.scrollback.is_empty() && self.answer.stream.is_fully_drawn()
     }
 
     /// Like [`is_fully_shown`](Self::is_fully_shown), for painters that show an answer only when it
     /// is complete.
-    #[must_use]
     pub fn is_scrollback_empty(&self) -> bool {
         self.scrollback.is_empty()
     }
@@ -221,18 +218,15 @@ impl App {
 
     /// May a key answer the permission prompt? Keys that were meant for something else get a moment
     /// to pass first.
-    #[must_use]
     pub fn may_answer_prompt(&self) -> bool {
         self.prompt_answerable_at().is_none_or(|at| at <= self.now)
     }
 
-    #[must_use]
     pub fn prompt_answerable_at(&self) -> Option<Duration> {
         self.keys.last_key.map(|key| key.at + TYPING_PAUSE)
     }
 
     /// Do keys still go to the composer, although a permission prompt is open?
-    #[must_use]
     pub fn is_composing(&self) -> bool {
         let was_composing = self.keys.last_key.is_some_and(|key| key.is_for_composer);
         self.dialogs.permission_prompts.is_empty() || (!self.may_answer_prompt() && was_composing)

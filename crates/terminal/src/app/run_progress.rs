@@ -25,13 +25,11 @@ pub enum RunState {
 }
 
 impl RunProgress {
-    #[must_use]
     pub fn is_busy(&self) -> bool {
         matches!(self.state, RunState::Running { .. })
     }
 
     /// How long the run has taken; zero while idle.
-    #[must_use]
     pub fn elapsed(&self, now: Duration) -> Duration {
         match self.state {
             RunState::Idle => Duration::ZERO,

@@ -30,7 +30,6 @@ pub struct SubagentProgress {
 }
 
 impl RunningCall {
-    #[must_use]
     pub fn new(call: ToolCall, started: Duration) -> Self {
         Self { call, output_tail: VecDeque::new(), started, subagents: Vec::new() }
     }

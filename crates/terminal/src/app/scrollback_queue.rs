@@ -29,7 +29,6 @@ impl ScrollbackQueue {
         self.push([StyledLine::new()]);
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }

@@ -27,7 +27,6 @@ impl TaskList {
 }
 
 impl TaskMark {
-    #[must_use]
     pub fn is_open(self) -> bool {
         match self {
             Self::Pending | Self::InProgress => true,

@@ -6,7 +6,7 @@ pub mod vim;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::input::{CursorMove, InputKey};
+use crate::input::{CursorMove, Deletion, InputKey};
 use crate::text;
 
 #[derive(Clone, Debug, Default)]
@@ -32,24 +32,20 @@ struct FoldedPaste {
 
 impl Composer {
     /// The text as it is shown, with folded pastes.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
     /// In bytes.
-    #[must_use]
     pub fn cursor_offset(&self) -> usize {
         self.cursor_offset
     }
 
     /// The row and the column, in cells, of the cursor.
-    #[must_use]
     pub fn cursor(&self) -> (usize, usize) {
         let before = self.text.get(..self.cursor_offset).unwrap_or_default();
         let row = before.matches('\n').count();
@@ -164,11 +160,11 @@ impl Composer {
         match key {
             InputKey::Char(letter) => self.insert(letter.encode_utf8(&mut [0; 4])),
             InputKey::Paste(text) => self.insert(&text::to_one_line(text)),
-            InputKey::Backspace => self.backspace(),
-            InputKey::Delete => self.delete(),
-            InputKey::DeleteWord => self.delete_word(),
-            InputKey::DeleteToHome => self.delete_to_home(),
-            InputKey::DeleteToEnd => self.delete_to_end(),
+            InputKey::Delete(Deletion::CharBefore) => self.backspace(),
+            InputKey::Delete(Deletion::CharUnder) => self.delete(),
+            InputKey::Delete(Deletion::WordBefore) => self.delete_word(),
+            InputKey::Delete(Deletion::ToHome) => self.delete_to_home(),
+            InputKey::Delete(Deletion::ToEnd) => self.delete_to_end(),
             InputKey::Move(CursorMove::Up | CursorMove::Down) => {}
             InputKey::Move(to) => self.move_cursor(*to),
             InputKey::Enter
@@ -180,13 +176,7 @@ impl Composer {
             | InputKey::BackTab
             | InputKey::PageUp
             | InputKey::PageDown
-            | InputKey::SearchHistory
-            | InputKey::OpenTranscript
-            | InputKey::OpenEditor
-            | InputKey::Redraw
-            | InputKey::Suspend
-            | InputKey::ToggleTasks
-            | InputKey::PasteImage => {}
+            | InputKey::Shortcut(_) => {}
         }
     }
 
@@ -285,7 +275,6 @@ impl Composer {
     }
 
     /// The word before the cursor if it begins with `sign`: its offset, and the rest of it.
-    #[must_use]
     pub fn word_before_cursor(&self, sign: char) -> Option<(usize, &str)> {
         let before = self.text.get(..self.cursor_offset)?;
         let from = before.rfind(char::is_whitespace).map_or(0, |at| {
@@ -309,13 +298,11 @@ impl Composer {
     }
 
     /// The oldest first.
-    #[must_use]
     pub fn history(&self) -> &[String] {
         &self.history
     }
 
     /// The text as it would be sent, with pastes in place of their labels.
-    #[must_use]
     pub fn full_text(&self) -> String {
         self.expand_pastes(&self.text)
     }

@@ -1,6 +1,6 @@
 //! The meaning of complete escape sequences.
 
-use super::key::{CursorMove, InputKey, TerminalInput, parse_control_byte, with_alt};
+use super::key::{CursorMove, Deletion, InputKey, TerminalInput, parse_control_byte, with_alt};
 
 pub(super) fn decode_control_sequence(parameters: &[u8], last: u8) -> Option<TerminalInput> {
     let text = std::str::from_utf8(parameters).ok()?;
@@ -25,7 +25,7 @@ pub(super) fn decode_control_sequence(parameters: &[u8], last: u8) -> Option<Ter
         b'~' => match first? {
             1 | 7 => InputKey::Move(CursorMove::Home),
             4 | 8 => InputKey::Move(CursorMove::End),
-            3 => InputKey::Delete,
+            3 => InputKey::Delete(Deletion::CharUnder),
             5 => InputKey::PageUp,
             6 => InputKey::PageDown,
             27 => {
@@ -63,8 +63,8 @@ fn decode_key_code(code: u32, modifiers: KeyModifiers) -> Option<InputKey> {
         9 if shift => InputKey::BackTab,
         9 => InputKey::Tab,
         27 => InputKey::Escape,
-        127 | 8 if ctrl => InputKey::DeleteWord,
-        127 | 8 => InputKey::Backspace,
+        127 | 8 if ctrl => InputKey::Delete(Deletion::WordBefore),
+        127 | 8 => InputKey::Delete(Deletion::CharBefore),
         code => {
             let letter = char::from_u32(code).filter(|letter| !letter.is_control())?;
             if ctrl {

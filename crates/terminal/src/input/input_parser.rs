@@ -51,7 +51,6 @@ impl InputParser {
     }
 
     /// Is a sequence incomplete, so that more bytes may or may not follow?
-    #[must_use]
     pub fn has_partial_sequence(&self) -> bool {
         matches!(&self.state, ParserState::Keys(pending) if !pending.is_empty())
     }
@@ -196,7 +195,7 @@ const SEQUENCE_MAX: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::CursorMove;
+    use crate::input::{CursorMove, Deletion};
 
     fn parse_all(bytes: &[u8]) -> Vec<TerminalInput> {
         let mut parser = InputParser::default();
@@ -227,11 +226,18 @@ mod tests {
             ),
             (
                 b"\x1b[3~\x1b[5~\x1b[Z",
-                &[key(InputKey::Delete), key(InputKey::PageUp), key(InputKey::BackTab)],
+                &[
+                    key(InputKey::Delete(Deletion::CharUnder)),
+                    key(InputKey::PageUp),
+                    key(InputKey::BackTab),
+                ],
             ),
             (
                 b"\x1bb\x1b\x7f",
-                &[key(InputKey::Move(CursorMove::WordLeft)), key(InputKey::DeleteWord)],
+                &[
+                    key(InputKey::Move(CursorMove::WordLeft)),
+                    key(InputKey::Delete(Deletion::WordBefore)),
+                ],
             ),
             (b"\x1b[99;5u", &[key(InputKey::Cancel)]),
             (b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\", &[TerminalInput::Background { is_light: true }]),

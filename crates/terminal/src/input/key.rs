@@ -15,17 +15,30 @@ pub enum InputKey {
     BackTab,
     Char(char),
     Paste(String),
-    Backspace,
-    Delete,
-    /// Ctrl-W: deletes the word before the cursor.
-    DeleteWord,
-    /// Ctrl-U.
-    DeleteToHome,
-    /// Ctrl-K.
-    DeleteToEnd,
+    Delete(Deletion),
     Move(CursorMove),
     PageUp,
     PageDown,
+    Shortcut(Shortcut),
+}
+
+/// What is deleted, seen from the cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// Backspace.
+    CharBefore,
+    /// Delete.
+    CharUnder,
+    /// Ctrl-W.
+    WordBefore,
+    /// Ctrl-U.
+    ToHome,
+    /// Ctrl-K.
+    ToEnd,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortcut {
     /// Ctrl-R.
     SearchHistory,
     /// Ctrl-O.
@@ -75,23 +88,23 @@ pub(super) fn parse_control_byte(byte: u8) -> Option<InputKey> {
         0x04 => InputKey::EndOfInput,
         0x05 => InputKey::Move(CursorMove::End),
         0x06 => InputKey::Move(CursorMove::Right),
-        0x07 => InputKey::OpenEditor,
-        0x08 => InputKey::Backspace,
+        0x07 => InputKey::Shortcut(Shortcut::OpenEditor),
+        0x08 => InputKey::Delete(Deletion::CharBefore),
         0x09 => InputKey::Tab,
         0x0a => InputKey::NewLine,
-        0x0b => InputKey::DeleteToEnd,
-        0x0c => InputKey::Redraw,
+        0x0b => InputKey::Delete(Deletion::ToEnd),
+        0x0c => InputKey::Shortcut(Shortcut::Redraw),
         0x0d => InputKey::Enter,
         0x0e => InputKey::Move(CursorMove::Down),
-        0x0f => InputKey::OpenTranscript,
+        0x0f => InputKey::Shortcut(Shortcut::OpenTranscript),
         0x10 => InputKey::Move(CursorMove::Up),
-        0x12 => InputKey::SearchHistory,
-        0x14 => InputKey::ToggleTasks,
-        0x15 => InputKey::DeleteToHome,
-        0x16 => InputKey::PasteImage,
-        0x17 => InputKey::DeleteWord,
-        0x1a => InputKey::Suspend,
-        0x7f => InputKey::Backspace,
+        0x12 => InputKey::Shortcut(Shortcut::SearchHistory),
+        0x14 => InputKey::Shortcut(Shortcut::ToggleTasks),
+        0x15 => InputKey::Delete(Deletion::ToHome),
+        0x16 => InputKey::Shortcut(Shortcut::PasteImage),
+        0x17 => InputKey::Delete(Deletion::WordBefore),
+        0x1a => InputKey::Shortcut(Shortcut::Suspend),
+        0x7f => InputKey::Delete(Deletion::CharBefore),
         _ => return None,
     })
 }
@@ -100,19 +113,12 @@ pub(super) fn parse_control_byte(byte: u8) -> Option<InputKey> {
 pub(super) fn with_alt(key: &InputKey) -> Option<InputKey> {
     Some(match key {
         InputKey::Enter | InputKey::NewLine => InputKey::NewLine,
-        InputKey::Backspace => InputKey::DeleteWord,
+        InputKey::Delete(Deletion::CharBefore) => InputKey::Delete(Deletion::WordBefore),
         InputKey::Char('b') => InputKey::Move(CursorMove::WordLeft),
         InputKey::Char('f') => InputKey::Move(CursorMove::WordRight),
         InputKey::Move(CursorMove::Left) => InputKey::Move(CursorMove::WordLeft),
         InputKey::Move(CursorMove::Right) => InputKey::Move(CursorMove::WordRight),
-        InputKey::Move(
-            CursorMove::WordLeft
-            | CursorMove::WordRight
-            | CursorMove::Home
-            | CursorMove::End
-            | CursorMove::Up
-            | CursorMove::Down,
-        )
+        InputKey::Move(_)
         | InputKey::Char(_)
         | InputKey::Escape
         | InputKey::Cancel
@@ -120,18 +126,9 @@ pub(super) fn with_alt(key: &InputKey) -> Option<InputKey> {
         | InputKey::Tab
         | InputKey::BackTab
         | InputKey::Paste(_)
-        | InputKey::Delete
-        | InputKey::DeleteWord
-        | InputKey::DeleteToHome
-        | InputKey::DeleteToEnd
+        | InputKey::Delete(_)
         | InputKey::PageUp
         | InputKey::PageDown
-        | InputKey::SearchHistory
-        | InputKey::OpenTranscript
-        | InputKey::OpenEditor
-        | InputKey::Redraw
-        | InputKey::Suspend
-        | InputKey::ToggleTasks
-        | InputKey::PasteImage => return None,
+        | InputKey::Shortcut(_) => return None,
     })
 }

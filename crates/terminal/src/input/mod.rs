@@ -7,4 +7,4 @@ pub mod key;
 pub(crate) mod terminal_reader;
 
 pub use input_parser::InputParser;
-pub use key::{CursorMove, InputKey, TerminalInput};
+pub use key::{CursorMove, Deletion, InputKey, Shortcut, TerminalInput};

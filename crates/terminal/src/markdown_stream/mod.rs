@@ -41,7 +41,6 @@ impl MarkdownStream {
         self.is_complete = true;
     }
 
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
@@ -50,13 +49,11 @@ impl MarkdownStream {
         *self = Self::default();
     }
 
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Bytes that were rendered so far, counted every time.
-    #[must_use]
     pub fn drawn_bytes(&self) -> usize {
         self.drawn_bytes
     }
@@ -101,7 +98,6 @@ impl MarkdownStream {
         }
     }
 
-    #[must_use]
     pub fn is_fully_drawn(&self) -> bool {
         self.drawn_for.bytes == self.text.len()
     }

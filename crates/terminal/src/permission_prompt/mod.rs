@@ -74,7 +74,6 @@ enum PermissionPromptChoice {
 }
 
 impl PermissionPrompt {
-    #[must_use]
     pub fn new(ticket: Ticket, question: PermissionQuestion, facts: &TuiSessionFacts) -> Self {
         let input: Value = serde_json::from_str(question.call.input.as_str()).unwrap_or_default();
         Self {
@@ -91,18 +90,15 @@ impl PermissionPrompt {
     }
 
     /// The call in one line.
-    #[must_use]
     pub fn title(&self) -> String {
         tool_call_view::format_title(&self.question.call, &self.working_directory)
     }
 
-    #[must_use]
     pub fn call(&self) -> &ToolCall {
         &self.question.call
     }
 
     /// The file whose current content is needed to show a diff.
-    #[must_use]
     pub fn file_to_read(&self) -> Option<String> {
         let path = self.input_field("file_path").filter(|_| self.input_field("content").is_some());
         path.map(str::to_owned)
@@ -180,33 +176,16 @@ impl PermissionPrompt {
             InputKey::Char('n') | InputKey::Escape => return Some(build_deny("", false)),
             InputKey::Enter => return self.confirm_selected(),
             InputKey::Cancel => return Some(build_deny("", true)),
-            InputKey::Move(
-                CursorMove::Left
-                | CursorMove::Right
-                | CursorMove::WordLeft
-                | CursorMove::WordRight
-                | CursorMove::Home
-                | CursorMove::End,
-            )
+            InputKey::Move(_)
             | InputKey::Char(_)
             | InputKey::NewLine
             | InputKey::EndOfInput
             | InputKey::BackTab
             | InputKey::Paste(_)
-            | InputKey::Backspace
-            | InputKey::Delete
-            | InputKey::DeleteWord
-            | InputKey::DeleteToHome
-            | InputKey::DeleteToEnd
+            | InputKey::Delete(_)
             | InputKey::PageUp
             | InputKey::PageDown
-            | InputKey::SearchHistory
-            | InputKey::OpenTranscript
-            | InputKey::OpenEditor
-            | InputKey::Redraw
-            | InputKey::Suspend
-            | InputKey::ToggleTasks
-            | InputKey::PasteImage => {}
+            | InputKey::Shortcut(_) => {}
         }
         None
     }

@@ -9,7 +9,6 @@ use crate::{diff, text, tool_call_view};
 
 impl PermissionPrompt {
     /// Fits into `rows`, as far as possible; `is_armed` says whether keys answer the prompt.
-    #[must_use]
     pub fn render(&self, width: usize, rows: usize, is_armed: bool) -> Vec<StyledLine> {
         let mut below = match (&self.text_entry, self.form()) {
             (Some((kind, composer)), _) => {

@@ -9,13 +9,11 @@ use windlass_permission::sanitize;
 
 use crate::styled_line::{StyledLine, TextStyle};
 
-#[must_use]
 pub fn render_markdown(text: &str, width: usize) -> Vec<StyledLine> {
     markdown_renderer::render_blocks(&sanitize::strip_control(text), width)
 }
 
 /// Wraps lines and changes nothing else.
-#[must_use]
 pub fn render_plain(text: &str, style: TextStyle, width: usize) -> Vec<StyledLine> {
     let cleaned = sanitize::strip_control(text);
     let lines =
@@ -24,7 +22,6 @@ pub fn render_plain(text: &str, style: TextStyle, width: usize) -> Vec<StyledLin
 }
 
 /// Joins everything to one line, with single blanks.
-#[must_use]
 pub fn to_one_line(text: &str) -> String {
     let cleaned = sanitize::strip_control(text);
     cleaned.split_whitespace().collect::<Vec<_>>().join(" ")

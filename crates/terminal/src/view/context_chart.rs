@@ -40,7 +40,6 @@ fn group_by_label(inventory: &ContextUsage) -> Vec<ChartGroup> {
 }
 
 /// Divides `count` cells among the groups; returns the style of each cell.
-#[must_use]
 pub fn allot_cells(inventory: &ContextUsage, count: usize) -> Vec<TextStyle> {
     let groups = group_by_label(inventory);
     let total: u64 = groups.iter().map(|group| group.tokens).sum();
@@ -62,7 +61,6 @@ pub fn allot_cells(inventory: &ContextUsage, count: usize) -> Vec<TextStyle> {
         .collect()
 }
 
-#[must_use]
 pub fn render_context_chart(inventory: &ContextUsage, width: usize) -> Vec<StyledLine> {
     let window = inventory.window.0.max(1);
     let percent = inventory.total.0.saturating_mul(100) / window;

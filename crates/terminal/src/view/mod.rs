@@ -11,7 +11,6 @@ use crate::painter::Cursor;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::{text, tool_call_view};
 
-#[must_use]
 pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
     let rows = app.size.rows;
     let mut below = Vec::new();
@@ -56,7 +55,6 @@ pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
 }
 
 /// For a terminal without live lines: the lines of the open dialog, and what is being typed.
-#[must_use]
 pub fn render_linear(app: &App) -> (Vec<StyledLine>, String) {
     if let Some((_, picker)) = &app.dialogs.picker {
         return (picker.render(app.size.width, LIST_MAX), "? ".to_owned());

@@ -205,7 +205,6 @@ impl Vim {
         self.apply_operator(range, is_linewise, composer);
     }
 
-    #[must_use]
     pub fn selected_range(&self, composer: &Composer) -> Option<Range<usize>> {
         let VimMode::Visual { start, is_linewise } = self.mode else { return None };
         let text = composer.text();

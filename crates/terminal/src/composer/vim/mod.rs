@@ -6,7 +6,7 @@ mod change_history;
 mod motion;
 
 use super::Composer;
-use crate::input::{CursorMove, InputKey};
+use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
 use change_history::{VimChange, VimChangeHistory};
 use motion::{
     LetterFind, VimMotion, find_text_object, line_range_at, next_boundary, previous_boundary,
@@ -66,7 +66,6 @@ pub enum VimKeyOutcome {
 
 impl Vim {
     /// Normal or visual mode: letters are commands.
-    #[must_use]
     pub fn is_normal(&self) -> bool {
         self.mode != VimMode::Insert
     }
@@ -95,11 +94,11 @@ impl Vim {
                 self.leave_visual_mode();
                 VimKeyOutcome::Handled
             }
-            InputKey::SearchHistory => {
+            InputKey::Shortcut(Shortcut::SearchHistory) => {
                 self.changes.redo(composer);
                 VimKeyOutcome::Handled
             }
-            InputKey::Backspace => {
+            InputKey::Delete(Deletion::CharBefore) => {
                 self.handle_normal_letter('h', composer);
                 VimKeyOutcome::Handled
             }

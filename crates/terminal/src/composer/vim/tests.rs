@@ -13,7 +13,7 @@ fn type_keys(before: &str, keys: &str) -> String {
     for key in keys.chars() {
         let key = match key {
             '⎋' => InputKey::Escape,
-            '®' => InputKey::SearchHistory,
+            '®' => InputKey::Shortcut(Shortcut::SearchHistory),
             letter => InputKey::Char(letter),
         };
         match vim.handle_key(key, &mut composer) {
@@ -56,7 +56,7 @@ fn any_keys_leave_a_text_and_a_place_in_it() {
             for key in sequence.chars() {
                 let key = match key {
                     '⎋' => InputKey::Escape,
-                    '®' => InputKey::SearchHistory,
+                    '®' => InputKey::Shortcut(Shortcut::SearchHistory),
                     letter => InputKey::Char(letter),
                 };
                 if let VimKeyOutcome::Key(InputKey::Char(letter)) =
