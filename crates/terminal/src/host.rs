@@ -1,4 +1,4 @@
-//! What the TUI needs from the program that owns the session: somebody must know what prompts mean.
+//! What the TUI needs from the owner of the session, above all what a prompt means.
 
 use std::future::Future;
 use std::path::PathBuf;

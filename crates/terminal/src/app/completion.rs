@@ -49,14 +49,13 @@ impl App {
         if !commands.is_empty() {
             return commands;
         }
-        let Some((from, wanted)) = self.input.composer.word_before_cursor('@') else {
+        let Some((from, query)) = self.input.composer.word_before_cursor('@') else {
             return Vec::new();
         };
-        if wanted != self.completion.file_matches.query {
+        if query != self.completion.file_matches.query {
             return Vec::new();
         }
-        let names =
-            self.completion.file_matches.names.iter().filter(|name| name.as_str() != wanted);
+        let names = self.completion.file_matches.names.iter().filter(|name| name.as_str() != query);
         names
             .map(|name| Suggestion {
                 label: format!("@{name}"),
@@ -85,13 +84,12 @@ impl App {
 
     /// Must run after every change of the text.
     pub(super) fn request_file_search(&mut self) -> Option<AppAction> {
-        let wanted =
-            self.input.composer.word_before_cursor('@').map(|(_, wanted)| wanted.to_owned());
-        if wanted == self.completion.file_query {
+        let query = self.input.composer.word_before_cursor('@').map(|(_, query)| query.to_owned());
+        if query == self.completion.file_query {
             return None;
         }
         self.completion.selected = 0;
-        self.completion.file_query.clone_from(&wanted);
-        wanted.map(AppAction::SearchFiles)
+        self.completion.file_query.clone_from(&query);
+        query.map(AppAction::SearchFiles)
     }
 }

@@ -237,7 +237,7 @@ impl TuiEventLoop {
                 let change = self.session.configure(move |settings| settings.policy.mode = mode);
                 self.show_send_error(change);
             }
-            AppAction::SearchFiles(wanted) => self.file_search.request(wanted),
+            AppAction::SearchFiles(query) => self.file_search.request(query),
             AppAction::ReadFile(ticket, path) => self.read_file_before(ticket, path),
             AppAction::UnqueueInput => self.unqueue_last_input(),
             AppAction::PasteImage => self.paste_clipboard_image(),

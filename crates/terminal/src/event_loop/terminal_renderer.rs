@@ -222,8 +222,8 @@ fn paint_linear(linear: &mut LinearPainter, app: &mut App) -> String {
         let folder = &app.session.facts.working_directory;
         finished.extend(app.transcript.render(app.size.width, folder));
     }
-    let (asked, prompt) = view::render_linear(app);
-    linear.paint(&finished, &asked, &prompt)
+    let (dialog, prompt) = view::render_linear(app);
+    linear.paint(&finished, &dialog, &prompt)
 }
 
 /// Finished lines that one frame may show, so that keys do not wait behind them.
