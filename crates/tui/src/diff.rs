@@ -1,5 +1,4 @@
-//! What an edit changes: lines that go and lines that come, and in lines that change the words that
-//! do. Pure.
+//! Diffs of edits: by line, and within changed lines by word. Pure.
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -7,34 +6,35 @@ use windlass_permission::sanitize;
 
 use crate::styled_line::{StyledLine, TextStyle};
 
-/// What a finished edit changed, hunk by hunk.
-#[must_use]
+/// Renders the hunks of a finished edit.
 pub fn render_patch(hunks: &[Value], width: usize, lines_max: usize) -> Vec<StyledLine> {
     let all = hunks.iter().filter_map(|hunk| hunk.get("lines")?.as_array()).flatten();
-    let all: Vec<(DiffLineKind, &str)> =
-        all.filter_map(Value::as_str).filter_map(parse_diff_line).collect();
+    let all: Vec<DiffLine> = all.filter_map(Value::as_str).filter_map(parse_diff_line).collect();
     render_diff_lines(&all, width, lines_max)
 }
 
-/// What would become of a text.
-#[must_use]
 pub fn render_diff(before: &str, after: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
     if before.len().saturating_add(after.len()) > BYTES_MAX {
         return vec![StyledLine::from_text("  (too long to compare here)", TextStyle::Dim)];
     }
     let diff = TextDiff::from_lines(before, after);
-    let mut all: Vec<(DiffLineKind, &str)> = Vec::new();
+    let mut all = Vec::new();
     for group in diff.grouped_ops(CONTEXT_LINES) {
         for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let sign = match change.tag() {
+            let kind = match change.tag() {
                 ChangeTag::Equal => DiffLineKind::Context,
                 ChangeTag::Delete => DiffLineKind::Removed,
                 ChangeTag::Insert => DiffLineKind::Added,
             };
-            all.push((sign, change.value().trim_end_matches('\n')));
+            all.push(DiffLine { kind, text: change.value().trim_end_matches('\n') });
         }
     }
     render_diff_lines(&all, width, lines_max)
+}
+
+struct DiffLine<'a> {
+    kind: DiffLineKind,
+    text: &'a str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,50 +44,48 @@ enum DiffLineKind {
     Added,
 }
 
-fn parse_diff_line(line: &str) -> Option<(DiffLineKind, &str)> {
+/// `None` for the remark that a file has no newline at its end.
+fn parse_diff_line(line: &str) -> Option<DiffLine<'_>> {
     let mut letters = line.chars();
-    Some(match letters.next() {
-        Some('+') => (DiffLineKind::Added, letters.as_str()),
-        Some('-') => (DiffLineKind::Removed, letters.as_str()),
-        Some(' ') => (DiffLineKind::Context, letters.as_str()),
+    let kind = match letters.next() {
+        Some('+') => DiffLineKind::Added,
+        Some('-') => DiffLineKind::Removed,
+        Some(' ') => DiffLineKind::Context,
         Some('\\') => return None,
-        _ => (DiffLineKind::Context, line),
-    })
+        _ => return Some(DiffLine { kind: DiffLineKind::Context, text: line }),
+    };
+    Some(DiffLine { kind, text: letters.as_str() })
 }
 
-fn render_diff_lines(
-    all: &[(DiffLineKind, &str)],
-    width: usize,
-    lines_max: usize,
-) -> Vec<StyledLine> {
+fn render_diff_lines(all: &[DiffLine<'_>], width: usize, lines_max: usize) -> Vec<StyledLine> {
     let mut lines = Vec::new();
     let mut at = 0;
     while at < all.len() && lines.len() < lines_max {
         let rest = all.get(at..).unwrap_or_default();
-        let count = |sign| move |(own, _): &&(DiffLineKind, &str)| *own == sign;
-        let gone = rest.iter().take_while(count(DiffLineKind::Removed)).count();
-        let new = rest.iter().skip(gone).take_while(count(DiffLineKind::Added)).count();
-        if gone > 0 && gone == new {
-            // As many come as go: each is compared with the one in its place.
-            let (before, after) = rest.split_at(gone);
+        let is_kind = |kind| move |line: &&DiffLine<'_>| line.kind == kind;
+        let removed = rest.iter().take_while(is_kind(DiffLineKind::Removed)).count();
+        let added = rest.iter().skip(removed).take_while(is_kind(DiffLineKind::Added)).count();
+        if removed > 0 && removed == added {
+            // As many lines are added as removed: compare them pairwise.
+            let (before, after) = rest.split_at(removed);
             let pairs: Vec<(StyledLine, StyledLine)> = before
                 .iter()
                 .zip(after)
-                .map(|(one, other)| render_word_diff(one.1, other.1))
+                .map(|(before, after)| render_word_diff(before.text, after.text))
                 .collect();
-            lines.extend(pairs.iter().map(|(one, _)| one.truncate_to_width(width)));
-            lines.extend(pairs.iter().map(|(_, other)| other.truncate_to_width(width)));
-            at += gone + new;
+            lines.extend(pairs.iter().map(|(before, _)| before.truncate_to_width(width)));
+            lines.extend(pairs.iter().map(|(_, after)| after.truncate_to_width(width)));
+            at += removed + added;
             continue;
         }
-        if let Some((sign, text)) = rest.first() {
-            let (mark, role) = match sign {
+        if let Some(DiffLine { kind, text }) = rest.first() {
+            let (mark, style) = match kind {
                 DiffLineKind::Context => (" ", TextStyle::Dim),
                 DiffLineKind::Removed => ("-", TextStyle::Failure),
                 DiffLineKind::Added => ("+", TextStyle::Success),
             };
             lines.push(
-                StyledLine::from_text(format!("  {mark}{}", make_visible(text)), role)
+                StyledLine::from_text(format!("  {mark}{}", make_visible(text)), style)
                     .truncate_to_width(width),
             );
         }
@@ -101,9 +99,10 @@ fn render_diff_lines(
     lines
 }
 
-/// Two lines, with the words that changed marked in both.
+/// Marks the changed words in both lines.
 fn render_word_diff(before: &str, after: &str) -> (StyledLine, StyledLine) {
-    let (before, after) = (make_visible(before), make_visible(after));
+    let before = make_visible(before);
+    let after = make_visible(after);
     let mut one = StyledLine::from_text("  -", TextStyle::Failure);
     let mut other = StyledLine::from_text("  +", TextStyle::Success);
     if before.len().saturating_add(after.len()) > WORDS_MAX {
@@ -125,14 +124,14 @@ fn render_word_diff(before: &str, after: &str) -> (StyledLine, StyledLine) {
     (one, other)
 }
 
-/// Every letter of what is shown before it is allowed can be seen.
+/// The user decides by what is shown, so invisible characters must be shown too.
 fn make_visible(text: &str) -> String {
     sanitize::escape_invisible(text).replace('\t', "    ").replace('\n', " ")
 }
 
 const CONTEXT_LINES: usize = 2;
 const BYTES_MAX: usize = 256 * 1024;
-/// Of longer lines nobody sees the words that change.
+/// Longer lines are not compared by word.
 const WORDS_MAX: usize = 2_000;
 
 #[cfg(test)]
@@ -145,7 +144,8 @@ mod tests {
         let marked: Vec<(String, String)> = lines
             .iter()
             .map(|line| {
-                let is_word = |role| matches!(role, TextStyle::RemovedWord | TextStyle::AddedWord);
+                let is_word =
+                    |style| matches!(style, TextStyle::RemovedWord | TextStyle::AddedWord);
                 let words = line.spans.iter().filter(|span| is_word(span.style));
                 (line.plain_text(), words.map(|span| span.text.as_str()).collect())
             })

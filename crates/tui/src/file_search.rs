@@ -1,5 +1,5 @@
-//! Looks for files whose names fit a few letters, beside the conversation. Folders that are ignored
-//! stay out of sight; so much is walked and no more.
+//! Finds files whose names match a few letters, on a thread of its own. Honours ignore files; the walk
+//! is bounded in time and number.
 
 use std::path::PathBuf;
 use std::sync::mpsc as blocking;
@@ -9,41 +9,39 @@ use tokio::sync::mpsc;
 
 use crate::fuzzy;
 
-/// A thread that knows the names below a folder. Ends with whoever holds it.
+/// The thread ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct FileSearch {
     queries: blocking::SyncSender<String>,
     matches: mpsc::Receiver<FileNameMatches>,
 }
 
-/// What fits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileNameMatches {
-    /// The letters.
     pub query: String,
-    /// Names that fit, the best first.
+    /// The best match first.
     pub names: Vec<String>,
 }
 
 impl FileSearch {
-    /// Begins; nothing is read before something is wanted.
+    /// Reads no directory before the first request.
     pub(crate) fn start(folder: PathBuf) -> Self {
-        let (queries, asked) = blocking::sync_channel::<String>(QUERIES_MAX);
-        let (tell, matches) = mpsc::channel(QUERIES_MAX);
+        let (queries, query_receiver) = blocking::sync_channel::<String>(QUERIES_MAX);
+        let (match_sender, matches) = mpsc::channel(QUERIES_MAX);
         std::thread::spawn(move || {
             let mut names: Vec<String> = Vec::new();
-            let mut read: Option<Instant> = None;
-            while let Ok(first) = asked.recv() {
-                // Only the last wish counts.
-                let wanted = asked.try_iter().last().unwrap_or(first);
-                if read.is_none_or(|read| read.elapsed() > NAMES_MAX_AGE) {
+            let mut walked: Option<Instant> = None;
+            while let Ok(first) = query_receiver.recv() {
+                // Only the newest query counts.
+                let query = query_receiver.try_iter().last().unwrap_or(first);
+                if walked.is_none_or(|walked| walked.elapsed() > NAMES_MAX_AGE) {
                     names = walk_file_names(&folder);
-                    read = Some(Instant::now());
+                    walked = Some(Instant::now());
                 }
                 let best =
-                    fuzzy::find_best_matches(&wanted, names.iter().map(String::as_str), SHOWN_MAX);
+                    fuzzy::find_best_matches(&query, names.iter().map(String::as_str), SHOWN_MAX);
                 let names = best.into_iter().map(str::to_owned).collect();
-                if tell.blocking_send(FileNameMatches { query: wanted, names }).is_err() {
+                if match_sender.blocking_send(FileNameMatches { query, names }).is_err() {
                     return;
                 }
             }
@@ -51,12 +49,11 @@ impl FileSearch {
         Self { queries, matches }
     }
 
-    /// Looks for these letters. A wish too many is dropped; the next letter brings another.
-    pub(crate) fn request(&self, wanted: String) {
-        let _ = self.queries.try_send(wanted);
+    /// A query over the limit is dropped; the next letter brings another.
+    pub(crate) fn request(&self, query: String) {
+        let _ = self.queries.try_send(query);
     }
 
-    /// What was found.
     pub(crate) async fn next_matches(&mut self) -> Option<FileNameMatches> {
         self.matches.recv().await
     }
@@ -86,7 +83,7 @@ fn walk_file_names(folder: &std::path::Path) -> Vec<String> {
 }
 
 const QUERIES_MAX: usize = 64;
-/// How long names are believed.
+/// Older names are read again.
 const NAMES_MAX_AGE: Duration = Duration::from_secs(5);
 const WALK_MAX: Duration = Duration::from_secs(2);
 const NAMES_MAX: usize = 100_000;

@@ -1,9 +1,9 @@
-//! The interactive face: a conversation in a terminal, with the terminal's own history.
+//! The terminal user interface: a conversation that leaves the scrollback to the terminal.
 //!
-//! Four parts, of which only the last touches anything: keys and notices change what is the case
-//! ([`app`]), what is the case becomes lines ([`view`]), lines become bytes ([`painter`]), and `run`
-//! carries bytes, keys and wishes between the terminal and the session. What is typed as a command is
-//! understood by whoever holds the session: see [`TuiHost`].
+//! Four parts, of which only the last does I/O: keys and notices change the state ([`app`]), the state
+//! becomes lines ([`view`]), lines become bytes ([`painter`]), and `event_loop` carries bytes, keys and
+//! actions between the terminal and the session. What a prompt means is decided by the [`TuiHost`].
+#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 pub mod app;
 pub mod composer;
@@ -11,6 +11,7 @@ pub mod diff;
 mod event_loop;
 mod file_search;
 pub mod fuzzy;
+pub mod host;
 pub mod input;
 pub mod interactive;
 pub mod linear_painter;
@@ -19,7 +20,11 @@ pub mod pager;
 pub mod painter;
 pub mod permission_prompt;
 pub mod picker;
-mod screen;
+pub mod prompt_view;
+mod raw_terminal;
+pub mod screen_size;
+pub mod session_facts;
+pub mod setup;
 pub mod slash_command_menu;
 pub mod streaming_answer;
 pub mod styled_line;
@@ -30,13 +35,13 @@ pub mod transcript;
 pub mod validated_input;
 pub mod view;
 
-pub use app::TuiSessionFacts;
-pub use event_loop::{
-    EarlierMessage, PromptAction, PromptActionFuture, StatusLineFacts, StatusLineFuture,
-    TuiDisplayOptions, TuiHost, TuiSetup, run_picker, run_tui,
-};
+pub use event_loop::{run_picker, run_tui};
 pub use file_search::FileNameMatches;
+pub use host::{PromptAction, PromptActionFuture, StatusLineFacts, StatusLineFuture, TuiHost};
 pub use picker::{Picker, PickerItem};
+pub use screen_size::ScreenSize;
+pub use session_facts::TuiSessionFacts;
+pub use setup::{EarlierMessage, TuiDisplayOptions, TuiSetup};
 pub use slash_command_menu::SlashCommandHint;
 pub use theme::Theme;
 pub use validated_input::{InputFeedback, InputValidator, ValidatedInput};

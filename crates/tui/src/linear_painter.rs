@@ -1,29 +1,32 @@
-//! Lines one after the other, and nothing ever drawn again: for terminals that cannot move a cursor
-//! and for people who have a terminal read to them. Not one escape sequence is written.
+//! Writes lines one after the other and never redraws, for terminals that cannot move the cursor and for
+//! screen readers. Writes no escape sequence.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::styled_line::StyledLine;
 
-/// What stands at the end.
 #[derive(Debug, Default)]
 pub struct LinearPainter {
-    /// What stands in the last line.
+    /// The text of the last line.
     prompt: String,
-    /// Lines of a question or a list that were read out.
+    /// Lines of the open dialog that were written.
     shown_lines: Vec<String>,
     has_begun: bool,
 }
 
 impl LinearPainter {
-    /// The bytes that show finished lines, the lines of a question as far as they are new, and what
-    /// is being typed.
-    pub fn paint(&mut self, finished: &[StyledLine], asked: &[StyledLine], prompt: &str) -> String {
-        let asked: Vec<String> = asked.iter().map(StyledLine::plain_text).collect();
-        let new = asked.iter().filter(|line| !self.shown_lines.contains(line));
+    /// Returns the bytes for finished lines, new lines of the open dialog, and what is being typed.
+    pub fn paint(
+        &mut self,
+        finished: &[StyledLine],
+        dialog: &[StyledLine],
+        prompt: &str,
+    ) -> String {
+        let dialog: Vec<String> = dialog.iter().map(StyledLine::plain_text).collect();
+        let new = dialog.iter().filter(|line| !self.shown_lines.contains(line));
         let lines: Vec<String> =
             finished.iter().map(StyledLine::plain_text).chain(new.cloned()).collect();
-        self.shown_lines = asked;
+        self.shown_lines = dialog;
         let mut out = String::new();
         if !lines.is_empty() {
             if !self.prompt.is_empty() {
@@ -49,7 +52,7 @@ impl LinearPainter {
         out
     }
 
-    /// The bytes that leave a line of its own for whoever comes next.
+    /// Returns the bytes that end the prompt's line, if there is one.
     pub fn finish_line(&mut self) -> String {
         match std::mem::take(&mut self.prompt).is_empty() {
             true => String::new(),

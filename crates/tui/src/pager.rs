@@ -1,63 +1,70 @@
-//! A page of its own that is leafed through, on the terminal's other screen: everything that happened,
-//! unfolded, with search. What was scrolled up cannot be changed in place; here it can be read. The
-//! newest is drawn first and the rest frame by frame, so that a long session opens at once. Pure.
+//! The whole transcript, unfolded and with search, on the terminal's alternate screen. The newest
+//! entries are rendered first and the others frame by frame, so that a long session opens at once. Pure.
 
 use std::collections::VecDeque;
 
-use crate::composer::CursorMove;
-use crate::input::InputKey;
+use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
+use crate::screen_size::ScreenSize;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::transcript::TranscriptBuffer;
 
-/// What is shown, and from where.
 #[derive(Debug, Default)]
 pub struct Pager {
-    /// What is drawn so far, the oldest first.
+    /// What is rendered so far, the oldest first.
     lines: VecDeque<StyledLine>,
+    /// The first line on the screen.
     top: usize,
     width: usize,
-    /// The first entry that is drawn.
+    /// The oldest entry that is rendered.
     first_entry: usize,
-    /// Nothing older is left to draw.
     is_fully_loaded: bool,
-    query: String,
-    /// It is being typed.
-    is_editing_query: bool,
-    /// The next place is above what is drawn, if it is anywhere.
-    is_search_pending: bool,
-    /// It is nowhere.
-    has_no_match: bool,
+    search: PagerSearch,
+}
+
+/// A query is never empty, except while it is being typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum PagerSearch {
+    #[default]
+    Off,
+    Editing(String),
+    /// The next match can only be above what is loaded.
+    Pending(String),
+    /// The query is highlighted, and `n` and `N` repeat it.
+    Done(String),
+    NoMatch(String),
+}
+
+impl PagerSearch {
+    /// The query that is looked for; empty while there is none.
+    fn query(&self) -> &str {
+        match self {
+            Self::Off | Self::Editing(_) => "",
+            Self::Pending(query) | Self::Done(query) | Self::NoMatch(query) => query,
+        }
+    }
 }
 
 impl Pager {
-    /// Shows the end of what happened.
-    #[must_use]
-    pub fn open_at_end(
-        entries: &TranscriptBuffer,
-        folder: &str,
-        (width, rows): (usize, usize),
-    ) -> Self {
-        let mut pager = Self { width, first_entry: entries.total_count(), ..Self::default() };
-        pager.load_older(entries, folder, rows);
-        pager.top = pager.last_top(rows);
+    pub fn open_at_end(entries: &TranscriptBuffer, folder: &str, size: ScreenSize) -> Self {
+        let first_entry = entries.total_count();
+        let mut pager = Self { width: size.width, first_entry, ..Self::default() };
+        pager.load_older(entries, folder, size.rows);
+        pager.top = pager.last_top(size.rows);
         pager
     }
 
-    /// The width it is drawn for.
-    #[must_use]
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Is everything drawn?
-    #[must_use]
     pub fn is_fully_loaded(&self) -> bool {
         self.is_fully_loaded
     }
 
-    /// Draws more of what is older: so much as a frame may cost, and at least a screen.
+    /// Renders older entries: as many as one frame may cost, and at least a screenful.
     pub fn load_older(&mut self, entries: &TranscriptBuffer, folder: &str, rows: usize) {
-        let (mut bytes, before) = (0, self.lines.len());
+        let mut bytes = 0;
+        let before = self.lines.len();
         while !self.is_fully_loaded && (bytes < FRAME_BYTES_MAX || self.lines.len() < rows) {
             let Some(entry) = self.first_entry.checked_sub(1).and_then(|at| entries.get(at)) else {
                 self.is_fully_loaded = true;
@@ -72,7 +79,7 @@ impl Pager {
         }
         let more = self.lines.len() - before;
         self.top += more;
-        if self.is_search_pending {
+        if matches!(self.search, PagerSearch::Pending(_)) {
             self.search_up(more, rows);
         }
     }
@@ -81,26 +88,29 @@ impl Pager {
         self.lines.len().saturating_sub(rows.saturating_sub(1))
     }
 
-    /// A key was pressed; says whether the page stays.
+    /// Returns whether the pager stays open.
     pub fn handle_key(&mut self, key: &InputKey, rows: usize) -> bool {
-        if self.is_editing_query {
-            self.handle_search_key(key, rows);
+        if let PagerSearch::Editing(query) = &mut self.search {
+            let query = std::mem::take(query);
+            self.handle_search_key(query, key, rows);
             return true;
         }
         let page = rows.saturating_sub(2).max(1);
         let last = self.last_top(rows);
-        self.has_no_match = false;
+        // The message goes away with the next key; the query stays.
+        if let PagerSearch::NoMatch(query) = &mut self.search {
+            self.search = PagerSearch::Done(std::mem::take(query));
+        }
         match key {
             InputKey::Escape
             | InputKey::Cancel
-            | InputKey::OpenTranscript
+            | InputKey::Shortcut(Shortcut::OpenTranscript)
             | InputKey::Char('q')
             | InputKey::EndOfInput => {
                 return false;
             }
-            InputKey::Char('/') | InputKey::SearchHistory => {
-                self.query.clear();
-                self.is_editing_query = true;
+            InputKey::Char('/') | InputKey::Shortcut(Shortcut::SearchHistory) => {
+                self.search = PagerSearch::Editing(String::new());
             }
             InputKey::Char('n') => self.search_up(self.top, rows),
             InputKey::Char('N') => self.search_down(rows),
@@ -114,64 +124,86 @@ impl Pager {
             InputKey::PageDown | InputKey::Char(' ') => self.top += page,
             InputKey::Move(CursorMove::Home) | InputKey::Char('g') => self.top = 0,
             InputKey::Move(CursorMove::End) | InputKey::Char('G') => self.top = last,
-            _ => {}
+            InputKey::Move(_)
+            | InputKey::Char(_)
+            | InputKey::NewLine
+            | InputKey::Tab
+            | InputKey::BackTab
+            | InputKey::Paste(_)
+            | InputKey::Delete(_)
+            | InputKey::Shortcut(_) => {}
         }
         self.top = self.top.min(last);
         true
     }
 
-    /// A key of what is searched for.
-    fn handle_search_key(&mut self, key: &InputKey, rows: usize) {
-        match key {
-            InputKey::Char(letter) if self.query.len() < QUERY_BYTES_MAX => {
-                self.query.push(*letter);
-            }
-            InputKey::Backspace => {
-                self.query.pop();
-            }
-            InputKey::Enter => {
-                self.is_editing_query = false;
-                // The newest first: everything up to the end of the screen.
-                self.search_up((self.top + rows.saturating_sub(1)).min(self.lines.len()), rows);
-            }
-            InputKey::Escape | InputKey::Cancel => {
-                self.is_editing_query = false;
-                self.query.clear();
-            }
-            _ => {}
+    fn handle_search_key(&mut self, mut query: String, key: &InputKey, rows: usize) {
+        if *key == InputKey::Enter {
+            let end = (self.top + rows.saturating_sub(1)).min(self.lines.len());
+            self.search = match query.is_empty() {
+                true => PagerSearch::Off,
+                false => PagerSearch::Done(query),
+            };
+            // The newest first: everything up to the end of the screen.
+            return self.search_up(end, rows);
         }
+        if matches!(key, InputKey::Escape | InputKey::Cancel) {
+            self.search = PagerSearch::Off;
+            return;
+        }
+        if let InputKey::Char(letter) = key
+            && query.len() < QUERY_BYTES_MAX
+        {
+            query.push(*letter);
+        } else if *key == InputKey::Delete(Deletion::CharBefore) {
+            query.pop();
+        }
+        self.search = PagerSearch::Editing(query);
     }
 
-    /// Goes to the last place among the first so many lines; if there is none, to the one that is
-    /// drawn next, or to the last of all.
+    /// Goes to the last match above line `below`. If there is none, the search waits for older lines
+    /// to be loaded, and starts again from the end once everything is.
     fn search_up(&mut self, below: usize, rows: usize) {
-        let mut place = (0..below).rev().find(|at| self.is_match_at(*at));
-        if place.is_none() && self.is_fully_loaded {
-            // From the end again.
-            place = (below..self.lines.len()).rev().find(|at| self.is_match_at(*at));
+        let query = self.search.query().to_owned();
+        if query.is_empty() {
+            return;
         }
-        match place {
-            Some(place) => self.top = place.min(self.last_top(rows)),
-            None => self.has_no_match = self.is_fully_loaded && !self.query.is_empty(),
+        let mut found = (0..below).rev().find(|at| self.is_match_at(*at));
+        if found.is_none() && self.is_fully_loaded {
+            found = (below..self.lines.len()).rev().find(|at| self.is_match_at(*at));
         }
-        self.is_search_pending = place.is_none() && !self.is_fully_loaded && !self.query.is_empty();
+        self.search = match found {
+            Some(line) => {
+                self.top = line.min(self.last_top(rows));
+                PagerSearch::Done(query)
+            }
+            None if self.is_fully_loaded => PagerSearch::NoMatch(query),
+            None => PagerSearch::Pending(query),
+        };
     }
 
     fn search_down(&mut self, rows: usize) {
-        let mut places = (self.top + 1..self.lines.len()).chain(0..self.top);
-        let place = places.find(|at| self.is_match_at(*at));
-        match place {
-            Some(place) => self.top = place.min(self.last_top(rows)),
-            None => self.has_no_match = !self.query.is_empty(),
+        let query = self.search.query().to_owned();
+        if query.is_empty() {
+            return;
         }
+        let mut others = (self.top + 1..self.lines.len()).chain(0..self.top);
+        self.search = match others.find(|at| self.is_match_at(*at)) {
+            Some(line) => {
+                self.top = line.min(self.last_top(rows));
+                PagerSearch::Done(query)
+            }
+            // The search above what is loaded goes on.
+            None if matches!(self.search, PagerSearch::Pending(_)) => PagerSearch::Pending(query),
+            None => PagerSearch::NoMatch(query),
+        };
     }
 
     fn is_match_at(&self, at: usize) -> bool {
-        self.lines.get(at).is_some_and(|line| find_in_line(line, &self.query).is_some())
+        self.lines.get(at).is_some_and(|line| find_in_line(line, self.search.query()).is_some())
     }
 
-    /// Exactly so many rows.
-    #[must_use]
+    /// Returns exactly `rows` lines.
     pub fn render_screen(&self, width: usize, rows: usize) -> Vec<StyledLine> {
         let room = rows.saturating_sub(1);
         let shown = self.lines.iter().skip(self.top).take(room);
@@ -183,31 +215,32 @@ impl Pager {
     }
 
     fn render_hint(&self, room: usize) -> StyledLine {
-        if self.is_editing_query {
-            return StyledLine::from_text(format!("/{}", self.query), TextStyle::Selected);
-        }
-        let end = (self.top + room).min(self.lines.len());
-        let more = if self.is_fully_loaded { "" } else { "+" };
-        let place = match (self.has_no_match, self.is_search_pending) {
-            (true, _) => format!("{} is nowhere", self.query),
-            (_, true) => format!("looking for {}", self.query),
-            _ => format!("lines {} to {end} of {}{more}", self.top + 1, self.lines.len()),
+        let place = match &self.search {
+            PagerSearch::Editing(query) => {
+                return StyledLine::from_text(format!("/{query}"), TextStyle::Selected);
+            }
+            PagerSearch::NoMatch(query) => format!("{query} is nowhere"),
+            PagerSearch::Pending(query) => format!("looking for {query}"),
+            PagerSearch::Off | PagerSearch::Done(_) => {
+                let end = (self.top + room).min(self.lines.len());
+                let more = if self.is_fully_loaded { "" } else { "+" };
+                format!("lines {} to {end} of {}{more}", self.top + 1, self.lines.len())
+            }
         };
         let keys = "/ searches, n again · ↑↓ PgUp PgDn Home End";
         StyledLine::from_text(format!(" Esc goes back · {place} · {keys} "), TextStyle::Selected)
     }
 
-    /// The line with what is searched for marked.
     fn highlight_match(&self, line: &StyledLine) -> StyledLine {
-        let Some(from) = find_in_line(line, &self.query).filter(|_| !self.is_editing_query) else {
-            return line.clone();
-        };
-        let (to, mut at) = (from + self.query.len(), 0);
+        let query = self.search.query();
+        let Some(from) = find_in_line(line, query) else { return line.clone() };
+        let to = from + query.len();
+        let mut at = 0;
         let mut marked = StyledLine::new();
         for span in &line.spans {
             for letter in span.text.split_inclusive(|_| true) {
-                let role = if (from..to).contains(&at) { TextStyle::Selected } else { span.style };
-                marked.push(letter, role);
+                let style = if (from..to).contains(&at) { TextStyle::Selected } else { span.style };
+                marked.push(letter, style);
                 at += letter.len();
             }
         }
@@ -215,14 +248,13 @@ impl Pager {
     }
 }
 
-/// Where a line holds this, large or small.
-fn find_in_line(line: &StyledLine, wanted: &str) -> Option<usize> {
-    let is_wanted = !wanted.is_empty();
-    let words = is_wanted.then(|| line.plain_text().to_ascii_lowercase())?;
-    words.find(&wanted.to_ascii_lowercase())
+/// Ignores the case of ASCII letters. An empty query is nowhere.
+fn find_in_line(line: &StyledLine, query: &str) -> Option<usize> {
+    let text = (!query.is_empty()).then(|| line.plain_text().to_ascii_lowercase())?;
+    text.find(&query.to_ascii_lowercase())
 }
 
-/// Bytes of entries that are drawn in a frame.
+/// Bytes of entries that one frame may render.
 const FRAME_BYTES_MAX: usize = 64 * 1024;
 const QUERY_BYTES_MAX: usize = 200;
 
@@ -230,6 +262,8 @@ const QUERY_BYTES_MAX: usize = 200;
 mod tests {
     use super::*;
     use crate::transcript::TranscriptEntry;
+
+    const SIZE: ScreenSize = ScreenSize { width: 80, rows: 24 };
 
     fn build_entries(count: usize) -> TranscriptBuffer {
         let mut entries = TranscriptBuffer::default();
@@ -249,7 +283,7 @@ mod tests {
     #[test]
     fn a_long_session_opens_at_once_and_comes_frame_by_frame() {
         let entries = build_entries(5_000);
-        let mut pager = Pager::open_at_end(&entries, "", (80, 24));
+        let mut pager = Pager::open_at_end(&entries, "", SIZE);
         let drawn = pager.lines.len();
         assert!(!pager.is_fully_loaded() && drawn < 5_000, "{drawn}");
         assert!(screen_text(&pager).contains("of "), "{}", screen_text(&pager));
@@ -274,14 +308,14 @@ mod tests {
     #[test]
     fn what_is_searched_for_is_found_before_and_after_it_is_drawn() {
         let entries = build_entries(3_000);
-        let mut pager = Pager::open_at_end(&entries, "", (80, 24));
+        let mut pager = Pager::open_at_end(&entries, "", SIZE);
         let search = |pager: &mut Pager, words: &str| {
             pager.handle_key(&InputKey::Char('/'), 24);
             for letter in words.chars() {
                 assert!(pager.handle_key(&InputKey::Char(letter), 24), "{words}: no letter leaves");
             }
             pager.handle_key(&InputKey::Enter, 24);
-            while !pager.is_fully_loaded() && pager.is_search_pending {
+            while matches!(pager.search, PagerSearch::Pending(_)) {
                 pager.load_older(&entries, "", 24);
             }
         };
@@ -302,5 +336,22 @@ mod tests {
         search(&mut pager, "quince");
         assert!(screen_text(&pager).contains("quince is nowhere"), "{}", screen_text(&pager));
         assert!(!pager.handle_key(&InputKey::Char('q'), 24), "it leaves");
+    }
+    /// All keys of a burst may come before the next frame loads more.
+    #[test]
+    fn a_word_that_is_half_typed_does_not_move_the_page() {
+        let entries = build_entries(3_000);
+        let mut pager = Pager::open_at_end(&entries, "", SIZE);
+        for key in "/quince".chars().map(InputKey::Char).chain([InputKey::Enter]) {
+            pager.handle_key(&key, 24);
+        }
+        assert!(matches!(pager.search, PagerSearch::Pending(_)));
+        let before = screen_text(&pager).lines().next().map(str::to_owned);
+        for key in "/number".chars().map(InputKey::Char) {
+            pager.handle_key(&key, 24);
+        }
+        pager.load_older(&entries, "", 24);
+        assert_eq!(screen_text(&pager).lines().next().map(str::to_owned), before);
+        assert!(screen_text(&pager).ends_with("/number\n"), "{}", screen_text(&pager));
     }
 }

@@ -1,9 +1,9 @@
-//! Puts lines on a terminal without taking it over. What is finished goes up into the terminal's own
-//! history and is never touched again; below it a few live lines are kept, and of those only the ones
-//! that changed are written.
+//! Paints lines without taking the terminal over. Finished lines scroll into the terminal's own history
+//! and are never touched again; below them are the live lines, of which only the changed ones are
+//! written.
 //!
-//! Writes into any sink, so it is tested against a model of a screen. Everything it is given is
-//! already free of control characters; it adds the only ones there are.
+//! Returns bytes instead of writing them, so it is tested against a model of a screen. Its input must be
+//! free of control characters.
 
 use std::fmt::Write as _;
 
@@ -12,35 +12,31 @@ use unicode_width::UnicodeWidthStr;
 use crate::styled_line::StyledLine;
 use crate::theme::Theme;
 
-/// What stands on the screen now.
 #[derive(Debug)]
 pub struct Painter {
     theme: Theme,
     width: usize,
-    /// The live lines as they stand, each at most as wide as the screen.
+    /// As they are on the screen, each at most as wide as it.
     live: Vec<StyledLine>,
-    /// The row of the live lines the cursor is in.
+    /// Counted from the first live line.
     cursor_row: usize,
 }
 
-/// Where the cursor stands among the live lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// Counted from the first live line.
     pub row: usize,
-    /// Counted in cells.
+    /// In cells.
     pub column: usize,
 }
 
 impl Painter {
-    /// On a screen of this width, with nothing on it yet.
-    #[must_use]
     pub fn new(theme: Theme, width: usize) -> Self {
         Self { theme, width: width.max(1), live: Vec::new(), cursor_row: 0 }
     }
 
-    /// The bytes that put finished lines above the live ones, and make the live ones these. Nothing,
-    /// if nothing changed.
+    /// Returns the bytes that add `finished` above the live lines and replace those by `live`. Writes no
+    /// text if nothing changed.
     pub fn paint(
         &mut self,
         finished: &[StyledLine],
@@ -69,15 +65,15 @@ impl Painter {
         if cursor.column > 0 {
             let _ = write!(out, "\x1b[{}C", cursor.column.min(self.width.saturating_sub(1)));
         }
-        // The cursor alone is moved without hiding anything.
+        // Moving the cursor alone needs no synchronized update.
         match before == 0 {
             true => out,
             false => format!("\x1b[?2026h\x1b[?25l{out}\x1b[?25h\x1b[?2026l"),
         }
     }
 
-    /// The screen has another width now. What stands on it was broken anew by the terminal, so it is
-    /// counted anew, wiped and written again by the next painting.
+    /// Call this after the width has changed. The terminal has wrapped the live lines again, so their
+    /// rows are counted for the new width and erased; the next `paint` writes them.
     pub fn resize(&mut self, width: usize) -> String {
         let width = width.max(1);
         let rows = |line: &StyledLine| line.width().div_ceil(width).max(1);
@@ -93,7 +89,7 @@ impl Painter {
         out
     }
 
-    /// The bytes that take the live lines away, so that a shell finds its place.
+    /// Returns the bytes that erase the live lines.
     pub fn clear(&mut self) -> String {
         let mut out = String::new();
         self.move_to_row(&mut out, 0);
@@ -102,14 +98,12 @@ impl Painter {
         out
     }
 
-    /// Another look from now on.
     pub fn set_theme(&mut self, theme: Theme) {
         self.theme = theme;
     }
 
-    /// The bytes that make a whole screen of one into another; only rows that differ are written.
-    /// No line is wider than the screen.
-    #[must_use]
+    /// Returns the bytes that turn one full screen into another; only rows that differ are written. No
+    /// line may be wider than the screen.
     pub fn paint_page(&self, before: &[StyledLine], now: &[StyledLine]) -> String {
         let mut out = String::new();
         for (row, line) in now.iter().enumerate() {
@@ -144,7 +138,6 @@ impl Painter {
         } else if live.len() < self.live.len() {
             self.move_to_row(out, live.len());
             out.push_str("\r\x1b[J");
-            // There is always a line for the cursor to stand in.
             if live.is_empty() {
                 self.cursor_row = 0;
             }
@@ -172,7 +165,7 @@ impl Painter {
 
     fn write_line(&self, out: &mut String, line: &StyledLine) {
         self.write_spans(out, line);
-        // A line that fills the screen leaves the cursor beyond it; the next move settles that.
+        // A line as wide as the screen leaves the cursor past its end; the next move corrects that.
         debug_assert!(line.width() <= self.width || self.width < "…".width());
     }
 

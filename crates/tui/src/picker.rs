@@ -1,63 +1,50 @@
-//! A list to choose from, with search. Pure: what choosing means is for whoever shows it.
+//! A list to choose from, with fuzzy search. Pure: the caller decides what a choice means.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::composer::CursorMove;
 use crate::fuzzy;
-use crate::input::InputKey;
+use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 
-/// One thing to choose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PickerItem {
-    /// What it stands for; nothing, if it is only there to be read.
+    /// Empty if the item cannot be chosen. In pickers of the host this is a prompt such as `/rewind 3`:
+    /// the host resolves a choice exactly as if it had been typed, so there is one parser of commands.
     pub value: String,
-    /// What is shown of it.
     pub label: String,
-    /// What else there is to say.
     pub description: String,
 }
 
-/// A list that is open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picker {
-    /// What is chosen here.
     pub title: String,
     items: Vec<PickerItem>,
     query: String,
-    /// Those that fit what is searched for, by their place.
+    /// Indices of the items that match, the best first.
     matches: Vec<usize>,
     selected: usize,
 }
 
-/// What came of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PickerOutcome {
-    /// Nothing yet.
     Pending,
-    /// Nothing is wanted.
     Cancelled,
-    /// This.
     Chosen(PickerItem),
 }
 
 impl Picker {
-    /// A list, the first of it chosen.
-    #[must_use]
+    /// The first item is selected.
     pub fn new(title: impl Into<String>, items: Vec<PickerItem>) -> Self {
         let matches = (0..items.len()).collect();
         Self { title: title.into(), items, query: String::new(), matches, selected: 0 }
     }
 
-    /// With the last one chosen.
-    #[must_use]
     pub fn select_last(mut self) -> Self {
         self.selected = self.matches.len().saturating_sub(1);
         self
     }
 
-    /// A key was pressed.
     pub fn handle_key(&mut self, key: &InputKey) -> PickerOutcome {
         let last = self.matches.len().saturating_sub(1);
         match key {
@@ -65,14 +52,13 @@ impl Picker {
             InputKey::Enter | InputKey::Tab => {
                 let item = self.matches.get(self.selected).and_then(|at| self.items.get(*at));
                 return match item {
-                    // It is only there to be read.
                     Some(item) if item.value.is_empty() => PickerOutcome::Pending,
                     Some(item) => PickerOutcome::Chosen(item.clone()),
                     None => PickerOutcome::Cancelled,
                 };
             }
             InputKey::Move(CursorMove::Up) => self.selected = self.selected.saturating_sub(1),
-            InputKey::Move(CursorMove::Down) | InputKey::SearchHistory => {
+            InputKey::Move(CursorMove::Down) | InputKey::Shortcut(Shortcut::SearchHistory) => {
                 self.selected = (self.selected + 1).min(last);
             }
             InputKey::PageUp => self.selected = self.selected.saturating_sub(PAGE_ROWS),
@@ -83,55 +69,62 @@ impl Picker {
                 self.query.push(*letter);
                 self.update_matches();
             }
-            InputKey::Backspace => {
+            InputKey::Delete(Deletion::CharBefore) => {
                 let at = self.query.grapheme_indices(true).next_back().map_or(0, |(at, _)| at);
                 self.query.truncate(at);
                 self.update_matches();
             }
-            InputKey::DeleteToHome | InputKey::DeleteWord => {
+            InputKey::Delete(Deletion::ToHome | Deletion::WordBefore) => {
                 self.query.clear();
                 self.update_matches();
             }
-            _ => {}
+            InputKey::Move(_)
+            | InputKey::NewLine
+            | InputKey::EndOfInput
+            | InputKey::BackTab
+            | InputKey::Paste(_)
+            | InputKey::Delete(_)
+            | InputKey::Shortcut(_) => {}
         }
         PickerOutcome::Pending
     }
 
-    /// Words that stand in it as they are, before letters that merely stand in it somewhere.
+    /// Items that contain the query as it is come before fuzzy matches.
     fn update_matches(&mut self) {
-        let wanted = self.query.to_lowercase();
-        let fit = |item: &PickerItem| {
-            let whole = format!("{} {}", item.label, item.description).to_lowercase();
-            let is_whole = whole.contains(&wanted);
-            if is_whole { Some(i64::MAX) } else { fuzzy::score(&wanted, &item.label) }
+        let query = self.query.to_lowercase();
+        let score = |item: &PickerItem| {
+            let text = format!("{} {}", item.label, item.description).to_lowercase();
+            if text.contains(&query) { Some(i64::MAX) } else { fuzzy::score(&query, &item.label) }
         };
-        let mut fitting: Vec<(i64, usize)> = self
+        let mut scored: Vec<(i64, usize)> = self
             .items
             .iter()
             .enumerate()
-            .filter_map(|(at, item)| fit(item).map(|fit| (fit, at)))
+            .filter_map(|(at, item)| score(item).map(|score| (score, at)))
             .collect();
-        fitting.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
-        self.matches = fitting.into_iter().map(|(_, at)| at).collect();
+        scored.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
+        self.matches = scored.into_iter().map(|(_, at)| at).collect();
         self.selected = 0;
     }
 
-    /// All that is said of what is chosen, where its row has no room for it.
+    /// The selected item in full, if its row has no room for it.
     fn render_description(&self, width: usize) -> Vec<StyledLine> {
         let item = self.matches.get(self.selected).and_then(|at| self.items.get(*at));
         let Some(item) = item else { return Vec::new() };
-        let (label, about) = (text::to_one_line(&item.label), text::to_one_line(&item.description));
-        if StyledLine::from_text(format!("› {label}  {about}"), TextStyle::Dim).width() <= width {
+        let label = text::to_one_line(&item.label);
+        let description = text::to_one_line(&item.description);
+        if StyledLine::from_text(format!("› {label}  {description}"), TextStyle::Dim).width()
+            <= width
+        {
             return Vec::new();
         }
         let mut lines =
-            StyledLine::from_text(format!("    {label}  {about}"), TextStyle::Dim).wrap(width, 4);
+            StyledLine::from_text(format!("    {label}  {description}"), TextStyle::Dim)
+                .wrap(width, 4);
         lines.truncate(DESCRIPTION_LINES_MAX);
         lines
     }
 
-    /// What is shown, in at most so many rows.
-    #[must_use]
     pub fn render(&self, width: usize, rows: usize) -> Vec<StyledLine> {
         let mut head = StyledLine::from_text(self.title.clone(), TextStyle::Heading);
         head.push(format!("  {} of {}", self.matches.len(), self.items.len()), TextStyle::Dim);
@@ -142,11 +135,11 @@ impl Picker {
         let shown = self.matches.iter().enumerate().skip(first).take(room);
         lines.extend(shown.filter_map(|(number, at)| {
             let item = self.items.get(*at)?;
-            let is_chosen = number == self.selected;
-            let (sign, role) =
-                if is_chosen { ("› ", TextStyle::Selected) } else { ("  ", TextStyle::Plain) };
+            let is_selected = number == self.selected;
+            let (sign, style) =
+                if is_selected { ("› ", TextStyle::Selected) } else { ("  ", TextStyle::Plain) };
             let line =
-                StyledLine::from_text(sign, role).with_span(text::to_one_line(&item.label), role);
+                StyledLine::from_text(sign, style).with_span(text::to_one_line(&item.label), style);
             Some(
                 line.with_span(
                     format!("  {}", text::to_one_line(&item.description)),
@@ -166,7 +159,6 @@ impl Picker {
 }
 
 const PAGE_ROWS: usize = 10;
-/// Lines that are said of what is chosen.
 const DESCRIPTION_LINES_MAX: usize = 4;
 
 #[cfg(test)]
@@ -194,7 +186,8 @@ mod tests {
     fn value(picked: PickerOutcome) -> String {
         match picked {
             PickerOutcome::Chosen(item) => item.value,
-            other => format!("{other:?}"),
+            PickerOutcome::Pending => "pending".to_owned(),
+            PickerOutcome::Cancelled => "cancelled".to_owned(),
         }
     }
 
@@ -210,8 +203,10 @@ mod tests {
         assert_eq!(value(taken), "add a test");
         let none = press_keys(&mut picker(), &[InputKey::Char('#'), InputKey::Enter]);
         assert_eq!(none, PickerOutcome::Cancelled);
-        let back =
-            press_keys(&mut picker(), &[InputKey::Char('#'), InputKey::Backspace, InputKey::Enter]);
+        let back = press_keys(
+            &mut picker(),
+            &[InputKey::Char('#'), InputKey::Delete(Deletion::CharBefore), InputKey::Enter],
+        );
         assert_eq!(value(back), "mend the leap years");
         let long = PickerItem {
             label: "a rule".to_owned(),

@@ -1,6 +1,6 @@
-//! An answer under way, block by block: thoughts folded into a line, text as it comes. What no longer
-//! fits the screen is handed over in order; what the answer becomes in the end is compared with that,
-//! so that nothing is shown twice and nothing is left out. Pure.
+//! A streaming answer, block by block: thoughts folded into a line, text as it comes. Lines that no
+//! longer fit the screen are taken in order; the finished message is compared with them, so that
+//! everything is shown exactly once. Pure.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,24 +11,21 @@ use crate::markdown_stream::MarkdownStream;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 
-/// The blocks so far.
 #[derive(Debug, Default)]
 pub struct StreamingAnswer {
     blocks: VecDeque<StreamingBlock>,
-    /// What the blocks say that were handed over whole, in short.
+    /// Hashes of the texts of blocks that were taken completely.
     shown_hashes: VecDeque<u64>,
 }
 
 #[derive(Debug)]
 enum StreamingBlock {
-    /// A thought in one line, and what it says in short.
+    /// A thought folded into one line, and the hash of its text.
     Thought(StyledLine, u64),
-    /// A text.
     Text(MarkdownStream),
 }
 
 impl StreamingAnswer {
-    /// A piece of it, on a screen of this width.
     pub fn push_delta(&mut self, delta: &Delta, width: usize) {
         match delta {
             Delta::Text(text) => self.with_open_text(|draft| draft.push(text)),
@@ -39,11 +36,18 @@ impl StreamingAnswer {
                 let line = render_folded_thought(&thinking.text, width);
                 self.blocks.push_back(StreamingBlock::Thought(line, hash_text(&thinking.text)));
             }
-            _ => {}
+            Delta::Block(_)
+            | Delta::Thinking(_)
+            | Delta::CallStarted { .. }
+            | Delta::CallInput(_)
+            | Delta::Call { .. }
+            | Delta::Usage(_)
+            | Delta::Cleared { .. }
+            | Delta::Raw(_) => {}
         }
     }
 
-    /// Does something with the text that goes on.
+    /// Changes the last text block, or a new one if that is complete.
     fn with_open_text(&mut self, change: impl FnOnce(&mut MarkdownStream)) {
         if let Some(StreamingBlock::Text(draft)) = self.blocks.back_mut()
             && !draft.is_complete()
@@ -55,13 +59,11 @@ impl StreamingAnswer {
         self.blocks.push_back(StreamingBlock::Text(draft));
     }
 
-    /// Is there no text yet?
-    #[must_use]
+    /// Has no text come yet?
     pub fn is_empty(&self) -> bool {
         !self.blocks.iter().any(|part| matches!(part, StreamingBlock::Text(_)))
     }
 
-    /// Draws what is new.
     pub fn draw(&mut self, width: usize) {
         for part in &mut self.blocks {
             if let StreamingBlock::Text(draft) = part {
@@ -70,8 +72,6 @@ impl StreamingAnswer {
         }
     }
 
-    /// Was everything drawn that is there?
-    #[must_use]
     pub fn is_fully_drawn(&self) -> bool {
         self.blocks.iter().all(|part| match part {
             StreamingBlock::Text(draft) => draft.is_fully_drawn(),
@@ -79,7 +79,6 @@ impl StreamingAnswer {
         })
     }
 
-    /// Its lines, as drawn.
     pub fn lines(&self) -> impl DoubleEndedIterator<Item = &StyledLine> {
         static EMPTY_LINE: StyledLine = StyledLine { spans: Vec::new() };
         let last = self.blocks.len().saturating_sub(1);
@@ -93,18 +92,18 @@ impl StreamingAnswer {
         })
     }
 
-    /// Hands over the first lines, so that so many are left.
+    /// Takes the first lines, so that about `keep` are left.
     pub fn take_overflow(&mut self, keep: usize) -> Vec<StyledLine> {
         let mut over = self.lines().count().saturating_sub(keep);
         let mut lines = Vec::new();
         while over > 0 {
             let is_last = self.blocks.len() == 1;
             let before = lines.len();
-            let said = match self.blocks.front_mut() {
+            let hash = match self.blocks.front_mut() {
                 None => break,
-                Some(StreamingBlock::Thought(line, said)) => {
+                Some(StreamingBlock::Thought(line, hash)) => {
                     lines.push(std::mem::take(line));
-                    *said
+                    *hash
                 }
                 Some(StreamingBlock::Text(draft)) => {
                     lines.extend(draft.take_overflow(0, over));
@@ -114,7 +113,7 @@ impl StreamingAnswer {
                     hash_text(draft.text())
                 }
             };
-            self.shown_hashes.push_back(said);
+            self.shown_hashes.push_back(hash);
             self.blocks.pop_front();
             lines.push(StyledLine::new());
             over = over.saturating_sub(lines.len() - before);
@@ -122,23 +121,21 @@ impl StreamingAnswer {
         lines
     }
 
-    /// A text of the finished answer: what is left to show of it, if anything.
+    /// What is left to show of a text of the finished message.
     pub fn finish_text(&mut self, text: &str) -> Option<MarkdownStream> {
         if self.take_if_shown(text) {
             return None;
         }
-        let mut draft = match self.blocks.front() {
-            Some(StreamingBlock::Text(_)) => match self.blocks.pop_front() {
-                Some(StreamingBlock::Text(draft)) => draft,
-                _ => MarkdownStream::default(),
-            },
-            _ => MarkdownStream::default(),
+        let first = self.blocks.pop_front_if(|block| matches!(block, StreamingBlock::Text(_)));
+        let mut draft = match first {
+            Some(StreamingBlock::Text(draft)) => draft,
+            Some(StreamingBlock::Thought(..)) | None => MarkdownStream::default(),
         };
         complete_stream(&mut draft, text);
         Some(draft)
     }
 
-    /// A thought of the finished answer: its line, if it is not shown yet.
+    /// The line of a thought of the finished message, if it is not shown yet.
     pub fn finish_thought(&mut self, text: &str, width: usize) -> Option<StyledLine> {
         if self.take_if_shown(text) {
             return None;
@@ -150,16 +147,15 @@ impl StreamingAnswer {
     }
 
     fn take_if_shown(&mut self, text: &str) -> bool {
-        let is_over = self.shown_hashes.front().is_some_and(|over| *over == hash_text(text));
-        if is_over {
+        let is_shown = self.shown_hashes.front().is_some_and(|hash| *hash == hash_text(text));
+        if is_shown {
             self.shown_hashes.pop_front();
         }
-        is_over
+        is_shown
     }
 }
 
-/// Makes a draft the draft of this whole text. What came of it so far is drawn already, unless pieces
-/// of it never came.
+/// Completes a stream to this text. If pieces of it never came, it starts again.
 fn complete_stream(draft: &mut MarkdownStream, text: &str) {
     match text.strip_prefix(draft.text()) {
         Some(rest) => draft.push(rest),
@@ -171,7 +167,6 @@ fn complete_stream(draft: &mut MarkdownStream, text: &str) {
     draft.finish();
 }
 
-/// A thought in one line.
 fn render_folded_thought(thought: &str, width: usize) -> StyledLine {
     let begin = thought.get(..thought.floor_char_boundary(THOUGHT_BYTES_MAX)).unwrap_or(thought);
     let line = StyledLine::from_text(format!("∴ {}", text::to_one_line(begin)), TextStyle::Italic);
@@ -213,7 +208,8 @@ mod tests {
         for (rows, cut, tells_ends) in
             [(5, 10, true), (30, 7, true), (500, 10, true), (5, 10, false), (20, 999_999, true)]
         {
-            let (mut answer, mut shown) = (StreamingAnswer::default(), Vec::new());
+            let mut answer = StreamingAnswer::default();
+            let mut shown = Vec::new();
             for block in &blocks {
                 if let ContentBlock::Text(text) = block {
                     for piece in text.as_bytes().chunks(cut) {
@@ -241,7 +237,10 @@ mod tests {
                     ContentBlock::Thinking(thinking) => {
                         shown.extend(answer.finish_thought(&thinking.text, 40));
                     }
-                    _ => {}
+                    ContentBlock::ToolUse(_)
+                    | ContentBlock::ToolResult(_)
+                    | ContentBlock::Media(_)
+                    | ContentBlock::Provider(_) => {}
                 }
             }
             let words: Vec<String> = shown

@@ -1,112 +1,87 @@
-//! Lines of styled text, and how they are cut to a width. Pure: which colour a role has is the
-//! painter's to say.
+//! Lines of styled text, and how they are cut to a width. Pure: the theme decides the colours.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// What a piece of text is, which decides how it looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TextStyle {
-    /// Words.
     #[default]
     Plain,
-    /// Words of less weight.
     Dim,
-    /// Words of more weight.
     Bold,
-    /// Words spoken with a slant.
     Italic,
-    /// A heading.
     Heading,
     /// Code, a command, a name.
     Code,
-    /// Where a link leads.
     Link,
-    /// What the user said.
+    /// What the user wrote.
     User,
-    /// The sign of something under way.
+    /// Something under way.
     Busy,
-    /// It went well; lines that were added.
+    /// Also added lines of a diff.
     Success,
-    /// It went wrong; lines that were taken away.
+    /// Also removed lines of a diff.
     Failure,
-    /// A word that was added.
     AddedWord,
-    /// A word that was taken away.
     RemovedWord,
-    /// Something needs attention.
     Warning,
-    /// The part of a command that is asked about.
+    /// The part of a command that needs permission.
     NeedsPermission,
-    /// What is chosen.
     Selected,
 }
 
-/// A piece of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StyledSpan {
-    /// What it says, without anything that steers a terminal.
+    /// Must not hold control characters.
     pub text: String,
-    /// What it is.
     pub style: TextStyle,
 }
 
-/// A line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StyledLine {
-    /// Its pieces, from left to right.
     pub spans: Vec<StyledSpan>,
 }
 
 impl StyledLine {
-    /// An empty one.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One piece.
-    #[must_use]
-    pub fn from_text(text: impl Into<String>, role: TextStyle) -> Self {
-        Self::new().with_span(text, role)
+    pub fn from_text(text: impl Into<String>, style: TextStyle) -> Self {
+        Self::new().with_span(text, style)
     }
 
-    /// With one more piece.
-    #[must_use]
-    pub fn with_span(mut self, text: impl Into<String>, role: TextStyle) -> Self {
-        self.push(text, role);
+    pub fn with_span(mut self, text: impl Into<String>, style: TextStyle) -> Self {
+        self.push(text, style);
         self
     }
 
-    /// Adds a piece.
-    pub fn push(&mut self, text: impl Into<String>, role: TextStyle) {
+    /// Joins the text to the last span if that has the same style.
+    pub fn push(&mut self, text: impl Into<String>, style: TextStyle) {
         let text = text.into();
         match self.spans.last_mut() {
-            Some(last) if last.style == role => last.text.push_str(&text),
+            Some(last) if last.style == style => last.text.push_str(&text),
             _ if text.is_empty() => {}
-            _ => self.spans.push(StyledSpan { text, style: role }),
+            _ => self.spans.push(StyledSpan { text, style }),
         }
     }
 
-    /// Cells it takes.
-    #[must_use]
+    /// In cells.
     pub fn width(&self) -> usize {
         self.spans.iter().map(|span| span.text.width()).sum()
     }
 
-    /// Its words alone.
-    #[must_use]
     pub fn plain_text(&self) -> String {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
-    /// Cut to a width, with a sign where something is missing.
-    #[must_use]
+    /// Ends in `…` if something is cut off.
     pub fn truncate_to_width(&self, width: usize) -> Self {
         if self.width() <= width {
             return self.clone();
         }
-        let (mut cut, mut left) = (Self::new(), width.saturating_sub(1));
+        let mut cut = Self::new();
+        let mut left = width.saturating_sub(1);
         'spans: for span in &self.spans {
             for cell in span.text.graphemes(true) {
                 let Some(rest) = left.checked_sub(cell.width()) else { break 'spans };
@@ -120,21 +95,19 @@ impl StyledLine {
         cut
     }
 
-    /// Broken at blanks into lines of at most this width; all but the first begin with so many
-    /// blanks. A word that is wider than a line is broken where the line ends.
-    #[must_use]
+    /// Wraps at blanks; all lines but the first are indented. A word that is wider than a line is broken.
     pub fn wrap(&self, width: usize, indent: usize) -> Vec<Self> {
         let width = width.max(1);
         let indent = if indent + 8 > width { 0 } else { indent };
-        let mut wrapping =
+        let mut wrapper =
             LineWrapper { lines: Vec::new(), line: Self::new(), at: 0, width, indent };
         for span in &self.spans {
             for word in span.text.split_word_bounds() {
-                wrapping.push_word(word, span.style);
+                wrapper.push_word(word, span.style);
             }
         }
-        wrapping.lines.push(wrapping.line);
-        wrapping.lines
+        wrapper.lines.push(wrapper.line);
+        wrapper.lines
     }
 }
 
@@ -147,7 +120,7 @@ struct LineWrapper {
 }
 
 impl LineWrapper {
-    fn push_word(&mut self, word: &str, role: TextStyle) {
+    fn push_word(&mut self, word: &str, style: TextStyle) {
         let cells = word.width();
         let is_blank = word.chars().all(char::is_whitespace);
         if self.at + cells > self.width && !self.is_at_line_start() {
@@ -157,7 +130,7 @@ impl LineWrapper {
             }
         }
         if self.at + cells <= self.width {
-            self.line.push(word, role);
+            self.line.push(word, style);
             self.at += cells;
             return;
         }
@@ -165,12 +138,11 @@ impl LineWrapper {
             if self.at + cell.width() > self.width && !self.is_at_line_start() {
                 self.start_next_line();
             }
-            self.line.push(cell, role);
+            self.line.push(cell, style);
             self.at += cell.width();
         }
     }
 
-    /// Does nothing stand on the line yet but its indent?
     fn is_at_line_start(&self) -> bool {
         self.at == 0 || (!self.lines.is_empty() && self.at == self.indent)
     }

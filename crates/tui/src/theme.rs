@@ -1,25 +1,21 @@
-//! Which colours a role has. Only the terminal's own sixteen, so that a person's palette decides.
+//! The colours of styles. Only the terminal's own sixteen are used, so that the user's palette decides.
 
 use crate::styled_line::TextStyle;
 
-/// How things look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// On a dark ground.
     #[default]
     Dark,
-    /// On a light ground.
     Light,
-    /// Without colours: weight and slant alone.
+    /// No colours: bold, dim, italic and underline only.
     Plain,
 }
 
 impl Theme {
-    /// The sequence that begins a role; nothing for plain words.
-    #[must_use]
-    pub fn start_sequence(self, role: TextStyle) -> &'static str {
+    /// Empty if the style looks like plain text.
+    pub fn start_sequence(self, style: TextStyle) -> &'static str {
         if self == Self::Plain {
-            return match role {
+            return match style {
                 TextStyle::Bold | TextStyle::Heading | TextStyle::Warning | TextStyle::Failure => {
                     "\x1b[1m"
                 }
@@ -30,11 +26,15 @@ impl Theme {
                 TextStyle::Dim => "\x1b[2m",
                 TextStyle::Italic => "\x1b[3m",
                 TextStyle::Link => "\x1b[4m",
-                _ => "",
+                TextStyle::Plain
+                | TextStyle::Code
+                | TextStyle::User
+                | TextStyle::Busy
+                | TextStyle::Success => "",
             };
         }
         let is_light = self == Self::Light;
-        match role {
+        match style {
             TextStyle::Plain => "",
             TextStyle::Dim => "\x1b[2m",
             TextStyle::Bold => "\x1b[1m",

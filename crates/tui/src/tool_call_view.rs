@@ -1,4 +1,4 @@
-//! Calls in lines: what is called, what came of it, and what an edit changed.
+//! How tool calls look: the call, its output, and the diff of an edit.
 
 use serde_json::Value;
 use windlass_permission::sanitize;
@@ -7,24 +7,21 @@ use windlass_vocabulary::{MediaContent, ToolCall, ToolOutcome, ToolResultPart};
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::{diff, text};
 
-/// The call in one line; files below this folder by their names from there.
-#[must_use]
+/// The call in one line; paths are relative to `folder`.
 pub fn format_title(call: &ToolCall, folder: &str) -> String {
     let shown = text::to_one_line(&extract_main_input(call));
     let below = shown.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
     format!("{}({})", call.name, below.filter(|_| !folder.is_empty()).unwrap_or(&shown))
 }
 
-/// What of a call's input people want to see, exactly as it is.
-#[must_use]
+/// The most telling field of the input, verbatim; all of it if there is none.
 pub fn extract_main_input(call: &ToolCall) -> String {
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
     let field = MAIN_FIELDS.iter().find_map(|field| input.get(field).and_then(Value::as_str));
     field.map_or_else(|| call.input.as_str().to_owned(), str::to_owned)
 }
 
-/// All of a call's input: a command as it is, everything else field by field.
-#[must_use]
+/// The whole input: a command verbatim, everything else field by field.
 pub fn format_input(call: &ToolCall) -> String {
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
     let Some(fields) = input.as_object() else { return call.input.as_str().to_owned() };
@@ -39,13 +36,11 @@ pub fn format_input(call: &ToolCall) -> String {
     lines
 }
 
-/// The line a call that ended is folded into.
-#[must_use]
 pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str) -> StyledLine {
-    let (sign, role) =
+    let (sign, style) =
         if outcome.is_error { ("✗ ", TextStyle::Failure) } else { ("● ", TextStyle::Success) };
     let mut line =
-        StyledLine::from_text(sign, role).with_span(format_title(call, folder), TextStyle::Plain);
+        StyledLine::from_text(sign, style).with_span(format_title(call, folder), TextStyle::Plain);
     if let Some(code) = parse_exit_code(outcome) {
         line.push(format!("  exit {code}"), TextStyle::Failure);
     }
@@ -55,12 +50,11 @@ pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str)
     line
 }
 
-/// A call that ended.
-#[must_use]
 pub fn render_ended_call(
     call: &ToolCall,
     outcome: &ToolOutcome,
-    (width, folder): (usize, &str),
+    width: usize,
+    folder: &str,
 ) -> Vec<StyledLine> {
     let mut lines = vec![render_summary_line(call, outcome, folder).truncate_to_width(width)];
     let structured: Option<Value> = outcome
@@ -70,24 +64,22 @@ pub fn render_ended_call(
     let patch = structured.as_ref().and_then(|whole| whole.get("structuredPatch")?.as_array());
     match patch {
         Some(hunks) => lines.extend(diff::render_patch(hunks, width, CHANGES_MAX)),
-        // What was read stands where it was read; a line says that it was.
         None if TOOLS_WITHOUT_OUTPUT.contains(&call.name.as_str()) && !outcome.is_error => {}
         None => lines.extend(render_output_tail(outcome, width)),
     }
-    let named = outcome.content.iter().filter_map(|part| match part {
-        ToolResultPart::Media(named) => Some(render_media(named)),
+    let media = outcome.content.iter().filter_map(|part| match part {
+        ToolResultPart::Media(media) => Some(render_media(media)),
         ToolResultPart::Text(_) => None,
     });
-    lines.extend(named.map(|line| line.truncate_to_width(width)));
+    lines.extend(media.map(|line| line.truncate_to_width(width)));
     lines
 }
 
-/// A call that may not run.
-#[must_use]
 pub fn render_denied_call(
     call: &ToolCall,
     why: &str,
-    (width, folder): (usize, &str),
+    width: usize,
+    folder: &str,
 ) -> Vec<StyledLine> {
     let first = StyledLine::from_text("✗ ", TextStyle::Failure)
         .with_span(format_title(call, folder), TextStyle::Plain);
@@ -95,28 +87,6 @@ pub fn render_denied_call(
     vec![first.truncate_to_width(width), why.truncate_to_width(width)]
 }
 
-/// What somebody said, with a sign before it; of a long text so many lines.
-#[must_use]
-pub fn render_prompt(words: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
-    let cut = words.get(..words.floor_char_boundary(PROMPT_BYTES_MAX)).unwrap_or(words);
-    let all = text::render_plain(cut, TextStyle::User, width.saturating_sub(2));
-    let signs = std::iter::once("> ").chain(std::iter::repeat("  "));
-    let mut lines: Vec<StyledLine> = signs
-        .zip(all.iter().take(lines_max))
-        .map(|(sign, line)| {
-            StyledLine::from_text(sign, TextStyle::Dim)
-                .with_span(line.plain_text(), TextStyle::User)
-        })
-        .collect();
-    if all.len() > lines_max || cut.len() < words.len() {
-        let count = words.lines().count();
-        lines.push(StyledLine::from_text(format!("  … {count} lines in all"), TextStyle::Dim));
-    }
-    lines
-}
-
-/// An image or a document by its name.
-#[must_use]
 pub fn render_media(media: &MediaContent) -> StyledLine {
     let name = if media.name.is_empty() { "no name" } else { &*media.name };
     StyledLine::from_text(
@@ -125,6 +95,8 @@ pub fn render_media(media: &MediaContent) -> StyledLine {
     )
 }
 
+/// The outcome carries no exit code: neither `ToolOutcome` nor the structured output of Bash, which is
+/// part of the wire format, has a field for it. So it is parsed out of the text for the model.
 fn parse_exit_code(outcome: &ToolOutcome) -> Option<u32> {
     outcome.content.iter().find_map(|part| match part {
         ToolResultPart::Text(text) => {
@@ -136,15 +108,14 @@ fn parse_exit_code(outcome: &ToolOutcome) -> Option<u32> {
     })
 }
 
-/// The last lines of what it printed.
 fn render_output_tail(outcome: &ToolOutcome, width: usize) -> Vec<StyledLine> {
     let texts = outcome.content.iter().filter_map(|part| match part {
         ToolResultPart::Text(text) => Some(text.as_str()),
         ToolResultPart::Media(_) => None,
     });
-    let whole: Vec<&str> =
+    let all: Vec<&str> =
         texts.flat_map(str::lines).filter(|line| !line.trim().is_empty()).collect();
-    let over = whole.len().saturating_sub(TAIL_MAX);
+    let over = all.len().saturating_sub(TAIL_MAX);
     let mut lines = Vec::new();
     if over > 0 {
         lines.push(StyledLine::from_text(
@@ -152,22 +123,22 @@ fn render_output_tail(outcome: &ToolOutcome, width: usize) -> Vec<StyledLine> {
             TextStyle::Dim,
         ));
     }
-    let shown = whole.iter().skip(over);
+    let shown = all.iter().skip(over);
     lines.extend(
         shown.map(|line| render_output_line(line, TextStyle::Dim).truncate_to_width(width)),
     );
     lines
 }
 
-/// What a tool or a file says, as it is but for what steers a terminal.
-pub(crate) fn render_output_line(line: &str, role: TextStyle) -> StyledLine {
+/// Removes control characters and nothing else.
+pub(crate) fn render_output_line(line: &str, style: TextStyle) -> StyledLine {
     StyledLine::from_text(
         format!("  {}", sanitize::strip_control(line).replace('\t', "    ")),
-        role,
+        style,
     )
 }
 
-/// The field of an input that says most, by tool.
+/// The fields that say most about a call, the best first.
 const MAIN_FIELDS: &[&str] = &[
     "command",
     "file_path",
@@ -179,8 +150,7 @@ const MAIN_FIELDS: &[&str] = &[
     "description",
     "prompt",
 ];
-/// Tools whose results nobody reads here.
+/// Tools whose output is not shown; the summary line is enough.
 const TOOLS_WITHOUT_OUTPUT: &[&str] = &["Read", "Glob", "Grep", "TodoWrite", "Skill", "WebFetch"];
 const TAIL_MAX: usize = 4;
 const CHANGES_MAX: usize = 40;
-const PROMPT_BYTES_MAX: usize = 64 * 1024;

@@ -1,5 +1,5 @@
-//! Everything that happened, whole, for whoever wants to see it unfolded. So much is kept and no
-//! more; the oldest goes first.
+//! What the pager shows: everything that happened, in full. Bounded; the oldest entries are dropped
+//! first.
 
 use std::collections::VecDeque;
 
@@ -7,34 +7,26 @@ use windlass_permission::sanitize;
 use windlass_vocabulary::{ToolCall, ToolOutcome, ToolResultPart};
 
 use crate::styled_line::{StyledLine, TextStyle};
-use crate::{text, tool_call_view};
+use crate::{prompt_view, text, tool_call_view};
 
-/// One thing that happened.
 #[derive(Clone, Debug)]
 pub enum TranscriptEntry {
-    /// Somebody said it.
     Prompt(String),
-    /// The model said it.
     Answer(String),
-    /// The model thought it.
     Thought(String),
-    /// A call that ended.
     ToolCall(ToolCall, Box<ToolOutcome>),
-    /// A word on the way.
     Note(String),
 }
 
-/// What is kept.
 #[derive(Debug, Default)]
 pub struct TranscriptBuffer {
     entries: VecDeque<TranscriptEntry>,
     bytes: usize,
-    /// How many are kept no more.
+    /// How many entries were dropped.
     dropped: usize,
 }
 
 impl TranscriptBuffer {
-    /// Keeps one more.
     pub fn push(&mut self, entry: TranscriptEntry) {
         let entry = entry.truncate_texts();
         self.bytes += entry.size_bytes();
@@ -46,26 +38,22 @@ impl TranscriptBuffer {
         }
     }
 
-    /// What it takes to keep them.
-    #[must_use]
+    /// An estimate.
     pub fn size_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How many there ever were.
-    #[must_use]
+    /// Includes entries that were dropped.
     pub fn total_count(&self) -> usize {
         self.dropped + self.entries.len()
     }
 
-    /// One of them, counted from the first there ever was.
-    #[must_use]
+    /// Counted from the first entry ever; `None` if that was dropped.
     pub fn get(&self, number: usize) -> Option<&TranscriptEntry> {
         self.entries.get(number.checked_sub(self.dropped)?)
     }
 
-    /// The newest of them as lines, everything unfolded.
-    #[must_use]
+    /// Renders the newest entries.
     pub fn render(&self, width: usize, folder: &str) -> Vec<StyledLine> {
         let from = self.entries.len().saturating_sub(RENDERED_ENTRIES_MAX);
         let mut lines = Vec::new();
@@ -82,8 +70,7 @@ impl TranscriptBuffer {
 }
 
 impl TranscriptEntry {
-    /// What it takes to keep it.
-    #[must_use]
+    /// An estimate.
     pub fn size_bytes(&self) -> usize {
         match self {
             Self::Prompt(text) | Self::Answer(text) | Self::Thought(text) | Self::Note(text) => {
@@ -99,7 +86,7 @@ impl TranscriptEntry {
         }
     }
 
-    /// What is too long loses its end here; it is whole in the session's record.
+    /// Cuts long texts; the session's journal has them in full.
     fn truncate_texts(self) -> Self {
         let cut = |mut text: String| {
             if text.len() > TEXT_MAX {
@@ -126,11 +113,9 @@ impl TranscriptEntry {
         }
     }
 
-    /// Its lines, unfolded.
-    #[must_use]
     pub fn render(&self, width: usize, folder: &str) -> Vec<StyledLine> {
         match self {
-            Self::Prompt(words) => tool_call_view::render_prompt(words, width, usize::MAX),
+            Self::Prompt(words) => prompt_view::render_prompt(words, width, usize::MAX),
             Self::Answer(words) => text::render_markdown(words, width),
             Self::Thought(words) => {
                 let mut lines = vec![StyledLine::from_text("∴ thought", TextStyle::Dim)];
@@ -165,8 +150,12 @@ impl TranscriptEntry {
     }
 }
 
-fn render_indented(words: &str, role: TextStyle, width: usize) -> impl Iterator<Item = StyledLine> {
-    let lines = text::render_plain(words, role, width.saturating_sub(2));
+fn render_indented(
+    words: &str,
+    style: TextStyle,
+    width: usize,
+) -> impl Iterator<Item = StyledLine> {
+    let lines = text::render_plain(words, style, width.saturating_sub(2));
     lines.into_iter().map(|line| {
         let mut whole = StyledLine::from_text("  ", TextStyle::Plain);
         for span in line.spans {
@@ -180,5 +169,4 @@ const BYTES_MAX: usize = 6 * 1024 * 1024;
 const COUNT_MAX: usize = 20_000;
 const TEXT_MAX: usize = 128 * 1024;
 const ENTRY_BYTES: usize = 128;
-/// Entries drawn at once.
 const RENDERED_ENTRIES_MAX: usize = 400;

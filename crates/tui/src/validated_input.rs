@@ -1,61 +1,58 @@
-//! A line to write in that says at every key what it would mean. Pure, as far as whoever says it is.
+//! A one-line input that shows at every key what it would mean. As pure as its validator.
 
 use std::fmt;
 use std::sync::Arc;
 
 use windlass_permission::sanitize;
 
-use crate::composer::{Composer, CursorMove};
+use crate::composer::Composer;
 use crate::input::InputKey;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 
-/// What is said of what is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InputFeedback {
-    /// In a few lines.
+    /// May have several lines.
     pub message: String,
-    /// It may be sent.
     pub is_valid: bool,
 }
 
-/// Says it. Asked at every key, so it must be quick.
+/// Called at every key, so it must be fast.
 pub type InputValidator = Arc<dyn Fn(&str) -> InputFeedback + Send + Sync>;
 
-/// A line that is being written.
 pub struct ValidatedInput {
     title: String,
-    /// What stands before the words in the prompt that they become.
+    /// Put before the text to make a prompt of it.
     prompt_prefix: String,
     composer: Composer,
     validator: InputValidator,
     feedback: InputFeedback,
 }
 
-/// What came of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValidatedInputOutcome {
-    /// Nothing yet.
     Pending,
-    /// Nothing is wanted.
     Cancelled,
-    /// This prompt.
+    /// With the resulting prompt.
     Submitted(String),
 }
 
 impl ValidatedInput {
-    /// An empty line, which becomes a prompt with this before it.
     pub fn new(
         title: impl Into<String>,
-        lead: impl Into<String>,
+        prompt_prefix: impl Into<String>,
         validator: InputValidator,
     ) -> Self {
         let feedback = validator("");
-        let (title, prompt_prefix, composer) = (title.into(), lead.into(), Composer::default());
-        Self { title, prompt_prefix, composer, validator, feedback }
+        Self {
+            title: title.into(),
+            prompt_prefix: prompt_prefix.into(),
+            composer: Composer::default(),
+            validator,
+            feedback,
+        }
     }
 
-    /// A key was pressed.
     pub fn handle_key(&mut self, key: &InputKey) -> ValidatedInputOutcome {
         match key {
             InputKey::Escape | InputKey::Cancel => return ValidatedInputOutcome::Cancelled,
@@ -66,23 +63,13 @@ impl ValidatedInput {
                     self.composer.text().trim()
                 ));
             }
-            InputKey::Char(letter) => self.composer.insert(letter.encode_utf8(&mut [0; 4])),
-            InputKey::Paste(text) => self.composer.insert(&text::to_one_line(text)),
-            InputKey::Backspace => self.composer.backspace(),
-            InputKey::Delete => self.composer.delete(),
-            InputKey::DeleteWord => self.composer.delete_word(),
-            InputKey::DeleteToHome => self.composer.delete_to_home(),
-            InputKey::DeleteToEnd => self.composer.delete_to_end(),
-            InputKey::Move(CursorMove::Up | CursorMove::Down) => {}
-            InputKey::Move(to) => self.composer.move_cursor(*to),
-            _ => {}
+            key => self.composer.handle_line_key(key),
         }
         self.feedback = (self.validator)(self.composer.text().trim());
         ValidatedInputOutcome::Pending
     }
 
-    /// What is shown, in at most so many rows.
-    #[must_use]
+    /// The feedback is cut to fit into `rows`.
     pub fn render(&self, width: usize, rows: usize) -> Vec<StyledLine> {
         let mut lines = vec![
             StyledLine::from_text(self.title.clone(), TextStyle::Heading).truncate_to_width(width),
@@ -90,14 +77,14 @@ impl ValidatedInput {
         let (before, after) = self.composer.text().split_at(self.composer.cursor_offset());
         let words = sanitize::escape_invisible(&format!("> {before}▏{after}"));
         lines.extend(text::render_plain(&words, TextStyle::Plain, width));
-        let role = match (self.feedback.is_valid, self.composer.is_empty()) {
+        let style = match (self.feedback.is_valid, self.composer.is_empty()) {
             (true, _) => TextStyle::Success,
             (false, true) => TextStyle::Dim,
             (false, false) => TextStyle::Warning,
         };
-        let mut remark = text::render_plain(&self.feedback.message, role, width);
-        remark.truncate(rows.saturating_sub(lines.len() + 1).max(1));
-        lines.extend(remark);
+        let mut feedback = text::render_plain(&self.feedback.message, style, width);
+        feedback.truncate(rows.saturating_sub(lines.len() + 1).max(1));
+        lines.extend(feedback);
         lines.push(
             StyledLine::from_text("Enter takes it · Esc leaves it", TextStyle::Dim)
                 .truncate_to_width(width),
@@ -108,13 +95,16 @@ impl ValidatedInput {
 
 impl fmt::Debug for ValidatedInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Field").field("lead", &self.prompt_prefix).finish_non_exhaustive()
+        f.debug_struct("ValidatedInput")
+            .field("prompt_prefix", &self.prompt_prefix)
+            .finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::Deletion;
 
     #[test]
     fn only_what_is_good_is_taken() {
@@ -132,7 +122,7 @@ mod tests {
         let taken = typed(&[letter('c'), InputKey::Enter]);
         assert_eq!(taken, Some(ValidatedInputOutcome::Submitted("/take abc".to_owned())));
         assert_eq!(
-            typed(&[InputKey::Backspace, InputKey::Enter]),
+            typed(&[InputKey::Delete(Deletion::CharBefore), InputKey::Enter]),
             Some(ValidatedInputOutcome::Pending)
         );
         assert_eq!(typed(&[InputKey::Escape]), Some(ValidatedInputOutcome::Cancelled));

@@ -1,4 +1,4 @@
-//! Ten thousand messages behind it and an answer that pours in: what a frame shows, writes and keeps is
+//! Ten thousand messages in the history and a fast answer: what a frame shows, writes and keeps is
 //! bounded, and in the end everything was shown once.
 
 use std::sync::Arc;
@@ -18,22 +18,23 @@ const LINES_MAX: usize = 150;
 const WIDTH: usize = 100;
 const ROWS: usize = 30;
 
-struct Screen {
+struct ScreenFixture {
     app: App,
     painter: Painter,
     shown: Vec<String>,
     most_bytes: usize,
 }
 
-impl Screen {
+impl ScreenFixture {
     fn new() -> Self {
-        let app = App::new(TuiSessionFacts::default(), PermissionMode::Default, (WIDTH, ROWS));
+        let size = ScreenSize { width: WIDTH, rows: ROWS };
+        let app = App::new(TuiSessionFacts::default(), PermissionMode::Default, size);
         let painter = Painter::new(Theme::Dark, WIDTH);
         Self { app, painter, shown: Vec::new(), most_bytes: 0 }
     }
 
-    /// Draws once, as the run loop does; gives the bytes it took.
-    fn frame(&mut self) -> usize {
+    /// Paints once, as the event loop does; returns the number of bytes.
+    fn paint_frame(&mut self) -> usize {
         self.app.draw_answer();
         let finished = self.app.take_scrollback(LINES_MAX);
         assert!(finished.len() <= LINES_MAX);
@@ -45,45 +46,46 @@ impl Screen {
         bytes
     }
 
-    fn tell(&mut self, notice: &Notice) {
+    fn notify(&mut self, notice: &Notice) {
         self.app.handle_notice(notice);
     }
 }
 
-fn part(number: usize) -> String {
+fn answer_part(number: usize) -> String {
     format!("Part {number} of a **long** answer.\n\n")
 }
 
 #[test]
 fn a_frame_is_bounded_and_everything_is_shown_once() {
-    let mut screen = Screen::new();
+    let mut screen = ScreenFixture::new();
     for number in 0..10_000_u64 {
         let words = format!("message {number} with some words");
         let message = Message::user_text(MessageId(number), MessageOrigin::User, words);
-        screen.tell(&Notice::MessageAdded(Arc::new(message)));
+        screen.notify(&Notice::MessageAdded(Arc::new(message)));
     }
     let mut frames = 0;
     while !screen.app.is_fully_shown() {
-        screen.frame();
+        screen.paint_frame();
         frames += 1;
     }
-    assert!(frames > 100, "they go up in slices: {frames}");
-    screen.tell(&Notice::RunStarted);
+    assert!(frames > 100, "each frame shows a part: {frames}");
+    screen.notify(&Notice::RunStarted);
     let mut text = String::new();
     for number in 0..5_000 {
-        let piece = part(number);
+        let piece = answer_part(number);
         text.push_str(&piece);
-        screen.tell(&Notice::Streamed { attempt: AttemptId(1), delta: Delta::Text(piece) });
+        screen.notify(&Notice::Streamed { attempt: AttemptId(1), delta: Delta::Text(piece) });
         if number % 100 == 99 {
             screen.app.handle_key(InputKey::Char('x'));
-            screen.frame();
+            screen.paint_frame();
         }
     }
     let mut message = Message::user_text(MessageId(1), MessageOrigin::User, "");
-    (message.role, message.content) = (Role::Assistant, vec![ContentBlock::Text(text)]);
-    screen.tell(&Notice::MessageAdded(Arc::new(message)));
+    message.role = Role::Assistant;
+    message.content = vec![ContentBlock::Text(text)];
+    screen.notify(&Notice::MessageAdded(Arc::new(message)));
     while !screen.app.is_fully_shown() {
-        screen.frame();
+        screen.paint_frame();
     }
     let parts: Vec<&String> =
         screen.shown.iter().filter(|line| line.starts_with("Part ")).collect();
@@ -94,14 +96,14 @@ fn a_frame_is_bounded_and_everything_is_shown_once() {
             .enumerate()
             .all(|(number, line)| { **line == format!("Part {number} of a long answer.") })
     );
-    let said = screen.shown.iter().filter(|line| line.starts_with("> message ")).count();
-    assert_eq!(said, 10_000);
-    // Slices and a screen, each line with its colours.
+    let prompts = screen.shown.iter().filter(|line| line.starts_with("> message ")).count();
+    assert_eq!(prompts, 10_000);
+    // The lines of a frame and a screen, each with its colours.
     assert!(screen.most_bytes < (LINES_MAX + ROWS) * (WIDTH + 60), "{}", screen.most_bytes);
-    // A key costs its line, with all that behind it.
+    // A key costs one line, whatever the length of the history.
     screen.app.handle_key(InputKey::Char('y'));
-    let bytes = screen.frame();
+    let bytes = screen.paint_frame();
     assert!(bytes < 2 * WIDTH + 100, "{bytes}");
-    // What is kept to be unfolded is bounded, too.
+    // The transcript is bounded, too.
     assert!(screen.app.transcript.size_bytes() < 7 * 1024 * 1024);
 }

@@ -1,13 +1,13 @@
-//! What follows from keys.
+//! How keys change the state.
 
 use std::time::Duration;
 
 use windlass_vocabulary::{PermissionAnswer, PermissionMode};
 
-use super::{App, AppAction, PickerPurpose};
+use super::{App, AppAction, LastKey, PickerPurpose};
+use crate::composer::dragged_images;
 use crate::composer::vim::VimKeyOutcome;
-use crate::composer::{CursorMove, dragged_images};
-use crate::input::InputKey;
+use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
 use crate::pager::Pager;
 use crate::permission_prompt::PermissionPromptReply;
 use crate::picker::{Picker, PickerItem, PickerOutcome};
@@ -16,183 +16,193 @@ use crate::text;
 use crate::validated_input::ValidatedInputOutcome;
 
 impl App {
-    /// A key was pressed.
     pub fn handle_key(&mut self, key: InputKey) -> Vec<AppAction> {
-        self.key_hint = None;
-        if self.pager.is_some() || self.picker.is_some() || self.validated_input.is_some() {
-            // What was meant for this answers no question that stands behind it.
-            self.last_key = Some((self.now, false));
+        self.keys.hint = None;
+        if self.dialogs.pager.is_some()
+            || self.dialogs.picker.is_some()
+            || self.dialogs.validated_input.is_some()
+        {
+            // A key that was meant for this must not answer a permission prompt behind it.
+            self.keys.last_key = Some(LastKey { at: self.now, is_for_composer: false });
         }
-        if let Some(pager) = &mut self.pager {
-            if !pager.handle_key(&key, self.rows) {
-                self.pager = None;
+        if let Some(pager) = &mut self.dialogs.pager {
+            if !pager.handle_key(&key, self.size.rows) {
+                self.dialogs.pager = None;
             }
             return Vec::new();
         }
-        match key {
-            InputKey::Suspend => return vec![AppAction::Suspend],
-            InputKey::Redraw => return vec![AppAction::Redraw],
-            InputKey::OpenTranscript => {
-                self.open_pager();
-                return Vec::new();
-            }
-            _ => {}
+        if key == InputKey::Shortcut(Shortcut::Suspend) {
+            return vec![AppAction::Suspend];
         }
-        if let Some((purpose, picker)) = &mut self.picker {
+        if key == InputKey::Shortcut(Shortcut::Redraw) {
+            return vec![AppAction::Redraw];
+        }
+        if key == InputKey::Shortcut(Shortcut::OpenTranscript) {
+            self.open_pager();
+            return Vec::new();
+        }
+        if let Some((purpose, picker)) = &mut self.dialogs.picker {
             let purpose = *purpose;
             return match picker.handle_key(&key) {
                 PickerOutcome::Pending => Vec::new(),
                 PickerOutcome::Cancelled => {
-                    self.picker = None;
+                    self.dialogs.picker = None;
                     Vec::new()
                 }
                 PickerOutcome::Chosen(item) => {
-                    self.picker = None;
+                    self.dialogs.picker = None;
                     self.apply_picked_item(purpose, item)
                 }
             };
         }
-        if let Some(field) = &mut self.validated_input {
-            let filled = field.handle_key(&key);
-            if filled != ValidatedInputOutcome::Pending {
-                self.validated_input = None;
+        if let Some(input) = &mut self.dialogs.validated_input {
+            let outcome = input.handle_key(&key);
+            if outcome != ValidatedInputOutcome::Pending {
+                self.dialogs.validated_input = None;
             }
-            return match filled {
+            return match outcome {
                 ValidatedInputOutcome::Submitted(prompt) => vec![AppAction::SubmitChoice(prompt)],
                 ValidatedInputOutcome::Pending | ValidatedInputOutcome::Cancelled => Vec::new(),
             };
         }
         let is_armed = self.may_answer_prompt();
         let is_composing = self.is_composing();
-        self.last_key = Some((self.now, is_composing));
-        match self.permission_prompts.front_mut() {
-            Some(approval) if is_armed => {
-                // Whoever answers does not type a prompt, and one answer is one key.
-                match approval.handle_key(key) {
+        self.keys.last_key = Some(LastKey { at: self.now, is_for_composer: is_composing });
+        match self.dialogs.permission_prompts.front_mut() {
+            Some(prompt) if is_armed => {
+                // The user answers with single keys, so the next key need not wait.
+                match prompt.handle_key(key) {
                     None => {
-                        self.last_key = None;
+                        self.keys.last_key = None;
                         Vec::new()
                     }
-                    Some(said) => self.apply_permission_reply(said),
+                    Some(reply) => self.apply_permission_reply(reply),
                 }
             }
-            // A key that follows an answer was meant for that.
+            // A key right after an answer was meant for that prompt, not for the next one.
             Some(_) if !is_composing => Vec::new(),
-            _ => self.handle_composer_key(key),
+            Some(_) | None => self.handle_composer_key(key),
         }
     }
 
-    /// Opens the page on which everything stands unfolded.
     fn open_pager(&mut self) {
-        let size = (self.width, self.rows);
-        self.pager =
-            Some(Pager::open_at_end(&self.transcript, &self.facts.working_directory, size));
+        let folder = &self.session.facts.working_directory;
+        self.dialogs.pager = Some(Pager::open_at_end(&self.transcript, folder, self.size));
     }
 
-    /// Draws more of an open page, or all of it anew for another width.
+    /// Loads more of an open pager; opens it again if the width has changed.
     pub fn load_pager(&mut self) {
-        if self.pager.as_ref().is_some_and(|pager| pager.width() != self.width) {
+        if self.dialogs.pager.as_ref().is_some_and(|pager| pager.width() != self.size.width) {
             self.open_pager();
         }
-        if let Some(pager) = &mut self.pager {
-            pager.load_older(&self.transcript, &self.facts.working_directory, self.rows);
+        if let Some(pager) = &mut self.dialogs.pager {
+            pager.load_older(
+                &self.transcript,
+                &self.session.facts.working_directory,
+                self.size.rows,
+            );
         }
     }
 
     fn apply_picked_item(&mut self, purpose: PickerPurpose, item: PickerItem) -> Vec<AppAction> {
         match purpose {
             PickerPurpose::History => {
-                self.composer.set_text(item.value);
+                self.input.composer.set_text(item.value);
                 Vec::new()
             }
             PickerPurpose::Command => vec![AppAction::SubmitChoice(item.value)],
         }
     }
 
-    /// A key for the composer.
     fn handle_composer_key(&mut self, key: InputKey) -> Vec<AppAction> {
         let mut key = key;
-        if let Some(vim) = &mut self.vim {
-            match vim.handle_key(key, &mut self.composer) {
+        if let Some(vim) = &mut self.input.vim {
+            match vim.handle_key(key, &mut self.input.composer) {
                 VimKeyOutcome::Handled => return self.request_file_search().into_iter().collect(),
                 VimKeyOutcome::Key(other) => key = other,
             }
         }
         let suggestions = self.find_suggestions();
-        if let Some(wishes) = self.handle_suggestion_key(&key, &suggestions) {
-            return wishes;
+        if let Some(actions) = self.handle_suggestion_key(&key, &suggestions) {
+            return actions;
         }
-        let escaped = self.escape_pressed.take();
+        let escaped = self.keys.escape_pressed.take();
         match key {
             InputKey::Enter => return self.submit_composer(),
             InputKey::Escape => return self.handle_escape(escaped),
-            InputKey::Cancel if self.is_busy => return vec![AppAction::Interrupt],
-            InputKey::Cancel if !self.composer.is_empty() => self.composer.set_text(""),
+            InputKey::Cancel if self.run.is_busy() => return vec![AppAction::Interrupt],
+            InputKey::Cancel if !self.input.composer.is_empty() => self.input.composer.set_text(""),
             InputKey::Cancel => return vec![AppAction::Quit],
-            InputKey::EndOfInput if self.composer.is_empty() => return vec![AppAction::Quit],
-            InputKey::EndOfInput | InputKey::Delete => self.composer.delete(),
+            InputKey::EndOfInput if self.input.composer.is_empty() => return vec![AppAction::Quit],
+            InputKey::EndOfInput | InputKey::Delete(Deletion::CharUnder) => {
+                self.input.composer.delete();
+            }
             InputKey::BackTab => return vec![self.cycle_mode()],
-            InputKey::OpenEditor => return vec![AppAction::OpenEditor],
-            InputKey::PasteImage => return vec![AppAction::PasteImage],
-            InputKey::SearchHistory => self.open_history_search(),
-            InputKey::ToggleTasks => self.hides_tasks = !self.hides_tasks,
-            InputKey::Char(letter) => self.composer.insert(letter.encode_utf8(&mut [0; 4])),
-            InputKey::NewLine => self.composer.insert("\n"),
+            InputKey::Shortcut(Shortcut::OpenEditor) => return vec![AppAction::OpenEditor],
+            InputKey::Shortcut(Shortcut::PasteImage) => return vec![AppAction::PasteImage],
+            InputKey::Shortcut(Shortcut::SearchHistory) => self.open_history_search(),
+            InputKey::Shortcut(Shortcut::ToggleTasks) => {
+                self.tasks.is_hidden = !self.tasks.is_hidden;
+            }
+            InputKey::Char(letter) => self.input.composer.insert(letter.encode_utf8(&mut [0; 4])),
+            InputKey::NewLine => self.input.composer.insert("\n"),
             InputKey::Paste(text) => return self.handle_paste(&text),
-            InputKey::Backspace => self.composer.backspace(),
-            InputKey::DeleteWord => self.composer.delete_word(),
-            InputKey::DeleteToHome => self.composer.delete_to_home(),
-            InputKey::DeleteToEnd => self.composer.delete_to_end(),
-            // What waits is taken back before what was said comes back.
+            InputKey::Delete(Deletion::CharBefore) => self.input.composer.backspace(),
+            InputKey::Delete(Deletion::WordBefore) => self.input.composer.delete_word(),
+            InputKey::Delete(Deletion::ToHome) => self.input.composer.delete_to_home(),
+            InputKey::Delete(Deletion::ToEnd) => self.input.composer.delete_to_end(),
+            // Queued prompts come before the history.
             InputKey::Move(CursorMove::Up)
-                if self.composer.is_empty() && !self.queued_input.is_empty() =>
+                if self.input.composer.is_empty() && !self.input.queued_input.is_empty() =>
             {
                 return vec![AppAction::UnqueueInput];
             }
-            InputKey::Move(to) => self.composer.move_cursor(to),
-            InputKey::Tab if self.composer.is_empty() && !self.suggested_prompt.is_empty() => {
-                self.composer.set_text(std::mem::take(&mut self.suggested_prompt));
+            InputKey::Move(to) => self.input.composer.move_cursor(to),
+            InputKey::Tab
+                if self.input.composer.is_empty() && !self.input.suggested_prompt.is_empty() =>
+            {
+                self.input.composer.set_text(std::mem::take(&mut self.input.suggested_prompt));
             }
             InputKey::Tab
             | InputKey::PageUp
             | InputKey::PageDown
-            | InputKey::Suspend
-            | InputKey::Redraw
-            | InputKey::OpenTranscript => {}
+            | InputKey::Shortcut(Shortcut::Suspend)
+            | InputKey::Shortcut(Shortcut::Redraw)
+            | InputKey::Shortcut(Shortcut::OpenTranscript) => {}
         }
         self.request_file_search().into_iter().collect()
     }
 
-    /// A paste. Images that were dragged in are mentioned; those from elsewhere are brought first.
+    /// Dragged images are mentioned; those outside the working directory are imported first.
     fn handle_paste(&mut self, text: &str) -> Vec<AppAction> {
         let images = dragged_images::parse_image_paths(text);
         if images.is_empty() {
-            self.composer.paste(text);
+            self.input.composer.paste(text);
             return self.request_file_search().into_iter().collect();
         }
-        let folder = &self.facts.working_directory;
+        let folder = &self.session.facts.working_directory;
         let is_here = |path: &str| {
             let below = path.strip_prefix(folder.as_str());
             !path.starts_with('/') || below.is_some_and(|rest| rest.starts_with('/'))
         };
         let (here, elsewhere): (Vec<_>, Vec<_>) =
             images.into_iter().partition(|path| is_here(path));
-        here.iter().for_each(|path| self.composer.mention(path));
+        here.iter().for_each(|path| self.input.composer.mention(path));
         elsewhere.into_iter().map(AppAction::ImportImage).collect()
     }
 
-    /// A key for the suggestions, if there are any and it is one.
+    /// Returns `None` if there are no suggestions, or the key is not for them.
     fn handle_suggestion_key(
         &mut self,
         key: &InputKey,
         suggestions: &[super::Suggestion],
     ) -> Option<Vec<AppAction>> {
         let chosen =
-            suggestions.get(self.selected_suggestion.min(suggestions.len().checked_sub(1)?))?;
+            suggestions.get(self.completion.selected.min(suggestions.len().checked_sub(1)?))?;
         match key {
             InputKey::Tab => self.accept_suggestion(chosen),
             InputKey::Enter if chosen.replace_from == 0 && chosen.replacement.starts_with('/') => {
-                let is_named = chosen.replacement.trim_end() == self.composer.text();
+                let is_named = chosen.replacement.trim_end() == self.input.composer.text();
                 self.accept_suggestion(chosen);
                 if chosen.is_complete || is_named {
                     return Some(self.submit_composer());
@@ -200,25 +210,35 @@ impl App {
             }
             InputKey::Enter => self.accept_suggestion(chosen),
             InputKey::Move(CursorMove::Down) => {
-                self.selected_suggestion =
-                    (self.selected_suggestion + 1).min(suggestions.len() - 1);
+                self.completion.selected =
+                    (self.completion.selected + 1).min(suggestions.len() - 1);
             }
             InputKey::Move(CursorMove::Up) => {
-                self.selected_suggestion = self.selected_suggestion.saturating_sub(1);
+                self.completion.selected = self.completion.selected.saturating_sub(1);
             }
             InputKey::Escape => self.dismiss_suggestions(),
-            _ => return None,
+            InputKey::Move(_)
+            | InputKey::NewLine
+            | InputKey::Cancel
+            | InputKey::EndOfInput
+            | InputKey::BackTab
+            | InputKey::Char(_)
+            | InputKey::Paste(_)
+            | InputKey::Delete(_)
+            | InputKey::PageUp
+            | InputKey::PageDown
+            | InputKey::Shortcut(_) => return None,
         }
         Some(self.request_file_search().into_iter().collect())
     }
 
     fn handle_escape(&mut self, escaped: Option<Duration>) -> Vec<AppAction> {
-        if self.is_busy {
-            self.key_hint = Some("stopping");
+        if self.run.is_busy() {
+            self.keys.hint = Some("stopping");
             return vec![AppAction::Interrupt];
         }
-        if !self.composer.is_empty() {
-            self.composer.set_text("");
+        if !self.input.composer.is_empty() {
+            self.input.composer.set_text("");
             return Vec::new();
         }
         match escaped {
@@ -226,84 +246,90 @@ impl App {
                 vec![AppAction::Submit("/rewind".to_owned())]
             }
             _ => {
-                self.escape_pressed = Some(self.now);
-                self.key_hint = Some("Esc again goes back to an earlier prompt");
+                self.keys.escape_pressed = Some(self.now);
+                self.keys.hint = Some("Esc again goes back to an earlier prompt");
                 Vec::new()
             }
         }
     }
 
     fn open_history_search(&mut self) {
-        let items = self.composer.history().iter().rev().map(|said| PickerItem {
-            value: said.clone(),
-            label: text::to_one_line(said),
+        let items = self.input.composer.history().iter().rev().map(|prompt| PickerItem {
+            value: prompt.clone(),
+            label: text::to_one_line(prompt),
             description: String::new(),
         });
         let items: Vec<PickerItem> = items.collect();
         if items.is_empty() {
-            self.key_hint = Some("nothing was said before");
+            self.keys.hint = Some("nothing was said before");
             return;
         }
-        self.picker = Some((PickerPurpose::History, Picker::new("What was said before", items)));
+        self.dialogs.picker =
+            Some((PickerPurpose::History, Picker::new("What was said before", items)));
     }
 
     fn cycle_mode(&mut self) -> AppAction {
-        self.mode = match self.mode {
+        self.session.mode = match self.session.mode {
             PermissionMode::Default => PermissionMode::AcceptEdits,
             PermissionMode::AcceptEdits => PermissionMode::Plan,
-            _ => PermissionMode::Default,
+            PermissionMode::Plan | PermissionMode::DontAsk | PermissionMode::BypassPermissions => {
+                PermissionMode::Default
+            }
         };
-        AppAction::SetMode(self.mode)
+        AppAction::SetMode(self.session.mode)
     }
 
     fn submit_composer(&mut self) -> Vec<AppAction> {
-        // A sign before the end of the line asks for another one.
-        if self.composer.text().ends_with('\\') {
-            self.composer.move_cursor(CursorMove::End);
-            self.composer.backspace();
-            self.composer.insert("\n");
+        // A backslash at the end continues the prompt on a new line.
+        if self.input.composer.text().ends_with('\\') {
+            self.input.composer.move_cursor(CursorMove::End);
+            self.input.composer.backspace();
+            self.input.composer.insert("\n");
             return Vec::new();
         }
-        let said = self.composer.submit();
-        match said.trim().is_empty() {
+        let prompt = self.input.composer.submit();
+        match prompt.trim().is_empty() {
             true => Vec::new(),
-            false => vec![AppAction::Submit(said)],
+            false => vec![AppAction::Submit(prompt)],
         }
     }
 
-    fn apply_permission_reply(&mut self, said: PermissionPromptReply) -> Vec<AppAction> {
-        let Some(approval) = self.permission_prompts.pop_front() else { return Vec::new() };
-        let (sign, role) = match &said.answer {
+    fn apply_permission_reply(&mut self, reply: PermissionPromptReply) -> Vec<AppAction> {
+        let Some(prompt) = self.dialogs.permission_prompts.pop_front() else { return Vec::new() };
+        let (verb, style) = match &reply.answer {
             PermissionAnswer::Allow { .. } => ("allowed", TextStyle::Dim),
             PermissionAnswer::Deny { .. } => ("not allowed", TextStyle::Warning),
         };
-        let line = StyledLine::from_text(format!("  {sign}: "), role)
-            .with_span(approval.title(), TextStyle::Dim);
-        self.push_scrollback([line.truncate_to_width(self.width)]);
-        if let Some(mode) = said.mode_after_call {
-            self.mode_after_call = Some((approval.call().id.clone(), mode));
+        let line = StyledLine::from_text(format!("  {verb}: "), style)
+            .with_span(prompt.title(), TextStyle::Dim);
+        self.push_scrollback([line.truncate_to_width(self.size.width)]);
+        if let Some(mode) = reply.mode_after_call {
+            self.session.mode_after_call = Some((prompt.call().id.clone(), mode));
         }
-        let keep =
-            (!said.rules_to_save.is_empty()).then_some(AppAction::SaveRules(said.rules_to_save));
-        std::iter::once(AppAction::AnswerPermission(approval.ticket, said.answer))
-            .chain(keep)
+        let save =
+            (!reply.rules_to_save.is_empty()).then_some(AppAction::SaveRules(reply.rules_to_save));
+        std::iter::once(AppAction::AnswerPermission(prompt.ticket, reply.answer))
+            .chain(save)
             .collect()
     }
 }
 
-/// Twice within this long is twice.
+/// Escape counts as pressed twice within this time.
 const DOUBLE_ESCAPE_MAX: Duration = Duration::from_millis(1_500);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::TuiSessionFacts;
     use crate::permission_prompt::PermissionPrompt;
+    use crate::screen_size::ScreenSize;
+    use crate::session_facts::TuiSessionFacts;
     use windlass_vocabulary::{Json, PermissionQuestion, Ticket, ToolCall};
+
+    const SIZE: ScreenSize = ScreenSize { width: 80, rows: 24 };
 
     #[test]
     fn a_key_for_a_list_answers_no_question_behind_it() {
-        let mut app = App::new(TuiSessionFacts::default(), PermissionMode::Default, (80, 24));
+        let mut app = App::new(TuiSessionFacts::default(), PermissionMode::Default, SIZE);
         let call = ToolCall {
             id: "c".into(),
             name: "Bash".into(),
@@ -313,16 +339,16 @@ mod tests {
         let question =
             PermissionQuestion { call, why: String::new(), suggestions: Vec::new(), agent: None };
         app.now = Duration::from_secs(10);
-        app.picker = Some((PickerPurpose::Command, Picker::new("Which?", Vec::new())));
-        app.permission_prompts.push_back(PermissionPrompt::new(
+        app.dialogs.picker = Some((PickerPurpose::Command, Picker::new("Which?", Vec::new())));
+        app.dialogs.permission_prompts.push_back(PermissionPrompt::new(
             Ticket(1),
             question,
             &TuiSessionFacts::default(),
         ));
         assert_eq!(app.handle_key(InputKey::Escape), Vec::new());
-        assert!(app.picker.is_none() && !app.may_answer_prompt());
+        assert!(app.dialogs.picker.is_none() && !app.may_answer_prompt());
         assert_eq!(app.handle_key(InputKey::Char('2')), Vec::new(), "it follows at once");
-        assert!(app.composer.is_empty());
+        assert!(app.input.composer.is_empty());
         app.now += Duration::from_secs(2);
         let answered = app.handle_key(InputKey::Char('2'));
         assert!(matches!(

@@ -1,288 +1,245 @@
-//! What the terminal shows, and what follows from keys and notices. Pure: no clock, no screen, no
-//! session. What is to be done outside comes back as [`AppAction`]es.
+//! The state of the TUI, and how keys and notices change it. Pure: no clock, no screen, no session.
+//! What must be done outside is returned as [`AppAction`]s.
 
+mod answer_progress;
+mod completion;
 mod keys;
 mod notices;
+mod run_progress;
 mod running_call;
 mod scrollback_queue;
-mod suggestion;
+mod task_list;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use windlass_vocabulary::context_usage::ContextUsage;
-use windlass_vocabulary::{AttemptId, PermissionAnswer, PermissionMode, Ticket};
+use windlass_vocabulary::{PermissionAnswer, PermissionMode, Ticket, ToolCallId};
 
 use crate::composer::Composer;
 use crate::composer::vim::Vim;
-use crate::file_search::FileNameMatches;
 use crate::markdown_stream::MarkdownStream;
 use crate::pager::Pager;
 use crate::permission_prompt::PermissionPrompt;
 use crate::picker::Picker;
-use crate::slash_command_menu::SlashCommandHint;
+use crate::screen_size::ScreenSize;
+use crate::session_facts::TuiSessionFacts;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 use crate::transcript::{TranscriptBuffer, TranscriptEntry};
 use crate::validated_input::ValidatedInput;
+pub use answer_progress::AnswerProgress;
+pub use completion::{PromptCompletion, Suggestion};
+pub use run_progress::{RunProgress, RunState};
 pub use running_call::{RunningCall, SubagentProgress};
 pub use scrollback_queue::ScrollbackQueue;
-pub use suggestion::Suggestion;
+pub use task_list::{TaskList, TaskListRow, TaskMark};
 
-/// What does not change while a session lasts.
-#[derive(Clone, Debug, Default)]
-pub struct TuiSessionFacts {
-    /// The model that is asked first.
-    pub model: String,
-    /// Where we work, as it is shown.
-    pub directory_label: String,
-    /// Where we work.
-    pub working_directory: String,
-    /// The branch, if there is one.
-    pub branch: Option<String>,
-    /// Tokens the model can see.
-    pub context_window: u64,
-    /// What may be spent, in micro-dollars.
-    pub budget: Option<u64>,
-    /// Commands that may be typed.
-    pub commands: Vec<SlashCommandHint>,
-    /// The file in which rules are kept for other sessions, if they may be.
-    pub rules_file: Option<String>,
-}
-
-/// Something to be done outside.
+/// What the event loop must do after a key or a notice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AppAction {
-    /// Say this, or carry it out.
+    /// Resolve a prompt that the user typed, and remember it.
     Submit(String),
-    /// Carry out what was chosen from a list.
+    /// Resolve a prompt that was chosen from a list. It was not typed, so it is not remembered.
     SubmitChoice(String),
-    /// Answer a question.
     AnswerPermission(Ticket, PermissionAnswer),
-    /// Keep these rules for other sessions.
+    /// Save rules that outlive the session.
     SaveRules(Vec<String>),
-    /// This may run without a question from now on.
     SetMode(PermissionMode),
-    /// Look for files.
     SearchFiles(String),
-    /// Read a file, to show what would become of it.
+    /// Read a file, so that the permission prompt can show a diff.
     ReadFile(Ticket, String),
-    /// Take back the last thing that waits to be said.
+    /// Take back the last prompt that waits for the next step.
     UnqueueInput,
-    /// Look for an image in the clipboard.
+    /// Take an image from the clipboard.
     PasteImage,
-    /// Bring an image from elsewhere to where it may be read.
+    /// Copy a dragged image to where the session may read it.
     ImportImage(String),
-    /// Write in an editor.
     OpenEditor,
-    /// Stop the process for a while.
+    /// Stop the process, as Ctrl-Z does in a shell.
     Suspend,
-    /// Draw everything anew.
     Redraw,
-    /// Call for attention, with these words.
+    /// Ring the bell, or show this text as a notification.
     Notify(String),
-    /// Count anew what fills the window.
+    /// Count again what fills the context window.
     CountContext,
-    /// End the run.
     Interrupt,
-    /// End the session.
     Quit,
 }
 
-/// What a list was opened for.
+/// What choosing an item of the open picker means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PickerPurpose {
-    /// To say something again.
+    /// The item becomes the text of the composer.
     History,
-    /// Each item is a command.
+    /// The item is a prompt that is resolved at once.
     Command,
 }
 
-/// Everything that is shown.
 #[derive(Debug, Default)]
 pub struct App {
-    /// What does not change.
-    pub facts: TuiSessionFacts,
-    /// A line of the user's own, above the status.
-    pub status_line: Option<String>,
-    /// What may run without a question.
-    pub mode: PermissionMode,
-    /// What is being typed.
-    pub composer: Composer,
-    /// Keys as in vim, if somebody wants them.
-    pub vim: Option<Vim>,
-    /// Questions, the oldest first.
-    pub permission_prompts: VecDeque<PermissionPrompt>,
-    /// Calls under way.
-    pub running_calls: Vec<RunningCall>,
-    /// The answer as far as it has come.
-    pub answer: crate::streaming_answer::StreamingAnswer,
-    /// The last words of what the model thinks.
-    pub thinking_tail: String,
-    /// Is a run under way?
-    pub is_busy: bool,
-    /// Why nothing happens at the moment.
-    pub retry_message: Option<String>,
-    /// Input that waits for the next tool boundary.
-    pub queued_input: Vec<String>,
-    /// The task list, in words.
-    pub task_list: String,
-    /// Is it hidden?
-    pub hides_tasks: bool,
-    /// The turn it is.
-    pub turn: u32,
-    /// Tokens of the last request.
-    pub context_tokens: u64,
-    /// What fills the window, as counted last.
-    pub inventory: Option<ContextUsage>,
-    /// What the session cost, in micro-dollars.
-    pub cost: u64,
-    /// Time since the session began.
-    pub now: Duration,
-    /// When the run began.
-    pub run_started: Duration,
-    /// A word about what a key would do now.
-    pub key_hint: Option<&'static str>,
-    /// Cells of a line, and lines of the screen.
-    pub width: usize,
-    /// Lines of the screen.
-    pub rows: usize,
-    /// A list that is open.
-    pub picker: Option<(PickerPurpose, Picker)>,
-    /// A line that is being written for a command.
-    pub validated_input: Option<ValidatedInput>,
-    /// A page that is open.
-    pub pager: Option<Pager>,
-    /// Everything that happened.
+    pub session: SessionStatus,
+    pub run: RunProgress,
+    pub answer: AnswerProgress,
+    pub usage: SessionUsage,
+    pub input: PromptInput,
+    pub completion: PromptCompletion,
+    pub dialogs: OpenDialogs,
+    pub keys: KeyTiming,
+    pub tasks: TaskList,
     pub transcript: TranscriptBuffer,
-    /// What the user may want to say next.
-    pub suggested_prompt: String,
-    /// Files that fit what is typed.
-    pub file_matches: FileNameMatches,
-    /// Which of the suggestions is chosen.
-    pub selected_suggestion: usize,
-    /// Suggestions are not wanted for this text.
-    dismissed_for: Option<String>,
-    /// Files were asked for with these letters.
-    file_query: Option<String>,
-    /// When a key was pressed last, and whether it was meant for the composer.
-    last_key: Option<(Duration, bool)>,
-    /// When Escape was pressed with nothing to stop.
-    escape_pressed: Option<Duration>,
-    /// The mode to be in once this call has ended.
-    mode_after_call: Option<(windlass_vocabulary::ToolCallId, PermissionMode)>,
-    attempt: Option<AttemptId>,
-    /// Is an answer under way?
-    is_answering: bool,
-    /// What came of calls of an answer that is still under way: it is shown behind the answer.
-    deferred_lines: Vec<StyledLine>,
+    pub size: ScreenSize,
+    /// Time since the TUI started.
+    pub now: Duration,
     scrollback: ScrollbackQueue,
 }
 
+/// What the status lines show of the session.
+#[derive(Debug, Default)]
+pub struct SessionStatus {
+    pub facts: TuiSessionFacts,
+    /// The user's own status line.
+    pub status_line: Option<String>,
+    pub mode: PermissionMode,
+    /// The mode to switch to once this call has ended well.
+    mode_after_call: Option<(ToolCallId, PermissionMode)>,
+}
+
+#[derive(Debug, Default)]
+pub struct SessionUsage {
+    /// Tokens of the last request.
+    pub context_tokens: u64,
+    /// What fills the context window, as counted last.
+    pub inventory: Option<ContextUsage>,
+    /// In micro-dollars.
+    pub cost: u64,
+}
+
+/// The next prompt, and those that were sent and not delivered yet.
+#[derive(Debug, Default)]
+pub struct PromptInput {
+    pub composer: Composer,
+    pub vim: Option<Vim>,
+    /// Prompts that wait for the next tool boundary.
+    pub queued_input: Vec<String>,
+    /// What the model thinks the user may ask next; empty if nothing.
+    pub suggested_prompt: String,
+}
+
+/// What lies above the composer. Several may be open at once, because an answer of the host comes
+/// late: keys go to the pager, then to the picker, the input, the permission prompt.
+#[derive(Debug, Default)]
+pub struct OpenDialogs {
+    /// The oldest first.
+    pub permission_prompts: VecDeque<PermissionPrompt>,
+    pub picker: Option<(PickerPurpose, Picker)>,
+    pub validated_input: Option<ValidatedInput>,
+    pub pager: Option<Pager>,
+}
+
+#[derive(Debug, Default)]
+pub struct KeyTiming {
+    last_key: Option<LastKey>,
+    /// When Escape was pressed with nothing to stop or clear.
+    escape_pressed: Option<Duration>,
+    /// What the next key would do.
+    pub hint: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LastKey {
+    at: Duration,
+    is_for_composer: bool,
+}
+
 impl App {
-    /// At the beginning.
-    #[must_use]
-    pub fn new(
-        facts: TuiSessionFacts,
-        mode: PermissionMode,
-        (width, rows): (usize, usize),
-    ) -> Self {
-        Self { facts, mode, width, rows, ..Self::default() }
+    pub fn new(facts: TuiSessionFacts, mode: PermissionMode, size: ScreenSize) -> Self {
+        let session = SessionStatus { facts, mode, ..SessionStatus::default() };
+        Self { session, size, ..Self::default() }
     }
 
-    /// Lines that are finished and not shown yet, at most so many.
+    /// Takes finished lines that are not shown yet.
     pub fn take_scrollback(&mut self, lines_max: usize) -> Vec<StyledLine> {
-        self.scrollback.take_lines(self.width, lines_max)
+        self.scrollback.take_lines(self.size.width, lines_max)
     }
 
-    /// Is everything that is finished shown?
-    #[must_use]
+    /// Is everything finished shown, and everything streamed drawn?
     pub fn is_fully_shown(&self) -> bool {
-        self.scrollback.is_empty() && self.answer.is_fully_drawn()
+        self.scrollback.is_empty() && self.answer.stream.is_fully_drawn()
     }
 
-    /// The same where an answer is shown when it is whole.
-    #[must_use]
+    /// Like [`is_fully_shown`](Self::is_fully_shown), for painters that show an answer only when it
+    /// is complete.
     pub fn is_scrollback_empty(&self) -> bool {
         self.scrollback.is_empty()
     }
 
-    /// Shows lines for good.
     pub fn push_scrollback(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
         self.scrollback.push(lines);
     }
 
-    /// Shows a text in Markdown for good.
     pub fn push_markdown(&mut self, text: &str) {
         let mut draft = MarkdownStream::default();
         draft.push(text);
         self.scrollback.push_markdown(draft);
     }
 
-    /// Shows what came of a call, behind the answer that asked for it.
+    /// Shows the lines of a call, below the answer that asked for it.
     fn push_call_lines(&mut self, lines: Vec<StyledLine>) {
-        match self.is_answering {
-            true => self.deferred_lines.extend(lines),
-            false => self.push_scrollback(lines),
-        }
-    }
-
-    /// The answer is there, or will not come.
-    fn end_answer(&mut self) {
-        self.is_answering = false;
-        let held = std::mem::take(&mut self.deferred_lines);
-        self.push_scrollback(held);
-    }
-
-    /// Shows words for good, as they are.
-    pub fn show_text(&mut self, words: &str, role: TextStyle) {
-        let lines = text::render_plain(words, role, self.width);
+        let lines = self.answer.defer(lines);
         self.push_scrollback(lines);
     }
 
-    /// A quiet line about something on the way.
+    /// The answer is complete, or will not come.
+    fn end_answer(&mut self) {
+        let deferred = self.answer.finish();
+        self.push_scrollback(deferred);
+    }
+
+    pub fn show_text(&mut self, words: &str, style: TextStyle) {
+        let lines = text::render_plain(words, style, self.size.width);
+        self.push_scrollback(lines);
+    }
+
+    /// Shows a remark, and keeps it in the transcript.
     pub fn show_dim_line(&mut self, words: &str) {
         let words = text::to_one_line(words);
         let line = StyledLine::from_text(format!("  · {words}"), TextStyle::Dim);
-        self.push_scrollback(line.wrap(self.width, 4));
+        self.push_scrollback(line.wrap(self.size.width, 4));
         self.transcript.push(TranscriptEntry::Note(words));
     }
 
-    /// Draws what is new of the answer, before the view looks at it.
+    /// Draws what is new of the answer. Must run before the view is rendered.
     pub fn draw_answer(&mut self) {
-        self.answer.draw(self.width);
-        let over = self.answer.take_overflow(self.rows);
+        self.answer.stream.draw(self.size.width);
+        let over = self.answer.stream.take_overflow(self.size.rows);
         self.scrollback.push(over);
     }
 
-    /// May the question be answered? Not by keys that were meant for something else: they get a
-    /// moment to pass.
-    #[must_use]
+    /// May a key answer the permission prompt? Keys that were meant for something else get a moment
+    /// to pass first.
     pub fn may_answer_prompt(&self) -> bool {
         self.prompt_answerable_at().is_none_or(|at| at <= self.now)
     }
 
-    /// When a question may be answered.
-    #[must_use]
     pub fn prompt_answerable_at(&self) -> Option<Duration> {
-        self.last_key.map(|(at, _)| at + TYPING_PAUSE)
+        self.keys.last_key.map(|key| key.at + TYPING_PAUSE)
     }
 
-    /// Do keys still go to the composer, although something is asked?
-    #[must_use]
+    /// Do keys still go to the composer, although a permission prompt is open?
     pub fn is_composing(&self) -> bool {
-        self.permission_prompts.is_empty()
-            || (!self.may_answer_prompt() && self.last_key.is_some_and(|(_, composing)| composing))
+        let was_composing = self.keys.last_key.is_some_and(|key| key.is_for_composer);
+        self.dialogs.permission_prompts.is_empty() || (!self.may_answer_prompt() && was_composing)
     }
 
-    /// What a file holds, to show what would become of it.
+    /// Passes the content of a file to the permission prompt that shows a diff of it.
     pub fn set_file_before(&mut self, ticket: Ticket, before: Option<String>) {
-        if let Some(asked) = self.permission_prompts.iter_mut().find(|asked| asked.ticket == ticket)
-        {
-            asked.set_file_before(before);
+        let mut prompts = self.dialogs.permission_prompts.iter_mut();
+        if let Some(prompt) = prompts.find(|prompt| prompt.ticket == ticket) {
+            prompt.set_file_before(before);
         }
     }
 }
 
-/// How long keys that follow one another are taken for one burst of typing.
+/// How long keys that follow one another count as one burst of typing.
 const TYPING_PAUSE: Duration = Duration::from_millis(400);

@@ -1,47 +1,37 @@
-//! What follows from what the session tells.
+//! How notices of the session change the state.
 
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
-    ContentBlock, Delta, Message, MessageOrigin, Notice, Outcome, Role as Side, ToolCall,
-    ToolCallId, ToolOutcome, Transition,
+    ContentBlock, Message, MessageOrigin, Millis, ModelFailure, Notice, Outcome,
+    PermissionQuestion, Role, Ticket, Tokens, ToolCall, ToolCallId, ToolOutcome, Transition,
 };
 
-use super::{App, AppAction, RunningCall};
+use super::{App, AppAction, RunState, RunningCall};
 use crate::permission_prompt::PermissionPrompt;
-use crate::streaming_answer::StreamingAnswer;
+use crate::prompt_view;
+use crate::setup::EarlierMessage;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::transcript::TranscriptEntry;
 use crate::{text, tool_call_view};
 
 impl App {
-    /// Something happened in the session.
     pub fn handle_notice(&mut self, notice: &Notice) -> Vec<AppAction> {
         match notice {
-            Notice::RunStarted => {
-                self.is_busy = true;
-                self.suggested_prompt.clear();
-                self.run_started = self.now;
-                self.key_hint = None;
+            Notice::RunStarted => self.handle_run_started(),
+            Notice::RequestStarted { turn, input_estimate, .. } => {
+                self.handle_request_started(*turn, *input_estimate);
             }
-            Notice::RequestStarted { attempt, turn, input_estimate, .. } => {
-                self.attempt = Some(*attempt);
-                self.turn = *turn;
-                self.context_tokens = input_estimate.0;
-                if let Some(waited) = self.retry_message.take() {
-                    self.show_dim_line(&waited);
-                }
-                self.reset_answer();
-                self.is_answering = true;
-            }
-            Notice::Streamed { delta, .. } => self.push_delta(delta),
+            Notice::Streamed { delta, .. } => self.answer.push_delta(delta, self.size.width),
             Notice::Retracted { why, .. } => {
-                self.reset_answer();
                 self.end_answer();
                 self.show_dim_line(&format!("taken back: {why}"));
             }
+            Notice::Sealed { .. } => {
+                self.show_dim_line("the answer was cut; what was whole is kept");
+            }
             Notice::MessageAdded(message) => self.show_message(message),
             Notice::ToolStarted(call) => {
-                self.running_calls.push(RunningCall::new(call.clone(), self.now));
+                self.run.calls.push(RunningCall::new(call.clone(), self.now));
             }
             Notice::ToolProgressed { call, text } => {
                 if let Some(running) = self.find_running_call(call) {
@@ -51,66 +41,17 @@ impl App {
             Notice::ToolEnded { call, outcome } => return self.handle_tool_ended(call, outcome),
             Notice::ToolDenied { call, why } => self.handle_tool_denied(call, why),
             Notice::PermissionAsked { ticket, question } => {
-                let approval = PermissionPrompt::new(*ticket, question.clone(), &self.facts);
-                let look = approval.file_to_read().map(|path| AppAction::ReadFile(*ticket, path));
-                let call =
-                    AppAction::Notify(format!("Windlass asks: may {} run?", question.call.name));
-                self.permission_prompts.push_back(approval);
-                return std::iter::once(call).chain(look).collect();
+                return self.open_permission_prompt(*ticket, question);
             }
             Notice::PermissionWithdrawn(ticket) => {
-                self.permission_prompts.retain(|approval| approval.ticket != *ticket);
+                self.dialogs.permission_prompts.retain(|prompt| prompt.ticket != *ticket);
             }
-            Notice::InputQueued(said) => self.queued_input.push(said.clone()),
-            Notice::Billed { total, .. } => self.cost = total.0,
-            Notice::SubagentNotice { call, agent, notice } => {
-                let folder = self.facts.working_directory.clone();
-                if let Some(running) = self.find_running_call(call) {
-                    running.update_subagent(agent, notice, (0, &folder));
-                }
-            }
-            Notice::RunEnded(ending) => return self.handle_run_ended(ending),
-            other => self.show_minor_notice(other),
-        }
-        Vec::new()
-    }
-
-    fn handle_run_ended(&mut self, ending: &RunEnding) -> Vec<AppAction> {
-        let took = self.now.saturating_sub(self.run_started);
-        self.is_busy = false;
-        self.retry_message = None;
-        self.reset_answer();
-        self.end_answer();
-        self.running_calls.clear();
-        self.permission_prompts.clear();
-        if ending.terminal.is_error() {
-            self.show_text(&format!("■ {}", ending.why), TextStyle::Warning);
-            self.push_scrollback([StyledLine::new()]);
-        } else if ending.outcome == Some(Outcome::NotCompacted) {
-            let why = format!("{}; there may be too little to summarise yet", ending.why);
-            self.show_dim_line(&why);
-        }
-        let call = AppAction::Notify("Windlass is done.".to_owned());
-        let is_long = took > NOTIFY_AFTER;
-        [AppAction::CountContext].into_iter().chain(is_long.then_some(call)).collect()
-    }
-
-    /// What is worth a quiet line and no more.
-    fn show_minor_notice(&mut self, notice: &Notice) {
-        match notice {
             Notice::RetryScheduled { failure, attempt, attempts_max, wait } => {
-                let seconds = wait.0.div_ceil(1_000);
-                let why = text::to_one_line(&failure.message);
-                self.retry_message =
-                    Some(format!("{why}; again in {seconds} s, try {attempt} of {attempts_max}"));
-            }
-            Notice::Continued { transition, .. } => {
-                if let Some(words) = describe_transition(*transition) {
-                    self.show_dim_line(words);
-                }
+                let tries = format!("try {attempt} of {attempts_max}");
+                self.run.retry_message = Some(describe_retry(failure, *wait, &tries));
             }
             Notice::ModelSwitched { from, to, why } => {
-                self.facts.model = to.as_str().to_owned();
+                self.session.facts.model = to.as_str().to_owned();
                 self.show_dim_line(&format!("{from} → {to}: {why}"));
             }
             Notice::Repaired { why } => {
@@ -121,62 +62,160 @@ impl App {
                     if *level == 5 { "history was summarised" } else { "history was made shorter" };
                 self.show_dim_line(&format!("{what}: about {} tokens freed", freed.0));
             }
+            Notice::Continued { transition, .. } => {
+                if let Some(words) = describe_transition(*transition) {
+                    self.show_dim_line(words);
+                }
+            }
             Notice::HookMessage { name, text, .. } => {
                 self.show_dim_line(&format!("hook {name}: {text}"));
             }
-            Notice::PromptSuggested(words) => self.suggested_prompt = text::to_one_line(words),
-            Notice::SideQuestionAnswered(Ok(words)) => {
-                self.push_markdown(words);
-                self.transcript.push(TranscriptEntry::Answer(words.clone()));
+            Notice::PromptSuggested(words) => {
+                self.input.suggested_prompt = text::to_one_line(words);
             }
-            Notice::SideQuestionAnswered(Err(why)) => {
-                self.show_dim_line(&format!("not answered: {why}"));
-            }
+            Notice::SideQuestionAnswered(answer) => self.show_side_answer(answer),
+            Notice::InputQueued(prompt) => self.input.queued_input.push(prompt.clone()),
+            Notice::Billed { total, .. } => self.usage.cost = total.0,
             Notice::Warning(words) => self.show_text(&format!("! {words}"), TextStyle::Warning),
-            Notice::Sealed { .. } => {
-                self.show_dim_line("the answer was cut; what was whole is kept");
-            }
             Notice::MaxTurnsReached { limit, .. } => {
                 self.show_dim_line(&format!("the limit of {limit} turns is reached"));
             }
-            _ => {}
+            Notice::SubagentNotice { call, agent, notice } => {
+                let folder = self.session.facts.working_directory.clone();
+                if let Some(running) = self.find_running_call(call) {
+                    running.update_subagent(agent, notice, 0, &folder);
+                }
+            }
+            Notice::RunEnded(ending) => return self.handle_run_ended(ending),
+            Notice::Hook(_) | Notice::ToolsLabelled(_) | Notice::SessionTitled(_) => {}
         }
+        Vec::new()
+    }
+
+    fn handle_run_started(&mut self) {
+        self.run.state = RunState::Running { started: self.now };
+        self.input.suggested_prompt.clear();
+        self.keys.hint = None;
+    }
+
+    fn handle_request_started(&mut self, turn: u32, input_estimate: Tokens) {
+        self.run.turn = turn;
+        self.usage.context_tokens = input_estimate.0;
+        if let Some(waited) = self.run.retry_message.take() {
+            self.show_dim_line(&waited);
+        }
+        self.answer.start();
+    }
+
+    fn open_permission_prompt(
+        &mut self,
+        ticket: Ticket,
+        question: &PermissionQuestion,
+    ) -> Vec<AppAction> {
+        let prompt = PermissionPrompt::new(ticket, question.clone(), &self.session.facts);
+        let read = prompt.file_to_read().map(|path| AppAction::ReadFile(ticket, path));
+        let notify = AppAction::Notify(format!("Windlass asks: may {} run?", question.call.name));
+        self.dialogs.permission_prompts.push_back(prompt);
+        std::iter::once(notify).chain(read).collect()
+    }
+
+    fn handle_run_ended(&mut self, ending: &RunEnding) -> Vec<AppAction> {
+        let is_long = self.run.elapsed(self.now) > NOTIFY_AFTER;
+        self.run.state = RunState::Idle;
+        self.run.retry_message = None;
+        self.end_answer();
+        self.run.calls.clear();
+        self.dialogs.permission_prompts.clear();
+        if ending.terminal.is_error() {
+            self.show_text(&format!("■ {}", ending.why), TextStyle::Warning);
+            self.push_scrollback([StyledLine::new()]);
+        } else if ending.outcome == Some(Outcome::NotCompacted) {
+            let why = format!("{}; there may be too little to summarise yet", ending.why);
+            self.show_dim_line(&why);
+        }
+        let notify = AppAction::Notify("Windlass is done.".to_owned());
+        [AppAction::CountContext].into_iter().chain(is_long.then_some(notify)).collect()
+    }
+
+    fn show_side_answer(&mut self, answer: &Result<String, String>) {
+        match answer {
+            Ok(words) => {
+                self.push_markdown(words);
+                self.transcript.push(TranscriptEntry::Answer(words.clone()));
+            }
+            Err(why) => self.show_dim_line(&format!("not answered: {why}")),
+        }
+    }
+
+    /// Shows a message of an earlier run of this session.
+    pub fn show_earlier_message(&mut self, earlier: &EarlierMessage) {
+        let text = earlier.text.clone();
+        match earlier.role {
+            Role::User => {
+                self.show_prompt(&text);
+                self.push_scrollback([StyledLine::new()]);
+                self.transcript.push(TranscriptEntry::Prompt(text));
+            }
+            Role::Assistant => {
+                self.push_markdown(&text);
+                self.transcript.push(TranscriptEntry::Answer(text));
+            }
+        }
+    }
+
+    fn show_prompt(&mut self, words: &str) {
+        self.push_scrollback(prompt_view::render_prompt(words, self.size.width, PROMPT_LINES_MAX));
     }
 
     fn show_message(&mut self, message: &Message) {
-        match (message.role, &message.origin) {
-            (Side::User, MessageOrigin::User | MessageOrigin::Attachment(_)) => {
-                let words = message.text();
-                self.queued_input.retain(|said| *said != words);
-                if message.origin == MessageOrigin::User {
-                    let lines = tool_call_view::render_prompt(&words, self.width, PROMPT_LINES_MAX);
-                    self.push_scrollback(lines);
-                    for block in &message.content {
-                        if let ContentBlock::Media(media) = block {
-                            self.push_scrollback([tool_call_view::render_media(media)]);
-                        }
-                    }
-                    self.push_scrollback([StyledLine::new()]);
-                    self.transcript.push(TranscriptEntry::Prompt(words));
-                }
-            }
-            (Side::Assistant, _) => self.finish_answer(&message.content),
-            _ => {}
+        match message.role {
+            Role::User => self.show_user_message(message),
+            Role::Assistant => self.finish_answer(&message.content),
         }
     }
 
-    /// The answer is a message now.
+    fn show_user_message(&mut self, message: &Message) {
+        let words = message.text();
+        match message.origin {
+            MessageOrigin::User => {
+                self.unqueue_prompt(&words);
+                self.show_prompt(&words);
+                for block in &message.content {
+                    if let ContentBlock::Media(media) = block {
+                        self.push_scrollback([tool_call_view::render_media(media)]);
+                    }
+                }
+                self.push_scrollback([StyledLine::new()]);
+                self.transcript.push(TranscriptEntry::Prompt(words));
+            }
+            MessageOrigin::Attachment(_) => self.unqueue_prompt(&words),
+            MessageOrigin::Model
+            | MessageOrigin::ToolResults
+            | MessageOrigin::Meta(_)
+            | MessageOrigin::Hook
+            | MessageOrigin::Summary
+            | MessageOrigin::Display => {}
+        }
+    }
+
+    fn unqueue_prompt(&mut self, words: &str) {
+        self.input.queued_input.retain(|queued| queued != words);
+    }
+
+    /// Shows what is left of an answer that is now a message.
     fn finish_answer(&mut self, blocks: &[ContentBlock]) {
         for block in blocks {
             match block {
                 ContentBlock::Text(text) if !text.trim().is_empty() => {
-                    if let Some(draft) = self.answer.finish_text(text) {
+                    if let Some(draft) = self.answer.stream.finish_text(text) {
                         self.scrollback.push_markdown(draft);
                     }
                     self.transcript.push(TranscriptEntry::Answer(text.clone()));
                 }
                 ContentBlock::Thinking(thinking) if !thinking.text.trim().is_empty() => {
-                    if let Some(line) = self.answer.finish_thought(&thinking.text, self.width) {
+                    if let Some(line) =
+                        self.answer.stream.finish_thought(&thinking.text, self.size.width)
+                    {
                         self.push_scrollback([line, StyledLine::new()]);
                     }
                     self.transcript.push(TranscriptEntry::Thought(thinking.text.clone()));
@@ -184,32 +223,14 @@ impl App {
                 ContentBlock::Media(media) => {
                     self.push_scrollback([tool_call_view::render_media(media)]);
                 }
-                _ => {}
+                ContentBlock::Text(_)
+                | ContentBlock::Thinking(_)
+                | ContentBlock::ToolUse(_)
+                | ContentBlock::ToolResult(_)
+                | ContentBlock::Provider(_) => {}
             }
         }
-        self.reset_answer();
         self.end_answer();
-    }
-
-    fn push_delta(&mut self, delta: &Delta) {
-        match delta {
-            Delta::Thinking(text) => {
-                self.thinking_tail.push_str(text);
-                let over = self.thinking_tail.len().saturating_sub(THINKING_TAIL_MAX);
-                self.thinking_tail.drain(..self.thinking_tail.ceil_char_boundary(over));
-                if self.thinking_tail.is_empty() {
-                    self.thinking_tail.push('…');
-                }
-            }
-            Delta::Text(_) | Delta::Block(_) => self.thinking_tail.clear(),
-            _ => {}
-        }
-        self.answer.push_delta(delta, self.width);
-    }
-
-    fn reset_answer(&mut self) {
-        self.answer = StreamingAnswer::default();
-        self.thinking_tail.clear();
     }
 
     fn handle_tool_ended(&mut self, id: &ToolCallId, outcome: &ToolOutcome) -> Vec<AppAction> {
@@ -217,13 +238,14 @@ impl App {
             let mut lines = tool_call_view::render_ended_call(
                 &running.call,
                 outcome,
-                (self.width, &self.facts.working_directory),
+                self.size.width,
+                &self.session.facts.working_directory,
             );
             for child in &running.subagents {
                 let words =
                     format!("  └ {}: {} · {} calls", child.agent, child.activity, child.calls);
                 lines.push(
-                    StyledLine::from_text(words, TextStyle::Dim).truncate_to_width(self.width),
+                    StyledLine::from_text(words, TextStyle::Dim).truncate_to_width(self.size.width),
                 );
             }
             self.push_call_lines(lines);
@@ -232,19 +254,19 @@ impl App {
         }
         if let Some(update) = &outcome.update {
             if let Some(mode) = update.mode {
-                self.mode = mode;
+                self.session.mode = mode;
             }
             if let Some(tasks) = &update.tasks {
-                self.task_list = tasks.to_string();
+                self.tasks.update(tasks);
             }
         }
-        match self.mode_after_call.take() {
+        match self.session.mode_after_call.take() {
             Some((call, mode)) if call == *id && !outcome.is_error => {
-                self.mode = mode;
+                self.session.mode = mode;
                 vec![AppAction::SetMode(mode)]
             }
-            later => {
-                self.mode_after_call = later;
+            pending => {
+                self.session.mode_after_call = pending;
                 Vec::new()
             }
         }
@@ -255,7 +277,8 @@ impl App {
         let lines = tool_call_view::render_denied_call(
             call,
             why,
-            (self.width, &self.facts.working_directory),
+            self.size.width,
+            &self.session.facts.working_directory,
         );
         self.push_call_lines(lines);
         self.transcript
@@ -263,16 +286,21 @@ impl App {
     }
 
     fn find_running_call(&mut self, id: &ToolCallId) -> Option<&mut RunningCall> {
-        self.running_calls.iter_mut().find(|one| one.call.id == *id)
+        self.run.calls.iter_mut().find(|one| one.call.id == *id)
     }
 
     fn take_running_call(&mut self, id: &ToolCallId) -> Option<RunningCall> {
-        let at = self.running_calls.iter().position(|running| running.call.id == *id)?;
-        Some(self.running_calls.remove(at))
+        let at = self.run.calls.iter().position(|running| running.call.id == *id)?;
+        Some(self.run.calls.remove(at))
     }
 }
 
-/// What a recovery is called; going on as usual is not told.
+fn describe_retry(failure: &ModelFailure, wait: Millis, tries: &str) -> String {
+    let seconds = wait.0.div_ceil(1_000);
+    format!("{}; again in {seconds} s, {tries}", text::to_one_line(&failure.message))
+}
+
+/// Words for a recovery; `None` for the ordinary next turn.
 fn describe_transition(transition: Transition) -> Option<&'static str> {
     Some(match transition {
         Transition::NextTurn => return None,
@@ -291,7 +319,6 @@ fn describe_transition(transition: Transition) -> Option<&'static str> {
     })
 }
 
-/// A run that took longer than this is worth a call.
+/// A longer run ends with a notification.
 const NOTIFY_AFTER: std::time::Duration = std::time::Duration::from_secs(10);
-const THINKING_TAIL_MAX: usize = 400;
 const PROMPT_LINES_MAX: usize = 30;

@@ -1,4 +1,4 @@
-//! Calls under way, and the sessions they started.
+//! Calls under way, and the subagents they started.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,42 +7,33 @@ use windlass_vocabulary::{AgentId, Notice, ToolCall};
 
 use crate::{text, tool_call_view};
 
-/// A call under way.
 #[derive(Clone, Debug)]
 pub struct RunningCall {
-    /// The call.
     pub call: ToolCall,
-    /// What it said last.
+    /// The last lines of its output.
     pub output_tail: VecDeque<String>,
-    /// When it began.
+    /// Measured like `App::now`.
     pub started: Duration,
-    /// Sessions it started.
     pub subagents: Vec<SubagentProgress>,
 }
 
-/// A session that a call started.
 #[derive(Clone, Debug)]
 pub struct SubagentProgress {
-    /// Who.
     pub agent: AgentId,
-    /// What it does now.
+    /// What it does now, as it is shown.
     pub activity: String,
-    /// Calls it has made.
+    /// How many calls it has made.
     pub calls: usize,
-    /// Is it done?
     pub is_over: bool,
-    /// How deep below the call.
+    /// Zero for a subagent of the call itself.
     pub depth: usize,
 }
 
 impl RunningCall {
-    /// One that just began.
-    #[must_use]
     pub fn new(call: ToolCall, started: Duration) -> Self {
         Self { call, output_tail: VecDeque::new(), started, subagents: Vec::new() }
     }
 
-    /// It says how far it is.
     pub fn push_output(&mut self, words: &str) {
         for line in words.lines().map(text::to_one_line).filter(|line| !line.is_empty()) {
             if self.output_tail.back() != Some(&line) {
@@ -54,22 +45,21 @@ impl RunningCall {
         }
     }
 
-    /// One of its sessions tells something.
     pub fn update_subagent(
         &mut self,
         agent: &AgentId,
         notice: &Notice,
-        (depth, folder): (usize, &str),
+        depth: usize,
+        folder: &str,
     ) {
         if let Notice::SubagentNotice { agent, notice, .. } = notice {
-            return self.update_subagent(agent, notice, (depth + 1, folder));
+            return self.update_subagent(agent, notice, depth + 1, folder);
         }
         let at = self.subagents.iter().position(|child| child.agent == *agent);
         let at = at.unwrap_or_else(|| {
-            let (agent, doing) = (agent.clone(), "begins".to_owned());
             self.subagents.push(SubagentProgress {
-                agent,
-                activity: doing,
+                agent: agent.clone(),
+                activity: "begins".to_owned(),
                 calls: 0,
                 is_over: false,
                 depth,
@@ -77,22 +67,19 @@ impl RunningCall {
             self.subagents.len() - 1
         });
         let Some(child) = self.subagents.get_mut(at) else { return };
-        match notice {
-            Notice::ToolStarted(call) => {
-                child.calls += 1;
-                child.activity = tool_call_view::format_title(call, folder);
-            }
-            Notice::ToolEnded { .. } => child.activity = "thinks".to_owned(),
-            Notice::RunEnded(ending) => {
-                child.is_over = true;
-                let is_well = !ending.terminal.is_error();
-                child.activity =
-                    if is_well { "done".to_owned() } else { text::to_one_line(&ending.why) };
-            }
-            _ => {}
+        if let Notice::ToolStarted(call) = notice {
+            child.calls += 1;
+            child.activity = tool_call_view::format_title(call, folder);
+        } else if let Notice::ToolEnded { .. } = notice {
+            child.activity = "thinks".to_owned();
+        } else if let Notice::RunEnded(ending) = notice {
+            child.is_over = true;
+            child.activity = match ending.terminal.is_error() {
+                false => "done".to_owned(),
+                true => text::to_one_line(&ending.why),
+            };
         }
     }
 }
 
-/// Lines of output that are shown while a command runs.
 const TAIL_MAX: usize = 3;

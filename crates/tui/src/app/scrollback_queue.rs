@@ -1,12 +1,11 @@
-//! What goes up into the terminal's history: in order, once, and so much in a frame that keys are not
-//! kept waiting. A text that came at once is drawn as it is taken, not before.
+//! Lines on their way into the terminal's scrollback, a bounded number per frame, so that keys do not
+//! wait. Markdown that arrived as a whole is rendered when it is taken, not before.
 
 use std::collections::VecDeque;
 
 use crate::markdown_stream::MarkdownStream;
 use crate::styled_line::StyledLine;
 
-/// What waits to be shown for good.
 #[derive(Debug, Default)]
 pub struct ScrollbackQueue {
     items: VecDeque<ScrollbackItem>,
@@ -15,30 +14,25 @@ pub struct ScrollbackQueue {
 #[derive(Debug)]
 enum ScrollbackItem {
     Line(StyledLine),
-    /// A text that no more comes to.
     Markdown(Box<MarkdownStream>),
 }
 
 impl ScrollbackQueue {
-    /// Lines as they are.
     pub fn push(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
         self.items.extend(lines.into_iter().map(ScrollbackItem::Line));
     }
 
-    /// A text, and an empty line behind it.
+    /// Adds a blank line after the text.
     pub fn push_markdown(&mut self, mut draft: MarkdownStream) {
         draft.finish();
         self.items.push_back(ScrollbackItem::Markdown(Box::new(draft)));
         self.push([StyledLine::new()]);
     }
 
-    /// Does nothing wait?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// The next lines, at most so many.
     pub fn take_lines(&mut self, width: usize, lines_max: usize) -> Vec<StyledLine> {
         let mut lines = Vec::new();
         while lines.len() < lines_max {
@@ -55,7 +49,7 @@ impl ScrollbackQueue {
                         break;
                     }
                     if !draft.is_fully_drawn() {
-                        // The rest of it costs another frame.
+                        // The rest is rendered with the next frame.
                         break;
                     }
                     self.items.pop_front();

@@ -1,7 +1,7 @@
-//! Images that are dragged into a terminal arrive as a paste: their paths, quoted in one way or
-//! another. Here a paste is recognised as such, or not. Whether the files are there is seen later.
+//! Terminals turn images that are dragged in into a paste of their paths, quoted in various ways.
+//! Whether the files exist is not checked here.
 
-/// The paths of the images that a paste is; none, if it is anything else.
+/// Empty, unless the paste consists of image paths and nothing else.
 pub(crate) fn parse_image_paths(pasted: &str) -> Vec<String> {
     if pasted.len() > PASTE_MAX {
         return Vec::new();
@@ -12,14 +12,16 @@ pub(crate) fn parse_image_paths(pasted: &str) -> Vec<String> {
     if paths.len() == words.len() {
         return paths;
     }
-    // Some terminals quote nothing: then one path is the whole paste.
+    // Some terminals quote nothing: then the whole paste is one path.
     let is_bare = !text.contains(['\n', '\\', '\'', '"']);
     parse_image_path(text).filter(|_| is_bare).into_iter().collect()
 }
 
-/// Words as a shell reads them, so far as terminals write them.
+/// Splits like a shell, as far as terminals quote.
 fn split_shell_words(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quote = None;
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
         match (letter, quote) {
@@ -36,7 +38,6 @@ fn split_shell_words(text: &str) -> Vec<String> {
     words
 }
 
-/// The path of one image.
 fn parse_image_path(word: &str) -> Option<String> {
     let path = match word.strip_prefix("file://") {
         Some(rest) => percent_decode(rest.strip_prefix("localhost").unwrap_or(rest))?,
@@ -45,15 +46,14 @@ fn parse_image_path(word: &str) -> Option<String> {
     let (_, end) = path.rsplit_once('.')?;
     let is_image = IMAGE_EXTENSIONS.iter().any(|known| end.eq_ignore_ascii_case(known));
     let is_path = path.starts_with(['/', '~', '.']) && path.len() < PATH_MAX;
-    // A quote would end the name where it is mentioned.
+    // A quote in the path would end the mention.
     let is_plain = !path.contains(['\n', '"']);
     (is_image && is_path && is_plain).then_some(path)
 }
 
-/// An address without its percent signs.
-fn percent_decode(address: &str) -> Option<String> {
+fn percent_decode(url: &str) -> Option<String> {
     let mut bytes = Vec::new();
-    let mut rest = address.bytes();
+    let mut rest = url.bytes();
     while let Some(byte) = rest.next() {
         let byte = match byte {
             b'%' => {

@@ -1,4 +1,4 @@
-//! What is being typed: several lines, a history, and long pastes shown as one word. Pure.
+//! The prompt that is being typed: several lines, a history, and long pastes shown as one word. Pure.
 
 pub(crate) mod dragged_images;
 pub mod vim;
@@ -6,63 +6,46 @@ pub mod vim;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// The text under the cursor.
+use crate::input::{CursorMove, Deletion, InputKey};
+use crate::text;
+
 #[derive(Clone, Debug, Default)]
 pub struct Composer {
     text: String,
     /// In bytes, always between two graphemes.
     cursor_offset: usize,
     history: Vec<String>,
-    /// Which of the history is shown, counted from the newest.
+    /// The entry of the history that is shown, counted from the newest.
     history_index: Option<usize>,
-    /// What was typed before the history was looked at.
+    /// What was typed before the history was opened.
     unsent_text: String,
-    /// What is shown as a word, and what is said instead of it.
-    folded_pastes: Vec<(String, String)>,
+    folded_pastes: Vec<FoldedPaste>,
 }
 
-/// Where a move goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CursorMove {
-    /// One to the left.
-    Left,
-    /// One to the right.
-    Right,
-    /// A word to the left.
-    WordLeft,
-    /// A word to the right.
-    WordRight,
-    /// To the line's beginning.
-    Home,
-    /// To the line's end.
-    End,
-    /// To the line above, or to what was said before.
-    Up,
-    /// To the line below, or to what was said after.
-    Down,
+#[derive(Clone, Debug)]
+struct FoldedPaste {
+    /// What stands in the text, for example `[paste 1: 20 lines]`.
+    label: String,
+    /// What is sent instead of it.
+    text: String,
 }
 
 impl Composer {
-    /// What is typed, as it is shown.
-    #[must_use]
+    /// The text as it is shown, with folded pastes.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Is nothing typed?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// Where the cursor is, in bytes.
-    #[must_use]
+    /// In bytes.
     pub fn cursor_offset(&self) -> usize {
         self.cursor_offset
     }
 
     /// The row and the column, in cells, of the cursor.
-    #[must_use]
     pub fn cursor(&self) -> (usize, usize) {
         let before = self.text.get(..self.cursor_offset).unwrap_or_default();
         let row = before.matches('\n').count();
@@ -70,40 +53,39 @@ impl Composer {
         (row, line.width())
     }
 
-    /// Types a character.
     pub fn insert(&mut self, text: &str) {
         self.text.insert_str(self.cursor_offset, text);
         self.cursor_offset += text.len();
         self.history_index = None;
     }
 
-    /// Takes in a paste. A long one is kept aside and shown as a word.
+    /// Inserts a text, or its label if it is long.
     pub fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         if text.lines().count() <= PASTE_LINES_MAX && text.len() <= PASTE_BYTES_MAX {
             return self.insert(&text);
         }
-        let word = self.fold_paste(text);
-        self.insert(&word);
+        let label = self.fold_paste(text);
+        self.insert(&label);
     }
 
-    /// Keeps a long text aside; gives the word it is shown as.
+    /// Stores a long text; returns its label.
     fn fold_paste(&mut self, text: String) -> String {
-        let word =
+        let label =
             format!("[paste {}: {} lines]", self.folded_pastes.len() + 1, text.lines().count());
-        self.folded_pastes.push((word.clone(), text));
-        word
+        self.folded_pastes.push(FoldedPaste { label: label.clone(), text });
+        label
     }
 
-    /// Names a file that lies elsewhere; shows the name people know it by.
+    /// Mentions an imported image under the name the user knows.
     pub fn mention_image(&mut self, name: &str, path: &str) {
-        let word = format!("[image {}: {name}]", self.folded_pastes.len() + 1);
-        self.folded_pastes.push((word.clone(), format!("@\"{path}\"")));
+        let label = format!("[image {}: {name}]", self.folded_pastes.len() + 1);
+        let text = format!("@\"{path}\"");
+        self.folded_pastes.push(FoldedPaste { label: label.clone(), text });
         let blank = self.separator_before_cursor();
-        self.insert(&format!("{blank}{word} "));
+        self.insert(&format!("{blank}{label} "));
     }
 
-    /// What has to stand between what is typed and another word.
     fn separator_before_cursor(&self) -> &'static str {
         let before = self.text.get(..self.cursor_offset).unwrap_or_default();
         match before.chars().next_back() {
@@ -112,7 +94,6 @@ impl Composer {
         }
     }
 
-    /// Names a file that is said with the words.
     pub fn mention(&mut self, path: &str) {
         let blank = self.separator_before_cursor();
         match path.contains(char::is_whitespace) {
@@ -121,24 +102,23 @@ impl Composer {
         }
     }
 
-    /// Takes away what is before the cursor: a character.
     pub fn backspace(&mut self) {
         let from = self.find_move_target(CursorMove::Left);
         self.delete_back_to(from);
     }
 
-    /// Takes away what is before the cursor: a word.
+    /// Deletes the word before the cursor.
     pub fn delete_word(&mut self) {
         let from = self.find_move_target(CursorMove::WordLeft);
         self.delete_back_to(from);
     }
 
-    /// Puts the cursor there, or at the end.
+    /// Rounds down to a character boundary; past the end means the end.
     pub fn set_cursor(&mut self, at: usize) {
         self.cursor_offset = self.text.floor_char_boundary(at);
     }
 
-    /// Puts a text in the place of a part, and the cursor behind it.
+    /// Puts the cursor after the new text. An invalid range changes nothing.
     pub fn replace_range(&mut self, range: std::ops::Range<usize>, text: &str) {
         if self.text.get(range.clone()).is_some() {
             self.cursor_offset = range.start + text.len();
@@ -147,26 +127,24 @@ impl Composer {
         }
     }
 
-    /// Brings back a text as it was.
+    /// Restores an earlier text and cursor.
     pub fn restore(&mut self, text: String, at: usize) {
         self.text = text;
         self.set_cursor(at);
         self.history_index = None;
     }
 
-    /// Takes away what is before the cursor in its line.
     pub fn delete_to_home(&mut self) {
         let from = self.find_move_target(CursorMove::Home);
         self.delete_back_to(from);
     }
 
-    /// Takes away what is behind the cursor in its line.
     pub fn delete_to_end(&mut self) {
         let to = self.find_move_target(CursorMove::End);
         self.text.replace_range(self.cursor_offset..to, "");
     }
 
-    /// Takes away the character under the cursor.
+    /// Deletes the character under the cursor.
     pub fn delete(&mut self) {
         let to = self.find_move_target(CursorMove::Right);
         self.text.replace_range(self.cursor_offset..to, "");
@@ -177,12 +155,43 @@ impl Composer {
         self.cursor_offset = from;
     }
 
-    /// Moves the cursor.
+    /// Handles a key of a one-line entry: pastes lose their line breaks, and there is no history.
+    pub fn handle_line_key(&mut self, key: &InputKey) {
+        match key {
+            InputKey::Char(letter) => self.insert(letter.encode_utf8(&mut [0; 4])),
+            InputKey::Paste(text) => self.insert(&text::to_one_line(text)),
+            InputKey::Delete(Deletion::CharBefore) => self.backspace(),
+            InputKey::Delete(Deletion::CharUnder) => self.delete(),
+            InputKey::Delete(Deletion::WordBefore) => self.delete_word(),
+            InputKey::Delete(Deletion::ToHome) => self.delete_to_home(),
+            InputKey::Delete(Deletion::ToEnd) => self.delete_to_end(),
+            InputKey::Move(CursorMove::Up | CursorMove::Down) => {}
+            InputKey::Move(to) => self.move_cursor(*to),
+            InputKey::Enter
+            | InputKey::NewLine
+            | InputKey::Escape
+            | InputKey::Cancel
+            | InputKey::EndOfInput
+            | InputKey::Tab
+            | InputKey::BackTab
+            | InputKey::PageUp
+            | InputKey::PageDown
+            | InputKey::Shortcut(_) => {}
+        }
+    }
+
     pub fn move_cursor(&mut self, to: CursorMove) {
         match to {
             CursorMove::Up if self.cursor().0 == 0 => self.show_older(),
             CursorMove::Down if !self.text_after_cursor().contains('\n') => self.show_newer(),
-            _ => self.cursor_offset = self.find_move_target(to),
+            CursorMove::Left
+            | CursorMove::Right
+            | CursorMove::WordLeft
+            | CursorMove::WordRight
+            | CursorMove::Home
+            | CursorMove::End
+            | CursorMove::Up
+            | CursorMove::Down => self.cursor_offset = self.find_move_target(to),
         }
     }
 
@@ -217,14 +226,15 @@ impl Composer {
         }
     }
 
-    /// The place in the next line that is as far from its beginning.
+    /// The offset in the line above or below that has the same column.
     fn offset_in_adjacent_line(&self, is_below: bool) -> usize {
         let (row, column) = self.cursor();
         let row = if is_below { row + 1 } else { row.saturating_sub(1) };
         let mut start = 0;
         for (number, line) in self.text.split('\n').enumerate() {
             if number == row {
-                let (mut at, mut cells) = (0, 0);
+                let mut at = 0;
+                let mut cells = 0;
                 for grapheme in line.graphemes(true) {
                     if cells >= column {
                         break;
@@ -264,9 +274,7 @@ impl Composer {
         self.cursor_offset = self.text.len();
     }
 
-    /// The word before the cursor that begins with this sign: where it begins, and what is behind
-    /// the sign. The sign stands at the beginning of a word, or it is no sign.
-    #[must_use]
+    /// The word before the cursor if it begins with `sign`: its offset, and the rest of it.
     pub fn word_before_cursor(&self, sign: char) -> Option<(usize, &str)> {
         let before = self.text.get(..self.cursor_offset)?;
         let from = before.rfind(char::is_whitespace).map_or(0, |at| {
@@ -276,7 +284,7 @@ impl Composer {
         Some((from, word))
     }
 
-    /// Puts a text in the place of everything from there to the cursor.
+    /// Replaces everything between `from` and the cursor.
     pub fn complete_word(&mut self, from: usize, text: &str) {
         if from <= self.cursor_offset && self.text.is_char_boundary(from) {
             self.text.replace_range(from..self.cursor_offset, text);
@@ -284,32 +292,30 @@ impl Composer {
         }
     }
 
-    /// Remembers what was said before, the oldest first.
-    pub fn set_history(&mut self, said: Vec<String>) {
-        self.history = said;
+    /// The oldest first.
+    pub fn set_history(&mut self, history: Vec<String>) {
+        self.history = history;
     }
 
-    /// What was said before, the oldest first.
-    #[must_use]
+    /// The oldest first.
     pub fn history(&self) -> &[String] {
         &self.history
     }
 
-    /// What would be handed over now, with pastes in the place of their words.
-    #[must_use]
+    /// The text as it would be sent, with pastes in place of their labels.
     pub fn full_text(&self) -> String {
         self.expand_pastes(&self.text)
     }
 
     fn expand_pastes(&self, shown: &str) -> String {
-        let mut whole = shown.to_owned();
-        for (word, text) in &self.folded_pastes {
-            whole = whole.replacen(word, text, 1);
+        let mut full = shown.to_owned();
+        for FoldedPaste { label, text } in &self.folded_pastes {
+            full = full.replacen(label, text, 1);
         }
-        whole
+        full
     }
 
-    /// Puts a text in the place of what is typed. A long one is shown as a word, like a paste.
+    /// Replaces the whole text. A long one is folded like a paste.
     pub fn set_text(&mut self, text: impl Into<String>) {
         let text = text.into();
         self.text = match text.len() > SET_BYTES_MAX {
@@ -320,27 +326,27 @@ impl Composer {
         self.history_index = None;
     }
 
-    /// Hands over what was typed, with pastes in the place of their words, and remembers it.
+    /// Takes the full text, and adds it to the history.
     pub fn submit(&mut self) -> String {
         let shown = std::mem::take(&mut self.text);
-        let whole = self.expand_pastes(&shown);
+        let full = self.expand_pastes(&shown);
         self.folded_pastes.clear();
         self.cursor_offset = 0;
         self.history_index = None;
-        // A paste that was shown as a word is too long to come back.
-        let said = if whole.len() > HISTORY_BYTES_MAX { shown.clone() } else { whole.clone() };
-        if !shown.trim().is_empty() && self.history.last() != Some(&said) {
-            self.history.push(said);
+        // A long paste is not kept in the history; its label is.
+        let entry = if full.len() > HISTORY_BYTES_MAX { shown.clone() } else { full.clone() };
+        if !shown.trim().is_empty() && self.history.last() != Some(&entry) {
+            self.history.push(entry);
             let over = self.history.len().saturating_sub(HISTORY_MAX);
             self.history.drain(..over);
         }
-        whole
+        full
     }
 }
 
 const PASTE_LINES_MAX: usize = 8;
 const PASTE_BYTES_MAX: usize = 2_000;
-/// What an editor or an earlier prompt may bring and still be changed letter by letter.
+/// A longer text from an editor or the history is folded: every key lays out the whole text again.
 const SET_BYTES_MAX: usize = 16 * 1024;
 const HISTORY_MAX: usize = 500;
 const HISTORY_BYTES_MAX: usize = 16 * 1024;
@@ -393,8 +399,6 @@ mod tests {
         assert_eq!(composer.text(), "draft");
     }
 
-    /// What comes back from an editor or an earlier prompt is broken into lines with every key, so it
-    /// must not be long.
     #[test]
     fn a_long_text_that_comes_back_is_a_word_and_goes_out_whole() {
         let mut composer = Composer::default();

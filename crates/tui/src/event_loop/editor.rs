@@ -1,4 +1,4 @@
-//! What needs the terminal for itself: an editor, and standing still.
+//! What takes the terminal away from the TUI: an editor, and Ctrl-Z.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -8,23 +8,26 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
-
 use tokio::task::JoinHandle;
 
 use super::TuiEventLoop;
 use crate::styled_line::TextStyle;
 
-/// An editor that has the terminal.
+/// While it runs, nothing is painted and no key is read.
 pub(super) struct RunningEditor {
-    /// Until it ends.
     pub(super) task: JoinHandle<io::Result<()>>,
-    path: PathBuf,
-    /// The file is somebody's and stays; what is written there is not said.
-    is_user_file: bool,
+    target: EditTarget,
+}
+
+pub(super) enum EditTarget {
+    /// A temporary file that becomes the text of the composer.
+    Prompt(PathBuf),
+    /// A file of the user, which stays where it is.
+    UserFile(PathBuf),
 }
 
 impl TuiEventLoop {
-    /// Stops the process, as a shell's user expects, and goes on when it is told to.
+    /// Stops the process as Ctrl-Z does in a shell; returns when it is continued.
     pub(super) fn suspend(&mut self) -> io::Result<()> {
         if self.editor.is_some() {
             return Ok(());
@@ -36,21 +39,22 @@ impl TuiEventLoop {
         self.reader.resume()
     }
 
-    /// Stops the process and comes back when it goes on. The first thread does it: a signal to the
-    /// process stops that one before its call returns, and it answers when it was woken.
+    /// Runs on the main thread: a signal to the process stops that thread before `kill` returns, so
+    /// its answer comes after the process was continued.
     fn stop_process(&self) {
-        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let (continued_sender, continued) = std::sync::mpsc::sync_channel(1);
         self.session_runtime.spawn(async move {
-            // Only this cannot be ignored, and only us: commands that run are not in our hands.
-            let _ = tell.send(kill_process(getpid(), Signal::STOP));
+            // SIGSTOP cannot be ignored. It goes to this process alone: commands have groups of
+            // their own and run on.
+            let _ = continued_sender.send(kill_process(getpid(), Signal::STOP));
         });
-        // The time we stood still counts, too; whoever is late then goes on at once.
-        let _ = told.recv_timeout(STOP_WAIT);
+        // The timeout runs on while the process is stopped, so a late answer is not waited for.
+        let _ = continued.recv_timeout(STOP_WAIT);
     }
 
-    /// Lets somebody write what is to be said in an editor.
+    /// Opens the text of the composer in an editor.
     pub(super) fn edit_prompt(&mut self) -> io::Result<()> {
-        let path = match write_prompt_file(&self.app.composer.full_text()) {
+        let path = match write_prompt_file(&self.app.input.composer.full_text()) {
             Ok(path) => path,
             Err(error) => {
                 self.app.show_text(
@@ -60,48 +64,41 @@ impl TuiEventLoop {
                 return Ok(());
             }
         };
-        self.edit_file(path, false)
+        self.start_editor(EditTarget::Prompt(path))
     }
 
-    /// Opens an editor with a file.
-    pub(super) fn edit_file(&mut self, path: PathBuf, is_kept: bool) -> io::Result<()> {
+    pub(super) fn start_editor(&mut self, target: EditTarget) -> io::Result<()> {
         self.reader.pause()?;
         self.renderer.release_terminal()?;
-        let file = path.clone();
-        let task = self.session_runtime.spawn_blocking(move || run_editor(&file));
-        self.editor = Some(RunningEditor { task, path, is_user_file: is_kept });
+        let (EditTarget::Prompt(path) | EditTarget::UserFile(path)) = &target;
+        let path = path.clone();
+        let task = self.session_runtime.spawn_blocking(move || run_editor(&path));
+        self.editor = Some(RunningEditor { task, target });
         Ok(())
     }
 
-    /// The editor is done.
     pub(super) fn finish_editing(&mut self, done: io::Result<()>) -> io::Result<()> {
-        let Some(RunningEditor { path, is_user_file: is_kept, .. }) = self.editor.take() else {
-            return Ok(());
+        let Some(editor) = self.editor.take() else { return Ok(()) };
+        let edited = match editor.target {
+            EditTarget::UserFile(path) => done.map(|()| {
+                self.app.show_dim_line(&format!("{} was edited", path.display()));
+            }),
+            EditTarget::Prompt(path) => {
+                let text = done.and_then(|()| read_edited_file(&path));
+                // Nothing depends on it: the file is readable for this user only.
+                let _ = std::fs::remove_file(path);
+                text.map(|text| self.app.input.composer.set_text(text.trim_end_matches('\n')))
+            }
         };
-        if is_kept {
-            match done {
-                Ok(()) => self.app.show_dim_line(&format!("{} was edited", path.display())),
-                Err(error) => {
-                    self.app.show_text(&format!("the editor failed: {error}"), TextStyle::Failure);
-                }
-            }
-            self.renderer.reacquire_terminal()?;
-            return self.reader.resume();
+        if let Err(error) = edited {
+            self.app.show_text(&format!("the editor failed: {error}"), TextStyle::Failure);
         }
-        match done.and_then(|()| read_edited_file(&path)) {
-            Ok(text) => self.app.composer.set_text(text.trim_end_matches('\n')),
-            Err(error) => {
-                self.app.show_text(&format!("the editor failed: {error}"), TextStyle::Failure);
-            }
-        }
-        // Ours alone; what is left of it harms nobody.
-        let _ = std::fs::remove_file(path);
         self.renderer.reacquire_terminal()?;
         self.reader.resume()
     }
 }
 
-/// A new file that only we can read, with this in it.
+/// Creates a file that only this user can read.
 fn write_prompt_file(text: &str) -> io::Result<PathBuf> {
     let mut tries_left = 100_u8;
     for number in 0_u32.. {
@@ -121,8 +118,8 @@ fn write_prompt_file(text: &str) -> io::Result<PathBuf> {
     Err(io::Error::other("no name is left"))
 }
 
-/// Runs the editor people have chosen, which may have words of its own. It takes as long as a person
-/// does; the session goes on meanwhile.
+/// Runs `VISUAL` or `EDITOR` through a shell, because it may hold arguments. Blocks as long as the user
+/// edits; the session goes on meanwhile.
 fn run_editor(path: &Path) -> io::Result<()> {
     let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".into());
@@ -145,5 +142,5 @@ fn read_edited_file(path: &Path) -> io::Result<String> {
 }
 
 const EDITED_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// How long a busy session may take to stop.
+/// How long a busy main thread may take to stop the process.
 const STOP_WAIT: Duration = Duration::from_secs(5);

@@ -1,5 +1,5 @@
-//! When the line of the user's own below everything is asked for again: after something happened, one at
-//! a time, and not more often than a person could read. Nothing waits for it.
+//! When the user's own status line is requested again: after something happened, one request at a
+//! time, and not more often than a person could read. Nothing waits for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,23 +8,8 @@ use tokio::time::Instant;
 
 use super::TuiEventLoop;
 use super::task_outcome::TuiTaskOutcome;
+use crate::host::StatusLineFacts;
 
-/// What a line of status may be about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StatusLineFacts {
-    /// The model that is asked.
-    pub model: String,
-    /// What the session cost, in micro-dollars.
-    pub cost: u64,
-    /// Tokens of the last request.
-    pub context_tokens: u64,
-    /// Tokens the model can see.
-    pub context_window: u64,
-    /// Time since the session began.
-    pub elapsed: Duration,
-}
-
-/// When to ask.
 #[derive(Debug)]
 pub(super) struct StatusSchedule {
     is_due: bool,
@@ -33,19 +18,19 @@ pub(super) struct StatusSchedule {
 }
 
 impl Default for StatusSchedule {
-    /// The first is asked for at once.
+    /// The first request is due at once.
     fn default() -> Self {
         Self { is_due: true, is_requested: false, last: None }
     }
 }
 
 impl StatusSchedule {
-    /// Something happened that the line may be about.
+    /// Something happened that the line may show.
     pub(super) fn mark_due(&mut self) {
         self.is_due = true;
     }
 
-    /// When to ask for it; never, while nothing happens or somebody is asked.
+    /// `None` while nothing happened or a request is under way.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let soon = || self.last.map_or_else(Instant::now, |last| last + STATUS_INTERVAL);
         (self.is_due && !self.is_requested).then(soon)
@@ -55,34 +40,32 @@ impl StatusSchedule {
         *self = Self { is_due: false, is_requested: true, last: Some(Instant::now()) };
     }
 
-    /// It was answered.
     pub(super) fn mark_answered(&mut self) {
         self.is_requested = false;
     }
 }
 
 impl TuiEventLoop {
-    /// Asks for the line, if somebody makes one.
     pub(super) fn request_status(&mut self) {
         let facts = StatusLineFacts {
-            model: self.app.facts.model.clone(),
-            cost: self.app.cost,
-            context_tokens: self.app.context_tokens,
-            context_window: self.app.facts.context_window,
+            model: self.app.session.facts.model.clone(),
+            cost: self.app.usage.cost,
+            context_tokens: self.app.usage.context_tokens,
+            context_window: self.app.session.facts.context_window,
             elapsed: self.started.elapsed(),
         };
         self.status.mark_requested();
-        let Some(asking) = Arc::clone(&self.host).request_status_line(facts) else {
-            self.app.status_line = None;
+        let Some(line) = Arc::clone(&self.host).request_status_line(facts) else {
+            self.app.session.status_line = None;
             self.status.mark_answered();
             return;
         };
-        let tell = self.outcome_sender.clone();
+        let outcome_sender = self.outcome_sender.clone();
         self.session_runtime.spawn(async move {
-            let _ = tell.send(TuiTaskOutcome::StatusLineMade(asking.await)).await;
+            let _ = outcome_sender.send(TuiTaskOutcome::StatusLineMade(line.await)).await;
         });
     }
 }
 
-/// The shortest time between two questions.
+/// The shortest time between two requests.
 const STATUS_INTERVAL: Duration = Duration::from_millis(300);

@@ -1,88 +1,92 @@
-//! What takes its time is done beside the conversation; what came of it is told here.
+//! Tasks that may block or wait run on the session's runtime; their outcomes come back here.
 
 use std::fs::File;
 use std::io::Read;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use unicode_width::UnicodeWidthStr;
 use windlass_vocabulary::context_usage::ContextUsage;
 use windlass_vocabulary::{ContentBlock, Ticket};
 
-use super::{EarlierMessage, PromptAction, PromptActionFuture, TuiEventLoop};
-use crate::app::{App, PickerPurpose};
-use crate::styled_line::{StyledLine, TextStyle};
-use crate::transcript::TranscriptEntry;
-use crate::{tool_call_view, view};
+use super::TuiEventLoop;
+use super::editor::EditTarget;
+use super::image_import::ImportedImage;
+use crate::app::PickerPurpose;
+use crate::host::{PromptAction, PromptActionFuture};
+use crate::styled_line::TextStyle;
+use crate::view;
 
-/// What came of something.
 pub(super) enum TuiTaskOutcome {
-    /// What a prompt asks for.
     PromptResolved(Result<PromptAction, String>),
-    /// Something that waited was taken back.
+    /// A queued prompt was taken back.
     InputUnqueued(String),
-    /// What a file holds.
+    /// The content for the diff of a permission prompt; `None` if the file is not readable text.
     FileRead(Ticket, Option<String>),
-    /// What fills the window.
     ContextCounted(Box<ContextUsage>),
-    /// The line of the user's own.
     StatusLineMade(Option<String>),
-    /// Where rules are kept now.
+    /// A text that says where, or why not.
     RulesSaved(Result<String, String>),
-    /// What an image is called and where it is, or why there is none.
-    ImageImported(Result<(String, PathBuf), String>),
+    ImageImported(Result<ImportedImage, String>),
 }
 
 impl TuiEventLoop {
     pub(super) fn submit_prompt(&mut self, prompt: String) {
-        let (host, tell) = (Arc::clone(&self.host), self.outcome_sender.clone());
+        let host = Arc::clone(&self.host);
+        let outcome_sender = self.outcome_sender.clone();
         self.session_runtime.spawn(async move {
-            let (keeper, said) = (Arc::clone(&host), prompt.clone());
-            tokio::task::spawn_blocking(move || keeper.remember_prompt(&said));
-            // Nobody waits for it any more when the conversation is over.
-            let _ =
-                tell.send(TuiTaskOutcome::PromptResolved(host.resolve_prompt(prompt).await)).await;
+            let history_host = Arc::clone(&host);
+            let remembered = prompt.clone();
+            tokio::task::spawn_blocking(move || history_host.remember_prompt(&remembered));
+            let action = host.resolve_prompt(prompt).await;
+            // Fails only if the TUI was closed meanwhile.
+            let _ = outcome_sender.send(TuiTaskOutcome::PromptResolved(action)).await;
         });
     }
 
-    /// Carries out what was chosen. It was not said, so it is not remembered.
+    /// Resolves a prompt that was chosen and not typed, so it is not remembered.
     pub(super) fn submit_choice(&self, prompt: String) {
         let host = Arc::clone(&self.host);
         self.spawn_prompt_action(host.resolve_prompt(prompt));
     }
 
-    fn spawn_prompt_action(&self, ordering: PromptActionFuture) {
-        let tell = self.outcome_sender.clone();
+    fn spawn_prompt_action(&self, action: PromptActionFuture) {
+        let outcome_sender = self.outcome_sender.clone();
         self.session_runtime.spawn(async move {
-            let _ = tell.send(TuiTaskOutcome::PromptResolved(ordering.await)).await;
+            let _ = outcome_sender.send(TuiTaskOutcome::PromptResolved(action.await)).await;
         });
     }
 
     pub(super) fn save_rules(&self, rules: Vec<String>) {
-        let (host, tell) = (Arc::clone(&self.host), self.outcome_sender.clone());
+        let host = Arc::clone(&self.host);
+        let outcome_sender = self.outcome_sender.clone();
         self.session_runtime.spawn_blocking(move || {
-            let _ = tell.blocking_send(TuiTaskOutcome::RulesSaved(host.save_rules(&rules)));
+            let _ =
+                outcome_sender.blocking_send(TuiTaskOutcome::RulesSaved(host.save_rules(&rules)));
         });
     }
 
     pub(super) fn read_file_before(&self, ticket: Ticket, path: String) {
-        let tell = self.outcome_sender.clone();
+        let outcome_sender = self.outcome_sender.clone();
         self.session_runtime.spawn_blocking(move || {
-            let _ = tell.blocking_send(TuiTaskOutcome::FileRead(ticket, read_text_file(&path)));
+            let _ = outcome_sender
+                .blocking_send(TuiTaskOutcome::FileRead(ticket, read_text_file(&path)));
         });
     }
 
     pub(super) fn count_context(&self) {
-        let (session, tell) = (self.session.clone(), self.outcome_sender.clone());
+        let session = self.session.clone();
+        let outcome_sender = self.outcome_sender.clone();
         self.session_runtime.spawn(async move {
             if let Some(counted) = session.inventory().await {
-                let _ = tell.send(TuiTaskOutcome::ContextCounted(Box::new(counted))).await;
+                let _ =
+                    outcome_sender.send(TuiTaskOutcome::ContextCounted(Box::new(counted))).await;
             }
         });
     }
 
     pub(super) fn unqueue_last_input(&self) {
-        let (session, tell) = (self.session.clone(), self.outcome_sender.clone());
+        let session = self.session.clone();
+        let outcome_sender = self.outcome_sender.clone();
         self.session_runtime.spawn(async move {
             let Some(last) = session.queued_messages().await.and_then(|mut all| all.pop()) else {
                 return;
@@ -90,140 +94,123 @@ impl TuiEventLoop {
             let [ContentBlock::Text(text)] = last.content.as_slice() else { return };
             let text = text.clone();
             if session.change_queued_message(last, None).await {
-                let _ = tell.send(TuiTaskOutcome::InputUnqueued(text)).await;
+                let _ = outcome_sender.send(TuiTaskOutcome::InputUnqueued(text)).await;
             }
         });
     }
 
-    pub(super) fn handle_task_outcome(&mut self, told: TuiTaskOutcome) {
-        match told {
-            TuiTaskOutcome::PromptResolved(order) => self.perform_prompt_action(order),
+    pub(super) fn handle_task_outcome(&mut self, outcome: TuiTaskOutcome) {
+        match outcome {
+            TuiTaskOutcome::PromptResolved(Ok(action)) => self.perform_prompt_action(action),
+            TuiTaskOutcome::PromptResolved(Err(problem)) => {
+                self.app.show_text(&problem, TextStyle::Warning);
+            }
             TuiTaskOutcome::InputUnqueued(text) => {
-                if let Some(at) = self.app.queued_input.iter().rposition(|said| *said == text) {
-                    self.app.queued_input.remove(at);
+                if let Some(at) =
+                    self.app.input.queued_input.iter().rposition(|queued| *queued == text)
+                {
+                    self.app.input.queued_input.remove(at);
                 }
-                self.app.composer.set_text(text);
+                self.app.input.composer.set_text(text);
             }
             TuiTaskOutcome::FileRead(ticket, before) => self.app.set_file_before(ticket, before),
             TuiTaskOutcome::ContextCounted(inventory) => {
-                self.app.context_tokens = inventory.total.0;
-                self.app.inventory = Some(*inventory);
+                self.app.usage.context_tokens = inventory.total.0;
+                self.app.usage.inventory = Some(*inventory);
             }
             TuiTaskOutcome::StatusLineMade(line) => {
-                self.app.status_line = line;
+                self.app.session.status_line = line;
                 self.status.mark_answered();
             }
             TuiTaskOutcome::RulesSaved(Ok(place)) => self.app.show_dim_line(&place),
             TuiTaskOutcome::RulesSaved(Err(problem)) => {
                 self.app.show_text(&problem, TextStyle::Failure);
             }
-            TuiTaskOutcome::ImageImported(Ok((name, path))) => {
-                self.app.composer.mention_image(&name, &path.to_string_lossy());
+            TuiTaskOutcome::ImageImported(Ok(ImportedImage { name, path })) => {
+                self.app.input.composer.mention_image(&name, &path.to_string_lossy());
             }
             TuiTaskOutcome::ImageImported(Err(why)) => self.app.show_dim_line(&why),
         }
     }
 
-    fn perform_prompt_action(&mut self, order: Result<PromptAction, String>) {
-        match order {
-            Ok(PromptAction::SendToModel(submission)) => {
+    fn perform_prompt_action(&mut self, action: PromptAction) {
+        match action {
+            PromptAction::SendToModel(submission) => {
                 self.show_send_error(self.session.submit(submission));
             }
-            Ok(PromptAction::Compact(focus)) => self.show_send_error(self.session.compact(focus)),
-            Ok(PromptAction::ShowText(words)) => self.app.show_text(&words, TextStyle::Plain),
-            Ok(PromptAction::ShowFirstFitting(all)) => {
+            PromptAction::Compact(focus) => self.show_send_error(self.session.compact(focus)),
+            PromptAction::ShowText(words) => self.app.show_text(&words, TextStyle::Plain),
+            PromptAction::ShowFirstFitting(all) => {
                 let fits =
-                    |words: &&String| words.lines().all(|line| line.width() <= self.app.width);
+                    |words: &&String| words.lines().all(|line| line.width() <= self.app.size.width);
                 if let Some(words) = all.iter().find(fits).or(all.last()) {
                     self.app.show_text(words, TextStyle::Plain);
                 }
             }
-            Ok(PromptAction::ShowContext(inventory)) => {
-                let lines = view::context_chart::render_context_chart(&inventory, self.app.width);
+            PromptAction::ShowContext(inventory) => {
+                let lines =
+                    view::context_chart::render_context_chart(&inventory, self.app.size.width);
                 self.app.push_scrollback(lines);
-                self.app.inventory = Some(*inventory);
+                self.app.usage.inventory = Some(*inventory);
             }
-            Ok(PromptAction::OpenPicker(picker)) => {
-                self.app.picker = Some((PickerPurpose::Command, picker));
+            PromptAction::OpenPicker(picker) => {
+                self.app.dialogs.picker = Some((PickerPurpose::Command, picker));
             }
-            Ok(PromptAction::OpenInput(field)) => self.app.validated_input = Some(field),
-            Ok(PromptAction::ShowResult(words, more)) => {
+            PromptAction::OpenInput(input) => self.app.dialogs.validated_input = Some(input),
+            PromptAction::ShowResult(words, more) => {
                 self.app.show_dim_line(&words);
-                self.app.picker = more.map(|picker| (PickerPurpose::Command, picker));
+                self.app.dialogs.picker = more.map(|picker| (PickerPurpose::Command, picker));
             }
-            Ok(PromptAction::ShowThenAwait(words, rest)) => {
+            PromptAction::ShowThenAwait(words, rest) => {
                 self.app.show_dim_line(&words);
                 self.spawn_prompt_action(rest);
             }
-            Ok(PromptAction::EditFile(path)) => {
-                let opened = self.edit_file(path, true);
+            PromptAction::EditFile(path) => {
+                let opened = self.start_editor(EditTarget::UserFile(path));
                 self.show_send_error(opened);
             }
-            Ok(PromptAction::SideQuestion(question)) => {
+            PromptAction::SideQuestion(question) => {
                 self.app.show_dim_line(&format!("asked beside: {question}"));
                 self.show_send_error(self.session.ask_side_question(question));
             }
-            Ok(PromptAction::ModelChanged(name, window)) => {
+            PromptAction::ModelChanged(name, window) => {
                 self.app.show_dim_line(&format!("{name} is asked from now on"));
-                self.app.facts.model = name;
-                self.app.facts.context_window = window;
+                self.app.session.facts.model = name;
+                self.app.session.facts.context_window = window;
                 self.status.mark_due();
             }
-            Ok(PromptAction::SetMode(mode)) => {
-                self.app.mode = mode;
+            PromptAction::SetMode(mode) => {
+                self.app.session.mode = mode;
                 self.perform_action(crate::app::AppAction::SetMode(mode));
             }
-            Ok(PromptAction::ToggleVim) => {
-                self.app.vim = match self.app.vim {
+            PromptAction::ToggleVim => {
+                self.app.input.vim = match self.app.input.vim {
                     Some(_) => None,
                     None => Some(Default::default()),
                 };
-                let on = self.app.vim.is_some();
+                let on = self.app.input.vim.is_some();
                 self.app.show_dim_line(if on {
                     "keys are as in vim"
                 } else {
                     "keys are as everywhere"
                 });
             }
-            Ok(PromptAction::SetTheme(Some(theme))) => self.renderer.set_theme(theme),
-            Ok(PromptAction::SetTheme(None)) => {
-                let asked = self.renderer.follow_background();
-                self.show_send_error(asked);
+            PromptAction::SetTheme(Some(theme)) => self.renderer.set_theme(theme),
+            PromptAction::SetTheme(None) => {
+                let queried = self.renderer.follow_background();
+                self.show_send_error(queried);
             }
-            Ok(PromptAction::Rewound { words, prompt }) => {
+            PromptAction::Rewound { words, prompt } => {
                 self.app.show_text(&words, TextStyle::Dim);
-                self.app.composer.set_text(prompt);
+                self.app.input.composer.set_text(prompt);
                 self.count_context();
             }
-            Ok(PromptAction::Quit) => self.is_closing = true,
-            Err(problem) => self.app.show_text(&problem, TextStyle::Warning),
+            PromptAction::Quit => self.is_closing = true,
         }
     }
 }
 
-impl App {
-    /// Shows again what was said before.
-    pub(super) fn show_earlier_message(&mut self, earlier: &EarlierMessage) {
-        let EarlierMessage { is_prompt, text: words } = earlier;
-        match is_prompt {
-            true => {
-                self.push_scrollback(tool_call_view::render_prompt(
-                    words,
-                    self.width,
-                    EARLIER_LINES_MAX,
-                ));
-                self.push_scrollback([StyledLine::new()]);
-            }
-            false => self.push_markdown(words),
-        }
-        self.transcript.push(match is_prompt {
-            true => TranscriptEntry::Prompt(words.clone()),
-            false => TranscriptEntry::Answer(words.clone()),
-        });
-    }
-}
-
-/// What a file holds, if it is text of a size that can be compared.
+/// `None` if it is no file, or not text.
 fn read_text_file(path: &str) -> Option<String> {
     let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|it| it.is_file()))?;
     let mut text = String::new();
@@ -232,4 +219,3 @@ fn read_text_file(path: &str) -> Option<String> {
 }
 
 const FILE_BYTES_MAX: u64 = 512 * 1024;
-const EARLIER_LINES_MAX: usize = 30;

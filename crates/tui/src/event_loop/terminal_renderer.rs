@@ -1,173 +1,173 @@
-//! The terminal and who draws on it: live lines, or line by line.
+//! Paints the state of the TUI on the terminal: with live lines, or line by line.
 
 use std::io;
 
 use crate::app::App;
-use crate::event_loop::TuiDisplayOptions;
 use crate::linear_painter::LinearPainter;
-use crate::pager::Pager;
 use crate::painter::{Cursor, Painter};
-use crate::screen::RawTerminal;
+use crate::raw_terminal::RawTerminal;
+use crate::screen_size::ScreenSize;
+use crate::setup::TuiDisplayOptions;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::theme::Theme;
 use crate::{text, view};
 
-/// A terminal that is drawn on.
 #[derive(Debug)]
 pub(super) struct TerminalRenderer {
     terminal: RawTerminal,
-    display: TuiDisplayOptions,
-    painter: Painter,
-    linear: LinearPainter,
-    /// What stands on the other screen.
-    page: Vec<StyledLine>,
-    /// The screen has another size now, or must be drawn anew.
+    painting: Painting,
+    detects_background: bool,
+    has_notifications: bool,
+    /// Set when the size has changed, or the screen must be drawn from scratch.
     pub(super) needs_redraw: bool,
-    size: (usize, usize),
+    size: ScreenSize,
+}
+
+#[derive(Debug)]
+enum Painting {
+    Live {
+        painter: Painter,
+        /// What is shown on the alternate screen.
+        page: Vec<StyledLine>,
+    },
+    Linear(LinearPainter),
 }
 
 impl TerminalRenderer {
-    /// Takes the terminal in hand.
-    pub(super) fn open(looks: TuiDisplayOptions) -> io::Result<Self> {
-        let screen = RawTerminal::open(looks.is_linear)?;
+    pub(super) fn open(display: TuiDisplayOptions) -> io::Result<Self> {
+        let terminal = RawTerminal::open(display.is_linear)?;
         let size = RawTerminal::size();
-        let painter = Painter::new(looks.theme, size.0);
-        let (linear, page) = (LinearPainter::default(), Vec::new());
+        let painting = match display.is_linear {
+            true => Painting::Linear(LinearPainter::default()),
+            false => {
+                let painter = Painter::new(display.theme, size.width);
+                Painting::Live { painter, page: Vec::new() }
+            }
+        };
         Ok(Self {
-            terminal: screen,
-            display: looks,
-            painter,
-            linear,
-            page,
+            terminal,
+            painting,
+            detects_background: display.detects_background,
+            // A notification is an escape sequence, which linear painting must not write.
+            has_notifications: display.has_notifications && !display.is_linear,
             needs_redraw: false,
             size,
         })
     }
 
-    /// Is everything on the screen, or on its way to whoever leafs through a page?
+    /// Is everything painted, so that no frame is due?
     pub(super) fn is_up_to_date(&self, app: &App) -> bool {
-        match self.display.is_linear {
-            true => app.is_scrollback_empty(),
-            false => {
-                app.pager.as_ref().map_or_else(|| app.is_fully_shown(), Pager::is_fully_loaded)
-            }
+        match (&self.painting, &app.dialogs.pager) {
+            (Painting::Linear(_), _) => app.is_scrollback_empty(),
+            (Painting::Live { .. }, Some(pager)) => pager.is_fully_loaded(),
+            (Painting::Live { .. }, None) => app.is_fully_shown(),
         }
     }
 
-    pub(super) fn size(&self) -> (usize, usize) {
+    pub(super) fn size(&self) -> ScreenSize {
         self.size
     }
 
     pub(super) fn set_theme(&mut self, theme: Theme) {
-        self.display.detects_background = false;
-        self.painter.set_theme(theme);
+        self.detects_background = false;
+        if let Painting::Live { painter, .. } = &mut self.painting {
+            painter.set_theme(theme);
+        }
         self.needs_redraw = true;
     }
 
-    /// Takes the look that fits the terminal's ground.
+    /// Chooses the theme by the background of the terminal, once it answers.
     pub(super) fn follow_background(&mut self) -> io::Result<()> {
-        self.display.detects_background = true;
+        self.detects_background = true;
         self.query_background()
     }
 
-    /// Asks the terminal for its ground. Whenever it answers, and if it never does, all is well.
+    /// Asks the terminal for its background colour. The answer may come late or never.
     pub(super) fn query_background(&self) -> io::Result<()> {
-        let asks = self.display.detects_background && !self.display.is_linear;
-        if asks { self.terminal.write("\x1b]11;?\x1b\\") } else { Ok(()) }
+        match &self.painting {
+            Painting::Live { .. } if self.detects_background => {
+                self.terminal.write("\x1b]11;?\x1b\\")
+            }
+            Painting::Live { .. } | Painting::Linear(_) => Ok(()),
+        }
     }
 
-    /// The terminal answered.
+    /// Handles the terminal's answer.
     pub(super) fn apply_background(&mut self, is_light: bool) {
-        if self.display.detects_background {
+        if self.detects_background {
             self.set_theme(if is_light { Theme::Light } else { Theme::Dark });
         }
     }
 
-    /// Calls for attention. Nothing can be done about a terminal that is gone; keys tell of that.
+    /// Errors are ignored: if the terminal is gone, the reader of keys reports it.
     pub(super) fn notify(&self, words: &str) {
-        let _ = match self.display.has_notifications && !self.display.is_linear {
+        let _ = match self.has_notifications {
             true => self.terminal.write(&format!("\x1b]9;{}\x07", text::to_one_line(words))),
             false => self.terminal.write("\x07"),
         };
     }
 
-    /// Draws everything as it is now.
     pub(super) fn paint(&mut self, app: &mut App) -> io::Result<()> {
-        if std::mem::take(&mut self.needs_redraw) {
+        let is_resized = std::mem::take(&mut self.needs_redraw);
+        if is_resized {
             self.size = RawTerminal::size();
-            (app.width, app.rows) = self.size;
-            self.page.clear();
-            if !self.display.is_linear && app.pager.is_none() {
-                let bytes = self.painter.resize(self.size.0);
-                self.terminal.write(&bytes)?;
+            app.size = self.size;
+        }
+        match &mut self.painting {
+            Painting::Linear(linear) => {
+                let bytes = paint_linear(linear, app);
+                self.terminal.write(&bytes)
+            }
+            Painting::Live { painter, page } => {
+                if app.dialogs.pager.is_some() {
+                    if is_resized {
+                        page.clear();
+                    }
+                    return paint_page(&self.terminal, painter, page, app);
+                }
+                if !page.is_empty() {
+                    page.clear();
+                    self.terminal.set_alternate_screen(false)?;
+                    // The width may have changed while the pager was open.
+                    self.terminal.write(&painter.resize(self.size.width))?;
+                } else if is_resized {
+                    self.terminal.write(&painter.resize(self.size.width))?;
+                }
+                app.draw_answer();
+                let finished = app.take_scrollback(FRAME_LINES_MAX);
+                let (live, cursor) = view::render_live(app);
+                self.terminal.write(&painter.paint(&finished, &live, cursor))
             }
         }
-        if self.display.is_linear {
-            return self.paint_linear(app);
-        }
-        if app.pager.is_some() {
-            return self.paint_page(app);
-        }
-        if !self.page.is_empty() {
-            self.page.clear();
-            self.terminal.set_alternate_screen(false)?;
-            // The width may have changed meanwhile.
-            let bytes = self.painter.resize(self.size.0);
-            self.terminal.write(&bytes)?;
-        }
-        app.draw_answer();
-        let finished = app.take_scrollback(FRAME_LINES_MAX);
-        let (live, cursor) = view::render_live(app);
-        let bytes = self.painter.paint(&finished, &live, cursor);
-        self.terminal.write(&bytes)
     }
 
-    fn paint_page(&mut self, app: &mut App) -> io::Result<()> {
-        app.load_pager();
-        let Some(pager) = &app.pager else { return Ok(()) };
-        self.terminal.set_alternate_screen(true)?;
-        let page = pager.render_screen(app.width, app.rows);
-        let bytes = self.painter.paint_page(&self.page, &page);
-        self.page = page;
-        self.terminal.write(&bytes)
-    }
-
-    fn paint_linear(&mut self, app: &mut App) -> io::Result<()> {
-        let mut finished = app.take_scrollback(FRAME_LINES_MAX);
-        if app.pager.take().is_some() {
-            finished.extend(app.transcript.render(app.width, &app.facts.working_directory));
-        }
-        let (asked, prompt) = view::render_linear(app);
-        let bytes = self.linear.paint(&finished, &asked, &prompt);
-        self.terminal.write(&bytes)
-    }
-
-    /// Takes the live lines away and gives the terminal back for a while.
+    /// Removes the live lines and gives the terminal back for a while.
     pub(super) fn release_terminal(&mut self) -> io::Result<()> {
         self.terminal.set_alternate_screen(false)?;
-        self.page.clear();
+        if let Painting::Live { page, .. } = &mut self.painting {
+            page.clear();
+        }
         self.clear()?;
         self.terminal.leave_raw_mode();
         Ok(())
     }
 
-    /// Takes the terminal in hand again.
     pub(super) fn reacquire_terminal(&mut self) -> io::Result<()> {
         self.terminal.enter_raw_mode()?;
         self.needs_redraw = true;
         Ok(())
     }
 
-    /// Shows everything that is finished and takes the rest away.
+    /// Shows everything that is finished and removes the live lines.
     pub(super) fn close(&mut self, app: &mut App) -> io::Result<()> {
-        if !self.display.is_linear {
+        if let Painting::Live { .. } = &self.painting {
             self.terminal.set_alternate_screen(false)?;
         }
         loop {
             let finished = app.take_scrollback(FRAME_LINES_MAX);
-            let bytes = match self.display.is_linear {
-                true => self.linear.paint(&finished, &[], ""),
-                false => self.painter.paint(&finished, &[], Cursor::default()),
+            let bytes = match &mut self.painting {
+                Painting::Linear(linear) => linear.paint(&finished, &[], ""),
+                Painting::Live { painter, .. } => painter.paint(&finished, &[], Cursor::default()),
             };
             self.terminal.write(&bytes)?;
             if app.is_scrollback_empty() {
@@ -177,27 +177,54 @@ impl TerminalRenderer {
         self.clear()
     }
 
-    /// Takes away what is drawn.
+    /// Removes the live lines, or ends the prompt's line.
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        let bytes =
-            if self.display.is_linear { self.linear.finish_line() } else { self.painter.clear() };
+        let bytes = match &mut self.painting {
+            Painting::Linear(linear) => linear.finish_line(),
+            Painting::Live { painter, .. } => painter.clear(),
+        };
         self.terminal.write(&bytes)
     }
 
-    /// Draws lines of nobody's: for a question before there is a session.
+    /// Draws lines that belong to no session.
     pub(super) fn draw_lines(&mut self, lines: &[StyledLine], prompt: &str) -> io::Result<()> {
-        let bytes = match self.display.is_linear {
-            true => self.linear.paint(&[], lines, prompt),
-            false => {
+        let bytes = match &mut self.painting {
+            Painting::Linear(linear) => linear.paint(&[], lines, prompt),
+            Painting::Live { painter, .. } => {
                 let mut lines = lines.to_vec();
                 lines.push(StyledLine::from_text(prompt, TextStyle::Dim));
                 let row = lines.len().saturating_sub(1);
-                self.painter.paint(&[], &lines, Cursor { row, column: prompt.len() })
+                painter.paint(&[], &lines, Cursor { row, column: prompt.len() })
             }
         };
         self.terminal.write(&bytes)
     }
 }
 
-/// Lines that go up in one frame; between two frames keys are looked at.
+fn paint_page(
+    terminal: &RawTerminal,
+    painter: &Painter,
+    page: &mut Vec<StyledLine>,
+    app: &mut App,
+) -> io::Result<()> {
+    app.load_pager();
+    let Some(pager) = &app.dialogs.pager else { return Ok(()) };
+    terminal.set_alternate_screen(true)?;
+    let new_page = pager.render_screen(app.size.width, app.size.rows);
+    let bytes = painter.paint_page(page, &new_page);
+    *page = new_page;
+    terminal.write(&bytes)
+}
+
+fn paint_linear(linear: &mut LinearPainter, app: &mut App) -> String {
+    let mut finished = app.take_scrollback(FRAME_LINES_MAX);
+    if app.dialogs.pager.take().is_some() {
+        let folder = &app.session.facts.working_directory;
+        finished.extend(app.transcript.render(app.size.width, folder));
+    }
+    let (dialog, prompt) = view::render_linear(app);
+    linear.paint(&finished, &dialog, &prompt)
+}
+
+/// Finished lines that one frame may show, so that keys do not wait behind them.
 const FRAME_LINES_MAX: usize = 150;

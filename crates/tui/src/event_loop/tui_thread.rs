@@ -1,5 +1,5 @@
-//! The terminal has a thread of its own: whatever the session is busy with, a key is echoed. Only
-//! messages go between the two.
+//! The TUI has a thread of its own, so that a key is echoed whatever the session is busy with. The two
+//! share nothing but channels.
 
 use std::io;
 use std::sync::mpsc as blocking;
@@ -8,42 +8,43 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-use super::{TuiSetup, run_event_loop};
+use super::run_event_loop;
+use crate::setup::TuiSetup;
 
-/// Holds a conversation until somebody ends it, and gives what was typed and not sent. Dropping the
-/// future gives the terminal back.
+/// Runs the TUI until it is closed, and returns what was typed and not sent. Dropping the future
+/// restores the terminal.
 ///
 /// # Errors
 /// When the terminal cannot be used.
-pub async fn run_tui(stage: TuiSetup) -> io::Result<String> {
-    let session_side = Handle::current();
+pub async fn run_tui(setup: TuiSetup) -> io::Result<String> {
+    let session_runtime = Handle::current();
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    let (leave, left) = oneshot::channel();
-    let (tell, told) = oneshot::channel();
-    let (end, ended) = blocking::sync_channel::<()>(1);
+    let (cancel_sender, cancelled) = oneshot::channel();
+    let (result_sender, result) = oneshot::channel();
+    let (end_sender, ended) = blocking::sync_channel::<()>(1);
     std::thread::Builder::new().name("terminal".to_owned()).spawn(move || {
-        let outcome = runtime.block_on(run_event_loop(stage, session_side, left));
+        let result = runtime.block_on(run_event_loop(setup, session_runtime, cancelled));
         runtime.shutdown_background();
-        drop(end);
-        // Nobody waits for it when the conversation was left.
-        let _ = tell.send(outcome);
+        drop(end_sender);
+        // Fails only if the future was dropped.
+        let _ = result_sender.send(result);
     })?;
-    let _held = TuiThreadGuard { leave: Some(leave), ended };
-    told.await.unwrap_or_else(|_| Err(io::Error::other("the terminal's thread is gone")))
+    let _guard = TuiThreadGuard { cancel_sender: Some(cancel_sender), ended };
+    result.await.unwrap_or_else(|_| Err(io::Error::other("the terminal's thread is gone")))
 }
 
-/// A conversation on its thread. Dropping it waits a moment until the terminal is given back.
+/// Dropping it cancels the thread and waits a moment until the terminal is restored.
 struct TuiThreadGuard {
-    leave: Option<oneshot::Sender<()>>,
+    cancel_sender: Option<oneshot::Sender<()>>,
     ended: blocking::Receiver<()>,
 }
 
 impl Drop for TuiThreadGuard {
     fn drop(&mut self) {
-        drop(self.leave.take());
-        // A terminal that takes nothing any more is not waited for for ever.
+        drop(self.cancel_sender.take());
+        // A terminal that reads no more would block forever.
         let _ = self.ended.recv_timeout(SHUTDOWN_WAIT_MAX);
-        crate::screen::restore_modes();
+        crate::raw_terminal::restore_modes();
     }
 }
 

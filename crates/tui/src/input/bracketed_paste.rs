@@ -1,26 +1,25 @@
-//! A paste under way: everything up to the sign of its end, however it is cut.
+//! A bracketed paste under way: everything up to its end marker, however the bytes are cut.
 
-/// What was pasted so far.
 #[derive(Debug, Default)]
 pub(super) struct BracketedPaste {
     bytes: Vec<u8>,
 }
 
 impl BracketedPaste {
-    /// Takes bytes in. Gives the whole paste and what came behind it, once it is over.
+    /// Returns the text and the bytes after it, once the paste has ended.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Option<(String, Vec<u8>)> {
-        // The sign may have begun in what was there before; nothing else is looked at twice.
+        // The marker may have begun in the bytes before; no others are searched twice.
         let from = self.bytes.len().saturating_sub(PASTE_END.len());
         self.bytes.extend_from_slice(bytes);
         let fresh = self.bytes.get(from..).unwrap_or_default();
-        let found = fresh.windows(PASTE_END.len()).position(|window| window == PASTE_END);
-        if let Some(at) = found {
+        let end = fresh.windows(PASTE_END.len()).position(|window| window == PASTE_END);
+        if let Some(at) = end {
             let rest = self.bytes.split_off(from + at).split_off(PASTE_END.len());
             let text = String::from_utf8(std::mem::take(&mut self.bytes))
                 .unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned());
             return Some((text, rest));
         }
-        // What nobody could mean to paste is not kept; the end of it still ends it.
+        // Text over the limit is dropped, but its end marker must still be seen.
         if self.bytes.len() > BYTES_MAX {
             self.bytes.drain(BYTES_MAX - PASTE_END.len()..self.bytes.len() - PASTE_END.len());
         }

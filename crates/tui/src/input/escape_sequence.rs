@@ -1,19 +1,18 @@
-//! What an escape sequence means, once it is whole.
+//! The meaning of complete escape sequences.
 
-use super::key::{InputKey, TerminalInput, parse_control_byte, with_alt};
-use crate::composer::CursorMove;
+use super::key::{CursorMove, Deletion, InputKey, TerminalInput, parse_control_byte, with_alt};
 
-/// A control sequence: its parameters and its last letter.
 pub(super) fn decode_control_sequence(parameters: &[u8], last: u8) -> Option<TerminalInput> {
     let text = std::str::from_utf8(parameters).ok()?;
     let mut numbers = text.split(';').map(|number| {
-        // A number may have more behind a colon; the first part is the one that counts.
+        // Sub-parameters follow a colon; only the first number is needed.
         number.split(':').next().and_then(|first| first.parse::<u32>().ok())
     });
     let first = numbers.next().flatten();
     let second = numbers.next().flatten();
-    let (alt, ctrl, shift) = decode_modifiers(second);
-    let moved = |to, by_word| InputKey::Move(if alt || ctrl { by_word } else { to });
+    let modifiers = KeyModifiers::decode(second);
+    let moved =
+        |to, by_word| InputKey::Move(if modifiers.alt || modifiers.ctrl { by_word } else { to });
     let key = match last {
         b'A' => InputKey::Move(CursorMove::Up),
         b'B' => InputKey::Move(CursorMove::Down),
@@ -22,16 +21,16 @@ pub(super) fn decode_control_sequence(parameters: &[u8], last: u8) -> Option<Ter
         b'H' => InputKey::Move(CursorMove::Home),
         b'F' => InputKey::Move(CursorMove::End),
         b'Z' => InputKey::BackTab,
-        b'u' => return decode_key_code(first?, alt, ctrl, shift).map(TerminalInput::Key),
+        b'u' => return decode_key_code(first?, modifiers).map(TerminalInput::Key),
         b'~' => match first? {
             1 | 7 => InputKey::Move(CursorMove::Home),
             4 | 8 => InputKey::Move(CursorMove::End),
-            3 => InputKey::Delete,
+            3 => InputKey::Delete(Deletion::CharUnder),
             5 => InputKey::PageUp,
             6 => InputKey::PageDown,
             27 => {
                 let code = numbers.next().flatten()?;
-                return decode_key_code(code, alt, ctrl, shift).map(TerminalInput::Key);
+                return decode_key_code(code, modifiers).map(TerminalInput::Key);
             }
             _ => return None,
         },
@@ -40,22 +39,32 @@ pub(super) fn decode_control_sequence(parameters: &[u8], last: u8) -> Option<Ter
     Some(TerminalInput::Key(key))
 }
 
-/// Which keys were held, in the one number terminals use for it.
-fn decode_modifiers(number: Option<u32>) -> (bool, bool, bool) {
-    let bits = number.unwrap_or(1).saturating_sub(1);
-    (bits & 2 != 0, bits & 4 != 0, bits & 1 != 0)
+#[derive(Clone, Copy)]
+struct KeyModifiers {
+    alt: bool,
+    ctrl: bool,
+    shift: bool,
 }
 
-/// A key named by its code point.
-fn decode_key_code(code: u32, alt: bool, ctrl: bool, shift: bool) -> Option<InputKey> {
+impl KeyModifiers {
+    /// Terminals send one plus a bit for each modifier.
+    fn decode(number: Option<u32>) -> Self {
+        let bits = number.unwrap_or(1).saturating_sub(1);
+        Self { alt: bits & 2 != 0, ctrl: bits & 4 != 0, shift: bits & 1 != 0 }
+    }
+}
+
+/// A key named by its code point, as in the kitty keyboard protocol.
+fn decode_key_code(code: u32, modifiers: KeyModifiers) -> Option<InputKey> {
+    let KeyModifiers { alt, ctrl, shift } = modifiers;
     let key = match code {
         13 if shift || alt || ctrl => return Some(InputKey::NewLine),
         13 => InputKey::Enter,
         9 if shift => InputKey::BackTab,
         9 => InputKey::Tab,
         27 => InputKey::Escape,
-        127 | 8 if ctrl => InputKey::DeleteWord,
-        127 | 8 => InputKey::Backspace,
+        127 | 8 if ctrl => InputKey::Delete(Deletion::WordBefore),
+        127 | 8 => InputKey::Delete(Deletion::CharBefore),
         code => {
             let letter = char::from_u32(code).filter(|letter| !letter.is_control())?;
             if ctrl {
@@ -68,18 +77,20 @@ fn decode_key_code(code: u32, alt: bool, ctrl: bool, shift: bool) -> Option<Inpu
     if alt { with_alt(&key) } else { Some(key) }
 }
 
-/// What the terminal answers when it is asked for its ground: `11;rgb:RRRR/GGGG/BBBB`.
+/// The answer to a query of the background colour: `11;rgb:RRRR/GGGG/BBBB`.
 pub(super) fn decode_background_reply(text: &[u8]) -> Option<TerminalInput> {
     let text = std::str::from_utf8(text).ok()?;
     let colour = text.strip_prefix("11;rgb:")?;
     let mut parts = colour.split('/').map(|part| {
         let value = u32::from_str_radix(part, 16).ok()?;
-        // One to four digits, each a whole range.
-        let whole = 16_u32.checked_pow(u32::try_from(part.len()).ok()?)?.checked_sub(1)?;
-        value.checked_mul(1_000)?.checked_div(whole)
+        // One to four digits; the highest number of that length is full intensity.
+        let full = 16_u32.checked_pow(u32::try_from(part.len()).ok()?)?.checked_sub(1)?;
+        value.checked_mul(1_000)?.checked_div(full)
     });
-    let (red, green, blue) = (parts.next()??, parts.next()??, parts.next()??);
-    // How bright it looks, in thousandths.
+    let red = parts.next()??;
+    let green = parts.next()??;
+    let blue = parts.next()??;
+    // Perceived brightness, in thousandths.
     let brightness = (red * 299 + green * 587 + blue * 114) / 1_000;
     Some(TerminalInput::Background { is_light: brightness > 500 })
 }

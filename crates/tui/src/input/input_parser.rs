@@ -1,89 +1,107 @@
-//! From bytes to keys, however the bytes are cut. Nothing a terminal sends is lost or taken for
-//! something else: what is not understood is left out whole.
+//! From bytes to keys, however the bytes are cut. A sequence that is not understood is dropped as a
+//! whole, so that none of its bytes is taken for a letter.
 
 use super::bracketed_paste::BracketedPaste;
 use super::escape_sequence;
 use super::key::{InputKey, TerminalInput, parse_control_byte, with_alt};
 
-/// Bytes that are not a key yet.
 #[derive(Debug, Default)]
 pub struct InputParser {
-    pending: Vec<u8>,
-    paste: Option<BracketedPaste>,
+    state: ParserState,
 }
 
-/// What stands at the beginning of what is pending.
+#[derive(Debug)]
+enum ParserState {
+    /// Bytes that are not a whole key yet.
+    Keys(Vec<u8>),
+    Paste(BracketedPaste),
+}
+
+impl Default for ParserState {
+    fn default() -> Self {
+        Self::Keys(Vec::new())
+    }
+}
+
+/// What the pending bytes begin with.
 enum ParsedInput {
-    /// Something, or nothing that means anything, and how many bytes it took.
+    /// What was parsed, if it means anything, and how many bytes it took.
     Complete(Option<TerminalInput>, usize),
-    /// A paste begins behind so many bytes.
+    /// A paste begins after this many bytes.
     PasteStart(usize),
-    /// More must come.
     Incomplete,
 }
 
 impl InputParser {
-    /// Takes bytes in, and gives what they mean.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<TerminalInput> {
-        let mut typed = Vec::new();
-        if let Some(paste) = &mut self.paste {
-            let Some((text, rest)) = paste.feed(bytes) else { return typed };
-            self.paste = None;
-            typed.push(TerminalInput::Key(InputKey::Paste(text)));
-            self.pending.extend_from_slice(&rest);
-        } else {
-            self.pending.extend_from_slice(bytes);
-        }
-        self.drain_pending(&mut typed, false);
-        typed
+        let mut parsed = Vec::new();
+        let pending = match &mut self.state {
+            ParserState::Paste(paste) => {
+                let Some((text, rest)) = paste.feed(bytes) else { return parsed };
+                parsed.push(TerminalInput::Key(InputKey::Paste(text)));
+                rest
+            }
+            ParserState::Keys(pending) => {
+                pending.extend_from_slice(bytes);
+                std::mem::take(pending)
+            }
+        };
+        self.parse_keys(pending, &mut parsed, false);
+        parsed
     }
 
-    /// Does something wait for more bytes that may never come?
-    #[must_use]
+    /// Is a sequence incomplete, so that more bytes may or may not follow?
     pub fn has_partial_sequence(&self) -> bool {
-        !self.pending.is_empty()
+        matches!(&self.state, ParserState::Keys(pending) if !pending.is_empty())
     }
 
-    /// No more bytes came: what is pending means what it means alone.
+    /// Parses an incomplete sequence as it is, because no more bytes followed in time.
     pub fn flush_pending(&mut self) -> Vec<TerminalInput> {
-        let mut typed = Vec::new();
-        self.drain_pending(&mut typed, true);
-        typed
+        let mut parsed = Vec::new();
+        if let ParserState::Keys(pending) = &mut self.state {
+            let pending = std::mem::take(pending);
+            self.parse_keys(pending, &mut parsed, true);
+        }
+        parsed
     }
 
-    fn drain_pending(&mut self, typed: &mut Vec<TerminalInput>, is_settled: bool) {
+    fn parse_keys(
+        &mut self,
+        mut pending: Vec<u8>,
+        parsed: &mut Vec<TerminalInput>,
+        is_settled: bool,
+    ) {
         let mut at = 0;
-        while let Some(rest) = self.pending.get(at..).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = pending.get(at..).filter(|rest| !rest.is_empty()) {
             match parse_next(rest) {
-                ParsedInput::Complete(meant, count) => {
-                    typed.extend(meant);
+                ParsedInput::Complete(input, count) => {
+                    parsed.extend(input);
                     at += count;
                 }
                 ParsedInput::PasteStart(count) => {
-                    let rest = rest.get(count..).unwrap_or_default().to_vec();
-                    self.pending.clear();
-                    self.paste = Some(BracketedPaste::default());
-                    typed.extend(self.feed(&rest));
+                    self.state = ParserState::Paste(BracketedPaste::default());
+                    parsed.extend(self.feed(rest.get(count..).unwrap_or_default()));
                     return;
                 }
                 ParsedInput::Incomplete if is_settled => {
-                    // An escape alone is the key; an unfinished sequence is nothing.
+                    // An escape alone is the key; an unfinished sequence is dropped.
                     let is_key = rest == [ESCAPE];
-                    typed.extend(is_key.then_some(TerminalInput::Key(InputKey::Escape)));
-                    at = self.pending.len();
+                    parsed.extend(is_key.then_some(TerminalInput::Key(InputKey::Escape)));
+                    at = pending.len();
                 }
-                ParsedInput::Incomplete if rest.len() > SEQUENCE_MAX => at = self.pending.len(),
+                ParsedInput::Incomplete if rest.len() > SEQUENCE_MAX => at = pending.len(),
                 ParsedInput::Incomplete => break,
             }
         }
-        self.pending.drain(..at);
+        pending.drain(..at);
+        self.state = ParserState::Keys(pending);
     }
 }
 
 fn parse_next(bytes: &[u8]) -> ParsedInput {
     match bytes {
         [ESCAPE] => ParsedInput::Incomplete,
-        // Escape twice, or before a sequence: the first is the key.
+        // Escape before another escape or a sequence is a key of its own.
         [ESCAPE, ESCAPE, ..] => {
             ParsedInput::Complete(Some(TerminalInput::Key(InputKey::Escape)), 1)
         }
@@ -99,14 +117,14 @@ fn parse_next(bytes: &[u8]) -> ParsedInput {
             ParsedInput::Complete(Some(TerminalInput::Key(key)), count) => {
                 ParsedInput::Complete(with_alt(&key).map(TerminalInput::Key), count + 1)
             }
-            ParsedInput::Complete(meant, count) => ParsedInput::Complete(meant, count + 1),
-            other => other,
+            ParsedInput::Complete(input, count) => ParsedInput::Complete(input, count + 1),
+            ParsedInput::PasteStart(count) => ParsedInput::PasteStart(count),
+            ParsedInput::Incomplete => ParsedInput::Incomplete,
         },
         bytes => parse_plain(bytes),
     }
 }
 
-/// A letter or a control character.
 fn parse_plain(bytes: &[u8]) -> ParsedInput {
     let Some(byte) = bytes.first().copied() else { return ParsedInput::Incomplete };
     if byte < 0x20 || byte == 0x7f {
@@ -129,9 +147,9 @@ fn parse_plain(bytes: &[u8]) -> ParsedInput {
     }
 }
 
-/// Parameters, then a letter.
+/// Parameters, then a final letter.
 fn parse_control_sequence(bytes: &[u8]) -> ParsedInput {
-    // Some terminals name function keys with a bracket and a letter.
+    // The Linux console sends function keys as `ESC [ [ letter`.
     let skipped = usize::from(bytes.first() == Some(&b'['));
     let length = bytes.iter().skip(skipped).take_while(|byte| matches!(byte, 0x20..=0x3f)).count();
     let parameters = bytes.get(skipped..skipped + length).unwrap_or_default();
@@ -139,15 +157,15 @@ fn parse_control_sequence(bytes: &[u8]) -> ParsedInput {
     let count = 2 + skipped + length + 1;
     match (last, parameters) {
         (b'~', b"200") => ParsedInput::PasteStart(count),
-        // The key that ended it belongs to nobody.
         (0x40..=0x7e, _) => {
             ParsedInput::Complete(escape_sequence::decode_control_sequence(parameters, last), count)
         }
+        // A byte that ends the sequence without being part of it is parsed on its own.
         _ => ParsedInput::Complete(None, count - 1),
     }
 }
 
-/// What the terminal says about itself, up to its end.
+/// An answer of the terminal, up to BEL or `ESC \\`.
 fn parse_terminal_reply(bytes: &[u8]) -> ParsedInput {
     for (at, byte) in bytes.iter().enumerate() {
         let text = bytes.get(..at).unwrap_or_default();
@@ -171,13 +189,13 @@ fn parse_terminal_reply(bytes: &[u8]) -> ParsedInput {
 }
 
 const ESCAPE: u8 = 0x1b;
-/// The longest sequence that is waited for.
+/// A longer sequence is dropped.
 const SEQUENCE_MAX: usize = 256;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::composer::CursorMove;
+    use crate::input::{CursorMove, Deletion};
 
     fn parse_all(bytes: &[u8]) -> Vec<TerminalInput> {
         let mut parser = InputParser::default();
@@ -208,11 +226,18 @@ mod tests {
             ),
             (
                 b"\x1b[3~\x1b[5~\x1b[Z",
-                &[key(InputKey::Delete), key(InputKey::PageUp), key(InputKey::BackTab)],
+                &[
+                    key(InputKey::Delete(Deletion::CharUnder)),
+                    key(InputKey::PageUp),
+                    key(InputKey::BackTab),
+                ],
             ),
             (
                 b"\x1bb\x1b\x7f",
-                &[key(InputKey::Move(CursorMove::WordLeft)), key(InputKey::DeleteWord)],
+                &[
+                    key(InputKey::Move(CursorMove::WordLeft)),
+                    key(InputKey::Delete(Deletion::WordBefore)),
+                ],
             ),
             (b"\x1b[99;5u", &[key(InputKey::Cancel)]),
             (b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\", &[TerminalInput::Background { is_light: true }]),

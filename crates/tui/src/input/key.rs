@@ -1,73 +1,85 @@
-//! Keys as they are meant.
+//! Keys, named by what they do.
 
-use crate::composer::CursorMove;
-
-/// What a key means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputKey {
-    /// Send it, or choose it.
     Enter,
-    /// Another line.
+    /// Ctrl-J, Alt-Enter or Shift-Enter.
     NewLine,
-    /// Stop, or take it back.
     Escape,
     /// Ctrl-C.
     Cancel,
     /// Ctrl-D.
     EndOfInput,
-    /// Complete it.
     Tab,
-    /// The next mode.
+    /// Shift-Tab.
     BackTab,
-    /// A character.
     Char(char),
-    /// A paste.
     Paste(String),
-    /// Take away the character before the cursor.
-    Backspace,
-    /// Take away the character under it.
-    Delete,
-    /// Take away the word before it.
-    DeleteWord,
-    /// Take away the line before it.
-    DeleteToHome,
-    /// Take away the line behind it.
-    DeleteToEnd,
-    /// Move.
+    Delete(Deletion),
     Move(CursorMove),
-    /// A screenful up.
     PageUp,
-    /// A screenful down.
     PageDown,
-    /// Ctrl-R: search what was said before.
+    Shortcut(Shortcut),
+}
+
+/// What is deleted, seen from the cursor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// Backspace.
+    CharBefore,
+    /// Delete.
+    CharUnder,
+    /// Ctrl-W.
+    WordBefore,
+    /// Ctrl-U.
+    ToHome,
+    /// Ctrl-K.
+    ToEnd,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortcut {
+    /// Ctrl-R.
     SearchHistory,
-    /// Ctrl-O: show everything that happened, unfolded.
+    /// Ctrl-O.
     OpenTranscript,
-    /// Ctrl-G: write in an editor.
+    /// Ctrl-G.
     OpenEditor,
-    /// Ctrl-L: draw the screen anew.
+    /// Ctrl-L.
     Redraw,
-    /// Ctrl-Z: stop for a while.
+    /// Ctrl-Z.
     Suspend,
-    /// Ctrl-T: show or hide the task list.
+    /// Ctrl-T: shows or hides the task list.
     ToggleTasks,
-    /// Ctrl-V: an image from the clipboard.
+    /// Ctrl-V.
     PasteImage,
 }
 
-/// Something that came from the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CursorMove {
+    Left,
+    Right,
+    WordLeft,
+    WordRight,
+    /// To the start of the line.
+    Home,
+    /// To the end of the line.
+    End,
+    /// To the line above; from the first line to the previous prompt of the history.
+    Up,
+    /// To the line below; from the last line to the next prompt of the history.
+    Down,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TerminalInput {
-    /// A key.
     Key(InputKey),
-    /// The terminal says whether its ground is light.
+    /// The terminal's answer to a query of its background colour.
     Background {
-        /// It is.
         is_light: bool,
     },
 }
 
-/// What a control character means; most mean nothing.
 pub(super) fn parse_control_byte(byte: u8) -> Option<InputKey> {
     Some(match byte {
         0x01 => InputKey::Move(CursorMove::Home),
@@ -76,36 +88,47 @@ pub(super) fn parse_control_byte(byte: u8) -> Option<InputKey> {
         0x04 => InputKey::EndOfInput,
         0x05 => InputKey::Move(CursorMove::End),
         0x06 => InputKey::Move(CursorMove::Right),
-        0x07 => InputKey::OpenEditor,
-        0x08 => InputKey::Backspace,
+        0x07 => InputKey::Shortcut(Shortcut::OpenEditor),
+        0x08 => InputKey::Delete(Deletion::CharBefore),
         0x09 => InputKey::Tab,
         0x0a => InputKey::NewLine,
-        0x0b => InputKey::DeleteToEnd,
-        0x0c => InputKey::Redraw,
+        0x0b => InputKey::Delete(Deletion::ToEnd),
+        0x0c => InputKey::Shortcut(Shortcut::Redraw),
         0x0d => InputKey::Enter,
         0x0e => InputKey::Move(CursorMove::Down),
-        0x0f => InputKey::OpenTranscript,
+        0x0f => InputKey::Shortcut(Shortcut::OpenTranscript),
         0x10 => InputKey::Move(CursorMove::Up),
-        0x12 => InputKey::SearchHistory,
-        0x14 => InputKey::ToggleTasks,
-        0x15 => InputKey::DeleteToHome,
-        0x16 => InputKey::PasteImage,
-        0x17 => InputKey::DeleteWord,
-        0x1a => InputKey::Suspend,
-        0x7f => InputKey::Backspace,
+        0x12 => InputKey::Shortcut(Shortcut::SearchHistory),
+        0x14 => InputKey::Shortcut(Shortcut::ToggleTasks),
+        0x15 => InputKey::Delete(Deletion::ToHome),
+        0x16 => InputKey::Shortcut(Shortcut::PasteImage),
+        0x17 => InputKey::Delete(Deletion::WordBefore),
+        0x1a => InputKey::Shortcut(Shortcut::Suspend),
+        0x7f => InputKey::Delete(Deletion::CharBefore),
         _ => return None,
     })
 }
 
-/// The same with Alt held.
+/// The key with Alt held.
 pub(super) fn with_alt(key: &InputKey) -> Option<InputKey> {
     Some(match key {
         InputKey::Enter | InputKey::NewLine => InputKey::NewLine,
-        InputKey::Backspace => InputKey::DeleteWord,
+        InputKey::Delete(Deletion::CharBefore) => InputKey::Delete(Deletion::WordBefore),
         InputKey::Char('b') => InputKey::Move(CursorMove::WordLeft),
         InputKey::Char('f') => InputKey::Move(CursorMove::WordRight),
         InputKey::Move(CursorMove::Left) => InputKey::Move(CursorMove::WordLeft),
         InputKey::Move(CursorMove::Right) => InputKey::Move(CursorMove::WordRight),
-        _ => return None,
+        InputKey::Move(_)
+        | InputKey::Char(_)
+        | InputKey::Escape
+        | InputKey::Cancel
+        | InputKey::EndOfInput
+        | InputKey::Tab
+        | InputKey::BackTab
+        | InputKey::Paste(_)
+        | InputKey::Delete(_)
+        | InputKey::PageUp
+        | InputKey::PageDown
+        | InputKey::Shortcut(_) => return None,
     })
 }

@@ -1,4 +1,4 @@
-//! What comes from the terminal: bytes are read ([`terminal_reader`]), and become keys ([`InputParser`]).
+//! Input from the terminal: [`terminal_reader`] reads bytes, [`InputParser`] turns them into keys.
 
 mod bracketed_paste;
 mod escape_sequence;
@@ -7,4 +7,4 @@ pub mod key;
 pub(crate) mod terminal_reader;
 
 pub use input_parser::InputParser;
-pub use key::{InputKey, TerminalInput};
+pub use key::{CursorMove, Deletion, InputKey, Shortcut, TerminalInput};

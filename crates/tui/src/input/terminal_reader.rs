@@ -1,7 +1,5 @@
-//! Reads the terminal on a thread of its own, and lets go of it while somebody else reads.
-//!
-//! The thread waits for bytes without waking up for nothing. While it is held it reads nothing, so
-//! that an editor gets every key.
+//! Reads the terminal on a thread of its own. While it is paused it reads nothing, so that an editor
+//! gets every key. It waits in `poll`, without a timeout.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -11,53 +9,52 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use tokio::sync::mpsc;
 
-/// The thread, and what it has read.
 #[derive(Debug)]
 pub(crate) struct TerminalReader {
     bytes: mpsc::Receiver<Vec<u8>>,
     control_pipe: io::PipeWriter,
-    /// The thread says here that it holds still.
+    /// The thread confirms a pause here.
     paused: blocking::Receiver<()>,
 }
 
-/// What was read for somebody who is gone. There is one terminal, so there is one place for it: who
-/// reads next begins with this.
+/// What a stopped reader had read and nobody took: keys typed during startup must not get lost
+/// between two readers. A process has one terminal, so this is a static.
 static UNREAD_BYTES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 impl TerminalReader {
-    /// Begins to read. The thread ends with the process or with the terminal.
+    /// The thread ends when the terminal or the receiver is gone.
     pub(crate) fn start() -> io::Result<Self> {
         let (sender, bytes) = mpsc::channel(CHUNKS_MAX);
         let unread =
             std::mem::take(&mut *UNREAD_BYTES.lock().unwrap_or_else(PoisonError::into_inner));
         if !unread.is_empty() {
-            // The channel is empty, so there is room.
+            // Cannot fail: the channel is empty.
             let _ = sender.try_send(unread);
         }
-        let (listener, bell) = io::pipe()?;
-        let (holds, still) = blocking::sync_channel(1);
+        let (control, control_pipe) = io::pipe()?;
+        let (pause_sender, paused) = blocking::sync_channel(1);
         std::thread::Builder::new()
             .name("keys".to_owned())
-            .spawn(move || read_loop(&sender, listener, &holds))?;
-        Ok(Self { bytes, control_pipe: bell, paused: still })
+            .spawn(move || read_loop(&sender, control, &pause_sender))?;
+        Ok(Self { bytes, control_pipe, paused })
     }
 
-    /// The next bytes; nothing when the terminal is gone.
+    /// `None` when the terminal is gone.
     pub(crate) async fn next_bytes(&mut self) -> Option<Vec<u8>> {
         self.bytes.recv().await
     }
 
-    /// Holds still until [`go_on`](Self::go_on).
+    /// Stops reading until [`resume`](Self::resume).
     pub(crate) fn pause(&mut self) -> io::Result<()> {
-        self.control_pipe.write_all(b"h")?;
-        // A thread that is gone reads nothing either.
+        self.control_pipe.write_all(PAUSE)?;
+        // Times out only if the thread has ended, which reads nothing either.
         let _ = self.paused.recv_timeout(PAUSE_WAIT_MAX);
         Ok(())
     }
 
-    /// Reads no more, and leaves what was not taken to whoever reads next.
+    /// Stops for good, and leaves the bytes that were not taken to the next reader.
     pub(crate) fn stop(mut self) {
-        // A thread that is gone reads nothing either.
+        // Fails only if the thread has ended.
         let _ = self.pause();
         let mut unread = UNREAD_BYTES.lock().unwrap_or_else(PoisonError::into_inner);
         while let Ok(bytes) = self.bytes.try_recv() {
@@ -65,38 +62,38 @@ impl TerminalReader {
         }
     }
 
-    /// Reads on.
     pub(crate) fn resume(&mut self) -> io::Result<()> {
-        self.control_pipe.write_all(b"g")
+        self.control_pipe.write_all(RESUME)
     }
 }
 
 fn read_loop(
     sender: &mpsc::Sender<Vec<u8>>,
-    mut listener: io::PipeReader,
-    holds: &blocking::SyncSender<()>,
+    mut control: io::PipeReader,
+    pause_sender: &blocking::SyncSender<()>,
 ) {
     let stdin = io::stdin();
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         let mut ready = [
             PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(control.as_fd(), PollFlags::IN),
         ];
         match poll(&mut ready, None) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => continue,
             Err(_) => return,
         }
-        let [has_keys, is_called] = ready.map(|one| !one.revents().is_empty());
-        if is_called {
-            let mut word = [0; 1];
-            if listener.read_exact(&mut word).is_err() {
+        let [has_keys, has_control] = ready.map(|one| !one.revents().is_empty());
+        if has_control {
+            let mut command = [0; 1];
+            if control.read_exact(&mut command).is_err() {
                 return;
             }
-            if word == *b"h" {
-                let _ = holds.try_send(());
-                if listener.read_exact(&mut word).is_err() {
+            if command == *PAUSE {
+                let _ = pause_sender.try_send(());
+                // Blocks until the reader is resumed.
+                if control.read_exact(&mut command).is_err() {
                     return;
                 }
             }
@@ -118,6 +115,9 @@ fn read_loop(
     }
 }
 
+/// Commands on the control pipe.
+const PAUSE: &[u8; 1] = b"h";
+const RESUME: &[u8; 1] = b"g";
 const CHUNK_BYTES: usize = 64 * 1024;
 const CHUNKS_MAX: usize = 64;
 const PAUSE_WAIT_MAX: Duration = Duration::from_secs(1);

@@ -94,7 +94,10 @@ pub(super) fn load_earlier_messages(journal: &Path, id: &str) -> Vec<EarlierMess
     let messages = rewind_point::trace_messages(journal, id).unwrap_or_default();
     let said = messages.into_iter().filter(|traced| !traced.text.trim().is_empty());
     let mut said: Vec<EarlierMessage> = said
-        .map(|traced| EarlierMessage { is_prompt: traced.is_prompt, text: traced.text })
+        .map(|traced| EarlierMessage {
+            role: if traced.is_prompt { Role::User } else { Role::Assistant },
+            text: traced.text,
+        })
         .collect();
     let over = said.len().saturating_sub(EARLIER_MESSAGES_MAX);
     said.drain(..over);

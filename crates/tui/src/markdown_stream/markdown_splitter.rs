@@ -1,29 +1,26 @@
-//! Where a text that is still being written can be cut, so that what is before the cut looks the same
-//! whatever follows. Reads each line once. Knows just enough Markdown for that: fences, lists, empty
-//! lines. How a piece looks is not decided here.
+//! Cuts a text that is still growing into chunks that look the same whatever follows. Reads each line
+//! once, and knows just enough Markdown for that: fences, lists, blank lines.
 
-/// A piece that will not change any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StableChunk {
-    /// Where it ends, in bytes.
+    /// In bytes.
     pub(super) end: usize,
-    /// What has to stand before it, because an earlier piece began it: a fence, the head of a table.
+    /// What must be put before the chunk because an earlier one began it: a fence, a table's head.
     pub(super) head: String,
-    /// An empty line stands between it and the piece before.
+    /// A blank line separates it from the chunk before.
     pub(super) has_gap: bool,
 }
 
-/// What is open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum OpenBlock {
-    /// Nothing yet.
     #[default]
     Nothing,
-    /// Words, tables, quotes: whatever an empty line ends.
+    /// Text, tables, quotes: ended by a blank line.
     Paragraph,
-    /// A list: an empty line does not end it, and it may hold a fence.
-    List { fence: Option<CodeFence> },
-    /// Code.
+    /// Not ended by a blank line; may hold a fence.
+    List {
+        fence: Option<CodeFence>,
+    },
     Code(CodeFence),
 }
 
@@ -31,56 +28,51 @@ enum OpenBlock {
 struct CodeFence {
     sign: char,
     length: usize,
-    /// The line that opened it.
+    /// The opening line.
     line: String,
 }
 
-/// Reads a text that grows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MarkdownSplitter {
     open: OpenBlock,
-    /// Where the open piece began, and how far lines were read.
+    /// Where the open chunk begins, in bytes.
     open_start: usize,
+    /// How far lines were read, in bytes.
     read: usize,
-    /// The last line was empty.
     is_after_blank: bool,
-    /// Where the last item of the open list began.
+    /// Where the last item of the open list begins.
     last_item_start: usize,
-    /// What an earlier piece began.
+    /// As in [`StableChunk`], for the open chunk.
     head: String,
-    /// An empty line stands before the open piece.
     has_gap: bool,
 }
 
 impl MarkdownSplitter {
-    /// Where the open piece began.
     pub(super) fn open_start(&self) -> usize {
         self.open_start
     }
 
-    /// What has to stand before the open piece.
     pub(super) fn head(&self) -> &str {
         &self.head
     }
 
-    /// Does an empty line stand before the open piece?
     pub(super) fn has_gap(&self) -> bool {
         self.has_gap
     }
 
-    /// The next piece that will not change, if there is one; no line follows if the text is whole.
+    /// The next chunk that will not change; `is_whole` says that the text grows no more.
     pub(super) fn next_chunk(&mut self, text: &str, is_whole: bool) -> Option<StableChunk> {
         while let Some(line) = complete_line_at(text, self.read, is_whole) {
             let start = self.read;
             self.read += line.len();
-            if let Some(cut) = self.read_line(line, start) {
-                return Some(cut);
+            if let Some(chunk) = self.read_line(line, start) {
+                return Some(chunk);
             }
             if self.read - self.open_start > CHUNK_BYTES_MAX {
                 return Some(self.force_chunk(text));
             }
         }
-        // Lines of code do not change, whatever follows.
+        // Complete lines of code never change.
         let is_code = matches!(self.open, OpenBlock::Code(_)) && self.read > self.open_start;
         if is_code {
             return Some(self.force_chunk(text));
@@ -88,7 +80,7 @@ impl MarkdownSplitter {
         if is_whole && self.open_start < text.len() {
             return Some(self.end_chunk(text.len(), false));
         }
-        // One line without an end.
+        // One endless line.
         let over = text.len() - self.open_start > CHUNK_BYTES_MAX;
         over.then(|| self.force_chunk(text))
     }
@@ -106,28 +98,29 @@ impl MarkdownSplitter {
                 return None;
             }
             OpenBlock::List { fence: Some(_) } => return None,
-            _ => {}
+            OpenBlock::Nothing | OpenBlock::Paragraph | OpenBlock::List { fence: None } => {}
         }
         if words.is_empty() {
             self.is_after_blank = true;
-            // Empty lines before anything are nobody's.
+            // Blank lines between chunks belong to neither.
             if self.open == OpenBlock::Nothing {
-                (self.open_start, self.has_gap) = (self.read, true);
+                self.open_start = self.read;
+                self.has_gap = true;
             }
             return None;
         }
         let is_list = matches!(self.open, OpenBlock::List { .. });
         let is_item = indent < 4 && is_list_item(words);
         let fence = (indent < 4 || is_list).then(|| CodeFence::parse_opening(words)).flatten();
-        let goes_on = is_list && (is_item || indent >= 2);
+        let continues_list = is_list && (is_item || indent >= 2);
         let is_after_blank = std::mem::take(&mut self.is_after_blank);
-        let is_other = self.open != OpenBlock::Nothing
+        let starts_chunk = self.open != OpenBlock::Nothing
             && match fence.is_some() {
                 true => !(is_list && indent >= 2),
-                false => is_after_blank && !goes_on,
+                false => is_after_blank && !continues_list,
             };
-        if is_other {
-            // The line is read again, as the first of its piece.
+        if starts_chunk {
+            // The line is read again, as the first of its chunk.
             self.read = start;
             return Some(self.end_chunk(start, true));
         }
@@ -144,28 +137,34 @@ impl MarkdownSplitter {
         None
     }
 
-    /// Ends the open piece; says whether an empty line follows it.
-    fn end_chunk(&mut self, end: usize, has_gap_behind: bool) -> StableChunk {
+    fn end_chunk(&mut self, end: usize, has_gap_after: bool) -> StableChunk {
         let head = std::mem::take(&mut self.head);
-        let has_gap = std::mem::replace(&mut self.has_gap, has_gap_behind);
+        let has_gap = std::mem::replace(&mut self.has_gap, has_gap_after);
         self.open = OpenBlock::Nothing;
-        (self.open_start, self.is_after_blank) = (end, false);
+        self.open_start = end;
+        self.is_after_blank = false;
         StableChunk { end, head, has_gap }
     }
 
-    /// Cuts a piece that goes on: because its lines do not change, or because it has become too long
-    /// to be drawn again and again.
+    /// Cuts a block that continues: because its lines do not change, or because it has become too long
+    /// to be rendered again with every frame.
     fn force_chunk(&mut self, text: &str) -> StableChunk {
         let piece = text.get(self.open_start..).unwrap_or_default();
         let end = match &self.open {
             OpenBlock::List { fence: None } if self.last_item_start > self.open_start => {
                 self.last_item_start
             }
-            _ if self.read > self.open_start => self.read,
-            _ => {
-                let most = piece.floor_char_boundary(CHUNK_BYTES_MAX);
-                let begin = piece.get(..most).unwrap_or_default();
-                self.open_start + begin.rfind(' ').map_or(most, |at| at + 1)
+            OpenBlock::Nothing
+            | OpenBlock::Paragraph
+            | OpenBlock::List { .. }
+            | OpenBlock::Code(_) => {
+                if self.read > self.open_start {
+                    self.read
+                } else {
+                    let most = piece.floor_char_boundary(CHUNK_BYTES_MAX);
+                    let begin = piece.get(..most).unwrap_or_default();
+                    self.open_start + begin.rfind(' ').map_or(most, |at| at + 1)
+                }
             }
         };
         let (open, head) = match std::mem::take(&mut self.open) {
@@ -173,7 +172,7 @@ impl MarkdownSplitter {
                 let line = fence.line.clone();
                 (OpenBlock::Code(fence), line)
             }
-            // A table goes on with its head, which is how it is known to be one.
+            // The rest of a table is a table only with the head before it.
             OpenBlock::Paragraph if !self.head.is_empty() => {
                 (OpenBlock::Paragraph, self.head.clone())
             }
@@ -181,11 +180,15 @@ impl MarkdownSplitter {
                 Some(head) => (OpenBlock::Paragraph, head),
                 None => (OpenBlock::Nothing, String::new()),
             },
-            _ => (OpenBlock::Nothing, String::new()),
+            OpenBlock::Nothing | OpenBlock::List { fence: None } => {
+                (OpenBlock::Nothing, String::new())
+            }
         };
-        let cut = self.end_chunk(end, false);
-        (self.open, self.head, self.read) = (open, head, end);
-        cut
+        let chunk = self.end_chunk(end, false);
+        self.open = open;
+        self.head = head;
+        self.read = end;
+        chunk
     }
 }
 
@@ -204,7 +207,7 @@ impl CodeFence {
     }
 }
 
-/// The line that begins there, if it is there to its end.
+/// The line at `from`, if its end is there.
 fn complete_line_at(text: &str, from: usize, is_whole: bool) -> Option<&str> {
     let rest = text.get(from..).filter(|rest| !rest.is_empty())?;
     match rest.find('\n') {
@@ -225,16 +228,17 @@ fn is_list_item(words: &str) -> bool {
     is_sign && letters.next().is_none_or(char::is_whitespace)
 }
 
-/// The head of the table that a piece is.
+/// `None` if the text is not a table.
 fn parse_table_head(piece: &str) -> Option<String> {
     let mut lines = piece.split_inclusive('\n');
-    let (head, rule) = (lines.next()?, lines.next()?);
+    let head = lines.next()?;
+    let rule = lines.next()?;
     let is_rule = rule.contains('|') && rule.contains('-');
     let is_plain = !rule.contains(|one| !" |:-\r\n".contains(one));
     (is_rule && is_plain && head.len() < TABLE_HEAD_MAX).then(|| format!("{head}{rule}"))
 }
 
-/// A piece longer than this is cut, whatever it is: it is drawn anew with every frame.
+/// A longer block is cut wherever possible: the open chunk is rendered again with every frame.
 pub(super) const CHUNK_BYTES_MAX: usize = 8 * 1024;
-/// A head longer than this is not written again.
+/// A longer head is not repeated.
 const TABLE_HEAD_MAX: usize = 1_024;

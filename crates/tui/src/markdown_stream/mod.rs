@@ -1,6 +1,5 @@
-//! An answer under way. What is settled is drawn once and never again: a frame costs what is new, not
-//! what is there, and the end of a long answer costs no more than any other frame. What no longer fits
-//! the screen is handed over for good.
+//! Markdown that is still being written. What cannot change any more is rendered once: a frame costs
+//! what is new, not what is there, and the end of a long answer costs no more than any other frame.
 
 mod markdown_splitter;
 
@@ -10,62 +9,58 @@ use crate::styled_line::StyledLine;
 use crate::text;
 use markdown_splitter::{CHUNK_BYTES_MAX, MarkdownSplitter};
 
-/// The answer so far.
 #[derive(Debug, Default)]
 pub struct MarkdownStream {
     text: String,
     splitter: MarkdownSplitter,
-    /// Lines that are settled and not handed over.
+    /// Lines that cannot change and were not taken.
     lines: VecDeque<StyledLine>,
-    /// The lines of the rest.
+    /// The lines of the open chunk.
     rest: Vec<StyledLine>,
-    /// Something was drawn.
     has_begun: bool,
-    /// No more will come.
     is_complete: bool,
-    /// Bytes and width the rest was drawn for.
-    drawn_for: (usize, usize),
-    /// Bytes that were drawn, each as often as it was.
+    drawn_for: DrawnState,
+    /// Bytes that were rendered, counted every time.
     drawn_bytes: usize,
 }
 
+/// What `rest` was rendered for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct DrawnState {
+    bytes: usize,
+    width: usize,
+}
+
 impl MarkdownStream {
-    /// More of it.
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
-    /// No more will come.
+    /// No more text will come.
     pub fn finish(&mut self) {
         self.is_complete = true;
     }
 
-    /// Will no more come?
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Nothing of it any more.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// What was pushed.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Bytes that were drawn since it began, each as often as it was.
-    #[must_use]
+    /// Bytes that were rendered so far, counted every time.
     pub fn drawn_bytes(&self) -> usize {
         self.drawn_bytes
     }
 
-    /// Draws what is new, or so much of it as a frame may cost.
+    /// Renders what is new, or as much of it as one frame may cost.
     pub fn draw(&mut self, width: usize) {
-        let state = (self.text.len(), width);
+        let state = DrawnState { bytes: self.text.len(), width };
         if self.drawn_for == state && !self.is_complete {
             return;
         }
@@ -75,21 +70,21 @@ impl MarkdownStream {
                 break false;
             }
             let from = self.splitter.open_start();
-            let Some(cut) = self.splitter.next_chunk(&self.text, self.is_complete) else {
+            let Some(chunk) = self.splitter.next_chunk(&self.text, self.is_complete) else {
                 break true;
             };
-            let piece = self.text.get(from..cut.end).unwrap_or_default();
-            let lines = render_chunk(&cut.head, piece, width);
-            self.drawn_bytes += cut.head.len() + piece.len();
-            let has_gap = self.has_begun && cut.has_gap;
+            let piece = self.text.get(from..chunk.end).unwrap_or_default();
+            let lines = render_chunk(&chunk.head, piece, width);
+            self.drawn_bytes += chunk.head.len() + piece.len();
+            let has_gap = self.has_begun && chunk.has_gap;
             self.has_begun = true;
             self.lines.extend(has_gap.then(StyledLine::new));
             self.lines.extend(lines);
         };
         self.rest.clear();
         if !has_all {
-            // It is drawn on from here with the next frame.
-            self.drawn_for = (0, 0);
+            // The next frame goes on from here.
+            self.drawn_for = DrawnState::default();
             return;
         }
         self.drawn_for = state;
@@ -103,25 +98,22 @@ impl MarkdownStream {
         }
     }
 
-    /// Was everything drawn that is there?
-    #[must_use]
     pub fn is_fully_drawn(&self) -> bool {
-        self.drawn_for.0 == self.text.len()
+        self.drawn_for.bytes == self.text.len()
     }
 
-    /// Hands over settled lines: all but the last so many, and at most so many.
+    /// Takes lines that cannot change: all but the last `keep`, at most `most`.
     pub fn take_overflow(&mut self, keep: usize, most: usize) -> impl Iterator<Item = StyledLine> {
         let over = self.lines.len().saturating_sub(keep).min(most);
         self.lines.drain(..over)
     }
 
-    /// The last lines of it, as drawn.
+    /// The lines that were not taken.
     pub fn lines(&self) -> impl DoubleEndedIterator<Item = &StyledLine> {
         self.lines.iter().chain(&self.rest)
     }
 }
 
-/// A piece, behind what has to stand before it.
 fn render_chunk(head: &str, piece: &str, width: usize) -> Vec<StyledLine> {
     match head.is_empty() {
         true => text::render_markdown(piece, width),
@@ -129,7 +121,7 @@ fn render_chunk(head: &str, piece: &str, width: usize) -> Vec<StyledLine> {
     }
 }
 
-/// Bytes a frame may draw, and the rest beside them.
+/// Bytes that one frame may render, not counting the open chunk.
 const FRAME_BYTES_MAX: usize = 4 * CHUNK_BYTES_MAX;
 
 #[cfg(test)]

@@ -45,7 +45,8 @@ fn a_frame_costs_what_is_new() {
         for fence in ["", "```rust\n", "- item\n  ```\n  ", "| a | b |\n|---|---|\n"] {
             let mut draft = MarkdownStream::default();
             draft.push(fence);
-            let (mut pushed, mut before) = (fence.len(), 0);
+            let mut pushed = fence.len();
+            let mut before = 0;
             while pushed < 50_000 {
                 // What comes between two frames at fifty thousand pieces a second.
                 let new = kind.repeat(600);
@@ -73,7 +74,8 @@ fn what_comes_at_once_is_drawn_frame_by_frame() {
         draft.push(&format!("paragraph {number}\n\n"));
     }
     draft.finish();
-    let (mut lines, mut frames) = (Vec::new(), 0);
+    let mut lines = Vec::new();
+    let mut frames = 0;
     while !draft.is_fully_drawn() || draft.lines().next().is_some() {
         let before = draft.drawn_bytes();
         draft.draw(80);

@@ -1,5 +1,5 @@
-//! One question: what exactly would run, why it is asked, and the answers there are. No is chosen at
-//! first, so that a key pressed for something else allows nothing.
+//! A permission prompt: what exactly would run, why it is asked, and the possible answers. "No" is
+//! selected at first, so that a stray key allows nothing.
 
 mod question_form;
 mod view;
@@ -9,55 +9,59 @@ use windlass_vocabulary::{
     Json, PermissionAnswer, PermissionMode, PermissionQuestion, Ticket, ToolCall,
 };
 
-use crate::app::TuiSessionFacts;
-use crate::composer::{Composer, CursorMove};
-use crate::input::InputKey;
-use crate::{text, tool_call_view};
+use crate::composer::Composer;
+use crate::input::{CursorMove, InputKey};
+use crate::session_facts::TuiSessionFacts;
+use crate::tool_call_view;
 use question_form::QuestionForm;
 
-/// A question and the answer that is being chosen.
 #[derive(Debug)]
 pub struct PermissionPrompt {
-    /// Names the question, so that an answer cannot hit another.
+    /// The session matches an answer to its question by this.
     pub ticket: Ticket,
     question: PermissionQuestion,
-    /// Its input, if it is an object.
+    subject: PromptSubject,
+    /// The input of the call; null if it is not valid JSON.
     input: Value,
+    /// The index of the selected choice.
     selected: usize,
-    /// What is being written, once somebody writes it.
+    /// The text entry that covers the choices.
     text_entry: Option<(PromptTextKind, Composer)>,
-    /// What the file that would be written holds now.
+    /// The current content of the file that would be written.
     file_before: Option<String>,
-    /// Questions to a person and what was answered so far.
-    form: Option<QuestionForm>,
-    /// Where a rule would be kept.
     rules_file: Option<String>,
     working_directory: String,
 }
 
-/// An answer, and what else follows from it.
+#[derive(Debug)]
+enum PromptSubject {
+    ToolCall,
+    /// The plan, in Markdown.
+    Plan(String),
+    /// Questions of the model to the user.
+    Questions(QuestionForm),
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionPromptReply {
-    /// For the session.
     pub answer: PermissionAnswer,
-    /// Rules to keep for other sessions.
+    /// Rules that outlive the session.
     pub rules_to_save: Vec<String>,
-    /// The mode to be in once the call has ended.
+    /// The mode to switch to once the call has ended well.
     pub mode_after_call: Option<PermissionMode>,
 }
 
-/// What is being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PromptTextKind {
-    /// Why not.
+    /// Why the call is denied.
     Reason,
-    /// Another command.
+    /// The command to run instead.
     Command,
-    /// An answer of one's own.
+    /// An answer that is not among the options.
     CustomAnswer,
 }
 
-/// The answers, in the order they are shown.
+/// In the order they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PermissionPromptChoice {
     Deny,
@@ -70,48 +74,37 @@ enum PermissionPromptChoice {
 }
 
 impl PermissionPrompt {
-    /// A question that was just asked.
-    #[must_use]
-    pub fn new(ticket: Ticket, question: PermissionQuestion, about: &TuiSessionFacts) -> Self {
+    pub fn new(ticket: Ticket, question: PermissionQuestion, facts: &TuiSessionFacts) -> Self {
         let input: Value = serde_json::from_str(question.call.input.as_str()).unwrap_or_default();
-        let is_poll = question.call.name.as_str() == "AskUserQuestion";
-        let form = is_poll.then(|| QuestionForm::from_input(&input)).flatten();
-        let (selected, text_entry, file_before) = (0, None, None);
-        let (rules_file, working_directory) =
-            (about.rules_file.clone(), about.working_directory.clone());
         Self {
             ticket,
+            subject: PromptSubject::from_call(question.call.name.as_str(), &input),
             question,
             input,
-            selected,
-            text_entry,
-            file_before,
-            form,
-            rules_file,
-            working_directory,
+            selected: 0,
+            text_entry: None,
+            file_before: None,
+            rules_file: facts.rules_file.clone(),
+            working_directory: facts.working_directory.clone(),
         }
     }
 
-    /// The call in a line.
-    #[must_use]
+    /// The call in one line.
     pub fn title(&self) -> String {
         tool_call_view::format_title(&self.question.call, &self.working_directory)
     }
 
-    /// The call.
-    #[must_use]
     pub fn call(&self) -> &ToolCall {
         &self.question.call
     }
 
-    /// The file that must be read to show what would become of it.
-    #[must_use]
+    /// The file whose current content is needed to show a diff.
     pub fn file_to_read(&self) -> Option<String> {
         let path = self.input_field("file_path").filter(|_| self.input_field("content").is_some());
         path.map(str::to_owned)
     }
 
-    /// What it holds; nothing if it is not there.
+    /// `None` stands for a file that does not exist or cannot be read.
     pub fn set_file_before(&mut self, before: Option<String>) {
         self.file_before = Some(before.unwrap_or_default());
     }
@@ -121,7 +114,21 @@ impl PermissionPrompt {
     }
 
     fn is_plan(&self) -> bool {
-        self.question.call.name.as_str() == "ExitPlanMode" && self.input_field("plan").is_some()
+        matches!(self.subject, PromptSubject::Plan(_))
+    }
+
+    fn form(&self) -> Option<&QuestionForm> {
+        match &self.subject {
+            PromptSubject::Questions(form) => Some(form),
+            PromptSubject::ToolCall | PromptSubject::Plan(_) => None,
+        }
+    }
+
+    fn form_mut(&mut self) -> Option<&mut QuestionForm> {
+        match &mut self.subject {
+            PromptSubject::Questions(form) => Some(form),
+            PromptSubject::ToolCall | PromptSubject::Plan(_) => None,
+        }
     }
 
     fn list_choices(&self) -> Vec<PermissionPromptChoice> {
@@ -138,33 +145,10 @@ impl PermissionPrompt {
         choices
     }
 
-    /// A key was pressed; gives the answer once there is one.
+    /// Returns the reply once the user has decided.
     pub fn handle_key(&mut self, key: InputKey) -> Option<PermissionPromptReply> {
-        if let Some((writing, composer)) = &mut self.text_entry {
-            let writing = *writing;
-            match key {
-                InputKey::Enter => {
-                    let words = composer.submit();
-                    self.text_entry = None;
-                    return self.submit_text(writing, &words);
-                }
-                InputKey::Escape | InputKey::Cancel => self.text_entry = None,
-                InputKey::Char(letter) => composer.insert(letter.encode_utf8(&mut [0; 4])),
-                InputKey::Paste(text) if writing == PromptTextKind::Command => {
-                    composer.insert(&text);
-                }
-                InputKey::Paste(text) => composer.insert(&text::to_one_line(&text)),
-                InputKey::NewLine => composer.insert("\n"),
-                InputKey::Backspace => composer.backspace(),
-                InputKey::Delete => composer.delete(),
-                InputKey::DeleteWord => composer.delete_word(),
-                InputKey::DeleteToHome => composer.delete_to_home(),
-                InputKey::DeleteToEnd => composer.delete_to_end(),
-                InputKey::Move(CursorMove::Up | CursorMove::Down) => {}
-                InputKey::Move(to) => composer.move_cursor(to),
-                _ => {}
-            }
-            return None;
+        if let Some((kind, composer)) = self.text_entry.take() {
+            return self.handle_text_key(kind, composer, key);
         }
         let last = self.choice_count().saturating_sub(1);
         match key {
@@ -179,37 +163,65 @@ impl PermissionPrompt {
                     return self.confirm_selected();
                 }
             }
-            InputKey::Char('y') if self.form.is_none() => {
+            InputKey::Char('y') if self.form().is_none() => {
                 self.selected = 1;
                 return self.confirm_selected();
             }
             InputKey::Char(' ') => {
-                if let Some(poll) = &mut self.form {
-                    poll.toggle_mark(self.selected);
+                let selected = self.selected;
+                if let Some(form) = self.form_mut() {
+                    form.toggle_mark(selected);
                 }
             }
             InputKey::Char('n') | InputKey::Escape => return Some(build_deny("", false)),
             InputKey::Enter => return self.confirm_selected(),
             InputKey::Cancel => return Some(build_deny("", true)),
-            _ => {}
+            InputKey::Move(_)
+            | InputKey::Char(_)
+            | InputKey::NewLine
+            | InputKey::EndOfInput
+            | InputKey::BackTab
+            | InputKey::Paste(_)
+            | InputKey::Delete(_)
+            | InputKey::PageUp
+            | InputKey::PageDown
+            | InputKey::Shortcut(_) => {}
         }
         None
     }
 
+    fn handle_text_key(
+        &mut self,
+        kind: PromptTextKind,
+        mut composer: Composer,
+        key: InputKey,
+    ) -> Option<PermissionPromptReply> {
+        match key {
+            InputKey::Enter => return self.submit_text(kind, &composer.submit()),
+            InputKey::Escape | InputKey::Cancel => return None,
+            InputKey::Paste(text) if kind == PromptTextKind::Command => composer.insert(&text),
+            InputKey::NewLine => composer.insert("\n"),
+            key => composer.handle_line_key(&key),
+        }
+        self.text_entry = Some((kind, composer));
+        None
+    }
+
     fn choice_count(&self) -> usize {
-        match &self.form {
-            Some(poll) => poll.choice_count(),
+        match self.form() {
+            Some(form) => form.choice_count(),
             None => self.list_choices().len(),
         }
     }
 
     fn confirm_selected(&mut self) -> Option<PermissionPromptReply> {
-        if let Some(poll) = &mut self.form {
-            if poll.is_custom_answer(self.selected) {
+        let selected = self.selected;
+        if let Some(form) = self.form_mut() {
+            if form.is_custom_answer(selected) {
                 self.text_entry = Some((PromptTextKind::CustomAnswer, Composer::default()));
                 return None;
             }
-            let is_over = poll.answer_with_choice(self.selected);
+            let is_over = form.answer_with_choice(selected);
             self.selected = 0;
             return is_over.then(|| self.build_form_reply()).flatten();
         }
@@ -238,12 +250,8 @@ impl PermissionPrompt {
         }
     }
 
-    fn submit_text(
-        &mut self,
-        writing: PromptTextKind,
-        words: &str,
-    ) -> Option<PermissionPromptReply> {
-        match writing {
+    fn submit_text(&mut self, kind: PromptTextKind, words: &str) -> Option<PermissionPromptReply> {
+        match kind {
             PromptTextKind::Reason => Some(build_deny(words, false)),
             PromptTextKind::Command if words.trim().is_empty() => None,
             PromptTextKind::Command => {
@@ -252,7 +260,7 @@ impl PermissionPrompt {
                 Some(build_allow(Some(Json::from_checked(&input.to_string())), Vec::new()))
             }
             PromptTextKind::CustomAnswer => {
-                let is_over = self.form.as_mut()?.answer_with_text(words);
+                let is_over = self.form_mut()?.answer_with_text(words);
                 self.selected = 0;
                 is_over.then(|| self.build_form_reply()).flatten()
             }
@@ -262,8 +270,23 @@ impl PermissionPrompt {
     fn build_form_reply(&self) -> Option<PermissionPromptReply> {
         let mut input = self.input.clone();
         let fields = input.as_object_mut()?;
-        fields.insert("answers".to_owned(), self.form.as_ref()?.answers());
+        fields.insert("answers".to_owned(), self.form()?.answers());
         Some(build_allow(Some(Json::from_checked(&input.to_string())), Vec::new()))
+    }
+}
+
+impl PromptSubject {
+    /// The tool's name decides: the question carries the call and nothing typed about it.
+    fn from_call(tool: &str, input: &Value) -> Self {
+        let subject = match tool {
+            "AskUserQuestion" => QuestionForm::from_input(input).map(Self::Questions),
+            "ExitPlanMode" => {
+                let plan = input.get("plan").and_then(Value::as_str);
+                plan.map(|plan| Self::Plan(plan.to_owned()))
+            }
+            _ => None,
+        };
+        subject.unwrap_or(Self::ToolCall)
     }
 }
 

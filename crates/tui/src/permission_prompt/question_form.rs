@@ -1,63 +1,78 @@
-//! Questions the model puts to a person: one after the other, each with answers to choose from and
-//! room for another.
+//! Questions of the model to the user: one after the other, each with options and a custom answer.
 
 use serde_json::{Map, Value};
 
-/// The questions, and what was answered so far.
 #[derive(Clone, Debug)]
 pub(super) struct QuestionForm {
     questions: Vec<FormQuestion>,
+    /// Keyed by the text of the question.
     answers: Map<String, Value>,
-    /// Which one is open.
+    /// The index of the open question.
     current: usize,
+    /// Marked options of the open question.
     marked: Vec<usize>,
 }
 
-/// One question.
 #[derive(Clone, Debug)]
 pub(super) struct FormQuestion {
     pub(super) question: String,
     pub(super) header: String,
-    /// What may be answered, and what that means.
-    pub(super) options: Vec<(String, String)>,
+    pub(super) options: Vec<FormOption>,
     pub(super) is_multi_select: bool,
 }
 
+#[derive(Clone, Debug)]
+pub(super) struct FormOption {
+    pub(super) label: String,
+    pub(super) description: String,
+}
+
 impl QuestionForm {
-    /// Reads them off a call's input.
+    /// Returns `None` if the input does not hold at least one well-formed question.
     pub(super) fn from_input(input: &Value) -> Option<Self> {
         let text = |value: &Value, key: &str| {
             value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
         };
-        let asked = |one: &Value| {
+        let parse_question = |one: &Value| {
             let options = one.get("options")?.as_array()?;
             Some(FormQuestion {
                 question: text(one, "question"),
                 header: text(one, "header"),
                 options: options
                     .iter()
-                    .map(|option| (text(option, "label"), text(option, "description")))
+                    .map(|option| FormOption {
+                        label: text(option, "label"),
+                        description: text(option, "description"),
+                    })
                     .collect(),
                 is_multi_select: one.get("multiSelect").and_then(Value::as_bool).unwrap_or(false),
             })
         };
         let questions: Option<Vec<FormQuestion>> =
-            input.get("questions")?.as_array()?.iter().map(asked).collect();
+            input.get("questions")?.as_array()?.iter().map(parse_question).collect();
         let questions = questions.filter(|questions| !questions.is_empty())?;
         Some(Self { questions, answers: Map::new(), current: 0, marked: Vec::new() })
     }
 
-    /// The question that is open, and which of how many it is.
-    pub(super) fn current_question(&self) -> Option<(&FormQuestion, usize, usize)> {
-        Some((self.questions.get(self.current)?, self.current + 1, self.questions.len()))
+    /// `None` once all questions are answered.
+    pub(super) fn current_question(&self) -> Option<&FormQuestion> {
+        self.questions.get(self.current)
     }
 
-    /// Answers there are: those to choose from, and one's own.
+    /// Counted from one.
+    pub(super) fn current_number(&self) -> usize {
+        self.current + 1
+    }
+
+    pub(super) fn question_count(&self) -> usize {
+        self.questions.len()
+    }
+
+    /// The options and the custom answer.
     pub(super) fn choice_count(&self) -> usize {
-        self.current_question().map_or(0, |(asked, ..)| asked.options.len() + 1)
+        self.current_question().map_or(0, |question| question.options.len() + 1)
     }
 
-    /// Is this the place for an answer of one's own?
     pub(super) fn is_custom_answer(&self, chosen: usize) -> bool {
         chosen + 1 == self.choice_count()
     }
@@ -66,12 +81,10 @@ impl QuestionForm {
         self.marked.contains(&chosen)
     }
 
-    /// Marks one of several, or takes the mark away.
     pub(super) fn toggle_mark(&mut self, chosen: usize) {
-        if self
-            .current_question()
-            .is_some_and(|(asked, ..)| asked.is_multi_select && chosen < asked.options.len())
-        {
+        let may_mark =
+            |question: &FormQuestion| question.is_multi_select && chosen < question.options.len();
+        if self.current_question().is_some_and(may_mark) {
             match self.marked.iter().position(|marked| *marked == chosen) {
                 Some(at) => drop(self.marked.remove(at)),
                 None => self.marked.push(chosen),
@@ -79,27 +92,28 @@ impl QuestionForm {
         }
     }
 
-    /// Takes what is chosen; says whether that was the last question.
+    /// Answers with the marked options, or with `chosen` if none is marked. Returns whether that was
+    /// the last question.
     pub(super) fn answer_with_choice(&mut self, chosen: usize) -> bool {
-        let Some((asked, ..)) = self.current_question() else { return true };
-        let mut labels: Vec<&str> = asked
+        let Some(question) = self.current_question() else { return true };
+        let mut labels: Vec<&str> = question
             .options
             .iter()
             .enumerate()
             .filter(|(at, _)| self.marked.contains(at))
-            .map(|(_, (label, _))| label.as_str())
+            .map(|(_, option)| option.label.as_str())
             .collect();
         if labels.is_empty() {
-            labels.extend(asked.options.get(chosen).map(|(label, _)| label.as_str()));
+            labels.extend(question.options.get(chosen).map(|option| option.label.as_str()));
         }
         let words = labels.join(", ");
         self.answer_with_text(&words)
     }
 
-    /// Takes an answer of one's own, or none; says whether that was the last question.
+    /// A blank text leaves the question unanswered. Returns whether that was the last question.
     pub(super) fn answer_with_text(&mut self, words: &str) -> bool {
-        let Some((asked, ..)) = self.current_question() else { return true };
-        let question = asked.question.clone();
+        let Some(question) = self.current_question() else { return true };
+        let question = question.question.clone();
         if !words.trim().is_empty() {
             self.answers.insert(question, Value::from(words.trim()));
         }

@@ -1,18 +1,18 @@
-//! A question in lines.
+//! How a permission prompt looks.
 
 use windlass_permission::sanitize;
 
-use super::{PermissionPrompt, PermissionPromptChoice, PromptTextKind};
+use super::question_form::{FormOption, QuestionForm};
+use super::{PermissionPrompt, PermissionPromptChoice, PromptSubject, PromptTextKind};
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::{diff, text, tool_call_view};
 
 impl PermissionPrompt {
-    /// What is shown, in at most so many rows; `is_armed` says whether keys answer it.
-    #[must_use]
+    /// Fits into `rows`, as far as possible; `is_armed` says whether keys answer the prompt.
     pub fn render(&self, width: usize, rows: usize, is_armed: bool) -> Vec<StyledLine> {
-        let mut below = match (&self.text_entry, &self.form) {
-            (Some((writing, composer)), _) => {
-                let lead = match writing {
+        let mut below = match (&self.text_entry, self.form()) {
+            (Some((kind, composer)), _) => {
+                let lead = match kind {
                     PromptTextKind::Reason => "No, because: ",
                     PromptTextKind::Command => "Run this instead: ",
                     PromptTextKind::CustomAnswer => "Your answer: ",
@@ -23,14 +23,14 @@ impl PermissionPrompt {
                 lines.push(StyledLine::from_text(hint, TextStyle::Dim).truncate_to_width(width));
                 lines
             }
-            (None, Some(_)) => self.render_form_choices(width),
+            (None, Some(form)) => self.render_form_choices(form, width),
             (None, None) => self.render_choices(width),
         };
         if self.text_entry.is_none() {
-            below.push(render_key_hint(is_armed, self.form.is_some()).truncate_to_width(width));
+            below.push(render_key_hint(is_armed, self.form().is_some()).truncate_to_width(width));
         }
         let mut above = self.render_subject(width);
-        // The answers are always in sight; what would run is cut in the middle if it must be.
+        // The answers must stay visible; what would run is cut in the middle if there is no room.
         let room = rows.saturating_sub(below.len()).max(SUBJECT_LINES_MIN);
         if above.len() > room {
             let over = above.len() - room + 1;
@@ -48,27 +48,36 @@ impl PermissionPrompt {
 
     /// What would be done, and why it is asked.
     fn render_subject(&self, width: usize) -> Vec<StyledLine> {
-        if let Some(poll) = &self.form {
-            let Some((asked, number, count)) = poll.current_question() else { return Vec::new() };
-            let head = format!("{} ({number} of {count})", text::to_one_line(&asked.header));
-            let mut lines = text::render_plain(&self.question.why, TextStyle::Dim, width);
-            lines.push(StyledLine::from_text(head, TextStyle::Warning).truncate_to_width(width));
-            lines.extend(text::render_plain(&asked.question, TextStyle::Bold, width));
-            return lines;
+        match &self.subject {
+            PromptSubject::Questions(form) => self.render_question(form, width),
+            PromptSubject::Plan(plan) => {
+                let mut lines =
+                    vec![StyledLine::from_text("Shall it be done like this?", TextStyle::Warning)];
+                lines.extend(text::render_markdown(plan, width));
+                lines
+            }
+            PromptSubject::ToolCall => self.render_call(width),
         }
-        if let Some(plan) = self.input_field("plan").filter(|_| self.is_plan()) {
-            let mut lines =
-                vec![StyledLine::from_text("Shall it be done like this?", TextStyle::Warning)];
-            lines.extend(text::render_markdown(plan, width));
-            return lines;
-        }
+    }
+
+    fn render_question(&self, form: &QuestionForm, width: usize) -> Vec<StyledLine> {
+        let Some(question) = form.current_question() else { return Vec::new() };
+        let header = text::to_one_line(&question.header);
+        let head = format!("{header} ({} of {})", form.current_number(), form.question_count());
+        let mut lines = text::render_plain(&self.question.why, TextStyle::Dim, width);
+        lines.push(StyledLine::from_text(head, TextStyle::Warning).truncate_to_width(width));
+        lines.extend(text::render_plain(&question.question, TextStyle::Bold, width));
+        lines
+    }
+
+    fn render_call(&self, width: usize) -> Vec<StyledLine> {
         let who = self.question.agent.as_ref().map(|agent| format!("{agent} asks: "));
         let who = who.unwrap_or_default();
         let head = format!("{who}May {} run this?", self.question.call.name);
         let mut lines =
             vec![StyledLine::from_text(head, TextStyle::Warning).truncate_to_width(width)];
         lines.extend(self.render_requested_action(width));
-        // Files are called as above.
+        // Paths look as they do above: relative to the working directory.
         let why = match self.working_directory.as_str() {
             "" => self.question.why.clone(),
             folder => self.question.why.replace(&format!("{folder}/"), ""),
@@ -138,31 +147,30 @@ impl PermissionPrompt {
         lines.collect()
     }
 
-    fn render_form_choices(&self, width: usize) -> Vec<StyledLine> {
-        let Some(poll) = &self.form else { return Vec::new() };
-        let Some((asked, ..)) = poll.current_question() else { return Vec::new() };
-        let own = if asked.options.is_empty() { "Write an answer" } else { "Something else" };
-        let own = (own.to_owned(), String::new());
-        let all = asked.options.iter().chain([&own]).enumerate();
-        all.map(|(number, (label, about))| {
-            let mark = if poll.is_marked(number) { "[x] " } else { "" };
-            let words = format!("{mark}{}", text::to_one_line(label));
+    fn render_form_choices(&self, form: &QuestionForm, width: usize) -> Vec<StyledLine> {
+        let Some(question) = form.current_question() else { return Vec::new() };
+        let label = if question.options.is_empty() { "Write an answer" } else { "Something else" };
+        let custom = FormOption { label: label.to_owned(), description: String::new() };
+        let all = question.options.iter().chain([&custom]).enumerate();
+        all.map(|(number, option)| {
+            let mark = if form.is_marked(number) { "[x] " } else { "" };
+            let words = format!("{mark}{}", text::to_one_line(&option.label));
             let line = render_choice(number, number == self.selected, &words);
-            line.with_span(format!("  {}", text::to_one_line(about)), TextStyle::Dim)
+            line.with_span(format!("  {}", text::to_one_line(&option.description)), TextStyle::Dim)
                 .truncate_to_width(width)
         })
         .collect()
     }
 }
 
-fn render_choice(number: usize, is_chosen: bool, words: &str) -> StyledLine {
-    let (sign, role) =
-        if is_chosen { ("›", TextStyle::Selected) } else { (" ", TextStyle::Plain) };
-    StyledLine::from_text(format!("{sign} {}. {words}", number + 1), role)
+fn render_choice(number: usize, is_selected: bool, words: &str) -> StyledLine {
+    let (sign, style) =
+        if is_selected { ("›", TextStyle::Selected) } else { (" ", TextStyle::Plain) };
+    StyledLine::from_text(format!("{sign} {}. {words}", number + 1), style)
 }
 
-fn render_key_hint(is_armed: bool, is_poll: bool) -> StyledLine {
-    let words = match (is_armed, is_poll) {
+fn render_key_hint(is_armed: bool, is_form: bool) -> StyledLine {
+    let words = match (is_armed, is_form) {
         (false, _) => "  … stop typing to answer",
         (true, true) => "  a number or ↑↓ and Enter · Space marks · Esc says no",
         (true, false) => "  a number or ↑↓ and Enter · Esc says no",
@@ -170,7 +178,8 @@ fn render_key_hint(is_armed: bool, is_poll: bool) -> StyledLine {
     StyledLine::from_text(words, TextStyle::Dim)
 }
 
-/// The parts of a command that the reason names.
+/// The parts of a command that the reason names. The question has no typed list of them, only the
+/// words for the user, in which they stand between backticks.
 fn extract_quoted(why: &str) -> Vec<String> {
     why.split('`')
         .skip(1)
@@ -180,12 +189,11 @@ fn extract_quoted(why: &str) -> Vec<String> {
         .collect()
 }
 
-/// A line of a command, with the parts that need asking marked.
 fn highlight_parts(line: &str, parts: &[String]) -> StyledLine {
     let mut shown = StyledLine::from_text("  ", TextStyle::Code);
     let mut rest = line;
     loop {
-        // The first of them; of two that begin there, the longer one.
+        // The first match; of two that start at the same place, the longer one.
         let found = parts.iter().filter_map(|part| Some((rest.find(part.as_str())?, part.len())));
         let Some((at, length)) = found.min_by_key(|(at, length)| (*at, usize::MAX - length)) else {
             return shown.with_span(rest, TextStyle::Code);
@@ -198,6 +206,6 @@ fn highlight_parts(line: &str, parts: &[String]) -> StyledLine {
     }
 }
 
-/// Lines of what would run that are shown in any case.
+/// Lines of the call that are shown even if there is no room.
 const SUBJECT_LINES_MIN: usize = 3;
 const DIFF_LINES_MAX: usize = 200;

@@ -1,9 +1,8 @@
-//! Code with a little colour: comments, strings, numbers and the words most languages share. Knows no
-//! grammar; what it does not know stays as it is.
+//! Simple highlighting: comments, strings, numbers, and keywords that many languages share. Knows no
+//! grammar.
 
 use crate::styled_line::{StyledLine, TextStyle};
 
-/// The lines of a block of code.
 pub(super) fn highlight_code(language: &str, text: &str) -> Vec<StyledLine> {
     if language == "diff" || language == "patch" {
         return text.lines().map(render_diff_line).collect();
@@ -24,15 +23,14 @@ pub(super) fn highlight_code(language: &str, text: &str) -> Vec<StyledLine> {
     text.lines().map(|line| draw(&line.replace('\t', "    "))).collect()
 }
 
-/// A line of a change.
 pub(super) fn render_diff_line(line: &str) -> StyledLine {
-    let role = match line.chars().next() {
+    let style = match line.chars().next() {
         Some('+') => TextStyle::Success,
         Some('-') => TextStyle::Failure,
         Some('@') => TextStyle::Busy,
         _ => TextStyle::Plain,
     };
-    StyledLine::from_text(format!("  {line}"), role)
+    StyledLine::from_text(format!("  {line}"), style)
 }
 
 fn highlight_line(text: &str, comment: &str) -> StyledLine {
@@ -43,7 +41,7 @@ fn highlight_line(text: &str, comment: &str) -> StyledLine {
             line.push(rest, TextStyle::Dim);
             break;
         }
-        let (length, role) = match first {
+        let (length, style) = match first {
             '"' | '\'' | '`' => (string_length(rest, first), TextStyle::Success),
             _ if first.is_ascii_digit() => (
                 prefix_length(rest, |one| one.is_ascii_alphanumeric() || one == '.' || one == '_'),
@@ -57,7 +55,7 @@ fn highlight_line(text: &str, comment: &str) -> StyledLine {
             _ => (first.len_utf8(), TextStyle::Plain),
         };
         let (piece, after) = rest.split_at_checked(length.max(1)).unwrap_or((rest, ""));
-        line.push(piece, role);
+        line.push(piece, style);
         rest = after;
     }
     line
@@ -67,7 +65,7 @@ fn prefix_length(text: &str, belongs: impl Fn(char) -> bool) -> usize {
     text.find(|one: char| !belongs(one)).unwrap_or(text.len())
 }
 
-/// How long a string is; one that does not end on its line is a quote and no more.
+/// The length of a string literal; of one that does not end on this line, only its quote.
 fn string_length(text: &str, sign: char) -> usize {
     let mut escaped = false;
     for (at, one) in text.char_indices().skip(1) {
@@ -81,106 +79,16 @@ fn string_length(text: &str, sign: char) -> usize {
     sign.len_utf8()
 }
 
-/// Words that mean the same in many languages.
+#[rustfmt::skip]
 const KEYWORDS: &[&str] = &[
-    "fn",
-    "let",
-    "mut",
-    "pub",
-    "use",
-    "mod",
-    "impl",
-    "struct",
-    "enum",
-    "trait",
-    "match",
-    "if",
-    "else",
-    "for",
-    "while",
-    "loop",
-    "return",
-    "break",
-    "continue",
-    "async",
-    "await",
-    "move",
-    "where",
-    "self",
-    "def",
-    "class",
-    "import",
-    "from",
-    "as",
-    "with",
-    "lambda",
-    "pass",
-    "raise",
-    "try",
-    "except",
-    "finally",
-    "yield",
-    "not",
-    "and",
-    "or",
-    "in",
-    "is",
-    "None",
-    "True",
-    "False",
-    "function",
-    "var",
-    "const",
-    "new",
-    "this",
-    "typeof",
-    "export",
-    "default",
-    "extends",
-    "interface",
-    "type",
-    "null",
-    "undefined",
-    "true",
-    "false",
-    "static",
-    "void",
-    "int",
-    "float",
-    "double",
-    "bool",
-    "char",
-    "public",
-    "private",
-    "protected",
-    "package",
-    "go",
-    "defer",
-    "chan",
-    "map",
-    "range",
-    "switch",
-    "case",
-    "do",
-    "then",
-    "fi",
-    "done",
-    "esac",
-    "local",
-    "echo",
-    "select",
-    "insert",
-    "update",
-    "delete",
-    "SELECT",
-    "FROM",
-    "WHERE",
-    "INSERT",
-    "UPDATE",
-    "DELETE",
-    "JOIN",
-    "throw",
-    "catch",
-    "nil",
-    "end",
+    "fn", "let", "mut", "pub", "use", "mod", "impl", "struct", "enum", "trait", "match", "if",
+    "else", "for", "while", "loop", "return", "break", "continue", "async", "await", "move",
+    "where", "self", "def", "class", "import", "from", "as", "with", "lambda", "pass", "raise",
+    "try", "except", "finally", "yield", "not", "and", "or", "in", "is", "None", "True", "False",
+    "function", "var", "const", "new", "this", "typeof", "export", "default", "extends",
+    "interface", "type", "null", "undefined", "true", "false", "static", "void", "int", "float",
+    "double", "bool", "char", "public", "private", "protected", "package", "go", "defer", "chan",
+    "map", "range", "switch", "case", "do", "then", "fi", "done", "esac", "local", "echo",
+    "select", "insert", "update", "delete", "SELECT", "FROM", "WHERE", "INSERT", "UPDATE",
+    "DELETE", "JOIN", "throw", "catch", "nil", "end",
 ];

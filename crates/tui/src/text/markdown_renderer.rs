@@ -1,4 +1,4 @@
-//! Walks through Markdown and writes it down block by block.
+//! Renders Markdown block by block.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -6,32 +6,36 @@ use super::code_highlight;
 use super::markdown_table::MarkdownTable;
 use crate::styled_line::{StyledLine, TextStyle};
 
-/// The lines of a text.
 pub(super) fn render_blocks(text: &str, width: usize) -> Vec<StyledLine> {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut scribe = MarkdownRenderer::new(width.max(1));
+    let mut renderer = MarkdownRenderer::new(width.max(1));
     for event in Parser::new_ext(text, options) {
-        scribe.handle_event(event);
+        renderer.handle_event(event);
     }
-    scribe.end_line();
-    while scribe.lines.last().is_some_and(|line| line.spans.is_empty()) {
-        scribe.lines.pop();
+    renderer.end_line();
+    while renderer.lines.last().is_some_and(|line| line.spans.is_empty()) {
+        renderer.lines.pop();
     }
-    scribe.lines
+    renderer.lines
 }
 
 struct MarkdownRenderer {
     width: usize,
     lines: Vec<StyledLine>,
     line: StyledLine,
-    /// What stands before each line: quote signs, and the sign of a list on its first line.
+    /// Put before each line: quote marks, and the marks of list items.
     prefix: Vec<LinePrefix>,
     styles: Vec<TextStyle>,
     lists: Vec<Option<u64>>,
-    code: Option<(String, String)>,
+    code: Option<OpenCodeBlock>,
     link: Option<String>,
     table: Option<MarkdownTable>,
+}
+
+struct OpenCodeBlock {
+    language: String,
+    text: String,
 }
 
 #[derive(Clone, Debug)]
@@ -102,7 +106,7 @@ impl MarkdownRenderer {
                     CodeBlockKind::Fenced(language) => language.to_string(),
                     CodeBlockKind::Indented => String::new(),
                 };
-                self.code = Some((language, String::new()));
+                self.code = Some(OpenCodeBlock { language, text: String::new() });
             }
             Tag::List(first) => {
                 if self.lists.is_empty() {
@@ -163,7 +167,7 @@ impl MarkdownRenderer {
                 self.lists.pop();
             }
             TagEnd::CodeBlock => {
-                if let Some((language, text)) = self.code.take() {
+                if let Some(OpenCodeBlock { language, text }) = self.code.take() {
                     for line in code_highlight::highlight_code(&language, &text) {
                         self.line = line;
                         self.end_line();
@@ -194,30 +198,30 @@ impl MarkdownRenderer {
     }
 
     fn push_text(&mut self, text: &str) {
-        if let Some((_, code)) = &mut self.code {
-            code.push_str(text);
+        if let Some(code) = &mut self.code {
+            code.text.push_str(text);
             return;
         }
-        let role = self.styles.last().copied().unwrap_or_default();
+        let style = self.styles.last().copied().unwrap_or_default();
         let mut parts = text.split('\n');
         if let Some(first) = parts.next() {
-            self.push_styled(first, role);
+            self.push_styled(first, style);
         }
         for part in parts {
             self.end_line();
-            self.push_styled(part, role);
+            self.push_styled(part, style);
         }
     }
 
-    fn push_styled(&mut self, text: &str, role: TextStyle) {
-        let role = if role == TextStyle::Plain {
+    fn push_styled(&mut self, text: &str, style: TextStyle) {
+        let style = if style == TextStyle::Plain {
             self.styles.last().copied().unwrap_or_default()
         } else {
-            role
+            style
         };
         match &mut self.table {
-            Some(table) => table.push_text(text, role),
-            None => self.line.push(text, role),
+            Some(table) => table.push_text(text, style),
+            None => self.line.push(text, style),
         }
     }
 
@@ -229,7 +233,7 @@ impl MarkdownRenderer {
         });
     }
 
-    /// An empty line between blocks, but not at the beginning and not inside a tight list.
+    /// Adds a blank line between blocks, except at the start and inside a list.
     fn add_gap(&mut self) {
         self.end_line();
         let follows_words = self.lines.last().is_some_and(|line| !line.spans.is_empty());

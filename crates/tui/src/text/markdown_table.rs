@@ -1,8 +1,7 @@
-//! Draws a table: columns as wide as their widest cell, and narrower where the screen is.
+//! Renders a table with columns as wide as their widest cell, or narrower if the screen is.
 
 use crate::styled_line::{StyledLine, TextStyle};
 
-/// A table as it is read.
 #[derive(Debug, Default)]
 pub(super) struct MarkdownTable {
     rows: Vec<Vec<StyledLine>>,
@@ -19,13 +18,13 @@ impl MarkdownTable {
         }
     }
 
-    pub(super) fn push_text(&mut self, text: &str, role: TextStyle) {
+    pub(super) fn push_text(&mut self, text: &str, style: TextStyle) {
         if let Some(cell) = self.rows.last_mut().and_then(|row| row.last_mut()) {
-            cell.push(text, role);
+            cell.push(text, style);
         }
     }
 
-    /// Its lines; cells that do not fit are cut.
+    /// Cells that do not fit are cut.
     pub(super) fn render(self, width: usize) -> Vec<StyledLine> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         if columns == 0 {
@@ -37,7 +36,7 @@ impl MarkdownTable {
             })
             .map(|widest| widest.unwrap_or(0).max(1))
             .collect();
-        // Take from the widest until everything fits.
+        // Narrow the widest column until everything fits.
         let room = width.saturating_sub(SEPARATOR.chars().count() * (columns - 1)).max(columns);
         while widths.iter().sum::<usize>() > room {
             match widths.iter_mut().max() {
@@ -55,12 +54,12 @@ impl MarkdownTable {
                 let cell = row.get(column).cloned().unwrap_or_default().truncate_to_width(*width);
                 let blanks = width.saturating_sub(cell.width());
                 for span in cell.spans {
-                    let role = if number == 0 && span.style == TextStyle::Plain {
+                    let style = if number == 0 && span.style == TextStyle::Plain {
                         TextStyle::Bold
                     } else {
                         span.style
                     };
-                    line.push(span.text, role);
+                    line.push(span.text, style);
                 }
                 if column + 1 < columns {
                     line.push(" ".repeat(blanks), TextStyle::Plain);

@@ -1,5 +1,5 @@
-//! From what a model writes to lines: Markdown, cleaned first, so that nothing it says can steer the
-//! terminal. Unfinished Markdown is drawn as far as it goes, because answers arrive in pieces.
+//! Renders text of the model as lines. Control characters are removed first, so that it cannot control
+//! the terminal. Incomplete Markdown is rendered as far as it goes, because answers arrive in pieces.
 
 mod code_highlight;
 mod markdown_renderer;
@@ -9,22 +9,19 @@ use windlass_permission::sanitize;
 
 use crate::styled_line::{StyledLine, TextStyle};
 
-/// The text as lines of at most this width.
-#[must_use]
 pub fn render_markdown(text: &str, width: usize) -> Vec<StyledLine> {
     markdown_renderer::render_blocks(&sanitize::strip_control(text), width)
 }
 
-/// The text as it is, line by line, each broken at the width.
-#[must_use]
-pub fn render_plain(text: &str, role: TextStyle, width: usize) -> Vec<StyledLine> {
+/// Wraps lines and changes nothing else.
+pub fn render_plain(text: &str, style: TextStyle, width: usize) -> Vec<StyledLine> {
     let cleaned = sanitize::strip_control(text);
-    let lines = cleaned.lines().map(|line| StyledLine::from_text(line.replace('\t', "    "), role));
+    let lines =
+        cleaned.lines().map(|line| StyledLine::from_text(line.replace('\t', "    "), style));
     lines.flat_map(|line| line.wrap(width, 0)).collect()
 }
 
-/// One line of it, whatever it holds.
-#[must_use]
+/// Joins everything to one line, with single blanks.
 pub fn to_one_line(text: &str) -> String {
     let cleaned = sanitize::strip_control(text);
     cleaned.split_whitespace().collect::<Vec<_>>().join(" ")

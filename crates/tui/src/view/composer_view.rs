@@ -1,4 +1,4 @@
-//! What is being typed, broken at the width of the screen, and where the cursor stands in it.
+//! The text of the composer, wrapped at the width of the screen, and its cursor.
 
 use std::ops::Range;
 
@@ -11,26 +11,28 @@ use crate::composer::Composer;
 use crate::painter::Cursor;
 use crate::styled_line::{StyledLine, TextStyle};
 
-/// The lines, and the cursor.
 pub(super) fn render_composer(app: &App, rows: usize) -> (Vec<StyledLine>, Cursor) {
-    let sign = match &app.vim {
-        Some(vim) if vim.is_normal => "∙ ",
-        _ if app.composer.text().starts_with('!') => "! ",
+    let sign = match &app.input.vim {
+        Some(vim) if vim.is_normal() => "∙ ",
+        _ if app.input.composer.text().starts_with('!') => "! ",
         _ => "> ",
     };
-    if app.composer.is_empty() {
-        let words = match app.is_busy {
+    if app.input.composer.is_empty() {
+        let words = match app.run.is_busy() {
             true => "type to steer it at its next step; Esc stops it".to_owned(),
-            false if !app.suggested_prompt.is_empty() => format!("{} (Tab)", app.suggested_prompt),
+            false if !app.input.suggested_prompt.is_empty() => {
+                format!("{} (Tab)", app.input.suggested_prompt)
+            }
             false => "ask for something; /help shows what else there is".to_owned(),
         };
         let line = StyledLine::from_text(sign, TextStyle::User)
             .with_span(words, TextStyle::Dim)
-            .truncate_to_width(app.width);
+            .truncate_to_width(app.size.width);
         return (vec![line], Cursor { row: 0, column: 2 });
     }
-    let selected = app.vim.as_ref().and_then(|vim| vim.selected_range(&app.composer));
-    let (broken, at) = break_lines(&app.composer, selected.as_ref(), app.width.saturating_sub(2));
+    let selected = app.input.vim.as_ref().and_then(|vim| vim.selected_range(&app.input.composer));
+    let (broken, at) =
+        break_lines(&app.input.composer, selected.as_ref(), app.size.width.saturating_sub(2));
     let signs = std::iter::once(sign).chain(std::iter::repeat("  "));
     let all: Vec<StyledLine> = signs
         .zip(broken)
@@ -39,22 +41,24 @@ pub(super) fn render_composer(app: &App, rows: usize) -> (Vec<StyledLine>, Curso
             line.spans.into_iter().fold(whole, |whole, span| whole.with_span(span.text, span.style))
         })
         .collect();
-    // Of a long text the lines around the cursor are shown.
+    // Only the lines around the cursor are shown of a long text.
     let room = (rows / 2).max(1);
     let first = at.row.saturating_sub(room.saturating_sub(1));
     let shown: Vec<StyledLine> = all.into_iter().skip(first).take(room).collect();
     (shown, Cursor { row: at.row - first, column: at.column + 2 })
 }
 
-/// The text in lines of at most this width, and where its place stands.
 fn break_lines(
     composer: &Composer,
     selected: Option<&Range<usize>>,
     width: usize,
 ) -> (Vec<StyledLine>, Cursor) {
-    let (text, place) = (composer.text(), composer.cursor_offset());
+    let text = composer.text();
+    let cursor_offset = composer.cursor_offset();
     let width = width.max(2);
-    let (mut lines, mut line, mut cells) = (Vec::new(), StyledLine::new(), 0);
+    let mut lines = Vec::new();
+    let mut line = StyledLine::new();
+    let mut cells = 0;
     let mut cursor = Cursor::default();
     for (at, grapheme) in text.grapheme_indices(true) {
         let shown = match grapheme {
@@ -66,7 +70,7 @@ fn break_lines(
             lines.push(std::mem::take(&mut line));
             cells = 0;
         }
-        if at == place {
+        if at == cursor_offset {
             cursor = Cursor { row: lines.len(), column: cells };
         }
         if grapheme == "\n" || grapheme == "\r\n" {
@@ -78,7 +82,7 @@ fn break_lines(
         let is_selected = selected.is_some_and(|range| range.contains(&at));
         line.push(shown, if is_selected { TextStyle::Selected } else { TextStyle::Plain });
     }
-    if place >= text.len() {
+    if cursor_offset >= text.len() {
         if cells >= width {
             lines.push(std::mem::take(&mut line));
             cells = 0;

@@ -1,11 +1,9 @@
-//! What fills the window, as a picture: one cell for each hundredth of it, in the colour of what
-//! fills it, and a line for each colour.
+//! What fills the context window, as a chart: one cell per hundredth, and a legend.
 
 use windlass_vocabulary::context_usage::{ContextComponent, ContextUsage};
 
 use crate::styled_line::{StyledLine, TextStyle};
 
-/// What a part is called here, and how it looks.
 fn label_component(component: &ContextComponent) -> (&'static str, TextStyle) {
     match component {
         ContextComponent::System => ("system prompt", TextStyle::Heading),
@@ -22,43 +20,47 @@ fn label_component(component: &ContextComponent) -> (&'static str, TextStyle) {
     }
 }
 
-/// Parts by what they are called, in the order they are first met.
-fn group_by_label(inventory: &ContextUsage) -> Vec<(&'static str, TextStyle, u64)> {
-    let mut groups: Vec<(&'static str, TextStyle, u64)> = Vec::new();
+struct ChartGroup {
+    label: &'static str,
+    style: TextStyle,
+    tokens: u64,
+}
+
+/// In the order of their first part.
+fn group_by_label(inventory: &ContextUsage) -> Vec<ChartGroup> {
+    let mut groups: Vec<ChartGroup> = Vec::new();
     for part in &inventory.parts {
-        let (name, role) = label_component(&part.component);
-        match groups.iter_mut().find(|(own, ..)| *own == name) {
-            Some((.., tokens)) => *tokens += part.tokens.0,
-            None => groups.push((name, role, part.tokens.0)),
+        let (label, style) = label_component(&part.component);
+        match groups.iter_mut().find(|group| group.label == label) {
+            Some(group) => group.tokens += part.tokens.0,
+            None => groups.push(ChartGroup { label, style, tokens: part.tokens.0 }),
         }
     }
     groups
 }
 
-/// So many signs, each in the colour of what it stands for.
-#[must_use]
+/// Divides `count` cells among the groups; returns the style of each cell.
 pub fn allot_cells(inventory: &ContextUsage, count: usize) -> Vec<TextStyle> {
     let groups = group_by_label(inventory);
-    let total: u64 = groups.iter().map(|(.., tokens)| tokens).sum();
-    let wide = u64::try_from(count).unwrap_or(u64::MAX);
-    let at = |sign: u64| {
-        sign.saturating_mul(total).saturating_mul(2).saturating_add(total) / (2 * wide.max(1))
+    let total: u64 = groups.iter().map(|group| group.tokens).sum();
+    let count = u64::try_from(count).unwrap_or(u64::MAX);
+    // A cell belongs to the group of its middle.
+    let middle = |cell: u64| {
+        cell.saturating_mul(total).saturating_mul(2).saturating_add(total) / (2 * count.max(1))
     };
-    (0..wide)
-        .map(|sign| {
-            let mut left = at(sign);
-            let found = groups.iter().find(|(.., tokens)| {
-                let is_here = left < *tokens;
-                left = left.saturating_sub(*tokens);
+    (0..count)
+        .map(|cell| {
+            let mut left = middle(cell);
+            let group = groups.iter().find(|group| {
+                let is_here = left < group.tokens;
+                left = left.saturating_sub(group.tokens);
                 is_here
             });
-            found.map_or(TextStyle::Dim, |(_, role, _)| *role)
+            group.map_or(TextStyle::Dim, |group| group.style)
         })
         .collect()
 }
 
-/// The picture.
-#[must_use]
 pub fn render_context_chart(inventory: &ContextUsage, width: usize) -> Vec<StyledLine> {
     let window = inventory.window.0.max(1);
     let percent = inventory.total.0.saturating_mul(100) / window;
@@ -72,17 +74,25 @@ pub fn render_context_chart(inventory: &ContextUsage, width: usize) -> Vec<Style
     let full =
         usize::try_from(percent.min(100)).unwrap_or(100).max(usize::from(inventory.total.0 > 0));
     let reserved = usize::try_from(inventory.reserved.0.saturating_mul(100) / window).unwrap_or(0);
-    let kept = reserved.min(100 - full);
+    let reserved = reserved.min(100 - full);
     let mut cells: Vec<ChartCell> =
-        allot_cells(inventory, full).into_iter().map(|role| ("■", role)).collect();
-    cells.resize(100 - kept, ("·", TextStyle::Dim));
+        allot_cells(inventory, full).into_iter().map(|style| ("■", style)).collect();
+    cells.resize(100 - reserved, ("·", TextStyle::Dim));
     cells.resize(100, ("▒", TextStyle::Dim));
     let mut legend: Vec<ChartLegendEntry> = group_by_label(inventory)
         .into_iter()
-        .map(|(name, role, tokens)| (format!("■ {name}"), role, tokens))
+        .map(|group| ChartLegendEntry {
+            label: format!("■ {}", group.label),
+            style: group.style,
+            tokens: group.tokens,
+        })
         .collect();
-    legend.push(("· free".to_owned(), TextStyle::Dim, inventory.free_tokens().0));
-    legend.push(("▒ kept for the answer".to_owned(), TextStyle::Dim, inventory.reserved.0));
+    for (label, tokens) in
+        [("· free", inventory.free_tokens()), ("▒ kept for the answer", inventory.reserved)]
+    {
+        let tokens = tokens.0;
+        legend.push(ChartLegendEntry { label: label.to_owned(), style: TextStyle::Dim, tokens });
+    }
     match width < BESIDE_MIN {
         true => render_legend_below(&cells, &legend, width, &mut lines),
         false => render_legend_beside(&cells, &legend, width, &mut lines),
@@ -90,7 +100,6 @@ pub fn render_context_chart(inventory: &ContextUsage, width: usize) -> Vec<Style
     lines
 }
 
-/// What the signs mean, to the right of them.
 fn render_legend_beside(
     cells: &[ChartCell],
     legend: &[ChartLegendEntry],
@@ -100,18 +109,18 @@ fn render_legend_beside(
     for row in 0..legend.len().max(10) {
         let mut line = StyledLine::from_text("  ", TextStyle::Plain);
         match cells.get(row * 10..row * 10 + 10) {
-            Some(ten) => ten.iter().for_each(|(sign, role)| line.push(format!("{sign} "), *role)),
+            Some(ten) => ten.iter().for_each(|(sign, style)| line.push(format!("{sign} "), *style)),
             None => line.push(" ".repeat(20), TextStyle::Plain),
         }
-        if let Some((name, role, tokens)) = legend.get(row) {
-            line.push(format!(" {name:<24}"), *role);
+        if let Some(ChartLegendEntry { label, style, tokens }) = legend.get(row) {
+            line.push(format!(" {label:<24}"), *style);
             line.push(format!("{:>9}", format_thousands(*tokens)), TextStyle::Plain);
         }
         lines.push(line.truncate_to_width(width));
     }
 }
 
-/// What the signs mean, below them: for narrow screens.
+/// For narrow screens.
 fn render_legend_below(
     cells: &[ChartCell],
     legend: &[ChartLegendEntry],
@@ -120,11 +129,11 @@ fn render_legend_below(
 ) {
     for row in cells.chunks(25) {
         let mut line = StyledLine::from_text("  ", TextStyle::Plain);
-        row.iter().for_each(|(sign, role)| line.push(*sign, *role));
+        row.iter().for_each(|(sign, style)| line.push(*sign, *style));
         lines.push(line.truncate_to_width(width));
     }
-    for (name, role, tokens) in legend {
-        let line = StyledLine::from_text(format!("  {name:<24}"), *role);
+    for ChartLegendEntry { label, style, tokens } in legend {
+        let line = StyledLine::from_text(format!("  {label:<24}"), *style);
         lines.push(
             line.with_span(format!("{:>9}", format_thousands(*tokens)), TextStyle::Plain)
                 .truncate_to_width(width),
@@ -132,7 +141,6 @@ fn render_legend_below(
     }
 }
 
-/// A number with commas between the thousands.
 fn format_thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -145,12 +153,15 @@ fn format_thousands(number: u64) -> String {
     text
 }
 
-/// A sign of the picture.
 type ChartCell = (&'static str, TextStyle);
-/// What a sign means, and how many tokens that are.
-type ChartLegendEntry = (String, TextStyle, u64);
 
-/// From this width on there is room beside the picture.
+struct ChartLegendEntry {
+    label: String,
+    style: TextStyle,
+    tokens: u64,
+}
+
+/// From this width on the legend fits beside the chart.
 const BESIDE_MIN: usize = 58;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The live lines: from what is the case to what is shown. Pure.
+//! The live lines, rendered from the state. Pure.
 
 mod composer_view;
 pub mod context_chart;
@@ -6,32 +6,32 @@ mod status_line;
 
 use std::time::Duration;
 
-use crate::app::{App, RunningCall, SubagentProgress};
+use crate::app::{App, RunningCall, SubagentProgress, TaskMark};
 use crate::painter::Cursor;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::{text, tool_call_view};
 
-/// The live lines on a screen of so many rows, and where the cursor stands.
-#[must_use]
 pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
-    let rows = app.rows;
+    let rows = app.size.rows;
     let mut below = Vec::new();
     let mut cursor = Cursor::default();
-    if let Some((_, picker)) = &app.picker {
-        below.extend(picker.render(app.width, rows.saturating_sub(2).min(LIST_MAX)));
+    if let Some((_, picker)) = &app.dialogs.picker {
+        below.extend(picker.render(app.size.width, rows.saturating_sub(2).min(LIST_MAX)));
         cursor.row = below.len().saturating_sub(2);
-    } else if let Some(field) = &app.validated_input {
-        below.extend(field.render(app.width, rows.saturating_sub(2).min(LIST_MAX)));
+    } else if let Some(input) = &app.dialogs.validated_input {
+        below.extend(input.render(app.size.width, rows.saturating_sub(2).min(LIST_MAX)));
         cursor.row = below.len().saturating_sub(1);
     } else {
-        if let Some(approval) = app.permission_prompts.front() {
+        if let Some(prompt) = app.dialogs.permission_prompts.front() {
             let room = rows.saturating_sub(4);
-            below.extend(approval.render(app.width, room, app.may_answer_prompt()));
+            below.extend(prompt.render(app.size.width, room, app.may_answer_prompt()));
             cursor.row = below.len().saturating_sub(1);
-            if app.permission_prompts.len() > 1 {
-                let more = format!("  {} more questions wait", app.permission_prompts.len() - 1);
-                below
-                    .push(StyledLine::from_text(more, TextStyle::Dim).truncate_to_width(app.width));
+            if app.dialogs.permission_prompts.len() > 1 {
+                let more =
+                    format!("  {} more questions wait", app.dialogs.permission_prompts.len() - 1);
+                below.push(
+                    StyledLine::from_text(more, TextStyle::Dim).truncate_to_width(app.size.width),
+                );
             }
         }
         if app.is_composing() {
@@ -54,145 +54,145 @@ pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
     (lines, cursor)
 }
 
-/// What a terminal without live lines shows: what is asked, and what is being typed.
-#[must_use]
+/// For a terminal without live lines: the lines of the open dialog, and what is being typed.
 pub fn render_linear(app: &App) -> (Vec<StyledLine>, String) {
-    if let Some((_, picker)) = &app.picker {
-        return (picker.render(app.width, LIST_MAX), "? ".to_owned());
+    if let Some((_, picker)) = &app.dialogs.picker {
+        return (picker.render(app.size.width, LIST_MAX), "? ".to_owned());
     }
-    if let Some(field) = &app.validated_input {
-        return (field.render(app.width, LIST_MAX), "? ".to_owned());
+    if let Some(input) = &app.dialogs.validated_input {
+        return (input.render(app.size.width, LIST_MAX), "? ".to_owned());
     }
-    match app.permission_prompts.front().filter(|_| !app.is_composing()) {
-        Some(approval) => {
-            (approval.render(app.width, LINEAR_MAX, app.may_answer_prompt()), "? ".to_owned())
+    match app.dialogs.permission_prompts.front().filter(|_| !app.is_composing()) {
+        Some(prompt) => {
+            (prompt.render(app.size.width, LINEAR_MAX, app.may_answer_prompt()), "? ".to_owned())
         }
         None => {
-            let typed = app.composer.text();
-            let last = typed.rsplit('\n').next().unwrap_or_default();
+            let text = app.input.composer.text();
+            let last = text.rsplit('\n').next().unwrap_or_default();
             (Vec::new(), format!("> {}", windlass_permission::sanitize::escape_invisible(last)))
         }
     }
 }
 
-/// The answer as far as it has come, calls under way, and why nothing happens.
+/// The answer so far, calls under way, and the task list.
 fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
     let mut below: Vec<StyledLine> =
-        app.running_calls.iter().flat_map(|running| render_running_call(app, running)).collect();
-    if let Some(waiting) = &app.retry_message {
+        app.run.calls.iter().flat_map(|running| render_running_call(app, running)).collect();
+    if let Some(message) = &app.run.retry_message {
         below.push(
-            StyledLine::from_text(format!("  {waiting}"), TextStyle::Warning)
-                .truncate_to_width(app.width),
+            StyledLine::from_text(format!("  {message}"), TextStyle::Warning)
+                .truncate_to_width(app.size.width),
         );
-    } else if app.is_busy && app.running_calls.is_empty() && app.permission_prompts.is_empty() {
+    } else if app.run.is_busy()
+        && app.run.calls.is_empty()
+        && app.dialogs.permission_prompts.is_empty()
+    {
         below.push(render_busy_line(app));
     }
     below.extend(render_tasks(app));
     let over = below.len().saturating_sub(room);
     below.drain(..over);
     let above = room.saturating_sub(below.len());
-    let mut lines: Vec<StyledLine> = app.answer.lines().rev().take(above).cloned().collect();
+    let mut lines: Vec<StyledLine> = app.answer.stream.lines().rev().take(above).cloned().collect();
     lines.reverse();
     lines.extend(below);
     lines
 }
 
 fn render_busy_line(app: &App) -> StyledLine {
-    let word = match (app.thinking_tail.is_empty(), app.answer.is_empty()) {
+    let word = match (app.answer.thinking_tail.is_empty(), app.answer.stream.is_empty()) {
         (false, _) => "thinking",
-        (_, true) => "asking",
-        _ => "writing",
+        (true, true) => "asking",
+        (true, false) => "writing",
     };
-    let time = format_elapsed(app.now.saturating_sub(app.run_started));
+    let time = format_elapsed(app.run.elapsed(app.now));
     let mut line = StyledLine::from_text(
         format!("{} {word} ({time})", spinner_frame(app.now)),
         TextStyle::Busy,
     );
-    if !app.thinking_tail.is_empty() {
-        let words = text::to_one_line(&app.thinking_tail);
-        let room = app.width.saturating_sub(line.width() + 4);
+    if !app.answer.thinking_tail.is_empty() {
+        let words = text::to_one_line(&app.answer.thinking_tail);
+        let room = app.size.width.saturating_sub(line.width() + 4);
         let from = words.char_indices().rev().nth(room.max(1)).map_or(0, |(at, _)| at);
         line.push(format!("  …{}", words.get(from..).unwrap_or_default()), TextStyle::Dim);
     }
-    line.truncate_to_width(app.width)
+    line.truncate_to_width(app.size.width)
 }
 
-/// A call, the last lines of what it prints, and the sessions it started.
+/// A call, the last lines of its output, and its subagents.
 fn render_running_call(app: &App, running: &RunningCall) -> Vec<StyledLine> {
     let time = format_elapsed(app.now.saturating_sub(running.started));
     let line = StyledLine::from_text(format!("{} ", spinner_frame(app.now)), TextStyle::Busy)
         .with_span(
-            tool_call_view::format_title(&running.call, &app.facts.working_directory),
+            tool_call_view::format_title(&running.call, &app.session.facts.working_directory),
             TextStyle::Plain,
         )
         .with_span(format!("  {time}"), TextStyle::Dim);
-    let mut lines = vec![line.truncate_to_width(app.width)];
+    let mut lines = vec![line.truncate_to_width(app.size.width)];
     let tail = running.output_tail.iter().map(|line| format!("  │ {line}"));
     lines.extend(
-        tail.map(|line| StyledLine::from_text(line, TextStyle::Dim).truncate_to_width(app.width)),
+        tail.map(|line| {
+            StyledLine::from_text(line, TextStyle::Dim).truncate_to_width(app.size.width)
+        }),
     );
     let last = running.subagents.len().saturating_sub(1);
     for (number, child) in running.subagents.iter().enumerate() {
-        lines.push(render_subagent(child, number == last).truncate_to_width(app.width));
+        lines.push(render_subagent(child, number == last).truncate_to_width(app.size.width));
     }
     lines
 }
 
 fn render_subagent(child: &SubagentProgress, is_last: bool) -> StyledLine {
-    let turn = if is_last { "└" } else { "├" };
-    let role = if child.is_over { TextStyle::Dim } else { TextStyle::Plain };
+    let branch = if is_last { "└" } else { "├" };
+    let style = if child.is_over { TextStyle::Dim } else { TextStyle::Plain };
     let indent = "  ".repeat(child.depth + 1);
     let calls =
         if child.calls == 1 { "1 call".to_owned() } else { format!("{} calls", child.calls) };
-    StyledLine::from_text(format!("{indent}{turn} {}: ", child.agent), TextStyle::Dim)
-        .with_span(child.activity.clone(), role)
+    StyledLine::from_text(format!("{indent}{branch} {}: ", child.agent), TextStyle::Dim)
+        .with_span(child.activity.clone(), style)
         .with_span(format!(" · {calls}"), TextStyle::Dim)
 }
 
-/// The task list, while there is something left to do.
+/// The task list, while a task is open.
 fn render_tasks(app: &App) -> Vec<StyledLine> {
-    let is_open = |line: &&str| line.contains("[ ]") || line.contains("[~]");
-    if app.hides_tasks || !app.task_list.lines().any(|line| is_open(&line)) {
-        return Vec::new();
-    }
-    let all: Vec<&str> = app.task_list.lines().filter(|line| line.contains('[')).collect();
-    let first = all.iter().position(is_open).unwrap_or(0).saturating_sub(1);
-    let mut lines: Vec<StyledLine> = all
-        .iter()
-        .skip(first)
-        .take(TASKS_MAX)
-        .map(|line| {
-            let line = text::to_one_line(line);
-            let role = match () {
-                () if line.contains("[~]") => TextStyle::Bold,
-                () if line.contains("[x]") => TextStyle::Dim,
-                () => TextStyle::Plain,
-            };
-            let line = line.replacen("[x]", "✔", 1).replacen("[~]", "▸", 1).replacen("[ ]", "☐", 1);
-            StyledLine::from_text(format!("  {line}"), role).truncate_to_width(app.width)
-        })
-        .collect();
-    let more = all.len().saturating_sub(first + TASKS_MAX);
+    let rows = &app.tasks.rows;
+    let first_open = rows.iter().position(|row| row.mark.is_open());
+    let Some(first_open) = first_open.filter(|_| !app.tasks.is_hidden) else { return Vec::new() };
+    let first = first_open.saturating_sub(1);
+    let shown = rows.iter().skip(first).take(TASKS_MAX).map(|row| {
+        let (sign, style) = match row.mark {
+            TaskMark::Pending => ("☐", TextStyle::Plain),
+            TaskMark::InProgress => ("▸", TextStyle::Bold),
+            TaskMark::Completed => ("✔", TextStyle::Dim),
+        };
+        StyledLine::from_text(format!("  {sign} {}", row.text), style)
+            .truncate_to_width(app.size.width)
+    });
+    let mut lines: Vec<StyledLine> = shown.collect();
+    let more = rows.len().saturating_sub(first + TASKS_MAX);
     if more > 0 {
         lines.push(StyledLine::from_text(format!("  … {more} more"), TextStyle::Dim));
     }
     lines
 }
 
-/// What waits to be said.
 fn render_queued_input(app: &App) -> Vec<StyledLine> {
-    let words = |said: &String| format!("  waits for the next step: {}", text::to_one_line(said));
+    let words =
+        |prompt: &String| format!("  waits for the next step: {}", text::to_one_line(prompt));
     let mut lines: Vec<StyledLine> = app
+        .input
         .queued_input
         .iter()
-        .map(|said| StyledLine::from_text(words(said), TextStyle::Dim).truncate_to_width(app.width))
+        .map(|prompt| {
+            StyledLine::from_text(words(prompt), TextStyle::Dim).truncate_to_width(app.size.width)
+        })
         .collect();
     let over = lines.len().saturating_sub(QUEUED_MAX);
     lines.drain(..over);
-    if !lines.is_empty() && app.composer.is_empty() {
+    if !lines.is_empty() && app.input.composer.is_empty() {
         lines.push(
             StyledLine::from_text("  ↑ takes the last one back", TextStyle::Dim)
-                .truncate_to_width(app.width),
+                .truncate_to_width(app.size.width),
         );
     }
     lines
@@ -200,15 +200,15 @@ fn render_queued_input(app: &App) -> Vec<StyledLine> {
 
 fn render_suggestions(app: &App) -> Vec<StyledLine> {
     let suggestions = app.find_suggestions();
-    let chosen = app.selected_suggestion.min(suggestions.len().saturating_sub(1));
+    let selected = app.completion.selected.min(suggestions.len().saturating_sub(1));
     let widest = suggestions.iter().map(|one| one.label.chars().count()).max().unwrap_or(0).min(28);
-    let line = |(number, one): (usize, &crate::app::Suggestion)| {
-        let role = if number == chosen { TextStyle::Selected } else { TextStyle::Code };
-        StyledLine::from_text(format!("  {:widest$}  ", text::to_one_line(&one.label)), role)
+    let lines = suggestions.iter().enumerate().map(|(number, one)| {
+        let style = if number == selected { TextStyle::Selected } else { TextStyle::Code };
+        StyledLine::from_text(format!("  {:widest$}  ", text::to_one_line(&one.label)), style)
             .with_span(text::to_one_line(&one.description), TextStyle::Dim)
-            .truncate_to_width(app.width)
-    };
-    suggestions.iter().enumerate().map(line).collect()
+            .truncate_to_width(app.size.width)
+    });
+    lines.collect()
 }
 
 pub(crate) fn format_elapsed(time: Duration) -> String {

@@ -1,4 +1,4 @@
-//! The line below everything: which model, what may run, where, how full, how dear.
+//! The last line: model, mode, context, cost and directory; and the user's own line above it.
 
 use windlass_vocabulary::context_usage::ContextUsage;
 
@@ -6,54 +6,57 @@ use super::{context_chart, format_elapsed};
 use crate::app::App;
 use crate::styled_line::{StyledLine, TextStyle};
 
-/// The line.
 pub(super) fn render_status_line(app: &App) -> StyledLine {
-    let about = &app.facts;
-    let mut line = StyledLine::from_text(about.model.clone(), TextStyle::Dim);
+    let facts = &app.session.facts;
+    let mut line = StyledLine::from_text(facts.model.clone(), TextStyle::Dim);
     let add = |line: &mut StyledLine, words: &str| line.push(format!(" · {words}"), TextStyle::Dim);
-    add(&mut line, app.mode.name());
-    if let Some(hint) = app.key_hint {
+    add(&mut line, app.session.mode.name());
+    if let Some(hint) = app.keys.hint {
         line.push(format!(" · {hint}"), TextStyle::Bold);
     }
-    if app.is_busy {
-        add(&mut line, &format!("turn {}", app.turn));
-        add(&mut line, &format_elapsed(app.now.saturating_sub(app.run_started)));
+    if app.run.is_busy() {
+        add(&mut line, &format!("turn {}", app.run.turn));
+        add(&mut line, &format_elapsed(app.run.elapsed(app.now)));
     }
-    if about.context_window > 0 && app.context_tokens > 0 {
-        let percent = app.context_tokens.saturating_mul(100) / about.context_window;
+    if facts.context_window > 0 && app.usage.context_tokens > 0 {
+        let percent = app.usage.context_tokens.saturating_mul(100) / facts.context_window;
         line.push(" · ", TextStyle::Dim);
-        push_context_bar(&mut line, app.inventory.as_ref(), percent);
+        push_context_bar(&mut line, app.usage.inventory.as_ref(), percent);
         line.push(format!(" {percent}%"), TextStyle::Dim);
     }
-    match about.budget {
+    match facts.budget {
         Some(budget) => {
-            add(&mut line, &format!("{} of {}", format_dollars(app.cost), format_dollars(budget)));
+            add(
+                &mut line,
+                &format!("{} of {}", format_dollars(app.usage.cost), format_dollars(budget)),
+            );
         }
-        None if app.cost > 0 => add(&mut line, &format_dollars(app.cost)),
+        None if app.usage.cost > 0 => add(&mut line, &format_dollars(app.usage.cost)),
         None => {}
     }
-    add(&mut line, &about.directory_label);
-    if let Some(branch) = &about.branch {
+    add(&mut line, &facts.directory_label);
+    if let Some(branch) = &facts.branch {
         add(&mut line, branch);
     }
-    line.truncate_to_width(app.width)
+    line.truncate_to_width(app.size.width)
 }
 
-/// The user's own line. Whatever a program printed, it steers nothing.
+/// The user's own line. It is the output of a program, so control characters are removed.
 pub(super) fn render_custom_status(app: &App) -> Option<StyledLine> {
-    let words = app.status_line.as_deref().map(windlass_permission::sanitize::strip_control)?;
+    let words =
+        app.session.status_line.as_deref().map(windlass_permission::sanitize::strip_control)?;
     let words = words.lines().next().unwrap_or_default().replace('\t', " ");
     (!words.trim().is_empty())
-        .then(|| StyledLine::from_text(words, TextStyle::Dim).truncate_to_width(app.width))
+        .then(|| StyledLine::from_text(words, TextStyle::Dim).truncate_to_width(app.size.width))
 }
 
-/// Ten signs for the window, in the colours of what fills it.
+/// Ten cells for the context window, in the colours of what fills it.
 fn push_context_bar(line: &mut StyledLine, inventory: Option<&ContextUsage>, percent: u64) {
     let full = usize::try_from(percent.min(100).div_ceil(10)).unwrap_or(0).max(1);
     match inventory {
         Some(inventory) => {
-            for role in context_chart::allot_cells(inventory, full) {
-                line.push("▰", role);
+            for style in context_chart::allot_cells(inventory, full) {
+                line.push("▰", style);
             }
         }
         None => line.push("▰".repeat(full), TextStyle::Dim),

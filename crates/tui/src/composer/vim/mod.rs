@@ -1,55 +1,87 @@
-//! Keys as in vim, for those who want them: a state machine over what is typed. Motions, operators,
-//! counts, text objects, a register, undo, repeat and a selection; no commands after a colon, no
-//! macros, no marks: a prompt is not a file.
+//! Vim keys for the composer: a state machine over its text. Motions, operators, counts, text objects,
+//! one register, undo, repeat and visual mode; no `:` commands, macros or marks, because a prompt is
+//! not a file. Why this is not a library: docs/decisions/0056.
 
 mod change_history;
 mod motion;
 
 use super::Composer;
-use crate::input::InputKey;
-use change_history::VimChangeHistory;
+use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
+use change_history::{VimChange, VimChangeHistory};
 use motion::{
     LetterFind, VimMotion, find_text_object, line_range_at, next_boundary, previous_boundary,
 };
 
-/// Where we are.
 #[derive(Clone, Debug, Default)]
 pub struct Vim {
-    /// Do letters move?
-    pub is_normal: bool,
-    /// Where a selection began, and whether it takes whole lines.
-    selection_start: Option<(usize, bool)>,
+    mode: VimMode,
     pending: VimPendingKeys,
-    /// What was taken away or copied last, and whether it was whole lines.
-    register: (String, bool),
+    register: VimRegister,
     last_find: Option<LetterFind>,
     changes: VimChangeHistory,
 }
 
-/// Keys that wait for the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum VimMode {
+    #[default]
+    Insert,
+    Normal,
+    Visual {
+        /// In bytes; the cursor is the other end of the selection.
+        start: usize,
+        is_linewise: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum VimOperator {
+    Delete,
+    Change,
+    Yank,
+}
+
+/// What was deleted or yanked last.
+#[derive(Clone, Debug, Default)]
+struct VimRegister {
+    text: String,
+    is_linewise: bool,
+}
+
+/// Keys of a command that is not complete yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct VimPendingKeys {
     count: Option<usize>,
-    operator: Option<char>,
-    /// The count that stood before the operator.
+    operator: Option<VimOperator>,
     count_before_operator: Option<usize>,
-    /// A letter that needs another: `g`, `f`, `i`, `r` and so on.
+    /// A letter that needs a second one: `g`, `f`, `i`, `r` and so on.
     first_letter: Option<char>,
 }
 
-/// What a key comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VimKeyOutcome {
-    /// It is done.
     Handled,
-    /// It means what this key means.
+    /// Not a vim key: the caller handles it as usual.
     Key(InputKey),
 }
 
 impl Vim {
-    /// A key was pressed.
+    /// Normal or visual mode: letters are commands.
+    pub fn is_normal(&self) -> bool {
+        self.mode != VimMode::Insert
+    }
+
+    fn is_visual(&self) -> bool {
+        matches!(self.mode, VimMode::Visual { .. })
+    }
+
+    fn leave_visual_mode(&mut self) {
+        if self.is_visual() {
+            self.mode = VimMode::Normal;
+        }
+    }
+
     pub fn handle_key(&mut self, key: InputKey, composer: &mut Composer) -> VimKeyOutcome {
-        if !self.is_normal {
+        if !self.is_normal() {
             return self.handle_insert_key(key, composer);
         }
         match key {
@@ -58,22 +90,23 @@ impl Vim {
                 VimKeyOutcome::Handled
             }
             InputKey::Escape if self.has_pending_keys() => {
-                (self.pending, self.selection_start) = (VimPendingKeys::default(), None);
+                self.pending = VimPendingKeys::default();
+                self.leave_visual_mode();
                 VimKeyOutcome::Handled
             }
-            InputKey::SearchHistory => {
+            InputKey::Shortcut(Shortcut::SearchHistory) => {
                 self.changes.redo(composer);
                 VimKeyOutcome::Handled
             }
-            InputKey::Backspace => {
+            InputKey::Delete(Deletion::CharBefore) => {
                 self.handle_normal_letter('h', composer);
                 VimKeyOutcome::Handled
             }
             key => {
-                let sends = key == InputKey::Enter;
-                (self.pending, self.selection_start) = (VimPendingKeys::default(), None);
-                if sends {
-                    self.is_normal = false;
+                self.pending = VimPendingKeys::default();
+                self.leave_visual_mode();
+                if key == InputKey::Enter {
+                    self.mode = VimMode::Insert;
                     self.changes.clear();
                 }
                 VimKeyOutcome::Key(key)
@@ -82,18 +115,16 @@ impl Vim {
     }
 
     fn has_pending_keys(&self) -> bool {
-        self.pending != VimPendingKeys::default() || self.selection_start.is_some()
+        self.pending != VimPendingKeys::default() || self.is_visual()
     }
 
-    /// Letters are letters; what is typed is remembered to be typed again.
     fn handle_insert_key(&mut self, key: InputKey, composer: &mut Composer) -> VimKeyOutcome {
-        match &key {
-            InputKey::Escape if !composer.is_empty() => {
-                self.leave_insert_mode(composer);
-                return VimKeyOutcome::Handled;
-            }
-            InputKey::Enter => self.changes.clear(),
-            _ => {}
+        if key == InputKey::Escape && !composer.is_empty() {
+            self.leave_insert_mode(composer);
+            return VimKeyOutcome::Handled;
+        }
+        if key == InputKey::Enter {
+            self.changes.clear();
         }
         VimKeyOutcome::Key(key)
     }
@@ -106,19 +137,18 @@ impl Vim {
         }
         self.changes.record_key(letter, composer);
         self.handle_command_letter(letter, composer);
-        if self.is_normal && !self.has_pending_keys() {
+        if self.is_normal() && !self.has_pending_keys() {
             self.changes.finish_change("", composer);
         }
     }
 
-    /// The last change again, here.
     fn repeat_last_change(&mut self, composer: &mut Composer) {
-        let Some((keys, typed)) = self.changes.last_change() else { return };
+        let Some(VimChange { keys, typed }) = self.changes.last_change() else { return };
         for key in keys.chars() {
             self.changes.record_key(key, composer);
             self.handle_command_letter(key, composer);
         }
-        if !self.is_normal {
+        if !self.is_normal() {
             composer.insert(&typed);
             self.leave_insert_mode(composer);
         } else {
@@ -126,9 +156,8 @@ impl Vim {
         }
     }
 
-    /// Letters move again.
     fn leave_insert_mode(&mut self, composer: &mut Composer) {
-        self.is_normal = true;
+        self.mode = VimMode::Normal;
         self.changes.end_insert(composer);
         let at = composer.cursor_offset();
         composer.set_cursor(
@@ -150,7 +179,7 @@ impl Vim {
         }
         match letter {
             'g' | 'f' | 'F' | 't' | 'T' | 'r' => self.pending.first_letter = Some(letter),
-            'i' | 'a' if self.pending.operator.is_some() || self.selection_start.is_some() => {
+            'i' | 'a' if self.pending.operator.is_some() || self.is_visual() => {
                 self.pending.first_letter = Some(letter);
             }
             ';' | ',' => {
@@ -177,8 +206,11 @@ impl Vim {
                 _ => self.pending = VimPendingKeys::default(),
             },
             'f' | 'F' | 't' | 'T' => {
-                let (is_back, is_till) = (matches!(first, 'F' | 'T'), matches!(first, 't' | 'T'));
-                let find = LetterFind { letter, is_back, is_till };
+                let find = LetterFind {
+                    letter,
+                    is_back: matches!(first, 'F' | 'T'),
+                    is_till: matches!(first, 't' | 'T'),
+                };
                 self.last_find = Some(find);
                 self.apply_motion(VimMotion::Find(find), composer);
             }
@@ -186,32 +218,33 @@ impl Vim {
             _ => {
                 let at = composer.cursor_offset();
                 let range = find_text_object(composer.text(), at, first == 'a', letter);
-                match (range, self.selection_start) {
-                    (Some(range), Some(_)) => {
-                        self.selection_start = Some((range.start, false));
+                match range {
+                    Some(range) if self.is_visual() => {
+                        self.mode = VimMode::Visual { start: range.start, is_linewise: false };
                         composer.set_cursor(
                             previous_boundary(composer.text(), range.end).max(range.start),
                         );
                         self.pending = VimPendingKeys::default();
                     }
-                    (Some(range), None) => self.apply_operator(range, false, composer),
-                    (None, _) => self.pending = VimPendingKeys::default(),
+                    Some(range) => self.apply_operator(range, false, composer),
+                    None => self.pending = VimPendingKeys::default(),
                 }
             }
         }
     }
 
-    /// Goes somewhere, or does something with everything up to there.
+    /// Moves the cursor, or applies the pending operator to everything up to the target.
     fn apply_motion(&mut self, motion: VimMotion, composer: &mut Composer) {
         let pending = self.pending;
         let count = match (pending.count_before_operator, pending.count) {
             (Some(one), Some(other)) => Some(one * other),
             (one, other) => one.or(other),
         };
-        let (text, at) = (composer.text(), composer.cursor_offset());
+        let text = composer.text();
+        let at = composer.cursor_offset();
         let motion = match (pending.operator, motion) {
-            // What vim does too: a word that is changed keeps the blank behind it.
-            (Some('c'), VimMotion::Word { is_big }) if !is_blank_at(text, at) => {
+            // As in vim, `cw` keeps the blank behind the word.
+            (Some(VimOperator::Change), VimMotion::Word { is_big }) if !is_blank_at(text, at) => {
                 VimMotion::End { is_big }
             }
             (_, motion) => motion,
@@ -222,15 +255,14 @@ impl Vim {
         };
         if pending.operator.is_none() {
             self.pending = VimPendingKeys::default();
-            // Above the first line is what was said before.
-            match motion {
-                VimMotion::Up if to == at && self.selection_start.is_none() => {
-                    composer.move_cursor(super::CursorMove::Up);
-                }
-                VimMotion::Down if to == at && self.selection_start.is_none() => {
-                    composer.move_cursor(super::CursorMove::Down);
-                }
-                _ => composer.set_cursor(self.clamp_to_letter(composer.text(), to)),
+            // Above the first line and below the last one lies the history.
+            let leaves_text = to == at && !self.is_visual();
+            if motion == VimMotion::Up && leaves_text {
+                composer.move_cursor(CursorMove::Up);
+            } else if motion == VimMotion::Down && leaves_text {
+                composer.move_cursor(CursorMove::Down);
+            } else {
+                composer.set_cursor(self.clamp_to_letter(composer.text(), to));
             }
             return;
         }
@@ -238,12 +270,11 @@ impl Vim {
             let lines = line_range_at(text, at.min(to)).start..line_range_at(text, at.max(to)).end;
             return self.apply_operator(lines, true, composer);
         }
-        // The end of a word is nothing when there is no further word.
         let mut end = at.max(to);
         if motion.is_inclusive() && to >= at {
             end = next_boundary(text, end);
         }
-        // A word that is taken at the end of a line leaves the line's end.
+        // As in vim, `dw` on the last word of a line does not join the next line.
         let here = line_range_at(text, at);
         if matches!(motion, VimMotion::Word { .. }) && end > here.end && at <= here.end {
             end = here.end;
@@ -251,7 +282,7 @@ impl Vim {
         self.apply_operator(at.min(to)..end, false, composer);
     }
 
-    /// On a letter of its line, unless there is none; a selection may stand behind it.
+    /// Outside insert mode the cursor stands on a letter of its line, unless the line is empty.
     fn clamp_to_letter(&self, text: &str, at: usize) -> usize {
         let here = line_range_at(text, at.min(text.len()));
         match at >= here.end && here.end > here.start {
@@ -261,8 +292,7 @@ impl Vim {
     }
 
     fn start_insert(&mut self, composer: &Composer) {
-        self.is_normal = false;
-        self.selection_start = None;
+        self.mode = VimMode::Insert;
         self.pending = VimPendingKeys::default();
         self.changes.begin_insert(composer);
     }

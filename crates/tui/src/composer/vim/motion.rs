@@ -1,10 +1,9 @@
-//! Where a motion goes, and what a text object holds: places in a text, in bytes. Pure.
+//! Targets of motions and ranges of text objects, in bytes. Pure.
 
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// A way to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VimMotion {
     Left,
@@ -23,7 +22,7 @@ pub(super) enum VimMotion {
     MatchingBracket,
 }
 
-/// To a letter of the line, or to the one before it.
+/// `f`, `F`, `t` and `T`: to a letter of the line, or next to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LetterFind {
     pub(super) letter: char,
@@ -38,12 +37,22 @@ impl LetterFind {
 }
 
 impl VimMotion {
-    /// Does an operator take in the letter it ends on?
+    /// Does an operator include the letter under the target?
     pub(super) fn is_inclusive(self) -> bool {
         match self {
             Self::End { .. } | Self::MatchingBracket => true,
             Self::Find(find) => !find.is_back,
-            _ => false,
+            Self::Left
+            | Self::Right
+            | Self::Up
+            | Self::Down
+            | Self::Word { .. }
+            | Self::Back { .. }
+            | Self::Home
+            | Self::FirstNonBlank
+            | Self::LineEnd
+            | Self::Top
+            | Self::Bottom => false,
         }
     }
 
@@ -52,12 +61,13 @@ impl VimMotion {
         matches!(self, Self::Up | Self::Down | Self::Top | Self::Bottom)
     }
 
-    /// Where it leads from a place, gone so many times; nowhere, if it cannot be gone.
+    /// Where the motion ends when it is repeated `count` times; `None` if it is impossible here.
     pub(super) fn find_target(self, text: &str, at: usize, count: Option<usize>) -> Option<usize> {
-        match self {
-            Self::Top | Self::Bottom => return Some(goto_line(text, self == Self::Top, count)),
-            Self::Find(find) => return find_letter(text, at, find, count.unwrap_or(1)),
-            _ => {}
+        if matches!(self, Self::Top | Self::Bottom) {
+            return Some(goto_line(text, self == Self::Top, count));
+        }
+        if let Self::Find(find) = self {
+            return find_letter(text, at, find, count.unwrap_or(1));
         }
         let mut place = at;
         for _ in 0..count.unwrap_or(1).min(COUNT_MAX) {
@@ -91,14 +101,13 @@ impl VimMotion {
     }
 }
 
-/// The line a place is in, without its end.
+/// The line that holds an offset, without its line break.
 pub(super) fn line_range_at(text: &str, at: usize) -> Range<usize> {
     let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
     let rest = text.get(at..).unwrap_or_default();
     start..at + rest.find('\n').unwrap_or(rest.len())
 }
 
-/// The place before a letter, and behind it.
 pub(super) fn previous_boundary(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     before.grapheme_indices(true).next_back().map_or(0, |(at, _)| at)
@@ -128,7 +137,8 @@ fn char_class_at(text: &str, at: usize, is_big: bool) -> Option<CharClass> {
 }
 
 fn next_word_start(text: &str, from: usize, is_big: bool) -> usize {
-    let (mut at, first) = (from, char_class_at(text, from, is_big));
+    let mut at = from;
+    let first = char_class_at(text, from, is_big);
     while char_class_at(text, at, is_big)
         .is_some_and(|kind| Some(kind) == first && kind != CharClass::Blank)
     {
@@ -172,13 +182,8 @@ fn goto_line(text: &str, is_top: bool, count: Option<usize>) -> usize {
     let last = text.matches('\n').count();
     let wanted = match count {
         Some(count) => count.saturating_sub(1).min(last),
-        None => {
-            if is_top {
-                0
-            } else {
-                last
-            }
-        }
+        None if is_top => 0,
+        None => last,
     };
     let start = |number: usize| match number.checked_sub(1) {
         None => 0,
@@ -218,7 +223,7 @@ fn find_letter(text: &str, at: usize, find: LetterFind, count: usize) -> Option<
     }
 }
 
-/// The other one of a pair of brackets: of the one under the place, or of the next in the line.
+/// The partner of the bracket under the cursor, or of the next bracket in the line.
 fn find_matching_bracket(text: &str, at: usize) -> Option<usize> {
     let line = line_range_at(text, at);
     let rest = text.get(at..line.end)?;
@@ -248,7 +253,6 @@ fn closing_bracket(open: char) -> char {
     }
 }
 
-/// Where what opens at a place is closed.
 fn find_closing_bracket(text: &str, from: usize, open: char) -> Option<usize> {
     let mut depth = 0_usize;
     for (offset, letter) in text.get(from..)?.char_indices() {
@@ -264,7 +268,6 @@ fn find_closing_bracket(text: &str, from: usize, open: char) -> Option<usize> {
     None
 }
 
-/// Where what is open at a place was opened.
 fn find_opening_bracket(text: &str, at: usize, open: char) -> Option<usize> {
     let mut depth = 0_usize;
     for (offset, letter) in text.get(..at)?.char_indices().rev() {
@@ -280,7 +283,7 @@ fn find_opening_bracket(text: &str, at: usize, open: char) -> Option<usize> {
     None
 }
 
-/// What a text object holds: `iw`, `a"`, `i(` and the like.
+/// The range of a text object such as `iw`, `a"` or `i(`.
 pub(super) fn find_text_object(
     text: &str,
     at: usize,
@@ -305,7 +308,8 @@ pub(super) fn find_text_object(
 fn find_word_object(text: &str, at: usize, is_around: bool, is_big: bool) -> Range<usize> {
     let line = line_range_at(text, at);
     let same = char_class_at(text, at, is_big);
-    let (mut start, mut end) = (at, at);
+    let mut start = at;
+    let mut end = at;
     while start > line.start && char_class_at(text, previous_boundary(text, start), is_big) == same
     {
         start = previous_boundary(text, start);
@@ -318,7 +322,7 @@ fn find_word_object(text: &str, at: usize, is_around: bool, is_big: bool) -> Ran
     while is_around && end < line.end && is_blank(end) {
         end = next_boundary(text, end);
     }
-    // Without a blank behind it, the one before it goes with it.
+    // As in vim: without a blank behind the word, the one before it is included.
     while is_around && end == had && start > line.start && is_blank(previous_boundary(text, start))
     {
         start = previous_boundary(text, start);

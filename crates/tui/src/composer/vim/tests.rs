@@ -1,10 +1,11 @@
-//! Keys and what becomes of a text, in one table: `|` is the place before and behind.
+//! One table of texts and keys: `|` is the cursor before and after.
 
 use super::*;
 
 /// Types keys as a person would; `⎋` is Escape, `®` Ctrl-R.
 fn type_keys(before: &str, keys: &str) -> String {
-    let (mut vim, mut composer) = (Vim::default(), Composer::default());
+    let mut vim = Vim::default();
+    let mut composer = Composer::default();
     let place = before.find('|').unwrap_or(before.len());
     composer.insert(&before.replacen('|', "", 1));
     vim.handle_key(InputKey::Escape, &mut composer);
@@ -12,14 +13,14 @@ fn type_keys(before: &str, keys: &str) -> String {
     for key in keys.chars() {
         let key = match key {
             '⎋' => InputKey::Escape,
-            '®' => InputKey::SearchHistory,
+            '®' => InputKey::Shortcut(Shortcut::SearchHistory),
             letter => InputKey::Char(letter),
         };
         match vim.handle_key(key, &mut composer) {
             VimKeyOutcome::Key(InputKey::Char(letter)) => {
                 composer.insert(letter.encode_utf8(&mut [0; 4]));
             }
-            VimKeyOutcome::Key(other) => panic!("{other:?} is nobody's"),
+            VimKeyOutcome::Key(other) => panic!("{other:?} is no vim key"),
             VimKeyOutcome::Handled => {}
         }
     }
@@ -49,13 +50,13 @@ fn any_keys_leave_a_text_and_a_place_in_it() {
                 let at = usize::try_from(seed >> 33).unwrap_or(0) % keys.len();
                 sequence.push(keys[at]);
             }
-            let (mut vim, mut composer) =
-                (Vim { is_normal: true, ..Vim::default() }, Composer::default());
+            let mut vim = Vim { mode: VimMode::Normal, ..Vim::default() };
+            let mut composer = Composer::default();
             composer.insert(text);
             for key in sequence.chars() {
                 let key = match key {
                     '⎋' => InputKey::Escape,
-                    '®' => InputKey::SearchHistory,
+                    '®' => InputKey::Shortcut(Shortcut::SearchHistory),
                     letter => InputKey::Char(letter),
                 };
                 if let VimKeyOutcome::Key(InputKey::Char(letter)) =

@@ -1,0 +1,25 @@
+//! How a prompt of the user looks once it is sent.
+
+use crate::styled_line::{StyledLine, TextStyle};
+use crate::text;
+
+/// A prompt with a mark before it, cut after `lines_max` lines.
+pub fn render_prompt(words: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
+    let cut = words.get(..words.floor_char_boundary(PROMPT_BYTES_MAX)).unwrap_or(words);
+    let all = text::render_plain(cut, TextStyle::User, width.saturating_sub(2));
+    let signs = std::iter::once("> ").chain(std::iter::repeat("  "));
+    let mut lines: Vec<StyledLine> = signs
+        .zip(all.iter().take(lines_max))
+        .map(|(sign, line)| {
+            StyledLine::from_text(sign, TextStyle::Dim)
+                .with_span(line.plain_text(), TextStyle::User)
+        })
+        .collect();
+    if all.len() > lines_max || cut.len() < words.len() {
+        let count = words.lines().count();
+        lines.push(StyledLine::from_text(format!("  … {count} lines in all"), TextStyle::Dim));
+    }
+    lines
+}
+
+const PROMPT_BYTES_MAX: usize = 64 * 1024;
