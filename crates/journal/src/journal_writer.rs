@@ -7,70 +7,30 @@
 //! the next file continues it, with every line that was not known to be safe.
 
 use std::collections::VecDeque;
-use std::fs::TryLockError;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
 use windlass_engine::{Event, Settings};
 use windlass_vocabulary::MicroUsd;
 
-use crate::disk::{DiskFile, DiskOpenMode, JournalDisk, RealDisk};
+use crate::disk::{DiskFile, DiskOpenMode};
+use crate::durability::Durability;
 use crate::error::{JournalError, check_journal_file};
 use crate::flusher::Flusher;
 use crate::fold::{FoldedJournal, ReplayStep, fold_entries};
+use crate::journal_lock::{LockedJournal, lock_first_file};
+use crate::journal_open_options::JournalOpenOptions;
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::{
-    ClaimHolder, FORMAT_VERSION, JournalHead, LineDamage, NewRecordItem, WriterClaim, encode_claim,
+    FORMAT_VERSION, JournalHead, LineDamage, NewRecordItem, WriterClaim, encode_claim,
     encode_group, encode_head,
 };
-use crate::rewind::{LockedJournal, begin_rewound_segment};
+use crate::rewind::begin_rewound_segment;
 use crate::segment;
 use crate::snapshot_store::SnapshotStore;
-
-/// What a record that was acknowledged survives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// The end of this process: records are with the operating system.
-    Written,
-    /// The loss of power: records are on the disk.
-    #[default]
-    Synced,
-}
-
-/// How a journal is opened for writing.
-#[derive(Clone, Debug)]
-pub struct JournalOpenOptions {
-    /// What a record survives.
-    pub durability: Durability,
-    /// What the journal is about; written if it is new.
-    pub head: JournalHead,
-    /// Who writes.
-    pub holder: ClaimHolder,
-    /// The time: milliseconds since 1970.
-    pub at: u64,
-    /// Where it lies.
-    pub disk: Arc<dyn JournalDisk>,
-}
-
-impl JournalOpenOptions {
-    /// On this machine's disk, by this process, about nothing in particular.
-    #[must_use]
-    pub fn new(durability: Durability) -> Self {
-        let at = unix_millis();
-        Self {
-            durability,
-            head: JournalHead { created: at, ..JournalHead::default() },
-            holder: ClaimHolder::current_process(),
-            at,
-            disk: Arc::new(RealDisk),
-        }
-    }
-}
 
 /// The writing end of a journal.
 #[derive(Debug)]
@@ -154,7 +114,8 @@ impl JournalWriter {
     ) -> Result<(Self, FoldedJournal), JournalError> {
         check_journal_file(path)?;
         let lock = lock_first_file(&*opening.disk, path)?;
-        Self::open_locked((path, lock), opening, settings, see, met)
+        let locked = LockedJournal { path: path.to_owned(), lock };
+        Self::open_from_lock(locked, opening, settings, see, met)
     }
 
     /// Opens a journal that is held already, and shows every step of the replay, and beside the
@@ -164,24 +125,14 @@ impl JournalWriter {
     ///
     /// When a later version wrote it, or the disk says no.
     pub fn open_from_lock(
-        held: LockedJournal,
-        opening: JournalOpenOptions,
-        settings: &Settings,
-        see: impl FnMut(ReplayStep<'_>),
-        met: impl FnMut(&JournalEntry),
-    ) -> Result<(Self, FoldedJournal), JournalError> {
-        let LockedJournal { path, lock } = held;
-        Self::open_locked((&path, lock), opening, settings, see, met)
-    }
-
-    fn open_locked(
-        (path, lock): (&Path, Box<dyn DiskFile>),
+        locked: LockedJournal,
         opening: JournalOpenOptions,
         settings: &Settings,
         see: impl FnMut(ReplayStep<'_>),
         mut met: impl FnMut(&JournalEntry),
     ) -> Result<(Self, FoldedJournal), JournalError> {
-        let reader = JournalReader::open_on(&*opening.disk, path)?;
+        let LockedJournal { path, lock } = locked;
+        let reader = JournalReader::open_on(&*opening.disk, &path)?;
         let mut headed = 0;
         let meet = |entry| {
             met(&entry);
@@ -190,7 +141,7 @@ impl JournalWriter {
             }
         };
         let (folded, reader) = fold_entries(reader, settings, see, meet)?;
-        let mut writer = Self::new_at_end(lock, path, opening, &reader)?;
+        let mut writer = Self::new_at_end(lock, &path, opening, &reader)?;
         writer.write_opening_lines(headed, folded.torn_bytes > 0)?;
         Ok((writer, folded))
     }
@@ -248,18 +199,6 @@ impl JournalWriter {
     #[must_use]
     pub fn into_locked(self) -> LockedJournal {
         LockedJournal { path: self.path, lock: self.lock.unwrap_or(self.file) }
-    }
-
-    /// Keeps writers out of a journal as long as the file lives, without writing to it.
-    pub(crate) fn lock_only(
-        path: &Path,
-        disk: &dyn JournalDisk,
-    ) -> Result<Box<dyn DiskFile>, JournalError> {
-        check_journal_file(path)?;
-        if !disk.exists(path) {
-            return Err(JournalError::disk_error(path, "opened")(io::ErrorKind::NotFound.into()));
-        }
-        lock_first_file(disk, path)
     }
 
     /// Appends these events, in order, all written at this time. When it returns they are as
@@ -546,65 +485,4 @@ impl JournalWriter {
         let path = self.path.clone();
         move |source| JournalError::Unwritable { path, source }
     }
-}
-
-/// Opens the first file and locks it, or says who has.
-fn lock_first_file(disk: &dyn JournalDisk, path: &Path) -> Result<Box<dyn DiskFile>, JournalError> {
-    let opened = disk.open(path, DiskOpenMode::Append);
-    let mut file = opened.map_err(JournalError::disk_error(path, "opened"))?;
-    let deadline = Instant::now() + ORPHAN_LOCK_WAIT;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => {
-                let holder = JournalReader::open_on(disk, path).ok().and_then(read_last_holder);
-                // Nobody has said that it is theirs: somebody may only be looking whether it is held.
-                let is_left = holder.as_ref().is_none_or(ClaimHolder::is_dead);
-                if !is_left || Instant::now() >= deadline {
-                    return Err(JournalError::Busy { path: path.to_owned(), holder });
-                }
-                std::thread::sleep(ORPHAN_LOCK_POLL);
-            }
-            Err(TryLockError::Error(source)) => {
-                return Err(JournalError::disk_error(path, "locked")(source));
-            }
-        }
-    }
-}
-
-/// A process that is killed while it starts another leaves the lock with that one until it has begun.
-const ORPHAN_LOCK_WAIT: Duration = Duration::from_secs(2);
-const ORPHAN_LOCK_POLL: Duration = Duration::from_millis(5);
-
-fn read_last_holder(mut reader: JournalReader) -> Option<ClaimHolder> {
-    let mut holder = None;
-    while let Ok(Some(entry)) = reader.next_entry() {
-        if let Ok(JournalEntry::Claim(claim)) = entry {
-            holder = Some(claim.holder);
-        }
-    }
-    holder
-}
-
-impl ClaimHolder {
-    /// This process on this machine.
-    #[must_use]
-    pub fn current_process() -> Self {
-        let name = rustix::system::uname();
-        let host = name.nodename().to_string_lossy().into_owned();
-        Self { pid: std::process::id(), host }
-    }
-
-    /// Did it live on this machine, and is it dead?
-    fn is_dead(&self) -> bool {
-        let id = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
-        self.host == Self::current_process().host
-            && id.is_some_and(|id| test_kill_process(id) == Err(Errno::SRCH))
-    }
-}
-
-/// The time: milliseconds since 1970.
-pub(crate) fn unix_millis() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }

@@ -15,10 +15,13 @@ pub mod conversation;
 pub mod cost_report;
 mod digest;
 pub mod disk;
+pub mod durability;
 pub mod error;
 pub mod explain;
 pub mod flusher;
 pub mod fold;
+pub mod journal_lock;
+pub mod journal_open_options;
 pub mod journal_reader;
 pub mod journal_writer;
 mod line_reader;
@@ -36,17 +39,20 @@ pub mod transcript;
 pub mod verify;
 
 pub use cost_report::{BilledRequest, CostReport, CostTotals};
+pub use durability::Durability;
 pub use error::{DiskRemedy, JournalError};
 pub use explain::{ExplainedStep, explain_journal};
 pub use flusher::Flusher;
 pub use fold::{FoldedJournal, ReplayStep, fold, has_unfinished_run, replay};
+pub use journal_lock::{LockedJournal, lock_journal};
+pub use journal_open_options::JournalOpenOptions;
 pub use journal_reader::{JournalEntry, JournalReader};
-pub use journal_writer::{Durability, JournalOpenOptions, JournalWriter};
+pub use journal_writer::JournalWriter;
 pub use record::{
     ClaimHolder, Intent, JournalHead, JournalNote, JournalRecord, LineDamage, NewRecordItem,
     RecordItem, Row, WriterClaim,
 };
-pub use rewind::{LockedJournal, lock_journal, rewind, rewind_locked};
+pub use rewind::{rewind, rewind_locked};
 pub use scrub::scrub;
 pub use session_catalogue::{
     LastRun, ListedSession, SessionCatalogue, SessionSummary, is_being_written, read_last_run,

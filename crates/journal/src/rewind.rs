@@ -4,16 +4,17 @@
 //! counts, and what stands behind that one stays where it is. The new file is there as a whole or
 //! not at all.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use windlass_engine::Settings;
 use windlass_vocabulary::MicroUsd;
 
-use crate::disk::{DiskFile, RealDisk, replace_file};
+use crate::disk::{RealDisk, replace_file};
+use crate::durability::Durability;
 use crate::error::JournalError;
 use crate::fold::{ReplayStep, fold_entries};
+use crate::journal_lock::{LockedJournal, lock_journal};
 use crate::journal_reader::{JournalEntry, JournalReader};
-use crate::journal_writer::{Durability, JournalWriter};
 use crate::record::{JournalHead, encode_head};
 use crate::segment;
 use crate::snapshot_store::{SnapshotLimits, SnapshotStore};
@@ -27,25 +28,6 @@ use crate::snapshot_store::{SnapshotLimits, SnapshotStore};
 pub fn rewind(journal: &Path, to: u64, settings: &Settings) -> Result<(), JournalError> {
     let held = lock_journal(journal)?;
     rewind_locked(&held, to, settings)
-}
-
-/// A journal that nobody writes as long as this lives.
-#[derive(Debug)]
-pub struct LockedJournal {
-    pub(crate) path: PathBuf,
-    pub(crate) lock: Box<dyn DiskFile>,
-}
-
-/// Keeps writers out of a journal, without writing to it.
-///
-/// # Errors
-///
-/// When it is being written, is not there, or the disk says no.
-pub fn lock_journal(journal: &Path) -> Result<LockedJournal, JournalError> {
-    Ok(LockedJournal {
-        path: journal.to_owned(),
-        lock: JournalWriter::lock_only(journal, &RealDisk)?,
-    })
 }
 
 /// Goes back to this record in a journal that is held. A journal that does not say under which

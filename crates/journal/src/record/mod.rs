@@ -3,6 +3,7 @@
 //! A format is a promise: a version may gain what older readers can skip, anything else is a new
 //! file beside it. `docs/wire/journal.md` describes them in words.
 
+mod claim_holder;
 mod note;
 mod v1;
 mod v2;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use windlass_engine::Event;
 use windlass_vocabulary::{MicroUsd, SessionId};
 
+pub use claim_holder::ClaimHolder;
 pub use note::{Ended, Intent, JournalNote, Row};
 
 /// The newest format, the one that is written.
@@ -97,15 +99,6 @@ pub struct WriterClaim {
     pub holder: ClaimHolder,
     /// When: milliseconds since 1970.
     pub at: u64,
-}
-
-/// A process that writes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClaimHolder {
-    /// Its number.
-    pub pid: u32,
-    /// Its machine.
-    pub host: String,
 }
 
 /// A line that is no record.

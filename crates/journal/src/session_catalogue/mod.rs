@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::{RealDisk, replace_file};
 use crate::error::JournalError;
-use crate::journal_writer::JournalWriter;
+use crate::journal_lock::lock_existing;
 use crate::project_key::project_key;
 use crate::segment;
 
@@ -169,7 +169,7 @@ impl SessionCatalogue {
     /// When it is being written, or the disk says no. The journal goes last: what is not wholly
     /// deleted is still listed.
     pub fn delete(&self, journal: &Path) -> Result<(), JournalError> {
-        let held = JournalWriter::lock_only(journal, &RealDisk)?;
+        let held = lock_existing(journal, &RealDisk)?;
         for extension in ["spill", "kept", "agents"] {
             let path = journal.with_extension(extension);
             ignore_missing(std::fs::remove_dir_all(&path))

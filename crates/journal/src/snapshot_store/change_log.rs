@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::durability::Durability;
 use crate::error::JournalError;
-use crate::journal_writer::Durability;
 use crate::record::{frame, unframe};
 
 /// A change that was announced. It may not have been made: the process may have died before.

@@ -17,8 +17,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::digest::sha256_hex;
 use crate::disk::{JournalDisk, RealDisk, replace_file};
+use crate::durability::Durability;
 use crate::error::JournalError;
-use crate::journal_writer::Durability;
 use change_log::ChangeLog;
 
 pub use change_log::{FileImage, LoggedFileChange};

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use windlass_vocabulary::SessionId;
 
 use super::{ClaimedSession, JournalStore, RecordIterator};
+use crate::durability::Durability;
 use crate::error::JournalError;
+use crate::journal_open_options::JournalOpenOptions;
 use crate::journal_reader::JournalReader;
-use crate::journal_writer::{Durability, JournalOpenOptions, JournalWriter};
+use crate::journal_writer::JournalWriter;
 use crate::record::{JournalHead, JournalRecord, NewRecordItem};
 use crate::segment;
 
