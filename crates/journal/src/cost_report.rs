@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 use serde::Serialize;
 use windlass_engine::State;
-use windlass_vocabulary::{AgentId, MicroUsd, Usage};
+use windlass_vocabulary::{AgentId, CivilDate, MicroUsd, Usage};
 
 use crate::disk::RealDisk;
 use crate::error::JournalError;
@@ -18,7 +18,6 @@ use crate::record::{
 };
 use crate::segment;
 use crate::session_catalogue::SessionCatalogue;
-use crate::time_format::format_day;
 
 /// A request that was paid for, and where that is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +75,7 @@ impl CostReport {
     pub fn add(&mut self, booked: &BilledRequest, project: Option<&str>) {
         let row = &booked.row;
         self.all.add(row);
-        self.days.entry(format_day(booked.at)).or_default().add(row);
+        self.days.entry(CivilDate::from_unix_millis(booked.at).to_string()).or_default().add(row);
         self.models.entry(row.model.as_str().to_owned()).or_default().add(row);
         self.projects.entry(project.unwrap_or_default().to_owned()).or_default().add(row);
     }

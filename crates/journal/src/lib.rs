@@ -34,7 +34,6 @@ mod segment;
 pub mod session_catalogue;
 pub mod snapshot_store;
 pub mod store;
-pub mod time_format;
 pub mod transcript;
 pub mod verify;
 

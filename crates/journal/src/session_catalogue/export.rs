@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
+use windlass_vocabulary::format_timestamp;
+
 use crate::conversation::{ConversationExtractor, ConversationItem, ConversationRole};
 use crate::error::JournalError;
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::JournalHead;
-use crate::time_format::format_timestamp;
 
 /// How a session is exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

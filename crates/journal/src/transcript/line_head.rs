@@ -1,10 +1,9 @@
 //! What every line begins with: who it is, what it hangs below, where and when it was said.
 
-use windlass_vocabulary::Usage;
+use windlass_vocabulary::{Usage, format_timestamp};
 
 use super::api_block::to_json_string;
 use super::{Transcriber, TranscriptContext};
-use crate::time_format::format_timestamp;
 
 /// A line's own name, and that of the line it hangs below.
 #[derive(Debug)]

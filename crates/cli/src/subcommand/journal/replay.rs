@@ -2,8 +2,8 @@
 //! noted down then is held against what comes out now.
 
 use serde_json::{Value, json};
-use windlass_journal::time_format::format_timestamp;
 use windlass_journal::{ExplainedStep, VerifyReport, explain_journal, verify};
+use windlass_vocabulary::format_timestamp;
 
 use super::{fallback_settings, resolve_journal_path};
 use crate::args::ReplayArgs;

@@ -2,8 +2,8 @@
 //! words. Read off the replay; the words that the loop itself used then stand behind ours.
 
 use serde_json::{Value, json};
-use windlass_journal::time_format::format_timestamp;
 use windlass_journal::{ExplainedStep, explain_journal};
+use windlass_vocabulary::format_timestamp;
 use windlass_vocabulary::{Notice, Terminal, Transition};
 
 use super::{fallback_settings, resolve_journal_path};
