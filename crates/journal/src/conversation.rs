@@ -12,7 +12,7 @@ use windlass_vocabulary::{
     ToolResultPart,
 };
 
-use crate::record::{Intent, JournalNote, JournalRecord, RecordItem};
+use crate::record::{JournalNote, JournalRecord, RecordItem, ToolIntent};
 
 /// Something that was said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -81,7 +81,7 @@ impl ConversationExtractor {
         let JournalRecord { seq, at, item } = record;
         let say = |who, text| ConversationItem { seq: *seq, at: *at, who, text };
         match item {
-            RecordItem::Note(JournalNote::Intended(Intent { ticket, call, .. })) => {
+            RecordItem::Note(JournalNote::Intended(ToolIntent { ticket, call, .. })) => {
                 self.started.insert(call.clone());
                 self.tickets.insert(*ticket, call.clone());
             }

@@ -14,7 +14,7 @@ use windlass_vocabulary::{AgentId, CivilDate, MicroUsd, Usage};
 use crate::disk::RealDisk;
 use crate::error::JournalError;
 use crate::record::{
-    JournalHead, JournalLine, JournalNote, RecordGroup, RecordItem, Row, decode_line,
+    BilledRow, JournalHead, JournalLine, JournalNote, RecordGroup, RecordItem, decode_line,
 };
 use crate::segment;
 use crate::session_catalogue::SessionCatalogue;
@@ -29,7 +29,7 @@ pub struct BilledRequest {
     /// It was taken over from the session this one was forked from, and is counted there.
     pub is_inherited: bool,
     /// The request.
-    pub row: Row,
+    pub row: BilledRow,
 }
 
 /// Sums.
@@ -61,7 +61,7 @@ pub struct CostReport {
 }
 
 impl CostTotals {
-    fn add(&mut self, row: &Row) {
+    fn add(&mut self, row: &BilledRow) {
         self.requests += 1;
         self.usage += row.billed;
         self.cost = self.cost + row.cost;
@@ -123,8 +123,8 @@ pub fn load_all_costs(
 /// The rows of a session whose journal has none, because an older version wrote it: those of the
 /// state it folds to.
 #[must_use]
-pub fn rows_from_state(state: &State, agent: &AgentId) -> Vec<Row> {
-    state.ledger.rows().iter().map(|row| Row::from_ledger_row(row, agent, None)).collect()
+pub fn rows_from_state(state: &State, agent: &AgentId) -> Vec<BilledRow> {
+    state.ledger.rows().iter().map(|row| BilledRow::from_ledger_row(row, agent, None)).collect()
 }
 
 /// Everything that was paid for, also what the conversation went back from.

@@ -35,6 +35,7 @@ pub mod session_catalogue;
 pub mod snapshot_store;
 pub mod store;
 pub mod transcript;
+mod variant_names;
 pub mod verify;
 
 pub use cost_report::{BilledRequest, CostReport, CostTotals};
@@ -48,8 +49,8 @@ pub use journal_open_options::JournalOpenOptions;
 pub use journal_reader::{JournalEntry, JournalReader};
 pub use journal_writer::JournalWriter;
 pub use record::{
-    ClaimHolder, Intent, JournalHead, JournalNote, JournalRecord, LineDamage, NewRecordItem,
-    RecordItem, Row, WriterClaim,
+    BilledRow, ClaimHolder, JournalHead, JournalNote, JournalRecord, LineDamage, NewRecordItem,
+    RecordItem, RunEndedNote, ToolIntent, WriterClaim,
 };
 pub use rewind::{rewind, rewind_locked};
 pub use scrub::scrub;

@@ -13,7 +13,7 @@ use windlass_engine::tool::queue::Stage;
 use windlass_engine::{Event, Interrupt, State};
 use windlass_vocabulary::{AttemptId, ContentBlock, Ticket, ToolCallId};
 
-use crate::record::{Intent, JournalNote};
+use crate::record::{JournalNote, ToolIntent};
 
 /// Puts events behind a loss where they belong. Changes nothing before the first loss.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl Realigner {
 
     /// Learns which call an errand is for.
     pub(crate) fn observe_note(&mut self, note: &JournalNote) {
-        if let JournalNote::Intended(Intent { ticket, call, .. }) = note {
+        if let JournalNote::Intended(ToolIntent { ticket, call, .. }) = note {
             self.has_intents = true;
             self.calls.insert(*ticket, call.clone());
         }

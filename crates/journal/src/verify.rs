@@ -14,7 +14,7 @@ use windlass_vocabulary::{MicroUsd, Notice, Terminal, Ticket, ToolCallId, Transi
 use crate::error::JournalError;
 use crate::fold::{FoldedJournal, ReplayStep, fold_entries};
 use crate::journal_reader::{JournalEntry, JournalReader};
-use crate::record::{Ended, Intent, JournalNote, JournalRecord, RecordItem, Row};
+use crate::record::{BilledRow, JournalNote, JournalRecord, RecordItem, RunEndedNote, ToolIntent};
 
 /// What came of a comparison.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct VerifyReport {
 #[derive(Debug, PartialEq, Eq)]
 enum ReplayOutcome {
     ToolStarted(Ticket, ToolCallId),
-    RequestBilled(Box<Row>),
+    RequestBilled(Box<BilledRow>),
     RunContinued(Transition, u32),
     RunFinished(Terminal, u32),
 }
@@ -75,7 +75,7 @@ impl ReplayComparison {
         let rows = step.state.ledger.rows().get(self.rows..).unwrap_or_default();
         self.rows += rows.len();
         for row in rows {
-            let row = Row::from_ledger_row(row, &settings.agent.id, None);
+            let row = BilledRow::from_ledger_row(row, &settings.agent.id, None);
             self.expected.push_back(ReplayOutcome::RequestBilled(Box::new(row)));
         }
         for effect in step.effects {
@@ -103,10 +103,10 @@ impl ReplayComparison {
 
     fn match_note(&mut self, seq: u64, note: JournalNote) {
         let noted = match &note {
-            JournalNote::Intended(Intent { ticket, call, .. }) => {
+            JournalNote::Intended(ToolIntent { ticket, call, .. }) => {
                 ReplayOutcome::ToolStarted(*ticket, call.clone())
             }
-            JournalNote::Billed(row) => ReplayOutcome::RequestBilled(Box::new(Row {
+            JournalNote::Billed(row) => ReplayOutcome::RequestBilled(Box::new(BilledRow {
                 prices: None,
                 kept: MicroUsd(0),
                 ..row.clone()
@@ -114,7 +114,7 @@ impl ReplayComparison {
             JournalNote::Continued(transition, turn) => {
                 ReplayOutcome::RunContinued(*transition, *turn)
             }
-            JournalNote::Ended(Ended { terminal, turns, .. }) => {
+            JournalNote::Ended(RunEndedNote { terminal, turns, .. }) => {
                 ReplayOutcome::RunFinished(*terminal, *turns)
             }
             _ => return,

@@ -4,6 +4,7 @@
 //! file beside it. `docs/wire/journal.md` describes them in words.
 
 mod claim_holder;
+mod describe_note;
 mod note;
 mod v1;
 mod v2;
@@ -14,7 +15,7 @@ use windlass_engine::Event;
 use windlass_vocabulary::{MicroUsd, SessionId};
 
 pub use claim_holder::ClaimHolder;
-pub use note::{Ended, Intent, JournalNote, Row};
+pub use note::{BilledRow, JournalNote, RunEndedNote, ToolIntent};
 
 /// The newest format, the one that is written.
 pub const FORMAT_VERSION: u64 = 2;

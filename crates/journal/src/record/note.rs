@@ -17,13 +17,13 @@ use windlass_vocabulary::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalNote {
     /// A tool is about to start.
-    Intended(Intent),
+    Intended(ToolIntent),
     /// A request was paid for.
-    Billed(Row),
+    Billed(BilledRow),
     /// Somebody is asked whether a call may run.
     Asked(Ticket),
     /// A run ended.
-    Ended(Ended),
+    Ended(RunEndedNote),
     /// What filled the window then, and what was dropped to make room.
     Context(Box<ContextUsage>),
     /// A run went round again: why, and the turn it is then.
@@ -42,7 +42,7 @@ pub enum JournalNote {
 
 /// A tool is about to start. Without a `ToolEnded` of the same ticket its outcome is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Intent {
+pub struct ToolIntent {
     /// The errand.
     pub ticket: Ticket,
     /// The call it is for.
@@ -55,7 +55,7 @@ pub struct Intent {
 
 /// A request, paid for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
+pub struct BilledRow {
     /// Who asked.
     pub agent: AgentId,
     /// The model asked.
@@ -88,7 +88,7 @@ fn is_nothing(kept: &MicroUsd) -> bool {
 
 /// A run ended; the figures are the session's so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct RunEndedNote {
     /// How.
     pub terminal: Terminal,
     /// Turns of the run.
@@ -102,7 +102,7 @@ pub struct Ended {
     pub deferred: bool,
 }
 
-impl Intent {
+impl ToolIntent {
     /// The intent of a call that is about to start.
     #[must_use]
     pub fn from_call(ticket: Ticket, call: &ToolCall, class: EffectClass) -> Self {
@@ -110,7 +110,7 @@ impl Intent {
     }
 }
 
-impl Row {
+impl BilledRow {
     /// A row of the engine's ledger, with what the engine does not know.
     #[must_use]
     pub fn from_ledger_row(row: &ledger::Row, agent: &AgentId, prices: Option<&str>) -> Self {
@@ -136,7 +136,7 @@ enum KnownNote<I, R, T, C, L> {
     Intended(I),
     Billed(R),
     Asked(Ticket),
-    Ended(Ended),
+    Ended(RunEndedNote),
     Titled(T),
     Context(C),
     Continued(Transition, u32),
@@ -145,14 +145,14 @@ enum KnownNote<I, R, T, C, L> {
     Lines(L),
 }
 
-type OwnedKnownNote = KnownNote<Intent, Row, String, Box<ContextUsage>, Vec<Vec<String>>>;
+type OwnedKnownNote = KnownNote<ToolIntent, BilledRow, String, Box<ContextUsage>, Vec<Vec<String>>>;
 
 impl Serialize for JournalNote {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::Error as _;
         match self {
             Self::Intended(intent) => {
-                KnownNote::<_, &Row, &str, &ContextUsage, &[Vec<String>]>::Intended(intent)
+                KnownNote::<_, &BilledRow, &str, &ContextUsage, &[Vec<String>]>::Intended(intent)
             }
             Self::Billed(row) => KnownNote::Billed(row),
             Self::Asked(ticket) => KnownNote::Asked(*ticket),

@@ -20,7 +20,7 @@ use crate::error::JournalError;
 use crate::fold::{ReplayStep, replay};
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::{
-    Intent, JournalHead, JournalNote, JournalRecord, NewRecordItem, RecordItem, encode_group,
+    JournalHead, JournalNote, JournalRecord, NewRecordItem, RecordItem, ToolIntent, encode_group,
     encode_head,
 };
 use text_scrambler::TextScrambler;
@@ -166,7 +166,7 @@ impl JournalScrubber {
         match note {
             JournalNote::Intended(intent) => {
                 let tool = self.scrub_tool_name(&intent.tool, Some(&intent.call));
-                JournalNote::Intended(Intent { tool, ..intent })
+                JournalNote::Intended(ToolIntent { tool, ..intent })
             }
             JournalNote::Ended(ended) => JournalNote::Ended(ended),
             JournalNote::Continued(transition, turn) => JournalNote::Continued(transition, turn),

@@ -52,8 +52,7 @@ fn render_verification(verified: &VerifyReport) -> String {
     match difference {
         None => text.push_str("It comes out as it did then.\n"),
         Some((seq, note)) => {
-            let note = format!("{note:?}");
-            let note: String = note.chars().take(NOTE_CHARS_MAX).collect();
+            let note: String = note.describe().chars().take(NOTE_CHARS_MAX).collect();
             text.push_str(&format!(
                 "It comes out differently: record {seq} says {}, and that does not follow now.\n",
                 strip_control_characters(&note)
