@@ -59,6 +59,16 @@ pub enum ConversationRole {
     },
 }
 
+impl ConversationRole {
+    /// The call that the model asks for here.
+    fn call(&self) -> Option<&ToolCallId> {
+        match self {
+            Self::Call { call, .. } => Some(call),
+            Self::User | Self::Model | Self::Tool { .. } | Self::Summary | Self::End { .. } => None,
+        }
+    }
+}
+
 /// Takes records in and says what was said.
 #[derive(Debug, Default)]
 pub struct ConversationExtractor {
@@ -111,9 +121,8 @@ impl ConversationExtractor {
                 Event::ModelEnded { .. } => self.flush_answer(said),
                 Event::ModelFailed { .. } => {
                     // An answer of which a tool was started is kept up to there.
-                    let is_started = |spoken: &ConversationItem| match &spoken.who {
-                        ConversationRole::Call { call, .. } => self.started.contains(call),
-                        _ => false,
+                    let is_started = |spoken: &ConversationItem| {
+                        spoken.who.call().is_some_and(|call| self.started.contains(call))
                     };
                     match self.answer.iter().any(is_started) {
                         true => self.flush_answer(said),
@@ -123,10 +132,11 @@ impl ConversationExtractor {
                 Event::ToolEnded { ticket, outcome } => {
                     let call = self.tickets.remove(ticket);
                     self.open_calls.retain(|open| Some(open) != call.as_ref());
-                    let is_early = self.answer.iter().any(|spoken| match &spoken.who {
-                        ConversationRole::Call { call: own, .. } => Some(own) == call.as_ref(),
-                        _ => false,
-                    });
+                    let is_early = self
+                        .answer
+                        .iter()
+                        .filter_map(|spoken| spoken.who.call())
+                        .any(|own| Some(own) == call.as_ref());
                     let who = ConversationRole::Tool { call, is_error: outcome.is_error };
                     let spoken = say(who, outcome_text(outcome));
                     if is_early { self.early_results.push(spoken) } else { said.push(spoken) }
@@ -134,7 +144,17 @@ impl ConversationExtractor {
                 Event::SummaryEnded { result: Ok(text), .. } => {
                     said.push(say(ConversationRole::Summary, text.clone()));
                 }
-                _ => {}
+                Event::QueueChanged { .. }
+                | Event::Configured(_)
+                | Event::Resumed
+                | Event::CompactionAsked { .. }
+                | Event::ToolProgressed { .. }
+                | Event::PermissionAnswered { .. }
+                | Event::HookEnded { .. }
+                | Event::SummaryEnded { .. }
+                | Event::AttachmentArrived { .. }
+                | Event::ChoreAsked { .. }
+                | Event::TimerFired { .. } => {}
             },
         }
     }
@@ -169,7 +189,12 @@ impl ConversationExtractor {
                     text: call.input.as_str().to_owned(),
                 });
             }
-            _ => {}
+            Delta::Thinking(_)
+            | Delta::CallStarted { .. }
+            | Delta::CallInput(_)
+            | Delta::Usage(_)
+            | Delta::Cleared { .. }
+            | Delta::Raw(_) => {}
         }
     }
 
@@ -241,7 +266,10 @@ pub(crate) fn join_block_texts(content: &[ContentBlock]) -> String {
         match block {
             ContentBlock::Text(text) => words.push_str(text),
             ContentBlock::Media(media) => words.push_str(&format!("[{}]", media.name)),
-            _ => {}
+            ContentBlock::Thinking(_)
+            | ContentBlock::ToolUse(_)
+            | ContentBlock::ToolResult(_)
+            | ContentBlock::Provider(_) => {}
         }
     }
     words

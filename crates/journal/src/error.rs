@@ -155,7 +155,15 @@ impl JournalError {
     pub fn remedy(&self) -> Option<DiskRemedy> {
         match self {
             Self::Disk { remedy, .. } => Some(*remedy),
-            _ => None,
+            Self::NotAFile { .. }
+            | Self::Busy { .. }
+            | Self::Fenced { .. }
+            | Self::Conflict { .. }
+            | Self::Newer { .. }
+            | Self::NotAJournal { .. }
+            | Self::NotOne { .. }
+            | Self::Unwritable { .. }
+            | Self::TooLarge { .. } => None,
         }
     }
 

@@ -93,9 +93,10 @@ impl Realigner {
             Event::HookEnded { ticket, .. } => {
                 let is_hooked =
                     |stage: &Stage| matches!(stage, Stage::Hooked(_) | Stage::Reviewed(..));
-                match state.control.phase {
-                    Phase::Stopping => align_task_ticket(state, ticket),
-                    _ => align_unique_ticket(state, ticket, is_hooked),
+                if state.control.phase == Phase::Stopping {
+                    align_task_ticket(state, ticket);
+                } else {
+                    align_unique_ticket(state, ticket, is_hooked);
                 }
             }
             Event::SummaryEnded { ticket, .. } => {
@@ -107,7 +108,15 @@ impl Realigner {
                 }
             }
             Event::TimerFired { ticket } => align_task_ticket(state, ticket),
-            _ => {}
+            Event::UserSubmitted { .. }
+            | Event::QueueChanged { .. }
+            | Event::Adopted { .. }
+            | Event::Configured(_)
+            | Event::Resumed
+            | Event::CompactionAsked { .. }
+            | Event::Interrupted(_)
+            | Event::AttachmentArrived { .. }
+            | Event::ChoreAsked { .. } => {}
         }
         event
     }
@@ -148,7 +157,7 @@ fn align_unique_ticket(state: &State, ticket: &mut Ticket, is_kind: impl Fn(&Sta
             | Stage::Asked(ticket, _)
             | Stage::Running(ticket)
             | Stage::Reviewed(ticket, _) => Some(*ticket),
-            _ => None,
+            Stage::Received | Stage::Deferred | Stage::Ready(_) | Stage::Done(_) => None,
         })
         .collect();
     if let [wanted] = waiting.as_slice() {

@@ -91,7 +91,17 @@ impl ReplayComparison {
                     self.expected
                         .push_back(ReplayOutcome::RunFinished(ending.terminal, ending.turns));
                 }
-                _ => {}
+                Effect::CallModel(_)
+                | Effect::CancelModel { .. }
+                | Effect::CancelTool { .. }
+                | Effect::AskPermission { .. }
+                | Effect::RunHook { .. }
+                | Effect::Keep { .. }
+                | Effect::Summarize { .. }
+                | Effect::Spill { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. }
+                | Effect::Tell(_) => {}
             }
         }
         // Nothing was noted for so long that nothing will be.
@@ -117,7 +127,13 @@ impl ReplayComparison {
             JournalNote::Ended(RunEndedNote { terminal, turns, .. }) => {
                 ReplayOutcome::RunFinished(*terminal, *turns)
             }
-            _ => return,
+            JournalNote::Asked(_)
+            | JournalNote::Context(_)
+            | JournalNote::Titled(_)
+            | JournalNote::Named(_)
+            | JournalNote::Unqueued(_)
+            | JournalNote::Lines(_)
+            | JournalNote::Unknown(_) => return,
         };
         match self.expected.iter().position(|followed| *followed == noted) {
             Some(at) => {

@@ -95,7 +95,17 @@ impl JournalScrubber {
                 Effect::Tell(Notice::ToolDenied { call, .. }) => {
                     (call, ScrubbedCallDecision::Denied)
                 }
-                _ => continue,
+                Effect::CallModel(_)
+                | Effect::CancelModel { .. }
+                | Effect::CancelTool { .. }
+                | Effect::RunHook { .. }
+                | Effect::Keep { .. }
+                | Effect::Summarize { .. }
+                | Effect::Spill { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. }
+                | Effect::Tell(_)
+                | Effect::Finish(_) => continue,
             };
             self.calls.entry(call.id.clone()).or_insert_with(|| (call.name.clone(), fate));
         }

@@ -179,7 +179,33 @@ impl SessionSummary {
                 count.is_sure = true;
             }
             RecordItem::Note(JournalNote::Titled(title)) => self.title = Some(title),
-            _ => {}
+            RecordItem::Event(
+                Event::QueueChanged { .. }
+                | Event::Configured(_)
+                | Event::Resumed
+                | Event::CompactionAsked { .. }
+                | Event::Interrupted(_)
+                | Event::ModelDelta { .. }
+                | Event::ModelFailed { .. }
+                | Event::ToolProgressed { .. }
+                | Event::ToolEnded { .. }
+                | Event::PermissionAnswered { .. }
+                | Event::HookEnded { .. }
+                | Event::SummaryEnded { .. }
+                | Event::AttachmentArrived { .. }
+                | Event::ChoreAsked { .. }
+                | Event::TimerFired { .. },
+            )
+            | RecordItem::Note(
+                JournalNote::Intended(_)
+                | JournalNote::Asked(_)
+                | JournalNote::Context(_)
+                | JournalNote::Continued(..)
+                | JournalNote::Named(_)
+                | JournalNote::Unqueued(_)
+                | JournalNote::Lines(_)
+                | JournalNote::Unknown(_),
+            ) => {}
         }
     }
 }
@@ -198,7 +224,33 @@ impl LastRun {
             RecordItem::Note(JournalNote::Asked(_)) => Some(Self::Asking),
             RecordItem::Note(JournalNote::Ended(ended)) if ended.deferred => Some(Self::PutOff),
             RecordItem::Note(JournalNote::Ended(ended)) => Some(Self::Ended(ended.terminal)),
-            _ => None,
+            RecordItem::Event(
+                Event::QueueChanged { .. }
+                | Event::Adopted { .. }
+                | Event::Configured(_)
+                | Event::Interrupted(_)
+                | Event::ModelDelta { .. }
+                | Event::ModelEnded { .. }
+                | Event::ModelFailed { .. }
+                | Event::ToolProgressed { .. }
+                | Event::ToolEnded { .. }
+                | Event::HookEnded { .. }
+                | Event::SummaryEnded { .. }
+                | Event::AttachmentArrived { .. }
+                | Event::ChoreAsked { .. }
+                | Event::TimerFired { .. },
+            )
+            | RecordItem::Note(
+                JournalNote::Intended(_)
+                | JournalNote::Billed(_)
+                | JournalNote::Context(_)
+                | JournalNote::Continued(..)
+                | JournalNote::Titled(_)
+                | JournalNote::Named(_)
+                | JournalNote::Unqueued(_)
+                | JournalNote::Lines(_)
+                | JournalNote::Unknown(_),
+            ) => None,
         }
     }
 }

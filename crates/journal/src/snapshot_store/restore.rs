@@ -65,14 +65,14 @@ impl SnapshotStore {
             FileImage::Content(_) => {
                 Some(fs::read(path).map_err(JournalError::disk_error(path, "read"))?)
             }
-            _ => None,
+            FileImage::Absent | FileImage::NotKept => None,
         };
         let after = match target {
             FileImage::Content(name) => {
                 let blob = self.blob_path(name);
                 Some(fs::read(&blob).map_err(JournalError::disk_error(&blob, "read"))?)
             }
-            _ => None,
+            FileImage::Absent | FileImage::NotKept => None,
         };
         let found = path.symlink_metadata().ok().map(|found| found.permissions().mode());
         let change = UpcomingFileChange {

@@ -122,7 +122,10 @@ fn parse_block(raw: &str) -> Option<ContentBlock> {
             let parts = parts.into_iter().filter_map(|block| match block {
                 ContentBlock::Text(text) => Some(ToolResultPart::Text(text)),
                 ContentBlock::Media(media) => Some(ToolResultPart::Media(media)),
-                _ => None,
+                ContentBlock::Thinking(_)
+                | ContentBlock::ToolUse(_)
+                | ContentBlock::ToolResult(_)
+                | ContentBlock::Provider(_) => None,
             });
             ContentBlock::ToolResult(ToolResult {
                 call: ToolCallId::from(api.tool_use_id?.as_str()),

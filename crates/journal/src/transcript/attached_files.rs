@@ -54,7 +54,11 @@ pub(super) fn has_only_attached_files(blocks: &[ContentBlock]) -> bool {
 pub(super) fn join_texts(blocks: &[ContentBlock]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.as_str()),
-        _ => None,
+        ContentBlock::Thinking(_)
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult(_)
+        | ContentBlock::Media(_)
+        | ContentBlock::Provider(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n\n")
 }

@@ -321,7 +321,11 @@ impl<'a> TranscriptChain<'a> {
 fn tool_call_id(block: &ContentBlock) -> Option<ToolCallId> {
     match block {
         ContentBlock::ToolUse(call) => Some(call.id.clone()),
-        _ => None,
+        ContentBlock::Text(_)
+        | ContentBlock::Thinking(_)
+        | ContentBlock::ToolResult(_)
+        | ContentBlock::Media(_)
+        | ContentBlock::Provider(_) => None,
     }
 }
 

@@ -148,18 +148,44 @@ impl Transcriber {
                     self.structured.insert(call.clone(), json.clone());
                 }
             }
-            _ => {}
+            Notice::RunStarted
+            | Notice::RequestStarted { .. }
+            | Notice::Streamed { .. }
+            | Notice::Retracted { .. }
+            | Notice::Sealed { .. }
+            | Notice::ToolStarted(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::ToolDenied { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::RetryScheduled { .. }
+            | Notice::ModelSwitched { .. }
+            | Notice::Repaired { .. }
+            | Notice::ContextShrunk { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::Warning(_)
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. }
+            | Notice::RunEnded(_) => {}
         }
         None
     }
 
     /// Takes in everything one event led to.
     pub fn transcribe_effects(&mut self, effects: &[Effect], at: u64) -> Vec<TranscribedMessage> {
-        let told = effects.iter().filter_map(|effect| match effect {
-            Effect::Tell(notice) => Some(notice),
-            _ => None,
-        });
-        told.filter_map(|notice| self.transcribe_notice(notice, at)).collect()
+        let mut written = Vec::new();
+        for effect in effects {
+            if let Effect::Tell(notice) = effect {
+                written.extend(self.transcribe_notice(notice, at));
+            }
+        }
+        written
     }
 
     /// Takes in one step of a replay; gives the lines that follow from it.
@@ -314,12 +340,16 @@ impl Transcriber {
                         done,
                     );
                 }
-                other => {
+                ContentBlock::Text(_)
+                | ContentBlock::Thinking(_)
+                | ContentBlock::ToolUse(_)
+                | ContentBlock::Media(_)
+                | ContentBlock::Provider(_) => {
                     let link = self.link_line(own, None);
                     self.push_user_line(
                         at,
                         link,
-                        || format!("[{}]", render_api_block(other)),
+                        || format!("[{}]", render_api_block(block)),
                         META_MARK,
                         done,
                     );
@@ -391,7 +421,11 @@ fn origin_marks(origin: MessageOrigin) -> &'static str {
         | MessageOrigin::Attachment(AttachmentKind::QueuedInput)
         | MessageOrigin::Display => "",
         MessageOrigin::Summary => r#","isCompactSummary":true"#,
-        _ => META_MARK,
+        MessageOrigin::Model
+        | MessageOrigin::ToolResults
+        | MessageOrigin::Meta(_)
+        | MessageOrigin::Hook
+        | MessageOrigin::Attachment(_) => META_MARK,
     }
 }
 
