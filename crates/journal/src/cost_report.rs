@@ -147,7 +147,9 @@ fn read_rows(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), Journa
 fn read_rows_of_file(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), JournalError> {
     let file = File::open(journal).map_err(JournalError::disk_error(journal, "opened"))?;
     let mut input = BufReader::with_capacity(256 << 10, file);
-    let (mut head, mut rows, mut line) = (JournalHead::default(), Vec::new(), Vec::new());
+    let mut head = JournalHead::default();
+    let mut rows = Vec::new();
+    let mut line = Vec::new();
     let books = memmem::Finder::new(br#"{"note":{"billed":"#);
     let heads = memmem::Finder::new(br#","rec":{"head":"#);
     loop {
@@ -161,13 +163,13 @@ fn read_rows_of_file(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>)
             continue;
         }
         match decode_line(&line) {
-            Ok((JournalLine::Head(found), _)) => head = found,
+            Ok((JournalLine::Head(next), _)) => head = next,
             Ok((JournalLine::Group(RecordGroup { seq, at, items, .. }), _)) => {
                 for (seq, item) in (seq..).zip(items) {
                     rows.extend(to_billed_request(&head, seq, at, item));
                 }
             }
-            _ => {}
+            Ok((JournalLine::Claim(_), _)) | Err(_) => {}
         }
     }
 }

@@ -125,9 +125,15 @@ pub(crate) fn fold_entries(
         (folding, reader) = fold_with_reader_thread(folding, reader)?;
     }
     let FoldProgress { state, settings, damages, .. } = folding;
-    let (whole_bytes, torn_bytes) = (reader.whole_bytes(), reader.torn_bytes());
-    let seq = reader.seq();
-    Ok((FoldedJournal { state, settings, seq, whole_bytes, torn_bytes, damages }, reader))
+    let folded = FoldedJournal {
+        state,
+        settings,
+        seq: reader.seq(),
+        whole_bytes: reader.whole_bytes(),
+        torn_bytes: reader.torn_bytes(),
+        damages,
+    };
+    Ok((folded, reader))
 }
 
 type NumberedEntry = (u64, Result<JournalEntry, LineDamage>);

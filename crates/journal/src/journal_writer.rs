@@ -25,8 +25,8 @@ use crate::journal_lock::{LockedJournal, lock_first_file};
 use crate::journal_open_options::JournalOpenOptions;
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::{
-    FORMAT_VERSION, JournalHead, LineDamage, NewRecordItem, WriterClaim, encode_claim,
-    encode_group, encode_head,
+    FORMAT_VERSION, JournalHead, LineDamage, NewRecordGroup, NewRecordItem, WriterClaim,
+    encode_claim, encode_group, encode_head,
 };
 use crate::rewind::begin_rewound_segment;
 use crate::segment;
@@ -166,7 +166,9 @@ impl JournalWriter {
                     let path = reader.path().to_owned();
                     return Err(JournalError::Newer { path, found, known: FORMAT_VERSION });
                 }
-                _ => {}
+                Ok(JournalEntry::Claim(_) | JournalEntry::Record(_)) => {}
+                // Other damage is passed over here as it is when the journal is read.
+                Err(_) => {}
             }
         }
         let mut writer = Self::new_at_end(lock, path, opening, &reader)?;
@@ -405,7 +407,8 @@ impl JournalWriter {
         items: &[NewRecordItem<'_>],
     ) -> Result<Vec<u8>, JournalError> {
         let safe = (self.options.durability == Durability::Synced).then_some(self.synced_seq);
-        encode_group(self.seq + 1, at, (self.epoch, safe), items).map_err(self.unwritable_error())
+        let group = NewRecordGroup { seq: self.seq + 1, at, epoch: self.epoch, safe, items };
+        encode_group(&group).map_err(self.unwritable_error())
     }
 
     fn encode_claim_line(&self) -> Result<Vec<u8>, JournalError> {

@@ -133,10 +133,10 @@ impl Realigner {
     fn align_tool_ticket(&self, state: &State, ticket: &mut Ticket) {
         let call = self.calls.get(ticket);
         let entry = state.queue.entries.iter().find(|entry| Some(&entry.call.id) == call);
-        match entry.map(|entry| &entry.stage) {
-            Some(Stage::Running(wanted)) => *ticket = *wanted,
-            _ if self.has_intents => *ticket = UNUSED_TICKET,
-            _ => {}
+        if let Some(Stage::Running(wanted)) = entry.map(|entry| &entry.stage) {
+            *ticket = *wanted;
+        } else if self.has_intents {
+            *ticket = UNUSED_TICKET;
         }
     }
 }

@@ -54,18 +54,21 @@ pub(crate) fn begin_rewound_segment(
     settings: &Settings,
     kept: &SnapshotStore,
 ) -> Result<Option<MicroUsd>, JournalError> {
-    let (mut first, mut rewound, mut before) = (None, 0, MicroUsd(0));
-    let (mut then, mut now) = (MicroUsd(0), MicroUsd(0));
+    let mut first = None;
+    let mut rewound = 0;
+    let mut spent_before = MicroUsd(0);
+    let mut spent_then = MicroUsd(0);
+    let mut spent_now = MicroUsd(0);
     let see = |step: ReplayStep<'_>| {
-        now = step.state.ledger.committed();
+        spent_now = step.state.ledger.committed();
         if step.seq <= to {
-            then = now;
+            spent_then = spent_now;
         }
     };
     let meet = |entry| {
         if let JournalEntry::Head(head) = entry {
             rewound = rewound.max(head.rewound);
-            before = before.max(head.spent);
+            spent_before = spent_before.max(head.spent);
             first.get_or_insert(head);
         }
     };
@@ -73,7 +76,7 @@ pub(crate) fn begin_rewound_segment(
     if to >= folded.seq {
         return Ok(None);
     }
-    let spent = now.less(then);
+    let spent = spent_now.less(spent_then);
     let segment =
         segment::find_later_segments(&RealDisk, journal).last().map_or(1, |(last, _)| *last) + 1;
     let path = segment::segment_path(journal, segment);
@@ -87,7 +90,7 @@ pub(crate) fn begin_rewound_segment(
         segment,
         after: to,
         rewound: rewound + 1,
-        spent: before + spent,
+        spent: spent_before + spent,
         ..first.unwrap_or_else(JournalHead::default)
     };
     let line = encode_head(&head)

@@ -166,7 +166,7 @@ pub(crate) struct RecordGroup {
     pub(crate) items: Vec<RecordItem>,
 }
 
-pub(crate) use v2::{encode_claim, encode_group, encode_head, frame, unframe};
+pub(crate) use v2::{NewRecordGroup, encode_claim, encode_group, encode_head, frame, unframe};
 
 /// Reads one record that begins here. Says how many bytes it took; a record of format 1 takes all.
 pub(crate) fn decode_line(bytes: &[u8]) -> Result<(JournalLine, usize), LineDamage> {

@@ -20,8 +20,8 @@ use crate::error::JournalError;
 use crate::fold::{ReplayStep, replay};
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::{
-    JournalHead, JournalNote, JournalRecord, NewRecordItem, RecordItem, ToolIntent, encode_group,
-    encode_head,
+    JournalHead, JournalNote, JournalRecord, NewRecordGroup, NewRecordItem, RecordItem, ToolIntent,
+    encode_group, encode_head,
 };
 use text_scrambler::TextScrambler;
 
@@ -45,22 +45,31 @@ pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, 
                 let line = match item {
                     RecordItem::Event(event) => {
                         let event = scrubber.scrub_event(event);
-                        encode_group(seq, at, (0, None), &[NewRecordItem::Event(&event)])
+                        encode_group(&NewRecordGroup::unclaimed(
+                            seq,
+                            at,
+                            &[NewRecordItem::Event(&event)],
+                        ))
                     }
                     RecordItem::Note(note) => {
                         let note = scrubber.scrub_note(note);
-                        encode_group(seq, at, (0, None), &[NewRecordItem::Note(&note)])
+                        encode_group(&NewRecordGroup::unclaimed(
+                            seq,
+                            at,
+                            &[NewRecordItem::Note(&note)],
+                        ))
                     }
                 };
                 bytes.extend(line.map_err(unwritable)?);
             }
-            _ => {}
+            Ok(JournalEntry::Head(_) | JournalEntry::Claim(_)) | Err(_) => {}
         }
     }
     let names = JournalNote::Unknown(
         serde_json::to_string(&scrubber.build_tool_name_map()).map_err(unwritable)?,
     );
-    let line = encode_group(reader.seq() + 1, 0, (0, None), &[NewRecordItem::Note(&names)]);
+    let names = [NewRecordItem::Note(&names)];
+    let line = encode_group(&NewRecordGroup::unclaimed(reader.seq() + 1, 0, &names));
     bytes.extend(line.map_err(unwritable)?);
     Ok(bytes)
 }

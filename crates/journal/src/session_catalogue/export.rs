@@ -48,7 +48,7 @@ pub fn export_session(
                     write_item(&spoken, format, out).map_err(failed)?;
                 }
             }
-            _ => {}
+            Ok(JournalEntry::Head(_) | JournalEntry::Claim(_)) | Err(_) => {}
         }
     }
     speech.finish(&mut said);

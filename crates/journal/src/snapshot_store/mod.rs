@@ -99,8 +99,11 @@ impl SnapshotStore {
     ) -> Result<bool, JournalError> {
         let mut log = self.lock_log();
         if log.changes.len() >= self.limits.changes_max {
-            let (size, max) = (log.changes.len() as u64, self.limits.changes_max as u64);
-            return Err(JournalError::TooLarge { what: "the list of changes", size, max });
+            return Err(JournalError::TooLarge {
+                what: "the list of changes",
+                size: log.changes.len() as u64,
+                max: self.limits.changes_max as u64,
+            });
         }
         let before = match change.before {
             None => FileImage::Absent,

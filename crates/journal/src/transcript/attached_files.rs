@@ -30,9 +30,10 @@ impl Transcriber {
                 continue;
             }
             let path = Path::new(&self.about.cwd).join(name);
-            let (head, shown) =
-                (self.render_line_head("attachment", &link, at), to_json_string(name));
-            let (path, held) = (to_json_string(&path.to_string_lossy()), to_json_string(held));
+            let head = self.render_line_head("attachment", &link, at);
+            let shown = to_json_string(name);
+            let path = to_json_string(&path.to_string_lossy());
+            let held = to_json_string(held);
             done.lines.push(format!(
                 r#"{head},"attachment":{{"type":"file","filename":{path},"displayPath":{shown},"content":{{"type":"text","file":{{"filePath":{path},"content":{held}}}}}}}}}"#
             ));

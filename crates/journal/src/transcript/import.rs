@@ -20,7 +20,9 @@ use crate::digest::derive_uuid;
 use crate::disk::{RealDisk, replace_file};
 use crate::error::JournalError;
 use crate::project_key::project_key;
-use crate::record::{JournalHead, JournalNote, NewRecordItem, encode_group, encode_head};
+use crate::record::{
+    JournalHead, JournalNote, NewRecordGroup, NewRecordItem, encode_group, encode_head,
+};
 
 /// A conversation out of a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,12 +40,13 @@ pub struct ImportedConversation {
 /// The transcript of a session: that of this directory, or of any other.
 #[must_use]
 pub fn find_transcript(config: &Path, cwd: &Path, session: &str) -> Option<PathBuf> {
-    let (projects, name) = (config.join("projects"), format!("{session}.jsonl"));
+    let projects = config.join("projects");
+    let name = format!("{session}.jsonl");
     let own = projects.join(project_key(cwd)).join(&name);
     let others = std::fs::read_dir(&projects).into_iter().flatten().flatten();
     let mut places =
         std::iter::once(own).chain(others.map(|folder| folder.path().join(name.as_str())));
-    places.find(|path| path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0))
+    places.find(|path| path.metadata().is_ok_and(|file| file.is_file() && file.len() > 0))
 }
 
 /// Reads a transcript, up to the line that is called this, if one is named. `None` if there is no
@@ -108,13 +111,19 @@ pub fn write_imported_journal(
         let named = JournalNote::Lines(lines.drain(..part.min(lines.len())).collect());
         let event = Event::Adopted { messages: messages.drain(..part).collect() };
         let items = [NewRecordItem::Note(&named), NewRecordItem::Event(&event)];
-        bytes.extend(encode_group(seq, head.created, (0, None), &items).map_err(unwritable)?);
+        bytes.extend(
+            encode_group(&NewRecordGroup::unclaimed(seq, head.created, &items))
+                .map_err(unwritable)?,
+        );
         seq += 2;
     }
     if let Some(title) = title {
         let note = JournalNote::Titled(title);
         let items = [NewRecordItem::Note(&note)];
-        bytes.extend(encode_group(seq, head.created, (0, None), &items).map_err(unwritable)?);
+        bytes.extend(
+            encode_group(&NewRecordGroup::unclaimed(seq, head.created, &items))
+                .map_err(unwritable)?,
+        );
     }
     replace_file(&RealDisk, journal, &bytes).map_err(JournalError::disk_error(journal, "written"))
 }
@@ -273,7 +282,8 @@ impl<'a> TranscriptChain<'a> {
         lines: &[&TranscriptLine<'_>],
         results: &HashMap<ToolCallId, (ToolResult, Option<String>)>,
     ) {
-        let (mut content, mut names) = (Vec::new(), Vec::new());
+        let mut content = Vec::new();
+        let mut names = Vec::new();
         for line in lines {
             for (number, block) in line.parse_content().into_iter().enumerate() {
                 if matches!(block, ContentBlock::ToolResult(_)) {
@@ -287,7 +297,8 @@ impl<'a> TranscriptChain<'a> {
         let model = lines.first().and_then(|line| line.message.as_ref()?.model.clone());
         let calls: Vec<ToolCallId> = content.iter().filter_map(tool_call_id).collect();
         self.push_message(Role::Assistant, MessageOrigin::Model, content, model, names);
-        let (mut content, mut names) = (Vec::new(), Vec::new());
+        let mut content = Vec::new();
+        let mut names = Vec::new();
         for call in calls {
             let (result, name) = match results.get(&call) {
                 Some((result, name)) => (result.clone(), name.clone()),

@@ -24,9 +24,11 @@ impl Transcriber {
             Some(agent) => format!(r#""isSidechain":true,"agentId":{}"#, to_json_string(agent)),
             None => r#""isSidechain":false"#.to_owned(),
         };
-        let (session, cwd, version) =
-            (to_json_string(session), to_json_string(cwd), to_json_string(version));
-        let (own, at) = (to_json_string(own), format_timestamp(at));
+        let session = to_json_string(session);
+        let cwd = to_json_string(cwd);
+        let version = to_json_string(version);
+        let own = to_json_string(own);
+        let at = format_timestamp(at);
         format!(
             r#"{{"type":"{kind}","uuid":{own},"parentUuid":{parent},{side},"sessionId":{session},"timestamp":"{at}","cwd":{cwd}{branch},"userType":"external","version":{version}"#
         )

@@ -66,10 +66,14 @@ pub fn trace_messages(
     let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, see, meet)?;
     let (_, mut traced) = tracing.into_inner();
     // What one event led to stays together.
-    let (mut next, mut until) = (u64::MAX, folded.seq);
+    let mut next = u64::MAX;
+    let mut until = folded.seq;
     for traced in traced.iter_mut().rev() {
         if traced.record != next {
-            (next, until) = (traced.record, if next == u64::MAX { until } else { next - 1 });
+            if next != u64::MAX {
+                until = next - 1;
+            }
+            next = traced.record;
         }
         traced.last_record = until;
     }
