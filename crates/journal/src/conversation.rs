@@ -87,7 +87,7 @@ pub struct ConversationExtractor {
 
 impl ConversationExtractor {
     /// Takes in one record.
-    pub fn push_record(&mut self, record: &JournalRecord, said: &mut Vec<ConversationItem>) {
+    pub fn push_record(&mut self, record: &JournalRecord, items: &mut Vec<ConversationItem>) {
         let JournalRecord { seq, at, item } = record;
         let say = |who, text| ConversationItem { seq: *seq, at: *at, who, text };
         match item {
@@ -96,36 +96,36 @@ impl ConversationExtractor {
                 self.tickets.insert(*ticket, call.clone());
             }
             RecordItem::Note(JournalNote::Ended(ended)) => {
-                self.flush_answer(said);
-                self.close_unstarted_calls(*seq, *at, said);
-                said.push(say(ConversationRole::End { terminal: ended.terminal }, String::new()));
+                self.flush_answer(items);
+                self.close_unstarted_calls(*seq, *at, items);
+                items.push(say(ConversationRole::End { terminal: ended.terminal }, String::new()));
             }
             RecordItem::Note(_) => {}
             RecordItem::Event(event) => match event {
                 Event::UserSubmitted { content, .. } => {
-                    said.push(say(ConversationRole::User, join_block_texts(content)));
+                    items.push(say(ConversationRole::User, join_block_texts(content)));
                 }
-                Event::Adopted { messages } => push_adopted(messages, *seq, *at, said),
+                Event::Adopted { messages } => push_adopted(messages, *seq, *at, items),
                 Event::Interrupted(_) => {
                     if !self.partial.trim().is_empty() {
                         self.answer
                             .push(say(ConversationRole::Model, core::mem::take(&mut self.partial)));
                     }
-                    self.flush_answer(said);
+                    self.flush_answer(items);
                 }
                 Event::ModelStarted { .. } => {
-                    self.close_unstarted_calls(*seq, *at, said);
+                    self.close_unstarted_calls(*seq, *at, items);
                     self.answer.clear();
                 }
                 Event::ModelDelta { delta, .. } => self.push_delta(*seq, *at, delta),
-                Event::ModelEnded { .. } => self.flush_answer(said),
+                Event::ModelEnded { .. } => self.flush_answer(items),
                 Event::ModelFailed { .. } => {
                     // An answer of which a tool was started is kept up to there.
-                    let is_started = |spoken: &ConversationItem| {
-                        spoken.who.call().is_some_and(|call| self.started.contains(call))
+                    let is_started = |item: &ConversationItem| {
+                        item.who.call().is_some_and(|call| self.started.contains(call))
                     };
                     match self.answer.iter().any(is_started) {
-                        true => self.flush_answer(said),
+                        true => self.flush_answer(items),
                         false => self.answer.clear(),
                     }
                 }
@@ -135,14 +135,14 @@ impl ConversationExtractor {
                     let is_early = self
                         .answer
                         .iter()
-                        .filter_map(|spoken| spoken.who.call())
+                        .filter_map(|item| item.who.call())
                         .any(|own| Some(own) == call.as_ref());
                     let who = ConversationRole::Tool { call, is_error: outcome.is_error };
-                    let spoken = say(who, outcome_text(outcome));
-                    if is_early { self.early_results.push(spoken) } else { said.push(spoken) }
+                    let item = say(who, outcome_text(outcome));
+                    if is_early { self.early_results.push(item) } else { items.push(item) }
                 }
                 Event::SummaryEnded { result: Ok(text), .. } => {
-                    said.push(say(ConversationRole::Summary, text.clone()));
+                    items.push(say(ConversationRole::Summary, text.clone()));
                 }
                 Event::QueueChanged { .. }
                 | Event::Configured(_)
@@ -160,8 +160,8 @@ impl ConversationExtractor {
     }
 
     /// What is left at the end of the records.
-    pub fn finish(mut self, said: &mut Vec<ConversationItem>) {
-        self.flush_answer(said);
+    pub fn finish(mut self, items: &mut Vec<ConversationItem>) {
+        self.flush_answer(items);
     }
 
     fn push_delta(&mut self, seq: u64, at: u64, delta: &Delta) {
@@ -198,36 +198,36 @@ impl ConversationExtractor {
         }
     }
 
-    fn flush_answer(&mut self, said: &mut Vec<ConversationItem>) {
+    fn flush_answer(&mut self, items: &mut Vec<ConversationItem>) {
         self.partial.clear();
-        for spoken in &self.answer {
-            if let ConversationRole::Call { call, .. } = &spoken.who
+        for item in &self.answer {
+            if let ConversationRole::Call { call, .. } = &item.who
                 && !self.early_results.iter().any(|early| is_result_of(early, call))
             {
                 self.open_calls.push(call.clone());
             }
         }
-        said.append(&mut self.answer);
-        said.append(&mut self.early_results);
+        items.append(&mut self.answer);
+        items.append(&mut self.early_results);
     }
 
     /// A call that was never started was not allowed to run, or could not.
-    fn close_unstarted_calls(&mut self, seq: u64, at: u64, said: &mut Vec<ConversationItem>) {
+    fn close_unstarted_calls(&mut self, seq: u64, at: u64, items: &mut Vec<ConversationItem>) {
         for call in core::mem::take(&mut self.open_calls) {
             if !self.started.contains(&call) {
                 let who = ConversationRole::Tool { call: Some(call), is_error: true };
-                said.push(ConversationItem { seq, at, who, text: NOT_RUN_TEXT.to_owned() });
+                items.push(ConversationItem { seq, at, who, text: NOT_RUN_TEXT.to_owned() });
             }
         }
     }
 }
 
-fn is_result_of(spoken: &ConversationItem, wanted: &ToolCallId) -> bool {
-    matches!(&spoken.who, ConversationRole::Tool { call: Some(call), .. } if call == wanted)
+fn is_result_of(item: &ConversationItem, wanted: &ToolCallId) -> bool {
+    matches!(&item.who, ConversationRole::Tool { call: Some(call), .. } if call == wanted)
 }
 
 /// What was said elsewhere.
-fn push_adopted(messages: &[Message], seq: u64, at: u64, said: &mut Vec<ConversationItem>) {
+fn push_adopted(messages: &[Message], seq: u64, at: u64, items: &mut Vec<ConversationItem>) {
     for block in messages
         .iter()
         .flat_map(|message| message.content.iter().map(move |block| (message.role, block)))
@@ -252,7 +252,7 @@ fn push_adopted(messages: &[Message], seq: u64, at: u64, said: &mut Vec<Conversa
             }
         };
         if !text.is_empty() {
-            said.push(ConversationItem { seq, at, who, text });
+            items.push(ConversationItem { seq, at, who, text });
         }
     }
 }

@@ -72,10 +72,10 @@ impl CostTotals {
 
 impl CostReport {
     /// Adds one request.
-    pub fn add(&mut self, booked: &BilledRequest, project: Option<&str>) {
-        let row = &booked.row;
+    pub fn add(&mut self, request: &BilledRequest, project: Option<&str>) {
+        let row = &request.row;
         self.all.add(row);
-        self.days.entry(CivilDate::from_unix_millis(booked.at).to_string()).or_default().add(row);
+        self.days.entry(CivilDate::from_unix_millis(request.at).to_string()).or_default().add(row);
         self.models.entry(row.model.as_str().to_owned()).or_default().add(row);
         self.projects.entry(project.unwrap_or_default().to_owned()).or_default().add(row);
     }
@@ -90,11 +90,11 @@ pub fn load_session_costs(
     journal: &Path,
 ) -> Result<(Vec<BilledRequest>, CostReport), JournalError> {
     let (head, rows) = read_rows(journal)?;
-    let mut account = CostReport::default();
-    for booked in &rows {
-        account.add(booked, head.project.as_deref());
+    let mut report = CostReport::default();
+    for request in &rows {
+        report.add(request, head.project.as_deref());
     }
-    Ok((rows, account))
+    Ok((rows, report))
 }
 
 /// The account of all sessions, or of one project's. What a fork took over is counted once.
@@ -106,18 +106,18 @@ pub fn load_all_costs(
     catalogue: &SessionCatalogue,
     project: Option<&Path>,
 ) -> Result<(CostReport, Vec<PathBuf>), JournalError> {
-    let mut account = CostReport::default();
+    let mut report = CostReport::default();
     let mut unread = Vec::new();
     for listed in catalogue.list(project)? {
         let Ok((head, rows)) = read_rows(&listed.path) else {
             unread.push(listed.path);
             continue;
         };
-        for booked in rows.iter().filter(|booked| !booked.is_inherited) {
-            account.add(booked, head.project.as_deref());
+        for request in rows.iter().filter(|request| !request.is_inherited) {
+            report.add(request, head.project.as_deref());
         }
     }
-    Ok((account, unread))
+    Ok((report, unread))
 }
 
 /// The rows of a session whose journal has none, because an older version wrote it: those of the

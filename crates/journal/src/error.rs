@@ -189,7 +189,9 @@ fn named(holder: Option<&ClaimHolder>) -> String {
 /// Refuses devices, pipes and directories, which could be read for ever or not at all.
 pub(crate) fn check_journal_file(path: &Path) -> Result<(), JournalError> {
     match std::fs::metadata(path) {
-        Ok(found) if !found.is_file() => Err(JournalError::NotAFile { path: path.to_owned() }),
+        Ok(metadata) if !metadata.is_file() => {
+            Err(JournalError::NotAFile { path: path.to_owned() })
+        }
         Ok(_) if !may_be_journal(path) => Err(JournalError::NotAJournal { path: path.to_owned() }),
         // A missing file is the caller's to judge, and what else is wrong opening it will say.
         _ => Ok(()),

@@ -51,13 +51,13 @@ pub struct ExplainedStep {
 pub fn explain_journal(
     journal: &Path,
     settings: &Settings,
-    mut see: impl FnMut(ExplainedStep),
+    mut on_step: impl FnMut(ExplainedStep),
 ) -> Result<(), JournalError> {
     // Read a second time beside the replay: the engine keeps the events it is given.
     let events = RefCell::new(JournalReader::open(journal)?);
     let trouble = RefCell::new(None);
     let mut before = "idle";
-    let walked = |step: ReplayStep<'_>| {
+    let explain_step = |step: ReplayStep<'_>| {
         let event = match describe_event_at(&mut events.borrow_mut(), step.seq) {
             Ok(event) => event,
             Err(error) => {
@@ -76,7 +76,7 @@ pub fn explain_journal(
                 ending.get_or_insert_with(|| finished.clone());
             }
         }
-        see(ExplainedStep {
+        on_step(ExplainedStep {
             seq: step.seq,
             at: step.at,
             event,
@@ -88,7 +88,7 @@ pub fn explain_journal(
             ending,
         });
     };
-    replay(JournalReader::open(journal)?, settings, walked)?;
+    replay(JournalReader::open(journal)?, settings, explain_step)?;
     match trouble.into_inner() {
         Some(error) => Err(error),
         None => Ok(()),

@@ -94,9 +94,9 @@ impl JournalWriter {
         path: &Path,
         opening: JournalOpenOptions,
         settings: &Settings,
-        see: impl FnMut(ReplayStep<'_>),
+        on_step: impl FnMut(ReplayStep<'_>),
     ) -> Result<(Self, FoldedJournal), JournalError> {
-        Self::open_with_entries(path, opening, settings, see, |_| {})
+        Self::open_with_entries(path, opening, settings, on_step, |_| {})
     }
 
     /// Opens or creates a journal like this, and shows every step of the replay, and beside the
@@ -109,13 +109,13 @@ impl JournalWriter {
         path: &Path,
         opening: JournalOpenOptions,
         settings: &Settings,
-        see: impl FnMut(ReplayStep<'_>),
-        met: impl FnMut(&JournalEntry),
+        on_step: impl FnMut(ReplayStep<'_>),
+        on_entry: impl FnMut(&JournalEntry),
     ) -> Result<(Self, FoldedJournal), JournalError> {
         check_journal_file(path)?;
         let lock = lock_first_file(&*opening.disk, path)?;
         let locked = LockedJournal { path: path.to_owned(), lock };
-        Self::open_from_lock(locked, opening, settings, see, met)
+        Self::open_from_lock(locked, opening, settings, on_step, on_entry)
     }
 
     /// Opens a journal that is held already, and shows every step of the replay, and beside the
@@ -128,21 +128,21 @@ impl JournalWriter {
         locked: LockedJournal,
         opening: JournalOpenOptions,
         settings: &Settings,
-        see: impl FnMut(ReplayStep<'_>),
-        mut met: impl FnMut(&JournalEntry),
+        on_step: impl FnMut(ReplayStep<'_>),
+        mut on_entry: impl FnMut(&JournalEntry),
     ) -> Result<(Self, FoldedJournal), JournalError> {
         let LockedJournal { path, lock } = locked;
         let reader = JournalReader::open_on(&*opening.disk, &path)?;
-        let mut headed = 0;
-        let meet = |entry| {
-            met(&entry);
+        let mut headed_segment = 0;
+        let observe = |entry| {
+            on_entry(&entry);
             if let JournalEntry::Head(head) = entry {
-                headed = head.segment;
+                headed_segment = head.segment;
             }
         };
-        let (folded, reader) = fold_entries(reader, settings, see, meet)?;
+        let (folded, reader) = fold_entries(reader, settings, on_step, observe)?;
         let mut writer = Self::new_at_end(lock, &path, opening, &reader)?;
-        writer.write_opening_lines(headed, folded.torn_bytes > 0)?;
+        writer.write_opening_lines(headed_segment, folded.torn_bytes > 0)?;
         Ok((writer, folded))
     }
 
@@ -158,10 +158,10 @@ impl JournalWriter {
         check_journal_file(path)?;
         let lock = lock_first_file(&*opening.disk, path)?;
         let mut reader = JournalReader::open_on(&*opening.disk, path)?;
-        let mut headed = 0;
+        let mut headed_segment = 0;
         while let Some(entry) = reader.next_entry()? {
             match entry {
-                Ok(JournalEntry::Head(head)) => headed = head.segment,
+                Ok(JournalEntry::Head(head)) => headed_segment = head.segment,
                 Err(LineDamage::Newer(found)) => {
                     let path = reader.path().to_owned();
                     return Err(JournalError::Newer { path, found, known: FORMAT_VERSION });
@@ -172,7 +172,7 @@ impl JournalWriter {
             }
         }
         let mut writer = Self::new_at_end(lock, path, opening, &reader)?;
-        writer.write_opening_lines(headed, reader.torn_bytes() > 0)?;
+        writer.write_opening_lines(headed_segment, reader.torn_bytes() > 0)?;
         Ok(writer)
     }
 
@@ -187,9 +187,9 @@ impl JournalWriter {
         &mut self,
         to: u64,
         settings: &Settings,
-        kept: &SnapshotStore,
+        snapshots: &SnapshotStore,
     ) -> Result<Option<MicroUsd>, JournalError> {
-        let done = begin_rewound_segment(&self.path, to, settings, kept);
+        let done = begin_rewound_segment(&self.path, to, settings, snapshots);
         if done.is_err() {
             let next = segment::segment_path(&self.path, self.segment + 1);
             self.is_broken |= self.options.disk.exists(&next);
@@ -384,7 +384,11 @@ impl JournalWriter {
 
     /// Drops a torn line and says who writes now. Not waited for: the first record's wait covers it,
     /// and until then nothing depends on it.
-    fn write_opening_lines(&mut self, headed: u64, is_torn: bool) -> Result<(), JournalError> {
+    fn write_opening_lines(
+        &mut self,
+        headed_segment: u64,
+        is_torn: bool,
+    ) -> Result<(), JournalError> {
         if is_torn {
             self.file.set_len(self.whole_bytes).map_err(self.disk_error("mended"))?;
             if self.options.durability == Durability::Synced {
@@ -392,7 +396,7 @@ impl JournalWriter {
             }
         }
         let mut lines = Vec::new();
-        if headed != self.segment {
+        if headed_segment != self.segment {
             let after = if self.segment > 1 { self.seq } else { 0 };
             let head = JournalHead { segment: self.segment, after, ..self.options.head.clone() };
             lines.extend(encode_head(&head).map_err(self.unwritable_error())?);

@@ -26,8 +26,8 @@ use crate::snapshot_store::{SnapshotLimits, SnapshotStore};
 ///
 /// When the journal is being written, went back too often, or the disk says no.
 pub fn rewind(journal: &Path, to: u64, settings: &Settings) -> Result<(), JournalError> {
-    let held = lock_journal(journal)?;
-    rewind_locked(&held, to, settings)
+    let locked = lock_journal(journal)?;
+    rewind_locked(&locked, to, settings)
 }
 
 /// Goes back to this record in a journal that is held. A journal that does not say under which
@@ -37,13 +37,13 @@ pub fn rewind(journal: &Path, to: u64, settings: &Settings) -> Result<(), Journa
 ///
 /// When the journal went back too often, or the disk says no.
 pub fn rewind_locked(
-    held: &LockedJournal,
+    locked: &LockedJournal,
     to: u64,
     settings: &Settings,
 ) -> Result<(), JournalError> {
-    let folder = SnapshotStore::folder_for(&held.path);
-    let kept = SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default())?;
-    begin_rewound_segment(&held.path, to, settings, &kept).map(|_| ())
+    let folder = SnapshotStore::folder_for(&locked.path);
+    let snapshots = SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default())?;
+    begin_rewound_segment(&locked.path, to, settings, &snapshots).map(|_| ())
 }
 
 /// Begins the file in which the conversation goes on behind this record. What was spent behind it
@@ -52,27 +52,27 @@ pub(crate) fn begin_rewound_segment(
     journal: &Path,
     to: u64,
     settings: &Settings,
-    kept: &SnapshotStore,
+    snapshots: &SnapshotStore,
 ) -> Result<Option<MicroUsd>, JournalError> {
     let mut first = None;
     let mut rewound = 0;
     let mut spent_before = MicroUsd(0);
     let mut spent_then = MicroUsd(0);
     let mut spent_now = MicroUsd(0);
-    let see = |step: ReplayStep<'_>| {
+    let on_step = |step: ReplayStep<'_>| {
         spent_now = step.state.ledger.committed();
         if step.seq <= to {
             spent_then = spent_now;
         }
     };
-    let meet = |entry| {
+    let on_entry = |entry| {
         if let JournalEntry::Head(head) = entry {
             rewound = rewound.max(head.rewound);
             spent_before = spent_before.max(head.spent);
             first.get_or_insert(head);
         }
     };
-    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, see, meet)?;
+    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, on_step, on_entry)?;
     if to >= folded.seq {
         return Ok(None);
     }
@@ -85,7 +85,7 @@ pub(crate) fn begin_rewound_segment(
         return Err(JournalError::disk_error(&path, "begun")(std::io::Error::other(words)));
     }
     // First: were it last and never done, later changes would be taken for earlier ones.
-    kept.record_rewind(to)?;
+    snapshots.record_rewind(to)?;
     let head = JournalHead {
         segment,
         after: to,

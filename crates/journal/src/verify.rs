@@ -55,14 +55,14 @@ struct ReplayComparison {
 /// When the journal cannot be read, or a later version wrote it.
 pub fn verify(journal: &Path, settings: &Settings) -> Result<VerifyReport, JournalError> {
     let comparison = RefCell::new(ReplayComparison::default());
-    let see = |step: ReplayStep<'_>| comparison.borrow_mut().expect_step(&step, settings);
-    let meet = |entry| {
+    let on_step = |step: ReplayStep<'_>| comparison.borrow_mut().expect_step(&step, settings);
+    let on_entry = |entry| {
         if let JournalEntry::Record(JournalRecord { seq, item: RecordItem::Note(note), .. }) = entry
         {
             comparison.borrow_mut().match_note(seq, note);
         }
     };
-    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, see, meet)?;
+    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, on_step, on_entry)?;
     let ReplayComparison { expected: followed, same, missing, difference, .. } =
         comparison.into_inner();
     let missing = missing + followed.len() as u64;

@@ -96,7 +96,7 @@ impl JournalScrubber {
     /// Learns how calls were decided. A question outweighs what came of it.
     fn learn_decisions(&mut self, step: &ReplayStep<'_>) {
         for effect in step.effects {
-            let (call, fate) = match effect {
+            let (call, decision) = match effect {
                 Effect::StartTool { granted, .. } => (granted.get(), ScrubbedCallDecision::Allowed),
                 Effect::AskPermission { question, .. } => {
                     (&question.call, ScrubbedCallDecision::Asked)
@@ -116,7 +116,7 @@ impl JournalScrubber {
                 | Effect::Tell(_)
                 | Effect::Finish(_) => continue,
             };
-            self.calls.entry(call.id.clone()).or_insert_with(|| (call.name.clone(), fate));
+            self.calls.entry(call.id.clone()).or_insert_with(|| (call.name.clone(), decision));
         }
     }
 
@@ -127,27 +127,27 @@ impl JournalScrubber {
     /// How most calls of a tool were decided.
     fn find_usual_decision(&self, tool: &ToolName) -> ScrubbedCallDecision {
         let mut counts: BTreeMap<ScrubbedCallDecision, usize> = BTreeMap::new();
-        for (_, fate) in self.calls.values().filter(|(name, _)| name == tool) {
-            *counts.entry(*fate).or_default() += 1;
+        for (_, decision) in self.calls.values().filter(|(name, _)| name == tool) {
+            *counts.entry(*decision).or_default() += 1;
         }
         let most = counts.into_iter().max_by_key(|(_, count)| *count);
-        most.map_or(ScrubbedCallDecision::Allowed, |(fate, _)| fate)
+        most.map_or(ScrubbedCallDecision::Allowed, |(decision, _)| decision)
     }
 
     /// A tool under another name, so that no rule knows it. Calls that were decided unlike the rest
     /// have a name of their own.
     fn scrub_tool_name(&self, tool: &ToolName, call: Option<&ToolCallId>) -> ToolName {
         let known = call.and_then(|call| self.calls.get(call));
-        let (tool, fate) = match known {
-            Some((tool, fate)) => (tool, *fate),
+        let (tool, decision) = match known {
+            Some((tool, decision)) => (tool, *decision),
             None => (tool, self.find_usual_decision(tool)),
         };
-        self.rename_tool(tool, fate)
+        self.rename_tool(tool, decision)
     }
 
-    fn rename_tool(&self, tool: &ToolName, fate: ScrubbedCallDecision) -> ToolName {
-        let salt = match fate {
-            fate if fate == self.find_usual_decision(tool) => "",
+    fn rename_tool(&self, tool: &ToolName, decision: ScrubbedCallDecision) -> ToolName {
+        let salt = match decision {
+            decision if decision == self.find_usual_decision(tool) => "",
             ScrubbedCallDecision::Allowed => "ran",
             ScrubbedCallDecision::Asked => "asked",
             ScrubbedCallDecision::Denied => "denied",
@@ -156,11 +156,11 @@ impl JournalScrubber {
     }
 
     /// Rules that decide about every call as it was decided.
-    fn build_rules(&self, fate: ScrubbedCallDecision) -> Vec<Rule> {
+    fn build_rules(&self, decision: ScrubbedCallDecision) -> Vec<Rule> {
         let mut rules: Vec<Rule> = Vec::new();
-        for (tool, _) in self.calls.values().filter(|(_, own)| *own == fate) {
+        for (tool, _) in self.calls.values().filter(|(_, own)| *own == decision) {
             let rule =
-                Rule { tool: self.rename_tool(tool, fate).as_str().to_owned(), content: None };
+                Rule { tool: self.rename_tool(tool, decision).as_str().to_owned(), content: None };
             if !rules.contains(&rule) {
                 rules.push(rule);
             }
@@ -202,8 +202,8 @@ impl JournalScrubber {
 
     /// The names of tools, for whoever reads the report.
     fn build_tool_name_map(&self) -> BTreeMap<&'static str, BTreeMap<String, String>> {
-        let names = self.calls.values().map(|(tool, fate)| {
-            (self.rename_tool(tool, *fate).as_str().to_owned(), tool.as_str().to_owned())
+        let names = self.calls.values().map(|(tool, decision)| {
+            (self.rename_tool(tool, *decision).as_str().to_owned(), tool.as_str().to_owned())
         });
         BTreeMap::from([("tools", names.collect())])
     }

@@ -74,18 +74,18 @@ impl SessionSummary {
             size += path.metadata().map_err(JournalError::disk_error(&path, "read"))?.len();
         }
         let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut card = Self { id, size, ..Self::default() };
+        let mut summary = Self { id, size, ..Self::default() };
         if is_one && length > 2 * END_BYTES {
             let beginning =
                 read_part(&mut file, 0).map_err(JournalError::disk_error(path, "read"))?;
             let end = read_part(&mut file, length - END_BYTES);
             let end = end.map_err(JournalError::disk_error(path, "read"))?;
-            if card.read_ends(&beginning, &end) {
-                return Ok(card);
+            if summary.read_ends(&beginning, &end) {
+                return Ok(summary);
             }
         }
-        card.read_all(path)?;
-        Ok(card)
+        summary.read_all(path)?;
+        Ok(summary)
     }
 
     /// Says whether that was enough.
@@ -269,7 +269,7 @@ pub fn is_being_written(journal: &Path) -> bool {
 ///
 /// When the file cannot be read, or a later version wrote it.
 pub fn read_last_run(journal: &Path) -> Result<LastRun, JournalError> {
-    SessionSummary::read(journal).map(|card| card.last_run)
+    SessionSummary::read(journal).map(|summary| summary.last_run)
 }
 
 #[derive(Default)]

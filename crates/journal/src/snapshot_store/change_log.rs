@@ -75,7 +75,8 @@ impl ChangeLog {
         let is_torn = !text.is_empty() && !text.ends_with(b"\n");
         let blobs = path.with_file_name("blobs");
         let sizes = std::fs::read_dir(blobs).into_iter().flatten().filter_map(Result::ok);
-        let bytes = sizes.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum();
+        let bytes =
+            sizes.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum();
         Ok(Self { changes, rewinds: backs, bytes, file: None, is_torn })
     }
 

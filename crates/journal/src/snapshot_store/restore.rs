@@ -74,19 +74,21 @@ impl SnapshotStore {
             }
             FileImage::Absent | FileImage::NotKept => None,
         };
-        let found = path.symlink_metadata().ok().map(|found| found.permissions().mode());
+        let current_mode =
+            path.symlink_metadata().ok().map(|metadata| metadata.permissions().mode());
         let change = UpcomingFileChange {
             record,
             path,
             before: before.as_deref(),
             after: after.as_deref(),
-            mode: found,
+            mode: current_mode,
         };
         self.save_before_change(&change)?;
         let failed = |error| JournalError::disk_error(path, "restored")(error);
         match after {
             Some(bytes) => {
-                replace_with_mode(path, &bytes, mode.or(found).unwrap_or(0o644)).map_err(failed)?;
+                replace_with_mode(path, &bytes, mode.or(current_mode).unwrap_or(0o644))
+                    .map_err(failed)?;
                 Ok(RestoredFile::Written(path.clone()))
             }
             None => {

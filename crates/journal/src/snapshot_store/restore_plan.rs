@@ -93,9 +93,9 @@ impl SnapshotStore {
 
     /// What a file holds now. What is no plain file, or is too large, is nothing of ours.
     pub(super) fn inspect_file(&self, path: &Path) -> FileImage {
-        let Ok(found) = path.symlink_metadata() else { return FileImage::Absent };
+        let Ok(metadata) = path.symlink_metadata() else { return FileImage::Absent };
         let max = self.limits.session_bytes_max;
-        if !found.is_file() || found.len() > max {
+        if !metadata.is_file() || metadata.len() > max {
             return FileImage::NotKept;
         }
         let mut bytes = Vec::new();

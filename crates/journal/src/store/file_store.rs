@@ -149,7 +149,7 @@ impl JournalStore for FileJournalStore {
 fn read_journal_size(path: &Path) -> u64 {
     let later = segment::find_later_segments(&crate::disk::RealDisk, path);
     let paths = core::iter::once(path.to_owned()).chain(later.into_iter().map(|(_, path)| path));
-    paths.filter_map(|path| path.metadata().ok()).map(|found| found.len()).sum()
+    paths.filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
 /// How often a file is looked at by somebody who waits. Files of other hosts send no word.

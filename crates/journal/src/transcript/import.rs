@@ -70,8 +70,8 @@ pub fn import_transcript(
     let lines = text.split(|byte| *byte == b'\n');
     let lines: Vec<TranscriptLine<'_>> =
         lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    let told = TranscriptChain::new(&lines, up_to);
-    Ok(told.and_then(|told| told.into_imported()))
+    let chain = TranscriptChain::new(&lines, up_to);
+    Ok(chain.and_then(|chain| chain.into_imported()))
 }
 
 /// Writes the conversation down as a new journal, whole or not at all.
@@ -160,7 +160,7 @@ impl TranscriptLine<'_> {
     }
 
     fn parse_content(&self) -> Vec<ContentBlock> {
-        let content = self.message.as_ref().and_then(|said| said.content);
+        let content = self.message.as_ref().and_then(|message| message.content);
         content.map(|content| parse_blocks(content.get())).unwrap_or_default()
     }
 

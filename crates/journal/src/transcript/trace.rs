@@ -45,7 +45,7 @@ pub fn trace_messages(
     });
     transcriber.set_writing(false);
     let tracing = RefCell::new((transcriber, Vec::<TracedMessage>::new()));
-    let see = |step: ReplayStep<'_>| {
+    let on_step = |step: ReplayStep<'_>| {
         let (transcriber, traced) = &mut *tracing.borrow_mut();
         for effect in step.effects {
             let Effect::Tell(notice) = effect else { continue };
@@ -62,8 +62,8 @@ pub fn trace_messages(
             }
         }
     };
-    let meet = |entry| tracing.borrow_mut().0.observe_entry(&entry);
-    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, see, meet)?;
+    let on_entry = |entry| tracing.borrow_mut().0.observe_entry(&entry);
+    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, on_step, on_entry)?;
     let (_, mut traced) = tracing.into_inner();
     // What one event led to stays together.
     let mut next = u64::MAX;
@@ -91,12 +91,12 @@ pub fn render_transcript(
     settings: &Settings,
 ) -> Result<Vec<String>, JournalError> {
     let making = RefCell::new((Transcriber::new(about.clone()), Vec::new()));
-    let see = |step: ReplayStep<'_>| {
+    let on_step = |step: ReplayStep<'_>| {
         let (transcriber, lines) = &mut *making.borrow_mut();
         lines.extend(transcriber.transcribe_step(&step));
     };
-    let meet = |entry| making.borrow_mut().0.observe_entry(&entry);
-    fold_entries(JournalReader::open(journal)?, settings, see, meet)?;
+    let on_entry = |entry| making.borrow_mut().0.observe_entry(&entry);
+    fold_entries(JournalReader::open(journal)?, settings, on_step, on_entry)?;
     Ok(making.into_inner().1)
 }
 
