@@ -6,14 +6,14 @@
     reason = "a panic is how a test says no"
 )]
 
-mod stage;
+mod session_fixtures;
 
 use std::collections::VecDeque;
 use std::io::Cursor;
 use std::path::Path;
 
 use proptest::prelude::*;
-use stage::{recorded, settings};
+use session_fixtures::{recorded, settings};
 use windlass_engine::{Effect, Event, Settings, State, step};
 use windlass_journal::{
     Durability, FoldedJournal, JournalNote, JournalReader, JournalWriter, NewRecordItem,
@@ -157,7 +157,7 @@ fn a_lost_line_costs_no_more_than_its_run_and_swaps_no_results() {
             JournalWriter::open(&path, Durability::Written, &settings).unwrap();
         let late = Event::TimerFired { ticket: Ticket(u64::MAX) };
         writer.append_events(2, &[&late]).unwrap();
-        assert_eq!(stage::read(&path).0.last(), Some(&late));
+        assert_eq!(session_fixtures::read(&path).0.last(), Some(&late));
         assert!(folded.seq > 0);
     }
 }

@@ -6,12 +6,12 @@
     reason = "a panic is how a test says no"
 )]
 
-mod stage;
+mod session_fixtures;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use stage::{events, read, settings};
+use session_fixtures::{events, read, settings};
 use windlass_engine::Event;
 use windlass_journal::{
     Durability, JournalEntry, JournalError, JournalNote, JournalOpenOptions, JournalReader,
