@@ -14,47 +14,36 @@ use windlass_vocabulary::{
 
 use crate::record::{JournalNote, JournalRecord, RecordItem, ToolIntent};
 
-/// Something that was said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ConversationItem {
     /// The record that said it.
     pub seq: u64,
     /// When: milliseconds since 1970.
     pub at: u64,
-    /// By whom.
     #[serde(flatten)]
     pub who: ConversationRole,
-    /// What.
     pub text: String,
 }
 
-/// Who said something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "who", rename_all = "snake_case")]
 pub enum ConversationRole {
     /// A person or a client.
     User,
-    /// The model.
     Model,
     /// The model, asking for a tool; the text is the tool's input.
     Call {
-        /// The tool.
         tool: ToolName,
-        /// The call.
         call: ToolCallId,
     },
-    /// A tool.
     Tool {
         /// The call it answers, if the records say so.
         call: Option<ToolCallId>,
-        /// It failed.
         is_error: bool,
     },
     /// A summary that took the place of everything before.
     Summary,
-    /// A run ended.
     End {
-        /// How.
         terminal: Terminal,
     },
 }
@@ -78,7 +67,6 @@ pub struct ConversationExtractor {
     partial: String,
     /// Results of its calls: a quick tool ends before the answer does.
     early_results: Vec<ConversationItem>,
-    /// Calls that were started.
     started: BTreeSet<ToolCallId>,
     /// Calls that were told and have no result yet.
     open_calls: Vec<ToolCallId>,
@@ -86,7 +74,6 @@ pub struct ConversationExtractor {
 }
 
 impl ConversationExtractor {
-    /// Takes in one record.
     pub fn push_record(&mut self, record: &JournalRecord, items: &mut Vec<ConversationItem>) {
         let JournalRecord { seq, at, item } = record;
         let say = |who, text| ConversationItem { seq: *seq, at: *at, who, text };

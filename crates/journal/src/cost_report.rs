@@ -22,24 +22,18 @@ use crate::session_catalogue::SessionCatalogue;
 /// A request that was paid for, and where that is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BilledRequest {
-    /// The record.
     pub seq: u64,
     /// When: milliseconds since 1970.
     pub at: u64,
     /// It was taken over from the session this one was forked from, and is counted there.
     pub is_inherited: bool,
-    /// The request.
     pub row: BilledRow,
 }
 
-/// Sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CostTotals {
-    /// Requests.
     pub requests: u64,
-    /// Tokens.
     pub usage: Usage,
-    /// Money.
     pub cost: MicroUsd,
     /// Money set aside for good, for requests whose bill nobody will know.
     pub kept: MicroUsd,
@@ -50,11 +44,9 @@ pub struct CostTotals {
 /// Sums by what people ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CostReport {
-    /// Everything.
     pub all: CostTotals,
     /// By day, in UTC.
     pub days: BTreeMap<String, CostTotals>,
-    /// By model.
     pub models: BTreeMap<String, CostTotals>,
     /// By the project's directory.
     pub projects: BTreeMap<String, CostTotals>,
@@ -71,7 +63,6 @@ impl CostTotals {
 }
 
 impl CostReport {
-    /// Adds one request.
     pub fn add(&mut self, request: &BilledRequest, project: Option<&str>) {
         let row = &request.row;
         self.all.add(row);
@@ -82,10 +73,6 @@ impl CostReport {
 }
 
 /// The account of one session: everything it paid for, what it took over included.
-///
-/// # Errors
-///
-/// When its journal cannot be read.
 pub fn load_session_costs(
     journal: &Path,
 ) -> Result<(Vec<BilledRequest>, CostReport), JournalError> {

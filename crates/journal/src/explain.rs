@@ -19,24 +19,18 @@ use crate::variant_names::{
     interrupt_name, permission_answer_name, stop_reason_name,
 };
 
-/// One step in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedStep {
-    /// The record.
     pub seq: u64,
     /// When it was written: milliseconds since 1970.
     pub at: u64,
-    /// What happened.
     pub event: String,
     /// What the loop waited for before, and what it waits for now.
     pub phase: (&'static str, &'static str),
-    /// The turn it is now.
     pub turn: u32,
     /// Why this iteration exists.
     pub transition: Option<Transition>,
-    /// What was to be done.
     pub effects: Vec<String>,
-    /// What was told.
     pub notices: Vec<Notice>,
     /// How the run ended, if it did.
     pub ending: Option<RunEnding>,
@@ -44,10 +38,6 @@ pub struct ExplainedStep {
 
 /// Walks through a journal. Decided under the settings the journal holds; a journal that holds none,
 /// under these.
-///
-/// # Errors
-///
-/// When the journal cannot be read, or a later version wrote it.
 pub fn explain_journal(
     journal: &Path,
     settings: &Settings,

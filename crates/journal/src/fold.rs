@@ -36,10 +36,6 @@ pub struct FoldedJournal {
 pub const DAMAGES_MAX: usize = 100;
 
 /// Replays a journal. A file that is not there yet is an empty journal.
-///
-/// # Errors
-///
-/// When the file cannot be read, or a later version wrote it.
 pub fn fold(path: &Path, settings: &Settings) -> Result<FoldedJournal, JournalError> {
     match JournalReader::open(path) {
         Err(error) if error.is_missing() => {
@@ -50,32 +46,20 @@ pub fn fold(path: &Path, settings: &Settings) -> Result<FoldedJournal, JournalEr
 }
 
 /// Was a run under way when the last record was written?
-///
-/// # Errors
-///
-/// When the file cannot be read, or a later version wrote it.
 pub fn has_unfinished_run(path: &Path, settings: &Settings) -> Result<bool, JournalError> {
     Ok(fold(path, settings)?.state.control.phase.is_running())
 }
 
-/// One step of a replay.
 #[derive(Debug)]
 pub struct ReplayStep<'a> {
-    /// The event's number.
     pub seq: u64,
-    /// When it was written.
     pub at: u64,
-    /// The state after it.
     pub state: &'a State,
     /// What was to be done about it.
     pub effects: &'a [Effect],
 }
 
 /// Replays a journal and shows every step.
-///
-/// # Errors
-///
-/// When the file cannot be read, or a later version wrote it.
 pub fn replay(
     reader: JournalReader,
     settings: &Settings,
@@ -138,10 +122,8 @@ pub(crate) fn fold_entries(
 
 type NumberedEntry = (u64, Result<JournalEntry, LineDamage>);
 
-/// What was folded so far.
 struct FoldProgress<OnStep, OnEntry> {
     state: State,
-    /// The settings in force.
     settings: Arc<Settings>,
     /// Something has happened.
     is_begun: bool,

@@ -18,10 +18,6 @@ pub struct LockedJournal {
 }
 
 /// Keeps writers out of a journal, without writing to it.
-///
-/// # Errors
-///
-/// When it is being written, is not there, or the disk says no.
 pub fn lock_journal(journal: &Path) -> Result<LockedJournal, JournalError> {
     Ok(LockedJournal { path: journal.to_owned(), lock: lock_existing(journal, &RealDisk)? })
 }

@@ -9,15 +9,12 @@ use crate::record::{ClaimHolder, JournalHead};
 /// How a journal is opened for writing.
 #[derive(Clone, Debug)]
 pub struct JournalOpenOptions {
-    /// What a record survives.
     pub durability: Durability,
     /// What the journal is about; written if it is new.
     pub head: JournalHead,
-    /// Who writes.
     pub holder: ClaimHolder,
     /// The time: milliseconds since 1970.
     pub at: u64,
-    /// Where it lies.
     pub disk: Arc<dyn JournalDisk>,
 }
 

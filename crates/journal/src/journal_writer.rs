@@ -35,11 +35,9 @@ use crate::snapshot_store::SnapshotStore;
 /// The writing end of a journal.
 #[derive(Debug)]
 pub struct JournalWriter {
-    /// The file that is written.
     file: Box<dyn DiskFile>,
     /// The first file, if another one is written: its lock counts.
     lock: Option<Box<dyn DiskFile>>,
-    /// The first file's path.
     path: PathBuf,
     options: JournalOpenOptions,
     segment: u64,
@@ -59,10 +57,6 @@ pub struct JournalWriter {
 
 impl JournalWriter {
     /// Opens or creates a journal, replays what is in it, and drops a torn last line.
-    ///
-    /// # Errors
-    ///
-    /// When another process writes it, a later version wrote it, or the disk says no.
     pub fn open(
         path: &Path,
         durability: Durability,
@@ -73,10 +67,6 @@ impl JournalWriter {
     }
 
     /// Opens or creates a journal like this.
-    ///
-    /// # Errors
-    ///
-    /// When another process writes it, a later version wrote it, or the disk says no.
     pub fn open_with(
         path: &Path,
         opening: JournalOpenOptions,
@@ -86,10 +76,6 @@ impl JournalWriter {
     }
 
     /// Opens or creates a journal like this, and shows every step of the replay.
-    ///
-    /// # Errors
-    ///
-    /// When another process writes it, a later version wrote it, or the disk says no.
     pub fn open_with_steps(
         path: &Path,
         opening: JournalOpenOptions,
@@ -101,10 +87,6 @@ impl JournalWriter {
 
     /// Opens or creates a journal like this, and shows every step of the replay, and beside the
     /// steps every head, claim and note.
-    ///
-    /// # Errors
-    ///
-    /// When another process writes it, a later version wrote it, or the disk says no.
     pub fn open_with_entries(
         path: &Path,
         opening: JournalOpenOptions,
@@ -120,10 +102,6 @@ impl JournalWriter {
 
     /// Opens a journal that is held already, and shows every step of the replay, and beside the
     /// steps every head, claim and note. Nobody else could write in between.
-    ///
-    /// # Errors
-    ///
-    /// When a later version wrote it, or the disk says no.
     pub fn open_from_lock(
         locked: LockedJournal,
         opening: JournalOpenOptions,
@@ -147,10 +125,6 @@ impl JournalWriter {
     }
 
     /// Opens or creates a journal like this, and goes to its end without replaying it.
-    ///
-    /// # Errors
-    ///
-    /// When another process writes it, a later version wrote it, or the disk says no.
     pub fn open_without_replay(
         path: &Path,
         opening: JournalOpenOptions,
@@ -205,10 +179,6 @@ impl JournalWriter {
 
     /// Appends these events, in order, all written at this time. When it returns they are as
     /// durable as was asked for. Blocks.
-    ///
-    /// # Errors
-    ///
-    /// As [`JournalWriter::append_items`].
     pub fn append_events(&mut self, at: u64, events: &[&Event]) -> Result<(), JournalError> {
         let items: Vec<NewRecordItem<'_>> =
             events.iter().map(|event| NewRecordItem::Event(event)).collect();
@@ -237,10 +207,6 @@ impl JournalWriter {
 
     /// Appends these items as one line, with the operating system alone. Returns the number of the
     /// last record, which is durable when a wait that began later has succeeded.
-    ///
-    /// # Errors
-    ///
-    /// As [`JournalWriter::append_items`].
     pub fn write_items(
         &mut self,
         at: u64,
@@ -265,20 +231,12 @@ impl JournalWriter {
 
     /// Says in the file that everything in it is on the disk. Not waited for, and not needed by
     /// anybody: should a record be damaged later, those behind it are known to count.
-    ///
-    /// # Errors
-    ///
-    /// As [`JournalWriter::append_items`].
     pub fn write_sync_marker(&mut self, at: u64) -> Result<(), JournalError> {
         let line = self.encode_group_line(at, &[])?;
         self.append_bytes(&line)
     }
 
     /// Waits for the disk in the writer's place. Good until a wait fails; then another is needed.
-    ///
-    /// # Errors
-    ///
-    /// When the system gives none.
     pub fn flusher(&self) -> Result<Flusher, JournalError> {
         Ok(Flusher {
             file: self.file.try_clone().map_err(self.disk_error("opened"))?,
@@ -326,7 +284,6 @@ impl JournalWriter {
         self.unsynced_bytes
     }
 
-    /// What records survive.
     #[must_use]
     pub fn durability(&self) -> Durability {
         self.options.durability

@@ -3,13 +3,15 @@
 //! One file, one line for what is appended at once, written before the effects of its events are
 //! performed. State is nothing but the events folded through the engine, so what is on disk is the
 //! whole truth and there is no second copy to disagree with it. Reading order: [`record`],
-//! [`journal_writer`], [`journal_reader`], [`mod@fold`]; then what is made of journals: [`session_catalogue`], [`cost_report`],
-//! [`transcript`], and beside them [`snapshot_store`]. [`store`] is the door behind which another kind of
-//! keeping can take the place of files.
+//! [`journal_writer`], [`journal_reader`], [`mod@fold`]; then what is derived from journals:
+//! [`session_catalogue`], [`cost_report`], [`transcript`]; and [`snapshot_store`] for the files that
+//! tools changed. [`store`] is the trait behind which another kind of storage can take the place of
+//! files.
 //!
 //! Files are never rewritten. A last line without its end was torn by a crash and is dropped; a
 //! damaged line further up is skipped and reported, and what stands behind it is taken in; a format
 //! newer than ours is refused untouched.
+#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 pub mod conversation;
 pub mod cost_report;

@@ -11,7 +11,6 @@ use memchr::memmem;
 
 use crate::record::{JournalLine, LineDamage, RECORD_PREFIX, decode_line};
 
-/// The lines of one file.
 pub(crate) struct JournalLineReader<R> {
     input: BufReader<R>,
     buffer: Vec<u8>,

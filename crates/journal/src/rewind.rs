@@ -21,10 +21,6 @@ use crate::snapshot_store::{SnapshotLimits, SnapshotStore};
 
 /// Goes back to this record: it is the last that counts from now on. To go back to where the journal
 /// ends changes nothing.
-///
-/// # Errors
-///
-/// When the journal is being written, went back too often, or the disk says no.
 pub fn rewind(journal: &Path, to: u64, settings: &Settings) -> Result<(), JournalError> {
     let locked = lock_journal(journal)?;
     rewind_locked(&locked, to, settings)
@@ -32,10 +28,6 @@ pub fn rewind(journal: &Path, to: u64, settings: &Settings) -> Result<(), Journa
 
 /// Goes back to this record in a journal that is held. A journal that does not say under which
 /// settings it was decided is read under these.
-///
-/// # Errors
-///
-/// When the journal went back too often, or the disk says no.
 pub fn rewind_locked(
     locked: &LockedJournal,
     to: u64,

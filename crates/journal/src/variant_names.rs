@@ -3,8 +3,8 @@
 
 use windlass_engine::Interrupt;
 use windlass_vocabulary::{
-    AttachmentKind, Chore, EffectClass, FailureKind, HookPoint, HookVerdict, MessageOrigin,
-    MetaKind, ModelStopReason, PermissionAnswer, RequestSource,
+    AttachmentKind, EffectClass, FailureKind, HookPoint, HookVerdict, MessageOrigin, MetaKind,
+    ModelStopReason, PermissionAnswer, RequestSource,
 };
 
 pub(crate) fn interrupt_name(interrupt: Interrupt) -> &'static str {
@@ -121,22 +121,13 @@ pub(crate) fn effect_class_name(class: EffectClass) -> &'static str {
 }
 
 pub(crate) fn describe_source(source: RequestSource) -> String {
+    let name = to_camel_case(source.name());
     match source {
-        RequestSource::Main => "Main".to_owned(),
-        RequestSource::Compaction => "Compaction".to_owned(),
-        RequestSource::ToolLabel => "ToolLabel".to_owned(),
-        RequestSource::Aside => "Aside".to_owned(),
-        RequestSource::Chore(chore) => format!("Chore({})", chore_name(chore)),
-    }
-}
-
-fn chore_name(chore: Chore) -> &'static str {
-    match chore {
-        Chore::Title => "Title",
-        Chore::Suggestion => "Suggestion",
-        Chore::Memory => "Memory",
-        Chore::Consolidation => "Consolidation",
-        Chore::Question => "Question",
+        RequestSource::Main
+        | RequestSource::Compaction
+        | RequestSource::ToolLabel
+        | RequestSource::Aside => name,
+        RequestSource::Chore(_) => format!("Chore({name})"),
     }
 }
 

@@ -16,10 +16,8 @@ use crate::fold::{FoldedJournal, ReplayStep, fold_entries};
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::{BilledRow, JournalNote, JournalRecord, RecordItem, RunEndedNote, ToolIntent};
 
-/// What came of a comparison.
 #[derive(Debug)]
 pub struct VerifyReport {
-    /// The journal, replayed.
     pub folded: FoldedJournal,
     /// Notes that follow from the events.
     pub same: u64,
@@ -49,10 +47,6 @@ struct ReplayComparison {
 
 /// Replays a journal and compares. Decided under the settings the journal holds; a journal that holds
 /// none, under these.
-///
-/// # Errors
-///
-/// When the journal cannot be read, or a later version wrote it.
 pub fn verify(journal: &Path, settings: &Settings) -> Result<VerifyReport, JournalError> {
     let comparison = RefCell::new(ReplayComparison::default());
     let on_step = |step: ReplayStep<'_>| comparison.borrow_mut().expect_step(&step, settings);

@@ -12,37 +12,22 @@ use std::path::{Path, PathBuf};
 
 pub use real_disk::RealDisk;
 
-/// A disk.
 pub trait JournalDisk: fmt::Debug + Send + Sync {
     /// Opens a file.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     fn open(&self, path: &Path, access: DiskOpenMode) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Is something there?
     fn exists(&self, path: &Path) -> bool;
 
     /// Makes the entries of the directory in which this file lies durable.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     fn sync_directory_of(&self, path: &Path) -> io::Result<()>;
 
     /// Gives a file another name, in place of what has that name now.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 }
 
 /// What a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskOpenMode {
-    /// Reading alone.
     Read,
     /// Reading from the start and writing at the end. Made if it is not there, for this user only.
     Append,
@@ -68,24 +53,12 @@ pub trait DiskFile: Read + fmt::Debug + Send + Sync {
     fn sync(&mut self) -> io::Result<()>;
 
     /// The same open file once more, so that one thread can wait for the disk while another writes.
-    ///
-    /// # Errors
-    ///
-    /// When the system gives none.
     fn try_clone(&self) -> io::Result<Box<dyn DiskFile>>;
 
     /// Cuts the file.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     fn set_len(&mut self, length: u64) -> io::Result<()>;
 
     /// Keeps other writers out as long as the file is open.
-    ///
-    /// # Errors
-    ///
-    /// When there is another writer, or the disk cannot lock.
     fn try_lock(&mut self) -> Result<(), TryLockError>;
 }
 

@@ -4,12 +4,9 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
-/// A process that writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimHolder {
-    /// Its number.
     pub pid: u32,
-    /// Its machine.
     pub host: String,
 }
 

@@ -20,18 +20,15 @@ pub use note::{BilledRow, JournalNote, RunEndedNote, ToolIntent};
 /// The newest format, the one that is written.
 pub const FORMAT_VERSION: u64 = 2;
 
-/// One record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalRecord {
     /// Its place, counted from 1.
     pub seq: u64,
     /// When it was written: milliseconds since 1970, for people. Order is by `seq` alone.
     pub at: u64,
-    /// What it says.
     pub item: RecordItem,
 }
 
-/// What a record says.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordItem {
@@ -41,13 +38,10 @@ pub enum RecordItem {
     Note(JournalNote),
 }
 
-/// What is to be written.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NewRecordItem<'a> {
-    /// An event.
     Event(&'a Event),
-    /// A note.
     Note(&'a JournalNote),
 }
 
@@ -96,7 +90,6 @@ fn is_free(cost: &MicroUsd) -> bool {
 pub struct WriterClaim {
     /// Grows with every claim. Records of an earlier one that follow it do not count.
     pub epoch: u64,
-    /// Who.
     pub holder: ClaimHolder,
     /// When: milliseconds since 1970.
     pub at: u64,
@@ -145,7 +138,6 @@ impl fmt::Display for LineDamage {
     }
 }
 
-/// What a line can say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum JournalLine {
     Head(JournalHead),

@@ -13,22 +13,18 @@ use windlass_vocabulary::{
     ToolCallId, ToolName, Transition, Usage,
 };
 
-/// A note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalNote {
     /// A tool is about to start.
     Intended(ToolIntent),
-    /// A request was paid for.
     Billed(BilledRow),
     /// Somebody is asked whether a call may run.
     Asked(Ticket),
-    /// A run ended.
     Ended(RunEndedNote),
     /// What filled the window then, and what was dropped to make room.
     Context(Box<ContextUsage>),
     /// A run went round again: why, and the turn it is then.
     Continued(Transition, u32),
-    /// The session got a name.
     Titled(String),
     /// The message that is submitted next is called this in the transcript.
     Named(String),
@@ -43,24 +39,17 @@ pub enum JournalNote {
 /// A tool is about to start. Without a `ToolEnded` of the same ticket its outcome is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolIntent {
-    /// The errand.
     pub ticket: Ticket,
-    /// The call it is for.
     pub call: ToolCallId,
-    /// The tool.
     pub tool: ToolName,
     /// What running it twice would mean.
     pub class: EffectClass,
 }
 
-/// A request, paid for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BilledRow {
-    /// Who asked.
     pub agent: AgentId,
-    /// The model asked.
     pub model: ModelName,
-    /// What for.
     pub source: RequestSource,
     /// Input we thought it would be.
     pub predicted: Tokens,
@@ -68,7 +57,6 @@ pub struct BilledRow {
     pub predicted_read: Tokens,
     /// What the provider says.
     pub billed: Usage,
-    /// What it cost.
     pub cost: MicroUsd,
     /// What stays set aside beside that, because the process that asked died and nobody knows the
     /// rest of the bill.
@@ -89,13 +77,10 @@ fn is_nothing(kept: &MicroUsd) -> bool {
 /// A run ended; the figures are the session's so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEndedNote {
-    /// How.
     pub terminal: Terminal,
-    /// Turns of the run.
     pub turns: u32,
     /// Messages of the session.
     pub messages: u64,
-    /// What the session has cost.
     pub cost: MicroUsd,
     /// Its only call was put off, so the next run begins with it.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]

@@ -26,10 +26,6 @@ use crate::record::{
 use text_scrambler::TextScrambler;
 
 /// The journal as the lines of another one. `key` must not be known to anybody afterwards.
-///
-/// # Errors
-///
-/// When the journal cannot be read, or a later version wrote it.
 pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, JournalError> {
     let mut scrubber = JournalScrubber::new(key);
     replay(JournalReader::open(journal)?, settings, |step| scrubber.learn_decisions(&step))?;
@@ -82,7 +78,6 @@ enum ScrubbedCallDecision {
     Denied,
 }
 
-/// Replaces words.
 struct JournalScrubber {
     scrambler: TextScrambler,
     calls: BTreeMap<ToolCallId, (ToolName, ScrubbedCallDecision)>,

@@ -10,7 +10,6 @@ use crate::error::JournalError;
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::JournalHead;
 
-/// How a session is exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JournalExportFormat {
     /// For people.
@@ -20,10 +19,6 @@ pub enum JournalExportFormat {
 }
 
 /// Writes a session out, from its first record to its last.
-///
-/// # Errors
-///
-/// When the journal cannot be read, or what is written to says no.
 pub fn export_session(
     journal: &Path,
     format: JournalExportFormat,

@@ -15,10 +15,6 @@ use crate::record::{
 /// Copies the records of a journal up to this one (all, if `None`) to a new journal. The source is
 /// only read and may be written meanwhile. Returns the last record taken over. The copy is there as
 /// a whole or not at all.
-///
-/// # Errors
-///
-/// When the source cannot be read, something is at the new place, or the disk says no.
 pub fn fork_journal(
     source: &Path,
     up_to: Option<u64>,

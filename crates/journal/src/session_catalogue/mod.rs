@@ -48,7 +48,6 @@ impl SessionCatalogue {
         Self { root: root.into() }
     }
 
-    /// The directory.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
@@ -106,10 +105,6 @@ impl SessionCatalogue {
 
     /// The one session with this id, beginning of an id, or name. Sessions of the project go
     /// before all others.
-    ///
-    /// # Errors
-    ///
-    /// When there is none or more than one, or the directory cannot be read.
     pub fn find(
         &self,
         wanted: &str,
@@ -149,10 +144,6 @@ impl SessionCatalogue {
     }
 
     /// Gives a session a name, or takes it away. Works while the session is being written.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     pub fn rename(&self, journal: &Path, title: &str) -> Result<(), JournalError> {
         let path = journal.with_extension("title");
         let title = session_summary::shorten_to_line(title);

@@ -12,7 +12,6 @@ use crate::journal_reader::JournalReader;
 /// A place where it is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSearchHit {
-    /// The session.
     pub session: ListedSession,
     /// What is said there, with a little around it.
     pub excerpt: String,

@@ -37,7 +37,6 @@ pub struct SessionSummary {
     pub updated: u64,
     /// Messages, as nearly as the records say without folding them.
     pub messages: u64,
-    /// What it cost.
     pub cost: MicroUsd,
     /// Bytes of its journal.
     pub size: u64,
@@ -49,7 +48,6 @@ pub struct SessionSummary {
 /// still works on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LastRun {
-    /// There was none.
     #[default]
     None,
     /// It did not come to its end.
@@ -58,7 +56,6 @@ pub enum LastRun {
     Asking,
     /// It ended with a call that was put off.
     PutOff,
-    /// It ended.
     Ended(Terminal),
 }
 
@@ -264,10 +261,6 @@ pub fn is_being_written(journal: &Path) -> bool {
 }
 
 /// How far the last run of this journal came. Reads its ends if they say enough.
-///
-/// # Errors
-///
-/// When the file cannot be read, or a later version wrote it.
 pub fn read_last_run(journal: &Path) -> Result<LastRun, JournalError> {
     SessionSummary::read(journal).map(|summary| summary.last_run)
 }

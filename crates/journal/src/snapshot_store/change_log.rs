@@ -16,9 +16,7 @@ use crate::record::{frame, unframe};
 pub struct LoggedFileChange {
     /// The last record before it.
     pub record: u64,
-    /// The file.
     pub path: PathBuf,
-    /// What it held.
     pub before: FileImage,
     /// What it was to hold.
     pub after: FileImage,
@@ -26,11 +24,9 @@ pub struct LoggedFileChange {
     pub mode: Option<u32>,
 }
 
-/// What a file holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileImage {
-    /// It is not there.
     Absent,
     /// A content, by the name of its digest.
     Content(String),

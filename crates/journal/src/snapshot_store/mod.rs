@@ -34,7 +34,6 @@ pub struct SnapshotStore {
     log: Mutex<ChangeLog>,
 }
 
-/// How much is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotLimits {
     /// Bytes of one file.
@@ -74,10 +73,6 @@ impl SnapshotStore {
     }
 
     /// Opens the pre-images in this folder, which is made when something is kept.
-    ///
-    /// # Errors
-    ///
-    /// When the folder is there and cannot be read.
     pub fn open(
         folder: &Path,
         durability: Durability,
@@ -121,10 +116,6 @@ impl SnapshotStore {
     }
 
     /// The conversation went back to this record: those behind it are numbered anew from now on.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     pub fn record_rewind(&self, record: u64) -> Result<(), JournalError> {
         let mut log = self.lock_log();
         if log.changes.is_empty() {

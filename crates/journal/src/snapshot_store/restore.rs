@@ -12,7 +12,6 @@ use super::{SnapshotStore, UpcomingFileChange};
 use crate::disk::{JournalDisk, RealDisk};
 use crate::error::JournalError;
 
-/// What became of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoredFile {
     /// It holds again what it held.

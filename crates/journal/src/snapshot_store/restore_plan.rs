@@ -10,7 +10,6 @@ use crate::digest::sha256_hex;
 /// What going back would do to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedRestore {
-    /// The file.
     pub path: PathBuf,
     /// What it would hold again.
     pub target: FileImage,
@@ -18,7 +17,6 @@ pub struct PlannedRestore {
     pub mode: Option<u32>,
     /// What it holds now.
     pub current: FileImage,
-    /// How that compares.
     pub status: RestoreStatus,
 }
 

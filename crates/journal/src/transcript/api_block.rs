@@ -9,7 +9,6 @@ use windlass_vocabulary::{
     ToolResult, ToolResultPart, WireFormat,
 };
 
-/// A JSON string.
 pub(super) fn to_json_string(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_else(|_| String::from("\"\""))
 }

@@ -51,10 +51,6 @@ pub fn find_transcript(config: &Path, cwd: &Path, session: &str) -> Option<PathB
 
 /// Reads a transcript, up to the line that is called this, if one is named. `None` if there is no
 /// such line, or nothing was said.
-///
-/// # Errors
-///
-/// When the disk says no, or the transcript is larger than any.
 pub fn import_transcript(
     path: &Path,
     up_to: Option<&str>,
@@ -75,10 +71,6 @@ pub fn import_transcript(
 }
 
 /// Writes the conversation down as a new journal, whole or not at all.
-///
-/// # Errors
-///
-/// When something is at that place, or the disk says no.
 pub fn write_imported_journal(
     imported: ImportedConversation,
     journal: &Path,

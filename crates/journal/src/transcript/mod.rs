@@ -42,20 +42,15 @@ pub use transcript_file::{TranscriptFile, find_by_title, write_agent_metadata};
 pub struct TranscriptContext {
     /// The session's id; a UUID if other programs are to find it.
     pub session: String,
-    /// The working directory.
     pub cwd: String,
-    /// The branch.
     pub branch: Option<String>,
-    /// The version of the program.
     pub version: String,
     /// The sub-agent whose transcript this is, if it is one's.
     pub agent: Option<String>,
 }
 
-/// What became of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TranscribedMessage {
-    /// The message.
     pub message: MessageId,
     /// What its lines are called, one for each block.
     pub uuids: Vec<String>,

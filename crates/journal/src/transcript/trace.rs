@@ -14,7 +14,6 @@ use crate::journal_reader::JournalReader;
 /// A message, and where it stands in both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedMessage {
-    /// The message.
     pub message: MessageId,
     /// What its lines are called.
     pub uuids: Vec<String>,
@@ -30,10 +29,6 @@ pub struct TracedMessage {
 
 /// Every message of a session, oldest first. Decided under the settings the journal holds; a journal
 /// that holds none, under these.
-///
-/// # Errors
-///
-/// When the journal cannot be read, or a later version wrote it.
 pub fn trace_messages(
     journal: &Path,
     session: &str,
@@ -81,10 +76,6 @@ pub fn trace_messages(
 }
 
 /// Every line of a session's transcript, made anew from its journal.
-///
-/// # Errors
-///
-/// When the journal cannot be read, or a later version wrote it.
 pub fn render_transcript(
     journal: &Path,
     about: &TranscriptContext,
