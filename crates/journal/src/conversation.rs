@@ -68,7 +68,7 @@ pub struct ConversationExtractor {
     /// Results of its calls: a quick tool ends before the answer does.
     early_results: Vec<ConversationItem>,
     started: BTreeSet<ToolCallId>,
-    /// Calls that were told and have no result yet.
+    /// Calls that were extracted and have no result yet.
     open_calls: Vec<ToolCallId>,
     tickets: BTreeMap<Ticket, ToolCallId>,
 }
@@ -213,7 +213,7 @@ fn is_result_of(item: &ConversationItem, wanted: &ToolCallId) -> bool {
     matches!(&item.who, ConversationRole::Tool { call: Some(call), .. } if call == wanted)
 }
 
-/// What was said elsewhere.
+/// Messages that another program wrote.
 fn push_adopted(messages: &[Message], seq: u64, at: u64, items: &mut Vec<ConversationItem>) {
     for block in messages
         .iter()

@@ -35,7 +35,7 @@ pub struct CostTotals {
     pub requests: u64,
     pub usage: Usage,
     pub cost: MicroUsd,
-    /// Money set aside for good, for requests whose bill nobody will know.
+    /// Money set aside for good, for requests whose bill never arrived.
     pub kept: MicroUsd,
     /// Requests for which the cache gave less than expected.
     pub cache_misses: u64,

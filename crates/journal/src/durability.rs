@@ -1,4 +1,4 @@
-//! What a record that was acknowledged survives. The journal and the pre-images beside it agree on it.
+//! What an acknowledged record survives, for the journal and for the pre-images of its session.
 
 /// What a record that was acknowledged survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

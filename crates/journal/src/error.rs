@@ -32,7 +32,7 @@ pub enum JournalError {
         /// Who, if the file says so.
         holder: Option<ClaimHolder>,
     },
-    /// Somebody claimed the session after us.
+    /// Another writer claimed the session after us.
     #[error(
         "the session was taken over (claim {current} follows our claim {ours}); \
          nothing more is written here"
@@ -97,7 +97,7 @@ pub enum DiskRemedy {
 }
 
 impl DiskRemedy {
-    /// Sorts what a disk said.
+    /// Chooses the remedy by the kind of an I/O error.
     #[must_use]
     pub fn from_io_error(error: &io::Error) -> Self {
         use io::ErrorKind as Kind;

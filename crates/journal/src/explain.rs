@@ -173,7 +173,7 @@ fn block_kind(block: &ContentBlock) -> &'static str {
     }
 }
 
-/// What was to be done, in a few words; what was only told in passing is left out.
+/// What an effect does, in a few words; `None` for notices that change nothing.
 fn describe_effect(effect: &Effect) -> Option<String> {
     Some(match effect {
         Effect::CallModel(request) => format!("ask {} ({})", request.model, request.attempt),

@@ -10,7 +10,7 @@ use crate::error::{JournalError, check_journal_file};
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::ClaimHolder;
 
-/// A journal that nobody writes as long as this lives.
+/// A journal that no other process can write as long as this lives.
 #[derive(Debug)]
 pub struct LockedJournal {
     pub(crate) path: PathBuf,
@@ -47,7 +47,7 @@ pub(crate) fn lock_first_file(
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) => {
                 let holder = JournalReader::open_on(disk, path).ok().and_then(read_last_holder);
-                // Nobody has said that it is theirs: somebody may only be looking whether it is held.
+                // No claim yet: the other process may only be checking whether the journal is locked.
                 let is_left = holder.as_ref().is_none_or(ClaimHolder::is_dead);
                 if !is_left || Instant::now() >= deadline {
                     return Err(JournalError::Busy { path: path.to_owned(), holder });

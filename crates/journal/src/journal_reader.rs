@@ -24,7 +24,7 @@ use crate::segment;
 pub enum JournalEntry {
     /// What it is about.
     Head(JournalHead),
-    /// Somebody became the writer.
+    /// A process became the writer.
     Claim(WriterClaim),
     Record(JournalRecord),
 }

@@ -101,7 +101,7 @@ impl JournalWriter {
     }
 
     /// Opens a journal that is held already, and shows every step of the replay, and beside the
-    /// steps every head, claim and note. Nobody else could write in between.
+    /// steps every head, claim and note. No other process can write in between.
     pub fn open_from_lock(
         locked: LockedJournal,
         opening: JournalOpenOptions,
@@ -155,7 +155,7 @@ impl JournalWriter {
     ///
     /// # Errors
     ///
-    /// When the journal went back too often, or the disk says no. Then it goes on as before, unless
+    /// When the journal went back too often, or the disk fails. Then it goes on as before, unless
     /// the disk does not even say whether it went back.
     pub fn rewind(
         &mut self,
@@ -190,7 +190,7 @@ impl JournalWriter {
     ///
     /// # Errors
     ///
-    /// When the disk says no. Then none of the items counts as written. If the remedy is
+    /// When the disk fails. Then none of the items counts as written. If the remedy is
     /// [`Remedy::MakeRoom`](crate::DiskRemedy::MakeRoom) it may be tried again later.
     pub fn append_items(
         &mut self,
@@ -271,7 +271,7 @@ impl JournalWriter {
         }
     }
 
-    /// The disk does not answer.
+    /// The error for a disk that does not answer.
     #[must_use]
     pub fn overdue_error(&self, waited: Duration) -> JournalError {
         let words = format!("the disk did not answer within {} s", waited.as_secs());

@@ -30,7 +30,7 @@ pub(crate) struct Realigner {
 }
 
 impl Realigner {
-    /// Something was lost here.
+    /// A record was lost here.
     pub(crate) fn mark_loss(&mut self) {
         self.has_loss = true;
     }

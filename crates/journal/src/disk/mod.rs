@@ -41,15 +41,15 @@ pub trait DiskFile: Read + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the disk says no; part of it may have been written.
+    /// When the disk fails; part of it may have been written.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// Returns when what was written is on the disk.
     ///
     /// # Errors
     ///
-    /// When the disk says no. What was written since the last success is then lost for good,
-    /// whatever a second try says.
+    /// When the disk fails. What was written since the last success is then lost for good, even if a
+    /// second call succeeds.
     fn sync(&mut self) -> io::Result<()>;
 
     /// The same open file once more, so that one thread can wait for the disk while another writes.
@@ -66,7 +66,7 @@ pub trait DiskFile: Read + fmt::Debug + Send + Sync {
 ///
 /// # Errors
 ///
-/// When the disk says no. The old file is then untouched.
+/// When the disk fails. The old file is then untouched.
 pub fn replace_file(disk: &dyn JournalDisk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = append_suffix(path, "new");
     let mut file = match disk.open(&temporary, DiskOpenMode::New) {

@@ -48,7 +48,7 @@ pub enum NewRecordItem<'a> {
 /// What a journal is about. Stands first in each of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalHead {
-    /// The session, if whoever began the journal said so.
+    /// The session, if it was known when the journal began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     /// When it began: milliseconds since 1970.
@@ -85,7 +85,7 @@ fn is_free(cost: &MicroUsd) -> bool {
     cost.0 == 0
 }
 
-/// Somebody became the writer.
+/// A process became the writer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriterClaim {
     /// Grows with every claim. Records of an earlier one that follow it do not count.

@@ -18,7 +18,7 @@ pub enum JournalNote {
     /// A tool is about to start.
     Intended(ToolIntent),
     Billed(BilledRow),
-    /// Somebody is asked whether a call may run.
+    /// The user is asked whether a call may run.
     Asked(Ticket),
     Ended(RunEndedNote),
     /// What filled the window then, and what was dropped to make room.
@@ -58,8 +58,8 @@ pub struct BilledRow {
     /// What the provider says.
     pub billed: Usage,
     pub cost: MicroUsd,
-    /// What stays set aside beside that, because the process that asked died and nobody knows the
-    /// rest of the bill.
+    /// What stays set aside beside that, because the process that asked died before the rest
+    /// of the bill arrived.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub kept: MicroUsd,
     /// The version of the price table, if there was one.

@@ -25,7 +25,8 @@ use crate::record::{
 };
 use text_scrambler::TextScrambler;
 
-/// The journal as the lines of another one. `key` must not be known to anybody afterwards.
+/// The journal as the lines of another one. The caller forgets `key` afterwards: it would
+/// undo the scrubbing.
 pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, JournalError> {
     let mut scrubber = JournalScrubber::new(key);
     replay(JournalReader::open(journal)?, settings, |step| scrubber.learn_decisions(&step))?;
@@ -195,7 +196,7 @@ impl JournalScrubber {
         }
     }
 
-    /// The names of tools, for whoever reads the report.
+    /// The original names of tools, for the reader of the report.
     fn build_tool_name_map(&self) -> BTreeMap<&'static str, BTreeMap<String, String>> {
         let names = self.calls.values().map(|(tool, decision)| {
             (self.rename_tool(tool, *decision).as_str().to_owned(), tool.as_str().to_owned())

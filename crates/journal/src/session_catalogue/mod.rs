@@ -158,7 +158,7 @@ impl SessionCatalogue {
     ///
     /// # Errors
     ///
-    /// When it is being written, or the disk says no. The journal goes last: what is not wholly
+    /// When it is being written, or the disk fails. The journal goes last: what is not wholly
     /// deleted is still listed.
     pub fn delete(&self, journal: &Path) -> Result<(), JournalError> {
         let lock = lock_existing(journal, &RealDisk)?;

@@ -1,4 +1,4 @@
-//! Which sessions say something, whatever the case of its letters.
+//! Which sessions contain a text, without regard to case.
 
 use std::path::Path;
 

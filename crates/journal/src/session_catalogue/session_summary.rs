@@ -44,15 +44,15 @@ pub struct SessionSummary {
     pub last_run: LastRun,
 }
 
-/// How far the last run of a session came, as its journal says; nobody has looked whether a process
-/// still works on it.
+/// How far the last run of a session came, as its journal says. Whether a process still works on it is
+/// not checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LastRun {
     #[default]
     None,
     /// It did not come to its end.
     Open,
-    /// It did not come to its end, and the last thing it did was to ask somebody about a call.
+    /// It did not come to its end, and the last thing it did was to ask the user about a call.
     Asking,
     /// It ended with a call that was put off.
     PutOff,

@@ -87,7 +87,7 @@ impl SnapshotStore {
     ///
     /// # Errors
     ///
-    /// When the disk says no: then the change should not be made.
+    /// When the disk fails: then the change must not be made.
     pub fn save_before_change(
         &self,
         change: &UpcomingFileChange<'_>,

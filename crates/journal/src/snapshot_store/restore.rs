@@ -1,4 +1,4 @@
-//! Going back: each file as a whole or not at all, and never over what somebody else wrote unless
+//! Going back: each file as a whole or not at all, and never over what another program wrote unless
 //! that was asked for.
 
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -29,7 +29,7 @@ impl SnapshotStore {
     ///
     /// # Errors
     ///
-    /// When the disk says no. Files before the one that failed are restored.
+    /// When the disk fails. Files before the one that failed are restored.
     pub fn restore(
         &self,
         plan: &[PlannedRestore],

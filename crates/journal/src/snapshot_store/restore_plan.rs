@@ -27,7 +27,7 @@ pub enum RestoreStatus {
     Restorable,
     /// As it would be: nothing is to be done.
     AlreadyRestored,
-    /// Somebody else changed it since: only somebody who is asked may say that it is overwritten.
+    /// Another program changed it since: it is overwritten only if the user says so.
     ChangedByOthers,
     /// What it held was too large to keep: it cannot be taken back.
     NotStored,

@@ -152,5 +152,5 @@ fn read_journal_size(path: &Path) -> u64 {
     paths.filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
-/// How often a file is looked at by somebody who waits. Files of other hosts send no word.
+/// How often a waiting reader looks at a file. Network file systems send no notifications.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

@@ -4,7 +4,7 @@
 //! The law every store keeps: a claim has an epoch that is greater than every earlier one; what is
 //! appended under an older epoch, or at another place than the end, is refused and changes nothing;
 //! what was acknowledged is read back in order by everybody; what is appended at once is there as a
-//! whole or not at all. Calls block; whoever must not wait calls them from a thread of its own.
+//! whole or not at all. Calls block; async callers use a thread.
 
 mod file_store;
 

@@ -1,7 +1,7 @@
 //! A session that exists only as a transcript, taken in: read by the rules by which its other readers
 //! read it, and written down as the beginning of a journal.
 //!
-//! What is not part of the conversation (side chains, teams, hidden notes, blocks nobody knows how to
+//! What is not part of the conversation (side chains, teams, hidden notes, blocks that we cannot
 //! send) stays behind; a call without a result gets one that says so.
 
 use std::collections::{HashMap, HashSet, VecDeque};

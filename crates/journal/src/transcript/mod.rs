@@ -54,7 +54,7 @@ pub struct TranscribedMessage {
     pub message: MessageId,
     /// What its lines are called, one for each block.
     pub uuids: Vec<String>,
-    /// The lines, without their ends; none if nobody wants them.
+    /// The lines, without their ends; empty when no transcript is written.
     pub lines: Vec<String>,
 }
 
@@ -219,7 +219,7 @@ impl Transcriber {
         done
     }
 
-    /// What a message's lines are called, if somebody named them.
+    /// What a message's lines are called, if the client named them.
     fn take_line_names(&mut self, message: &Message) -> Vec<String> {
         if let Some(names) = self.names.take_adopted() {
             return names;
@@ -382,7 +382,7 @@ impl Transcriber {
         })
     }
 
-    /// The name a line is called by if nobody gave it another. A message that took the place of one
+    /// The default name of a line. A message that took the place of one
     /// that was taken back is another message.
     fn derive_line_name(&self, message: MessageId, block: usize) -> String {
         let agent = self.about.agent.as_ref().map(|agent| format!("{agent}/")).unwrap_or_default();
