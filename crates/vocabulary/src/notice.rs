@@ -91,7 +91,7 @@ pub enum Notice {
     RetryScheduled {
         /// Why the last attempt failed.
         failure: ModelFailure,
-        /// The number of the try that follows, from 1.
+        /// The retry that follows, counted from 1.
         attempt: u8,
         /// Of at most so many.
         attempts_max: u8,
@@ -132,7 +132,7 @@ pub enum Notice {
     HookMessage {
         /// The point of the loop at which it ran.
         point: HookPoint,
-        /// The hook, by the name of its command or address.
+        /// The hook that said it.
         name: String,
         /// Its message, for people.
         text: String,
