@@ -63,8 +63,29 @@ fn edges_refuses_what_the_table_does_not_list() {
     let unknown = manifest("attic", "");
     refuses("edges", &[("crates/attic/Cargo.toml", &unknown)], "no row in the floor table");
 
-    let tested = manifest("engine", "[dev-dependencies]\nwindlass-lab.workspace = true");
-    accepts("edges", &[("crates/engine/Cargo.toml", &tested)], "crates/engine");
+    let tested = manifest("vocabulary", "[dev-dependencies]\nwindlass-lab.workspace = true");
+    let test = "//! Tests.\nuse windlass_lab::Scenario;\n";
+    let files =
+        [("crates/vocabulary/Cargo.toml", tested.as_str()), ("crates/vocabulary/tests/a.rs", test)];
+    accepts("edges", &files, "crates/vocabulary");
+}
+
+#[test]
+fn edges_refuses_what_is_not_used() {
+    let dialect = manifest("dialect", "[dependencies]\nwindlass-vocabulary.workspace = true");
+    let library = "//! Says windlass_vocabulary in words only.\n\
+                   #[cfg(test)]\nmod tests {\n    use windlass_vocabulary::A;\n}\n";
+    let files =
+        [("crates/dialect/Cargo.toml", dialect.as_str()), ("crates/dialect/src/lib.rs", library)];
+    refuses("edges", &files, "dialect/Cargo.toml: no source names `windlass_vocabulary`");
+    let alone = manifest("dialect", "");
+    let files = [("crates/dialect/Cargo.toml", alone.as_str())];
+    refuses("edges", &files, "lets it see `vocabulary`, which it does not use");
+    let used = [
+        ("crates/dialect/Cargo.toml", dialect.as_str()),
+        ("crates/dialect/src/lib.rs", "//! D.\nuse windlass_vocabulary::A;\n"),
+    ];
+    accepts("edges", &used, "crates/dialect");
 }
 
 #[test]
@@ -177,6 +198,121 @@ fn words_refuses_leftovers() {
 }
 
 #[test]
+fn type_names_refuses_a_second_type_of_the_same_name() {
+    let files = [
+        ("crates/a/src/lib.rs", "//! A.\npub struct Reader<T> {\n    a: T,\n}\n"),
+        ("crates/b/src/c.rs", "//! C.\npub(crate) enum Reader {}\n"),
+    ];
+    let problem = "crates/b/src/c.rs:2: `Reader` is also the type of crates/a/src/lib.rs:2";
+    refuses("type_names", &files, problem);
+    let tested = "//! C.\n// struct Reader\n#[cfg(test)]\nmod tests {\n    struct Reader;\n}\n";
+    let files =
+        [("crates/a/src/lib.rs", "//! A.\nstruct Reader;\n"), ("crates/b/src/c.rs", tested)];
+    accepts("type_names", &files, "crates");
+}
+
+#[test]
+fn metaphors_refuses_files_modules_and_types() {
+    let header = "//! A.\n";
+    refuses("metaphors", &[("crates/a/src/desk/mod.rs", header)], "desk/mod.rs: `desk`");
+    refuses("metaphors", &[("crates/a/tests/told.rs", header)], "told.rs: `told` is no noun");
+    refuses("metaphors", &[("crates/a/src/b.rs", "//! A.\nmod vault;\n")], "b.rs:2: `vault`");
+    let text = "//! A.\nstruct FrontDesk {}\nenum Found {}\n";
+    refuses("metaphors", &[("crates/a/src/b.rs", text)], "b.rs:2: `desk`");
+    refuses("metaphors", &[("crates/a/src/b.rs", text)], "b.rs:3: `found`");
+    let fine = "//! A desk.\nstruct NotFound;\nenum Broadcast {}\nmod nested {}\n";
+    accepts("metaphors", &[("crates/a/src/not_found.rs", fine)], "crates");
+    accepts("metaphors", &[("crates/engine/src/stage.rs", header)], "crates");
+}
+
+#[test]
+fn wide_structs_refuses_the_sixteenth_field() {
+    let fields = |count: usize| {
+        let field = "    #[serde(a, b)]\n    pub(crate) a: Map<B, fn(C, D) -> E>,\n";
+        format!("//! A.\npub struct Wide<T> {{\n{}}}\n", field.repeat(count))
+    };
+    let files = [("crates/a/src/b.rs", fields(16))];
+    refuses("wide_structs", &[(files[0].0, &files[0].1)], "b.rs:2: struct Wide has 16 fields");
+    accepts("wide_structs", &[("crates/a/src/b.rs", &fields(15))], "crates");
+    let list = format!("//! A.\nenum Long {{\n{}}}\n", "    A,\n".repeat(40));
+    accepts("wide_structs", &[("crates/a/src/b.rs", &list)], "crates");
+}
+
+#[test]
+fn cycles_refuses_five_modules_that_import_each_other() {
+    let manifest = manifest("hook", "");
+    let a = "//! A.\nuse crate::{\n    e::{F, G},\n    b::B,\n};\n";
+    let round = [
+        ("crates/hook/Cargo.toml", manifest.as_str()),
+        ("crates/hook/src/lib.rs", "//! L.\nuse crate::a::A;\n"),
+        ("crates/hook/src/a.rs", a),
+        ("crates/hook/src/b/mod.rs", "//! B.\nfn f() { crate::c::g() }\n"),
+        ("crates/hook/src/c.rs", "//! C.\nuse crate::d;\n"),
+        ("crates/hook/src/d.rs", "//! D.\nuse crate::a;\n"),
+        ("crates/hook/src/e.rs", "//! E, with [`crate::d`].\n"),
+    ];
+    accepts("cycles", &round, "crates");
+    let mut wide = round.to_vec();
+    wide.push(("crates/hook/src/e/f.rs", "//! F.\nuse crate::d::D;\n"));
+    let problem = "crates/hook/src: 5 modules import each other, at most 4: a -> b, e; b -> c; \
+                   c -> d; d -> a; e -> d";
+    refuses("cycles", &wide, problem);
+}
+
+#[test]
+fn crate_sizes_refuses_a_crate_for_everything() {
+    let hook = manifest("hook", "");
+    let cli = manifest("cli", "");
+    let long = format!("//! A.\n{}", "const A: u8 = 1;\n".repeat(7_000));
+    let files = [
+        ("crates/hook/Cargo.toml", hook.as_str()),
+        ("crates/hook/src/a.rs", &long),
+        ("crates/hook/src/b/c.rs", &long),
+        ("crates/cli/Cargo.toml", &cli),
+        ("crates/cli/src/a.rs", &long),
+    ];
+    refuses("crate_sizes", &files, "crates/cli: has 7001 lines; at most 7000");
+    accepts("crate_sizes", &files, "crates/hook");
+    let mut more = files.to_vec();
+    more.push(("crates/hook/src/d.rs", &long));
+    refuses("crate_sizes", &more, "crates/hook: has 21003 lines; at most 15000");
+}
+
+#[test]
+fn catch_all_refuses_the_rest_of_our_own_lists() {
+    let list = ("crates/a/src/kind.rs", "//! K.\npub enum Kind {\n    A,\n    B(u8),\n}\n");
+    let match_of = |arms: &str| {
+        format!(
+            "//! M.\nuse serde_json::Value;\nfn f() {{\n    match g(|h| {{ h }}) {{ {arms} }}\n}}\n"
+        )
+    };
+    for arms in [
+        "Kind::A => 1, _ => 2",
+        "crate::kind::Kind::B(_) if i < j => { 1 } _ => 2",
+        "&Kind::A | &Kind::B(_) => k::<L, M>(), other => n(other)",
+        "Kind::B(o) => match o { 1 => 2, _ => 3 }, _ if p => 4, Kind::A => 5",
+        "Self::A => 1, _ => 2",
+    ] {
+        let text = match_of(arms);
+        refuses("catch_all", &[list, ("crates/b/src/m.rs", &text)], "m.rs:4: a match over");
+    }
+    for arms in [
+        "Kind::A => 1, Kind::B(_) => 2",
+        "Kind::A => 1, Kind::B(q) => match q { 1 => 2, _ => 3 }",
+        "(Kind::A, _) => 1, _ => 2",
+        "Some(Kind::A) => 1, _ => 2",
+        "Value::Null => 1, _ => 2",
+        "foreign::Kind::A => 1, _ => 2",
+        "Self::LIMIT => 1, _ => 2",
+        "0 => Kind::A, _ => Kind::B(1)",
+    ] {
+        let text = match_of(arms);
+        let value = ("crates/c/src/v.rs", "//! V.\nenum Value {}\n");
+        accepts("catch_all", &[list, value, ("crates/b/src/m.rs", &text)], "crates");
+    }
+}
+
+#[test]
 fn paths_refuses_machines_registries_and_keys() {
     let lines = [
         concat!("cd /ro", "ot/project"),
@@ -270,6 +406,14 @@ fn pages_refuses_gaps_doubles_and_kindless_lines() {
         refuses("pages", &files, expected);
     }
     assert_eq!(findings("pages", &files).len(), 6);
+}
+
+#[test]
+fn glossary_refuses_names_that_are_gone() {
+    let page = "- **Run**: ends with a `RunEnding`.\n- **Wish**: a `Wish` of `docs/a.md`.\n";
+    let files =
+        [("docs/glossary.md", page), ("crates/a/src/b.rs", "//! A Wish.\npub struct RunEnding;\n")];
+    assert_eq!(findings("glossary", &files), ["docs/glossary.md:2: `Wish`: no crate says `Wish`"]);
 }
 
 #[test]

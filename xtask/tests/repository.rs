@@ -28,4 +28,7 @@ macro_rules! rules {
     };
 }
 
-rules!(edges purity branches lints headers words paths folders map pages faults dependencies);
+rules!(
+    edges purity branches lints headers words type_names metaphors wide_structs cycles crate_sizes
+    catch_all paths folders map pages glossary faults dependencies
+);

@@ -3,7 +3,7 @@
 
 use windlass_engine::context::inventory;
 use windlass_engine::{Effect, Settings, State};
-use windlass_journal::{Intent, JournalNote, Row};
+use windlass_journal::{BilledRow, JournalNote, RunEndedNote, ToolIntent};
 use windlass_vocabulary::{EffectClass, MicroUsd, Notice, Ticket};
 
 /// Remembers what is noted down already.
@@ -36,8 +36,8 @@ impl JournalNoteCollector {
         let rows = state.ledger.rows().get(self.rows_noted..).unwrap_or_default();
         self.rows_noted += rows.len();
         let (agent, prices) = (&settings.agent.id, self.price_table.as_deref());
-        let mut booked: Vec<Row> =
-            rows.iter().map(|row| Row::from_ledger_row(row, agent, prices)).collect();
+        let mut booked: Vec<BilledRow> =
+            rows.iter().map(|row| BilledRow::from_ledger_row(row, agent, prices)).collect();
         if let Some(last) = booked.last_mut() {
             let kept = state.ledger.kept();
             last.kept = kept.less(self.reserve_noted);
@@ -49,7 +49,7 @@ impl JournalNoteCollector {
             match effect {
                 Effect::StartTool { ticket, granted, .. } => {
                     let class = effect_class(state, *ticket);
-                    notes.push(JournalNote::Intended(Intent::from_call(
+                    notes.push(JournalNote::Intended(ToolIntent::from_call(
                         *ticket,
                         granted.get(),
                         class,
@@ -61,7 +61,7 @@ impl JournalNoteCollector {
                     notes.push(JournalNote::Continued(*transition, *turn));
                 }
                 Effect::Finish(ending) => {
-                    notes.push(JournalNote::Ended(windlass_journal::record::Ended {
+                    notes.push(JournalNote::Ended(RunEndedNote {
                         terminal: ending.terminal,
                         turns: ending.turns,
                         messages: state.transcript.next_id().0,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use windlass_engine::Event;
 use windlass_journal::{
-    Durability, Intent, JournalNote, JournalOpenOptions, JournalWriter, NewRecordItem,
+    Durability, JournalNote, JournalOpenOptions, JournalWriter, NewRecordItem, ToolIntent,
 };
 use windlass_vocabulary::{EffectClass, Ticket, ToolOutcome};
 
@@ -73,7 +73,7 @@ fn open(directory: &Path, number: usize, durability: Durability) -> JournalWrite
 fn append(writer: &mut JournalWriter, number: u64) -> Duration {
     let outcome = ToolOutcome::from_text("result ".repeat(300));
     let event = Event::ToolEnded { ticket: Ticket(number), outcome };
-    let note = JournalNote::Intended(Intent {
+    let note = JournalNote::Intended(ToolIntent {
         ticket: Ticket(number + 1),
         call: "call".into(),
         tool: "Bash".into(),

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use windlass_engine::Event;
-use windlass_journal::record::Ended;
+use windlass_journal::record::RunEndedNote;
 use windlass_journal::{
     Durability, JournalHead, JournalNote, JournalOpenOptions, JournalWriter, NewRecordItem,
     SessionCatalogue,
@@ -70,7 +70,7 @@ fn begin(catalogue: &SessionCatalogue, number: u64) {
     let mut writer = JournalWriter::open_without_replay(&path, opening).unwrap();
     let text = format!("This is session number {number}. {}", "Look at the code. ".repeat(100));
     let event = Event::UserSubmitted { content: vec![ContentBlock::Text(text)], pinned: false };
-    let ended = Ended {
+    let ended = RunEndedNote {
         terminal: Terminal::Completed,
         turns: 3,
         messages: 7,

@@ -12,51 +12,50 @@ use windlass_vocabulary::{
     ToolResultPart,
 };
 
-use crate::record::{Intent, JournalNote, JournalRecord, RecordItem};
+use crate::record::{JournalNote, JournalRecord, RecordItem, ToolIntent};
 
-/// Something that was said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ConversationItem {
     /// The record that said it.
     pub seq: u64,
     /// When: milliseconds since 1970.
     pub at: u64,
-    /// By whom.
     #[serde(flatten)]
     pub who: ConversationRole,
-    /// What.
     pub text: String,
 }
 
-/// Who said something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "who", rename_all = "snake_case")]
 pub enum ConversationRole {
     /// A person or a client.
     User,
-    /// The model.
     Model,
     /// The model, asking for a tool; the text is the tool's input.
     Call {
-        /// The tool.
         tool: ToolName,
-        /// The call.
         call: ToolCallId,
     },
-    /// A tool.
     Tool {
         /// The call it answers, if the records say so.
         call: Option<ToolCallId>,
-        /// It failed.
         is_error: bool,
     },
     /// A summary that took the place of everything before.
     Summary,
-    /// A run ended.
     End {
-        /// How.
         terminal: Terminal,
     },
+}
+
+impl ConversationRole {
+    /// The call that the model asks for here.
+    fn call(&self) -> Option<&ToolCallId> {
+        match self {
+            Self::Call { call, .. } => Some(call),
+            Self::User | Self::Model | Self::Tool { .. } | Self::Summary | Self::End { .. } => None,
+        }
+    }
 }
 
 /// Takes records in and says what was said.
@@ -68,80 +67,88 @@ pub struct ConversationExtractor {
     partial: String,
     /// Results of its calls: a quick tool ends before the answer does.
     early_results: Vec<ConversationItem>,
-    /// Calls that were started.
     started: BTreeSet<ToolCallId>,
-    /// Calls that were told and have no result yet.
+    /// Calls that were extracted and have no result yet.
     open_calls: Vec<ToolCallId>,
     tickets: BTreeMap<Ticket, ToolCallId>,
 }
 
 impl ConversationExtractor {
-    /// Takes in one record.
-    pub fn push_record(&mut self, record: &JournalRecord, said: &mut Vec<ConversationItem>) {
+    pub fn push_record(&mut self, record: &JournalRecord, items: &mut Vec<ConversationItem>) {
         let JournalRecord { seq, at, item } = record;
         let say = |who, text| ConversationItem { seq: *seq, at: *at, who, text };
         match item {
-            RecordItem::Note(JournalNote::Intended(Intent { ticket, call, .. })) => {
+            RecordItem::Note(JournalNote::Intended(ToolIntent { ticket, call, .. })) => {
                 self.started.insert(call.clone());
                 self.tickets.insert(*ticket, call.clone());
             }
             RecordItem::Note(JournalNote::Ended(ended)) => {
-                self.flush_answer(said);
-                self.close_unstarted_calls(*seq, *at, said);
-                said.push(say(ConversationRole::End { terminal: ended.terminal }, String::new()));
+                self.flush_answer(items);
+                self.close_unstarted_calls(*seq, *at, items);
+                items.push(say(ConversationRole::End { terminal: ended.terminal }, String::new()));
             }
             RecordItem::Note(_) => {}
             RecordItem::Event(event) => match event {
                 Event::UserSubmitted { content, .. } => {
-                    said.push(say(ConversationRole::User, join_block_texts(content)));
+                    items.push(say(ConversationRole::User, join_block_texts(content)));
                 }
-                Event::Adopted { messages } => push_adopted(messages, *seq, *at, said),
+                Event::Adopted { messages } => push_adopted(messages, *seq, *at, items),
                 Event::Interrupted(_) => {
                     if !self.partial.trim().is_empty() {
                         self.answer
                             .push(say(ConversationRole::Model, core::mem::take(&mut self.partial)));
                     }
-                    self.flush_answer(said);
+                    self.flush_answer(items);
                 }
                 Event::ModelStarted { .. } => {
-                    self.close_unstarted_calls(*seq, *at, said);
+                    self.close_unstarted_calls(*seq, *at, items);
                     self.answer.clear();
                 }
                 Event::ModelDelta { delta, .. } => self.push_delta(*seq, *at, delta),
-                Event::ModelEnded { .. } => self.flush_answer(said),
+                Event::ModelEnded { .. } => self.flush_answer(items),
                 Event::ModelFailed { .. } => {
                     // An answer of which a tool was started is kept up to there.
-                    let is_started = |spoken: &ConversationItem| match &spoken.who {
-                        ConversationRole::Call { call, .. } => self.started.contains(call),
-                        _ => false,
+                    let is_started = |item: &ConversationItem| {
+                        item.who.call().is_some_and(|call| self.started.contains(call))
                     };
                     match self.answer.iter().any(is_started) {
-                        true => self.flush_answer(said),
+                        true => self.flush_answer(items),
                         false => self.answer.clear(),
                     }
                 }
                 Event::ToolEnded { ticket, outcome } => {
                     let call = self.tickets.remove(ticket);
                     self.open_calls.retain(|open| Some(open) != call.as_ref());
-                    let is_early = self.answer.iter().any(|spoken| match &spoken.who {
-                        ConversationRole::Call { call: own, .. } => Some(own) == call.as_ref(),
-                        _ => false,
-                    });
+                    let is_early = self
+                        .answer
+                        .iter()
+                        .filter_map(|item| item.who.call())
+                        .any(|own| Some(own) == call.as_ref());
                     let who = ConversationRole::Tool { call, is_error: outcome.is_error };
-                    let spoken = say(who, outcome_text(outcome));
-                    if is_early { self.early_results.push(spoken) } else { said.push(spoken) }
+                    let item = say(who, outcome_text(outcome));
+                    if is_early { self.early_results.push(item) } else { items.push(item) }
                 }
                 Event::SummaryEnded { result: Ok(text), .. } => {
-                    said.push(say(ConversationRole::Summary, text.clone()));
+                    items.push(say(ConversationRole::Summary, text.clone()));
                 }
-                _ => {}
+                Event::QueueChanged { .. }
+                | Event::Configured(_)
+                | Event::Resumed
+                | Event::CompactionAsked { .. }
+                | Event::ToolProgressed { .. }
+                | Event::PermissionAnswered { .. }
+                | Event::HookEnded { .. }
+                | Event::SummaryEnded { .. }
+                | Event::AttachmentArrived { .. }
+                | Event::ChoreAsked { .. }
+                | Event::TimerFired { .. } => {}
             },
         }
     }
 
     /// What is left at the end of the records.
-    pub fn finish(mut self, said: &mut Vec<ConversationItem>) {
-        self.flush_answer(said);
+    pub fn finish(mut self, items: &mut Vec<ConversationItem>) {
+        self.flush_answer(items);
     }
 
     fn push_delta(&mut self, seq: u64, at: u64, delta: &Delta) {
@@ -169,40 +176,45 @@ impl ConversationExtractor {
                     text: call.input.as_str().to_owned(),
                 });
             }
-            _ => {}
+            Delta::Thinking(_)
+            | Delta::CallStarted { .. }
+            | Delta::CallInput(_)
+            | Delta::Usage(_)
+            | Delta::Cleared { .. }
+            | Delta::Raw(_) => {}
         }
     }
 
-    fn flush_answer(&mut self, said: &mut Vec<ConversationItem>) {
+    fn flush_answer(&mut self, items: &mut Vec<ConversationItem>) {
         self.partial.clear();
-        for spoken in &self.answer {
-            if let ConversationRole::Call { call, .. } = &spoken.who
+        for item in &self.answer {
+            if let ConversationRole::Call { call, .. } = &item.who
                 && !self.early_results.iter().any(|early| is_result_of(early, call))
             {
                 self.open_calls.push(call.clone());
             }
         }
-        said.append(&mut self.answer);
-        said.append(&mut self.early_results);
+        items.append(&mut self.answer);
+        items.append(&mut self.early_results);
     }
 
     /// A call that was never started was not allowed to run, or could not.
-    fn close_unstarted_calls(&mut self, seq: u64, at: u64, said: &mut Vec<ConversationItem>) {
+    fn close_unstarted_calls(&mut self, seq: u64, at: u64, items: &mut Vec<ConversationItem>) {
         for call in core::mem::take(&mut self.open_calls) {
             if !self.started.contains(&call) {
                 let who = ConversationRole::Tool { call: Some(call), is_error: true };
-                said.push(ConversationItem { seq, at, who, text: NOT_RUN_TEXT.to_owned() });
+                items.push(ConversationItem { seq, at, who, text: NOT_RUN_TEXT.to_owned() });
             }
         }
     }
 }
 
-fn is_result_of(spoken: &ConversationItem, wanted: &ToolCallId) -> bool {
-    matches!(&spoken.who, ConversationRole::Tool { call: Some(call), .. } if call == wanted)
+fn is_result_of(item: &ConversationItem, wanted: &ToolCallId) -> bool {
+    matches!(&item.who, ConversationRole::Tool { call: Some(call), .. } if call == wanted)
 }
 
-/// What was said elsewhere.
-fn push_adopted(messages: &[Message], seq: u64, at: u64, said: &mut Vec<ConversationItem>) {
+/// Messages that another program wrote.
+fn push_adopted(messages: &[Message], seq: u64, at: u64, items: &mut Vec<ConversationItem>) {
     for block in messages
         .iter()
         .flat_map(|message| message.content.iter().map(move |block| (message.role, block)))
@@ -227,7 +239,7 @@ fn push_adopted(messages: &[Message], seq: u64, at: u64, said: &mut Vec<Conversa
             }
         };
         if !text.is_empty() {
-            said.push(ConversationItem { seq, at, who, text });
+            items.push(ConversationItem { seq, at, who, text });
         }
     }
 }
@@ -241,7 +253,10 @@ pub(crate) fn join_block_texts(content: &[ContentBlock]) -> String {
         match block {
             ContentBlock::Text(text) => words.push_str(text),
             ContentBlock::Media(media) => words.push_str(&format!("[{}]", media.name)),
-            _ => {}
+            ContentBlock::Thinking(_)
+            | ContentBlock::ToolUse(_)
+            | ContentBlock::ToolResult(_)
+            | ContentBlock::Provider(_) => {}
         }
     }
     words

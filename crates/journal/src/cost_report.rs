@@ -9,40 +9,33 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 use serde::Serialize;
 use windlass_engine::State;
-use windlass_vocabulary::{AgentId, MicroUsd, Usage};
+use windlass_vocabulary::{AgentId, CivilDate, MicroUsd, Usage};
 
 use crate::disk::RealDisk;
 use crate::error::JournalError;
 use crate::record::{
-    JournalHead, JournalLine, JournalNote, RecordGroup, RecordItem, Row, decode_line,
+    BilledRow, JournalHead, JournalLine, JournalNote, RecordGroup, RecordItem, decode_line,
 };
 use crate::segment;
 use crate::session_catalogue::SessionCatalogue;
-use crate::time_format::format_day;
 
 /// A request that was paid for, and where that is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BilledRequest {
-    /// The record.
     pub seq: u64,
     /// When: milliseconds since 1970.
     pub at: u64,
     /// It was taken over from the session this one was forked from, and is counted there.
     pub is_inherited: bool,
-    /// The request.
-    pub row: Row,
+    pub row: BilledRow,
 }
 
-/// Sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CostTotals {
-    /// Requests.
     pub requests: u64,
-    /// Tokens.
     pub usage: Usage,
-    /// Money.
     pub cost: MicroUsd,
-    /// Money set aside for good, for requests whose bill nobody will know.
+    /// Money set aside for good, for requests whose bill never arrived.
     pub kept: MicroUsd,
     /// Requests for which the cache gave less than expected.
     pub cache_misses: u64,
@@ -51,18 +44,16 @@ pub struct CostTotals {
 /// Sums by what people ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CostReport {
-    /// Everything.
     pub all: CostTotals,
     /// By day, in UTC.
     pub days: BTreeMap<String, CostTotals>,
-    /// By model.
     pub models: BTreeMap<String, CostTotals>,
     /// By the project's directory.
     pub projects: BTreeMap<String, CostTotals>,
 }
 
 impl CostTotals {
-    fn add(&mut self, row: &Row) {
+    fn add(&mut self, row: &BilledRow) {
         self.requests += 1;
         self.usage += row.billed;
         self.cost = self.cost + row.cost;
@@ -72,30 +63,25 @@ impl CostTotals {
 }
 
 impl CostReport {
-    /// Adds one request.
-    pub fn add(&mut self, booked: &BilledRequest, project: Option<&str>) {
-        let row = &booked.row;
+    pub fn add(&mut self, request: &BilledRequest, project: Option<&str>) {
+        let row = &request.row;
         self.all.add(row);
-        self.days.entry(format_day(booked.at)).or_default().add(row);
+        self.days.entry(CivilDate::from_unix_millis(request.at).to_string()).or_default().add(row);
         self.models.entry(row.model.as_str().to_owned()).or_default().add(row);
         self.projects.entry(project.unwrap_or_default().to_owned()).or_default().add(row);
     }
 }
 
 /// The account of one session: everything it paid for, what it took over included.
-///
-/// # Errors
-///
-/// When its journal cannot be read.
 pub fn load_session_costs(
     journal: &Path,
 ) -> Result<(Vec<BilledRequest>, CostReport), JournalError> {
     let (head, rows) = read_rows(journal)?;
-    let mut account = CostReport::default();
-    for booked in &rows {
-        account.add(booked, head.project.as_deref());
+    let mut report = CostReport::default();
+    for request in &rows {
+        report.add(request, head.project.as_deref());
     }
-    Ok((rows, account))
+    Ok((rows, report))
 }
 
 /// The account of all sessions, or of one project's. What a fork took over is counted once.
@@ -107,25 +93,25 @@ pub fn load_all_costs(
     catalogue: &SessionCatalogue,
     project: Option<&Path>,
 ) -> Result<(CostReport, Vec<PathBuf>), JournalError> {
-    let mut account = CostReport::default();
+    let mut report = CostReport::default();
     let mut unread = Vec::new();
     for listed in catalogue.list(project)? {
         let Ok((head, rows)) = read_rows(&listed.path) else {
             unread.push(listed.path);
             continue;
         };
-        for booked in rows.iter().filter(|booked| !booked.is_inherited) {
-            account.add(booked, head.project.as_deref());
+        for request in rows.iter().filter(|request| !request.is_inherited) {
+            report.add(request, head.project.as_deref());
         }
     }
-    Ok((account, unread))
+    Ok((report, unread))
 }
 
 /// The rows of a session whose journal has none, because an older version wrote it: those of the
 /// state it folds to.
 #[must_use]
-pub fn rows_from_state(state: &State, agent: &AgentId) -> Vec<Row> {
-    state.ledger.rows().iter().map(|row| Row::from_ledger_row(row, agent, None)).collect()
+pub fn rows_from_state(state: &State, agent: &AgentId) -> Vec<BilledRow> {
+    state.ledger.rows().iter().map(|row| BilledRow::from_ledger_row(row, agent, None)).collect()
 }
 
 /// Everything that was paid for, also what the conversation went back from.
@@ -148,7 +134,9 @@ fn read_rows(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), Journa
 fn read_rows_of_file(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), JournalError> {
     let file = File::open(journal).map_err(JournalError::disk_error(journal, "opened"))?;
     let mut input = BufReader::with_capacity(256 << 10, file);
-    let (mut head, mut rows, mut line) = (JournalHead::default(), Vec::new(), Vec::new());
+    let mut head = JournalHead::default();
+    let mut rows = Vec::new();
+    let mut line = Vec::new();
     let books = memmem::Finder::new(br#"{"note":{"billed":"#);
     let heads = memmem::Finder::new(br#","rec":{"head":"#);
     loop {
@@ -162,13 +150,13 @@ fn read_rows_of_file(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>)
             continue;
         }
         match decode_line(&line) {
-            Ok((JournalLine::Head(found), _)) => head = found,
+            Ok((JournalLine::Head(next), _)) => head = next,
             Ok((JournalLine::Group(RecordGroup { seq, at, items, .. }), _)) => {
                 for (seq, item) in (seq..).zip(items) {
                     rows.extend(to_billed_request(&head, seq, at, item));
                 }
             }
-            _ => {}
+            Ok((JournalLine::Claim(_), _)) | Err(_) => {}
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Names made from contents.
 
-use ring::digest::{Context, Digest, SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
+use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
+use uuid::Uuid;
+use windlass_vocabulary::to_hex;
 
 /// The name of some bytes: SHA-256 in hexadecimal digits.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
@@ -19,36 +21,21 @@ pub(crate) fn sha256_of_parts(pieces: &[&[u8]]) -> Vec<u8> {
 
 /// A name-based UUID (version 5): the same session and name always give the same one.
 pub(crate) fn derive_uuid(session: &str, name: &str) -> String {
-    let namespace = parse_uuid(session).unwrap_or_else(|| first_16(&sha1(&[0; 16], session)));
-    let mut bytes = first_16(&sha1(&namespace, name));
-    let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
-    *version = *version & 0x0f | 0x50;
-    *variant = *variant & 0x3f | 0x80;
-    let hex = to_hex(&bytes);
-    let part = |from, to| hex.get(from..to).unwrap_or_default();
-    [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
+    let namespace = parse_uuid(session).unwrap_or_else(|| sha1_prefix(&[0; 16], session));
+    uuid::Builder::from_sha1_bytes(sha1_prefix(&namespace, name)).into_uuid().to_string()
 }
 
-fn sha1(namespace: &[u8; 16], name: &str) -> Digest {
+fn sha1_prefix(namespace: &[u8; 16], name: &str) -> [u8; 16] {
     // The standard for such names prescribes it; nothing here rests on its strength.
     let mut context = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
     context.update(namespace);
     context.update(name.as_bytes());
-    context.finish()
+    context.finish().as_ref().first_chunk().copied().unwrap_or_default()
 }
 
-fn first_16(digest: &Digest) -> [u8; 16] {
-    digest.as_ref().first_chunk().copied().unwrap_or_default()
-}
-
+/// Only the form with hyphens is an id of ours; the others that a UUID may be written in are names.
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {
-    let digits: String = text.chars().filter(|c| *c != '-').collect();
-    let is_uuid = text.len() == 36 && digits.len() == 32;
-    u128::from_str_radix(&digits, 16).ok().filter(|_| is_uuid).map(u128::to_be_bytes)
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    Uuid::try_parse(text).ok().filter(|_| text.len() == 36).map(Uuid::into_bytes)
 }
 
 #[cfg(test)]

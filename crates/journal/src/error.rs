@@ -6,43 +6,33 @@ use std::path::{Path, PathBuf};
 
 use crate::record::{ClaimHolder, RECORD_PREFIX};
 
-/// A journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The disk said no.
     #[error(
         "the journal {path} could not be {action}: {source}{advice}",
         path = path.display(), advice = advice(*remedy)
     )]
     Disk {
-        /// The file.
         path: PathBuf,
-        /// What was tried.
         action: &'static str,
         /// Who must act.
         remedy: DiskRemedy,
-        /// What the disk said.
         source: io::Error,
     },
     /// Something else stands at this path.
     #[error("the journal {path} is not a regular file", path = path.display())]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
-    /// Another process writes it.
+    NotAFile { path: PathBuf },
     #[error(
         "the journal {path} is being written by another process{holder}; close that session \
          first, or fork this one",
         path = path.display(), holder = named(holder.as_ref())
     )]
     Busy {
-        /// The file.
         path: PathBuf,
         /// Who, if the file says so.
         holder: Option<ClaimHolder>,
     },
-    /// Somebody claimed the session after us.
+    /// Another writer claimed the session after us.
     #[error(
         "the session was taken over (claim {current} follows our claim {ours}); \
          nothing more is written here"
@@ -68,19 +58,14 @@ pub enum JournalError {
         path = path.display()
     )]
     Newer {
-        /// The file.
         path: PathBuf,
-        /// Its format.
         found: u64,
         /// The newest format known here.
         known: u64,
     },
     /// Something else is in the file. It is left as it is.
     #[error("{path} is not a journal; choose another file", path = path.display())]
-    NotAJournal {
-        /// The file.
-        path: PathBuf,
-    },
+    NotAJournal { path: PathBuf },
     /// There is no such session, or more than one.
     #[error("{found} sessions are called `{wanted}`; give more of the id")]
     NotOne {
@@ -91,22 +76,9 @@ pub enum JournalError {
     },
     /// It cannot be written down: a fault of ours.
     #[error("a record cannot be written to the journal {path}: {source}", path = path.display())]
-    Unwritable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: serde_json::Error,
-    },
-    /// More than may be kept.
+    Unwritable { path: PathBuf, source: serde_json::Error },
     #[error("{what} would be {size} bytes, and at most {max} are kept")]
-    TooLarge {
-        /// What.
-        what: &'static str,
-        /// How much it would be.
-        size: u64,
-        /// The limit.
-        max: u64,
-    },
+    TooLarge { what: &'static str, size: u64, max: u64 },
 }
 
 /// Who must act before the disk works again.
@@ -125,7 +97,7 @@ pub enum DiskRemedy {
 }
 
 impl DiskRemedy {
-    /// Sorts what a disk said.
+    /// Chooses the remedy by the kind of an I/O error.
     #[must_use]
     pub fn from_io_error(error: &io::Error) -> Self {
         use io::ErrorKind as Kind;
@@ -155,7 +127,15 @@ impl JournalError {
     pub fn remedy(&self) -> Option<DiskRemedy> {
         match self {
             Self::Disk { remedy, .. } => Some(*remedy),
-            _ => None,
+            Self::NotAFile { .. }
+            | Self::Busy { .. }
+            | Self::Fenced { .. }
+            | Self::Conflict { .. }
+            | Self::Newer { .. }
+            | Self::NotAJournal { .. }
+            | Self::NotOne { .. }
+            | Self::Unwritable { .. }
+            | Self::TooLarge { .. } => None,
         }
     }
 
@@ -181,7 +161,9 @@ fn named(holder: Option<&ClaimHolder>) -> String {
 /// Refuses devices, pipes and directories, which could be read for ever or not at all.
 pub(crate) fn check_journal_file(path: &Path) -> Result<(), JournalError> {
     match std::fs::metadata(path) {
-        Ok(found) if !found.is_file() => Err(JournalError::NotAFile { path: path.to_owned() }),
+        Ok(metadata) if !metadata.is_file() => {
+            Err(JournalError::NotAFile { path: path.to_owned() })
+        }
         Ok(_) if !may_be_journal(path) => Err(JournalError::NotAJournal { path: path.to_owned() }),
         // A missing file is the caller's to judge, and what else is wrong opening it will say.
         _ => Ok(()),

@@ -14,25 +14,23 @@ use crate::error::JournalError;
 use crate::fold::{ReplayStep, replay};
 use crate::journal_reader::JournalReader;
 use crate::record::{JournalRecord, RecordItem};
+use crate::variant_names::{
+    attachment_name, describe_origin, failure_name, hook_point_name, hook_verdict_name,
+    interrupt_name, permission_answer_name, stop_reason_name,
+};
 
-/// One step in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainedStep {
-    /// The record.
     pub seq: u64,
     /// When it was written: milliseconds since 1970.
     pub at: u64,
-    /// What happened.
     pub event: String,
     /// What the loop waited for before, and what it waits for now.
     pub phase: (&'static str, &'static str),
-    /// The turn it is now.
     pub turn: u32,
     /// Why this iteration exists.
     pub transition: Option<Transition>,
-    /// What was to be done.
     pub effects: Vec<String>,
-    /// What was told.
     pub notices: Vec<Notice>,
     /// How the run ended, if it did.
     pub ending: Option<RunEnding>,
@@ -40,20 +38,16 @@ pub struct ExplainedStep {
 
 /// Walks through a journal. Decided under the settings the journal holds; a journal that holds none,
 /// under these.
-///
-/// # Errors
-///
-/// When the journal cannot be read, or a later version wrote it.
 pub fn explain_journal(
     journal: &Path,
     settings: &Settings,
-    mut see: impl FnMut(ExplainedStep),
+    mut on_step: impl FnMut(ExplainedStep),
 ) -> Result<(), JournalError> {
     // Read a second time beside the replay: the engine keeps the events it is given.
     let events = RefCell::new(JournalReader::open(journal)?);
     let trouble = RefCell::new(None);
     let mut before = "idle";
-    let walked = |step: ReplayStep<'_>| {
+    let explain_step = |step: ReplayStep<'_>| {
         let event = match describe_event_at(&mut events.borrow_mut(), step.seq) {
             Ok(event) => event,
             Err(error) => {
@@ -63,15 +57,16 @@ pub fn explain_journal(
         };
         let control = step.state.control;
         let now = phase_name(control.phase);
-        let told = step.effects.iter().filter_map(|effect| match effect {
-            Effect::Tell(notice) => Some(notice.clone()),
-            _ => None,
-        });
-        let ending = step.effects.iter().find_map(|effect| match effect {
-            Effect::Finish(ending) => Some(ending.clone()),
-            _ => None,
-        });
-        see(ExplainedStep {
+        let mut notices = Vec::new();
+        let mut ending = None;
+        for effect in step.effects {
+            if let Effect::Tell(notice) = effect {
+                notices.push(notice.clone());
+            } else if let Effect::Finish(finished) = effect {
+                ending.get_or_insert_with(|| finished.clone());
+            }
+        }
+        on_step(ExplainedStep {
             seq: step.seq,
             at: step.at,
             event,
@@ -79,11 +74,11 @@ pub fn explain_journal(
             turn: control.turn,
             transition: control.transition,
             effects: step.effects.iter().filter_map(describe_effect).collect(),
-            notices: told.collect(),
+            notices,
             ending,
         });
     };
-    replay(JournalReader::open(journal)?, settings, walked)?;
+    replay(JournalReader::open(journal)?, settings, explain_step)?;
     match trouble.into_inner() {
         Some(error) => Err(error),
         None => Ok(()),
@@ -118,32 +113,33 @@ fn describe_event(event: &Event) -> String {
         Event::Configured(settings) => format!("settings of {}", settings.model.name),
         Event::Resumed => "taken up again".to_owned(),
         Event::CompactionAsked { .. } => "compaction asked for".to_owned(),
-        Event::Interrupted(why) => format!("interrupted: {why:?}"),
+        Event::Interrupted(why) => format!("interrupted: {}", interrupt_name(*why)),
         Event::ModelStarted { attempt } => format!("{attempt} answers"),
         Event::ModelDelta { attempt, delta } => format!("{attempt} {}", describe_delta(delta)),
         Event::ModelEnded { attempt, stop, usage } => format!(
-            "{attempt} ended: {stop:?}, {} tokens in, {} out",
+            "{attempt} ended: {}, {} tokens in, {} out",
+            stop_reason_name(*stop),
             usage.input_total().0,
             usage.output.0
         ),
-        Event::ModelFailed { attempt, failure } => format!("{attempt} failed: {:?}", failure.kind),
+        Event::ModelFailed { attempt, failure } => {
+            format!("{attempt} failed: {}", failure_name(failure.kind))
+        }
         Event::ToolProgressed { ticket, .. } => format!("{ticket} says how far it is"),
         Event::ToolEnded { ticket, outcome } => {
             format!("{ticket} tool {}", if outcome.is_error { "failed" } else { "ended" })
         }
         Event::PermissionAnswered { ticket, answer, .. } => {
-            let answer = format!("{answer:?}");
-            format!("{ticket} permission: {}", answer.split([' ', '{']).next().unwrap_or_default())
+            format!("{ticket} permission: {}", permission_answer_name(answer))
         }
         Event::HookEnded { ticket, report } => {
-            let verdict = format!("{:?}", report.verdict);
-            format!("{ticket} hook: {}", verdict.split('(').next().unwrap_or_default())
+            format!("{ticket} hook: {}", hook_verdict_name(&report.verdict))
         }
         Event::SummaryEnded { ticket, result, .. } => {
             format!("{ticket} summary {}", if result.is_ok() { "came" } else { "failed" })
         }
         Event::AttachmentArrived { kind, text } => {
-            format!("{kind:?} arrived, {} bytes", text.len())
+            format!("{} arrived, {} bytes", attachment_name(*kind), text.len())
         }
         Event::ChoreAsked { chore, about } => {
             format!("{} asked for, {} bytes", chore.name(), about.len())
@@ -177,7 +173,7 @@ fn block_kind(block: &ContentBlock) -> &'static str {
     }
 }
 
-/// What was to be done, in a few words; what was only told in passing is left out.
+/// What an effect does, in a few words; `None` for notices that change nothing.
 fn describe_effect(effect: &Effect) -> Option<String> {
     Some(match effect {
         Effect::CallModel(request) => format!("ask {} ({})", request.model, request.attempt),
@@ -189,7 +185,7 @@ fn describe_effect(effect: &Effect) -> Option<String> {
         Effect::AskPermission { ticket, question } => {
             format!("ask about {} ({ticket})", question.call.name)
         }
-        Effect::RunHook { point, .. } => format!("run hooks: {point:?}"),
+        Effect::RunHook { point, .. } => format!("run hooks: {}", hook_point_name(*point)),
         Effect::Keep { chore, text } => format!("keep a {}, {} bytes", chore.name(), text.len()),
         Effect::Summarize { ticket, request }
             if matches!(request.source, RequestSource::Chore(_)) =>
@@ -198,10 +194,10 @@ fn describe_effect(effect: &Effect) -> Option<String> {
         }
         Effect::Summarize { ticket, .. } => format!("ask for a summary ({ticket})"),
         Effect::Spill { text, .. } => format!("keep {} bytes on disk", text.len()),
-        Effect::Prefetch { kind, .. } => format!("look for {kind:?}"),
+        Effect::Prefetch { kind, .. } => format!("look for {}", attachment_name(*kind)),
         Effect::SetTimer { after, .. } => format!("wait {} ms", after.0),
         Effect::Tell(Notice::MessageAdded(message)) => {
-            format!("add {} ({:?})", message.id, message.origin)
+            format!("add {} ({})", message.id, describe_origin(message.origin))
         }
         Effect::Tell(Notice::Continued { transition, turn }) => {
             format!("go on: {transition}, turn {turn}")

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::disk::{DiskFile, JournalDisk};
 
-/// Waits for one file of a journal. What comes of it must be told to the writer with
-/// [`Writer::flushed`](crate::JournalWriter::complete_flush).
+/// Waits for one file of a journal. The caller passes its result to
+/// [`JournalWriter::complete_flush`](crate::JournalWriter::complete_flush).
 #[derive(Debug)]
 pub struct Flusher {
     pub(crate) file: Box<dyn DiskFile>,
@@ -23,8 +23,8 @@ impl Flusher {
     ///
     /// # Errors
     ///
-    /// When the disk says no. The file must never be waited for again then: a second wait would
-    /// lie.
+    /// When the disk fails. The file must not be synced again then: a second call may report success
+    /// for pages that the kernel has dropped.
     pub fn flush(&mut self) -> io::Result<()> {
         self.file.sync()?;
         // A new file is safe only when its directory entry is.

@@ -36,10 +36,6 @@ pub struct FoldedJournal {
 pub const DAMAGES_MAX: usize = 100;
 
 /// Replays a journal. A file that is not there yet is an empty journal.
-///
-/// # Errors
-///
-/// When the file cannot be read, or a later version wrote it.
 pub fn fold(path: &Path, settings: &Settings) -> Result<FoldedJournal, JournalError> {
     match JournalReader::open(path) {
         Err(error) if error.is_missing() => {
@@ -50,46 +46,34 @@ pub fn fold(path: &Path, settings: &Settings) -> Result<FoldedJournal, JournalEr
 }
 
 /// Was a run under way when the last record was written?
-///
-/// # Errors
-///
-/// When the file cannot be read, or a later version wrote it.
 pub fn has_unfinished_run(path: &Path, settings: &Settings) -> Result<bool, JournalError> {
     Ok(fold(path, settings)?.state.control.phase.is_running())
 }
 
-/// One step of a replay.
 #[derive(Debug)]
 pub struct ReplayStep<'a> {
-    /// The event's number.
     pub seq: u64,
-    /// When it was written.
     pub at: u64,
-    /// The state after it.
     pub state: &'a State,
     /// What was to be done about it.
     pub effects: &'a [Effect],
 }
 
 /// Replays a journal and shows every step.
-///
-/// # Errors
-///
-/// When the file cannot be read, or a later version wrote it.
 pub fn replay(
     reader: JournalReader,
     settings: &Settings,
-    see: impl FnMut(ReplayStep<'_>),
+    on_step: impl FnMut(ReplayStep<'_>),
 ) -> Result<FoldedJournal, JournalError> {
-    fold_reader(reader, settings, see)
+    fold_reader(reader, settings, on_step)
 }
 
 pub(crate) fn fold_reader(
     reader: JournalReader,
     settings: &Settings,
-    see: impl FnMut(ReplayStep<'_>),
+    on_step: impl FnMut(ReplayStep<'_>),
 ) -> Result<FoldedJournal, JournalError> {
-    fold_entries(reader, settings, see, |_| {}).map(|(folded, _)| folded)
+    fold_entries(reader, settings, on_step, |_| {}).map(|(folded, _)| folded)
 }
 
 /// Folds everything that is left to read; heads, claims and notes are shown to `meet`. Gives the
@@ -97,8 +81,8 @@ pub(crate) fn fold_reader(
 pub(crate) fn fold_entries(
     mut reader: JournalReader,
     settings: &Settings,
-    see: impl FnMut(ReplayStep<'_>),
-    meet: impl FnMut(JournalEntry),
+    on_step: impl FnMut(ReplayStep<'_>),
+    on_entry: impl FnMut(JournalEntry),
 ) -> Result<(FoldedJournal, JournalReader), JournalError> {
     let mut folding = FoldProgress {
         state: State::new(settings),
@@ -106,8 +90,8 @@ pub(crate) fn fold_entries(
         is_begun: false,
         damages: Vec::new(),
         realigner: Realigner::default(),
-        see,
-        meet,
+        on_step,
+        on_entry,
     };
     let mut is_at_end = false;
     for _ in 0..SINGLE_THREADED_ENTRIES {
@@ -125,27 +109,31 @@ pub(crate) fn fold_entries(
         (folding, reader) = fold_with_reader_thread(folding, reader)?;
     }
     let FoldProgress { state, settings, damages, .. } = folding;
-    let (whole_bytes, torn_bytes) = (reader.whole_bytes(), reader.torn_bytes());
-    let seq = reader.seq();
-    Ok((FoldedJournal { state, settings, seq, whole_bytes, torn_bytes, damages }, reader))
+    let folded = FoldedJournal {
+        state,
+        settings,
+        seq: reader.seq(),
+        whole_bytes: reader.whole_bytes(),
+        torn_bytes: reader.torn_bytes(),
+        damages,
+    };
+    Ok((folded, reader))
 }
 
 type NumberedEntry = (u64, Result<JournalEntry, LineDamage>);
 
-/// What was folded so far.
-struct FoldProgress<See, Meet> {
+struct FoldProgress<OnStep, OnEntry> {
     state: State,
-    /// The settings in force.
     settings: Arc<Settings>,
     /// Something has happened.
     is_begun: bool,
     damages: Vec<(u64, LineDamage)>,
     realigner: Realigner,
-    see: See,
-    meet: Meet,
+    on_step: OnStep,
+    on_entry: OnEntry,
 }
 
-impl<See: FnMut(ReplayStep<'_>), Meet: FnMut(JournalEntry)> FoldProgress<See, Meet> {
+impl<OnStep: FnMut(ReplayStep<'_>), OnEntry: FnMut(JournalEntry)> FoldProgress<OnStep, OnEntry> {
     fn apply_entry(
         mut self,
         (line, entry): NumberedEntry,
@@ -168,7 +156,7 @@ impl<See: FnMut(ReplayStep<'_>), Meet: FnMut(JournalEntry)> FoldProgress<See, Me
                 {
                     self.realigner.observe_note(note);
                 }
-                (self.meet)(other);
+                (self.on_entry)(other);
             }
             Err(LineDamage::Newer(found)) => {
                 return Err(JournalError::Newer {
@@ -200,16 +188,16 @@ impl<See: FnMut(ReplayStep<'_>), Meet: FnMut(JournalEntry)> FoldProgress<See, Me
         self.is_begun = true;
         let Step { state, effects } = step(self.state, event, &self.settings);
         self.state = state;
-        (self.see)(ReplayStep { seq, at, state: &self.state, effects: &effects });
+        (self.on_step)(ReplayStep { seq, at, state: &self.state, effects: &effects });
         self
     }
 }
 
 /// Folds the rest of a long journal while another thread reads it: each takes about as long.
-fn fold_with_reader_thread<See: FnMut(ReplayStep<'_>), Meet: FnMut(JournalEntry)>(
-    mut folding: FoldProgress<See, Meet>,
+fn fold_with_reader_thread<OnStep: FnMut(ReplayStep<'_>), OnEntry: FnMut(JournalEntry)>(
+    mut folding: FoldProgress<OnStep, OnEntry>,
     mut reader: JournalReader,
-) -> Result<(FoldProgress<See, Meet>, JournalReader), JournalError> {
+) -> Result<(FoldProgress<OnStep, OnEntry>, JournalReader), JournalError> {
     let path = reader.path().to_owned();
     let (sender, receiver) = sync_channel::<Vec<NumberedEntry>>(BATCHES_MAX);
     std::thread::scope(|scope| {

@@ -20,21 +20,17 @@ use crate::record::{
 };
 use crate::segment;
 
-/// What stands in a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalEntry {
     /// What it is about.
     Head(JournalHead),
-    /// Somebody became the writer.
+    /// A process became the writer.
     Claim(WriterClaim),
-    /// A record.
     Record(JournalRecord),
 }
 
-/// Reads one journal.
 pub struct JournalReader {
     lines: JournalLineReader<Box<dyn Read + Send>>,
-    /// The file that is read.
     path: PathBuf,
     /// Records behind this one do not count in the file that is read.
     limit: u64,
@@ -68,20 +64,12 @@ impl fmt::Debug for JournalReader {
 
 impl JournalReader {
     /// Opens a journal for reading; a writer may hold it at the same time.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be opened.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         check_journal_file(path)?;
         Self::open_on(&RealDisk, path)
     }
 
     /// Opens a journal on this disk for reading.
-    ///
-    /// # Errors
-    ///
-    /// When a file of it cannot be opened.
     pub fn open_on(disk: &dyn JournalDisk, path: &Path) -> Result<Self, JournalError> {
         let first = disk
             .open(path, DiskOpenMode::Read)
@@ -119,10 +107,6 @@ impl JournalReader {
     }
 
     /// The next entry or damaged line, or `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// When the disk fails.
     pub fn next_entry(&mut self) -> Result<Option<Result<JournalEntry, LineDamage>>, JournalError> {
         loop {
             if let Some(ready) = self.ready.pop_front() {
@@ -210,10 +194,6 @@ impl JournalReader {
     }
 
     /// The next record; damage and everything else is passed over.
-    ///
-    /// # Errors
-    ///
-    /// When the disk fails.
     pub fn next_record(&mut self) -> Result<Option<JournalRecord>, JournalError> {
         loop {
             match self.next_entry()? {
@@ -230,7 +210,6 @@ impl JournalReader {
         self.number
     }
 
-    /// The file that is read.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

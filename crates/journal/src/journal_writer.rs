@@ -7,79 +7,37 @@
 //! the next file continues it, with every line that was not known to be safe.
 
 use std::collections::VecDeque;
-use std::fs::TryLockError;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
 use windlass_engine::{Event, Settings};
 use windlass_vocabulary::MicroUsd;
 
-use crate::disk::{DiskFile, DiskOpenMode, JournalDisk, RealDisk};
+use crate::disk::{DiskFile, DiskOpenMode};
+use crate::durability::Durability;
 use crate::error::{JournalError, check_journal_file};
 use crate::flusher::Flusher;
 use crate::fold::{FoldedJournal, ReplayStep, fold_entries};
+use crate::journal_lock::{LockedJournal, lock_first_file};
+use crate::journal_open_options::JournalOpenOptions;
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::{
-    ClaimHolder, FORMAT_VERSION, JournalHead, LineDamage, NewRecordItem, WriterClaim, encode_claim,
-    encode_group, encode_head,
+    FORMAT_VERSION, JournalHead, LineDamage, NewRecordGroup, NewRecordItem, WriterClaim,
+    encode_claim, encode_group, encode_head,
 };
-use crate::rewind::{LockedJournal, begin_rewound_segment};
+use crate::rewind::begin_rewound_segment;
 use crate::segment;
 use crate::snapshot_store::SnapshotStore;
-
-/// What a record that was acknowledged survives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// The end of this process: records are with the operating system.
-    Written,
-    /// The loss of power: records are on the disk.
-    #[default]
-    Synced,
-}
-
-/// How a journal is opened for writing.
-#[derive(Clone, Debug)]
-pub struct JournalOpenOptions {
-    /// What a record survives.
-    pub durability: Durability,
-    /// What the journal is about; written if it is new.
-    pub head: JournalHead,
-    /// Who writes.
-    pub holder: ClaimHolder,
-    /// The time: milliseconds since 1970.
-    pub at: u64,
-    /// Where it lies.
-    pub disk: Arc<dyn JournalDisk>,
-}
-
-impl JournalOpenOptions {
-    /// On this machine's disk, by this process, about nothing in particular.
-    #[must_use]
-    pub fn new(durability: Durability) -> Self {
-        let at = unix_millis();
-        Self {
-            durability,
-            head: JournalHead { created: at, ..JournalHead::default() },
-            holder: ClaimHolder::current_process(),
-            at,
-            disk: Arc::new(RealDisk),
-        }
-    }
-}
 
 /// The writing end of a journal.
 #[derive(Debug)]
 pub struct JournalWriter {
-    /// The file that is written.
     file: Box<dyn DiskFile>,
     /// The first file, if another one is written: its lock counts.
     lock: Option<Box<dyn DiskFile>>,
-    /// The first file's path.
     path: PathBuf,
     options: JournalOpenOptions,
     segment: u64,
@@ -99,10 +57,6 @@ pub struct JournalWriter {
 
 impl JournalWriter {
     /// Opens or creates a journal, replays what is in it, and drops a torn last line.
-    ///
-    /// # Errors
-    ///
-    /// When another process writes it, a later version wrote it, or the disk says no.
     pub fn open(
         path: &Path,
         durability: Durability,
@@ -113,10 +67,6 @@ impl JournalWriter {
     }
 
     /// Opens or creates a journal like this.
-    ///
-    /// # Errors
-    ///
-    /// When another process writes it, a later version wrote it, or the disk says no.
     pub fn open_with(
         path: &Path,
         opening: JournalOpenOptions,
@@ -126,80 +76,55 @@ impl JournalWriter {
     }
 
     /// Opens or creates a journal like this, and shows every step of the replay.
-    ///
-    /// # Errors
-    ///
-    /// When another process writes it, a later version wrote it, or the disk says no.
     pub fn open_with_steps(
         path: &Path,
         opening: JournalOpenOptions,
         settings: &Settings,
-        see: impl FnMut(ReplayStep<'_>),
+        on_step: impl FnMut(ReplayStep<'_>),
     ) -> Result<(Self, FoldedJournal), JournalError> {
-        Self::open_with_entries(path, opening, settings, see, |_| {})
+        Self::open_with_entries(path, opening, settings, on_step, |_| {})
     }
 
     /// Opens or creates a journal like this, and shows every step of the replay, and beside the
     /// steps every head, claim and note.
-    ///
-    /// # Errors
-    ///
-    /// When another process writes it, a later version wrote it, or the disk says no.
     pub fn open_with_entries(
         path: &Path,
         opening: JournalOpenOptions,
         settings: &Settings,
-        see: impl FnMut(ReplayStep<'_>),
-        met: impl FnMut(&JournalEntry),
+        on_step: impl FnMut(ReplayStep<'_>),
+        on_entry: impl FnMut(&JournalEntry),
     ) -> Result<(Self, FoldedJournal), JournalError> {
         check_journal_file(path)?;
         let lock = lock_first_file(&*opening.disk, path)?;
-        Self::open_locked((path, lock), opening, settings, see, met)
+        let locked = LockedJournal { path: path.to_owned(), lock };
+        Self::open_from_lock(locked, opening, settings, on_step, on_entry)
     }
 
     /// Opens a journal that is held already, and shows every step of the replay, and beside the
-    /// steps every head, claim and note. Nobody else could write in between.
-    ///
-    /// # Errors
-    ///
-    /// When a later version wrote it, or the disk says no.
+    /// steps every head, claim and note. No other process can write in between.
     pub fn open_from_lock(
-        held: LockedJournal,
+        locked: LockedJournal,
         opening: JournalOpenOptions,
         settings: &Settings,
-        see: impl FnMut(ReplayStep<'_>),
-        met: impl FnMut(&JournalEntry),
+        on_step: impl FnMut(ReplayStep<'_>),
+        mut on_entry: impl FnMut(&JournalEntry),
     ) -> Result<(Self, FoldedJournal), JournalError> {
-        let LockedJournal { path, lock } = held;
-        Self::open_locked((&path, lock), opening, settings, see, met)
-    }
-
-    fn open_locked(
-        (path, lock): (&Path, Box<dyn DiskFile>),
-        opening: JournalOpenOptions,
-        settings: &Settings,
-        see: impl FnMut(ReplayStep<'_>),
-        mut met: impl FnMut(&JournalEntry),
-    ) -> Result<(Self, FoldedJournal), JournalError> {
-        let reader = JournalReader::open_on(&*opening.disk, path)?;
-        let mut headed = 0;
-        let meet = |entry| {
-            met(&entry);
+        let LockedJournal { path, lock } = locked;
+        let reader = JournalReader::open_on(&*opening.disk, &path)?;
+        let mut headed_segment = 0;
+        let observe = |entry| {
+            on_entry(&entry);
             if let JournalEntry::Head(head) = entry {
-                headed = head.segment;
+                headed_segment = head.segment;
             }
         };
-        let (folded, reader) = fold_entries(reader, settings, see, meet)?;
-        let mut writer = Self::new_at_end(lock, path, opening, &reader)?;
-        writer.write_opening_lines(headed, folded.torn_bytes > 0)?;
+        let (folded, reader) = fold_entries(reader, settings, on_step, observe)?;
+        let mut writer = Self::new_at_end(lock, &path, opening, &reader)?;
+        writer.write_opening_lines(headed_segment, folded.torn_bytes > 0)?;
         Ok((writer, folded))
     }
 
     /// Opens or creates a journal like this, and goes to its end without replaying it.
-    ///
-    /// # Errors
-    ///
-    /// When another process writes it, a later version wrote it, or the disk says no.
     pub fn open_without_replay(
         path: &Path,
         opening: JournalOpenOptions,
@@ -207,19 +132,21 @@ impl JournalWriter {
         check_journal_file(path)?;
         let lock = lock_first_file(&*opening.disk, path)?;
         let mut reader = JournalReader::open_on(&*opening.disk, path)?;
-        let mut headed = 0;
+        let mut headed_segment = 0;
         while let Some(entry) = reader.next_entry()? {
             match entry {
-                Ok(JournalEntry::Head(head)) => headed = head.segment,
+                Ok(JournalEntry::Head(head)) => headed_segment = head.segment,
                 Err(LineDamage::Newer(found)) => {
                     let path = reader.path().to_owned();
                     return Err(JournalError::Newer { path, found, known: FORMAT_VERSION });
                 }
-                _ => {}
+                Ok(JournalEntry::Claim(_) | JournalEntry::Record(_)) => {}
+                // Other damage is passed over here as it is when the journal is read.
+                Err(_) => {}
             }
         }
         let mut writer = Self::new_at_end(lock, path, opening, &reader)?;
-        writer.write_opening_lines(headed, reader.torn_bytes() > 0)?;
+        writer.write_opening_lines(headed_segment, reader.torn_bytes() > 0)?;
         Ok(writer)
     }
 
@@ -228,15 +155,15 @@ impl JournalWriter {
     ///
     /// # Errors
     ///
-    /// When the journal went back too often, or the disk says no. Then it goes on as before, unless
+    /// When the journal went back too often, or the disk fails. Then it goes on as before, unless
     /// the disk does not even say whether it went back.
     pub fn rewind(
         &mut self,
         to: u64,
         settings: &Settings,
-        kept: &SnapshotStore,
+        snapshots: &SnapshotStore,
     ) -> Result<Option<MicroUsd>, JournalError> {
-        let done = begin_rewound_segment(&self.path, to, settings, kept);
+        let done = begin_rewound_segment(&self.path, to, settings, snapshots);
         if done.is_err() {
             let next = segment::segment_path(&self.path, self.segment + 1);
             self.is_broken |= self.options.disk.exists(&next);
@@ -250,24 +177,8 @@ impl JournalWriter {
         LockedJournal { path: self.path, lock: self.lock.unwrap_or(self.file) }
     }
 
-    /// Keeps writers out of a journal as long as the file lives, without writing to it.
-    pub(crate) fn lock_only(
-        path: &Path,
-        disk: &dyn JournalDisk,
-    ) -> Result<Box<dyn DiskFile>, JournalError> {
-        check_journal_file(path)?;
-        if !disk.exists(path) {
-            return Err(JournalError::disk_error(path, "opened")(io::ErrorKind::NotFound.into()));
-        }
-        lock_first_file(disk, path)
-    }
-
     /// Appends these events, in order, all written at this time. When it returns they are as
     /// durable as was asked for. Blocks.
-    ///
-    /// # Errors
-    ///
-    /// As [`JournalWriter::append_items`].
     pub fn append_events(&mut self, at: u64, events: &[&Event]) -> Result<(), JournalError> {
         let items: Vec<NewRecordItem<'_>> =
             events.iter().map(|event| NewRecordItem::Event(event)).collect();
@@ -279,7 +190,7 @@ impl JournalWriter {
     ///
     /// # Errors
     ///
-    /// When the disk says no. Then none of the items counts as written. If the remedy is
+    /// When the disk fails. Then none of the items counts as written. If the remedy is
     /// [`Remedy::MakeRoom`](crate::DiskRemedy::MakeRoom) it may be tried again later.
     pub fn append_items(
         &mut self,
@@ -296,10 +207,6 @@ impl JournalWriter {
 
     /// Appends these items as one line, with the operating system alone. Returns the number of the
     /// last record, which is durable when a wait that began later has succeeded.
-    ///
-    /// # Errors
-    ///
-    /// As [`JournalWriter::append_items`].
     pub fn write_items(
         &mut self,
         at: u64,
@@ -324,20 +231,12 @@ impl JournalWriter {
 
     /// Says in the file that everything in it is on the disk. Not waited for, and not needed by
     /// anybody: should a record be damaged later, those behind it are known to count.
-    ///
-    /// # Errors
-    ///
-    /// As [`JournalWriter::append_items`].
     pub fn write_sync_marker(&mut self, at: u64) -> Result<(), JournalError> {
         let line = self.encode_group_line(at, &[])?;
         self.append_bytes(&line)
     }
 
     /// Waits for the disk in the writer's place. Good until a wait fails; then another is needed.
-    ///
-    /// # Errors
-    ///
-    /// When the system gives none.
     pub fn flusher(&self) -> Result<Flusher, JournalError> {
         Ok(Flusher {
             file: self.file.try_clone().map_err(self.disk_error("opened"))?,
@@ -372,7 +271,7 @@ impl JournalWriter {
         }
     }
 
-    /// The disk does not answer.
+    /// The error for a disk that does not answer.
     #[must_use]
     pub fn overdue_error(&self, waited: Duration) -> JournalError {
         let words = format!("the disk did not answer within {} s", waited.as_secs());
@@ -385,7 +284,6 @@ impl JournalWriter {
         self.unsynced_bytes
     }
 
-    /// What records survive.
     #[must_use]
     pub fn durability(&self) -> Durability {
         self.options.durability
@@ -443,7 +341,11 @@ impl JournalWriter {
 
     /// Drops a torn line and says who writes now. Not waited for: the first record's wait covers it,
     /// and until then nothing depends on it.
-    fn write_opening_lines(&mut self, headed: u64, is_torn: bool) -> Result<(), JournalError> {
+    fn write_opening_lines(
+        &mut self,
+        headed_segment: u64,
+        is_torn: bool,
+    ) -> Result<(), JournalError> {
         if is_torn {
             self.file.set_len(self.whole_bytes).map_err(self.disk_error("mended"))?;
             if self.options.durability == Durability::Synced {
@@ -451,7 +353,7 @@ impl JournalWriter {
             }
         }
         let mut lines = Vec::new();
-        if headed != self.segment {
+        if headed_segment != self.segment {
             let after = if self.segment > 1 { self.seq } else { 0 };
             let head = JournalHead { segment: self.segment, after, ..self.options.head.clone() };
             lines.extend(encode_head(&head).map_err(self.unwritable_error())?);
@@ -466,7 +368,8 @@ impl JournalWriter {
         items: &[NewRecordItem<'_>],
     ) -> Result<Vec<u8>, JournalError> {
         let safe = (self.options.durability == Durability::Synced).then_some(self.synced_seq);
-        encode_group(self.seq + 1, at, (self.epoch, safe), items).map_err(self.unwritable_error())
+        let group = NewRecordGroup { seq: self.seq + 1, at, epoch: self.epoch, safe, items };
+        encode_group(&group).map_err(self.unwritable_error())
     }
 
     fn encode_claim_line(&self) -> Result<Vec<u8>, JournalError> {
@@ -546,65 +449,4 @@ impl JournalWriter {
         let path = self.path.clone();
         move |source| JournalError::Unwritable { path, source }
     }
-}
-
-/// Opens the first file and locks it, or says who has.
-fn lock_first_file(disk: &dyn JournalDisk, path: &Path) -> Result<Box<dyn DiskFile>, JournalError> {
-    let opened = disk.open(path, DiskOpenMode::Append);
-    let mut file = opened.map_err(JournalError::disk_error(path, "opened"))?;
-    let deadline = Instant::now() + ORPHAN_LOCK_WAIT;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => {
-                let holder = JournalReader::open_on(disk, path).ok().and_then(read_last_holder);
-                // Nobody has said that it is theirs: somebody may only be looking whether it is held.
-                let is_left = holder.as_ref().is_none_or(ClaimHolder::is_dead);
-                if !is_left || Instant::now() >= deadline {
-                    return Err(JournalError::Busy { path: path.to_owned(), holder });
-                }
-                std::thread::sleep(ORPHAN_LOCK_POLL);
-            }
-            Err(TryLockError::Error(source)) => {
-                return Err(JournalError::disk_error(path, "locked")(source));
-            }
-        }
-    }
-}
-
-/// A process that is killed while it starts another leaves the lock with that one until it has begun.
-const ORPHAN_LOCK_WAIT: Duration = Duration::from_secs(2);
-const ORPHAN_LOCK_POLL: Duration = Duration::from_millis(5);
-
-fn read_last_holder(mut reader: JournalReader) -> Option<ClaimHolder> {
-    let mut holder = None;
-    while let Ok(Some(entry)) = reader.next_entry() {
-        if let Ok(JournalEntry::Claim(claim)) = entry {
-            holder = Some(claim.holder);
-        }
-    }
-    holder
-}
-
-impl ClaimHolder {
-    /// This process on this machine.
-    #[must_use]
-    pub fn current_process() -> Self {
-        let name = rustix::system::uname();
-        let host = name.nodename().to_string_lossy().into_owned();
-        Self { pid: std::process::id(), host }
-    }
-
-    /// Did it live on this machine, and is it dead?
-    fn is_dead(&self) -> bool {
-        let id = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
-        self.host == Self::current_process().host
-            && id.is_some_and(|id| test_kill_process(id) == Err(Errno::SRCH))
-    }
-}
-
-/// The time: milliseconds since 1970.
-pub(crate) fn unix_millis() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }

@@ -3,22 +3,27 @@
 //! One file, one line for what is appended at once, written before the effects of its events are
 //! performed. State is nothing but the events folded through the engine, so what is on disk is the
 //! whole truth and there is no second copy to disagree with it. Reading order: [`record`],
-//! [`journal_writer`], [`journal_reader`], [`mod@fold`]; then what is made of journals: [`session_catalogue`], [`cost_report`],
-//! [`transcript`], and beside them [`snapshot_store`]. [`store`] is the door behind which another kind of
-//! keeping can take the place of files.
+//! [`journal_writer`], [`journal_reader`], [`mod@fold`]; then what is derived from journals:
+//! [`session_catalogue`], [`cost_report`], [`transcript`]; and [`snapshot_store`] for the files that
+//! tools changed. [`store`] is the trait behind which another kind of storage can take the place of
+//! files.
 //!
 //! Files are never rewritten. A last line without its end was torn by a crash and is dropped; a
 //! damaged line further up is skipped and reported, and what stands behind it is taken in; a format
 //! newer than ours is refused untouched.
+#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 pub mod conversation;
 pub mod cost_report;
 mod digest;
 pub mod disk;
+pub mod durability;
 pub mod error;
 pub mod explain;
 pub mod flusher;
 pub mod fold;
+pub mod journal_lock;
+pub mod journal_open_options;
 pub mod journal_reader;
 pub mod journal_writer;
 mod line_reader;
@@ -31,22 +36,25 @@ mod segment;
 pub mod session_catalogue;
 pub mod snapshot_store;
 pub mod store;
-pub mod time_format;
 pub mod transcript;
+mod variant_names;
 pub mod verify;
 
 pub use cost_report::{BilledRequest, CostReport, CostTotals};
+pub use durability::Durability;
 pub use error::{DiskRemedy, JournalError};
 pub use explain::{ExplainedStep, explain_journal};
 pub use flusher::Flusher;
 pub use fold::{FoldedJournal, ReplayStep, fold, has_unfinished_run, replay};
+pub use journal_lock::{LockedJournal, lock_journal};
+pub use journal_open_options::JournalOpenOptions;
 pub use journal_reader::{JournalEntry, JournalReader};
-pub use journal_writer::{Durability, JournalOpenOptions, JournalWriter};
+pub use journal_writer::JournalWriter;
 pub use record::{
-    ClaimHolder, Intent, JournalHead, JournalNote, JournalRecord, LineDamage, NewRecordItem,
-    RecordItem, Row, WriterClaim,
+    BilledRow, ClaimHolder, JournalHead, JournalNote, JournalRecord, LineDamage, NewRecordItem,
+    RecordItem, RunEndedNote, ToolIntent, WriterClaim,
 };
-pub use rewind::{LockedJournal, lock_journal, rewind, rewind_locked};
+pub use rewind::{rewind, rewind_locked};
 pub use scrub::scrub;
 pub use session_catalogue::{
     LastRun, ListedSession, SessionCatalogue, SessionSummary, is_being_written, read_last_run,

@@ -1,6 +1,6 @@
 //! Bytes of one file to lines, and what can be saved from lines that are damaged.
 //!
-//! A last line without its end was torn by a crash: it is left out and its length is told. From a
+//! A last line without its end was torn by a crash: it is left out and its length is reported. From a
 //! line that is not as it was written, whole records are still taken: a flipped end of line joins
 //! two of them, and a run of zeros may stand before one. Order is not looked at here.
 
@@ -11,7 +11,6 @@ use memchr::memmem;
 
 use crate::record::{JournalLine, LineDamage, RECORD_PREFIX, decode_line};
 
-/// The lines of one file.
 pub(crate) struct JournalLineReader<R> {
     input: BufReader<R>,
     buffer: Vec<u8>,

@@ -13,7 +13,7 @@ use windlass_engine::tool::queue::Stage;
 use windlass_engine::{Event, Interrupt, State};
 use windlass_vocabulary::{AttemptId, ContentBlock, Ticket, ToolCallId};
 
-use crate::record::{Intent, JournalNote};
+use crate::record::{JournalNote, ToolIntent};
 
 /// Puts events behind a loss where they belong. Changes nothing before the first loss.
 #[derive(Debug, Default)]
@@ -30,14 +30,14 @@ pub(crate) struct Realigner {
 }
 
 impl Realigner {
-    /// Something was lost here.
+    /// A record was lost here.
     pub(crate) fn mark_loss(&mut self) {
         self.has_loss = true;
     }
 
     /// Learns which call an errand is for.
     pub(crate) fn observe_note(&mut self, note: &JournalNote) {
-        if let JournalNote::Intended(Intent { ticket, call, .. }) = note {
+        if let JournalNote::Intended(ToolIntent { ticket, call, .. }) = note {
             self.has_intents = true;
             self.calls.insert(*ticket, call.clone());
         }
@@ -93,9 +93,10 @@ impl Realigner {
             Event::HookEnded { ticket, .. } => {
                 let is_hooked =
                     |stage: &Stage| matches!(stage, Stage::Hooked(_) | Stage::Reviewed(..));
-                match state.control.phase {
-                    Phase::Stopping => align_task_ticket(state, ticket),
-                    _ => align_unique_ticket(state, ticket, is_hooked),
+                if state.control.phase == Phase::Stopping {
+                    align_task_ticket(state, ticket);
+                } else {
+                    align_unique_ticket(state, ticket, is_hooked);
                 }
             }
             Event::SummaryEnded { ticket, .. } => {
@@ -107,7 +108,15 @@ impl Realigner {
                 }
             }
             Event::TimerFired { ticket } => align_task_ticket(state, ticket),
-            _ => {}
+            Event::UserSubmitted { .. }
+            | Event::QueueChanged { .. }
+            | Event::Adopted { .. }
+            | Event::Configured(_)
+            | Event::Resumed
+            | Event::CompactionAsked { .. }
+            | Event::Interrupted(_)
+            | Event::AttachmentArrived { .. }
+            | Event::ChoreAsked { .. } => {}
         }
         event
     }
@@ -124,10 +133,10 @@ impl Realigner {
     fn align_tool_ticket(&self, state: &State, ticket: &mut Ticket) {
         let call = self.calls.get(ticket);
         let entry = state.queue.entries.iter().find(|entry| Some(&entry.call.id) == call);
-        match entry.map(|entry| &entry.stage) {
-            Some(Stage::Running(wanted)) => *ticket = *wanted,
-            _ if self.has_intents => *ticket = UNUSED_TICKET,
-            _ => {}
+        if let Some(Stage::Running(wanted)) = entry.map(|entry| &entry.stage) {
+            *ticket = *wanted;
+        } else if self.has_intents {
+            *ticket = UNUSED_TICKET;
         }
     }
 }
@@ -148,7 +157,7 @@ fn align_unique_ticket(state: &State, ticket: &mut Ticket, is_kind: impl Fn(&Sta
             | Stage::Asked(ticket, _)
             | Stage::Running(ticket)
             | Stage::Reviewed(ticket, _) => Some(*ticket),
-            _ => None,
+            Stage::Received | Stage::Deferred | Stage::Ready(_) | Stage::Done(_) => None,
         })
         .collect();
     if let [wanted] = waiting.as_slice() {

@@ -4,64 +4,38 @@
 //! counts, and what stands behind that one stays where it is. The new file is there as a whole or
 //! not at all.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use windlass_engine::Settings;
 use windlass_vocabulary::MicroUsd;
 
-use crate::disk::{DiskFile, RealDisk, replace_file};
+use crate::disk::{RealDisk, replace_file};
+use crate::durability::Durability;
 use crate::error::JournalError;
 use crate::fold::{ReplayStep, fold_entries};
+use crate::journal_lock::{LockedJournal, lock_journal};
 use crate::journal_reader::{JournalEntry, JournalReader};
-use crate::journal_writer::{Durability, JournalWriter};
 use crate::record::{JournalHead, encode_head};
 use crate::segment;
 use crate::snapshot_store::{SnapshotLimits, SnapshotStore};
 
 /// Goes back to this record: it is the last that counts from now on. To go back to where the journal
 /// ends changes nothing.
-///
-/// # Errors
-///
-/// When the journal is being written, went back too often, or the disk says no.
 pub fn rewind(journal: &Path, to: u64, settings: &Settings) -> Result<(), JournalError> {
-    let held = lock_journal(journal)?;
-    rewind_locked(&held, to, settings)
-}
-
-/// A journal that nobody writes as long as this lives.
-#[derive(Debug)]
-pub struct LockedJournal {
-    pub(crate) path: PathBuf,
-    pub(crate) lock: Box<dyn DiskFile>,
-}
-
-/// Keeps writers out of a journal, without writing to it.
-///
-/// # Errors
-///
-/// When it is being written, is not there, or the disk says no.
-pub fn lock_journal(journal: &Path) -> Result<LockedJournal, JournalError> {
-    Ok(LockedJournal {
-        path: journal.to_owned(),
-        lock: JournalWriter::lock_only(journal, &RealDisk)?,
-    })
+    let locked = lock_journal(journal)?;
+    rewind_locked(&locked, to, settings)
 }
 
 /// Goes back to this record in a journal that is held. A journal that does not say under which
 /// settings it was decided is read under these.
-///
-/// # Errors
-///
-/// When the journal went back too often, or the disk says no.
 pub fn rewind_locked(
-    held: &LockedJournal,
+    locked: &LockedJournal,
     to: u64,
     settings: &Settings,
 ) -> Result<(), JournalError> {
-    let folder = SnapshotStore::folder_for(&held.path);
-    let kept = SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default())?;
-    begin_rewound_segment(&held.path, to, settings, &kept).map(|_| ())
+    let folder = SnapshotStore::folder_for(&locked.path);
+    let snapshots = SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default())?;
+    begin_rewound_segment(&locked.path, to, settings, &snapshots).map(|_| ())
 }
 
 /// Begins the file in which the conversation goes on behind this record. What was spent behind it
@@ -70,28 +44,31 @@ pub(crate) fn begin_rewound_segment(
     journal: &Path,
     to: u64,
     settings: &Settings,
-    kept: &SnapshotStore,
+    snapshots: &SnapshotStore,
 ) -> Result<Option<MicroUsd>, JournalError> {
-    let (mut first, mut rewound, mut before) = (None, 0, MicroUsd(0));
-    let (mut then, mut now) = (MicroUsd(0), MicroUsd(0));
-    let see = |step: ReplayStep<'_>| {
-        now = step.state.ledger.committed();
+    let mut first = None;
+    let mut rewound = 0;
+    let mut spent_before = MicroUsd(0);
+    let mut spent_then = MicroUsd(0);
+    let mut spent_now = MicroUsd(0);
+    let on_step = |step: ReplayStep<'_>| {
+        spent_now = step.state.ledger.committed();
         if step.seq <= to {
-            then = now;
+            spent_then = spent_now;
         }
     };
-    let meet = |entry| {
+    let on_entry = |entry| {
         if let JournalEntry::Head(head) = entry {
             rewound = rewound.max(head.rewound);
-            before = before.max(head.spent);
+            spent_before = spent_before.max(head.spent);
             first.get_or_insert(head);
         }
     };
-    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, see, meet)?;
+    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, on_step, on_entry)?;
     if to >= folded.seq {
         return Ok(None);
     }
-    let spent = now.less(then);
+    let spent = spent_now.less(spent_then);
     let segment =
         segment::find_later_segments(&RealDisk, journal).last().map_or(1, |(last, _)| *last) + 1;
     let path = segment::segment_path(journal, segment);
@@ -100,12 +77,12 @@ pub(crate) fn begin_rewound_segment(
         return Err(JournalError::disk_error(&path, "begun")(std::io::Error::other(words)));
     }
     // First: were it last and never done, later changes would be taken for earlier ones.
-    kept.record_rewind(to)?;
+    snapshots.record_rewind(to)?;
     let head = JournalHead {
         segment,
         after: to,
         rewound: rewound + 1,
-        spent: before + spent,
+        spent: spent_before + spent,
         ..first.unwrap_or_else(JournalHead::default)
     };
     let line = encode_head(&head)

@@ -14,12 +14,10 @@ use windlass_vocabulary::{MicroUsd, Notice, Terminal, Ticket, ToolCallId, Transi
 use crate::error::JournalError;
 use crate::fold::{FoldedJournal, ReplayStep, fold_entries};
 use crate::journal_reader::{JournalEntry, JournalReader};
-use crate::record::{Ended, Intent, JournalNote, JournalRecord, RecordItem, Row};
+use crate::record::{BilledRow, JournalNote, JournalRecord, RecordItem, RunEndedNote, ToolIntent};
 
-/// What came of a comparison.
 #[derive(Debug)]
 pub struct VerifyReport {
-    /// The journal, replayed.
     pub folded: FoldedJournal,
     /// Notes that follow from the events.
     pub same: u64,
@@ -33,7 +31,7 @@ pub struct VerifyReport {
 #[derive(Debug, PartialEq, Eq)]
 enum ReplayOutcome {
     ToolStarted(Ticket, ToolCallId),
-    RequestBilled(Box<Row>),
+    RequestBilled(Box<BilledRow>),
     RunContinued(Transition, u32),
     RunFinished(Terminal, u32),
 }
@@ -49,20 +47,16 @@ struct ReplayComparison {
 
 /// Replays a journal and compares. Decided under the settings the journal holds; a journal that holds
 /// none, under these.
-///
-/// # Errors
-///
-/// When the journal cannot be read, or a later version wrote it.
 pub fn verify(journal: &Path, settings: &Settings) -> Result<VerifyReport, JournalError> {
     let comparison = RefCell::new(ReplayComparison::default());
-    let see = |step: ReplayStep<'_>| comparison.borrow_mut().expect_step(&step, settings);
-    let meet = |entry| {
+    let on_step = |step: ReplayStep<'_>| comparison.borrow_mut().expect_step(&step, settings);
+    let on_entry = |entry| {
         if let JournalEntry::Record(JournalRecord { seq, item: RecordItem::Note(note), .. }) = entry
         {
             comparison.borrow_mut().match_note(seq, note);
         }
     };
-    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, see, meet)?;
+    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, on_step, on_entry)?;
     let ReplayComparison { expected: followed, same, missing, difference, .. } =
         comparison.into_inner();
     let missing = missing + followed.len() as u64;
@@ -75,7 +69,7 @@ impl ReplayComparison {
         let rows = step.state.ledger.rows().get(self.rows..).unwrap_or_default();
         self.rows += rows.len();
         for row in rows {
-            let row = Row::from_ledger_row(row, &settings.agent.id, None);
+            let row = BilledRow::from_ledger_row(row, &settings.agent.id, None);
             self.expected.push_back(ReplayOutcome::RequestBilled(Box::new(row)));
         }
         for effect in step.effects {
@@ -91,7 +85,17 @@ impl ReplayComparison {
                     self.expected
                         .push_back(ReplayOutcome::RunFinished(ending.terminal, ending.turns));
                 }
-                _ => {}
+                Effect::CallModel(_)
+                | Effect::CancelModel { .. }
+                | Effect::CancelTool { .. }
+                | Effect::AskPermission { .. }
+                | Effect::RunHook { .. }
+                | Effect::Keep { .. }
+                | Effect::Summarize { .. }
+                | Effect::Spill { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. }
+                | Effect::Tell(_) => {}
             }
         }
         // Nothing was noted for so long that nothing will be.
@@ -103,10 +107,10 @@ impl ReplayComparison {
 
     fn match_note(&mut self, seq: u64, note: JournalNote) {
         let noted = match &note {
-            JournalNote::Intended(Intent { ticket, call, .. }) => {
+            JournalNote::Intended(ToolIntent { ticket, call, .. }) => {
                 ReplayOutcome::ToolStarted(*ticket, call.clone())
             }
-            JournalNote::Billed(row) => ReplayOutcome::RequestBilled(Box::new(Row {
+            JournalNote::Billed(row) => ReplayOutcome::RequestBilled(Box::new(BilledRow {
                 prices: None,
                 kept: MicroUsd(0),
                 ..row.clone()
@@ -114,10 +118,16 @@ impl ReplayComparison {
             JournalNote::Continued(transition, turn) => {
                 ReplayOutcome::RunContinued(*transition, *turn)
             }
-            JournalNote::Ended(Ended { terminal, turns, .. }) => {
+            JournalNote::Ended(RunEndedNote { terminal, turns, .. }) => {
                 ReplayOutcome::RunFinished(*terminal, *turns)
             }
-            _ => return,
+            JournalNote::Asked(_)
+            | JournalNote::Context(_)
+            | JournalNote::Titled(_)
+            | JournalNote::Named(_)
+            | JournalNote::Unqueued(_)
+            | JournalNote::Lines(_)
+            | JournalNote::Unknown(_) => return,
         };
         match self.expected.iter().position(|followed| *followed == noted) {
             Some(at) => {

@@ -6,12 +6,12 @@
     reason = "a panic is how a test says no"
 )]
 
-mod stage;
+mod session_fixtures;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use stage::{conversation, read, settings};
+use session_fixtures::{conversation, read, settings};
 use windlass_journal::session_catalogue::{JournalExportFormat, export_session, fork_journal};
 use windlass_journal::{
     Durability, JournalError, JournalHead, JournalNote, JournalOpenOptions, JournalWriter,

@@ -6,18 +6,18 @@
     reason = "a panic is how a test says no"
 )]
 
-mod stage;
+mod session_fixtures;
 
 use std::collections::VecDeque;
 use std::io::Cursor;
 use std::path::Path;
 
 use proptest::prelude::*;
-use stage::{recorded, settings};
+use session_fixtures::{recorded, settings};
 use windlass_engine::{Effect, Event, Settings, State, step};
 use windlass_journal::{
-    Durability, FoldedJournal, Intent, JournalNote, JournalReader, JournalWriter, NewRecordItem,
-    replay, verify,
+    Durability, FoldedJournal, JournalNote, JournalReader, JournalWriter, NewRecordItem,
+    ToolIntent, replay, verify,
 };
 use windlass_vocabulary::{
     ContentBlock, Delta, EffectClass, Json, ModelStopReason, PermissionMode, Ticket, ToolCall,
@@ -54,7 +54,7 @@ fn written(path: &Path, settings: &Settings) -> Vec<u8> {
                 }
                 Effect::StartTool { ticket, granted, .. } => {
                     let call = granted.get();
-                    notes.push(JournalNote::Intended(Intent::from_call(
+                    notes.push(JournalNote::Intended(ToolIntent::from_call(
                         *ticket,
                         call,
                         EffectClass::Pure,
@@ -157,7 +157,7 @@ fn a_lost_line_costs_no_more_than_its_run_and_swaps_no_results() {
             JournalWriter::open(&path, Durability::Written, &settings).unwrap();
         let late = Event::TimerFired { ticket: Ticket(u64::MAX) };
         writer.append_events(2, &[&late]).unwrap();
-        assert_eq!(stage::read(&path).0.last(), Some(&late));
+        assert_eq!(session_fixtures::read(&path).0.last(), Some(&late));
         assert!(folded.seq > 0);
     }
 }
@@ -179,7 +179,7 @@ fn a_replay_decides_what_was_decided_and_other_settings_are_found_out() {
     assert!(seq > 0 && matches!(note, JournalNote::Intended(_)), "{note:?}");
     std::fs::write(&path, &bytes).unwrap();
     let (mut writer, _) = JournalWriter::open(&path, Durability::Written, &settings).unwrap();
-    let forged = JournalNote::Intended(Intent {
+    let forged = JournalNote::Intended(ToolIntent {
         ticket: Ticket(1),
         call: "never".into(),
         tool: "Bash".into(),

@@ -6,16 +6,16 @@
     reason = "a panic is how a test says no"
 )]
 
-mod stage;
+mod session_fixtures;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use stage::{events, read, settings};
+use session_fixtures::{events, read, settings};
 use windlass_engine::Event;
 use windlass_journal::{
-    Durability, Intent, JournalEntry, JournalError, JournalNote, JournalOpenOptions, JournalReader,
-    JournalWriter, NewRecordItem, RecordItem, fold,
+    Durability, JournalEntry, JournalError, JournalNote, JournalOpenOptions, JournalReader,
+    JournalWriter, NewRecordItem, RecordItem, ToolIntent, fold,
 };
 use windlass_vocabulary::{EffectClass, Json, Ticket, ToolOutcome};
 
@@ -165,7 +165,7 @@ fn notes_stand_beside_events_and_unknown_ones_are_kept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
     let (mut writer, _) = JournalWriter::open(&path, Durability::Written, &settings()).unwrap();
-    let intent = JournalNote::Intended(Intent {
+    let intent = JournalNote::Intended(ToolIntent {
         ticket: Ticket(7),
         call: "call".into(),
         tool: "Bash".into(),

@@ -10,11 +10,11 @@
     reason = "a panic is how a test says no"
 )]
 
-mod stage;
+mod session_fixtures;
 
 use std::sync::Arc;
 
-use stage::recorded;
+use session_fixtures::recorded;
 use windlass_engine::tool::queue::Stage;
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
 use windlass_journal::{Durability, JournalReader, JournalWriter, NewRecordItem, replay};

@@ -6,7 +6,7 @@
     reason = "a panic is how a test says no"
 )]
 
-mod stage;
+mod session_fixtures;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use stage::{read, settings};
+use session_fixtures::{read, settings};
 use windlass_engine::Event;
 use windlass_journal::disk::{DiskFile, DiskOpenMode, JournalDisk, RealDisk};
 use windlass_journal::{
@@ -31,9 +31,9 @@ fn short_event() -> Event {
 }
 
 /// A file system of this size in memory, or `None` where none may be mounted.
-struct Mounted(tempfile::TempDir);
+struct MountedDisk(tempfile::TempDir);
 
-impl Mounted {
+impl MountedDisk {
     fn new(options: &str) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
@@ -53,7 +53,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
     }
@@ -61,7 +61,7 @@ impl Drop for Mounted {
 
 #[test]
 fn a_full_disk_takes_nothing_and_the_writer_goes_on_when_there_is_room() {
-    let Some(mounted) = Mounted::new("size=64k") else {
+    let Some(mounted) = MountedDisk::new("size=64k") else {
         println!("no file system may be mounted here; the limit on sizes is tried instead");
         return;
     };
@@ -84,7 +84,7 @@ fn a_full_disk_takes_nothing_and_the_writer_goes_on_when_there_is_room() {
 
 #[test]
 fn a_read_only_disk_is_named_and_still_read() {
-    let Some(mounted) = Mounted::new("size=64k") else { return };
+    let Some(mounted) = MountedDisk::new("size=64k") else { return };
     let path = mounted.path();
     let (mut writer, _) = JournalWriter::open(&path, Durability::Synced, &settings()).unwrap();
     writer.append_events(1, &[&short_event()]).unwrap();
@@ -121,7 +121,7 @@ fn a_folder_that_is_gone_is_named() {
 
 /// The real disk, but some waits for it fail, as a failing disk's would.
 #[derive(Debug, Default)]
-struct Failing {
+struct FailingDisk {
     syncs: Arc<AtomicU64>,
     /// One bit for each wait that fails.
     fails: Arc<AtomicU64>,
@@ -158,7 +158,7 @@ impl DiskFile for FailingFile {
     }
 }
 
-impl JournalDisk for Failing {
+impl JournalDisk for FailingDisk {
     fn open(&self, path: &Path, access: DiskOpenMode) -> std::io::Result<Box<dyn DiskFile>> {
         let file = RealDisk.open(path, access)?;
         Ok(Box::new(FailingFile(file, Arc::clone(&self.syncs), Arc::clone(&self.fails))))
@@ -179,7 +179,7 @@ fn a_file_the_disk_cannot_keep_is_left_and_the_next_one_goes_on() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
     // The second and the fifth wait fail: two changes of file.
-    let disk = Failing { fails: Arc::new(AtomicU64::new(0b1_0010)), ..Failing::default() };
+    let disk = FailingDisk { fails: Arc::new(AtomicU64::new(0b1_0010)), ..FailingDisk::default() };
     let opening =
         JournalOpenOptions { disk: Arc::new(disk), ..JournalOpenOptions::new(Durability::Synced) };
     let (mut writer, _) = JournalWriter::open_with(&path, opening, &settings()).unwrap();
@@ -218,7 +218,7 @@ fn a_file_the_disk_cannot_keep_is_left_and_the_next_one_goes_on() {
 fn a_disk_that_keeps_nothing_ends_the_writer() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
-    let disk = Failing { fails: Arc::new(AtomicU64::new(u64::MAX)), ..Failing::default() };
+    let disk = FailingDisk { fails: Arc::new(AtomicU64::new(u64::MAX)), ..FailingDisk::default() };
     let opening =
         JournalOpenOptions { disk: Arc::new(disk), ..JournalOpenOptions::new(Durability::Synced) };
     let (mut writer, _) = JournalWriter::open_with(&path, opening, &settings()).unwrap();

@@ -6,7 +6,7 @@
     reason = "a panic is how a test says no"
 )]
 
-mod stage;
+mod session_fixtures;
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -7,13 +7,13 @@
     reason = "a panic is how a test says no"
 )]
 
-mod stage;
+mod session_fixtures;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
-use stage::{recorded, settings};
+use session_fixtures::{recorded, settings};
 use windlass_engine::{Event, Settings};
 use windlass_journal::transcript::{TranscriptContext, agent_transcript_path, transcript_path};
 use windlass_journal::{
@@ -114,8 +114,10 @@ fn a_transcript_is_completed_whatever_it_lost_and_others_added() {
     let path = directory.path().join("session.jsonl");
     let mut settings = settings();
     settings.policy.mode = PermissionMode::BypassPermissions;
-    let events: Vec<Event> =
-        stage::conversation("What is it?").into_iter().flat_map(|(events, _)| events).collect();
+    let events: Vec<Event> = session_fixtures::conversation("What is it?")
+        .into_iter()
+        .flat_map(|(events, _)| events)
+        .collect();
     written(&path, &settings, &events);
     let lines = lines_of(&path, &settings, about());
     check(&lines);

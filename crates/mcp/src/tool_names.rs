@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use windlass_vocabulary::to_hex;
+
 /// The longest name every provider takes.
 const NAME_MAX: usize = 64;
 
@@ -48,7 +50,7 @@ fn to_legal_name(name: &str) -> String {
 /// Sixteen bytes in hex that stay the same from one version of the program to the next.
 pub(crate) fn fingerprint(text: &str) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
-    digest.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    to_hex(digest.as_ref().first_chunk::<16>().unwrap_or(&[0; 16]))
 }
 
 #[cfg(test)]

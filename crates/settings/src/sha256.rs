@@ -1,8 +1,9 @@
 //! Names made from contents.
 
 use ring::digest::{SHA256, digest};
+use windlass_vocabulary::to_hex;
 
 /// SHA-256 in hexadecimal digits.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    to_hex(digest(&SHA256, bytes).as_ref())
 }

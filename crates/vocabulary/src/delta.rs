@@ -19,9 +19,9 @@ pub enum Delta {
     Thinking(String),
     /// A tool call has begun; nothing is known yet but its name.
     CallStarted {
-        /// The call.
+        /// The provider's id of the call.
         id: ToolCallId,
-        /// The tool.
+        /// The tool that is being called.
         name: ToolName,
     },
     /// A piece of the arguments of the call that began last.
@@ -30,7 +30,7 @@ pub enum Delta {
     Block(ContentBlock),
     /// A tool call is complete. The driver has had the registry look at it.
     Call {
-        /// The call.
+        /// The call with its whole input.
         call: ToolCall,
         /// What the registry says of it.
         inspection: ToolInspection,
@@ -39,7 +39,7 @@ pub enum Delta {
     Usage(Usage),
     /// The provider took old tool results out of the input on its side.
     Cleared {
-        /// How many.
+        /// How many results were taken out.
         results: u64,
         /// Input that saved.
         tokens: Tokens,

@@ -45,7 +45,7 @@ pub enum FailureKind {
     Transport,
     /// There is no such model.
     ModelGone,
-    /// The provider calls the request invalid: something in the history breaks its law.
+    /// The provider calls the request invalid: something in the history breaks its rules.
     InvalidRequest,
     /// Reasoning signed by someone else.
     ForeignSignature,

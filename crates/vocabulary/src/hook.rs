@@ -9,7 +9,7 @@ use crate::time::Millis;
 use crate::tool::ToolInspection;
 use crate::usage::MicroUsd;
 
-/// The moments of the loop at which hooks run and are waited for, or are only told.
+/// The moments of the loop at which hooks run; unless said otherwise, the loop waits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum HookPoint {
     /// Before a tool, after its input was found valid.
@@ -24,11 +24,11 @@ pub enum HookPoint {
     Stop,
     /// A sub-agent is about to end well.
     SubagentStop,
-    /// The run ended in an error; told, never waited for.
+    /// The run ended in an error; never waited for.
     StopFailure,
     /// History is about to be compacted.
     PreCompact,
-    /// History was compacted; told, never waited for.
+    /// History was compacted; never waited for.
     PostCompact,
 }
 
@@ -56,7 +56,7 @@ fn is_nothing(spent: &MicroUsd) -> bool {
     spent.0 == 0
 }
 
-/// What people are told of one hook.
+/// What front ends show of one hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookNotice {
     /// It was started.
@@ -70,7 +70,7 @@ pub enum HookNotice {
     },
     /// It ended.
     Ended {
-        /// Its number.
+        /// The number it was announced with.
         number: u64,
         /// When, by the public name.
         event: &'static str,

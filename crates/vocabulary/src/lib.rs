@@ -6,10 +6,12 @@
 
 extern crate alloc;
 
+pub mod civil_date;
 pub mod content;
 pub mod context_usage;
 pub mod delta;
 pub mod failure;
+pub mod hex;
 pub mod hook;
 pub mod id;
 pub mod json;
@@ -24,11 +26,13 @@ pub mod time;
 pub mod tool;
 pub mod usage;
 
+pub use civil_date::{CivilDate, format_timestamp};
 pub use content::{
     ContentBlock, MediaContent, ProviderBlock, ThinkingBlock, ToolResult, ToolResultPart,
 };
 pub use delta::{Delta, ModelStopReason};
 pub use failure::{FailureKind, ModelFailure, RecoveryAction};
+pub use hex::to_hex;
 pub use hook::{HookNotice, HookOutcome, HookPoint, HookReport, HookVerdict};
 pub use id::{AgentId, AttemptId, MessageId, SessionId, Ticket, ToolCallId};
 pub use json::Json;

@@ -106,7 +106,11 @@ impl Message {
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {
             ContentBlock::ToolUse(call) => Some(call),
-            _ => None,
+            ContentBlock::Text(_)
+            | ContentBlock::Thinking(_)
+            | ContentBlock::ToolResult(_)
+            | ContentBlock::Media(_)
+            | ContentBlock::Provider(_) => None,
         })
     }
 
@@ -114,7 +118,11 @@ impl Message {
     pub fn tool_results(&self) -> impl Iterator<Item = &ToolResult> {
         self.content.iter().filter_map(|block| match block {
             ContentBlock::ToolResult(result) => Some(result),
-            _ => None,
+            ContentBlock::Text(_)
+            | ContentBlock::Thinking(_)
+            | ContentBlock::ToolUse(_)
+            | ContentBlock::Media(_)
+            | ContentBlock::Provider(_) => None,
         })
     }
 

@@ -28,7 +28,7 @@ pub enum WireFormat {
 /// What the loop must know of a model to decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFacts {
-    /// Its name.
+    /// The name the provider knows it by.
     pub name: ModelName,
     /// Tokens of input and output together.
     pub window: Tokens,
@@ -74,16 +74,16 @@ pub struct Prices {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// Least.
+    /// Short answers with little reasoning.
     Low,
-    /// Some.
+    /// Less than the default.
     Medium,
     /// The providers' own default.
     #[default]
     High,
-    /// More.
+    /// More than the default, where the provider offers it.
     Xhigh,
-    /// Most.
+    /// All that the provider allows.
     Max,
 }
 

@@ -25,32 +25,32 @@ pub enum Notice {
     RunStarted,
     /// A request went out.
     RequestStarted {
-        /// Its id.
+        /// Every later notice about this request carries the same id.
         attempt: AttemptId,
         /// The model asked.
         model: ModelName,
         /// The turn it belongs to.
         turn: u32,
-        /// Estimated input.
+        /// Tokens of input, as estimated before the provider counted them.
         input_estimate: Tokens,
     },
     /// A piece of an answer. Shown at once; may be retracted.
     Streamed {
         /// The attempt it belongs to.
         attempt: AttemptId,
-        /// The piece.
+        /// One piece, in the order of arrival.
         delta: Delta,
     },
     /// Everything shown of this attempt is void: a tombstone.
     Retracted {
-        /// The attempt.
+        /// The attempt whose text is taken back.
         attempt: AttemptId,
-        /// Why.
+        /// For people: what failed.
         why: String,
     },
     /// The stream was cut after a tool had started: the answer is kept up to its last whole block.
     Sealed {
-        /// The attempt.
+        /// The attempt that was cut.
         attempt: AttemptId,
     },
     /// The transcript grew.
@@ -59,52 +59,52 @@ pub enum Notice {
     ToolStarted(ToolCall),
     /// A tool says how far it is.
     ToolProgressed {
-        /// The call.
+        /// The call that is running.
         call: ToolCallId,
-        /// What it says.
+        /// New output or a status line, for people.
         text: String,
     },
     /// A tool ended.
     ToolEnded {
-        /// The call.
+        /// The call that ended.
         call: ToolCallId,
-        /// What came of it.
+        /// Its result, as the model will see it.
         outcome: ToolOutcome,
     },
     /// A call may not run.
     ToolDenied {
-        /// The call.
+        /// The call as the model asked for it.
         call: ToolCall,
-        /// Why.
+        /// The rule, hook or answer that denied it, in words.
         why: String,
     },
-    /// Somebody must answer. The answer names the ticket, so it cannot hit another question.
+    /// The user must answer. The answer names the ticket, so it cannot hit another question.
     PermissionAsked {
         /// The question's ticket.
         ticket: Ticket,
-        /// The question.
+        /// The call in question, and why it is asked.
         question: PermissionQuestion,
     },
     /// A question is withdrawn; an answer to it would be ignored.
     PermissionWithdrawn(Ticket),
     /// We wait before we try again.
     RetryScheduled {
-        /// What happened.
+        /// Why the last attempt failed.
         failure: ModelFailure,
-        /// This try.
+        /// The retry that follows, counted from 1.
         attempt: u8,
         /// Of at most so many.
         attempts_max: u8,
-        /// How long.
+        /// The pause before it.
         wait: Millis,
     },
     /// Another model is asked from now on.
     ModelSwitched {
-        /// From.
+        /// The model asked until now.
         from: ModelName,
-        /// To.
+        /// The model asked from now on.
         to: ModelName,
-        /// Why.
+        /// For people: what made the first one unusable.
         why: String,
     },
     /// The request was repaired: something was left out.
@@ -123,21 +123,21 @@ pub enum Notice {
     },
     /// The loop goes round again.
     Continued {
-        /// Why.
+        /// The reason for another iteration.
         transition: Transition,
         /// The turn it is now.
         turn: u32,
     },
     /// A hook said something.
     HookMessage {
-        /// When.
+        /// The point of the loop at which it ran.
         point: HookPoint,
-        /// Which.
+        /// The hook that said it.
         name: String,
-        /// What.
+        /// Its message, for people.
         text: String,
     },
-    /// A hook began or ended. Decoration: what it means is told by other notices.
+    /// A hook began or ended. For display only: what it means for the run comes as other notices.
     Hook(HookNotice),
     /// A short label for the last batch of tools.
     ToolsLabelled(String),
@@ -151,7 +151,7 @@ pub enum Notice {
     InputQueued(String),
     /// A request was paid for.
     Billed {
-        /// The attempt.
+        /// The attempt that was billed.
         attempt: AttemptId,
         /// What it used.
         usage: Usage,
@@ -166,17 +166,17 @@ pub enum Notice {
     MaxTurnsReached {
         /// The turn that would have come.
         turn: u32,
-        /// The limit.
+        /// The most turns a run may take.
         limit: u32,
     },
     /// A session that a call started tells something: when its run begins and ends, its messages, its
     /// tools. Its questions come as if they were this session's own.
     SubagentNotice {
-        /// The call.
+        /// The call that started the nested session.
         call: ToolCallId,
-        /// Who speaks.
+        /// The agent of the nested session.
         agent: AgentId,
-        /// What it tells.
+        /// What the nested session reports.
         notice: Box<Notice>,
     },
     /// The run is over. The last notice of a run, exactly once.
@@ -186,15 +186,15 @@ pub enum Notice {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEnding {
-    /// The reason.
+    /// The reason, one of eleven.
     pub terminal: Terminal,
     /// How, when it completed.
     pub outcome: Option<Outcome>,
-    /// In words.
+    /// The reason in words, for people.
     pub why: String,
     /// A failure that was held back until nothing more could be done about it.
     pub failure: Option<ModelFailure>,
-    /// Turns taken.
+    /// Turns that this run took.
     pub turns: u32,
     /// Usage of this run.
     pub usage: Usage,

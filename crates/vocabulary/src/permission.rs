@@ -54,7 +54,7 @@ impl PermissionMode {
     }
 }
 
-/// A question put to whoever can answer.
+/// A question to the user, or to the client that answers for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionQuestion {
     /// The call in question, exactly as it would run.

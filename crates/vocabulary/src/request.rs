@@ -25,7 +25,7 @@ pub struct ModelRequest {
     pub messages: Messages,
     /// The most output asked for.
     pub output_max: Tokens,
-    /// Reasoning.
+    /// Whether and how long the model may reason.
     pub thinking: ThinkingMode,
     /// Effort; the provider's own default when nothing was asked for.
     pub effort: Option<Effort>,
@@ -62,7 +62,7 @@ pub enum RequestSource {
     ToolLabel,
     /// A question that a tool asks beside the conversation.
     Aside,
-    /// Something that is seen to beside runs.
+    /// Work beside the runs.
     #[serde(untagged)]
     Chore(Chore),
 }
@@ -87,7 +87,7 @@ impl RequestSource {
     }
 }
 
-/// What is seen to when a run is over, or beside it: nobody waits for any of it.
+/// Work for a model when a run is over, or beside it: no run waits for any of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Chore {

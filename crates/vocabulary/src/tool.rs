@@ -17,10 +17,10 @@ text_id!(
     /// A tool's name, matched literally by rules and hooks.
     ToolName);
 
-/// What a model is told about a tool, and what the loop must know of it.
+/// How a tool is described to a model, and what the loop must know of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// Its name.
+    /// The name models call it by; unique in a registry.
     pub name: ToolName,
     /// What it does, in our words.
     pub description: Arc<str>,
@@ -38,7 +38,7 @@ pub struct ToolCall {
     /// The tool wanted.
     pub name: ToolName,
     /// Its arguments: JSON text as received. Not necessarily valid if the model wrote nonsense;
-    /// then `Inspection::problem` says so and the call never runs.
+    /// then [`ToolInspection::problem`] says so and the call never runs.
     pub input: Json,
     /// Some providers seal each call; goes back unaltered.
     pub signature: Option<Arc<str>>,
@@ -53,13 +53,13 @@ pub struct ToolInspection {
     pub concurrency: Concurrency,
     /// What running it twice would mean.
     pub class: EffectClass,
-    /// It starts a nested session that draws on our purse.
+    /// It starts a nested session that draws on this session's budget.
     pub spends: bool,
-    /// What lies at the paths it names, absolute, as far as somebody looked.
+    /// What lies at the absolute paths it names, as far as the registry looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<(Arc<str>, PathKind)>,
-    /// Somebody should be asked, whatever is allowed: why. The tool is not what it was when that was
-    /// said.
+    /// Why the user is to be asked even if a rule allows the call: the tool changed since the rule was
+    /// made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Arc<String>>,
 }
@@ -68,7 +68,7 @@ pub struct ToolInspection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathKind {
-    /// Nothing.
+    /// Nothing is there.
     Missing,
     /// A regular file.
     File,
@@ -105,7 +105,7 @@ pub enum EffectClass {
 pub struct ToolOutcome {
     /// For the model. Errors are plain text here; the engine adds the error tags.
     pub content: Vec<ToolResultPart>,
-    /// It failed.
+    /// Whether `content` describes a failure.
     pub is_error: bool,
     /// It is known to have changed files of the workspace.
     pub changed_workspace: bool,
@@ -188,7 +188,7 @@ impl ToolOutcome {
         }
     }
 
-    /// A failure, told to the model.
+    /// A failure whose text the model reads.
     #[must_use]
     pub fn failure(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::from_text(text) }

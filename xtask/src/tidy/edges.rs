@@ -1,9 +1,12 @@
-//! Which crate may see which. The table is the whole of it; any other edge is refused.
+//! Which crate may see which. The table is the whole of it; any other edge is refused, and so is one
+//! that is not used: a row that allows what the manifest does not ask for, or a dependency that no
+//! source of the crate names.
 //!
 //! A crate sees floors below its own. Some also see a neighbour on the same floor: `engine` sees
-//! `permission`, `mcp` and `hook` see `tool`, and all who start programs see `sandbox`. Tests may see a little more, because they need a world
+//! `permission`, `mcp` and `hook` see `tool`. Tests may see a little more, because they need a world
 //! to run in, but never the other way round: what stands in for the world is not shipped.
 
+use super::source::{blank_tests, identifiers, split_source};
 use super::{Finding, RepositoryTree, WorkspaceCrate};
 
 /// Each crate and what it may depend on.
@@ -12,13 +15,13 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("permission", &["vocabulary"]),
     ("engine", &["vocabulary", "permission"]),
     ("dialect", &["vocabulary"]),
-    ("sandbox", &["vocabulary", "permission"]),
+    ("sandbox", &["permission"]),
     ("settings", &["vocabulary", "permission"]),
-    ("tool", &["vocabulary", "permission", "sandbox"]),
-    ("hook", &["vocabulary", "sandbox", "tool"]),
-    ("mcp", &["vocabulary", "permission", "sandbox", "tool"]),
+    ("tool", &["vocabulary", "permission"]),
+    ("hook", &["vocabulary", "tool"]),
+    ("mcp", &["vocabulary", "permission", "tool"]),
     ("journal", &["vocabulary", "engine"]),
-    ("rehearsal", &["vocabulary", "dialect"]),
+    ("rehearsal", &["vocabulary"]),
     (
         "driver",
         &[
@@ -31,7 +34,6 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "hook",
             "mcp",
             "journal",
-            "rehearsal",
         ],
     ),
     ("terminal", &["vocabulary", "permission", "driver"]),
@@ -48,20 +50,14 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "terminal",
         ],
     ),
-    ("lab", &["vocabulary", "permission", "engine", "dialect", "journal", "rehearsal"]),
+    ("lab", &["vocabulary", "permission", "engine", "dialect"]),
     ("xtask", &[]),
 ];
 
 /// What tests of any crate but `xtask` may see besides: the stand-ins for the world.
 pub const TEST_SUPPORT_CRATES: &[&str] = &["lab", "rehearsal"];
 
-/// What tests of one crate may see besides, because the type under test is made elsewhere.
-pub const ALLOWED_TEST_DEPENDENCIES: &[(&str, &[&str])] = &[
-    // A journal is tested with settings, and settings hold a policy.
-    ("journal", &["permission"]),
-];
-
-/// Refuses every edge that is not in the table, and every crate that has no row in it.
+/// Refuses every edge that is not in the table or not used, and every crate that has no row in it.
 #[must_use]
 pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -73,15 +69,29 @@ pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
                 .push(Finding::new(place, "no row in the floor table (xtask/src/tidy/edges.rs)"));
             continue;
         };
-        for (section, name) in collect_workspace_dependencies(one) {
-            let is_test = section == "dev-dependencies";
-            if allowed.contains(&name.as_str())
-                || (is_test && may_depend_in_tests(&one.name, &name))
-            {
-                continue;
+        let edges = collect_workspace_dependencies(one);
+        for edge in &edges {
+            let is_test = edge.section == "dev-dependencies";
+            let name = &edge.name;
+            let is_support = one.name != "xtask" && TEST_SUPPORT_CRATES.contains(&name.as_str());
+            let is_allowed = allowed.contains(&name.as_str()) || (is_test && is_support);
+            if !is_allowed {
+                let problem = format!(
+                    "`{}` may not see `{name}` ({}); see ARCHITECTURE.md",
+                    one.name, edge.section
+                );
+                findings.push(Finding::new(&place, problem));
             }
-            let problem =
-                format!("`{}` may not see `{name}` ({section}); see ARCHITECTURE.md", one.name);
+            if !is_used(tree, one, edge) {
+                let problem = format!("no source names `{}` ({})", edge.identifier, edge.section);
+                findings.push(Finding::new(&place, problem));
+            }
+        }
+        let depends_on = |name: &str| {
+            edges.iter().any(|edge| edge.name == name && edge.section != "dev-dependencies")
+        };
+        for name in allowed.iter().filter(|name| !depends_on(name)) {
+            let problem = format!("the floor table lets it see `{name}`, which it does not use");
             findings.push(Finding::new(&place, problem));
         }
     }
@@ -93,16 +103,33 @@ pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     findings
 }
 
-fn may_depend_in_tests(seer: &str, seen: &str) -> bool {
-    let besides = ALLOWED_TEST_DEPENDENCIES.iter().filter(|(name, _)| *name == seer);
-    seer != "xtask"
-        && (TEST_SUPPORT_CRATES.contains(&seen)
-            || besides.into_iter().any(|(_, more)| more.contains(&seen)))
+/// One dependency of a crate of ours on another.
+struct DependencyEdge {
+    /// The section of the manifest it stands in.
+    section: &'static str,
+    /// The folder of the other crate.
+    name: String,
+    /// What sources call the other crate.
+    identifier: String,
 }
 
-/// Every dependency of this crate on a crate of ours, by section, by the folder's name.
-fn collect_workspace_dependencies(one: &WorkspaceCrate) -> Vec<(&'static str, String)> {
-    let mut found = Vec::new();
+/// Does a source of the crate name the other one? What ships counts for a dependency, what tests and
+/// benchmarks say for one of theirs as well.
+fn is_used(tree: &RepositoryTree, one: &WorkspaceCrate, edge: &DependencyEdge) -> bool {
+    let shipped = format!("{}/src/", one.folder);
+    let is_test = edge.section == "dev-dependencies";
+    tree.files_below(&one.folder)
+        .filter(|file| file.path.ends_with(".rs") && (is_test || file.path.starts_with(&shipped)))
+        .any(|file| {
+            let code = split_source(&file.text).code;
+            let code = if is_test { code } else { blank_tests(&code) };
+            identifiers(&code).any(|(_, word)| word == edge.identifier)
+        })
+}
+
+/// Every dependency of this crate on a crate of ours.
+fn collect_workspace_dependencies(one: &WorkspaceCrate) -> Vec<DependencyEdge> {
+    let mut edges = Vec::new();
     let mut tables = vec![&one.manifest];
     if let Some(targets) = one.manifest.get("target").and_then(toml::Value::as_table) {
         tables.extend(targets.values().filter_map(toml::Value::as_table));
@@ -116,12 +143,13 @@ fn collect_workspace_dependencies(one: &WorkspaceCrate) -> Vec<(&'static str, St
                 // A renamed dependency carries its real name in `package`.
                 let package = value.get("package").and_then(toml::Value::as_str).unwrap_or(key);
                 if let Some(name) = folder_name(package) {
-                    found.push((section, name.to_owned()));
+                    let identifier = key.replace('-', "_");
+                    edges.push(DependencyEdge { section, name: name.to_owned(), identifier });
                 }
             }
         }
     }
-    found
+    edges
 }
 
 /// The folder a package of ours lives in.

@@ -5,20 +5,28 @@
 //! because a long file asks for a second look, not for a red build.
 
 pub mod branches;
+pub mod catch_all;
+pub mod crate_sizes;
+pub mod cycles;
+mod declarations;
 pub mod dependencies;
 pub mod edges;
 pub mod faults;
 pub mod folders;
+pub mod glossary;
 pub mod headers;
 pub mod licence;
 pub mod lints;
 pub mod map;
+pub mod metaphors;
 pub mod pages;
 pub mod paths;
 pub mod purity;
 pub mod sizes;
 pub mod source;
 mod tree;
+pub mod type_names;
+pub mod wide_structs;
 pub mod words;
 
 use std::fmt;
@@ -39,7 +47,7 @@ pub struct TidyRule {
 pub const RULES: &[TidyRule] = &[
     TidyRule {
         name: "edges",
-        description: "crates see only what the floor table lets them see",
+        description: "crates see what the floor table lets them see, and it lists no edge in vain",
         check: edges::check,
     },
     TidyRule {
@@ -68,6 +76,36 @@ pub const RULES: &[TidyRule] = &[
         check: words::check,
     },
     TidyRule {
+        name: "type_names",
+        description: "no two types share a name",
+        check: type_names::check,
+    },
+    TidyRule {
+        name: "metaphors",
+        description: "no file, module or type is named after what it only resembles",
+        check: metaphors::check,
+    },
+    TidyRule {
+        name: "wide_structs",
+        description: "no struct has more than fifteen fields",
+        check: wide_structs::check,
+    },
+    TidyRule {
+        name: "cycles",
+        description: "no more than four modules of a crate import each other",
+        check: cycles::check,
+    },
+    TidyRule {
+        name: "crate_sizes",
+        description: "no crate has become a place for everything",
+        check: crate_sizes::check,
+    },
+    TidyRule {
+        name: "catch_all",
+        description: "a match over one of our own enums names every variant",
+        check: catch_all::check,
+    },
+    TidyRule {
         name: "paths",
         description: "no machine's paths, no private registry, nothing that looks like a key",
         check: paths::check,
@@ -86,6 +124,11 @@ pub const RULES: &[TidyRule] = &[
         name: "pages",
         description: "decisions are numbered and listed, the glossary and the changelog keep their form",
         check: pages::check,
+    },
+    TidyRule {
+        name: "glossary",
+        description: "names in the glossary are names in the code",
+        check: glossary::check,
     },
     TidyRule {
         name: "faults",

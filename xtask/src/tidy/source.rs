@@ -197,7 +197,7 @@ fn item_bytes(after: &str) -> usize {
 }
 
 /// Bytes from an opening brace to the one that closes it.
-fn braced_bytes(body: &str) -> usize {
+pub(super) fn braced_bytes(body: &str) -> usize {
     let mut depth = 0_usize;
     for (at, character) in body.char_indices() {
         match character {
@@ -212,6 +212,6 @@ fn braced_bytes(body: &str) -> usize {
     body.len()
 }
 
-fn is_word_char(character: char) -> bool {
+pub(super) fn is_word_char(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }

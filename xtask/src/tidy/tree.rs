@@ -83,6 +83,15 @@ impl RepositoryTree {
         })
     }
 
+    /// The Rust files below `crates/*/src`, each with the name of its crate. Files called `tests.rs`
+    /// are left out, as what stands under `#[cfg(test)]` is.
+    pub fn crate_sources(&self) -> impl Iterator<Item = (&str, &TextFile)> {
+        self.rust_files().filter_map(|file| {
+            let (name, inside) = file.path.strip_prefix("crates/")?.split_once('/')?;
+            (inside.starts_with("src/") && !inside.ends_with("/tests.rs")).then_some((name, file))
+        })
+    }
+
     /// Rust files of the whole tree.
     pub fn rust_files(&self) -> impl Iterator<Item = &TextFile> {
         self.files.iter().filter(|file| file.path.ends_with(".rs"))

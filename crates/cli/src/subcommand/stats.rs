@@ -2,8 +2,8 @@
 //! gave less than expected. Integers alone; an error is told in hundredths of a percent.
 
 use serde_json::{Value, json};
-use windlass_journal::time_format::format_timestamp;
 use windlass_journal::{BilledRequest, CostReport};
+use windlass_vocabulary::format_timestamp;
 
 use crate::args::SingleSessionArgs;
 use windlass_assembly::report::cost::totals_to_json;

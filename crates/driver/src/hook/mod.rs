@@ -381,13 +381,7 @@ const SESSION_END_GRACE: Duration = Duration::from_millis(200);
 /// What hooks nobody waits for get to end by themselves.
 const DETACHED_HOOKS_GRACE: Duration = Duration::from_millis(500);
 
-/// A name nobody else has, in the form of a UUID of version 4.
+/// An id that no other prompt or file has.
 fn generate_uuid() -> String {
-    use std::hash::{BuildHasher, RandomState};
-    let half = || RandomState::new().hash_one(crate::clock::unix_millis());
-    let (high, low) = (half(), half());
-    let version = (high & 0x0fff) | 0x4000;
-    let variant = (low >> 48 & 0x3fff) | 0x8000;
-    let (a, b) = (high >> 32, high >> 16 & 0xffff);
-    format!("{a:08x}-{b:04x}-{version:04x}-{variant:04x}-{:012x}", low & 0xffff_ffff_ffff)
+    uuid::Uuid::new_v4().to_string()
 }

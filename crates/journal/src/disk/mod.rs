@@ -12,37 +12,22 @@ use std::path::{Path, PathBuf};
 
 pub use real_disk::RealDisk;
 
-/// A disk.
 pub trait JournalDisk: fmt::Debug + Send + Sync {
     /// Opens a file.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     fn open(&self, path: &Path, access: DiskOpenMode) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Is something there?
     fn exists(&self, path: &Path) -> bool;
 
     /// Makes the entries of the directory in which this file lies durable.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     fn sync_directory_of(&self, path: &Path) -> io::Result<()>;
 
     /// Gives a file another name, in place of what has that name now.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 }
 
 /// What a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskOpenMode {
-    /// Reading alone.
     Read,
     /// Reading from the start and writing at the end. Made if it is not there, for this user only.
     Append,
@@ -56,36 +41,24 @@ pub trait DiskFile: Read + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the disk says no; part of it may have been written.
+    /// When the disk fails; part of it may have been written.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// Returns when what was written is on the disk.
     ///
     /// # Errors
     ///
-    /// When the disk says no. What was written since the last success is then lost for good,
-    /// whatever a second try says.
+    /// When the disk fails. What was written since the last success is then lost for good, even if a
+    /// second call succeeds.
     fn sync(&mut self) -> io::Result<()>;
 
     /// The same open file once more, so that one thread can wait for the disk while another writes.
-    ///
-    /// # Errors
-    ///
-    /// When the system gives none.
     fn try_clone(&self) -> io::Result<Box<dyn DiskFile>>;
 
     /// Cuts the file.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     fn set_len(&mut self, length: u64) -> io::Result<()>;
 
     /// Keeps other writers out as long as the file is open.
-    ///
-    /// # Errors
-    ///
-    /// When there is another writer, or the disk cannot lock.
     fn try_lock(&mut self) -> Result<(), TryLockError>;
 }
 
@@ -93,7 +66,7 @@ pub trait DiskFile: Read + fmt::Debug + Send + Sync {
 ///
 /// # Errors
 ///
-/// When the disk says no. The old file is then untouched.
+/// When the disk fails. The old file is then untouched.
 pub fn replace_file(disk: &dyn JournalDisk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = append_suffix(path, "new");
     let mut file = match disk.open(&temporary, DiskOpenMode::New) {

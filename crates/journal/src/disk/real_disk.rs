@@ -73,7 +73,7 @@ impl DiskFile for RealDiskFile {
 }
 
 impl RealDiskFile {
-    /// A file without a name takes whatever is written to it, and nobody will ever read it.
+    /// A file whose last name was removed accepts writes that no process can read later.
     fn check_not_deleted(&self) -> io::Result<()> {
         match self.0.metadata()?.nlink() {
             0 => Err(io::Error::new(io::ErrorKind::NotFound, "the file was deleted")),

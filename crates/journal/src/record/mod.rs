@@ -3,6 +3,8 @@
 //! A format is a promise: a version may gain what older readers can skip, anything else is a new
 //! file beside it. `docs/wire/journal.md` describes them in words.
 
+mod claim_holder;
+mod describe_note;
 mod note;
 mod v1;
 mod v2;
@@ -12,23 +14,21 @@ use serde::{Deserialize, Serialize};
 use windlass_engine::Event;
 use windlass_vocabulary::{MicroUsd, SessionId};
 
-pub use note::{Ended, Intent, JournalNote, Row};
+pub use claim_holder::ClaimHolder;
+pub use note::{BilledRow, JournalNote, RunEndedNote, ToolIntent};
 
 /// The newest format, the one that is written.
 pub const FORMAT_VERSION: u64 = 2;
 
-/// One record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalRecord {
     /// Its place, counted from 1.
     pub seq: u64,
     /// When it was written: milliseconds since 1970, for people. Order is by `seq` alone.
     pub at: u64,
-    /// What it says.
     pub item: RecordItem,
 }
 
-/// What a record says.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordItem {
@@ -38,20 +38,17 @@ pub enum RecordItem {
     Note(JournalNote),
 }
 
-/// What is to be written.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NewRecordItem<'a> {
-    /// An event.
     Event(&'a Event),
-    /// A note.
     Note(&'a JournalNote),
 }
 
 /// What a journal is about. Stands first in each of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalHead {
-    /// The session, if whoever began the journal said so.
+    /// The session, if it was known when the journal began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     /// When it began: milliseconds since 1970.
@@ -88,24 +85,14 @@ fn is_free(cost: &MicroUsd) -> bool {
     cost.0 == 0
 }
 
-/// Somebody became the writer.
+/// A process became the writer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriterClaim {
     /// Grows with every claim. Records of an earlier one that follow it do not count.
     pub epoch: u64,
-    /// Who.
     pub holder: ClaimHolder,
     /// When: milliseconds since 1970.
     pub at: u64,
-}
-
-/// A process that writes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClaimHolder {
-    /// Its number.
-    pub pid: u32,
-    /// Its machine.
-    pub host: String,
 }
 
 /// A line that is no record.
@@ -151,7 +138,6 @@ impl fmt::Display for LineDamage {
     }
 }
 
-/// What a line can say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum JournalLine {
     Head(JournalHead),
@@ -172,7 +158,7 @@ pub(crate) struct RecordGroup {
     pub(crate) items: Vec<RecordItem>,
 }
 
-pub(crate) use v2::{encode_claim, encode_group, encode_head, frame, unframe};
+pub(crate) use v2::{NewRecordGroup, encode_claim, encode_group, encode_head, frame, unframe};
 
 /// Reads one record that begins here. Says how many bytes it took; a record of format 1 takes all.
 pub(crate) fn decode_line(bytes: &[u8]) -> Result<(JournalLine, usize), LineDamage> {

@@ -13,22 +13,18 @@ use windlass_vocabulary::{
     ToolCallId, ToolName, Transition, Usage,
 };
 
-/// A note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalNote {
     /// A tool is about to start.
-    Intended(Intent),
-    /// A request was paid for.
-    Billed(Row),
-    /// Somebody is asked whether a call may run.
+    Intended(ToolIntent),
+    Billed(BilledRow),
+    /// The user is asked whether a call may run.
     Asked(Ticket),
-    /// A run ended.
-    Ended(Ended),
+    Ended(RunEndedNote),
     /// What filled the window then, and what was dropped to make room.
     Context(Box<ContextUsage>),
     /// A run went round again: why, and the turn it is then.
     Continued(Transition, u32),
-    /// The session got a name.
     Titled(String),
     /// The message that is submitted next is called this in the transcript.
     Named(String),
@@ -42,25 +38,18 @@ pub enum JournalNote {
 
 /// A tool is about to start. Without a `ToolEnded` of the same ticket its outcome is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Intent {
-    /// The errand.
+pub struct ToolIntent {
     pub ticket: Ticket,
-    /// The call it is for.
     pub call: ToolCallId,
-    /// The tool.
     pub tool: ToolName,
     /// What running it twice would mean.
     pub class: EffectClass,
 }
 
-/// A request, paid for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
-    /// Who asked.
+pub struct BilledRow {
     pub agent: AgentId,
-    /// The model asked.
     pub model: ModelName,
-    /// What for.
     pub source: RequestSource,
     /// Input we thought it would be.
     pub predicted: Tokens,
@@ -68,10 +57,9 @@ pub struct Row {
     pub predicted_read: Tokens,
     /// What the provider says.
     pub billed: Usage,
-    /// What it cost.
     pub cost: MicroUsd,
-    /// What stays set aside beside that, because the process that asked died and nobody knows the
-    /// rest of the bill.
+    /// What stays set aside beside that, because the process that asked died before the rest
+    /// of the bill arrived.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub kept: MicroUsd,
     /// The version of the price table, if there was one.
@@ -88,21 +76,18 @@ fn is_nothing(kept: &MicroUsd) -> bool {
 
 /// A run ended; the figures are the session's so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
-    /// How.
+pub struct RunEndedNote {
     pub terminal: Terminal,
-    /// Turns of the run.
     pub turns: u32,
     /// Messages of the session.
     pub messages: u64,
-    /// What the session has cost.
     pub cost: MicroUsd,
     /// Its only call was put off, so the next run begins with it.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub deferred: bool,
 }
 
-impl Intent {
+impl ToolIntent {
     /// The intent of a call that is about to start.
     #[must_use]
     pub fn from_call(ticket: Ticket, call: &ToolCall, class: EffectClass) -> Self {
@@ -110,7 +95,7 @@ impl Intent {
     }
 }
 
-impl Row {
+impl BilledRow {
     /// A row of the engine's ledger, with what the engine does not know.
     #[must_use]
     pub fn from_ledger_row(row: &ledger::Row, agent: &AgentId, prices: Option<&str>) -> Self {
@@ -136,7 +121,7 @@ enum KnownNote<I, R, T, C, L> {
     Intended(I),
     Billed(R),
     Asked(Ticket),
-    Ended(Ended),
+    Ended(RunEndedNote),
     Titled(T),
     Context(C),
     Continued(Transition, u32),
@@ -145,14 +130,14 @@ enum KnownNote<I, R, T, C, L> {
     Lines(L),
 }
 
-type OwnedKnownNote = KnownNote<Intent, Row, String, Box<ContextUsage>, Vec<Vec<String>>>;
+type OwnedKnownNote = KnownNote<ToolIntent, BilledRow, String, Box<ContextUsage>, Vec<Vec<String>>>;
 
 impl Serialize for JournalNote {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::Error as _;
         match self {
             Self::Intended(intent) => {
-                KnownNote::<_, &Row, &str, &ContextUsage, &[Vec<String>]>::Intended(intent)
+                KnownNote::<_, &BilledRow, &str, &ContextUsage, &[Vec<String>]>::Intended(intent)
             }
             Self::Billed(row) => KnownNote::Billed(row),
             Self::Asked(ticket) => KnownNote::Asked(*ticket),

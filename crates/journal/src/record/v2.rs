@@ -21,14 +21,25 @@ struct ClaimLine<T> {
     claim: T,
 }
 
+/// Records to be written as one line.
 #[derive(Serialize)]
-struct EncodedGroupV2<'a> {
-    seq: u64,
-    at: u64,
-    epoch: u64,
+pub(crate) struct NewRecordGroup<'a> {
+    /// The number of the first.
+    pub(crate) seq: u64,
+    pub(crate) at: u64,
+    /// The claim they are written under.
+    pub(crate) epoch: u64,
+    /// The last record that is on the disk, if the writer waits for it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    safe: Option<u64>,
-    items: &'a [NewRecordItem<'a>],
+    pub(crate) safe: Option<u64>,
+    pub(crate) items: &'a [NewRecordItem<'a>],
+}
+
+impl<'a> NewRecordGroup<'a> {
+    /// Records of a journal that is made as a whole and has no writer yet.
+    pub(crate) fn unclaimed(seq: u64, at: u64, items: &'a [NewRecordItem<'a>]) -> Self {
+        Self { seq, at, epoch: 0, safe: None, items }
+    }
 }
 
 #[derive(Deserialize)]
@@ -49,13 +60,8 @@ pub(crate) fn encode_claim(claim: &WriterClaim) -> Result<Vec<u8>, serde_json::E
     serde_json::to_vec(&ClaimLine { claim }).map(|rec| frame(&rec))
 }
 
-pub(crate) fn encode_group(
-    seq: u64,
-    at: u64,
-    (epoch, safe): (u64, Option<u64>),
-    items: &[NewRecordItem<'_>],
-) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec(&EncodedGroupV2 { seq, at, epoch, safe, items }).map(|rec| frame(&rec))
+pub(crate) fn encode_group(group: &NewRecordGroup<'_>) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(group).map(|rec| frame(&rec))
 }
 
 /// A line around a record, its end included.

@@ -20,16 +20,13 @@ use crate::error::JournalError;
 use crate::fold::{ReplayStep, replay};
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::{
-    Intent, JournalHead, JournalNote, JournalRecord, NewRecordItem, RecordItem, encode_group,
-    encode_head,
+    JournalHead, JournalNote, JournalRecord, NewRecordGroup, NewRecordItem, RecordItem, ToolIntent,
+    encode_group, encode_head,
 };
 use text_scrambler::TextScrambler;
 
-/// The journal as the lines of another one. `key` must not be known to anybody afterwards.
-///
-/// # Errors
-///
-/// When the journal cannot be read, or a later version wrote it.
+/// The journal as the lines of another one. The caller forgets `key` afterwards: it would
+/// undo the scrubbing.
 pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, JournalError> {
     let mut scrubber = JournalScrubber::new(key);
     replay(JournalReader::open(journal)?, settings, |step| scrubber.learn_decisions(&step))?;
@@ -45,22 +42,31 @@ pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, 
                 let line = match item {
                     RecordItem::Event(event) => {
                         let event = scrubber.scrub_event(event);
-                        encode_group(seq, at, (0, None), &[NewRecordItem::Event(&event)])
+                        encode_group(&NewRecordGroup::unclaimed(
+                            seq,
+                            at,
+                            &[NewRecordItem::Event(&event)],
+                        ))
                     }
                     RecordItem::Note(note) => {
                         let note = scrubber.scrub_note(note);
-                        encode_group(seq, at, (0, None), &[NewRecordItem::Note(&note)])
+                        encode_group(&NewRecordGroup::unclaimed(
+                            seq,
+                            at,
+                            &[NewRecordItem::Note(&note)],
+                        ))
                     }
                 };
                 bytes.extend(line.map_err(unwritable)?);
             }
-            _ => {}
+            Ok(JournalEntry::Head(_) | JournalEntry::Claim(_)) | Err(_) => {}
         }
     }
     let names = JournalNote::Unknown(
         serde_json::to_string(&scrubber.build_tool_name_map()).map_err(unwritable)?,
     );
-    let line = encode_group(reader.seq() + 1, 0, (0, None), &[NewRecordItem::Note(&names)]);
+    let names = [NewRecordItem::Note(&names)];
+    let line = encode_group(&NewRecordGroup::unclaimed(reader.seq() + 1, 0, &names));
     bytes.extend(line.map_err(unwritable)?);
     Ok(bytes)
 }
@@ -73,7 +79,6 @@ enum ScrubbedCallDecision {
     Denied,
 }
 
-/// Replaces words.
 struct JournalScrubber {
     scrambler: TextScrambler,
     calls: BTreeMap<ToolCallId, (ToolName, ScrubbedCallDecision)>,
@@ -87,7 +92,7 @@ impl JournalScrubber {
     /// Learns how calls were decided. A question outweighs what came of it.
     fn learn_decisions(&mut self, step: &ReplayStep<'_>) {
         for effect in step.effects {
-            let (call, fate) = match effect {
+            let (call, decision) = match effect {
                 Effect::StartTool { granted, .. } => (granted.get(), ScrubbedCallDecision::Allowed),
                 Effect::AskPermission { question, .. } => {
                     (&question.call, ScrubbedCallDecision::Asked)
@@ -95,9 +100,19 @@ impl JournalScrubber {
                 Effect::Tell(Notice::ToolDenied { call, .. }) => {
                     (call, ScrubbedCallDecision::Denied)
                 }
-                _ => continue,
+                Effect::CallModel(_)
+                | Effect::CancelModel { .. }
+                | Effect::CancelTool { .. }
+                | Effect::RunHook { .. }
+                | Effect::Keep { .. }
+                | Effect::Summarize { .. }
+                | Effect::Spill { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. }
+                | Effect::Tell(_)
+                | Effect::Finish(_) => continue,
             };
-            self.calls.entry(call.id.clone()).or_insert_with(|| (call.name.clone(), fate));
+            self.calls.entry(call.id.clone()).or_insert_with(|| (call.name.clone(), decision));
         }
     }
 
@@ -108,27 +123,27 @@ impl JournalScrubber {
     /// How most calls of a tool were decided.
     fn find_usual_decision(&self, tool: &ToolName) -> ScrubbedCallDecision {
         let mut counts: BTreeMap<ScrubbedCallDecision, usize> = BTreeMap::new();
-        for (_, fate) in self.calls.values().filter(|(name, _)| name == tool) {
-            *counts.entry(*fate).or_default() += 1;
+        for (_, decision) in self.calls.values().filter(|(name, _)| name == tool) {
+            *counts.entry(*decision).or_default() += 1;
         }
         let most = counts.into_iter().max_by_key(|(_, count)| *count);
-        most.map_or(ScrubbedCallDecision::Allowed, |(fate, _)| fate)
+        most.map_or(ScrubbedCallDecision::Allowed, |(decision, _)| decision)
     }
 
     /// A tool under another name, so that no rule knows it. Calls that were decided unlike the rest
     /// have a name of their own.
     fn scrub_tool_name(&self, tool: &ToolName, call: Option<&ToolCallId>) -> ToolName {
         let known = call.and_then(|call| self.calls.get(call));
-        let (tool, fate) = match known {
-            Some((tool, fate)) => (tool, *fate),
+        let (tool, decision) = match known {
+            Some((tool, decision)) => (tool, *decision),
             None => (tool, self.find_usual_decision(tool)),
         };
-        self.rename_tool(tool, fate)
+        self.rename_tool(tool, decision)
     }
 
-    fn rename_tool(&self, tool: &ToolName, fate: ScrubbedCallDecision) -> ToolName {
-        let salt = match fate {
-            fate if fate == self.find_usual_decision(tool) => "",
+    fn rename_tool(&self, tool: &ToolName, decision: ScrubbedCallDecision) -> ToolName {
+        let salt = match decision {
+            decision if decision == self.find_usual_decision(tool) => "",
             ScrubbedCallDecision::Allowed => "ran",
             ScrubbedCallDecision::Asked => "asked",
             ScrubbedCallDecision::Denied => "denied",
@@ -137,11 +152,11 @@ impl JournalScrubber {
     }
 
     /// Rules that decide about every call as it was decided.
-    fn build_rules(&self, fate: ScrubbedCallDecision) -> Vec<Rule> {
+    fn build_rules(&self, decision: ScrubbedCallDecision) -> Vec<Rule> {
         let mut rules: Vec<Rule> = Vec::new();
-        for (tool, _) in self.calls.values().filter(|(_, own)| *own == fate) {
+        for (tool, _) in self.calls.values().filter(|(_, own)| *own == decision) {
             let rule =
-                Rule { tool: self.rename_tool(tool, fate).as_str().to_owned(), content: None };
+                Rule { tool: self.rename_tool(tool, decision).as_str().to_owned(), content: None };
             if !rules.contains(&rule) {
                 rules.push(rule);
             }
@@ -166,7 +181,7 @@ impl JournalScrubber {
         match note {
             JournalNote::Intended(intent) => {
                 let tool = self.scrub_tool_name(&intent.tool, Some(&intent.call));
-                JournalNote::Intended(Intent { tool, ..intent })
+                JournalNote::Intended(ToolIntent { tool, ..intent })
             }
             JournalNote::Ended(ended) => JournalNote::Ended(ended),
             JournalNote::Continued(transition, turn) => JournalNote::Continued(transition, turn),
@@ -181,10 +196,10 @@ impl JournalScrubber {
         }
     }
 
-    /// The names of tools, for whoever reads the report.
+    /// The original names of tools, for the reader of the report.
     fn build_tool_name_map(&self) -> BTreeMap<&'static str, BTreeMap<String, String>> {
-        let names = self.calls.values().map(|(tool, fate)| {
-            (self.rename_tool(tool, *fate).as_str().to_owned(), tool.as_str().to_owned())
+        let names = self.calls.values().map(|(tool, decision)| {
+            (self.rename_tool(tool, *decision).as_str().to_owned(), tool.as_str().to_owned())
         });
         BTreeMap::from([("tools", names.collect())])
     }

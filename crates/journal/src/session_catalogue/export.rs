@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
+use windlass_vocabulary::format_timestamp;
+
 use crate::conversation::{ConversationExtractor, ConversationItem, ConversationRole};
 use crate::error::JournalError;
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::JournalHead;
-use crate::time_format::format_timestamp;
 
-/// How a session is exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JournalExportFormat {
     /// For people.
@@ -19,18 +19,14 @@ pub enum JournalExportFormat {
 }
 
 /// Writes a session out, from its first record to its last.
-///
-/// # Errors
-///
-/// When the journal cannot be read, or what is written to says no.
 pub fn export_session(
     journal: &Path,
     format: JournalExportFormat,
     out: &mut dyn Write,
 ) -> Result<(), JournalError> {
     let mut reader = JournalReader::open(journal)?;
-    let mut speech = ConversationExtractor::default();
-    let mut said = Vec::new();
+    let mut extractor = ConversationExtractor::default();
+    let mut items = Vec::new();
     let mut is_headed = false;
     let failed = |error| JournalError::disk_error(journal, "exported")(error);
     while let Some(entry) = reader.next_entry()? {
@@ -42,17 +38,17 @@ pub fn export_session(
                 write_markdown_title(&head, out).map_err(failed)?;
             }
             Ok(JournalEntry::Record(record)) => {
-                speech.push_record(&record, &mut said);
-                for spoken in said.drain(..) {
-                    write_item(&spoken, format, out).map_err(failed)?;
+                extractor.push_record(&record, &mut items);
+                for item in items.drain(..) {
+                    write_item(&item, format, out).map_err(failed)?;
                 }
             }
-            _ => {}
+            Ok(JournalEntry::Head(_) | JournalEntry::Claim(_)) | Err(_) => {}
         }
     }
-    speech.finish(&mut said);
-    for spoken in said {
-        write_item(&spoken, format, out).map_err(failed)?;
+    extractor.finish(&mut items);
+    for item in items {
+        write_item(&item, format, out).map_err(failed)?;
     }
     Ok(())
 }
@@ -67,16 +63,16 @@ fn write_markdown_title(head: &JournalHead, out: &mut dyn Write) -> std::io::Res
 }
 
 fn write_item(
-    spoken: &ConversationItem,
+    item: &ConversationItem,
     format: JournalExportFormat,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
     if format == JournalExportFormat::Jsonl {
-        let mut line = serde_json::to_vec(spoken).map_err(std::io::Error::other)?;
+        let mut line = serde_json::to_vec(item).map_err(std::io::Error::other)?;
         line.push(b'\n');
         return out.write_all(&line);
     }
-    let ConversationItem { at, who, text, .. } = spoken;
+    let ConversationItem { at, who, text, .. } = item;
     let at = format_timestamp(*at);
     match who {
         ConversationRole::User => writeln!(out, "## User · {at}\n\n{text}\n"),

@@ -8,16 +8,13 @@ use crate::disk::{RealDisk, replace_file};
 use crate::error::JournalError;
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::{
-    JournalHead, JournalRecord, NewRecordItem, RecordItem, encode_group, encode_head,
+    JournalHead, JournalRecord, NewRecordGroup, NewRecordItem, RecordItem, encode_group,
+    encode_head,
 };
 
 /// Copies the records of a journal up to this one (all, if `None`) to a new journal. The source is
 /// only read and may be written meanwhile. Returns the last record taken over. The copy is there as
 /// a whole or not at all.
-///
-/// # Errors
-///
-/// When the source cannot be read, something is at the new place, or the disk says no.
 pub fn fork_journal(
     source: &Path,
     up_to: Option<u64>,
@@ -37,17 +34,21 @@ pub fn fork_journal(
     let mut copied = 0;
     while let Some(entry) = reader.next_entry()? {
         match entry {
-            Ok(JournalEntry::Head(found)) if found.segment <= 1 => head = found,
+            Ok(JournalEntry::Head(first)) if first.segment <= 1 => head = first,
             Ok(JournalEntry::Record(JournalRecord { seq, at, item })) if seq <= last => {
                 let item = match &item {
                     RecordItem::Event(event) => NewRecordItem::Event(event),
                     RecordItem::Note(note) => NewRecordItem::Note(note),
                 };
                 // Numbers are those of the source, so that a record is called the same in both.
-                groups.extend(encode_group(seq, at, (0, None), &[item]).map_err(unwritable)?);
+                groups.extend(
+                    encode_group(&NewRecordGroup::unclaimed(seq, at, &[item]))
+                        .map_err(unwritable)?,
+                );
                 copied = seq;
             }
-            _ => {}
+            Ok(JournalEntry::Head(_) | JournalEntry::Claim(_) | JournalEntry::Record(_))
+            | Err(_) => {}
         }
     }
     let parent = head.session.clone().unwrap_or_else(|| {

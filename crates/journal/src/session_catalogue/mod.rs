@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::{RealDisk, replace_file};
 use crate::error::JournalError;
-use crate::journal_writer::JournalWriter;
+use crate::journal_lock::lock_existing;
 use crate::project_key::project_key;
 use crate::segment;
 
@@ -48,7 +48,6 @@ impl SessionCatalogue {
         Self { root: root.into() }
     }
 
-    /// The directory.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
@@ -68,7 +67,7 @@ impl SessionCatalogue {
     pub fn list(&self, project: Option<&Path>) -> Result<Vec<ListedSession>, JournalError> {
         let index_path = self.root.join("index");
         let mut index = session_index::SessionIndex::load(&index_path);
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         let mut is_changed = false;
         let wanted = project.map(project_key);
         let folders = match &wanted {
@@ -79,19 +78,19 @@ impl SessionCatalogue {
             for (id, path, stamp, title) in list_folder_sessions(&self.root.join(folder)) {
                 let known = index.take_unchanged(folder, &id, stamp);
                 is_changed |= known.is_none();
-                let Some(card) = known.or_else(|| SessionSummary::read(&path).ok()) else {
+                let Some(summary) = known.or_else(|| SessionSummary::read(&path).ok()) else {
                     continue;
                 };
-                found.push((folder.clone(), stamp, title, ListedSession { path, summary: card }));
+                entries.push((folder.clone(), stamp, title, ListedSession { path, summary }));
             }
         }
         // What is left of the folders that were looked at is gone; others were not looked at.
         if index.drop_folders(&folders) || is_changed {
             let cards =
-                found.iter().map(|(f, stamp, _, listed)| (f.as_str(), *stamp, &listed.summary));
+                entries.iter().map(|(f, stamp, _, listed)| (f.as_str(), *stamp, &listed.summary));
             session_index::SessionIndex::save(&index_path, cards.chain(index.iter_remaining()));
         }
-        let mut listed: Vec<ListedSession> = found
+        let mut listed: Vec<ListedSession> = entries
             .into_iter()
             .map(|(_, _, title, mut listed)| {
                 listed.summary.title = title.or(listed.summary.title);
@@ -106,10 +105,6 @@ impl SessionCatalogue {
 
     /// The one session with this id, beginning of an id, or name. Sessions of the project go
     /// before all others.
-    ///
-    /// # Errors
-    ///
-    /// When there is none or more than one, or the directory cannot be read.
     pub fn find(
         &self,
         wanted: &str,
@@ -122,8 +117,9 @@ impl SessionCatalogue {
             key.as_deref().is_some_and(|key| folder.is_some_and(|folder| folder == key))
         };
         let name = wanted.to_lowercase();
-        let is_named =
-            |card: &SessionSummary| card.title.as_ref().is_some_and(|t| t.to_lowercase() == name);
+        let is_named = |summary: &SessionSummary| {
+            summary.title.as_ref().is_some_and(|t| t.to_lowercase() == name)
+        };
         let rules: [&dyn Fn(&ListedSession) -> bool; 6] = [
             &|listed| listed.summary.id == wanted,
             &|listed| is_here(listed) && is_named(&listed.summary),
@@ -135,8 +131,8 @@ impl SessionCatalogue {
             },
         ];
         for rule in rules.iter().filter(|_| !wanted.is_empty()) {
-            let found: Vec<&ListedSession> = all.iter().filter(|listed| rule(listed)).collect();
-            match found.as_slice() {
+            let matching: Vec<&ListedSession> = all.iter().filter(|listed| rule(listed)).collect();
+            match matching.as_slice() {
                 [] => {}
                 [one] => return Ok((*one).clone()),
                 more => {
@@ -148,10 +144,6 @@ impl SessionCatalogue {
     }
 
     /// Gives a session a name, or takes it away. Works while the session is being written.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     pub fn rename(&self, journal: &Path, title: &str) -> Result<(), JournalError> {
         let path = journal.with_extension("title");
         let title = session_summary::shorten_to_line(title);
@@ -166,10 +158,10 @@ impl SessionCatalogue {
     ///
     /// # Errors
     ///
-    /// When it is being written, or the disk says no. The journal goes last: what is not wholly
+    /// When it is being written, or the disk fails. The journal goes last: what is not wholly
     /// deleted is still listed.
     pub fn delete(&self, journal: &Path) -> Result<(), JournalError> {
-        let held = JournalWriter::lock_only(journal, &RealDisk)?;
+        let lock = lock_existing(journal, &RealDisk)?;
         for extension in ["spill", "kept", "agents"] {
             let path = journal.with_extension(extension);
             ignore_missing(std::fs::remove_dir_all(&path))
@@ -182,7 +174,7 @@ impl SessionCatalogue {
             ignore_missing(std::fs::remove_file(&path))
                 .map_err(JournalError::disk_error(&path, "deleted"))?;
         }
-        drop(held);
+        drop(lock);
         Ok(())
     }
 
@@ -208,7 +200,7 @@ fn list_folder_sessions(
     let titles: BTreeSet<&str> =
         names.iter().filter_map(|name| name.strip_suffix(".title")).collect();
     let later = find_last_segments(&names);
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for name in &names {
         let Some((id, JOURNAL_EXTENSION)) = name.rsplit_once('.') else { continue };
         // A later file of a journal: its first one stands for it.
@@ -225,10 +217,10 @@ fn list_folder_sessions(
                 // The first file of such a journal no longer grows.
                 stamp = stamp.with_later_file(&last);
             }
-            found.push((id.to_owned(), path, stamp, title));
+            files.push((id.to_owned(), path, stamp, title));
         }
     }
-    found
+    files
 }
 
 /// The last file of each journal that has several, by its id.
@@ -238,8 +230,8 @@ fn find_last_segments(names: &[String]) -> BTreeMap<&str, &str> {
         let numbered = name.strip_suffix(".jsonl").and_then(|stem| stem.rsplit_once('.'));
         let Some((id, number)) = numbered else { continue };
         if let Ok(number) = number.parse::<u64>() {
-            let kept = last.entry(id).or_default();
-            *kept = (*kept).max((number, name.as_str()));
+            let latest = last.entry(id).or_default();
+            *latest = (*latest).max((number, name.as_str()));
         }
     }
     last.into_iter().map(|(id, (_, name))| (id, name)).collect()

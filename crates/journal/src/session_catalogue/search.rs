@@ -1,4 +1,4 @@
-//! Which sessions say something, whatever the case of its letters.
+//! Which sessions contain a text, without regard to case.
 
 use std::path::Path;
 
@@ -12,7 +12,6 @@ use crate::journal_reader::JournalReader;
 /// A place where it is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSearchHit {
-    /// The session.
     pub session: ListedSession,
     /// What is said there, with a little around it.
     pub excerpt: String,
@@ -40,10 +39,10 @@ impl SessionCatalogue {
                 break;
             }
             if may_contain(&listed.path, &listed.summary, &needle)
-                && let Ok(Some(spoken)) = find_first(&listed.path, &needle)
+                && let Ok(Some(item)) = find_first(&listed.path, &needle)
             {
-                let excerpt = build_excerpt(&spoken.text, &needle);
-                hits.push(SessionSearchHit { session: listed, excerpt, item: spoken });
+                let excerpt = build_excerpt(&item.text, &needle);
+                hits.push(SessionSearchHit { session: listed, excerpt, item });
             }
         }
         Ok(hits)
@@ -52,10 +51,10 @@ impl SessionCatalogue {
 
 /// Looks at the bytes, which is much faster than reading records. Only plain words are spelt the
 /// same in a record; for others the records are read. Long journals too: they would not fit.
-fn may_contain(path: &Path, card: &SessionSummary, needle: &str) -> bool {
+fn may_contain(path: &Path, summary: &SessionSummary, needle: &str) -> bool {
     let is_plain =
         needle.bytes().all(|b| b.is_ascii() && !b.is_ascii_control() && !b"\"\\".contains(&b));
-    if !is_plain || card.size > WHOLE_BYTES_MAX {
+    if !is_plain || summary.size > WHOLE_BYTES_MAX {
         return true;
     }
     let Ok(mut bytes) = std::fs::read(path) else { return false };
@@ -65,17 +64,17 @@ fn may_contain(path: &Path, card: &SessionSummary, needle: &str) -> bool {
 
 fn find_first(path: &Path, needle: &str) -> Result<Option<ConversationItem>, JournalError> {
     let mut reader = JournalReader::open(path)?;
-    let mut speech = ConversationExtractor::default();
-    let mut said = Vec::new();
+    let mut extractor = ConversationExtractor::default();
+    let mut items = Vec::new();
     while let Some(record) = reader.next_record()? {
-        speech.push_record(&record, &mut said);
-        let found = said.drain(..).find(|spoken| spoken.text.to_lowercase().contains(needle));
-        if found.is_some() {
-            return Ok(found);
+        extractor.push_record(&record, &mut items);
+        let hit = items.drain(..).find(|item| item.text.to_lowercase().contains(needle));
+        if hit.is_some() {
+            return Ok(hit);
         }
     }
-    speech.finish(&mut said);
-    Ok(said.into_iter().find(|spoken| spoken.text.to_lowercase().contains(needle)))
+    extractor.finish(&mut items);
+    Ok(items.into_iter().find(|item| item.text.to_lowercase().contains(needle)))
 }
 
 /// What stands around the words, on one line.

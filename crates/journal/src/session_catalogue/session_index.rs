@@ -49,10 +49,10 @@ impl SessionIndex {
         if lines.next() != Some(INDEX_VERSION) {
             return Self::default();
         }
-        let kept = lines.filter_map(|line| serde_json::from_str::<IndexedSession>(line).ok());
+        let indexed = lines.filter_map(|line| serde_json::from_str::<IndexedSession>(line).ok());
         Self {
-            sessions: kept
-                .map(|kept| ((kept.folder.clone(), kept.card.id.clone()), kept))
+            sessions: indexed
+                .map(|indexed| ((indexed.folder.clone(), indexed.card.id.clone()), indexed))
                 .collect(),
         }
     }
@@ -64,8 +64,8 @@ impl SessionIndex {
         id: &str,
         stamp: JournalFileStamp,
     ) -> Option<SessionSummary> {
-        let kept = self.sessions.remove(&(folder.to_owned(), id.to_owned()))?;
-        (kept.stamp == stamp).then_some(kept.card)
+        let indexed = self.sessions.remove(&(folder.to_owned(), id.to_owned()))?;
+        (indexed.stamp == stamp).then_some(indexed.card)
     }
 
     /// Forgets what no file of these folders asked for. Was there something?
@@ -79,7 +79,9 @@ impl SessionIndex {
     pub(super) fn iter_remaining(
         &self,
     ) -> impl Iterator<Item = (&str, JournalFileStamp, &SessionSummary)> {
-        self.sessions.values().map(|kept| (kept.folder.as_str(), kept.stamp, &kept.card))
+        self.sessions
+            .values()
+            .map(|indexed| (indexed.folder.as_str(), indexed.stamp, &indexed.card))
     }
 
     /// Writes cards for the next time. Best effort: without it the next list is only slower.

@@ -37,7 +37,6 @@ pub struct SessionSummary {
     pub updated: u64,
     /// Messages, as nearly as the records say without folding them.
     pub messages: u64,
-    /// What it cost.
     pub cost: MicroUsd,
     /// Bytes of its journal.
     pub size: u64,
@@ -45,20 +44,18 @@ pub struct SessionSummary {
     pub last_run: LastRun,
 }
 
-/// How far the last run of a session came, as its journal says; nobody has looked whether a process
-/// still works on it.
+/// How far the last run of a session came, as its journal says. Whether a process still works on it is
+/// not checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LastRun {
-    /// There was none.
     #[default]
     None,
     /// It did not come to its end.
     Open,
-    /// It did not come to its end, and the last thing it did was to ask somebody about a call.
+    /// It did not come to its end, and the last thing it did was to ask the user about a call.
     Asking,
     /// It ended with a call that was put off.
     PutOff,
-    /// It ended.
     Ended(Terminal),
 }
 
@@ -74,18 +71,18 @@ impl SessionSummary {
             size += path.metadata().map_err(JournalError::disk_error(&path, "read"))?.len();
         }
         let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut card = Self { id, size, ..Self::default() };
+        let mut summary = Self { id, size, ..Self::default() };
         if is_one && length > 2 * END_BYTES {
             let beginning =
                 read_part(&mut file, 0).map_err(JournalError::disk_error(path, "read"))?;
             let end = read_part(&mut file, length - END_BYTES);
             let end = end.map_err(JournalError::disk_error(path, "read"))?;
-            if card.read_ends(&beginning, &end) {
-                return Ok(card);
+            if summary.read_ends(&beginning, &end) {
+                return Ok(summary);
             }
         }
-        card.read_all(path)?;
-        Ok(card)
+        summary.read_all(path)?;
+        Ok(summary)
     }
 
     /// Says whether that was enough.
@@ -179,7 +176,33 @@ impl SessionSummary {
                 count.is_sure = true;
             }
             RecordItem::Note(JournalNote::Titled(title)) => self.title = Some(title),
-            _ => {}
+            RecordItem::Event(
+                Event::QueueChanged { .. }
+                | Event::Configured(_)
+                | Event::Resumed
+                | Event::CompactionAsked { .. }
+                | Event::Interrupted(_)
+                | Event::ModelDelta { .. }
+                | Event::ModelFailed { .. }
+                | Event::ToolProgressed { .. }
+                | Event::ToolEnded { .. }
+                | Event::PermissionAnswered { .. }
+                | Event::HookEnded { .. }
+                | Event::SummaryEnded { .. }
+                | Event::AttachmentArrived { .. }
+                | Event::ChoreAsked { .. }
+                | Event::TimerFired { .. },
+            )
+            | RecordItem::Note(
+                JournalNote::Intended(_)
+                | JournalNote::Asked(_)
+                | JournalNote::Context(_)
+                | JournalNote::Continued(..)
+                | JournalNote::Named(_)
+                | JournalNote::Unqueued(_)
+                | JournalNote::Lines(_)
+                | JournalNote::Unknown(_),
+            ) => {}
         }
     }
 }
@@ -198,7 +221,33 @@ impl LastRun {
             RecordItem::Note(JournalNote::Asked(_)) => Some(Self::Asking),
             RecordItem::Note(JournalNote::Ended(ended)) if ended.deferred => Some(Self::PutOff),
             RecordItem::Note(JournalNote::Ended(ended)) => Some(Self::Ended(ended.terminal)),
-            _ => None,
+            RecordItem::Event(
+                Event::QueueChanged { .. }
+                | Event::Adopted { .. }
+                | Event::Configured(_)
+                | Event::Interrupted(_)
+                | Event::ModelDelta { .. }
+                | Event::ModelEnded { .. }
+                | Event::ModelFailed { .. }
+                | Event::ToolProgressed { .. }
+                | Event::ToolEnded { .. }
+                | Event::HookEnded { .. }
+                | Event::SummaryEnded { .. }
+                | Event::AttachmentArrived { .. }
+                | Event::ChoreAsked { .. }
+                | Event::TimerFired { .. },
+            )
+            | RecordItem::Note(
+                JournalNote::Intended(_)
+                | JournalNote::Billed(_)
+                | JournalNote::Context(_)
+                | JournalNote::Continued(..)
+                | JournalNote::Titled(_)
+                | JournalNote::Named(_)
+                | JournalNote::Unqueued(_)
+                | JournalNote::Lines(_)
+                | JournalNote::Unknown(_),
+            ) => None,
         }
     }
 }
@@ -212,12 +261,8 @@ pub fn is_being_written(journal: &Path) -> bool {
 }
 
 /// How far the last run of this journal came. Reads its ends if they say enough.
-///
-/// # Errors
-///
-/// When the file cannot be read, or a later version wrote it.
 pub fn read_last_run(journal: &Path) -> Result<LastRun, JournalError> {
-    SessionSummary::read(journal).map(|card| card.last_run)
+    SessionSummary::read(journal).map(|summary| summary.last_run)
 }
 
 #[derive(Default)]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::durability::Durability;
 use crate::error::JournalError;
-use crate::journal_writer::Durability;
 use crate::record::{frame, unframe};
 
 /// A change that was announced. It may not have been made: the process may have died before.
@@ -16,9 +16,7 @@ use crate::record::{frame, unframe};
 pub struct LoggedFileChange {
     /// The last record before it.
     pub record: u64,
-    /// The file.
     pub path: PathBuf,
-    /// What it held.
     pub before: FileImage,
     /// What it was to hold.
     pub after: FileImage,
@@ -26,11 +24,9 @@ pub struct LoggedFileChange {
     pub mode: Option<u32>,
 }
 
-/// What a file holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileImage {
-    /// It is not there.
     Absent,
     /// A content, by the name of its digest.
     Content(String),
@@ -75,7 +71,8 @@ impl ChangeLog {
         let is_torn = !text.is_empty() && !text.ends_with(b"\n");
         let blobs = path.with_file_name("blobs");
         let sizes = std::fs::read_dir(blobs).into_iter().flatten().filter_map(Result::ok);
-        let bytes = sizes.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum();
+        let bytes =
+            sizes.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum();
         Ok(Self { changes, rewinds: backs, bytes, file: None, is_torn })
     }
 

@@ -17,8 +17,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::digest::sha256_hex;
 use crate::disk::{JournalDisk, RealDisk, replace_file};
+use crate::durability::Durability;
 use crate::error::JournalError;
-use crate::journal_writer::Durability;
 use change_log::ChangeLog;
 
 pub use change_log::{FileImage, LoggedFileChange};
@@ -34,7 +34,6 @@ pub struct SnapshotStore {
     log: Mutex<ChangeLog>,
 }
 
-/// How much is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotLimits {
     /// Bytes of one file.
@@ -74,10 +73,6 @@ impl SnapshotStore {
     }
 
     /// Opens the pre-images in this folder, which is made when something is kept.
-    ///
-    /// # Errors
-    ///
-    /// When the folder is there and cannot be read.
     pub fn open(
         folder: &Path,
         durability: Durability,
@@ -92,15 +87,18 @@ impl SnapshotStore {
     ///
     /// # Errors
     ///
-    /// When the disk says no: then the change should not be made.
+    /// When the disk fails: then the change must not be made.
     pub fn save_before_change(
         &self,
         change: &UpcomingFileChange<'_>,
     ) -> Result<bool, JournalError> {
         let mut log = self.lock_log();
         if log.changes.len() >= self.limits.changes_max {
-            let (size, max) = (log.changes.len() as u64, self.limits.changes_max as u64);
-            return Err(JournalError::TooLarge { what: "the list of changes", size, max });
+            return Err(JournalError::TooLarge {
+                what: "the list of changes",
+                size: log.changes.len() as u64,
+                max: self.limits.changes_max as u64,
+            });
         }
         let before = match change.before {
             None => FileImage::Absent,
@@ -118,10 +116,6 @@ impl SnapshotStore {
     }
 
     /// The conversation went back to this record: those behind it are numbered anew from now on.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     pub fn record_rewind(&self, record: u64) -> Result<(), JournalError> {
         let mut log = self.lock_log();
         if log.changes.is_empty() {

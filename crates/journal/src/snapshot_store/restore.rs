@@ -1,4 +1,4 @@
-//! Going back: each file as a whole or not at all, and never over what somebody else wrote unless
+//! Going back: each file as a whole or not at all, and never over what another program wrote unless
 //! that was asked for.
 
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -12,7 +12,6 @@ use super::{SnapshotStore, UpcomingFileChange};
 use crate::disk::{JournalDisk, RealDisk};
 use crate::error::JournalError;
 
-/// What became of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoredFile {
     /// It holds again what it held.
@@ -30,7 +29,7 @@ impl SnapshotStore {
     ///
     /// # Errors
     ///
-    /// When the disk says no. Files before the one that failed are restored.
+    /// When the disk fails. Files before the one that failed are restored.
     pub fn restore(
         &self,
         plan: &[PlannedRestore],
@@ -65,28 +64,30 @@ impl SnapshotStore {
             FileImage::Content(_) => {
                 Some(fs::read(path).map_err(JournalError::disk_error(path, "read"))?)
             }
-            _ => None,
+            FileImage::Absent | FileImage::NotKept => None,
         };
         let after = match target {
             FileImage::Content(name) => {
                 let blob = self.blob_path(name);
                 Some(fs::read(&blob).map_err(JournalError::disk_error(&blob, "read"))?)
             }
-            _ => None,
+            FileImage::Absent | FileImage::NotKept => None,
         };
-        let found = path.symlink_metadata().ok().map(|found| found.permissions().mode());
+        let current_mode =
+            path.symlink_metadata().ok().map(|metadata| metadata.permissions().mode());
         let change = UpcomingFileChange {
             record,
             path,
             before: before.as_deref(),
             after: after.as_deref(),
-            mode: found,
+            mode: current_mode,
         };
         self.save_before_change(&change)?;
         let failed = |error| JournalError::disk_error(path, "restored")(error);
         match after {
             Some(bytes) => {
-                replace_with_mode(path, &bytes, mode.or(found).unwrap_or(0o644)).map_err(failed)?;
+                replace_with_mode(path, &bytes, mode.or(current_mode).unwrap_or(0o644))
+                    .map_err(failed)?;
                 Ok(RestoredFile::Written(path.clone()))
             }
             None => {

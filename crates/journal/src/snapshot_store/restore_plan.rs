@@ -10,7 +10,6 @@ use crate::digest::sha256_hex;
 /// What going back would do to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedRestore {
-    /// The file.
     pub path: PathBuf,
     /// What it would hold again.
     pub target: FileImage,
@@ -18,7 +17,6 @@ pub struct PlannedRestore {
     pub mode: Option<u32>,
     /// What it holds now.
     pub current: FileImage,
-    /// How that compares.
     pub status: RestoreStatus,
 }
 
@@ -29,7 +27,7 @@ pub enum RestoreStatus {
     Restorable,
     /// As it would be: nothing is to be done.
     AlreadyRestored,
-    /// Somebody else changed it since: only somebody who is asked may say that it is overwritten.
+    /// Another program changed it since: it is overwritten only if the user says so.
     ChangedByOthers,
     /// What it held was too large to keep: it cannot be taken back.
     NotStored,
@@ -93,9 +91,9 @@ impl SnapshotStore {
 
     /// What a file holds now. What is no plain file, or is too large, is nothing of ours.
     pub(super) fn inspect_file(&self, path: &Path) -> FileImage {
-        let Ok(found) = path.symlink_metadata() else { return FileImage::Absent };
+        let Ok(metadata) = path.symlink_metadata() else { return FileImage::Absent };
         let max = self.limits.session_bytes_max;
-        if !found.is_file() || found.len() > max {
+        if !metadata.is_file() || metadata.len() > max {
             return FileImage::NotKept;
         }
         let mut bytes = Vec::new();

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use windlass_vocabulary::SessionId;
 
 use super::{ClaimedSession, JournalStore, RecordIterator};
+use crate::durability::Durability;
 use crate::error::JournalError;
+use crate::journal_open_options::JournalOpenOptions;
 use crate::journal_reader::JournalReader;
-use crate::journal_writer::{Durability, JournalOpenOptions, JournalWriter};
+use crate::journal_writer::JournalWriter;
 use crate::record::{JournalHead, JournalRecord, NewRecordItem};
 use crate::segment;
 
@@ -147,8 +149,8 @@ impl JournalStore for FileJournalStore {
 fn read_journal_size(path: &Path) -> u64 {
     let later = segment::find_later_segments(&crate::disk::RealDisk, path);
     let paths = core::iter::once(path.to_owned()).chain(later.into_iter().map(|(_, path)| path));
-    paths.filter_map(|path| path.metadata().ok()).map(|found| found.len()).sum()
+    paths.filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
-/// How often a file is looked at by somebody who waits. Files of other hosts send no word.
+/// How often a waiting reader looks at a file. Network file systems send no notifications.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

@@ -4,7 +4,7 @@
 //! The law every store keeps: a claim has an epoch that is greater than every earlier one; what is
 //! appended under an older epoch, or at another place than the end, is refused and changes nothing;
 //! what was acknowledged is read back in order by everybody; what is appended at once is there as a
-//! whole or not at all. Calls block; whoever must not wait calls them from a thread of its own.
+//! whole or not at all. Calls block; async callers use a thread.
 
 mod file_store;
 
@@ -20,10 +20,6 @@ pub use file_store::FileJournalStore;
 /// Keeps journals.
 pub trait JournalStore: core::fmt::Debug + Send + Sync {
     /// Becomes the one writer of a session, which is begun if it is not there.
-    ///
-    /// # Errors
-    ///
-    /// When another one is, or the store cannot be used.
     fn claim(
         &self,
         session: &SessionId,
@@ -32,10 +28,6 @@ pub trait JournalStore: core::fmt::Debug + Send + Sync {
 
     /// Stays the writer. A claim that is not renewed within the store's own term may be given to
     /// somebody else; local files have no term, because their lock dies with the process.
-    ///
-    /// # Errors
-    ///
-    /// When the claim was lost.
     fn renew(&self, claimed: &ClaimedSession) -> Result<(), JournalError>;
 
     /// Appends, if the claim still holds and the journal ends at `expected`. Returns the number of
@@ -57,18 +49,10 @@ pub trait JournalStore: core::fmt::Debug + Send + Sync {
     fn release(&self, claimed: &ClaimedSession);
 
     /// The records behind this one, in order.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such session, or the store cannot be used.
     fn read_from(&self, session: &SessionId, after: u64) -> Result<RecordIterator, JournalError>;
 
     /// Waits until there are records behind this one, at most so long. Returns the number of the
     /// last record, which is `after` or less if none came.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such session, or the store cannot be used.
     fn wait_for_records(
         &self,
         session: &SessionId,
@@ -80,9 +64,7 @@ pub trait JournalStore: core::fmt::Debug + Send + Sync {
 /// A session that is ours to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimedSession {
-    /// The session.
     pub session: SessionId,
-    /// Our claim's number.
     pub epoch: u64,
     /// Where the journal ended when it was claimed.
     pub seq: u64,

@@ -9,7 +9,6 @@ use windlass_vocabulary::{
     ToolResult, ToolResultPart, WireFormat,
 };
 
-/// A JSON string.
 pub(super) fn to_json_string(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_else(|_| String::from("\"\""))
 }
@@ -122,7 +121,10 @@ fn parse_block(raw: &str) -> Option<ContentBlock> {
             let parts = parts.into_iter().filter_map(|block| match block {
                 ContentBlock::Text(text) => Some(ToolResultPart::Text(text)),
                 ContentBlock::Media(media) => Some(ToolResultPart::Media(media)),
-                _ => None,
+                ContentBlock::Thinking(_)
+                | ContentBlock::ToolUse(_)
+                | ContentBlock::ToolResult(_)
+                | ContentBlock::Provider(_) => None,
             });
             ContentBlock::ToolResult(ToolResult {
                 call: ToolCallId::from(api.tool_use_id?.as_str()),

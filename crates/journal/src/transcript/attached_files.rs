@@ -20,9 +20,9 @@ impl Transcriber {
         at: u64,
         done: &mut TranscribedMessage,
     ) {
-        let held =
-            find_attached_files(&message.content).filter(|(_, (_, held))| !is_not_attached(held));
-        for (number, (name, held)) in held {
+        let content = find_attached_files(&message.content)
+            .filter(|(_, (_, content))| !is_not_attached(content));
+        for (number, (name, content)) in content {
             let place = format!("{}/attached", self.derive_line_name(message.id, number));
             let own = derive_uuid(&self.about.session, &place);
             let link = self.link_line(own, None);
@@ -30,19 +30,20 @@ impl Transcriber {
                 continue;
             }
             let path = Path::new(&self.about.cwd).join(name);
-            let (head, shown) =
-                (self.render_line_head("attachment", &link, at), to_json_string(name));
-            let (path, held) = (to_json_string(&path.to_string_lossy()), to_json_string(held));
+            let head = self.render_line_head("attachment", &link, at);
+            let shown = to_json_string(name);
+            let path = to_json_string(&path.to_string_lossy());
+            let content = to_json_string(content);
             done.lines.push(format!(
-                r#"{head},"attachment":{{"type":"file","filename":{path},"displayPath":{shown},"content":{{"type":"text","file":{{"filePath":{path},"content":{held}}}}}}}}}"#
+                r#"{head},"attachment":{{"type":"file","filename":{path},"displayPath":{shown},"content":{{"type":"text","file":{{"filePath":{path},"content":{content}}}}}}}}}"#
             ));
         }
     }
 }
 
 /// Was it not put there after all? What is said then stands in brackets.
-fn is_not_attached(held: &str) -> bool {
-    held.is_empty() || held.starts_with("(It was not attached")
+fn is_not_attached(content: &str) -> bool {
+    content.is_empty() || content.starts_with("(It was not attached")
 }
 
 /// Is everything behind the words a file they mention?
@@ -54,7 +55,11 @@ pub(super) fn has_only_attached_files(blocks: &[ContentBlock]) -> bool {
 pub(super) fn join_texts(blocks: &[ContentBlock]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.as_str()),
-        _ => None,
+        ContentBlock::Thinking(_)
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult(_)
+        | ContentBlock::Media(_)
+        | ContentBlock::Provider(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n\n")
 }
@@ -67,10 +72,10 @@ fn find_attached_files(blocks: &[ContentBlock]) -> impl Iterator<Item = (usize, 
     };
     blocks.iter().enumerate().skip(1).filter_map(move |(number, block)| {
         let ContentBlock::Text(text) = block else { return None };
-        let (head, held) = text.split_once(":\n").unwrap_or((text, ""));
+        let (head, content) = text.split_once(":\n").unwrap_or((text, ""));
         // One that was not attached says so behind its name.
         let head = head.split_once(": (").map_or(head, |(name, _)| name);
         let name = head.strip_prefix('@')?;
-        (!name.contains('\n') && words.contains(head)).then_some((number, (name, held)))
+        (!name.contains('\n') && words.contains(head)).then_some((number, (name, content)))
     })
 }

@@ -1,7 +1,7 @@
 //! A session that exists only as a transcript, taken in: read by the rules by which its other readers
 //! read it, and written down as the beginning of a journal.
 //!
-//! What is not part of the conversation (side chains, teams, hidden notes, blocks nobody knows how to
+//! What is not part of the conversation (side chains, teams, hidden notes, blocks that we cannot
 //! send) stays behind; a call without a result gets one that says so.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -20,7 +20,9 @@ use crate::digest::derive_uuid;
 use crate::disk::{RealDisk, replace_file};
 use crate::error::JournalError;
 use crate::project_key::project_key;
-use crate::record::{JournalHead, JournalNote, NewRecordItem, encode_group, encode_head};
+use crate::record::{
+    JournalHead, JournalNote, NewRecordGroup, NewRecordItem, encode_group, encode_head,
+};
 
 /// A conversation out of a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,20 +40,17 @@ pub struct ImportedConversation {
 /// The transcript of a session: that of this directory, or of any other.
 #[must_use]
 pub fn find_transcript(config: &Path, cwd: &Path, session: &str) -> Option<PathBuf> {
-    let (projects, name) = (config.join("projects"), format!("{session}.jsonl"));
+    let projects = config.join("projects");
+    let name = format!("{session}.jsonl");
     let own = projects.join(project_key(cwd)).join(&name);
     let others = std::fs::read_dir(&projects).into_iter().flatten().flatten();
     let mut places =
         std::iter::once(own).chain(others.map(|folder| folder.path().join(name.as_str())));
-    places.find(|path| path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0))
+    places.find(|path| path.metadata().is_ok_and(|file| file.is_file() && file.len() > 0))
 }
 
 /// Reads a transcript, up to the line that is called this, if one is named. `None` if there is no
 /// such line, or nothing was said.
-///
-/// # Errors
-///
-/// When the disk says no, or the transcript is larger than any.
 pub fn import_transcript(
     path: &Path,
     up_to: Option<&str>,
@@ -67,15 +66,11 @@ pub fn import_transcript(
     let lines = text.split(|byte| *byte == b'\n');
     let lines: Vec<TranscriptLine<'_>> =
         lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    let told = TranscriptChain::new(&lines, up_to);
-    Ok(told.and_then(|told| told.into_imported()))
+    let chain = TranscriptChain::new(&lines, up_to);
+    Ok(chain.and_then(|chain| chain.into_imported()))
 }
 
 /// Writes the conversation down as a new journal, whole or not at all.
-///
-/// # Errors
-///
-/// When something is at that place, or the disk says no.
 pub fn write_imported_journal(
     imported: ImportedConversation,
     journal: &Path,
@@ -108,13 +103,19 @@ pub fn write_imported_journal(
         let named = JournalNote::Lines(lines.drain(..part.min(lines.len())).collect());
         let event = Event::Adopted { messages: messages.drain(..part).collect() };
         let items = [NewRecordItem::Note(&named), NewRecordItem::Event(&event)];
-        bytes.extend(encode_group(seq, head.created, (0, None), &items).map_err(unwritable)?);
+        bytes.extend(
+            encode_group(&NewRecordGroup::unclaimed(seq, head.created, &items))
+                .map_err(unwritable)?,
+        );
         seq += 2;
     }
     if let Some(title) = title {
         let note = JournalNote::Titled(title);
         let items = [NewRecordItem::Note(&note)];
-        bytes.extend(encode_group(seq, head.created, (0, None), &items).map_err(unwritable)?);
+        bytes.extend(
+            encode_group(&NewRecordGroup::unclaimed(seq, head.created, &items))
+                .map_err(unwritable)?,
+        );
     }
     replace_file(&RealDisk, journal, &bytes).map_err(JournalError::disk_error(journal, "written"))
 }
@@ -151,7 +152,7 @@ impl TranscriptLine<'_> {
     }
 
     fn parse_content(&self) -> Vec<ContentBlock> {
-        let content = self.message.as_ref().and_then(|said| said.content);
+        let content = self.message.as_ref().and_then(|message| message.content);
         content.map(|content| parse_blocks(content.get())).unwrap_or_default()
     }
 
@@ -273,7 +274,8 @@ impl<'a> TranscriptChain<'a> {
         lines: &[&TranscriptLine<'_>],
         results: &HashMap<ToolCallId, (ToolResult, Option<String>)>,
     ) {
-        let (mut content, mut names) = (Vec::new(), Vec::new());
+        let mut content = Vec::new();
+        let mut names = Vec::new();
         for line in lines {
             for (number, block) in line.parse_content().into_iter().enumerate() {
                 if matches!(block, ContentBlock::ToolResult(_)) {
@@ -287,7 +289,8 @@ impl<'a> TranscriptChain<'a> {
         let model = lines.first().and_then(|line| line.message.as_ref()?.model.clone());
         let calls: Vec<ToolCallId> = content.iter().filter_map(tool_call_id).collect();
         self.push_message(Role::Assistant, MessageOrigin::Model, content, model, names);
-        let (mut content, mut names) = (Vec::new(), Vec::new());
+        let mut content = Vec::new();
+        let mut names = Vec::new();
         for call in calls {
             let (result, name) = match results.get(&call) {
                 Some((result, name)) => (result.clone(), name.clone()),
@@ -321,7 +324,11 @@ impl<'a> TranscriptChain<'a> {
 fn tool_call_id(block: &ContentBlock) -> Option<ToolCallId> {
     match block {
         ContentBlock::ToolUse(call) => Some(call.id.clone()),
-        _ => None,
+        ContentBlock::Text(_)
+        | ContentBlock::Thinking(_)
+        | ContentBlock::ToolResult(_)
+        | ContentBlock::Media(_)
+        | ContentBlock::Provider(_) => None,
     }
 }
 

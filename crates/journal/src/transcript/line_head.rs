@@ -1,10 +1,9 @@
 //! What every line begins with: who it is, what it hangs below, where and when it was said.
 
-use windlass_vocabulary::Usage;
+use windlass_vocabulary::{Usage, format_timestamp};
 
 use super::api_block::to_json_string;
 use super::{Transcriber, TranscriptContext};
-use crate::time_format::format_timestamp;
 
 /// A line's own name, and that of the line it hangs below.
 #[derive(Debug)]
@@ -25,9 +24,11 @@ impl Transcriber {
             Some(agent) => format!(r#""isSidechain":true,"agentId":{}"#, to_json_string(agent)),
             None => r#""isSidechain":false"#.to_owned(),
         };
-        let (session, cwd, version) =
-            (to_json_string(session), to_json_string(cwd), to_json_string(version));
-        let (own, at) = (to_json_string(own), format_timestamp(at));
+        let session = to_json_string(session);
+        let cwd = to_json_string(cwd);
+        let version = to_json_string(version);
+        let own = to_json_string(own);
+        let at = format_timestamp(at);
         format!(
             r#"{{"type":"{kind}","uuid":{own},"parentUuid":{parent},{side},"sessionId":{session},"timestamp":"{at}","cwd":{cwd}{branch},"userType":"external","version":{version}"#
         )

@@ -28,7 +28,16 @@ impl MessageNames {
             JournalNote::Unqueued(place) => {
                 drop(self.queued.remove(usize::try_from(*place).unwrap_or(usize::MAX)));
             }
-            _ => {}
+            JournalNote::Intended(_)
+            | JournalNote::Billed(_)
+            | JournalNote::Asked(_)
+            | JournalNote::Ended(_)
+            | JournalNote::Context(_)
+            | JournalNote::Continued(..)
+            | JournalNote::Titled(_)
+            | JournalNote::Named(_)
+            | JournalNote::Lines(_)
+            | JournalNote::Unknown(_) => {}
         }
     }
 

@@ -42,24 +42,19 @@ pub use transcript_file::{TranscriptFile, find_by_title, write_agent_metadata};
 pub struct TranscriptContext {
     /// The session's id; a UUID if other programs are to find it.
     pub session: String,
-    /// The working directory.
     pub cwd: String,
-    /// The branch.
     pub branch: Option<String>,
-    /// The version of the program.
     pub version: String,
     /// The sub-agent whose transcript this is, if it is one's.
     pub agent: Option<String>,
 }
 
-/// What became of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TranscribedMessage {
-    /// The message.
     pub message: MessageId,
     /// What its lines are called, one for each block.
     pub uuids: Vec<String>,
-    /// The lines, without their ends; none if nobody wants them.
+    /// The lines, without their ends; empty when no transcript is written.
     pub lines: Vec<String>,
 }
 
@@ -148,18 +143,44 @@ impl Transcriber {
                     self.structured.insert(call.clone(), json.clone());
                 }
             }
-            _ => {}
+            Notice::RunStarted
+            | Notice::RequestStarted { .. }
+            | Notice::Streamed { .. }
+            | Notice::Retracted { .. }
+            | Notice::Sealed { .. }
+            | Notice::ToolStarted(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::ToolDenied { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::RetryScheduled { .. }
+            | Notice::ModelSwitched { .. }
+            | Notice::Repaired { .. }
+            | Notice::ContextShrunk { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::Warning(_)
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. }
+            | Notice::RunEnded(_) => {}
         }
         None
     }
 
     /// Takes in everything one event led to.
     pub fn transcribe_effects(&mut self, effects: &[Effect], at: u64) -> Vec<TranscribedMessage> {
-        let told = effects.iter().filter_map(|effect| match effect {
-            Effect::Tell(notice) => Some(notice),
-            _ => None,
-        });
-        told.filter_map(|notice| self.transcribe_notice(notice, at)).collect()
+        let mut written = Vec::new();
+        for effect in effects {
+            if let Effect::Tell(notice) = effect {
+                written.extend(self.transcribe_notice(notice, at));
+            }
+        }
+        written
     }
 
     /// Takes in one step of a replay; gives the lines that follow from it.
@@ -198,7 +219,7 @@ impl Transcriber {
         done
     }
 
-    /// What a message's lines are called, if somebody named them.
+    /// What a message's lines are called, if the client named them.
     fn take_line_names(&mut self, message: &Message) -> Vec<String> {
         if let Some(names) = self.names.take_adopted() {
             return names;
@@ -314,12 +335,16 @@ impl Transcriber {
                         done,
                     );
                 }
-                other => {
+                ContentBlock::Text(_)
+                | ContentBlock::Thinking(_)
+                | ContentBlock::ToolUse(_)
+                | ContentBlock::Media(_)
+                | ContentBlock::Provider(_) => {
                     let link = self.link_line(own, None);
                     self.push_user_line(
                         at,
                         link,
-                        || format!("[{}]", render_api_block(other)),
+                        || format!("[{}]", render_api_block(block)),
                         META_MARK,
                         done,
                     );
@@ -357,7 +382,7 @@ impl Transcriber {
         })
     }
 
-    /// The name a line is called by if nobody gave it another. A message that took the place of one
+    /// The default name of a line. A message that took the place of one
     /// that was taken back is another message.
     fn derive_line_name(&self, message: MessageId, block: usize) -> String {
         let agent = self.about.agent.as_ref().map(|agent| format!("{agent}/")).unwrap_or_default();
@@ -391,7 +416,11 @@ fn origin_marks(origin: MessageOrigin) -> &'static str {
         | MessageOrigin::Attachment(AttachmentKind::QueuedInput)
         | MessageOrigin::Display => "",
         MessageOrigin::Summary => r#","isCompactSummary":true"#,
-        _ => META_MARK,
+        MessageOrigin::Model
+        | MessageOrigin::ToolResults
+        | MessageOrigin::Meta(_)
+        | MessageOrigin::Hook
+        | MessageOrigin::Attachment(_) => META_MARK,
     }
 }
 

@@ -14,7 +14,6 @@ use crate::journal_reader::JournalReader;
 /// A message, and where it stands in both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedMessage {
-    /// The message.
     pub message: MessageId,
     /// What its lines are called.
     pub uuids: Vec<String>,
@@ -30,10 +29,6 @@ pub struct TracedMessage {
 
 /// Every message of a session, oldest first. Decided under the settings the journal holds; a journal
 /// that holds none, under these.
-///
-/// # Errors
-///
-/// When the journal cannot be read, or a later version wrote it.
 pub fn trace_messages(
     journal: &Path,
     session: &str,
@@ -45,7 +40,7 @@ pub fn trace_messages(
     });
     transcriber.set_writing(false);
     let tracing = RefCell::new((transcriber, Vec::<TracedMessage>::new()));
-    let see = |step: ReplayStep<'_>| {
+    let on_step = |step: ReplayStep<'_>| {
         let (transcriber, traced) = &mut *tracing.borrow_mut();
         for effect in step.effects {
             let Effect::Tell(notice) = effect else { continue };
@@ -62,14 +57,18 @@ pub fn trace_messages(
             }
         }
     };
-    let meet = |entry| tracing.borrow_mut().0.observe_entry(&entry);
-    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, see, meet)?;
+    let on_entry = |entry| tracing.borrow_mut().0.observe_entry(&entry);
+    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, on_step, on_entry)?;
     let (_, mut traced) = tracing.into_inner();
     // What one event led to stays together.
-    let (mut next, mut until) = (u64::MAX, folded.seq);
+    let mut next = u64::MAX;
+    let mut until = folded.seq;
     for traced in traced.iter_mut().rev() {
         if traced.record != next {
-            (next, until) = (traced.record, if next == u64::MAX { until } else { next - 1 });
+            if next != u64::MAX {
+                until = next - 1;
+            }
+            next = traced.record;
         }
         traced.last_record = until;
     }
@@ -77,22 +76,18 @@ pub fn trace_messages(
 }
 
 /// Every line of a session's transcript, made anew from its journal.
-///
-/// # Errors
-///
-/// When the journal cannot be read, or a later version wrote it.
 pub fn render_transcript(
     journal: &Path,
     about: &TranscriptContext,
     settings: &Settings,
 ) -> Result<Vec<String>, JournalError> {
     let making = RefCell::new((Transcriber::new(about.clone()), Vec::new()));
-    let see = |step: ReplayStep<'_>| {
+    let on_step = |step: ReplayStep<'_>| {
         let (transcriber, lines) = &mut *making.borrow_mut();
         lines.extend(transcriber.transcribe_step(&step));
     };
-    let meet = |entry| making.borrow_mut().0.observe_entry(&entry);
-    fold_entries(JournalReader::open(journal)?, settings, see, meet)?;
+    let on_entry = |entry| making.borrow_mut().0.observe_entry(&entry);
+    fold_entries(JournalReader::open(journal)?, settings, on_step, on_entry)?;
     Ok(making.into_inner().1)
 }
 

@@ -12,7 +12,6 @@ use serde::Deserialize;
 use crate::error::JournalError;
 use crate::project_key::project_key;
 
-/// A transcript's file.
 #[derive(Debug)]
 pub struct TranscriptFile {
     path: PathBuf,
@@ -21,10 +20,6 @@ pub struct TranscriptFile {
 
 impl TranscriptFile {
     /// Opens or begins a transcript, for this user only.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         if let Some(folder) = path.parent() {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -37,10 +32,6 @@ impl TranscriptFile {
     }
 
     /// Appends lines, in one write. Not waited for: what a loss of power takes is made anew.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     pub fn append(&mut self, lines: &[String]) -> Result<(), JournalError> {
         let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
         for line in lines {
@@ -53,10 +44,6 @@ impl TranscriptFile {
     }
 
     /// The end of it, where titles are looked for: at most so many bytes as readers look at.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     pub fn read_tail(&mut self) -> Result<String, JournalError> {
         let mut read = || {
             let length = self.file.metadata()?.len();
@@ -70,10 +57,6 @@ impl TranscriptFile {
 
     /// Appends those of these lines that are not there yet, and gives them back. Lines are known by
     /// their uuid; what others wrote, and what was torn, stays as it is.
-    ///
-    /// # Errors
-    ///
-    /// When the disk says no.
     pub fn append_missing(&mut self, lines: &[String]) -> Result<Vec<String>, JournalError> {
         let mut text = Vec::new();
         let begun = self.file.seek(SeekFrom::Start(0));
@@ -132,10 +115,6 @@ fn parse_last_title(tail: &str) -> Option<String> {
 }
 
 /// Puts what is known of an agent beside its transcript.
-///
-/// # Errors
-///
-/// When the disk says no.
 pub fn write_agent_metadata(transcript: &Path, meta: &str) -> Result<(), JournalError> {
     let path = transcript.with_extension("meta.json");
     let mut options = OpenOptions::new();

@@ -8,14 +8,14 @@
 )]
 
 mod model;
-#[path = "../stage/mod.rs"]
-mod stage;
+#[path = "../session_fixtures/mod.rs"]
+mod session_fixtures;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use model::{Model, Snapshot};
-use stage::settings;
+use session_fixtures::settings;
 use windlass_engine::Event;
 use windlass_journal::disk::replace_file;
 use windlass_journal::{
@@ -26,17 +26,22 @@ use windlass_vocabulary::{ContentBlock, Ticket};
 
 const PATH: &str = "/state/session.jsonl";
 
-/// What one life of a process did to the journal.
-struct Life {
+/// What one run of a process did to the journal.
+struct WriterRun {
     disk: Model,
     /// After so many operations so many events were acknowledged.
     acknowledged: Vec<(usize, usize)>,
 }
 
-/// A life writes until it is done or the disk is beyond help. Texts of many sizes, so that groups
+/// A run writes until it is done or the disk is beyond help. Texts of many sizes, so that groups
 /// end inside blocks and at their edges; every third group has two events. The disk is waited for
 /// after so many groups, and the writer hears of it only after one more, as from another thread.
-fn live(disk: &Model, done: &[Event], todo: &[Event], every: usize) -> (Life, Vec<Event>) {
+fn write_until_crash(
+    disk: &Model,
+    done: &[Event],
+    todo: &[Event],
+    every: usize,
+) -> (WriterRun, Vec<Event>) {
     let opening = JournalOpenOptions {
         head: JournalHead { created: 7, ..JournalHead::default() },
         holder: ClaimHolder { pid: 1, host: "host".into() },
@@ -44,11 +49,11 @@ fn live(disk: &Model, done: &[Event], todo: &[Event], every: usize) -> (Life, Ve
         disk: Arc::new(disk.clone()),
         ..JournalOpenOptions::new(Durability::Synced)
     };
-    let mut life = Life { disk: disk.clone(), acknowledged: vec![(0, done.len())] };
+    let mut run = WriterRun { disk: disk.clone(), acknowledged: vec![(0, done.len())] };
     let mut attempted = done.to_vec();
     let Ok((mut writer, _)) = JournalWriter::open_with(Path::new(PATH), opening, &settings())
     else {
-        return (life, attempted);
+        return (run, attempted);
     };
     let mut rest = todo;
     let mut waited = None;
@@ -68,7 +73,7 @@ fn live(disk: &Model, done: &[Event], todo: &[Event], every: usize) -> (Life, Ve
             if writer.complete_flush(seq, result).is_err() {
                 break;
             }
-            life.acknowledged.push((disk.operations(), events));
+            run.acknowledged.push((disk.operations(), events));
         }
         if number % every == 0 || rest.is_empty() {
             let result = writer.flusher().unwrap().flush();
@@ -79,10 +84,10 @@ fn live(disk: &Model, done: &[Event], todo: &[Event], every: usize) -> (Life, Ve
             if writer.complete_flush(seq, result).is_err() {
                 break;
             }
-            life.acknowledged.push((disk.operations(), events));
+            run.acknowledged.push((disk.operations(), events));
         }
     }
-    (life, attempted)
+    (run, attempted)
 }
 
 fn event(number: u64) -> Event {
@@ -109,13 +114,13 @@ fn events_of(files: &Snapshot) -> Vec<Event> {
     events
 }
 
-/// Checks every state after every operation of a life; gives the states for a second life.
-fn check(life: &Life, attempted: &[Event], count: &mut u64) -> Vec<(Snapshot, Vec<Event>)> {
+/// Checks every state after every operation of a run; gives the states for a second run.
+fn check(run: &WriterRun, attempted: &[Event], count: &mut u64) -> Vec<(Snapshot, Vec<Event>)> {
     let mut states = Vec::new();
-    for operation in 0..life.disk.operations() {
-        let reached = life.acknowledged.iter().rfind(|(after, _)| *after <= operation + 1);
+    for operation in 0..run.disk.operations() {
+        let reached = run.acknowledged.iter().rfind(|(after, _)| *after <= operation + 1);
         let acknowledged = reached.map_or(0, |(_, events)| *events);
-        for files in life.disk.crashes(operation) {
+        for files in run.disk.crashes(operation) {
             *count += 1;
             let found = events_of(&files);
             assert!(found.len() >= acknowledged, "lost after operation {operation}: {files:?}");
@@ -144,17 +149,18 @@ fn acknowledged_records_survive_every_loss_of_power() {
         .chain([(0, None)]);
     for (fails, short) in faults {
         for every in 1..=3 {
-            let (life, attempted) =
-                live(&Model::new(&Snapshot::new(), fails, short), &[], &events, every);
-            let states = check(&life, &attempted, &mut count);
+            let (run, attempted) =
+                write_until_crash(&Model::new(&Snapshot::new(), fails, short), &[], &events, every);
+            let states = check(&run, &attempted, &mut count);
             let step = states.len().div_ceil(16).max(1);
             for (files, found) in states.into_iter().step_by(step) {
                 // The next process goes on from there, and may die in its turn.
-                let (second, attempted) = live(&Model::new(&files, 0, None), &found, &more, every);
+                let (second, attempted) =
+                    write_until_crash(&Model::new(&files, 0, None), &found, &more, every);
                 lives += 1;
                 check(&second, &attempted, &mut count);
                 let expected: Vec<Event> = found.iter().chain(&more).cloned().collect();
-                assert_eq!(events_of(&second.disk.files()), expected, "the next life must go on");
+                assert_eq!(events_of(&second.disk.files()), expected, "the next run must go on");
             }
         }
     }

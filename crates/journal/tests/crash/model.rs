@@ -36,7 +36,7 @@ struct Inode {
 }
 
 #[derive(Clone, Debug, Default)]
-struct World {
+struct SimulatedDisk {
     inodes: Vec<Inode>,
     names: BTreeMap<PathBuf, usize>,
     safe_names: BTreeMap<PathBuf, usize>,
@@ -44,13 +44,13 @@ struct World {
     fails: u64,
     writes: u64,
     short: Option<u64>,
-    /// The world after each operation.
-    past: Option<Vec<World>>,
+    /// The disk after each operation.
+    past: Option<Vec<SimulatedDisk>>,
 }
 
 /// The disk.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Model(Arc<Mutex<World>>);
+pub(crate) struct Model(Arc<Mutex<SimulatedDisk>>);
 
 /// The files a loss of power leaves behind.
 pub(crate) type Snapshot = BTreeMap<PathBuf, Vec<u8>>;
@@ -59,50 +59,56 @@ impl Model {
     /// A disk with these files on it, all safe. Each bit of `fails` is a wait that fails; the write
     /// numbered `short` is cut short for want of room.
     pub(crate) fn new(files: &Snapshot, fails: u64, short: Option<u64>) -> Self {
-        let mut world = World { fails, short, past: Some(Vec::new()), ..World::default() };
+        let mut disk_state =
+            SimulatedDisk { fails, short, past: Some(Vec::new()), ..SimulatedDisk::default() };
         for (path, bytes) in files {
-            world.names.insert(path.clone(), world.inodes.len());
+            disk_state.names.insert(path.clone(), disk_state.inodes.len());
             let inode = Inode { now: bytes.clone(), safe: bytes.clone(), ..Inode::default() };
-            world.inodes.push(inode);
+            disk_state.inodes.push(inode);
         }
-        world.safe_names = world.names.clone();
-        Self(Arc::new(Mutex::new(world)))
+        disk_state.safe_names = disk_state.names.clone();
+        Self(Arc::new(Mutex::new(disk_state)))
     }
 
     /// How many operations there were.
     pub(crate) fn operations(&self) -> usize {
-        self.world().past.as_ref().map_or(0, Vec::len)
+        self.disk_state().past.as_ref().map_or(0, Vec::len)
     }
 
     /// Every state the power could leave behind if it went after this operation.
     pub(crate) fn crashes(&self, operation: usize) -> Vec<Snapshot> {
-        let world = self.world();
-        let world = world.past.as_ref().and_then(|past| past.get(operation)).unwrap().clone();
-        world.crashes()
+        let disk_state = self.disk_state();
+        let disk_state =
+            disk_state.past.as_ref().and_then(|past| past.get(operation)).unwrap().clone();
+        disk_state.crashes()
     }
 
     /// The files as a process sees them.
     pub(crate) fn files(&self) -> Snapshot {
-        let world = self.world();
-        world.names.iter().map(|(path, at)| (path.clone(), world.inodes[*at].now.clone())).collect()
+        let disk_state = self.disk_state();
+        disk_state
+            .names
+            .iter()
+            .map(|(path, at)| (path.clone(), disk_state.inodes[*at].now.clone()))
+            .collect()
     }
 
-    fn world(&self) -> MutexGuard<'_, World> {
+    fn disk_state(&self) -> MutexGuard<'_, SimulatedDisk> {
         self.0.lock().unwrap()
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
-        let mut world = self.world();
-        let result = change(&mut world);
-        let copy = World { past: None, ..world.clone() };
-        if let Some(past) = &mut world.past {
+    fn change<T>(&self, change: impl FnOnce(&mut SimulatedDisk) -> T) -> T {
+        let mut disk_state = self.disk_state();
+        let result = change(&mut disk_state);
+        let copy = SimulatedDisk { past: None, ..disk_state.clone() };
+        if let Some(past) = &mut disk_state.past {
             past.push(copy);
         }
         result
     }
 }
 
-impl World {
+impl SimulatedDisk {
     fn crashes(&self) -> Vec<Snapshot> {
         // Names and bytes are in doubt apart from each other.
         let mut namings = vec![self.safe_names.clone()];
@@ -205,15 +211,15 @@ struct ModelFile {
 
 impl JournalDisk for Model {
     fn open(&self, path: &Path, access: DiskOpenMode) -> io::Result<Box<dyn DiskFile>> {
-        let known = self.world().names.get(path).copied();
+        let known = self.disk_state().names.get(path).copied();
         let inode = match (known, access) {
             (Some(_), DiskOpenMode::New) => return Err(io::ErrorKind::AlreadyExists.into()),
             (Some(inode), _) => inode,
             (None, DiskOpenMode::Read) => return Err(io::ErrorKind::NotFound.into()),
-            (None, _) => self.change(|world| {
-                world.inodes.push(Inode::default());
-                let inode = world.inodes.len() - 1;
-                world.names.insert(path.to_owned(), inode);
+            (None, _) => self.change(|disk_state| {
+                disk_state.inodes.push(Inode::default());
+                let inode = disk_state.inodes.len() - 1;
+                disk_state.names.insert(path.to_owned(), inode);
                 inode
             }),
         };
@@ -221,18 +227,18 @@ impl JournalDisk for Model {
     }
 
     fn exists(&self, path: &Path) -> bool {
-        self.world().names.contains_key(path)
+        self.disk_state().names.contains_key(path)
     }
 
     fn sync_directory_of(&self, _: &Path) -> io::Result<()> {
-        self.change(|world| world.safe_names = world.names.clone());
+        self.change(|disk_state| disk_state.safe_names = disk_state.names.clone());
         Ok(())
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.change(|world| {
-            let inode = world.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
-            world.names.insert(to.to_owned(), inode);
+        self.change(|disk_state| {
+            let inode = disk_state.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
+            disk_state.names.insert(to.to_owned(), inode);
             Ok(())
         })
     }
@@ -240,8 +246,8 @@ impl JournalDisk for Model {
 
 impl Read for ModelFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let world = self.model.world();
-        let rest = world.inodes[self.inode].now.get(self.place..).unwrap_or_default();
+        let disk_state = self.model.disk_state();
+        let rest = disk_state.inodes[self.inode].now.get(self.place..).unwrap_or_default();
         let count = rest.len().min(buffer.len());
         buffer[..count].copy_from_slice(&rest[..count]);
         self.place += count;
@@ -251,11 +257,11 @@ impl Read for ModelFile {
 
 impl DiskFile for ModelFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.model.change(|world| {
-            world.writes += 1;
-            let is_short = world.short == Some(world.writes);
+        self.model.change(|disk_state| {
+            disk_state.writes += 1;
+            let is_short = disk_state.short == Some(disk_state.writes);
             let bytes = if is_short { &bytes[..bytes.len() / 2] } else { bytes };
-            let inode = &mut world.inodes[self.inode];
+            let inode = &mut disk_state.inodes[self.inode];
             inode.doubt.push(Op::Write { at: inode.now.len(), bytes: bytes.to_vec() });
             inode.now.extend(bytes);
             match is_short {
@@ -266,10 +272,10 @@ impl DiskFile for ModelFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.model.change(|world| {
-            let is_failure = world.fails >> world.syncs & 1 == 1;
-            world.syncs += 1;
-            let inode = &mut world.inodes[self.inode];
+        self.model.change(|disk_state| {
+            let is_failure = disk_state.fails >> disk_state.syncs & 1 == 1;
+            disk_state.syncs += 1;
+            let inode = &mut disk_state.inodes[self.inode];
             if is_failure {
                 inode.cursed = inode.doubt.len();
                 return Err(io::Error::from_raw_os_error(5));
@@ -288,8 +294,8 @@ impl DiskFile for ModelFile {
 
     fn set_len(&mut self, length: u64) -> io::Result<()> {
         let length = usize::try_from(length).unwrap();
-        self.model.change(|world| {
-            let inode = &mut world.inodes[self.inode];
+        self.model.change(|disk_state| {
+            let inode = &mut disk_state.inodes[self.inode];
             inode.now.resize(length, 0);
             inode.doubt.push(Op::Cut(length));
         });

@@ -2,8 +2,8 @@
 //! noted down then is held against what comes out now.
 
 use serde_json::{Value, json};
-use windlass_journal::time_format::format_timestamp;
 use windlass_journal::{ExplainedStep, VerifyReport, explain_journal, verify};
+use windlass_vocabulary::format_timestamp;
 
 use super::{fallback_settings, resolve_journal_path};
 use crate::args::ReplayArgs;
@@ -52,8 +52,7 @@ fn render_verification(verified: &VerifyReport) -> String {
     match difference {
         None => text.push_str("It comes out as it did then.\n"),
         Some((seq, note)) => {
-            let note = format!("{note:?}");
-            let note: String = note.chars().take(NOTE_CHARS_MAX).collect();
+            let note: String = note.describe().chars().take(NOTE_CHARS_MAX).collect();
             text.push_str(&format!(
                 "It comes out differently: record {seq} says {}, and that does not follow now.\n",
                 strip_control_characters(&note)

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 use windlass_journal::conversation::{ConversationExtractor, ConversationItem, ConversationRole};
-use windlass_journal::time_format::format_timestamp;
 use windlass_journal::{JournalReader, ListedSession};
+use windlass_vocabulary::format_timestamp;
 
 use crate::args::SingleSessionArgs;
 use windlass_assembly::report::session_list;

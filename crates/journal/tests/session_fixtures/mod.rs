@@ -5,8 +5,10 @@
 use std::path::Path;
 
 use windlass_engine::{Event, Interrupt, Settings, State, Step, step};
-use windlass_journal::record::{Ended, Row};
-use windlass_journal::{Intent, JournalEntry, JournalNote, JournalReader, LineDamage, RecordItem};
+use windlass_journal::record::{BilledRow, RunEndedNote};
+use windlass_journal::{
+    JournalEntry, JournalNote, JournalReader, LineDamage, RecordItem, ToolIntent,
+};
 use windlass_lab::sim::fault::Faults;
 use windlass_lab::sim::random_settings;
 use windlass_lab::sim::seeded_random::SeededRandom;
@@ -84,9 +86,10 @@ pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<JournalNote>)> 
         input: Json::from_checked(r#"{"command":"look"}"#),
         signature: None,
     };
-    let intent = JournalNote::Intended(Intent::from_call(Ticket(2), &call, EffectClass::Effect));
+    let intent =
+        JournalNote::Intended(ToolIntent::from_call(Ticket(2), &call, EffectClass::Effect));
     let row = |cost| {
-        JournalNote::Billed(Row {
+        JournalNote::Billed(BilledRow {
             agent: "main".into(),
             model: "model".into(),
             source: RequestSource::Main,
@@ -99,7 +102,7 @@ pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<JournalNote>)> 
             cache_miss: None,
         })
     };
-    let end = Ended {
+    let end = RunEndedNote {
         terminal: Terminal::Completed,
         turns: 2,
         messages: 4,

@@ -1,11 +1,11 @@
 //! What sessions cost, summed in every way people ask for.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test says no")]
 
-mod stage;
+mod session_fixtures;
 
 use std::path::Path;
 
-use stage::conversation;
+use session_fixtures::conversation;
 use windlass_journal::session_catalogue::fork_journal;
 use windlass_journal::{
     CostTotals, Durability, JournalHead, JournalNote, JournalOpenOptions, JournalWriter,

@@ -1,0 +1,76 @@
+//! Keeps writers out of a journal: its first file is locked, and the lock dies with the process.
+
+use std::fs::TryLockError;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::disk::{DiskFile, DiskOpenMode, JournalDisk, RealDisk};
+use crate::error::{JournalError, check_journal_file};
+use crate::journal_reader::{JournalEntry, JournalReader};
+use crate::record::ClaimHolder;
+
+/// A journal that no other process can write as long as this lives.
+#[derive(Debug)]
+pub struct LockedJournal {
+    pub(crate) path: PathBuf,
+    pub(crate) lock: Box<dyn DiskFile>,
+}
+
+/// Keeps writers out of a journal, without writing to it.
+pub fn lock_journal(journal: &Path) -> Result<LockedJournal, JournalError> {
+    Ok(LockedJournal { path: journal.to_owned(), lock: lock_existing(journal, &RealDisk)? })
+}
+
+/// Keeps writers out of a journal as long as the file lives, without writing to it.
+pub(crate) fn lock_existing(
+    path: &Path,
+    disk: &dyn JournalDisk,
+) -> Result<Box<dyn DiskFile>, JournalError> {
+    check_journal_file(path)?;
+    if !disk.exists(path) {
+        return Err(JournalError::disk_error(path, "opened")(io::ErrorKind::NotFound.into()));
+    }
+    lock_first_file(disk, path)
+}
+
+/// Opens the first file and locks it, or says who has.
+pub(crate) fn lock_first_file(
+    disk: &dyn JournalDisk,
+    path: &Path,
+) -> Result<Box<dyn DiskFile>, JournalError> {
+    let opened = disk.open(path, DiskOpenMode::Append);
+    let mut file = opened.map_err(JournalError::disk_error(path, "opened"))?;
+    let deadline = Instant::now() + ORPHAN_LOCK_WAIT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => {
+                let holder = JournalReader::open_on(disk, path).ok().and_then(read_last_holder);
+                // No claim yet: the other process may only be checking whether the journal is locked.
+                let is_left = holder.as_ref().is_none_or(ClaimHolder::is_dead);
+                if !is_left || Instant::now() >= deadline {
+                    return Err(JournalError::Busy { path: path.to_owned(), holder });
+                }
+                std::thread::sleep(ORPHAN_LOCK_POLL);
+            }
+            Err(TryLockError::Error(source)) => {
+                return Err(JournalError::disk_error(path, "locked")(source));
+            }
+        }
+    }
+}
+
+/// A process that is killed while it starts another leaves the lock with that one until it has begun.
+const ORPHAN_LOCK_WAIT: Duration = Duration::from_secs(2);
+const ORPHAN_LOCK_POLL: Duration = Duration::from_millis(5);
+
+fn read_last_holder(mut reader: JournalReader) -> Option<ClaimHolder> {
+    let mut holder = None;
+    while let Ok(Some(entry)) = reader.next_entry() {
+        if let Ok(JournalEntry::Claim(claim)) = entry {
+            holder = Some(claim.holder);
+        }
+    }
+    holder
+}

@@ -1,0 +1,40 @@
+//! How a journal is opened for writing: how durable, about what, by whom, on which disk.
+
+use std::sync::Arc;
+
+use crate::disk::{JournalDisk, RealDisk};
+use crate::durability::Durability;
+use crate::record::{ClaimHolder, JournalHead};
+
+/// How a journal is opened for writing.
+#[derive(Clone, Debug)]
+pub struct JournalOpenOptions {
+    pub durability: Durability,
+    /// What the journal is about; written if it is new.
+    pub head: JournalHead,
+    pub holder: ClaimHolder,
+    /// The time: milliseconds since 1970.
+    pub at: u64,
+    pub disk: Arc<dyn JournalDisk>,
+}
+
+impl JournalOpenOptions {
+    /// On this machine's disk, by this process, about nothing in particular.
+    #[must_use]
+    pub fn new(durability: Durability) -> Self {
+        let at = unix_millis();
+        Self {
+            durability,
+            head: JournalHead { created: at, ..JournalHead::default() },
+            holder: ClaimHolder::current_process(),
+            at,
+            disk: Arc::new(RealDisk),
+        }
+    }
+}
+
+/// The time: milliseconds since 1970.
+fn unix_millis() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}
