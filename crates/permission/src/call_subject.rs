@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use windlass_vocabulary::ToolCall;
 
 use crate::fetch_target::FetchTarget;
-use crate::file_system_view::{ResolvedPath, resolve_links};
+use crate::file_system_view::{PathAccess, ResolvedPath, resolve_links};
 use crate::policy::Policy;
 use crate::shell_command::{ParsedCommandLine, ScriptContext};
 use crate::workspace_roots::WorkspaceRoots;
@@ -34,13 +34,6 @@ pub(crate) enum CallSubjectKind {
     Other,
     /// It should be one of the above but cannot be read.
     Unreadable,
-}
-
-/// What is done to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PathAccess {
-    Read,
-    Write,
 }
 
 impl CallSubject {

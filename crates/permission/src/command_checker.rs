@@ -10,15 +10,14 @@ use std::path::Path;
 
 use windlass_vocabulary::PermissionMode;
 
-use crate::call_subject::PathAccess;
-use crate::file_system_view::PathEntry;
+use crate::file_system_view::{PathAccess, PathEntry};
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
     CommandEffect, CommandPattern, ParsedCommandLine, RedirectAccess, ShellWord, SimpleCommand,
-    base_name, classify_effect,
+    base_name, classify_effect, find_path_candidates, may_leave_workspace,
 };
-use crate::workspace_roots::{WorkspaceRoots, find_path_candidates, is_harmless_device};
+use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
 /// Why a part may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,7 +129,7 @@ impl<'a> CommandChecker<'a> {
         }
         let meant = word
             .as_known()
-            .and_then(|text| self.ground.resolve_text(text, &part.working_directories));
+            .and_then(|text| self.ground.resolve_text(text, part.working_directories.as_slice()));
         let meant = meant.unwrap_or_default();
         if !meant.is_empty() && meant.iter().all(|meant| is_harmless_device(&meant.spelled)) {
             return Ok(());
@@ -144,7 +143,7 @@ impl<'a> CommandChecker<'a> {
         if is_covered {
             return Ok(());
         }
-        let is_inside = !self.ground.may_leave_workspace(word, &part.working_directories);
+        let is_inside = !may_leave_workspace(word, &part.working_directories, self.ground);
         match access {
             PathAccess::Read if is_inside => Ok(()),
             PathAccess::Write if is_inside && self.policy.mode == PermissionMode::AcceptEdits => {

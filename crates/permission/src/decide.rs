@@ -7,19 +7,20 @@
 
 use windlass_vocabulary::{PermissionMode, ToolCall, ToolInspection};
 
-use crate::ask_reason::{
-    AskReason, SandboxEscape, answers_itself, classify_sandbox_escape, find_ask_reason,
-};
+use crate::ask_reason::AskReason;
 use crate::call_subject::{CallSubject, CallSubjectKind};
 use crate::command_checker::{AllowReason, CommandChecker, collect_program_names};
 use crate::explain;
 use crate::fetch_target::HostReach;
 use crate::file_system_view::{FileSystemView, RecordedFileSystem};
+use crate::find_ask_reason::{answers_itself, find_ask_reason};
 use crate::mode::{is_pure, mode_allows};
 use crate::permission_grant::{PendingPermissionQuestion, PermissionGrant};
 use crate::policy::Policy;
+use crate::prior_decision::PriorDecision;
 use crate::rule::{Rule, Rules};
 use crate::rule_match::RestrictionKind;
+use crate::sandbox_escape::{SandboxEscape, classify_sandbox_escape};
 use crate::shell_command::MatchCertainty;
 use crate::suggest_rules::suggest_rules;
 use crate::workspace_roots::WorkspaceRoots;
@@ -38,21 +39,6 @@ pub enum PermissionDecision {
         /// Why, for people and for the model.
         why: String,
     },
-}
-
-/// What a hook, or whoever was asked, said before the rules were asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum PriorDecision {
-    /// Nothing.
-    #[default]
-    None,
-    /// Run it without a question.
-    Allow,
-    /// Ask, whatever the rules say.
-    Ask(String),
-    /// Not a hook's: whoever was asked about the call said yes to it with this input. Nobody is
-    /// asked twice; what is forbidden stays forbidden.
-    Answered,
 }
 
 /// A ruling before it is put into words for the loop.
@@ -202,13 +188,8 @@ pub(crate) fn evaluate_call(
             Err(reason) => why = Some(reason),
         }
     }
-    let demand = AskReason::from_default(explain::describe_missing_rule(
-        policy,
-        ground,
-        subject,
-        why.as_deref(),
-    ));
-    ExplainedDecision::Ask { reason: demand }
+    let reason = explain::describe_missing_rule(policy, ground, subject, why.as_deref());
+    ExplainedDecision::Ask { reason }
 }
 
 /// Does this rule speak of the call, read as a deny rule is read: what might be meant is meant? For

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::ask_reason::AskReason;
-use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
+use crate::call_subject::{CallSubject, CallSubjectKind};
+use crate::file_system_view::PathAccess;
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::sanitize::escape_invisible;
@@ -144,12 +145,15 @@ pub(crate) fn describe_missing_rule(
     ground: &WorkspaceRoots<'_>,
     subject: &CallSubject,
     command: Option<&str>,
-) -> (String, bool) {
+) -> AskReason {
     let mode = policy.mode.name();
     let (what, is_edit) = match &subject.kind {
         CallSubjectKind::Command(_) => {
             let why = command.unwrap_or("it may do more than read");
-            return (format!("No allow rule covers it, and {mode} mode asks: {why}."), false);
+            return AskReason::from_default(
+                format!("No allow rule covers it, and {mode} mode asks: {why}."),
+                false,
+            );
         }
         CallSubjectKind::File { path: meant, access } => {
             let path = meant.spelled.display();
@@ -161,7 +165,8 @@ pub(crate) fn describe_missing_rule(
         }
         _ => (format!("`{}`", subject.tool), false),
     };
-    (format!("No allow rule covers it, and {mode} mode asks before {what}."), is_edit)
+    let why = format!("No allow rule covers it, and {mode} mode asks before {what}.");
+    AskReason::from_default(why, is_edit)
 }
 
 /// What to do where a question to a person finds none.

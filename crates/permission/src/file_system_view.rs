@@ -120,6 +120,13 @@ impl FileSystemView for VirtualTree {
     }
 }
 
+/// What is done to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PathAccess {
+    Read,
+    Write,
+}
+
 /// One path in both readings: as it is spelled, and where it leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedPath {

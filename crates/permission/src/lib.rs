@@ -17,6 +17,7 @@ pub mod decide;
 mod explain;
 mod fetch_target;
 pub mod file_system_view;
+mod find_ask_reason;
 mod glob;
 mod mode;
 pub mod path_pattern;
@@ -24,23 +25,24 @@ pub mod permission_grant;
 pub mod permission_layer;
 pub mod policy;
 pub mod policy_check;
+mod prior_decision;
 mod protected_paths;
 pub mod rule;
 mod rule_match;
-mod sandbox_policy;
+mod sandbox_escape;
 pub mod sanitize;
 pub mod shell_command;
 mod suggest_rules;
 mod workspace_roots;
 
 pub use decide::{
-    PermissionDecision, PriorDecision, build_loop_question, decide, decide_with_file_system,
-    rule_matches_call,
+    PermissionDecision, build_loop_question, decide, decide_with_file_system, rule_matches_call,
 };
 pub use fetch_target::names_private_host;
 pub use file_system_view::{FileSystemView, PathEntry, VirtualTree};
 pub use permission_grant::{PendingPermissionQuestion, PermissionGrant};
-pub use policy::Policy;
-pub use protected_paths::{DIRECTORIES as PROTECTED_DIRECTORIES, FILES as PROTECTED_FILES};
+pub use policy::{Policy, SandboxPolicy};
+pub use prior_decision::PriorDecision;
+pub use protected_paths::{PROTECTED_DIRECTORIES, PROTECTED_FILES};
 pub use rule::{HiddenPaths, Rule, RuleError, Rules};
-pub use sandbox_policy::{SandboxPolicy, is_excluded_from_sandbox};
+pub use sandbox_escape::is_excluded_from_sandbox;

@@ -2,8 +2,8 @@
 
 use windlass_vocabulary::{EffectClass, PermissionMode, ToolInspection};
 
-use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
-use crate::file_system_view::PathEntry;
+use crate::call_subject::{CallSubject, CallSubjectKind};
+use crate::file_system_view::{PathAccess, PathEntry};
 use crate::policy::Policy;
 use crate::workspace_roots::WorkspaceRoots;
 

@@ -1,6 +1,6 @@
 //! Lexical path scopes: what a path means before any file is looked at.
 //!
-//! Nothing here follows a symbolic link; where links lead is asked of a [`World`](crate::file_system_view::FileSystemView).
+//! Nothing here follows a symbolic link; a `FileSystemView` knows where links lead.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};

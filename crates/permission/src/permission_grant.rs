@@ -1,6 +1,6 @@
 //! Proof that a call was allowed.
 //!
-//! [`PermissionGrant`] has a private field, no `Clone` and no `Deserialize`: it comes from [`decide`](crate::decide())
+//! [`PermissionGrant`] has a private field, no `Clone` and no `Deserialize`: it comes from `decide`
 //! or from answering a [`PendingPermissionQuestion`] that was really asked, and from nowhere else. Tools take one,
 //! so a replayed session cannot start a tool by accident.
 

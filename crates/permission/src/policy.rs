@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use windlass_vocabulary::PermissionMode;
 
 use crate::rule::Rules;
-use crate::sandbox_policy::SandboxPolicy;
 
 /// The policy in force. Part of the context a tool result may update.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,4 +28,15 @@ impl Policy {
     pub(crate) fn cwd(&self) -> Option<&str> {
         self.standing.as_ref().or(self.directories.first()).map(String::as_str)
     }
+}
+
+/// How shell commands are held.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxPolicy {
+    /// What is held runs without a question, unless a rule or what it does demands one.
+    pub runs_unasked: bool,
+    /// A call may ask to run outside.
+    pub may_be_left: bool,
+    /// Commands that run outside by the user's wish: `docker`, `git push:*`.
+    pub outside: Vec<String>,
 }

@@ -5,13 +5,14 @@
 
 use serde_json::Value;
 
-use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
-use crate::file_system_view::ResolvedPath;
+use crate::call_subject::{CallSubject, CallSubjectKind};
+use crate::file_system_view::{PathAccess, ResolvedPath};
 use crate::glob::matches_text;
 use crate::path_pattern::{MatchSense, PathPattern};
 use crate::rule::Rule;
 use crate::shell_command::{
     CommandPattern, MatchCertainty, ParsedCommandLine, ShellWord, SimpleCommand,
+    may_leave_workspace,
 };
 use crate::workspace_roots::WorkspaceRoots;
 
@@ -64,7 +65,7 @@ impl Rule {
             return false;
         };
         let leads_out =
-            |word: &ShellWord| ground.may_leave_workspace(word, &part.working_directories);
+            |word: &ShellWord| may_leave_workspace(word, &part.working_directories, ground);
         CommandPattern::new(content).allows(part, &leads_out)
     }
 

@@ -4,13 +4,14 @@
 
 use std::path::Path;
 
-use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
+use crate::call_subject::{CallSubject, CallSubjectKind};
 use crate::command_checker::CommandChecker;
+use crate::file_system_view::PathAccess;
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
     ParsedCommandLine, ShellWord, SimpleCommand, base_name, is_interpreter, is_runner,
-    reaches_beyond_rule, strip_wrappers,
+    may_leave_workspace, reaches_beyond_rule, strip_wrappers,
 };
 use crate::workspace_roots::WorkspaceRoots;
 
@@ -121,7 +122,7 @@ fn suggest_part_rule(part: &SimpleCommand, ground: &WorkspaceRoots<'_>) -> Optio
     let runs_script = matches!(sub, Some("run" | "run-script"));
     let script = script.filter(|word| runs_script && is_simple(word) && !word.starts_with('-'));
     let named = named + usize::from(script.is_some());
-    let leads_out = |word: &ShellWord| ground.may_leave_workspace(word, &part.working_directories);
+    let leads_out = |word: &ShellWord| may_leave_workspace(word, &part.working_directories, ground);
     if reaches_beyond_rule(words, named, &leads_out) {
         return build_exact_rule(&part.text);
     }

@@ -21,10 +21,11 @@ use serde_json::{Value, json};
 use windlass_vocabulary::{EffectClass, PermissionMode, ToolCall, ToolInspection};
 
 use crate::call_subject::{CallSubject, CallSubjectKind};
-use crate::decide::{ExplainedDecision, PriorDecision, evaluate_call};
-use crate::explain as words;
+use crate::decide::{ExplainedDecision, evaluate_call};
+use crate::explain;
 use crate::file_system_view::FileSystemView;
 use crate::policy::Policy;
+use crate::prior_decision::PriorDecision;
 use crate::suggest_rules::suggest_rules;
 use crate::workspace_roots::WorkspaceRoots;
 pub use policy_case::NO_AUTO_MODE;
@@ -103,14 +104,14 @@ pub fn build_report(
             if policy.mode == PermissionMode::DontAsk {
                 (
                     PermissionDecisionKind::Deny,
-                    words::describe_dont_ask_denial(&subject, &demand, &suggestions),
+                    explain::describe_dont_ask_denial(&subject, &demand, &suggestions),
                     rule,
                     suggestions,
                 )
             } else if !policy.can_ask {
                 (
                     PermissionDecisionKind::Deny,
-                    words::describe_non_interactive_denial(&subject, &demand, &suggestions),
+                    explain::describe_non_interactive_denial(&subject, &demand, &suggestions),
                     rule,
                     suggestions,
                 )

@@ -1,10 +1,11 @@
 //! What is said of each part of a call.
 
 use super::{PartReport, PermissionDecisionKind};
-use crate::ask_reason::find_protected_argument;
-use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
+use crate::call_subject::{CallSubject, CallSubjectKind};
 use crate::command_checker::{AllowReason, CommandChecker, collect_program_names};
 use crate::decide::ExplainedDecision;
+use crate::file_system_view::PathAccess;
+use crate::find_ask_reason::find_protected_argument;
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::rule_match::RestrictionKind;
@@ -144,8 +145,9 @@ fn describe_effects(ground: &WorkspaceRoots<'_>, part: &SimpleCommand) -> Vec<St
         if word.is_pipe() {
             continue;
         }
-        let known =
-            word.as_known().and_then(|text| ground.resolve_text(text, &part.working_directories));
+        let known = word
+            .as_known()
+            .and_then(|text| ground.resolve_text(text, part.working_directories.as_slice()));
         let place = match known.as_deref() {
             Some([meant, ..]) => meant.real.display().to_string(),
             _ => word.text.clone(),
