@@ -1,13 +1,13 @@
 //! Adds rules to a settings file, as "don't ask again" does. Everything else in the file stays as it
 //! is, byte for byte: order, spaces, keys nobody knows.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use crate::atomic_edit::AtomicEdit;
 use crate::json_spans::{JsonSpanKind, JsonSpanNode};
+use crate::settings_write_error::SettingsWriteError;
 
 /// Which list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,20 +32,6 @@ impl RuleList {
             Self::Ask => "ask",
             Self::Deny => "deny",
         }
-    }
-}
-
-/// A file could not be written; what was there is still there.
-#[derive(Debug, thiserror::Error)]
-#[error("{} was not changed: {why}", path.display())]
-pub struct SettingsWriteError {
-    path: PathBuf,
-    why: String,
-}
-
-impl SettingsWriteError {
-    pub(crate) fn new(path: &Path, why: impl fmt::Display) -> Self {
-        Self { path: path.to_owned(), why: why.to_string() }
     }
 }
 

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::append_rules::SettingsWriteError;
 use crate::bounded_file;
+use crate::settings_write_error::SettingsWriteError;
 
 /// How a file is changed.
 #[derive(Clone, Copy, Debug)]

@@ -15,6 +15,7 @@
 mod append_rules;
 mod atomic_edit;
 mod bounded_file;
+mod file_stamp;
 mod json_spans;
 mod load_settings;
 mod loaded_settings;
@@ -30,11 +31,12 @@ mod settings_layer;
 mod settings_location;
 mod settings_problem;
 mod settings_watcher;
+mod settings_write_error;
 mod sha256;
 pub mod trust;
 mod write_setting;
 
-pub use append_rules::{RuleList, SettingsWriteError, append_rules};
+pub use append_rules::{RuleList, append_rules};
 pub use load_settings::load_settings;
 pub use loaded_settings::{LoadedSettings, SettingsFileRead, SettingsFileState, SourcedValue};
 pub use rule_files::{
@@ -47,6 +49,7 @@ pub use settings_location::{
 };
 pub use settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
 pub use settings_watcher::{SettingsFileChanged, SettingsWatcher};
+pub use settings_write_error::SettingsWriteError;
 pub use trust::{ProjectTrust, TrustItem, TrustState};
 pub use windlass_permission::permission_layer::SettingsSource;
 pub use write_setting::{McpServerScope, write_mcp_server, write_setting};

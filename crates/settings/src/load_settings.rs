@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use windlass_permission::permission_layer::{self, PermissionLayer, SettingsSource};
 
+use crate::file_stamp::FileOverrides;
 use crate::loaded_settings::{
     LoadedRuleList, LoadedSettings, SettingsFileRead, SettingsFileState, SourcedValue,
 };
@@ -16,7 +17,6 @@ use crate::settings_key;
 use crate::settings_layer::SettingsLayer;
 use crate::settings_location::{self, SettingsCandidate, SettingsRequest};
 use crate::settings_problem::{ProblemSeverity, SettingsProblem};
-use crate::settings_watcher::FileOverrides;
 use crate::trust::{
     ProjectTrust, TrustItem, TrustState, TrustStore, find_prompt_files, find_scripts,
     split_by_trust,

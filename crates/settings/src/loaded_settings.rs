@@ -8,10 +8,10 @@ use windlass_permission::permission_layer::SettingsSource;
 use windlass_permission::{Rule, Rules};
 use windlass_vocabulary::PermissionMode;
 
+use crate::file_stamp::SettingsFileStamp;
 use crate::settings::SettingsFile;
 use crate::settings_key;
 use crate::settings_problem::SettingsProblem;
-use crate::settings_watcher::SettingsFileStamp;
 use crate::trust::ProjectTrust;
 
 /// A value with the layer it comes from.

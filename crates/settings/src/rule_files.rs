@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use windlass_permission::permission_layer::SettingsSource;
 
-use crate::append_rules::{RuleList, SettingsWriteError, append_rules, edit_settings_file};
+use crate::append_rules::{RuleList, append_rules, edit_settings_file};
 use crate::bounded_file;
 use crate::json_spans::{JsonSpanKind, JsonSpanNode};
 use crate::load_settings::{find_candidates, load_settings};
 use crate::settings_location::{CommandLineSettings, SettingsRequest, find_project_root};
+use crate::settings_write_error::SettingsWriteError;
 use crate::sha256;
 use crate::trust::{ALLOW_RULES_KEY, ProjectTrust, TrustItem, TrustState, TrustStore};
 

@@ -7,12 +7,12 @@ use windlass_permission::Rule;
 use windlass_permission::permission_layer::SettingsSource;
 
 use crate::bounded_file::{self, SETTINGS_BYTES_MAX};
+use crate::file_stamp::{FileOverrides, SettingsFileStamp};
 use crate::json_spans::{JsonSpanKind, JsonSpanNode, line_and_column};
 use crate::loaded_settings::SettingsFileState;
 use crate::prune::{self, PrunedEntry};
 use crate::settings_location::{CommandLineSettings, SettingsCandidate};
 use crate::settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
-use crate::settings_watcher::{FileOverrides, SettingsFileStamp};
 
 /// A layer.
 #[derive(Clone, Debug)]

@@ -6,11 +6,11 @@
 //! trusted for what it was at the start of it.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use windlass_permission::permission_layer::SettingsSource;
 
+use crate::file_stamp::{FileOverrides, SettingsFileStamp};
 use crate::load_settings;
 use crate::loaded_settings::{LoadedSettings, SettingsFileRead, SettingsFileState};
 use crate::settings_location::{CommandLineSettings, SettingsRequest};
@@ -28,9 +28,6 @@ pub struct SettingsWatcher {
     trust_store_stamp: Option<SettingsFileStamp>,
 }
 
-/// What files are taken to say, in the place of what is in them; nothing is a file that is not there.
-pub(crate) type FileOverrides = BTreeMap<PathBuf, Option<String>>;
-
 /// A file when it was last looked at.
 #[derive(Clone, Debug)]
 struct SeenSettingsFile {
@@ -38,30 +35,6 @@ struct SeenSettingsFile {
     stamp: Option<SettingsFileStamp>,
     /// What of it counts; empty, if it cannot be read.
     text: Option<String>,
-}
-
-/// By this a file is known to be as it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SettingsFileStamp {
-    device_and_inode: (u64, u64),
-    size: u64,
-    mode: u32,
-    written: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl SettingsFileStamp {
-    /// Of a file; nothing, if there is none.
-    pub(crate) fn read(path: &Path) -> Option<Self> {
-        let found = path.metadata().ok()?;
-        Some(Self {
-            device_and_inode: (found.dev(), found.ino()),
-            size: found.len(),
-            mode: found.mode(),
-            written: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
-        })
-    }
 }
 
 /// A file that is not what it was.

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::append_rules::{SettingsWriteError, insert_entry};
+use crate::append_rules::insert_entry;
 use crate::atomic_edit::AtomicEdit;
 use crate::json_spans::{JsonSpanKind, JsonSpanNode};
+use crate::settings_write_error::SettingsWriteError;
 
 /// Where in the file servers stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

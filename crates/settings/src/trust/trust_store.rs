@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{ProjectTrust, TrustState};
-use crate::append_rules::SettingsWriteError;
 use crate::atomic_edit::AtomicEdit;
 use crate::bounded_file;
+use crate::settings_write_error::SettingsWriteError;
 
 /// Where yeses are kept.
 #[derive(Clone, Debug)]
