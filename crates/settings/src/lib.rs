@@ -12,6 +12,8 @@
 //! Hooks and servers are handed on as they are written, with the layer they come from: what they mean
 //! is known to those who run them. Nothing is run here.
 
+#![allow(missing_docs, reason = "nobody embeds this crate")]
+
 mod append_rules;
 mod atomic_edit;
 mod bounded_file;

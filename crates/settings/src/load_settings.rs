@@ -56,10 +56,11 @@ pub(crate) fn load_with_overrides(
     merge_permissions(request, &mut layers, &mut loaded);
     merge_values(request, &layers, &mut loaded);
     let may_run = |one: &SourcedValue<_>| loaded.trust.is_given() || !is_from_project(one.source);
-    let disabled = loaded.settings.disabled_mcpjson_servers.clone().unwrap_or_default();
+    let disabled = loaded.settings.mcp.disabled_mcpjson_servers.clone().unwrap_or_default();
     // Whoever names some of a project's servers does not want the others.
-    let enabled = loaded.settings.enabled_mcpjson_servers.clone();
-    let enabled = enabled.filter(|_| loaded.settings.enable_all_project_mcp_servers != Some(true));
+    let enabled = loaded.settings.mcp.enabled_mcpjson_servers.clone();
+    let enabled =
+        enabled.filter(|_| loaded.settings.mcp.enable_all_project_mcp_servers != Some(true));
     for mut one in servers.into_iter().filter(may_run) {
         if one.source == SettingsSource::Project {
             one.value.retain(|name, _| {

@@ -247,6 +247,9 @@ mod tests {
         for key in HARMLESS.iter().chain(IDLE) {
             assert!(known.iter().any(|one| one == key), "{key}");
         }
+        let mut idle: Vec<&str> = IDLE.to_vec();
+        idle.sort_unstable();
+        assert_eq!(idle, serialized_keys(&crate::settings::UnusedSettings::default()));
         for key in ELSEWHERE {
             assert!(!known.iter().any(|one| one == key), "{key}");
         }

@@ -51,7 +51,7 @@ fn every_layer_is_read_and_the_highest_wins() {
         house.write(name, json!({"model": model, "permissions": {"deny": [deny]}}));
         let mut request = house.request();
         wanted.push(deny);
-        assert_eq!(load_settings(&request).settings.model.as_deref(), Some(*model));
+        assert_eq!(load_settings(&request).settings.models.model.as_deref(), Some(*model));
         let loaded = load_settings(&request);
         assert_eq!(loaded.origin("model"), [house.path(name).display().to_string()]);
         assert_eq!(texts(&loaded.rules.deny), wanted);
@@ -59,10 +59,16 @@ fn every_layer_is_read_and_the_highest_wins() {
         request.command_line = Some(CommandLineSettings::parse(r#"{"model": "flag"}"#));
         let is_managed = name.starts_with("etc");
         let loaded = load_settings(&request);
-        assert_eq!(loaded.settings.model.as_deref(), Some(if is_managed { model } else { "flag" }));
+        assert_eq!(
+            loaded.settings.models.model.as_deref(),
+            Some(if is_managed { model } else { "flag" })
+        );
         request.command_line_managed = Some(r#"{"model": "host"}"#.to_owned());
         let loaded = load_settings(&request);
-        assert_eq!(loaded.settings.model.as_deref(), Some(if is_managed { model } else { "host" }));
+        assert_eq!(
+            loaded.settings.models.model.as_deref(),
+            Some(if is_managed { model } else { "host" })
+        );
         assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
     }
 }
@@ -152,11 +158,11 @@ fn one_wrong_entry_is_left_out_alone() {
     house.write(USER, text);
     let loaded = house.load();
     let settings = &loaded.settings;
-    assert_eq!(settings.model, None);
+    assert_eq!(settings.models.model, None);
     let env: Vec<(&str, String)> = loaded.variables().collect();
     let text = |text: &str| text.to_owned();
     assert_eq!(env, [("A", text("1")), ("C", text("2")), ("D", text("true"))]);
-    assert_eq!(settings.claude_md_excludes, Some(vec![text("a"), text("b")]));
+    assert_eq!(settings.memory.claude_md_excludes, Some(vec![text("a"), text("b")]));
     let sandbox = settings.sandbox.as_ref().expect("a sandbox");
     assert_eq!((sandbox.enabled, sandbox.fail_if_unavailable), (None, Some(true)));
     assert_eq!(loaded.hooks.len(), 1);
@@ -200,7 +206,7 @@ fn assert_nothing(loaded: &LoadedSettings) {
     assert!(loaded.hooks.is_empty() && loaded.mcp_servers.is_empty());
     // What forbids and what harms nobody applies.
     assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
-    assert_eq!(loaded.settings.output_style.as_deref(), Some("Terse"));
+    assert_eq!(loaded.settings.appearance.output_style.as_deref(), Some("Terse"));
     assert!(loaded.trust.render_warning().is_some());
 }
 
@@ -330,7 +336,7 @@ fn only_what_restricts_is_taken_when_nothing_else_is_wanted() {
     assert_eq!(texts(&loaded.rules.allow), ["Read"]);
     assert_eq!(texts(&loaded.rules.deny), ["Edit", "Edit"]);
     assert!(loaded.hooks.is_empty() && loaded.settings.env.is_none());
-    assert_eq!(loaded.settings.model.as_deref(), Some("m"));
+    assert_eq!(loaded.settings.models.model.as_deref(), Some("m"));
     assert_eq!(loaded.trust.render_warning(), None);
 }
 

@@ -28,15 +28,15 @@ impl SettingsLayers {
         let is_set = |names: &[&str]| names.iter().any(|name| environment::is_set(lookup, name));
         let mut args = args.clone();
         if args.model.is_none() && !is_set(&["WINDLASS_MODEL", "ANTHROPIC_MODEL"]) {
-            args.model = settings.model.clone().filter(|model| model != "default");
+            args.model = settings.models.model.clone().filter(|model| model != "default");
         }
         if args.fallback_model.is_empty()
-            && let Some(fallback) = &settings.fallback_model
+            && let Some(fallback) = &settings.models.fallback_model
         {
             args.fallback_model = fallback.list().to_vec();
         }
         if args.effort.is_none() && !is_set(&["CLAUDE_CODE_EFFORT_LEVEL"]) {
-            args.effort = settings.effort_level.map(|level| match level {
+            args.effort = settings.models.effort_level.map(|level| match level {
                 EffortLevel::Low => EffortArg::Low,
                 EffortLevel::Medium => EffortArg::Medium,
                 EffortLevel::High => EffortArg::High,
@@ -44,7 +44,7 @@ impl SettingsLayers {
                 EffortLevel::Max => EffortArg::Max,
             });
         }
-        if args.thinking.is_none() && settings.always_thinking_enabled == Some(false) {
+        if args.thinking.is_none() && settings.models.always_thinking_enabled == Some(false) {
             args.thinking = Some(ThinkingArg::Disabled);
         }
         args
@@ -52,7 +52,7 @@ impl SettingsLayers {
 
     /// The models that may be chosen.
     pub(crate) fn available_models(&self) -> AvailableModels<'_> {
-        AvailableModels(self.loaded.settings.available_models.as_deref())
+        AvailableModels(self.loaded.settings.models.available_models.as_deref())
     }
 
     /// Keeps to the models that may be chosen: who names another is refused, and what a settings file
@@ -139,13 +139,13 @@ impl SettingsLayers {
     ) {
         let own = &self.loaded.settings;
         let is_off = environment::is_set(lookup, "DISABLE_AUTO_COMPACT");
-        if is_off || own.auto_compact_enabled == Some(false) {
+        if is_off || own.compaction.auto_compact_enabled == Some(false) {
             settings.limits.auto_compact = false;
         }
         let given =
             environment::read_variable(lookup, "CLAUDE_CODE_AUTO_COMPACT_WINDOW").ok().flatten();
         let given = given.and_then(|text| text.parse().ok());
-        let Some(window) = given.or(own.auto_compact_window) else { return };
+        let Some(window) = given.or(own.compaction.auto_compact_window) else { return };
         let models = std::iter::once(&mut settings.model).chain(&mut settings.fallbacks);
         for model in models.filter(|model| window < model.window.0) {
             // An answer and a summary must still fit.
@@ -249,8 +249,8 @@ impl SettingsLayers {
     /// What is seen to when a run is over: only what somebody asks for costs anything.
     pub(crate) fn after_run_options(&self) -> After {
         let settings = &self.loaded.settings;
-        let after = settings.after_run.clone().unwrap_or_default();
-        let memory = settings.auto_memory_enabled.unwrap_or(after.memory == Some(true));
+        let after = settings.memory.after_run.clone().unwrap_or_default();
+        let memory = settings.memory.auto_memory_enabled.unwrap_or(after.memory == Some(true));
         After {
             title: after.title == Some(true),
             suggestion: after.suggestion == Some(true),
@@ -267,10 +267,10 @@ impl SettingsLayers {
         lookup: &impl EnvLookup,
     ) -> Option<PathBuf> {
         let settings = &self.loaded.settings;
-        if settings.auto_memory_enabled == Some(false) {
+        if settings.memory.auto_memory_enabled == Some(false) {
             return None;
         }
-        let folder = match &settings.auto_memory_directory {
+        let folder = match &settings.memory.auto_memory_directory {
             Some(given) => match given.strip_prefix("~/") {
                 Some(rest) => user_directories::home_directory(lookup)?.join(rest),
                 None => PathBuf::from(given),
@@ -285,12 +285,12 @@ impl SettingsLayers {
 
     /// Is what edits replace kept?
     pub(crate) fn has_file_checkpointing(&self) -> bool {
-        self.loaded.settings.file_checkpointing_enabled != Some(false)
+        self.loaded.settings.storage.file_checkpointing_enabled != Some(false)
     }
 
     /// The language of answers, as the model is told.
     pub(crate) fn build_language_context(&self) -> Option<(String, String)> {
-        let named = self.loaded.settings.language.as_deref().map(str::trim)?;
+        let named = self.loaded.settings.appearance.language.as_deref().map(str::trim)?;
         let language: String = named.chars().filter(|letter| !letter.is_control()).collect();
         let asked = format!("answer in {language}, whatever language the question is in");
         (!language.is_empty()).then(|| ("Language".to_owned(), asked))
@@ -298,12 +298,12 @@ impl SettingsLayers {
 
     /// The style of answers, by the name it was given.
     pub(crate) fn output_style(&self) -> String {
-        self.loaded.settings.output_style.clone().unwrap_or_else(|| "default".to_owned())
+        self.loaded.settings.appearance.output_style.clone().unwrap_or_else(|| "default".to_owned())
     }
 
     /// Days after which sessions are removed, if somebody says.
     pub(crate) fn cleanup_days(&self) -> Option<u32> {
-        self.loaded.settings.cleanup_period_days.map(NonZeroU32::get)
+        self.loaded.settings.storage.cleanup_period_days.map(NonZeroU32::get)
     }
 
     /// Does the user trust what the project brings along?

@@ -131,7 +131,8 @@ impl SettingsLayers {
     /// May pages of people's own and plugins bring hooks along, besides settings?
     pub(crate) fn allows_extension_hooks(&self) -> bool {
         let settings = &self.loaded.settings;
-        settings.disable_all_hooks != Some(true) && settings.allow_managed_hooks_only != Some(true)
+        settings.hooks.disable_all_hooks != Some(true)
+            && settings.hooks.allow_managed_hooks_only != Some(true)
     }
 
     /// Something else that people must know.

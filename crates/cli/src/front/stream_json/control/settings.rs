@@ -69,7 +69,7 @@ pub(super) fn apply_flag_settings(
     let ((old, _), (new, layers)) = (read(&before)?, read(&after)?);
     let model_args = layers.merge_model_args(&desk.args.model, &environment);
     let (effort, thinking) = (to_effort(&model_args), crate::limits::to_thinking_mode(&model_args));
-    let wanted = layers.loaded.settings.model.clone().filter(|_| more.contains_key("model"));
+    let wanted = layers.loaded.settings.models.model.clone().filter(|_| more.contains_key("model"));
     let stage = require_session(desk)?;
     let is_mode_new = new.mode != old.mode;
     stage.layers = layers.clone();
