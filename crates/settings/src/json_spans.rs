@@ -1,8 +1,14 @@
-//! Where things stand in JSON text: spans of values and keys, so that a mistake can be shown and an
-//! entry added without touching the rest. The text must be JSON already; nothing is checked here but
-//! keys that are written twice.
+//! Where values and keys stand in JSON text, so that a mistake can be shown at its line and an entry
+//! can be added or removed without touching the rest.
+//!
+//! `serde_json` decides what is JSON, before and after an edit. `jsonc-parser` is asked for byte ranges
+//! only, with every extension of JSON switched off.
 
 use std::ops::Range;
+
+use jsonc_parser::ast::Value;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 /// A value in the text.
 #[derive(Clone, Debug)]
@@ -32,15 +38,79 @@ pub(crate) struct JsonSpanMember {
 impl JsonSpanNode {
     /// The tree of a text that `serde_json` has accepted.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        JsonSpanScanner { text, at: 0 }.scan_node()
+        let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT_JSON).ok()?;
+        parsed.value.as_ref().map(Self::from_ast)
+    }
+
+    fn from_ast(value: &Value<'_>) -> Self {
+        let kind = match value {
+            Value::Object(object) => {
+                let member = |property: &jsonc_parser::ast::ObjectProp<'_>| JsonSpanMember {
+                    key: property.name.as_str().to_owned(),
+                    at: property.name.start(),
+                    value: Self::from_ast(&property.value),
+                };
+                JsonSpanKind::Object(object.properties.iter().map(member).collect())
+            }
+            Value::Array(array) => {
+                JsonSpanKind::Array(array.elements.iter().map(Self::from_ast).collect())
+            }
+            Value::StringLit(_)
+            | Value::NumberLit(_)
+            | Value::BooleanLit(_)
+            | Value::NullKeyword(_) => JsonSpanKind::Scalar,
+        };
+        Self { span: value.start()..value.end(), kind }
     }
 
     /// The member of an object.
     pub(crate) fn member(&self, key: &str) -> Option<&JsonSpanMember> {
         match &self.kind {
             JsonSpanKind::Object(members) => members.iter().find(|member| member.key == key),
-            _ => None,
+            JsonSpanKind::Array(_) | JsonSpanKind::Scalar => None,
         }
+    }
+
+    /// The bytes of each member or item, keys included; empty for a scalar.
+    fn entry_spans(&self) -> Vec<Range<usize>> {
+        match &self.kind {
+            JsonSpanKind::Object(members) => {
+                members.iter().map(|member| member.at..member.value.span.end).collect()
+            }
+            JsonSpanKind::Array(items) => items.iter().map(|item| item.span.clone()).collect(),
+            JsonSpanKind::Scalar => Vec::new(),
+        }
+    }
+
+    /// The text with entries added at the end of this object or list, spaced as its last one is.
+    pub(crate) fn insert_entries(&self, text: &str, entries: &[String]) -> Option<String> {
+        if matches!(self.kind, JsonSpanKind::Scalar) {
+            return None;
+        }
+        let (at, inserted) = match self.entry_spans().last() {
+            None => (self.span.start + 1, entries.join(", ")),
+            Some(last) => {
+                let before = text.get(..last.start)?;
+                let space = before.get(before.trim_end().len()..)?;
+                let space = if space.is_empty() { " " } else { space };
+                (last.end, entries.iter().map(|entry| format!(",{space}{entry}")).collect())
+            }
+        };
+        Some(format!("{}{inserted}{}", text.get(..at)?, text.get(at..)?))
+    }
+
+    /// The text without one entry of this object or list.
+    pub(crate) fn remove_entry(&self, text: &str, index: usize) -> Option<String> {
+        let spans = self.entry_spans();
+        let entry = spans.get(index)?;
+        let before = index.checked_sub(1).and_then(|index| spans.get(index));
+        // A comma goes with it: the one behind it, or the one before the last.
+        let removed = match (before, spans.get(index + 1)) {
+            (_, Some(after)) => entry.start..after.start,
+            (Some(before), None) => before.end..entry.end,
+            (None, None) => entry.clone(),
+        };
+        Some(format!("{}{}", text.get(..removed.start)?, text.get(removed.end..)?))
     }
 
     /// Where what a JSON pointer names begins: a key, or an entry of a list. As far as it leads.
@@ -95,96 +165,19 @@ pub(crate) fn push_pointer_key(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-struct JsonSpanScanner<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl JsonSpanScanner<'_> {
-    fn scan_node(&mut self) -> Option<JsonSpanNode> {
-        let start = self.skip_whitespace()?;
-        let kind = match self.peek()? {
-            b'{' => JsonSpanKind::Object(self.scan_members()?),
-            b'[' => JsonSpanKind::Array(self.scan_items()?),
-            b'"' => {
-                self.scan_string()?;
-                JsonSpanKind::Scalar
-            }
-            _ => {
-                while self.peek().is_some_and(|byte| !b",]} \t\r\n".contains(&byte)) {
-                    self.at += 1;
-                }
-                JsonSpanKind::Scalar
-            }
-        };
-        Some(JsonSpanNode { span: start..self.at, kind })
-    }
-
-    fn scan_members(&mut self) -> Option<Vec<JsonSpanMember>> {
-        let mut members = Vec::new();
-        self.at += 1;
-        loop {
-            let at = self.skip_whitespace()?;
-            match self.peek()? {
-                b'}' => {
-                    self.at += 1;
-                    return Some(members);
-                }
-                b',' => self.at += 1,
-                _ => {
-                    let key = serde_json::from_str(self.scan_string()?).ok()?;
-                    self.skip_whitespace()?;
-                    // The colon.
-                    self.at += 1;
-                    members.push(JsonSpanMember { key, at, value: self.scan_node()? });
-                }
-            }
-        }
-    }
-
-    fn scan_items(&mut self) -> Option<Vec<JsonSpanNode>> {
-        let mut items = Vec::new();
-        self.at += 1;
-        loop {
-            self.skip_whitespace()?;
-            match self.peek()? {
-                b']' => {
-                    self.at += 1;
-                    return Some(items);
-                }
-                b',' => self.at += 1,
-                _ => items.push(self.scan_node()?),
-            }
-        }
-    }
-
-    /// A string with its quotes.
-    fn scan_string(&mut self) -> Option<&str> {
-        let start = self.at;
-        self.at += 1;
-        loop {
-            match self.peek()? {
-                b'\\' => self.at += 2,
-                b'"' => {
-                    self.at += 1;
-                    return self.text.get(start..self.at);
-                }
-                _ => self.at += 1,
-            }
-        }
-    }
-
-    fn skip_whitespace(&mut self) -> Option<usize> {
-        while self.peek()?.is_ascii_whitespace() {
-            self.at += 1;
-        }
-        Some(self.at)
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-}
+/// JSON and nothing more. Every switch is named, so that a new one does not compile unseen.
+const STRICT_JSON: ParseOptions = ParseOptions {
+    allow_comments: false,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
 #[cfg(test)]
 mod tests {

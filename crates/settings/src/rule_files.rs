@@ -8,7 +8,7 @@ use windlass_permission::permission_layer::SettingsSource;
 
 use crate::append_rules::{RuleList, append_rules, edit_settings_file};
 use crate::bounded_file;
-use crate::json_spans::{JsonSpanKind, JsonSpanNode};
+use crate::json_spans::JsonSpanNode;
 use crate::load_settings::{find_candidates, load_settings};
 use crate::settings_location::{CommandLineSettings, SettingsRequest, find_project_root};
 use crate::settings_write_error::SettingsWriteError;
@@ -196,16 +196,7 @@ fn remove_rule_text(text: &str, list: RuleList, rule: &str) -> Option<String> {
         rules.remove(index);
         let root = JsonSpanNode::parse(&text)?;
         let node = &root.member("permissions")?.value.member(list.key())?.value;
-        let JsonSpanKind::Array(items) = &node.kind else { return None };
-        let item = items.get(index)?;
-        // A comma goes with it: the one behind it, or the one before the last.
-        let before = index.checked_sub(1).and_then(|index| items.get(index));
-        let (start, end) = match (before, items.get(index + 1)) {
-            (_, Some(after)) => (item.span.start, after.span.start),
-            (Some(before), None) => (before.span.end, item.span.end),
-            (None, None) => (item.span.start, item.span.end),
-        };
-        text = format!("{}{}", text.get(..start)?, text.get(end..)?);
+        text = node.remove_entry(&text, index)?;
     }
     // What is on the disk must be what was meant, whatever the text looked like.
     (serde_json::from_str::<Value>(&text).ok()? == meant).then_some(text)
