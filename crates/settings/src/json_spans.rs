@@ -181,6 +181,8 @@ const STRICT_JSON: ParseOptions = ParseOptions {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const TEXT: &str = "{\n  \"a\\u0062\": [1, {\"c\": \"]}\\\"\"}],\n  \"d/e\": {\"f\": null}\n}";
@@ -211,6 +213,66 @@ mod tests {
                 Some("a"),
                 "{text}"
             );
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = serde_json::Value> {
+        let scalar = prop_oneof![
+            any::<String>().prop_map(serde_json::Value::from),
+            any::<i64>().prop_map(serde_json::Value::from),
+            any::<f64>().prop_map(serde_json::Value::from),
+            any::<Option<bool>>().prop_map(serde_json::Value::from),
+        ];
+        scalar.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+                prop::collection::btree_map(any::<String>(), inner, 0..4)
+                    .prop_map(|map| { serde_json::Value::Object(map.into_iter().collect()) }),
+            ]
+        })
+    }
+
+    fn assert_spans_hold(node: &JsonSpanNode, text: &str, value: &serde_json::Value) {
+        let read: serde_json::Value = serde_json::from_str(&text[node.span.clone()]).unwrap();
+        assert_eq!(&read, value);
+        match &node.kind {
+            JsonSpanKind::Scalar => assert!(!value.is_object() && !value.is_array()),
+            JsonSpanKind::Array(items) => {
+                assert_eq!(items.len(), value.as_array().unwrap().len());
+                for (index, item) in items.iter().enumerate() {
+                    assert_spans_hold(item, text, &value[index]);
+                }
+            }
+            JsonSpanKind::Object(members) => {
+                assert_eq!(members.len(), value.as_object().unwrap().len());
+                for member in members {
+                    assert!(text[member.at..].starts_with('"'));
+                    assert_spans_hold(&member.value, text, &value[&member.key]);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn whatever_serde_json_reads_has_spans(value in any_json(), is_pretty in any::<bool>()) {
+            let text = match is_pretty {
+                true => serde_json::to_string_pretty(&value).unwrap(),
+                false => value.to_string(),
+            };
+            let value = serde_json::from_str(&text).unwrap();
+            assert_spans_hold(&JsonSpanNode::parse(&text).unwrap(), &text, &value);
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_has_no_spans() {
+        for text in
+            ["", "{a: 1}", "[1,]", "[1 2]", "['a']", "[0x1]", "[+1]", "[.5]", "[NaN]", "{} // a"]
+        {
+            assert!(JsonSpanNode::parse(text).is_none(), "{text}");
         }
     }
 }

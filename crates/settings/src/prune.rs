@@ -135,23 +135,8 @@ fn find_nearest_key<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
         text.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
     };
     let own = plain(name);
-    known
-        .iter()
-        .find(|other| plain(other) == own)
-        .or_else(|| known.iter().find(|other| is_one_letter_off(&own, &plain(other))))
-}
-
-fn is_one_letter_off(a: &str, b: &str) -> bool {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-    let rest = |text: &[char], skip: usize| text.get(same + skip..).unwrap_or_default().to_vec();
-    let swapped = match (a.get(same..same + 2), b.get(same..same + 2)) {
-        (Some([one, other]), Some([first, second])) => one == second && other == first,
-        _ => false,
-    };
-    a.len() > 2
-        && (swapped && rest(&a, 2) == rest(&b, 2)
-            || rest(&a, 1) == rest(&b, 1)
-            || rest(&a, 1) == rest(&b, 0)
-            || rest(&a, 0) == rest(&b, 1))
+    known.iter().find(|other| plain(other) == own).or_else(|| {
+        let is_near = |other: &&String| strsim::osa_distance(&own, &plain(other)) <= 1;
+        known.iter().find(is_near).filter(|_| own.chars().count() > 2)
+    })
 }

@@ -1,8 +1,10 @@
-//! Names made from contents.
+//! SHA-256 as text.
+//!
+//! `journal` has the same function. The crate that both see, `vocabulary`, is pure and has no
+//! cryptography, and one line is not worth a crate of its own.
 
 use ring::digest::{SHA256, digest};
 
-/// SHA-256 in hexadecimal digits.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
