@@ -57,7 +57,7 @@ pub(crate) fn find_ask_reason(
         return Some(AskReason::from_rule(rule, explain::describe_possible_denial(rule, &what)));
     }
     if let CallSubjectKind::Address(target) = &subject.kind
-        && target.reach() == HostReach::Private
+        && matches!(target.reach(), HostReach::Private | HostReach::Reserved)
         && policy.mode != PermissionMode::BypassPermissions
     {
         let names = |rule: &Rule| {

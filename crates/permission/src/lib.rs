@@ -10,6 +10,7 @@
 //!
 //! Pure: no files, no clock. Only this crate can make a [`PermissionGrant`].
 
+mod address_class;
 mod ask_reason;
 mod call_subject;
 mod command_checker;
@@ -35,6 +36,7 @@ pub mod shell_command;
 mod suggest_rules;
 mod workspace_roots;
 
+pub use address_class::{AddressClass, classify_address};
 pub use decide::{
     PermissionDecision, build_loop_question, decide, decide_with_file_system, rule_matches_call,
 };

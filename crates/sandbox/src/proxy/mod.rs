@@ -4,7 +4,6 @@
 //! names itself and judges the address it is about to connect to. What goes through a tunnel is not
 //! looked at: whoever runs an allowed host can be asked for anything.
 
-pub mod address;
 mod allowed_host;
 mod proxy_request;
 mod proxy_thread;
@@ -20,8 +19,8 @@ use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
+use windlass_permission::{AddressClass, classify_address};
 
-use address::AddressReach;
 pub use allowed_host::{AllowedHost, InvalidAllowedHost};
 use proxy_request::ProxyRequest;
 pub use proxy_thread::ProxyThread;
@@ -159,10 +158,14 @@ impl ProxyState {
             let found = tokio::net::lookup_host((host.as_str(), *port)).await;
             let found: Vec<SocketAddr> =
                 found.map_err(|error| format!("{host} has no address: {error}"))?.collect();
-            let is_right = |address: &&SocketAddr| match address::classify_address(address.ip()) {
-                AddressReach::Public => true,
-                AddressReach::Private => reaches_private,
-                AddressReach::Never => false,
+            let is_right = |address: &&SocketAddr| match classify_address(address.ip()) {
+                AddressClass::Public => true,
+                AddressClass::Loopback | AddressClass::Private | AddressClass::Reserved => {
+                    reaches_private
+                }
+                AddressClass::Unspecified | AddressClass::Metadata | AddressClass::Unroutable => {
+                    false
+                }
             };
             let right: Vec<SocketAddr> = found.iter().filter(is_right).copied().collect();
             if right.is_empty() {
