@@ -76,6 +76,13 @@ impl CallSubject {
     }
 }
 
+impl CallSubject {
+    /// The shell command of the call, if it is one.
+    pub(crate) fn command(&self) -> Option<&ParsedCommandLine> {
+        if let CallSubjectKind::Command(command) = &self.kind { Some(command) } else { None }
+    }
+}
+
 fn resolve_file(
     policy: &Policy,
     ground: &WorkspaceRoots<'_>,

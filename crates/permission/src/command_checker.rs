@@ -153,7 +153,7 @@ impl<'a> CommandChecker<'a> {
             PathAccess::Read if meant.iter().any(|meant| meant.entry == PathEntry::Special) => {
                 Err(format!("`{}` is not a file", word.text))
             }
-            _ => Err(format!("`{}` may lie outside the working directories", word.text)),
+            PathAccess::Read | PathAccess::Write => Err(format!("`{}` may lie outside the working directories", word.text)),
         }
     }
 }

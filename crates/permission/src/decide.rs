@@ -119,10 +119,7 @@ pub(crate) fn evaluate_call(
         }
         (_, opinion) => opinion,
     };
-    let names = match &subject.kind {
-        CallSubjectKind::Command(command) => collect_program_names(command),
-        _ => Vec::new(),
-    };
+    let names = subject.command().map(collect_program_names).unwrap_or_default();
     let denial = find_deny_match(policy, subject, &names);
     if let Some((MatchCertainty::Yes, rule, what)) = &denial {
         let why = explain::describe_rule_denial(rule, what);
@@ -205,12 +202,14 @@ pub fn rule_matches_call(
     let policy = Policy { rules, ..policy.clone() };
     let ground = WorkspaceRoots::new(&policy, world);
     let subject = CallSubject::new(&policy, &ground, call);
-    let (names, is_doubtful) = match &subject.kind {
-        CallSubjectKind::Command(command) => {
-            (collect_program_names(command), !command.script.doubts.is_empty())
-        }
-        CallSubjectKind::Unreadable => (Vec::new(), true),
-        _ => (Vec::new(), false),
+    let names = subject.command().map(collect_program_names).unwrap_or_default();
+    let is_doubtful = match &subject.kind {
+        CallSubjectKind::Command(command) => !command.script.doubts.is_empty(),
+        CallSubjectKind::Unreadable => true,
+        CallSubjectKind::File { .. }
+        | CallSubjectKind::Address(_)
+        | CallSubjectKind::Name(_)
+        | CallSubjectKind::Other => false,
     };
     find_deny_match(&policy, &subject, &names).is_some() || is_doubtful && rule.tool == subject.tool
 }
@@ -251,7 +250,7 @@ fn check_all_parts(
     for part in command.own_parts() {
         match judge.check_part(part) {
             Ok(AllowReason::Rule(rule)) => first = first.or(Some(rule)),
-            Ok(_) => {}
+            Ok(AllowReason::Reading | AllowReason::Editing | AllowReason::ShellState) => {}
             Err(why) => open.push(explain::describe_uncovered_part(&part.text, &why)),
         }
     }

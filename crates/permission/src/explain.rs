@@ -163,7 +163,10 @@ pub(crate) fn describe_missing_rule(
                 false => (format!("{deed} `{path}`, outside the working directories"), false),
             }
         }
-        _ => (format!("`{}`", subject.tool), false),
+        CallSubjectKind::Address(_)
+        | CallSubjectKind::Name(_)
+        | CallSubjectKind::Other
+        | CallSubjectKind::Unreadable => (format!("`{}`", subject.tool), false),
     };
     let why = format!("No allow rule covers it, and {mode} mode asks before {what}.");
     AskReason::from_default(why, is_edit)

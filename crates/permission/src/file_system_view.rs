@@ -79,10 +79,8 @@ impl FileSystemView for RecordedFileSystem<'_> {
     }
 
     fn home_directory(&self) -> Option<&Path> {
-        match self.find_recorded(HOME_KEY) {
-            Some(PathKind::Symlink(home)) => Some(Path::new(&**home)),
-            _ => None,
-        }
+        let Some(PathKind::Symlink(home)) = self.find_recorded(HOME_KEY) else { return None };
+        Some(Path::new(&**home))
     }
 }
 

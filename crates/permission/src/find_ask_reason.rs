@@ -132,7 +132,11 @@ fn find_protected_target(subject: &CallSubject) -> Option<&'static str> {
             let by_words = command.script.parts.iter().find_map(find_protected_argument);
             by_words.or_else(|| find_protected_written_file(command))
         }
-        _ => None,
+        CallSubjectKind::File { access: PathAccess::Read, .. }
+        | CallSubjectKind::Address(_)
+        | CallSubjectKind::Name(_)
+        | CallSubjectKind::Other
+        | CallSubjectKind::Unreadable => None,
     }
 }
 

@@ -45,8 +45,8 @@ fn is_foreign(tool: &str) -> bool {
 
 /// Does the call change nothing? Of commands we know better than whoever offers them.
 pub(crate) fn is_pure(subject: &CallSubject, inspection: &ToolInspection) -> bool {
-    match &subject.kind {
-        CallSubjectKind::Command(command) => command.is_read_only(),
-        _ => inspection.class == EffectClass::Pure,
+    match subject.command() {
+        Some(command) => command.is_read_only(),
+        None => inspection.class == EffectClass::Pure,
     }
 }

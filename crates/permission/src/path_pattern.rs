@@ -113,7 +113,7 @@ impl<'p> PathPattern<'p> {
             (PatternBase::WorkingDirectory, Some(cwd)) if glob.path.starts_with(cwd) => {
                 Path::new(cwd).components().count()
             }
-            _ => return false,
+            (PatternBase::WorkingDirectory | PatternBase::Nowhere, _) => return false,
         };
         glob.names.get(above..).is_some_and(|names| self.matches_names(names, glob.name_matcher))
     }
@@ -137,7 +137,7 @@ impl<'p> PathPattern<'p> {
         let base = match (&self.base, cwd) {
             (PatternBase::Root, _) => "/",
             (PatternBase::WorkingDirectory, Some(cwd)) => cwd,
-            _ => return false,
+            (PatternBase::WorkingDirectory | PatternBase::Nowhere, _) => return false,
         };
         let Ok(below) = path.strip_prefix(base) else { return false };
         let name = |component: Component<'_>| {

@@ -110,7 +110,7 @@ fn explain_line(
     if has(NETWORK) && plan.network != SandboxNetwork::Open {
         let words = match plan.network {
             SandboxNetwork::ViaProxy(_) => "The sandbox lets only listed hosts be reached",
-            _ => "The network is off in the sandbox",
+            SandboxNetwork::Off | SandboxNetwork::Open => "The network is off in the sandbox",
         };
         return Some(build_failure(SandboxFailureCause::Network, words, line));
     }
@@ -150,7 +150,13 @@ fn build_failure(cause: SandboxFailureCause, words: &str, line: &str) -> Sandbox
     let line = line.trim();
     let again = match cause {
         SandboxFailureCause::NotEntered => "The command did not run.",
-        _ => "If it is needed, ask for the command to be run without the sandbox.",
+        SandboxFailureCause::ReadOnly
+        | SandboxFailureCause::Refused
+        | SandboxFailureCause::Network
+        | SandboxFailureCause::Processes
+        | SandboxFailureCause::Memory => {
+            "If it is needed, ask for the command to be run without the sandbox."
+        }
     };
     SandboxFailure { cause, words: format!("{words} (\"{line}\"). {again}") }
 }

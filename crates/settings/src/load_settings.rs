@@ -177,12 +177,11 @@ fn merge_permissions(
     });
     let may_grant = |source: SettingsSource| match source {
         SettingsSource::Managed => true,
-        _ if only_managed => false,
-        SettingsSource::Flag => true,
-        SettingsSource::User => !request.only_restricts,
+        SettingsSource::Flag => !only_managed,
+        SettingsSource::User => !only_managed && !request.only_restricts,
         SettingsSource::Project | SettingsSource::Local => {
-            let is_said = [TrustState::Given, TrustState::GivenOnce].contains(&loaded.trust.state);
-            !request.only_restricts && is_said
+            let is_trusted = [TrustState::Given, TrustState::GivenOnce].contains(&loaded.trust.state);
+            !only_managed && !request.only_restricts && is_trusted
         }
     };
     let present = |layer: &SettingsLayer| layer.state != SettingsFileState::Absent;

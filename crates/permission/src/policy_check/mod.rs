@@ -128,7 +128,10 @@ fn guess_inspection(subject: &CallSubject) -> ToolInspection {
     let reads = match &subject.kind {
         CallSubjectKind::Command(command) => command.is_read_only(),
         CallSubjectKind::Address(_) => true,
-        _ => READING_TOOLS.contains(&subject.tool.as_str()),
+        CallSubjectKind::File { .. }
+        | CallSubjectKind::Name(_)
+        | CallSubjectKind::Other
+        | CallSubjectKind::Unreadable => READING_TOOLS.contains(&subject.tool.as_str()),
     };
     let class = if reads { EffectClass::Pure } else { EffectClass::Effect };
     ToolInspection { class, ..ToolInspection::SHARED_READ }

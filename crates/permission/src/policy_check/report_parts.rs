@@ -83,7 +83,9 @@ fn report_whole_call(subject: &CallSubject, said: &ExplainedDecision) -> PartRep
         }
         CallSubjectKind::Address(target) => (target.url.clone(), format!("fetch {}", target.url)),
         CallSubjectKind::Name(name) => (name.clone(), format!("start {name}")),
-        _ => (subject.tool.clone(), format!("call {}", subject.tool)),
+        CallSubjectKind::Command(_) | CallSubjectKind::Other | CallSubjectKind::Unreadable => {
+            (subject.tool.clone(), format!("call {}", subject.tool))
+        }
     };
     PartReport {
         text: escape_invisible(&text),

@@ -96,7 +96,10 @@ pub(crate) fn check_read_only(part: &SimpleCommand) -> Option<bool> {
     match classify_effect(part) {
         CommandEffect::Reads(look) if is_quiet => Some(look.changes_directory),
         CommandEffect::ChangesShellState if is_quiet => Some(false),
-        _ => None,
+        CommandEffect::Reads(_)
+        | CommandEffect::ChangesShellState
+        | CommandEffect::Edits(_)
+        | CommandEffect::Anything => None,
     }
 }
 

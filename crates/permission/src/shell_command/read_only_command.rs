@@ -156,7 +156,9 @@ fn analyze_listed_program<'w>(
         ReadOnlyOperands::OneFile if operands > 1 || files.iter().any(|word| word.is_split) => {
             return None;
         }
-        _ => {}
+        ReadOnlyOperands::OneFile
+        | ReadOnlyOperands::Files
+        | ReadOnlyOperands::PatternThenFiles => {}
     }
     walks &= reader.operands == ReadOnlyOperands::PatternThenFiles || reader.program == "diff";
     Some(ReadOnlyWords { files, changes_directory: false, walks_directories: walks })

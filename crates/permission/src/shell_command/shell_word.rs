@@ -136,7 +136,7 @@ type BraceExpansion = (usize, usize, Vec<Vec<WordUnit>>);
 fn find_first_brace(units: &[WordUnit]) -> Option<Option<BraceExpansion>> {
     let plain = |unit: &WordUnit| match *unit {
         WordUnit::Letter { letter, is_quoted: false } => Some(letter),
-        _ => None,
+        WordUnit::Letter { is_quoted: true, .. } | WordUnit::RuntimeText { .. } => None,
     };
     for (open, _) in units.iter().enumerate().filter(|(_, unit)| plain(unit) == Some('{')) {
         let mut depth = 0_usize;

@@ -108,7 +108,10 @@ impl ProjectTrust {
         }
         let why = match self.state {
             TrustState::Changed => "has changed since you trusted it",
-            _ => "is not trusted",
+            TrustState::NotNeeded
+            | TrustState::Given
+            | TrustState::GivenOnce
+            | TrustState::Never => "is not trusted",
         };
         Some(format!(
             "{} {why}, so its {} do not apply; look at them and trust them with `windlass trust`, or \

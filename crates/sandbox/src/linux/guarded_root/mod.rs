@@ -120,28 +120,26 @@ impl GuardedRoot {
         if git == GitEntryKind::Directory {
             paths.extend(PROTECTED_IN_GIT.iter().map(|name| Path::new(".git").join(name)));
         }
-        let (mut held, mut before) = (Vec::new(), BTreeMap::new());
+        let mut mounted = Vec::new();
+        let mut originals = BTreeMap::new();
         for path in paths {
             let saved = capture_path(&directory, &path, holding)?;
-            match saved {
-                SavedEntry::Mounted => held.push(root.join(&path)),
-                saved => {
-                    before.insert(path, saved);
-                }
+            if matches!(saved, SavedEntry::Mounted) {
+                mounted.push(root.join(&path));
+            } else {
+                originals.insert(path, saved);
             }
         }
         let is_bare = is_bare(&directory);
-        let root = root.to_path_buf();
-        let turn = Mutex::new(());
         Ok(Self {
-            root,
+            root: root.to_path_buf(),
             directory,
             git,
             repository,
-            mounted: held,
-            originals: before,
+            mounted,
+            originals,
             is_bare,
-            revert_lock: turn,
+            revert_lock: Mutex::new(()),
         })
     }
 

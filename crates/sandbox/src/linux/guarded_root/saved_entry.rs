@@ -75,7 +75,14 @@ impl PartialEq for SavedEntry {
                 Self::Stamp { inode, size, changed },
                 Self::Stamp { inode: other_inode, size: other_size, changed: other_changed },
             ) => (inode, size, changed) == (other_inode, other_size, other_changed),
-            _ => false,
+            (
+                Self::Absent
+                | Self::Link(_)
+                | Self::File { .. }
+                | Self::Directory { .. }
+                | Self::Stamp { .. },
+                _,
+            ) => false,
         }
     }
 }
