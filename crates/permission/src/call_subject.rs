@@ -37,7 +37,7 @@ pub(crate) enum CallSubjectKind {
 }
 
 impl CallSubject {
-    pub(crate) fn new(policy: &Policy, ground: &WorkspaceRoots<'_>, call: &ToolCall) -> Self {
+    pub(crate) fn new(policy: &Policy, roots: &WorkspaceRoots<'_>, call: &ToolCall) -> Self {
         let tool = call.name.as_str().to_owned();
         let Ok(Value::Object(fields)) = serde_json::from_str(call.input.as_str()) else {
             return Self { tool, kind: CallSubjectKind::Unreadable, fields: Map::new() };
@@ -46,22 +46,22 @@ impl CallSubject {
         // A file tool that is given no file at all refuses by itself; one whose file cannot be
         // read here might read it after all.
         let file = |name: &str, access| match fields.contains_key(name) {
-            true => resolve_file(policy, ground, text(name), access),
+            true => resolve_file(policy, roots, text(name), access),
             false => CallSubjectKind::Other,
         };
-        let scene = ScriptContext {
+        let context = ScriptContext {
             cwd: policy.cwd().map(Path::new),
-            file_system: ground.file_system,
+            file_system: roots.file_system,
             depth: 0,
         };
         let command = |text| {
-            CallSubjectKind::Command(Box::new(ParsedCommandLine::parse(text, scene, ground)))
+            CallSubjectKind::Command(Box::new(ParsedCommandLine::parse(text, context, roots)))
         };
-        let matter = match tool.as_str() {
+        let kind = match tool.as_str() {
             "Bash" => text("command").map_or(CallSubjectKind::Unreadable, command),
             "Read" => file("file_path", PathAccess::Read),
             "Glob" | "Grep" | "LS" if fields.contains_key("path") => file("path", PathAccess::Read),
-            "Glob" | "Grep" | "LS" => resolve_working_directory(policy, ground),
+            "Glob" | "Grep" | "LS" => resolve_working_directory(policy, roots),
             "Edit" | "Write" | "MultiEdit" => file("file_path", PathAccess::Write),
             "NotebookEdit" => file("notebook_path", PathAccess::Write),
             "WebFetch" if fields.contains_key("url") => text("url")
@@ -72,7 +72,7 @@ impl CallSubject {
             "Skill" => to_name(text("skill").or(text("command"))),
             _ => CallSubjectKind::Other,
         };
-        Self { tool, kind: matter, fields }
+        Self { tool, kind, fields }
     }
 }
 
@@ -85,7 +85,7 @@ impl CallSubject {
 
 fn resolve_file(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     path: Option<&str>,
     access: PathAccess,
 ) -> CallSubjectKind {
@@ -94,14 +94,14 @@ fn resolve_file(
     };
     let here = policy.cwd().unwrap_or("/");
     CallSubjectKind::File {
-        path: resolve_links(ground.file_system, Path::new(here), Path::new(path)),
+        path: resolve_links(roots.file_system, Path::new(here), Path::new(path)),
         access,
     }
 }
 
 /// Searching nowhere in particular is searching where we are.
-fn resolve_working_directory(policy: &Policy, ground: &WorkspaceRoots<'_>) -> CallSubjectKind {
-    resolve_file(policy, ground, Some("."), PathAccess::Read)
+fn resolve_working_directory(policy: &Policy, roots: &WorkspaceRoots<'_>) -> CallSubjectKind {
+    resolve_file(policy, roots, Some("."), PathAccess::Read)
 }
 
 fn to_name(text: Option<&str>) -> CallSubjectKind {

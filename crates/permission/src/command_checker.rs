@@ -35,7 +35,7 @@ pub(crate) enum AllowReason {
 /// Judges parts under one policy.
 pub(crate) struct CommandChecker<'a> {
     policy: &'a Policy,
-    ground: &'a WorkspaceRoots<'a>,
+    roots: &'a WorkspaceRoots<'a>,
     /// The allow rules that could speak of this command at all.
     rules: Vec<&'a Rule>,
     has_read_denials: bool,
@@ -44,7 +44,7 @@ pub(crate) struct CommandChecker<'a> {
 impl<'a> CommandChecker<'a> {
     pub(crate) fn new(
         policy: &'a Policy,
-        ground: &'a WorkspaceRoots<'a>,
+        roots: &'a WorkspaceRoots<'a>,
         command: &ParsedCommandLine,
     ) -> Self {
         let names = collect_program_names(command);
@@ -57,7 +57,7 @@ impl<'a> CommandChecker<'a> {
         });
         let denies_reading = |rule: &Rule| rule.tool == "Read" && rule.content.is_some();
         let has_read_denials = policy.rules.deny.iter().any(denies_reading);
-        Self { policy, ground, rules: rules.collect(), has_read_denials }
+        Self { policy, roots, rules: rules.collect(), has_read_denials }
     }
 
     /// The same with more allow rules.
@@ -81,7 +81,7 @@ impl<'a> CommandChecker<'a> {
             };
             self.check_file(&redirect.target, part, access)?;
         }
-        if let Some(rule) = self.rules.iter().find(|rule| rule.allows_part(part, self.ground)) {
+        if let Some(rule) = self.rules.iter().find(|rule| rule.allows_part(part, self.roots)) {
             return Ok(AllowReason::Rule(rule.to_string()));
         }
         match classify_effect(part) {
@@ -127,33 +127,39 @@ impl<'a> CommandChecker<'a> {
         {
             return Ok(());
         }
-        let meant = word
+        let resolved = word
             .as_known()
-            .and_then(|text| self.ground.resolve_text(text, part.working_directories.as_slice()));
-        let meant = meant.unwrap_or_default();
-        if !meant.is_empty() && meant.iter().all(|meant| is_harmless_device(&meant.spelled)) {
+            .and_then(|text| self.roots.resolve_text(text, part.working_directories.as_slice()));
+        let resolved = resolved.unwrap_or_default();
+        if !resolved.is_empty()
+            && resolved.iter().all(|resolved| is_harmless_device(&resolved.spelled))
+        {
             return Ok(());
         }
         let tool = if access == PathAccess::Read { "Read" } else { "Edit" };
         let cwd = self.policy.cwd();
-        let is_covered = !meant.is_empty()
-            && meant.iter().all(|meant| {
-                self.rules.iter().any(|rule| rule.tool == tool && rule.allows_path(meant, cwd))
+        let is_covered = !resolved.is_empty()
+            && resolved.iter().all(|resolved| {
+                self.rules.iter().any(|rule| rule.tool == tool && rule.allows_path(resolved, cwd))
             });
         if is_covered {
             return Ok(());
         }
-        let is_inside = !may_leave_workspace(word, &part.working_directories, self.ground);
+        let is_inside = !may_leave_workspace(word, &part.working_directories, self.roots);
         match access {
             PathAccess::Read if is_inside => Ok(()),
             PathAccess::Write if is_inside && self.policy.mode == PermissionMode::AcceptEdits => {
                 Ok(())
             }
             PathAccess::Write if is_inside => Err(format!("it writes `{}`", word.text)),
-            PathAccess::Read if meant.iter().any(|meant| meant.entry == PathEntry::Special) => {
+            PathAccess::Read
+                if resolved.iter().any(|resolved| resolved.entry == PathEntry::Special) =>
+            {
                 Err(format!("`{}` is not a file", word.text))
             }
-            PathAccess::Read | PathAccess::Write => Err(format!("`{}` may lie outside the working directories", word.text)),
+            PathAccess::Read | PathAccess::Write => {
+                Err(format!("`{}` may lie outside the working directories", word.text))
+            }
         }
     }
 }

@@ -142,7 +142,7 @@ pub(crate) fn describe_protected_path(name: &str) -> String {
 /// Why nothing allowed the call, and whether a mode for edits would.
 pub(crate) fn describe_missing_rule(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
     command: Option<&str>,
 ) -> AskReason {
@@ -155,12 +155,12 @@ pub(crate) fn describe_missing_rule(
                 false,
             );
         }
-        CallSubjectKind::File { path: meant, access } => {
-            let path = meant.spelled.display();
-            let deed = if *access == PathAccess::Read { "reading" } else { "changing" };
-            match ground.is_inside(meant) {
-                true => (format!("{deed} `{path}`"), *access == PathAccess::Write),
-                false => (format!("{deed} `{path}`, outside the working directories"), false),
+        CallSubjectKind::File { path: resolved, access } => {
+            let path = resolved.spelled.display();
+            let verb = if *access == PathAccess::Read { "reading" } else { "changing" };
+            match roots.is_inside(resolved) {
+                true => (format!("{verb} `{path}`"), *access == PathAccess::Write),
+                false => (format!("{verb} `{path}`, outside the working directories"), false),
             }
         }
         CallSubjectKind::Address(_)
@@ -191,7 +191,7 @@ pub(crate) fn describe_self_answered_question() -> String {
 
 pub(crate) fn describe_dont_ask_denial(
     subject: &CallSubject,
-    demand: &AskReason,
+    reason: &AskReason,
     suggestions: &[String],
 ) -> String {
     if let Some(words) = describe_absent_user(&subject.tool) {
@@ -199,14 +199,14 @@ pub(crate) fn describe_dont_ask_denial(
     }
     format!(
         "{} In dontAsk mode what would be asked is denied.{}",
-        demand.why,
-        describe_allowing_rule(demand, suggestions)
+        reason.why,
+        describe_allowing_rule(reason, suggestions)
     )
 }
 
 pub(crate) fn describe_non_interactive_denial(
     subject: &CallSubject,
-    demand: &AskReason,
+    reason: &AskReason,
     suggestions: &[String],
 ) -> String {
     if let Some(words) = describe_absent_user(&subject.tool) {
@@ -214,22 +214,22 @@ pub(crate) fn describe_non_interactive_denial(
     }
     format!(
         "{} Nobody can be asked here, so it is denied.{}",
-        demand.why,
-        describe_allowing_rule(demand, suggestions)
+        reason.why,
+        describe_allowing_rule(reason, suggestions)
     )
 }
 
 /// What would have allowed it.
-fn describe_allowing_rule(demand: &AskReason, suggestions: &[String]) -> String {
+fn describe_allowing_rule(reason: &AskReason, suggestions: &[String]) -> String {
     let mut way = match suggestions.first() {
-        Some(rule) if demand.is_default => {
+        Some(rule) if reason.is_default => {
             format!(
                 " The allow rule `{rule}` (--allowedTools, or permissions.allow) would allow it"
             )
         }
         _ => return String::new(),
     };
-    if demand.is_edit {
+    if reason.is_edit {
         way.push_str("; so would --permission-mode acceptEdits");
     }
     way.push('.');

@@ -148,7 +148,7 @@ impl ResolvedPath {
 
 /// Where a path leads, from a directory.
 #[must_use]
-pub fn resolve_links(world: &dyn FileSystemView, base: &Path, path: &Path) -> ResolvedPath {
+pub fn resolve_links(file_system: &dyn FileSystemView, base: &Path, path: &Path) -> ResolvedPath {
     let spelled = normalize_path(base, path);
     let mut real = PathBuf::from("/");
     let mut waiting: Vec<String> = component_names(&base.join(path));
@@ -162,7 +162,7 @@ pub fn resolve_links(world: &dyn FileSystemView, base: &Path, path: &Path) -> Re
             continue;
         }
         real.push(&name);
-        entry = world.entry_at(&real);
+        entry = file_system.entry_at(&real);
         let PathEntry::Symlink(target) = &entry else { continue };
         links += 1;
         if links > LINKS_MAX {
@@ -211,8 +211,8 @@ mod tests {
             ("a/../b", "/w/b"),
             ("../..", "/"),
         ] {
-            let meant = resolve_links(&tree, Path::new("/w"), Path::new(path));
-            assert_eq!(meant.real, Path::new(real), "{path}");
+            let resolved = resolve_links(&tree, Path::new("/w"), Path::new(path));
+            assert_eq!(resolved.real, Path::new(real), "{path}");
         }
         assert_eq!(
             resolve_links(&tree, Path::new("/w"), Path::new("up/passwd")).entry,

@@ -22,24 +22,24 @@ use crate::workspace_roots::WorkspaceRoots;
 /// The demand on this call, if there is one.
 pub(crate) fn find_ask_reason(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
     names: &[&str],
     perhaps: Option<(&Rule, String)>,
-    opinion: PriorDecision,
+    prior: PriorDecision,
 ) -> Option<AskReason> {
-    if opinion == PriorDecision::Answered {
+    if prior == PriorDecision::Answered {
         return None;
     }
     let cwd = policy.cwd();
     let asked = |rule: &Rule| {
-        let spoken = rule.match_call(subject, cwd, RestrictionKind::Ask, names)?;
-        Some(AskReason::from_rule(rule, explain::describe_ask_rule(rule, &spoken.what)))
+        let matched = rule.match_call(subject, cwd, RestrictionKind::Ask, names)?;
+        Some(AskReason::from_rule(rule, explain::describe_ask_rule(rule, &matched.what)))
     };
-    if let Some(demand) = policy.rules.ask.iter().find_map(asked) {
-        return Some(demand);
+    if let Some(reason) = policy.rules.ask.iter().find_map(asked) {
+        return Some(reason);
     }
-    if let PriorDecision::Ask(why) = opinion {
+    if let PriorDecision::Ask(why) = prior {
         return Some(AskReason::without_rule(explain::describe_hook_question(&why)));
     }
     if needs_user(policy, subject) {
@@ -49,9 +49,9 @@ pub(crate) fn find_ask_reason(
         return Some(AskReason::without_rule(explain::describe_sandbox_escape()));
     }
     if let CallSubjectKind::Command(command) = &subject.kind
-        && let Some(demand) = find_command_ask_reason(policy, ground, command)
+        && let Some(reason) = find_command_ask_reason(policy, roots, command)
     {
-        return Some(demand);
+        return Some(reason);
     }
     if let Some((rule, what)) = perhaps {
         return Some(AskReason::from_rule(rule, explain::describe_possible_denial(rule, &what)));
@@ -74,11 +74,11 @@ pub(crate) fn find_ask_reason(
 
 fn find_command_ask_reason(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     command: &ParsedCommandLine,
 ) -> Option<AskReason> {
     if let Some(target) =
-        find_critical_removal(&command.script, &policy.directories, ground.file_system)
+        find_critical_removal(&command.script, &policy.directories, roots.file_system)
     {
         return Some(AskReason::without_rule(explain::describe_critical_removal(&target)));
     }
@@ -125,8 +125,8 @@ pub(crate) fn answers_itself(subject: &CallSubject) -> bool {
 
 fn find_protected_target(subject: &CallSubject) -> Option<&'static str> {
     match &subject.kind {
-        CallSubjectKind::File { path: meant, access: PathAccess::Write } => {
-            meant.both_paths().find_map(find_protected_name)
+        CallSubjectKind::File { path: resolved, access: PathAccess::Write } => {
+            resolved.both_paths().find_map(find_protected_name)
         }
         CallSubjectKind::Command(command) => {
             let by_words = command.script.parts.iter().find_map(find_protected_argument);
@@ -164,6 +164,6 @@ fn find_protected_written_file(command: &ParsedCommandLine) -> Option<&'static s
     let reads =
         |at: usize| command.script.parts.get(at).is_some_and(|p| check_read_only(p).is_some());
     let written = command.files.iter().filter(|file| file.access == PathAccess::Write);
-    let mut places = written.filter(|file| !reads(file.part)).flat_map(|file| &file.paths);
-    places.find_map(|meant| meant.both_paths().find_map(find_protected_name))
+    let mut directories = written.filter(|file| !reads(file.part)).flat_map(|file| &file.paths);
+    directories.find_map(|resolved| resolved.both_paths().find_map(find_protected_name))
 }

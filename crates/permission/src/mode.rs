@@ -11,20 +11,20 @@ use crate::workspace_roots::WorkspaceRoots;
 /// by part elsewhere.
 pub(crate) fn mode_allows(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
     inspection: &ToolInspection,
 ) -> bool {
     let is_pure = inspection.class == EffectClass::Pure;
     match &subject.kind {
         CallSubjectKind::Command(_) | CallSubjectKind::Unreadable => false,
-        CallSubjectKind::File { path: meant, access: PathAccess::Read } => {
-            is_pure && ground.is_inside(meant) && meant.entry != PathEntry::Special
+        CallSubjectKind::File { path: resolved, access: PathAccess::Read } => {
+            is_pure && roots.is_inside(resolved) && resolved.entry != PathEntry::Special
         }
-        CallSubjectKind::File { path: meant, access: PathAccess::Write } => {
+        CallSubjectKind::File { path: resolved, access: PathAccess::Write } => {
             policy.mode == PermissionMode::AcceptEdits
-                && ground.is_inside(meant)
-                && meant.entry != PathEntry::Special
+                && roots.is_inside(resolved)
+                && resolved.entry != PathEntry::Special
         }
         // An agent does nothing by being asked: each of its own calls is judged like ours.
         CallSubjectKind::Name(_) | CallSubjectKind::Other if is_agent(&subject.tool) => true,

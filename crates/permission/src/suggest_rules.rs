@@ -23,15 +23,15 @@ const RULES_MAX: usize = 5;
 /// The rules; together they allow the call. Asked only when nothing but a rule is missing.
 pub(crate) fn suggest_rules(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
 ) -> Vec<String> {
     let wanted = match &subject.kind {
         CallSubjectKind::Command(command) => {
-            return suggest_command_rules(policy, ground, subject, command);
+            return suggest_command_rules(policy, roots, subject, command);
         }
-        CallSubjectKind::File { path: meant, access } => {
-            suggest_path_rule(policy, ground, &meant.spelled, *access)
+        CallSubjectKind::File { path: resolved, access } => {
+            suggest_path_rule(policy, roots, &resolved.spelled, *access)
         }
         CallSubjectKind::Address(target) => target.suggest_rule(),
         CallSubjectKind::Name(name) => Some(format!("{}({name})", subject.tool)),
@@ -48,7 +48,7 @@ fn allows_call(text: &str, policy: &Policy, subject: &CallSubject) -> bool {
 /// One rule for each part that needs one, or one for the whole line where parts are not enough.
 fn suggest_command_rules(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
     command: &ParsedCommandLine,
 ) -> Vec<String> {
@@ -56,12 +56,12 @@ fn suggest_command_rules(
     if !command.script.is_understood() || command.own_parts().any(runs_anything) {
         return Vec::new();
     }
-    let judge = CommandChecker::new(policy, ground, command);
-    let texts = suggest_part_rules(&judge, ground, command).unwrap_or_default();
+    let checker = CommandChecker::new(policy, roots, command);
+    let texts = suggest_part_rules(&checker, roots, command).unwrap_or_default();
     let rules: Vec<Rule> = texts.iter().filter_map(|text| Rule::parse(text).ok()).collect();
     if !rules.is_empty()
         && rules.len() == texts.len()
-        && judge.with_rules(&rules).allows_all(command)
+        && checker.with_rules(&rules).allows_all(command)
     {
         return texts;
     }
@@ -84,13 +84,13 @@ fn runs_anything(part: &SimpleCommand) -> bool {
 
 /// One rule for each part that needs one.
 fn suggest_part_rules(
-    judge: &CommandChecker<'_>,
-    ground: &WorkspaceRoots<'_>,
+    checker: &CommandChecker<'_>,
+    roots: &WorkspaceRoots<'_>,
     command: &ParsedCommandLine,
 ) -> Option<Vec<String>> {
     let mut rules = Vec::new();
-    for part in command.own_parts().filter(|part| judge.check_part(part).is_err()) {
-        let rule = suggest_part_rule(part, ground)?;
+    for part in command.own_parts().filter(|part| checker.check_part(part).is_err()) {
+        let rule = suggest_part_rule(part, roots)?;
         if !rules.contains(&rule) {
             rules.push(rule);
         }
@@ -98,7 +98,7 @@ fn suggest_part_rules(
     (rules.len() <= RULES_MAX).then_some(rules)
 }
 
-fn suggest_part_rule(part: &SimpleCommand, ground: &WorkspaceRoots<'_>) -> Option<String> {
+fn suggest_part_rule(part: &SimpleCommand, roots: &WorkspaceRoots<'_>) -> Option<String> {
     let words = strip_wrappers(&part.words).filter(|_| part.assigns.is_empty());
     let Some(words) = words else { return build_exact_rule(&part.text) };
     let first = words.first()?.as_certain()?;
@@ -122,7 +122,7 @@ fn suggest_part_rule(part: &SimpleCommand, ground: &WorkspaceRoots<'_>) -> Optio
     let runs_script = matches!(sub, Some("run" | "run-script"));
     let script = script.filter(|word| runs_script && is_simple(word) && !word.starts_with('-'));
     let named = named + usize::from(script.is_some());
-    let leads_out = |word: &ShellWord| may_leave_workspace(word, &part.working_directories, ground);
+    let leads_out = |word: &ShellWord| may_leave_workspace(word, &part.working_directories, roots);
     if reaches_beyond_rule(words, named, &leads_out) {
         return build_exact_rule(&part.text);
     }
@@ -236,7 +236,7 @@ const WITH_SUB_COMMANDS: &[&str] = &[
 /// Everything in the directory of the file; of the root and of a home only the file.
 fn suggest_path_rule(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     path: &Path,
     access: PathAccess,
 ) -> Option<String> {
@@ -246,7 +246,7 @@ fn suggest_path_rule(
     };
     let directory = path.parent()?;
     let is_home =
-        ground.file_system.home_directory().is_some_and(|home| home.starts_with(directory));
+        roots.file_system.home_directory().is_some_and(|home| home.starts_with(directory));
     let is_wide = directory.components().count() < 2 || is_home;
     if is_wide && policy.cwd().map(Path::new) != Some(directory) {
         return Some(format!("{tool}(/{})", path.to_str()?));

@@ -29,13 +29,13 @@ impl<'a> WorkspaceRoots<'a> {
     }
 
     /// Does it lie inside, by its spelling and where it really leads?
-    pub(crate) fn is_inside(&self, meant: &ResolvedPath) -> bool {
+    pub(crate) fn is_inside(&self, resolved: &ResolvedPath) -> bool {
         let spelled = self.spelled.iter().chain(&self.real);
         let is_below = |path: &Path, mut roots: std::slice::Iter<'_, PathBuf>| {
             roots.any(|root| path.starts_with(root))
         };
-        let is_spelled = spelled.into_iter().any(|root| meant.spelled.starts_with(root));
-        !meant.is_unresolvable && is_spelled && is_below(&meant.real, self.real.iter())
+        let is_spelled = spelled.into_iter().any(|root| resolved.spelled.starts_with(root));
+        !resolved.is_unresolvable && is_spelled && is_below(&resolved.real, self.real.iter())
     }
 
     /// The paths a text may mean, from each place it may be read at. `None` when that is not known.

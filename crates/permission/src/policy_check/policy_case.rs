@@ -68,12 +68,12 @@ impl PolicyCase {
         Ok(Self { policy, call, files, home: Some(home) })
     }
 
-    pub(super) fn evaluate(&self, world: &dyn FileSystemView) -> PermissionReport {
+    pub(super) fn evaluate(&self, file_system: &dyn FileSystemView) -> PermissionReport {
         match &self.files {
             Some(files) => build_report(&self.policy, &self.call, files),
             None => {
-                let world = HomeOverride { inner: world, home: self.home.as_deref() };
-                build_report(&self.policy, &self.call, &world)
+                let file_system = HomeOverride { inner: file_system, home: self.home.as_deref() };
+                build_report(&self.policy, &self.call, &file_system)
             }
         }
     }

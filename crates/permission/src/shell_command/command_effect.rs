@@ -164,8 +164,8 @@ pub(crate) fn find_certain_file_words(part: &SimpleCommand) -> (Vec<&ShellWord>,
 }
 
 fn redirect_targets(part: &SimpleCommand, does: RedirectAccess) -> Vec<&ShellWord> {
-    let meant = part.redirects.iter().filter(|redirect| redirect.access == does);
-    meant.map(|redirect| &redirect.target).collect()
+    let resolved = part.redirects.iter().filter(|redirect| redirect.access == does);
+    resolved.map(|redirect| &redirect.target).collect()
 }
 
 /// Programs whose words are text as often as files.

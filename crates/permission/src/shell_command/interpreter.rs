@@ -244,11 +244,11 @@ pub(crate) fn collect_inline_code(part: &SimpleCommand, script: &mut ParsedShell
                 if REMOVES.contains(&name) {
                     let rest = all.iter().skip(at + 1).take(ARGUMENTS_MAX).cloned();
                     let words = std::iter::once(ShellWord::literal("rm")).chain(rest).collect();
-                    let (text, places) = (part.text.clone(), part.working_directories.clone());
+                    let (text, directories) = (part.text.clone(), part.working_directories.clone());
                     script.removals.push(SimpleCommand {
                         text,
                         words,
-                        working_directories: places,
+                        working_directories: directories,
                         ..SimpleCommand::default()
                     });
                 }

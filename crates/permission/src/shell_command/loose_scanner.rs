@@ -16,7 +16,7 @@ use super::wrapper;
 /// Adds what may be commands in this text. What is found is never taken for the whole.
 pub(crate) fn scan_loosely(
     text: &str,
-    scene: ScriptContext<'_>,
+    context: ScriptContext<'_>,
     nested: u8,
     script: &mut ParsedShellScript,
 ) {
@@ -26,7 +26,7 @@ pub(crate) fn scan_loosely(
     }
     let mut guess = LooseScanner {
         letters: ShellCharCursor::new(text),
-        context: scene,
+        context,
         nested,
         script,
         part: SimpleCommand { is_inner: true, ..SimpleCommand::default() },

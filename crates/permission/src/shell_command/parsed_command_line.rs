@@ -38,13 +38,17 @@ pub(crate) struct FileUse {
 }
 
 impl ParsedCommandLine {
-    pub(crate) fn parse(text: &str, scene: ScriptContext<'_>, ground: &WorkspaceRoots<'_>) -> Self {
-        let mut script = syntax_walker::parse_script(text, scene);
+    pub(crate) fn parse(
+        text: &str,
+        context: ScriptContext<'_>,
+        roots: &WorkspaceRoots<'_>,
+    ) -> Self {
+        let mut script = syntax_walker::parse_script(text, context);
         if !script.is_understood() {
-            loose_scanner::scan_loosely(text, scene, 0, &mut script);
+            loose_scanner::scan_loosely(text, context, 0, &mut script);
         }
         // Where the shell stands may not be known; where it stood at first is the best guess.
-        let here = scene.cwd.map_or(PossibleDirectories::Unknown, |cwd| {
+        let here = context.cwd.map_or(PossibleDirectories::Unknown, |cwd| {
             PossibleDirectories::single(cwd.to_path_buf())
         });
         let mut files = Vec::new();
@@ -57,22 +61,21 @@ impl ParsedCommandLine {
                     } else {
                         &part.working_directories
                     };
-                    let (meant, is_glob) = (resolve_file_word(word, here, ground), is_glob(word));
-                    for (text, meant) in meant {
+                    let (resolved, is_glob) = (resolve_file_word(word, here, roots), is_glob(word));
+                    for (text, resolved) in resolved {
                         let readings =
-                            meant.iter().filter(|_| is_glob).flat_map(ResolvedPath::both_paths);
+                            resolved.iter().filter(|_| is_glob).flat_map(ResolvedPath::both_paths);
                         let globs = readings.map(|path| ShellGlob::new(path, fits)).collect();
-                        files.push(FileUse { part: at, text, access, paths: meant, globs });
+                        files.push(FileUse { part: at, text, access, paths: resolved, globs });
                     }
                 }
             };
             take(find_read_words(part), PathAccess::Read);
             take(find_written_words(part), PathAccess::Write);
         }
-        let spelled = files
-            .iter()
-            .flat_map(|file| &file.paths)
-            .flat_map(|meant| meant.both_paths().map(|path| path.to_string_lossy().to_lowercase()));
+        let spelled = files.iter().flat_map(|file| &file.paths).flat_map(|resolved| {
+            resolved.both_paths().map(|path| path.to_string_lossy().to_lowercase())
+        });
         let paths = spelled.collect();
         Self { text: text.to_owned(), script, files, paths }
     }

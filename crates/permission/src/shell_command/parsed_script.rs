@@ -103,19 +103,19 @@ impl PossibleDirectories {
     pub(crate) fn as_slice(&self) -> &[PathBuf] {
         match self {
             Self::Unknown => &[],
-            Self::Known(places) => places,
+            Self::Known(directories) => directories,
         }
     }
 
     pub(crate) fn union_with(self, other: Self) -> Self {
-        let (Self::Known(mut places), Self::Known(more)) = (self, other) else {
+        let (Self::Known(mut directories), Self::Known(more)) = (self, other) else {
             return Self::Unknown;
         };
         for place in more {
-            if !places.contains(&place) {
-                places.push(place);
+            if !directories.contains(&place) {
+                directories.push(place);
             }
         }
-        if places.len() > PLACES_MAX { Self::Unknown } else { Self::Known(places) }
+        if directories.len() > PLACES_MAX { Self::Unknown } else { Self::Known(directories) }
     }
 }

@@ -211,14 +211,14 @@ fn find_search_paths(arguments: &[ShellWord]) -> Vec<&ShellWord> {
             .contains(&option)
     };
     let mut before = "";
-    let mut places = Vec::new();
+    let mut directories = Vec::new();
     for word in arguments {
         if !is_pattern(before) {
-            places.push(word);
+            directories.push(word);
         }
         before = &word.text;
     }
-    places
+    directories
 }
 
 const FIND_ACTS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls"];

@@ -17,10 +17,11 @@ pub(super) fn resolve_file_word(
     if word.known.is_none() && !is_glob(word) {
         return vec![(word.text.clone(), Vec::new())];
     }
-    let meant = |text: &str| roots.resolve_text(text, directories.as_slice()).unwrap_or_default();
+    let resolved =
+        |text: &str| roots.resolve_text(text, directories.as_slice()).unwrap_or_default();
     find_path_candidates(&word.text)
         .into_iter()
-        .map(|text| (text.to_owned(), meant(text)))
+        .map(|text| (text.to_owned(), resolved(text)))
         .collect()
 }
 
@@ -50,10 +51,10 @@ pub(crate) fn may_leave_workspace(
     };
     texts.iter().any(|text| match roots.resolve_text(text, directories.as_slice()) {
         None => true,
-        Some(all) => all.iter().any(|meant| {
-            let is_file = meant.entry != PathEntry::Special;
-            let is_fine = roots.is_inside(meant) && is_file;
-            !is_fine && !is_harmless_device(&meant.spelled)
+        Some(all) => all.iter().any(|resolved| {
+            let is_file = resolved.entry != PathEntry::Special;
+            let is_fine = roots.is_inside(resolved) && is_file;
+            !is_fine && !is_harmless_device(&resolved.spelled)
         }),
     })
 }
