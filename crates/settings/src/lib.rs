@@ -23,6 +23,8 @@ mod load_settings;
 mod loaded_settings;
 mod mcp_server_files;
 mod merge_layers;
+mod merge_permissions;
+mod merge_values;
 mod prune;
 mod rule_files;
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
+use windlass_permission::Rules;
 use windlass_permission::permission_layer::SettingsSource;
-use windlass_permission::{Rule, Rules};
 use windlass_vocabulary::PermissionMode;
 
 use crate::file_stamp::SettingsFileStamp;
@@ -53,15 +53,15 @@ pub struct LoadedSettings {
     /// What the project wants that needs the user's trust.
     pub trust: ProjectTrust,
     pub(crate) origins: BTreeMap<String, Vec<String>>,
-    pub(crate) rule_origins: Vec<(LoadedRuleList, Rule, String)>,
+    pub(crate) rule_origins: Vec<RuleOrigin>,
 }
 
-/// What a rule does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LoadedRuleList {
-    Allow,
-    Ask,
-    Deny,
+/// Where a rule stands.
+#[derive(Clone, Debug)]
+pub(crate) struct RuleOrigin {
+    pub(crate) rule: String,
+    /// `file:line`, or the file alone.
+    pub(crate) place: String,
 }
 
 impl LoadedSettings {
@@ -87,8 +87,8 @@ impl LoadedSettings {
     /// Where a rule stands, as a report of a decision names it: `file:line`.
     #[must_use]
     pub fn rule_origin(&self, rule: &str) -> Option<&str> {
-        let found = self.rule_origins.iter().find(|(_, known, _)| known.to_string() == rule);
-        found.map(|(_, _, place)| place.as_str())
+        let origin = self.rule_origins.iter().find(|origin| origin.rule == rule);
+        origin.map(|origin| origin.place.as_str())
     }
 
     /// The variables to set.
