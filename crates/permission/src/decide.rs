@@ -240,7 +240,8 @@ fn check_all_parts(
         return Err(explain::describe_doubt(doubt));
     }
     let checker = CommandChecker::new(policy, roots, command);
-    let (mut first, mut open) = (None, Vec::new());
+    let mut first = None;
+    let mut open = Vec::new();
     for part in command.own_parts() {
         match checker.check_part(part) {
             Ok(AllowReason::Rule(rule)) => first = first.or(Some(rule)),

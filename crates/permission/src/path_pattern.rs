@@ -220,7 +220,8 @@ fn may_become_name(glob: &str, name: &str) -> bool {
     fn is_wild(byte: u8) -> bool {
         matches!(byte, b'*' | b'?')
     }
-    let (glob, name) = (glob.as_bytes(), name.as_bytes());
+    let glob = glob.as_bytes();
+    let name = name.as_bytes();
     let Some(first) = glob.iter().position(|byte| is_wild(*byte)) else {
         return glob.eq_ignore_ascii_case(name);
     };

@@ -256,7 +256,8 @@ impl PermissionLayerReader<'_, '_> {
     }
 
     fn push_problem(&mut self, pointer: &str, what: &str, kind: PermissionProblemKind) {
-        let (layer, pointer) = (self.layer.name.to_owned(), pointer.to_owned());
+        let layer = self.layer.name.to_owned();
+        let pointer = pointer.to_owned();
         self.merged.problems.push(PermissionProblem {
             layer,
             pointer,

@@ -137,7 +137,8 @@ impl Rule {
         let mut globs = files.clone().flat_map(|file| &file.globs);
         if !is_near && !globs.any(|glob| glob.may_match_pattern(content)) {
             let open = files.find(|file| file.paths.is_empty())?;
-            let (what, part) = (open.text.clone(), Some(open.part));
+            let what = open.text.clone();
+            let part = Some(open.part);
             return Some(RuleMatch { certainty: MatchCertainty::Maybe, what, part });
         }
         let pattern = PathPattern::new(content, MatchSense::Wide);

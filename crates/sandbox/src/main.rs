@@ -145,7 +145,8 @@ fn parse_options(arguments: &[OsString]) -> Result<SandboxRunOptions, String> {
     let mut plan = SandboxPlan::new("/", None);
     plan.roots.clear();
     let mut directory = None;
-    let (mut limit, mut wants_report) = (Duration::from_secs(60), false);
+    let mut limit = Duration::from_secs(60);
+    let mut wants_report = false;
     let mut list = arguments.iter();
     while let Some(word) = list.next() {
         if word == "--" {

@@ -65,7 +65,7 @@ pub(crate) fn edit_settings_file(
 }
 
 fn is_link(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
 }
 
 fn append_to_text(text: &str, list: &str, rules: &[String]) -> Result<String, String> {

@@ -47,7 +47,8 @@ impl AtomicEdit<'_> {
         if let (Some(old), Some(copy)) = (&old, self.backup) {
             self.replace(copy, old, 0o600)?;
         }
-        let rights = self.path.metadata().map_or(self.mode, |found| found.permissions().mode());
+        let rights =
+            self.path.metadata().map_or(self.mode, |metadata| metadata.permissions().mode());
         self.replace(self.path, &new, rights & 0o777)?;
         folder.sync_all().map_err(failed)
     }

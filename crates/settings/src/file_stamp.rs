@@ -20,13 +20,13 @@ pub(crate) struct SettingsFileStamp {
 impl SettingsFileStamp {
     /// Of a file; nothing, if there is none.
     pub(crate) fn read(path: &Path) -> Option<Self> {
-        let found = path.metadata().ok()?;
+        let metadata = path.metadata().ok()?;
         Some(Self {
-            device_and_inode: (found.dev(), found.ino()),
-            size: found.len(),
-            mode: found.mode(),
-            written: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
+            device_and_inode: (metadata.dev(), metadata.ino()),
+            size: metadata.len(),
+            mode: metadata.mode(),
+            written: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
         })
     }
 }

@@ -115,7 +115,8 @@ impl JsonSpanNode {
 
     /// Where what a JSON pointer names begins: a key, or an entry of a list. As far as it leads.
     pub(crate) fn find_offset(&self, pointer: &str) -> usize {
-        let (mut node, mut at) = (self, self.span.start);
+        let mut node = self;
+        let mut at = self.span.start;
         for step in pointer.split('/').skip(1) {
             let step = step.replace("~1", "/").replace("~0", "~");
             let next = match &node.kind {

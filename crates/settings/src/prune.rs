@@ -19,14 +19,14 @@ pub(crate) struct PrunedEntry {
 /// What fits, and what was cut.
 pub(crate) fn prune(settings: &Map<String, Value>) -> (Map<String, Value>, Vec<PrunedEntry>) {
     let mut cuts = Vec::new();
-    let mut kept = drop_unknown_keys(settings, "", &mut cuts);
-    kept.retain(|_, value| !value.is_null());
+    let mut retained = drop_unknown_keys(settings, "", &mut cuts);
+    retained.retain(|_, value| !value.is_null());
     let fits = |value: &Value| serde_json::from_value::<SettingsFile>(value.clone()).map(drop);
-    let kept = match drop_unfitting(Value::Object(kept), &fits, "", &mut cuts) {
-        Some(Value::Object(kept)) => kept,
+    let retained = match drop_unfitting(Value::Object(retained), &fits, "", &mut cuts) {
+        Some(Value::Object(retained)) => retained,
         _ => Map::new(),
     };
-    (kept, cuts)
+    (retained, cuts)
 }
 
 /// Without the keys nobody knows.
@@ -36,7 +36,7 @@ fn drop_unknown_keys(
     cuts: &mut Vec<PrunedEntry>,
 ) -> Map<String, Value> {
     let names = settings_key::known_keys(pointer);
-    let mut kept = Map::new();
+    let mut retained = Map::new();
     for (name, value) in object {
         let below = push_pointer_key(pointer, name);
         if names.as_ref().is_some_and(|names| !names.contains(name)) {
@@ -55,9 +55,9 @@ fn drop_unknown_keys(
             }
             other => other.clone(),
         };
-        kept.insert(name.clone(), value);
+        retained.insert(name.clone(), value);
     }
-    kept
+    retained
 }
 
 type ValueCheck<'a> = &'a dyn Fn(&Value) -> Result<(), serde_json::Error>;
@@ -72,7 +72,7 @@ fn drop_unfitting(
     let Err(why) = fits(&value) else { return Some(value) };
     match value {
         Value::Object(entries) if fits(&json!({})).is_ok() => {
-            let mut kept = Map::new();
+            let mut retained = Map::new();
             for (key, value) in entries {
                 let alone = |value: &Value| {
                     let mut one = Map::new();
@@ -82,18 +82,18 @@ fn drop_unfitting(
                 if let Some(value) =
                     drop_unfitting(value, &alone, &push_pointer_key(pointer, &key), cuts)
                 {
-                    kept.insert(key, value);
+                    retained.insert(key, value);
                 }
             }
-            Some(Value::Object(kept))
+            Some(Value::Object(retained))
         }
         Value::Array(items) if fits(&json!([])).is_ok() => {
-            let mut kept = Vec::new();
+            let mut retained = Vec::new();
             for (index, item) in items.into_iter().enumerate() {
                 let alone = |item: &Value| fits(&Value::Array(vec![item.clone()]));
-                kept.extend(drop_unfitting(item, &alone, &format!("{pointer}/{index}"), cuts));
+                retained.extend(drop_unfitting(item, &alone, &format!("{pointer}/{index}"), cuts));
             }
-            Some(Value::Array(kept))
+            Some(Value::Array(retained))
         }
         _ => {
             let why = reword_serde_error(&why.to_string());

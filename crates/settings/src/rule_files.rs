@@ -55,7 +55,8 @@ pub fn list_written_rules(request: &SettingsRequest) -> Vec<WrittenRule> {
         for list in RuleList::ALL {
             for (at, rule) in find_rules(&text, list) {
                 let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
-                let (source, name) = (candidate.source, candidate.name.clone());
+                let source = candidate.source;
+                let name = candidate.name.clone();
                 found.push(WrittenRule { source, name, line, list, rule });
             }
         }
@@ -104,7 +105,8 @@ pub fn add_local_allow_rules(
     request: &SettingsRequest,
     rules: &[String],
 ) -> Result<PathBuf, SettingsWriteError> {
-    let (source, list) = (SettingsSource::Local, RuleList::Allow);
+    let source = SettingsSource::Local;
+    let list = RuleList::Allow;
     let file = rule_file_path(request, source);
     let mut path =
         file.ok_or_else(|| SettingsWriteError::new(&request.cwd, "there is no such file"))?;
@@ -127,7 +129,8 @@ pub fn remove_rule(
         return Err(refused("rules of this kind are not written here"));
     }
     let is_meant = |written: &WrittenRule| {
-        let (source, list) = (written.source, written.list);
+        let source = written.source;
+        let list = written.list;
         (source, list, written.rule.as_str()) == (change.source, change.list, change.rule)
     };
     let mut names: Vec<String> = list_written_rules(request)
@@ -189,9 +192,9 @@ fn find_rules(text: &str, list: RuleList) -> Vec<(usize, String)> {
 
 /// The text without a rule, however often it stands in the list.
 fn remove_rule_text(text: &str, list: RuleList, rule: &str) -> Option<String> {
-    let mut meant: Value = serde_json::from_str(text).ok()?;
+    let mut expected: Value = serde_json::from_str(text).ok()?;
     let mut text = text.to_owned();
-    let rules = meant.get_mut("permissions")?.get_mut(list.key())?.as_array_mut()?;
+    let rules = expected.get_mut("permissions")?.get_mut(list.key())?.as_array_mut()?;
     while let Some(index) = rules.iter().position(|known| known == rule) {
         rules.remove(index);
         let root = JsonSpanNode::parse(&text)?;
@@ -199,7 +202,7 @@ fn remove_rule_text(text: &str, list: RuleList, rule: &str) -> Option<String> {
         text = node.remove_entry(&text, index)?;
     }
     // What is on the disk must be what was meant, whatever the text looked like.
-    (serde_json::from_str::<Value>(&text).ok()? == meant).then_some(text)
+    (serde_json::from_str::<Value>(&text).ok()? == expected).then_some(text)
 }
 
 /// Changes files of a project; whoever trusted it trusts it with the change, and with nothing that came
@@ -216,8 +219,8 @@ fn edit_keeping_trust(
     let was_fine = matches!(before.state, TrustState::NotNeeded | TrustState::Given);
     if let (true, Some(state)) = (was_fine, &request.locations.state) {
         let after = load_settings(request).trust;
-        let meant = expected_trust_items(&before, names, change, is_new);
-        if meant == sorted_item_texts(&after.items) && !after.items.is_empty() {
+        let expected = expected_trust_items(&before, names, change, is_new);
+        if expected == sorted_item_texts(&after.items) && !after.items.is_empty() {
             TrustStore::new(state).accept(&after)?;
         }
     }
@@ -236,7 +239,8 @@ fn expected_trust_items(
     for name in names.iter().filter(|_| needs_trust && change.list == RuleList::Allow) {
         let place = items.iter().position(|item| item.name == *name && item.key == ALLOW_RULES_KEY);
         let place = place.unwrap_or_else(|| {
-            let (name, key) = (name.clone(), ALLOW_RULES_KEY.to_owned());
+            let name = name.clone();
+            let key = ALLOW_RULES_KEY.to_owned();
             items.push(TrustItem { source: change.source, name, key, value: json!([]) });
             items.len() - 1
         });

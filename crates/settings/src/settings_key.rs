@@ -68,10 +68,10 @@ fn stays_with_the_provider(name: &str) -> bool {
 
 /// What a project may say about the sandbox before it is trusted: only what holds more.
 pub(crate) fn keep_restricting_sandbox_keys(sandbox: &Map<String, Value>) -> Map<String, Value> {
-    let mut kept = Map::new();
+    let mut retained = Map::new();
     for key in ["enabled", "failIfUnavailable"] {
         if sandbox.get(key) == Some(&Value::Bool(true)) {
-            kept.insert(key.to_owned(), Value::Bool(true));
+            retained.insert(key.to_owned(), Value::Bool(true));
         }
     }
     for (part, keys) in
@@ -81,15 +81,15 @@ pub(crate) fn keep_restricting_sandbox_keys(sandbox: &Map<String, Value>) -> Map
         let found = found.iter().filter(|(key, _)| keys.contains(&key.as_str()));
         let found: Map<String, Value> = found.map(|(k, v)| (k.clone(), v.clone())).collect();
         if !found.is_empty() {
-            kept.insert(part.to_owned(), Value::Object(found));
+            retained.insert(part.to_owned(), Value::Object(found));
         }
     }
     for key in ["autoAllowBashIfSandboxed", "allowUnsandboxedCommands"] {
         if sandbox.get(key) == Some(&Value::Bool(false)) {
-            kept.insert(key.to_owned(), Value::Bool(false));
+            retained.insert(key.to_owned(), Value::Bool(false));
         }
     }
-    kept
+    retained
 }
 
 /// Nothing runs, nothing is granted and nothing goes elsewhere because of these.

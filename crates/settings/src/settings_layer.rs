@@ -117,7 +117,9 @@ impl SettingsLayer {
             return self.mark_broken(Some(line_and_column(&text, at)), &what);
         }
         let (settings, cuts) = prune::prune(&settings);
-        (self.text, self.node, self.settings) = (text, Some(node), settings);
+        self.text = text;
+        self.node = Some(node);
+        self.settings = settings;
         self.state = SettingsFileState::Read;
         for PrunedEntry { pointer, what, severity } in cuts {
             // What does not fit among the rules is told where rules are read.
@@ -169,10 +171,13 @@ impl SettingsLayer {
         let Some(JsonSpanKind::Array(items)) = list.map(|member| &member.value.kind) else {
             return Vec::new();
         };
-        let (mut line, mut seen, mut lines) = (1, 0, Vec::new());
+        let mut line = 1;
+        let mut seen = 0;
+        let mut lines = Vec::new();
         for item in items {
             let between = self.text.get(seen..item.span.start).unwrap_or_default();
-            (line, seen) = (line + between.matches('\n').count(), item.span.start);
+            line += between.matches('\n').count();
+            seen = item.span.start;
             let text = self.text.get(item.span.clone()).unwrap_or_default();
             if serde_json::from_str::<String>(text).is_ok_and(|rule| Rule::parse(&rule).is_ok()) {
                 lines.push(line);
@@ -194,7 +199,8 @@ impl SettingsLayer {
         what: String,
         severity: ProblemSeverity,
     ) {
-        let (source, name) = (Some(self.source), self.name.clone());
+        let source = Some(self.source);
+        let name = self.name.clone();
         self.problems.push(SettingsProblem {
             source,
             name,

@@ -170,7 +170,8 @@ pub(crate) fn list_candidates(request: &SettingsRequest, project: &Path) -> Vec<
             CommandLineSettings::Text(_) => "--settings".to_owned(),
             CommandLineSettings::File(path) => path.display().to_string(),
         };
-        let (given, root) = (given.clone(), request.cwd.clone());
+        let given = given.clone();
+        let root = request.cwd.clone();
         all.push(SettingsCandidate { source: SettingsSource::Flag, content: given, name, root });
     }
     if let Some(text) = &request.command_line_managed {
@@ -184,7 +185,8 @@ pub(crate) fn list_candidates(request: &SettingsRequest, project: &Path) -> Vec<
     for folder in &request.locations.managed {
         for path in list_managed_files(folder) {
             let name = path.display().to_string();
-            let (source, root) = (SettingsSource::Managed, folder.clone());
+            let source = SettingsSource::Managed;
+            let root = folder.clone();
             all.push(SettingsCandidate {
                 source,
                 content: CommandLineSettings::File(path),

@@ -109,9 +109,9 @@ impl SettingsWatcher {
             let good = self.last_text(&path).filter(|text| !text.is_empty());
             let Some(text) = good.filter(|_| !self.overrides.contains_key(&path)) else { continue };
             let what = problem.what.split("; until it is mended").next().unwrap_or_default();
-            let mut told = problem.clone();
-            told.what = format!("{what}; until it is mended, what it said before holds");
-            lines.push(told.to_string());
+            let mut report = problem.clone();
+            report.what = format!("{what}; until it is mended, what it said before holds");
+            lines.push(report.to_string());
             self.overrides.insert(path, Some(text));
         }
         if !lines.is_empty() {

@@ -84,8 +84,8 @@ fn edit_value(
             text = whole.ok_or_else(|| failed("nothing can be added to it as it is written"))?;
         }
         // What is on the disk must be what was meant, whatever the text looked like.
-        let is_meant = apply_to_value(old, keys, value.as_ref()).is_some_and(|meant| {
-            serde_json::from_str::<Value>(&text).is_ok_and(|new| new == meant)
+        let is_meant = apply_to_value(old, keys, value.as_ref()).is_some_and(|expected| {
+            serde_json::from_str::<Value>(&text).is_ok_and(|new| new == expected)
         });
         match is_meant {
             true => Ok((text != old).then_some(text)),

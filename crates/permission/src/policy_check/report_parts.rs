@@ -66,9 +66,7 @@ const PARTS_MAX: usize = 200;
 fn report_whole_call(subject: &CallSubject, said: &ExplainedDecision) -> PartReport {
     let (decision, rule) = match said {
         ExplainedDecision::Allow { rule, .. } => (PermissionDecisionKind::Allow, rule.clone()),
-        ExplainedDecision::Ask { reason } => {
-            (PermissionDecisionKind::Ask, reason.rule.clone())
-        }
+        ExplainedDecision::Ask { reason } => (PermissionDecisionKind::Ask, reason.rule.clone()),
         ExplainedDecision::Deny { rule, .. } => (PermissionDecisionKind::Deny, rule.clone()),
     };
     let (text, effect) = match &subject.kind {

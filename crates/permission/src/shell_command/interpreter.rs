@@ -180,7 +180,8 @@ pub(crate) fn find_inline_code(words: &[ShellWord]) -> Vec<InlineCode<'_>> {
     let Some(known) = INTERPRETERS.iter().find(|one| one.name == name) else { return Vec::new() };
     let mut found = Vec::new();
     // The option that was read last: it brings code, or a value that is none.
-    let (mut brings, mut is_value) = (None, false);
+    let mut brings = None;
+    let mut is_value = false;
     for (word, at) in arguments.iter().zip(1..) {
         let mut push = |at, text| found.push(InlineCode { at, text, interpreter: known });
         if let Some(option) = brings.take() {
@@ -244,7 +245,8 @@ pub(crate) fn collect_inline_code(part: &SimpleCommand, script: &mut ParsedShell
                 if REMOVES.contains(&name) {
                     let rest = all.iter().skip(at + 1).take(ARGUMENTS_MAX).cloned();
                     let words = std::iter::once(ShellWord::literal("rm")).chain(rest).collect();
-                    let (text, directories) = (part.text.clone(), part.working_directories.clone());
+                    let text = part.text.clone();
+                    let directories = part.working_directories.clone();
                     script.removals.push(SimpleCommand {
                         text,
                         words,

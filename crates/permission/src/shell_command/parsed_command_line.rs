@@ -61,7 +61,8 @@ impl ParsedCommandLine {
                     } else {
                         &part.working_directories
                     };
-                    let (resolved, is_glob) = (resolve_file_word(word, here, roots), is_glob(word));
+                    let resolved = resolve_file_word(word, here, roots);
+                    let is_glob = is_glob(word);
                     for (text, resolved) in resolved {
                         let readings =
                             resolved.iter().filter(|_| is_glob).flat_map(ResolvedPath::both_paths);

@@ -63,7 +63,8 @@ impl Sandbox {
         let report = probe::render_report(&means, &why, &groups);
         let refusals = RefusedCalls { sockets: SocketPolicy::Contained, metadata: false };
         let program = seccomp::to_bytes(&seccomp::build_program(refusals)).into();
-        let (wanted, watches) = (wanted.clone(), GuardedRoots::default());
+        let wanted = wanted.clone();
+        let watches = GuardedRoots::default();
         Ok(Self {
             options: wanted,
             mechanism: means,

@@ -137,9 +137,9 @@ impl SandboxLaunch {
     fn finish(&mut self) -> SandboxCleanup {
         let (is_gone, has_ended) = match std::mem::take(&mut self.pending_end) {
             SandboxPendingEnd::Nothing => (true, false),
-            SandboxPendingEnd::Namespace(told) => {
-                let told = NamespaceStatus::read(&told);
-                (told.kill(EXIT_DEADLINE), told.has_ended)
+            SandboxPendingEnd::Namespace(status) => {
+                let status = NamespaceStatus::read(&status);
+                (status.kill(EXIT_DEADLINE), status.has_ended)
             }
             SandboxPendingEnd::Pipe(pipe) => {
                 (drain_until_closed(&pipe, Instant::now() + EXIT_DEADLINE), true)

@@ -174,7 +174,8 @@ impl<'t> SyntaxWalker<'t, '_> {
 
     /// Double quotes: text with expansions in it.
     fn collect_double_quoted(&mut self, node: Node<'t>, units: &mut Vec<WordUnit>) {
-        let (start, end) = (node.start_byte() + 1, node.end_byte().saturating_sub(1));
+        let start = node.start_byte() + 1;
+        let end = node.end_byte().saturating_sub(1);
         self.collect_quoted_text(node, start, end, "\"", units);
     }
 

@@ -60,7 +60,8 @@ fn serve(listener: &TcpListener, socket: &Arc<Path>) {
             open.fetch_sub(1, Ordering::Relaxed);
             continue;
         }
-        let (socket, open) = (Arc::clone(socket), Arc::clone(&open));
+        let socket = Arc::clone(socket);
+        let open = Arc::clone(&open);
         let carried = std::thread::Builder::new().spawn(move || {
             // A connection that breaks is closed; whoever opened it will notice.
             let _ = copy_both_ways(inside, &socket);
@@ -72,7 +73,8 @@ fn serve(listener: &TcpListener, socket: &Arc<Path>) {
 
 fn copy_both_ways(mut inside: TcpStream, socket: &Path) -> io::Result<()> {
     let mut outside = UnixStream::connect(socket)?;
-    let (mut from_outside, mut to_inside) = (outside.try_clone()?, inside.try_clone()?);
+    let mut from_outside = outside.try_clone()?;
+    let mut to_inside = inside.try_clone()?;
     let back = std::thread::Builder::new().spawn(move || {
         let _ = io::copy(&mut from_outside, &mut to_inside);
         let _ = to_inside.shutdown(Shutdown::Write);

@@ -159,21 +159,21 @@ impl GuardedRoot {
     /// Compares, and takes back what changed. To be called when nothing of the command runs.
     pub(crate) fn revert_changes(&self) -> Vec<RevertedProtectedFile> {
         let _turn = lock(&self.revert_lock);
-        let mut taken = Vec::new();
-        taken.extend(self.repository.as_ref().and_then(|git| self.restore_git_directory(git)));
+        let mut reverted = Vec::new();
+        reverted.extend(self.repository.as_ref().and_then(|git| self.restore_git_directory(git)));
         for (path, before) in &self.originals {
             let Ok(now) = capture_path(&self.directory, path, GuardMethod::Nothing) else {
                 continue;
             };
             if now != *before {
-                taken.extend(self.revert_path(path, before));
+                reverted.extend(self.revert_path(path, before));
             }
         }
         // Four names at the top make any directory a repository, with a configuration of its own.
         if !self.is_bare && is_bare(&self.directory) {
-            taken.extend(self.revert_path(Path::new("HEAD"), &SavedEntry::Absent));
+            reverted.extend(self.revert_path(Path::new("HEAD"), &SavedEntry::Absent));
         }
-        taken
+        reverted
     }
 
     /// Puts the directory of git where it was, and what stands there instead aside.
@@ -188,13 +188,13 @@ impl GuardedRoot {
         if is_there() == Some(true) {
             return None;
         }
-        let kept = saved_entry::move_aside(&self.directory, name);
+        let moved_to = saved_entry::move_aside(&self.directory, name);
         // The kernel knows where it is now; one that was removed has no such path.
         let now = std::fs::read_link(format!("/proc/self/fd/{}", git.as_raw_fd())).ok()?;
         let _ = rustix::fs::renameat_with(CWD, &now, &self.directory, name, RenameFlags::NOREPLACE);
         Some(RevertedProtectedFile {
             path: self.root.join(name),
-            moved_to: kept.map(|kept| self.root.join(kept)),
+            moved_to: moved_to.map(|moved_to| self.root.join(moved_to)),
             is_restored: is_there() == Some(true),
         })
     }
@@ -203,10 +203,14 @@ impl GuardedRoot {
     fn revert_path(&self, path: &Path, before: &SavedEntry) -> Option<RevertedProtectedFile> {
         let name = path.file_name()?;
         let parent = open_parent(&self.directory, path).ok()??;
-        let kept = saved_entry::move_aside(&parent, name);
+        let moved_to = saved_entry::move_aside(&parent, name);
         let is_restored = before.restore(&parent, name);
-        let kept_as = kept.map(|kept| self.root.join(path).with_file_name(kept));
-        Some(RevertedProtectedFile { path: self.root.join(path), moved_to: kept_as, is_restored })
+        let moved_path = moved_to.map(|moved_to| self.root.join(path).with_file_name(moved_to));
+        Some(RevertedProtectedFile {
+            path: self.root.join(path),
+            moved_to: moved_path,
+            is_restored,
+        })
     }
 }
 

@@ -204,7 +204,8 @@ fn capture_entries(
         return None;
     }
     let inside = open_directory(parent, name).ok()?;
-    let (mut found, mut was_spared) = (BTreeMap::new(), false);
+    let mut found = BTreeMap::new();
+    let mut was_spared = false;
     budget.depth -= 1;
     for entry in Dir::read_from(&inside).ok()? {
         let entry = entry.ok()?;
