@@ -9,16 +9,13 @@ use std::path::{Path, PathBuf};
 use crate::plan::{SandboxNetwork, SandboxPlan};
 use crate::probe_options::SandboxBackend;
 
-/// Why it failed, most likely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxFailure {
-    /// What stood in the way.
     pub cause: SandboxFailureCause,
     /// For people and models: what happened and what can be done.
     pub words: String,
 }
 
-/// What stood in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxFailureCause {
     /// The sandbox itself could not be entered; the command did not run.
@@ -29,9 +26,7 @@ pub enum SandboxFailureCause {
     Refused,
     /// The network is off, or the host is not on the list.
     Network,
-    /// Too many processes.
     Processes,
-    /// Too much memory.
     Memory,
 }
 

@@ -52,7 +52,6 @@ fn main() -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(125))
 }
 
-/// What the options say.
 struct SandboxRunOptions {
     wanted: SandboxProbeOptions,
     plan: SandboxPlan,

@@ -23,11 +23,8 @@ pub struct SandboxPlan {
     pub protected: Vec<PathBuf>,
     /// Files and directories whose content the command must not see. See [`secrets`](crate::secrets).
     pub hidden: Vec<PathBuf>,
-    /// The whole environment of the command.
     pub environment: Vec<(OsString, OsString)>,
-    /// Whom it may talk to.
     pub network: SandboxNetwork,
-    /// How much it may use.
     pub limits: SandboxLimits,
     /// May it change modes, owners and times? Only Landlock asks: it cannot tell a file inside the
     /// roots from one outside there, so without leave it refuses all of these calls.
@@ -37,10 +34,8 @@ pub struct SandboxPlan {
     pub is_background: bool,
 }
 
-/// Whom a command may talk to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SandboxNetwork {
-    /// Nobody.
     #[default]
     Off,
     /// The hosts that a [`Proxy`](crate::Proxy) listening on this socket lets through.
@@ -49,7 +44,6 @@ pub enum SandboxNetwork {
     Open,
 }
 
-/// How much a command may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SandboxLimits {
     /// Processes and threads at one time.

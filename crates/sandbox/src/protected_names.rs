@@ -19,7 +19,6 @@ pub(crate) fn list_protected_names() -> impl Iterator<Item = &'static str> {
     PROTECTED_DIRECTORIES.iter().chain(PROTECTED_FILES).copied()
 }
 
-/// The one that is written with exceptions.
 pub(crate) fn is_git_directory(name: &str) -> bool {
     name == ".git"
 }

@@ -9,14 +9,10 @@ use crate::atomic_edit::AtomicEdit;
 use crate::json_spans::JsonSpanNode;
 use crate::settings_write_error::SettingsWriteError;
 
-/// Which list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleList {
-    /// These run without a question.
     Allow,
-    /// These always ask.
     Ask,
-    /// These never run.
     Deny,
 }
 
@@ -24,7 +20,6 @@ impl RuleList {
     /// All of them, in the order in which they count.
     pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
 
-    /// Its name in a file.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {

@@ -17,10 +17,8 @@ use rustix::io::Errno;
 use crate::bounded_file;
 use crate::settings_write_error::SettingsWriteError;
 
-/// How a file is changed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AtomicEdit<'a> {
-    /// The file.
     pub(crate) path: &'a Path,
     /// Who may read a new one; an old one keeps its rights.
     pub(crate) mode: u32,
@@ -109,6 +107,5 @@ fn create_temporary(path: &Path) -> std::io::Result<(File, PathBuf)> {
     }
 }
 
-/// How long others may take.
 const LOCK_WAIT: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);

@@ -7,7 +7,6 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Bytes of a settings file.
 pub(crate) const SETTINGS_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
 /// May everybody on this machine write to it?

@@ -10,15 +10,12 @@ use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-/// A value in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonSpanNode {
-    /// The bytes it takes.
     pub(crate) span: Range<usize>,
     pub(crate) kind: JsonSpanKind,
 }
 
-/// What is inside.
 #[derive(Clone, Debug)]
 pub(crate) enum JsonSpanKind {
     Object(Vec<JsonSpanMember>),
@@ -26,7 +23,6 @@ pub(crate) enum JsonSpanKind {
     Scalar,
 }
 
-/// A key and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonSpanMember {
     pub(crate) key: String,
@@ -63,7 +59,6 @@ impl JsonSpanNode {
         Self { span: value.start()..value.end(), kind }
     }
 
-    /// The member of an object.
     pub(crate) fn member(&self, key: &str) -> Option<&JsonSpanMember> {
         match &self.kind {
             JsonSpanKind::Object(members) => members.iter().find(|member| member.key == key),
@@ -161,7 +156,6 @@ pub(crate) fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, column)
 }
 
-/// One more step of a JSON pointer.
 pub(crate) fn push_pointer_key(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }

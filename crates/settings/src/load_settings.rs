@@ -18,13 +18,11 @@ use crate::trust::{
     split_by_trust,
 };
 
-/// Reads the settings in force.
 #[must_use]
 pub fn load_settings(request: &SettingsRequest) -> LoadedSettings {
     load_with_overrides(request, &FileOverrides::new())
 }
 
-/// Everything that may hold settings.
 pub(crate) fn find_candidates(request: &SettingsRequest) -> Vec<SettingsCandidate> {
     let (request, root) = resolve_request(request);
     settings_location::list_candidates(&request, &root)

@@ -17,11 +17,9 @@ use crate::trust::ProjectTrust;
 /// A value with the layer it comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourcedValue<T> {
-    /// The layer.
     pub source: SettingsSource,
     /// The file, or the flag.
     pub name: String,
-    /// The value.
     pub value: T,
 }
 
@@ -30,7 +28,6 @@ pub struct SourcedValue<T> {
 pub struct LoadedSettings {
     /// All layers together. `permissions` and `hooks` are empty: see below.
     pub settings: SettingsFile,
-    /// The rules of all layers.
     pub rules: Rules,
     /// What the administrator denies and asks about: nobody takes it back.
     pub managed: Rules,
@@ -48,7 +45,6 @@ pub struct LoadedSettings {
     pub mcp_servers: Vec<SourcedValue<Map<String, Value>>>,
     /// Everything that was looked for, lowest first.
     pub files: Vec<SettingsFileRead>,
-    /// What is wrong.
     pub problems: Vec<SettingsProblem>,
     /// What the project wants that needs the user's trust.
     pub trust: ProjectTrust,
@@ -56,7 +52,6 @@ pub struct LoadedSettings {
     pub(crate) rule_origins: Vec<RuleOrigin>,
 }
 
-/// Where a rule stands.
 #[derive(Clone, Debug)]
 pub(crate) struct RuleOrigin {
     pub(crate) rule: String,
@@ -71,7 +66,6 @@ impl LoadedSettings {
         self.origins.get(key).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Did the administrator set this value?
     #[must_use]
     pub fn is_managed(&self, key: &str) -> bool {
         let last = self.origin(key).last();
@@ -91,7 +85,6 @@ impl LoadedSettings {
         origin.map(|origin| origin.place.as_str())
     }
 
-    /// The variables to set.
     pub fn variables(&self) -> impl Iterator<Item = (&str, String)> {
         let variables = self.settings.env.iter().flatten();
         variables.map(|(name, value)| (name.as_str(), value.to_string()))
@@ -110,14 +103,11 @@ impl LoadedSettings {
     }
 }
 
-/// A file that was looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFileRead {
-    /// Its layer.
     pub source: SettingsSource,
     /// The file, or the flag.
     pub name: String,
-    /// Was it there?
     pub state: SettingsFileState,
     /// The keys that count in it.
     pub keys: Vec<String>,
@@ -127,13 +117,9 @@ pub struct SettingsFileRead {
     pub(crate) stamp: Option<SettingsFileStamp>,
 }
 
-/// What became of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsFileState {
-    /// There is none.
     Absent,
-    /// It was read.
     Read,
-    /// It could not be read.
     Broken,
 }

@@ -29,7 +29,6 @@ pub(crate) fn prune(settings: &Map<String, Value>) -> (Map<String, Value>, Vec<P
     (retained, cuts)
 }
 
-/// Without the keys nobody knows.
 fn drop_unknown_keys(
     object: &Map<String, Value>,
     pointer: &str,

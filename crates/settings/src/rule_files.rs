@@ -15,29 +15,20 @@ use crate::settings_write_error::SettingsWriteError;
 use crate::sha256;
 use crate::trust::{ALLOW_RULES_KEY, ProjectTrust, TrustItem, TrustState, TrustStore};
 
-/// A rule where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenRule {
-    /// The layer.
     pub source: SettingsSource,
     /// The file, or the flag.
     pub name: String,
-    /// Its line there.
     pub line: usize,
-    /// What it does.
     pub list: RuleList,
-    /// As it is written.
     pub rule: String,
 }
 
-/// A rule that comes or goes.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleChange<'a> {
-    /// Of which layer.
     pub source: SettingsSource,
-    /// To which list.
     pub list: RuleList,
-    /// The rule, as it is written.
     pub rule: &'a str,
 }
 

@@ -14,7 +14,6 @@ use crate::prune::{self, PrunedEntry};
 use crate::settings_location::{CommandLineSettings, SettingsCandidate};
 use crate::settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
 
-/// A layer.
 #[derive(Clone, Debug)]
 pub(crate) struct SettingsLayer {
     pub(crate) source: SettingsSource,

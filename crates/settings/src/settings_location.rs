@@ -14,9 +14,7 @@ pub struct SettingsLocations {
     pub user: Vec<PathBuf>,
     /// The file in which other programs keep servers for each project.
     pub claude_json: Option<PathBuf>,
-    /// The home directory.
     pub home: Option<PathBuf>,
-    /// Where our own state is kept.
     pub state: Option<PathBuf>,
 }
 
@@ -41,9 +39,7 @@ impl SettingsLocations {
 /// Which of the files that can be left out are read. All by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EnabledSources {
-    /// The user's.
     pub user: bool,
-    /// The project's.
     pub project: bool,
     /// The machine's own of the project.
     pub local: bool,
@@ -83,12 +79,9 @@ impl EnabledSources {
     }
 }
 
-/// Settings given on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandLineSettings {
-    /// As JSON.
     Text(String),
-    /// In a file.
     File(PathBuf),
 }
 
@@ -103,16 +96,12 @@ impl CommandLineSettings {
     }
 }
 
-/// What to read.
 #[derive(Clone, Debug, Default)]
 pub struct SettingsRequest {
-    /// Where things lie.
     pub locations: SettingsLocations,
     /// Where we are; absolute.
     pub cwd: PathBuf,
-    /// Which files.
     pub sources: EnabledSources,
-    /// Settings of the command line.
     pub command_line: Option<CommandLineSettings>,
     /// Managed settings of whoever started us, as JSON; below those of the machine.
     pub command_line_managed: Option<String>,
@@ -127,7 +116,6 @@ pub struct SettingsRequest {
 pub(crate) struct SettingsCandidate {
     pub(crate) source: SettingsSource,
     pub(crate) content: CommandLineSettings,
-    /// What to call it.
     pub(crate) name: String,
     /// What `/x` in its path rules is relative to.
     pub(crate) root: PathBuf,

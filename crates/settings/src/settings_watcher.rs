@@ -40,14 +40,11 @@ struct SeenSettingsFile {
 /// A file that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFileChanged {
-    /// Its layer.
     pub source: SettingsSource,
-    /// The file.
     pub path: PathBuf,
 }
 
 impl SettingsWatcher {
-    /// From what was read at the start.
     #[must_use]
     pub fn new(request: &SettingsRequest, loaded: &LoadedSettings) -> Self {
         let mut watch =

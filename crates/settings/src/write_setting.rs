@@ -9,7 +9,6 @@ use crate::atomic_edit::AtomicEdit;
 use crate::json_spans::{JsonSpanKind, JsonSpanNode};
 use crate::settings_write_error::SettingsWriteError;
 
-/// Where in the file servers stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpServerScope<'a> {
     /// At the top.

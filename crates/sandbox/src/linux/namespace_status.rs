@@ -13,7 +13,6 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 /// What it tells has under 300 bytes.
 const WORDS_MAX: usize = 4096;
 
-/// What bubblewrap has told of a namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NamespaceStatus {
     first_pid: Option<Pid>,

@@ -46,7 +46,6 @@ pub struct Proxy {
 /// Who may be reached, and who may not although the list says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProxyHostRules {
-    /// These may be.
     pub allowed: Vec<AllowedHost>,
     /// These may not, on whatever port.
     pub denied: Vec<AllowedHost>,
@@ -78,7 +77,7 @@ impl Proxy {
         Ok(Self { socket, task, state: rules })
     }
 
-    /// For [`Network::Through`](crate::SandboxNetwork::ViaProxy).
+    /// For [`ViaProxy`](crate::SandboxNetwork::ViaProxy).
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket

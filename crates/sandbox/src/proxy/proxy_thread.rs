@@ -58,7 +58,7 @@ impl ProxyThread {
         Ok(Self { directory, socket, state: rules, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// For [`Network::Through`](crate::SandboxNetwork::ViaProxy).
+    /// For [`ViaProxy`](crate::SandboxNetwork::ViaProxy).
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket

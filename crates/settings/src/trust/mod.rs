@@ -27,7 +27,6 @@ pub(crate) use trusted_scripts::find_scripts;
 pub struct ProjectTrust {
     /// The project: the real path of its root.
     pub root: PathBuf,
-    /// Where it stands.
     pub state: TrustState,
     /// Everything that needs trust, whether it has it or not.
     pub items: Vec<TrustItem>,
@@ -35,7 +34,6 @@ pub struct ProjectTrust {
     pub digest: String,
 }
 
-/// Where a project stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrustState {
     /// It wants nothing that needs trust.
@@ -45,18 +43,14 @@ pub enum TrustState {
     Given,
     /// The user says yes for this run.
     GivenOnce,
-    /// The user was never asked.
     Never,
     /// The user said yes to something else: it has changed since.
     Changed,
 }
 
-/// Something of a project that needs trust.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustItem {
-    /// The layer.
     pub source: SettingsSource,
-    /// The file.
     pub name: String,
     /// The key: `hooks`, `permissions.allow`, `env`.
     pub key: String,
@@ -79,7 +73,6 @@ impl ProjectTrust {
         compute_digest(&self.root, &items)
     }
 
-    /// May it take effect?
     #[must_use]
     pub const fn is_given(&self) -> bool {
         matches!(self.state, TrustState::NotNeeded | TrustState::Given | TrustState::GivenOnce)

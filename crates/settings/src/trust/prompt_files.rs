@@ -64,7 +64,6 @@ fn needs_trust(text: &str) -> bool {
 /// Keys at the head of a page that run or allow something.
 const GRANTING: &[&str] = &["hooks", "mcpServers", "allowed-tools", "permissionMode"];
 const DEPTH_MAX: u8 = 4;
-/// Pages that are looked at.
 const FILES_MAX: usize = 2000;
 
 #[cfg(test)]

@@ -8,12 +8,9 @@ use std::str::FromStr;
 
 use crate::plan::SandboxLimits;
 
-/// Everything an entry may be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EntryArguments {
-    /// Directories that may be written.
     pub(crate) write: Vec<PathBuf>,
-    /// What must not be read.
     pub(crate) hide: Vec<PathBuf>,
     /// A directory made for the command, to be removed after it.
     pub(crate) remove: Option<PathBuf>,
@@ -25,15 +22,12 @@ pub(crate) struct EntryArguments {
     pub(crate) network: bool,
     /// May modes, owners and times be changed?
     pub(crate) metadata: bool,
-    /// The proxy's socket.
     pub(crate) socket: Option<PathBuf>,
     pub(crate) limits: Option<SandboxLimits>,
-    /// The command.
     pub(crate) command: Vec<OsString>,
 }
 
 impl EntryArguments {
-    /// The arguments that say this.
     pub(crate) fn to_arguments(&self) -> Vec<OsString> {
         let mut list: Vec<OsString> = Vec::new();
         let mut say = |word: &str, value: OsString| list.extend([word.into(), value]);
@@ -55,7 +49,6 @@ impl EntryArguments {
         list
     }
 
-    /// Reads them back.
     pub(crate) fn parse(arguments: &[OsString]) -> Result<Self, String> {
         let mut order = Self::default();
         let mut list = arguments.iter();

@@ -25,7 +25,6 @@ const DEVICES: &[&str] =
 /// Entries looked at to leave the hidden out.
 const ENTRIES_MAX: usize = 20_000;
 
-/// Restricts this process and becomes the command.
 pub(super) fn run_restricted(order: &EntryArguments) -> Result<i32, String> {
     // Out of the group of whoever watches over it, so that a signal to its own does not reach that.
     rustix::process::setsid().map_err(|error| format!("no session: {error}"))?;

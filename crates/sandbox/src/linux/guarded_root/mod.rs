@@ -22,21 +22,16 @@ use crate::error::SandboxPlanRefused;
 use crate::protected_names::{self, PROTECTED_IN_GIT};
 use saved_entry::{CaptureBudget, SavedEntry};
 
-/// Something that was moved aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevertedProtectedFile {
-    /// What changed.
     pub path: PathBuf,
-    /// Where the changed version is now.
     pub moved_to: Option<PathBuf>,
     /// Is what was there before there again? Otherwise it was too large to keep.
     pub is_restored: bool,
 }
 
-/// How a backend holds what exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuardMethod {
-    /// By a mount.
     Mounts,
     /// Not at all: it is compared like everything else.
     Nothing,
@@ -64,7 +59,6 @@ enum GitEntryKind {
     Other,
 }
 
-/// The comparisons under way.
 #[derive(Debug, Default)]
 pub(crate) struct GuardedRoots {
     roots: Mutex<BTreeMap<PathBuf, Weak<GuardedRoot>>>,

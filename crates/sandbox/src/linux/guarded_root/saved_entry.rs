@@ -21,7 +21,6 @@ const ENTRIES_MAX: usize = 4096;
 const NAMES_MAX: usize = 1000;
 const DEPTH_MAX: usize = 8;
 
-/// How much may still be kept.
 #[derive(Debug)]
 pub(super) struct CaptureBudget {
     bytes: usize,
@@ -35,7 +34,6 @@ impl CaptureBudget {
     }
 }
 
-/// What was there.
 #[derive(Clone, Debug)]
 pub(super) enum SavedEntry {
     Absent,
