@@ -2,11 +2,9 @@
 
 use crate::rule::Rule;
 
-/// Why somebody must be asked.
 #[derive(Debug)]
 pub(crate) struct AskReason {
     pub(crate) why: String,
-    /// The rule that wants it.
     pub(crate) rule: Option<String>,
     /// A rule could answer it for good.
     pub(crate) is_default: bool,

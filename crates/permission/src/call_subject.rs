@@ -22,11 +22,8 @@ pub(crate) struct CallSubject {
 /// The part of a call that rules speak of.
 #[derive(Debug)]
 pub(crate) enum CallSubjectKind {
-    /// A shell command.
     Command(Box<ParsedCommandLine>),
-    /// A file or a directory.
     File { path: ResolvedPath, access: PathAccess },
-    /// An address in the network.
     Address(FetchTarget),
     /// A name: of a sub-agent, of a skill.
     Name(String),

@@ -19,10 +19,8 @@ use crate::shell_command::{
 };
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
-/// Why a part may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AllowReason {
-    /// This rule says so.
     Rule(String),
     /// It only reads inside the working directories.
     Reading,
@@ -32,7 +30,6 @@ pub(crate) enum AllowReason {
     ShellState,
 }
 
-/// Judges parts under one policy.
 pub(crate) struct CommandChecker<'a> {
     policy: &'a Policy,
     roots: &'a WorkspaceRoots<'a>,
@@ -60,13 +57,11 @@ impl<'a> CommandChecker<'a> {
         Self { policy, roots, rules: rules.collect(), has_read_denials }
     }
 
-    /// The same with more allow rules.
     pub(crate) fn with_rules(&self, more: &'a [Rule]) -> Self {
         let rules = self.rules.iter().copied().chain(more).collect();
         Self { rules, ..*self }
     }
 
-    /// May every part run?
     pub(crate) fn allows_all(&self, command: &ParsedCommandLine) -> bool {
         command.script.is_understood()
             && command.own_parts().all(|part| self.check_part(part).is_ok())
@@ -114,7 +109,6 @@ impl<'a> CommandChecker<'a> {
         matches!(part.working_directories.as_slice(), [one] if Some(one.as_path()) == cwd)
     }
 
-    /// May this file be touched?
     fn check_file(
         &self,
         word: &ShellWord,

@@ -219,7 +219,6 @@ pub(crate) fn describe_non_interactive_denial(
     )
 }
 
-/// What would have allowed it.
 fn describe_allowing_rule(reason: &AskReason, suggestions: &[String]) -> String {
     let mut way = match suggestions.first() {
         Some(rule) if reason.is_default => {

@@ -9,10 +9,8 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::address_class::{AddressClass, classify_address};
 use crate::glob::matches_text;
 
-/// The target of a fetch.
 #[derive(Debug)]
 pub(crate) struct FetchTarget {
-    /// As given.
     pub(crate) url: String,
     /// The host in small letters without a dot at its end, when the address is plain.
     host: Option<String>,

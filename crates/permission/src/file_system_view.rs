@@ -118,7 +118,6 @@ impl FileSystemView for VirtualTree {
     }
 }
 
-/// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathAccess {
     Read,

@@ -101,7 +101,6 @@ impl<'p> PathPattern<'p> {
         PathPattern { base: self.base, parts, is_directory: self.is_directory, sense: self.sense }
     }
 
-    /// Does it speak of this absolute path?
     pub(crate) fn matches(&self, path: &Path, cwd: Option<&str>) -> bool {
         self.matches_with(path, cwd, matches_name)
     }

@@ -274,7 +274,6 @@ impl PermissionLayerReader<'_, '_> {
     }
 }
 
-/// How little runs without a question.
 const fn strictness(mode: PermissionMode) -> u8 {
     match mode {
         PermissionMode::BypassPermissions => 0,

@@ -4,7 +4,6 @@
 
 use std::path::{Component, Path};
 
-/// The name that makes a path protected.
 pub(crate) fn find_protected_name(path: &Path) -> Option<&'static str> {
     let names: Vec<String> = path
         .components()

@@ -10,12 +10,10 @@ use crate::file_system_view::NoFileSystem;
 use crate::policy::Policy;
 use crate::shell_command::{CommandPattern, ScriptContext, parse_script};
 
-/// Where a command runs when commands are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SandboxEscape {
     /// It is not a command, or none are held.
     NotApplicable,
-    /// It is held.
     Sandboxed,
     /// The user lets it run outside.
     Excluded,

@@ -82,7 +82,6 @@ fn runs_anything(part: &SimpleCommand) -> bool {
         || words.first().is_some_and(|word| word.as_certain().is_none())
 }
 
-/// One rule for each part that needs one.
 fn suggest_part_rules(
     checker: &CommandChecker<'_>,
     roots: &WorkspaceRoots<'_>,

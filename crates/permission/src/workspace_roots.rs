@@ -6,7 +6,6 @@ use crate::file_system_view::{FileSystemView, ResolvedPath, resolve_links};
 use crate::path_pattern::normalize_path;
 use crate::policy::Policy;
 
-/// The working directories and whoever can see files.
 #[derive(Clone)]
 pub(crate) struct WorkspaceRoots<'a> {
     pub(crate) file_system: &'a dyn FileSystemView,

@@ -11,7 +11,6 @@ use crate::file_system_view::{FileSystemView, PathEntry, VirtualTree};
 use crate::policy::Policy;
 use crate::rule::{Rule, Rules};
 
-/// One case, checked.
 #[derive(Debug)]
 pub(super) struct PolicyCase {
     policy: Policy,
@@ -79,7 +78,6 @@ impl PolicyCase {
     }
 }
 
-/// A world with another home.
 struct HomeOverride<'a> {
     inner: &'a dyn FileSystemView,
     home: Option<&'a Path>,

@@ -116,7 +116,6 @@ fn find_restricting_rule(
     asks.map(|rule| (PermissionDecisionKind::Ask, Some(rule)))
 }
 
-/// Questions that no rule answers.
 fn find_unconditional_question(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,

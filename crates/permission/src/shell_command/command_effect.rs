@@ -13,17 +13,14 @@ use super::strip_wrappers::strip_wrappers;
 /// What a command comes to when it is looked at alone, redirects aside.
 #[derive(Debug)]
 pub(crate) enum CommandEffect<'p> {
-    /// It only reads.
     Reads(ReadOnlyWords<'p>),
     /// It changes these files and nothing else.
     Edits(Vec<&'p ShellWord>),
     /// It only sets variables of the line, or calls a function of the line.
     ChangesShellState,
-    /// It may do anything.
     Anything,
 }
 
-/// What the command comes to.
 pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
     let Some(first) = part.words.first() else {
         let is_own = part.assigns.iter().all(|assign| is_line_local_variable(&assign.name));
@@ -129,7 +126,6 @@ pub(crate) fn find_read_words(part: &SimpleCommand) -> Vec<&ShellWord> {
     words
 }
 
-/// Words that may name files a part writes.
 pub(crate) fn find_written_words(part: &SimpleCommand) -> Vec<&ShellWord> {
     let mut words: Vec<&ShellWord> = redirect_targets(part, RedirectAccess::Write);
     let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);

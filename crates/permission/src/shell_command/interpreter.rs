@@ -168,12 +168,10 @@ pub(crate) fn is_interpreter(program: &str) -> bool {
     !is_tool && INTERPRETERS.iter().any(is_known)
 }
 
-/// The name without its version.
 fn strip_version(program: &str) -> &str {
     base_name(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
 }
 
-/// The code among the words of a command.
 pub(crate) fn find_inline_code(words: &[ShellWord]) -> Vec<InlineCode<'_>> {
     let Some((first, arguments)) = words.split_first() else { return Vec::new() };
     let name = strip_version(&first.text);

@@ -14,21 +14,17 @@ use super::{
 /// A shell line, taken apart once for all rules.
 #[derive(Debug)]
 pub(crate) struct ParsedCommandLine {
-    /// As written.
     pub(crate) text: String,
     pub(crate) script: ParsedShellScript,
-    /// Every file a part may touch.
     pub(crate) files: Vec<FileUse>,
     /// The spellings of those files in small letters.
     pub(crate) paths: Vec<String>,
 }
 
-/// A file that a part may touch.
 #[derive(Debug)]
 pub(crate) struct FileUse {
     /// The part's place in the list.
     pub(crate) part: usize,
-    /// The word as shown.
     pub(crate) text: String,
     pub(crate) access: PathAccess,
     /// What it may mean; empty when that cannot be known.
@@ -86,7 +82,6 @@ impl ParsedCommandLine {
         self.script.parts.iter().filter(|part| !part.is_inner)
     }
 
-    /// Does it read only?
     pub(crate) fn is_read_only(&self) -> bool {
         self.script.is_understood() && self.own_parts().all(|part| check_read_only(part).is_some())
     }

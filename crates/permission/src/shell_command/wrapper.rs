@@ -275,7 +275,6 @@ pub(crate) const WRAPPERS: &[&str] = &[
     "qemu-aarch64",
 ];
 
-/// Does this program only run others?
 pub(crate) fn is_runner(program: &str) -> bool {
     let name = base_name(program);
     WRAPPERS.contains(&name)

@@ -40,18 +40,14 @@ const DOUBTS_MAX: usize = 8;
 /// Parts kept; a line with more is not understood.
 const PARTS_MAX: usize = 50_000;
 
-/// What a line is read against.
 #[derive(Clone, Copy)]
 pub(crate) struct ScriptContext<'a> {
-    /// Where the shell stands.
     pub(crate) cwd: Option<&'a Path>,
-    /// What lies where.
     pub(crate) file_system: &'a dyn FileSystemView,
     /// How deep in the trees of other lines this one is found.
     pub(crate) depth: usize,
 }
 
-/// Takes a line apart.
 pub(crate) fn parse_script(text: &str, context: ScriptContext<'_>) -> ParsedShellScript {
     let directories = context
         .cwd

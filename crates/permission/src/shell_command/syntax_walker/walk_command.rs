@@ -89,7 +89,6 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// Where the shell stands afterwards.
     fn track_directories(&mut self, part: &SimpleCommand) -> StatementDirectories {
         let outcome = self.directories_after(part);
         self.may_have_moved |= outcome.on_success != part.working_directories

@@ -91,7 +91,6 @@ impl<'t> SyntaxWalker<'t, '_> {
         self.substitutions -= 1;
     }
 
-    /// Where the part being read stands.
     pub(super) fn set_directories(&mut self, directories: &PossibleDirectories) {
         self.directories.clone_from(directories);
     }

@@ -26,7 +26,6 @@ impl StatementDirectories {
 }
 
 impl<'t> SyntaxWalker<'t, '_> {
-    /// One statement of any kind.
     pub(super) fn walk_statement(
         &mut self,
         node: Node<'t>,

@@ -15,7 +15,6 @@ const EXPANSIONS: &[&str] =
     &["simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"];
 
 impl<'t> SyntaxWalker<'t, '_> {
-    /// The words that a node becomes.
     pub(super) fn parse_words(&mut self, node: Node<'t>) -> Vec<ShellWord> {
         let mut units = Vec::new();
         self.collect_units(node, false, &mut units);
