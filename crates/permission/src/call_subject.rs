@@ -23,7 +23,10 @@ pub(crate) struct CallSubject {
 #[derive(Debug)]
 pub(crate) enum CallSubjectKind {
     Command(Box<ParsedCommandLine>),
-    File { path: ResolvedPath, access: PathAccess },
+    File {
+        path: ResolvedPath,
+        access: PathAccess,
+    },
     Address(FetchTarget),
     /// A name: of a sub-agent, of a skill.
     Name(String),

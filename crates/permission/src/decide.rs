@@ -3,7 +3,7 @@
 //! In this order, and the first that speaks decides: deny rules; what the mode forbids outright;
 //! demands to ask that no allow can answer (ask rules, a hook, a tool that is not what it was,
 //! critical removals, protected places, commands that hide from a deny rule); allow rules and a hook's yes; what the mode
-//! allows by itself. What is left asks, or where nobody can be asked, is denied.
+//! allows by itself. What is left asks, or is denied where no user can answer.
 
 use windlass_vocabulary::{PermissionMode, ToolCall, ToolInspection};
 
@@ -30,7 +30,7 @@ use crate::workspace_roots::WorkspaceRoots;
 pub enum PermissionDecision {
     /// It may run; here is the proof.
     Allow(PermissionGrant<ToolCall>),
-    /// Somebody must be asked.
+    /// The user must be asked.
     Ask(PendingPermissionQuestion),
     /// It may not run.
     Deny {

@@ -1,7 +1,7 @@
 //! Addresses in the network, as far as rules speak of them.
 //!
 //! Read strictly for an allow: anything unusual in front of the path is not understood. Read
-//! widely for a denial. Whoever connects must check the address it really gets, and every
+//! widely for a denial. The caller that connects must check the resolved address and every
 //! redirect; that is not done here.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};

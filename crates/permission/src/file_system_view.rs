@@ -1,8 +1,8 @@
-//! What lies at a path, asked of whoever can see it.
+//! What lies at a path, as a caller with access to files reports it.
 //!
 //! A ruling on a path must know where symbolic links lead, and this crate opens no file. So it asks
-//! a [`FileSystemView`]: [`NoFileSystem`] knows nothing and leaves paths as they are spelled, [`VirtualTree`] is
-//! described in a test case, and a caller that may touch the disk brings its own.
+//! a [`FileSystemView`]: [`NoFileSystem`] knows nothing and leaves paths as they are spelled,
+//! [`VirtualTree`] is described in a test case, and a caller that may touch the disk brings its own.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -18,7 +18,7 @@ const LINKS_MAX: usize = 40;
 /// What is found at a path, without following the last link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathEntry {
-    /// Nobody looked.
+    /// Not looked at.
     Unknown,
     /// Nothing.
     Missing,
@@ -32,7 +32,7 @@ pub enum PathEntry {
     Special,
 }
 
-/// Somebody who can see files.
+/// A source of facts about files.
 pub trait FileSystemView {
     /// What lies at this absolute path. Must not follow a link at its end.
     fn entry_at(&self, path: &Path) -> PathEntry;
@@ -56,7 +56,7 @@ impl FileSystemView for NoFileSystem {
 /// The name under which a home is remembered.
 pub const HOME_KEY: &str = "~";
 
-/// What somebody saw and wrote down. Where nobody looked, paths mean what they spell.
+/// Facts recorded earlier. A path without a record means what it spells.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedFileSystem<'a>(pub &'a [(Arc<str>, PathKind)]);
 

@@ -1,8 +1,8 @@
 //! May this call run? Allow with a proof, ask, or deny with a reason.
 //!
-//! One door, [`decide`](decide()). Order of the checks: deny rules, demands to ask, allow rules, then
+//! One entry point, [`decide`](decide()). Order of the checks: deny rules, demands to ask, allow rules, then
 //! what the mode says. A hook's opinion may make the ruling stricter, or answer a question that no
-//! rule demanded; it never lifts a deny. Where nobody can be asked, a question is a denial.
+//! rule demanded; it never lifts a deny. Where no user can answer, a question is a denial.
 //!
 //! Rules are read in two senses. Allow rules are read narrowly: what is not understood is not
 //! covered. Deny and ask rules are read widely: what might be meant is meant. So a mistake here

@@ -29,7 +29,7 @@ pub(crate) fn mode_allows(
         // An agent does nothing by being asked: each of its own calls is judged like ours.
         CallSubjectKind::Name(_) | CallSubjectKind::Other if is_agent(&subject.tool) => true,
         CallSubjectKind::Name(_) => is_pure,
-        // Somebody else's word that a tool only reads, or a look into the network, is not enough.
+        // A server's claim that its tool only reads is not enough, nor is a request to the network.
         CallSubjectKind::Address(_) => false,
         CallSubjectKind::Other => is_pure && !is_foreign(&subject.tool),
     }
@@ -43,7 +43,7 @@ fn is_foreign(tool: &str) -> bool {
     tool.starts_with("mcp__") || matches!(tool, "WebFetch" | "WebSearch")
 }
 
-/// Does the call change nothing? Of commands we know better than whoever offers them.
+/// Does the call change nothing? Commands are judged by their text, not by the class the tool claims.
 pub(crate) fn is_pure(subject: &CallSubject, inspection: &ToolInspection) -> bool {
     match subject.command() {
         Some(command) => command.is_read_only(),

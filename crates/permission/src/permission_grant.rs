@@ -39,7 +39,7 @@ impl PendingPermissionQuestion {
         Self { view: PermissionQuestion { call, why, suggestions, agent: None } }
     }
 
-    /// What to show to whoever answers.
+    /// The question as shown to the user.
     pub fn view(&self) -> &PermissionQuestion {
         &self.view
     }

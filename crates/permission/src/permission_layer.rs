@@ -24,7 +24,7 @@ pub enum SettingsSource {
     Local,
     /// The command line.
     Flag,
-    /// Whoever administers the machine.
+    /// The administrator of the machine.
     Managed,
 }
 
@@ -82,7 +82,7 @@ pub struct MergedPermissions {
     pub mode: Option<PermissionMode>,
     /// More working directories, as written.
     pub directories: Vec<String>,
-    /// Nobody may wave everything through.
+    /// `bypassPermissions` mode is switched off.
     pub forbids_bypass: bool,
     /// What could not be used.
     pub problems: Vec<PermissionProblem>,

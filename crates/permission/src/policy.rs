@@ -17,9 +17,9 @@ pub struct Policy {
     /// Where the shell stands, when it has moved away from the first of them; absolute.
     #[serde(default)]
     pub standing: Option<String>,
-    /// Is there somebody who can answer a question?
+    /// Can a user answer a question?
     pub can_ask: bool,
-    /// How shell commands are held by the kernel, where they are.
+    /// How shell commands are sandboxed, if they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<SandboxPolicy>,
 }
@@ -30,13 +30,13 @@ impl Policy {
     }
 }
 
-/// How shell commands are held.
+/// How shell commands are sandboxed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxPolicy {
-    /// What is held runs without a question, unless a rule or what it does demands one.
+    /// Sandboxed commands run without a question, unless a rule or their effect demands one.
     pub runs_unasked: bool,
     /// A call may ask to run outside.
     pub may_be_left: bool,
-    /// Commands that run outside by the user's wish: `docker`, `git push:*`.
+    /// Commands that the user excludes from the sandbox: `docker`, `git push:*`.
     pub outside: Vec<String>,
 }

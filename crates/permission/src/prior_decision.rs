@@ -1,6 +1,6 @@
 //! What was decided about a call before the rules are consulted.
 
-/// What a hook, or whoever was asked, said before the rules were asked.
+/// What a hook or the user decided before the rules were consulted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PriorDecision {
     /// Nothing.
@@ -10,7 +10,7 @@ pub enum PriorDecision {
     Allow,
     /// Ask, whatever the rules say.
     Ask(String),
-    /// Not a hook's: whoever was asked about the call said yes to it with this input. Nobody is
-    /// asked twice; what is forbidden stays forbidden.
+    /// The user, not a hook, said yes to the call with this input. There is no second question;
+    /// what is forbidden stays forbidden.
     Answered,
 }

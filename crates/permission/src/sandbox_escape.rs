@@ -1,7 +1,7 @@
-//! Commands that the kernel holds, as far as a ruling rests on it.
+//! Whether a command runs inside the sandbox, as far as a decision rests on it.
 //!
-//! How they are held is said elsewhere. What asks to run outside is a question to a person in every
-//! mode; what is held and harms nothing outside may run without one.
+//! A request to run outside asks the user in every mode; a sandboxed command may run without a
+//! question. How commands are sandboxed is decided elsewhere.
 
 use serde_json::Value;
 

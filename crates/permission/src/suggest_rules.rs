@@ -52,7 +52,7 @@ fn suggest_command_rules(
     subject: &CallSubject,
     command: &ParsedCommandLine,
 ) -> Vec<String> {
-    // A line that is not understood, or that runs what nobody sees, is asked for each time.
+    // A line that is not understood, or that runs hidden commands, asks each time.
     if !command.script.is_understood() || command.own_parts().any(runs_anything) {
         return Vec::new();
     }

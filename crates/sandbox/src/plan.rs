@@ -29,7 +29,7 @@ pub struct SandboxPlan {
     /// May it change modes, owners and times? Only Landlock asks: it cannot tell a file inside the
     /// roots from one outside there, so without leave it refuses all of these calls.
     pub may_change_metadata: bool,
-    /// Will it go on running beside other work, like a server? Then nobody can tell afterwards who
+    /// Will it go on running beside other work, like a server? Then it is unknown afterwards who
     /// made a file: protected ones that did not exist when it started are left alone.
     pub is_background: bool,
 }
@@ -40,7 +40,7 @@ pub enum SandboxNetwork {
     Off,
     /// The hosts that a [`Proxy`](crate::Proxy) listening on this socket lets through.
     ViaProxy(PathBuf),
-    /// Anybody: the network is that of the machine.
+    /// The network of the machine.
     Open,
 }
 

@@ -1,5 +1,5 @@
 //! Adds rules to a settings file, as "don't ask again" does. Everything else in the file stays as it
-//! is, byte for byte: order, spaces, keys nobody knows.
+//! is, byte for byte: order, spaces, unknown keys.
 
 use std::path::Path;
 

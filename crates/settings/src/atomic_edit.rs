@@ -1,8 +1,7 @@
-//! Changes a file so that nobody ever sees half of it: under a lock, through a new file that takes the
-//! old one's place.
+//! Changes a file atomically: under a lock, through a new file that is renamed over the old one.
 //!
-//! The lock is on the folder, so nothing is left behind. Whoever writes without asking for it is not
-//! held up, and loses nothing but the race.
+//! The lock is on the folder, so no lock file is left behind. It is advisory: a program that does not
+//! take it is not blocked, and at worst one of the two edits is lost.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::Write;
@@ -27,7 +26,7 @@ pub(crate) struct AtomicEdit<'a> {
 }
 
 impl AtomicEdit<'_> {
-    /// Reads, changes and writes it, with nobody else in between. No new text, no write.
+    /// Reads, changes and writes the file under the lock. `None` from `change` writes nothing.
     pub(crate) fn apply(
         self,
         change: impl FnOnce(Option<&str>) -> Result<Option<String>, SettingsWriteError>,
@@ -90,7 +89,7 @@ impl AtomicEdit<'_> {
     }
 }
 
-/// A file beside another, which nobody else has.
+/// Creates a new file beside another.
 fn create_temporary(path: &Path) -> std::io::Result<(File, PathBuf)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut number = 0_u32;

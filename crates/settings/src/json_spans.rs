@@ -132,7 +132,7 @@ impl JsonSpanNode {
         at
     }
 
-    /// A key that is written twice in one object: which of the two is meant nobody can say.
+    /// A key that is written twice in one object: it is unknown which of the two is meant.
     pub(crate) fn find_duplicate_key(&self) -> Option<(&str, usize)> {
         match &self.kind {
             JsonSpanKind::Scalar => None,

@@ -1,6 +1,6 @@
 //! Settings files: which are read, what they say together, and what of it the user trusted.
 //!
-//! One door, [`load_settings`]: places in, [`LoadedSettings`] out. Layers from low to high are the user's, the
+//! One entry point, [`load_settings`]: locations in, [`LoadedSettings`] out. Layers from low to high are the user's, the
 //! project's, the machine's own of the project, the command line's, and the administrator's. A value
 //! of the highest layer counts; objects are merged key by key; lists add up. Where each value came
 //! from is kept.
@@ -9,8 +9,8 @@
 //! and nothing else: [`ProjectTrust`] says what was left out and takes the user's yes. And a file that cannot
 //! be read loosens nothing: as its deny rules are not known, everything asks until it is mended.
 //!
-//! Hooks and servers are handed on as they are written, with the layer they come from: what they mean
-//! is known to those who run them. Nothing is run here.
+//! Hooks and servers are handed on as they are written, with the layer they come from; the crates that
+//! run them interpret them. Nothing is run here.
 
 #![allow(missing_docs, reason = "nobody embeds this crate")]
 

@@ -1,4 +1,4 @@
-//! The door: reads every layer, holds back what the user has not trusted, and puts the rest together.
+//! Reads every layer, withholds what the user has not trusted, and merges the rest.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,7 @@ pub(crate) fn load_with_overrides(
     merge_values(request, &layers, &mut loaded);
     let may_run = |one: &SourcedValue<_>| loaded.trust.is_given() || !is_from_project(one.source);
     let disabled = loaded.settings.mcp.disabled_mcpjson_servers.clone().unwrap_or_default();
-    // Whoever names some of a project's servers does not want the others.
+    // Naming some of a project's servers disables the others.
     let enabled = loaded.settings.mcp.enabled_mcpjson_servers.clone();
     let enabled =
         enabled.filter(|_| loaded.settings.mcp.enable_all_project_mcp_servers != Some(true));
@@ -78,7 +78,7 @@ pub(crate) fn load_with_overrides(
     loaded
 }
 
-/// The project's files are somebody else's; those of `~/.claude.json` for a project are not.
+/// The project's files come from its authors; those of `~/.claude.json` for a project from the user.
 fn is_from_project(source: SettingsSource) -> bool {
     source == SettingsSource::Project
 }

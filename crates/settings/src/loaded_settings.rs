@@ -29,11 +29,11 @@ pub struct LoadedSettings {
     /// All layers together. `permissions` and `hooks` are empty: see below.
     pub settings: SettingsFile,
     pub rules: Rules,
-    /// What the administrator denies and asks about: nobody takes it back.
+    /// What the administrator denies and asks about: no other layer lifts it.
     pub managed: Rules,
     /// The mode to start in, if a layer says.
     pub mode: Option<PermissionMode>,
-    /// Nobody may wave everything through.
+    /// `bypassPermissions` mode is switched off.
     pub forbids_bypass: bool,
     /// More directories to work in, absolute; whether they are there was not looked at.
     pub directories: Vec<SourcedValue<PathBuf>>,

@@ -1,5 +1,5 @@
-//! From JSON as somebody wrote it to JSON that fits the types: what does not fit is cut out, entry by
-//! entry, and told.
+//! From JSON as written to JSON that fits the types: what does not fit is cut out, entry by entry, and
+//! reported.
 
 use serde_json::{Map, Value, json};
 

@@ -196,8 +196,8 @@ fn remove_rule_text(text: &str, list: RuleList, rule: &str) -> Option<String> {
     (serde_json::from_str::<Value>(&text).ok()? == expected).then_some(text)
 }
 
-/// Changes files of a project; whoever trusted it trusts it with the change, and with nothing that came
-/// in meanwhile.
+/// Changes files of a project. Trust in the project extends to the change, and to nothing that another
+/// program changed meanwhile.
 fn edit_keeping_trust(
     request: &SettingsRequest,
     names: &[String],

@@ -1,8 +1,7 @@
 //! What is known of each key besides its type: whether anything comes of it here, and what a project
 //! may say by it before the user trusted it.
 //!
-//! A key that is not listed as harmless waits for trust: a new key is held back until somebody has
-//! thought about it.
+//! A key that is not listed as harmless waits for trust, so a new key is withheld by default.
 
 use serde_json::{Map, Value};
 
@@ -131,7 +130,7 @@ const IDLE_INSIDE: &[&str] = &[
     "sandbox.enableWeakerNestedSandbox",
 ];
 
-/// Keys of other programs that share these files, with dots. Nobody is warned about them.
+/// Keys of other programs that share these files, with dots. They cause no warning.
 const ELSEWHERE: &[&str] = &[
     "advisorModel",
     "agent",

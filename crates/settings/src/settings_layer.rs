@@ -121,7 +121,7 @@ impl SettingsLayer {
         self.settings = settings;
         self.state = SettingsFileState::Read;
         for PrunedEntry { pointer, what, severity } in cuts {
-            // What does not fit among the rules is told where rules are read.
+            // What does not fit among the rules is reported where rules are read.
             let is_rule = pointer.starts_with("/permissions") && severity == ProblemSeverity::Entry;
             if !is_rule {
                 self.add_problem_at(&pointer, what, severity);

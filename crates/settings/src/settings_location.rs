@@ -103,7 +103,7 @@ pub struct SettingsRequest {
     pub cwd: PathBuf,
     pub sources: EnabledSources,
     pub command_line: Option<CommandLineSettings>,
-    /// Managed settings of whoever started us, as JSON; below those of the machine.
+    /// Managed settings of the program that started us, as JSON; below those of the machine.
     pub command_line_managed: Option<String>,
     /// The user trusts the project for this run.
     pub is_trusted: bool,

@@ -6,7 +6,7 @@ use windlass_permission::permission_layer::SettingsSource;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProblemSeverity {
-    /// Nothing; but whoever wrote it may expect something.
+    /// Nothing, but the author of the entry may expect an effect.
     Idle,
     /// The entry is left out, or a tool asks.
     Entry,

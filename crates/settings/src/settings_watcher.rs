@@ -1,9 +1,9 @@
 //! Files that change while a session goes on: which did, and what is in force then.
 //!
-//! Nothing is watched. Whoever asks is told, by what the file system says of each file, and what comes of
-//! it goes through the same door as at the start. Two things never get looser by it: a file that cannot
-//! be read any more goes on saying what it said last, and a project that was trusted for one run is
-//! trusted for what it was at the start of it.
+//! There is no background watcher. The caller asks, the stamp of each file is compared, and changed files
+//! go through `load_settings` as at the start. Two things never get looser by it: a file that cannot be
+//! read any more keeps its last readable text, and a project that was trusted for one run is trusted for
+//! what it was at the start of the run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ impl SettingsWatcher {
                 changed.push(SettingsFileChanged { source: candidate.source, path: path.clone() });
             }
         }
-        // One that nobody would look for any more is gone.
+        // A file that is no longer a candidate counts as gone.
         for (path, seen) in self.files.iter().filter(|(_, seen)| seen.stamp.is_some()) {
             let is_candidate = candidates
                 .iter()
@@ -84,8 +84,8 @@ impl SettingsWatcher {
         changed
     }
 
-    /// What is in force from now on, and one line for each file that cannot be read any more. What
-    /// somebody refused to let change stays as it was until it changes again.
+    /// What is in force from now on, and one line for each file that cannot be read any more. A
+    /// refused change has no effect until the file changes again.
     pub fn reload(
         &mut self,
         request: &SettingsRequest,

@@ -39,7 +39,7 @@ use report_parts::report_parts;
 pub enum PermissionDecisionKind {
     /// It runs.
     Allow,
-    /// Somebody is asked.
+    /// The user is asked.
     Ask,
     /// It does not run.
     Deny,

@@ -1,5 +1,5 @@
 //! Reads a case. Everything it knows must be of the right kind: a policy test that silently tests
-//! something else is worse than none. Fields it does not know are somebody else's notes.
+//! something else is worse than none. Unknown fields are notes of the author and are ignored.
 
 use std::path::{Path, PathBuf};
 
@@ -128,7 +128,7 @@ fn parse_mode(text: Option<&str>) -> Result<PermissionMode, String> {
     }
 }
 
-/// Said wherever somebody asks for it.
+/// The answer to every request for it.
 pub const NO_AUTO_MODE: &str = "there is no mode `auto`: nothing here judges calls by guessing; use \
                            acceptEdits with rules, or dontAsk";
 

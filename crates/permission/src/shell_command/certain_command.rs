@@ -33,7 +33,7 @@ pub fn list_certain_commands(text: &str, cwd: &Path) -> (Vec<CertainCommand>, bo
     let found = script.parts.iter().map(|part| {
         let is_several = |word: &ShellWord| (word.known.is_none() && word.is_split) || word.is_glob;
         let ends = |word: &ShellWord| is_several(word) || word.is_choice;
-        // A word of the grammar to bash, and a program to nobody but the grammar here.
+        // Bash reads `time` as a keyword; only our grammar takes it for a program.
         let is_grammar = |word: &&ShellWord| {
             matches!(word.text.as_str(), "time" | "-p") || shell_variable::is_assignment(&word.text)
         };

@@ -57,7 +57,7 @@ fn is_critical(
     file_system: &dyn FileSystemView,
 ) -> bool {
     let text = word.text.as_str();
-    // In the text of another language nobody has told what a home is.
+    // Text in another language has no `~`.
     if word.known.is_some() && matches!(text, "~" | "~/" | "~/*" | "$HOME" | "/*" | "./*" | "*") {
         return true;
     }

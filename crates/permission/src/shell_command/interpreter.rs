@@ -3,7 +3,7 @@
 //! No other language is parsed here. Code is looked into for words: names it calls that start
 //! programs or write files, programs that a deny rule speaks of, removals. A rule for an interpreter
 //! covers code without such names, because it covers any script as well; code with them has to be
-//! named by the rule. Whoever hides the words from us hides them from the reader of a script too.
+//! named by the rule. Words hidden from us are hidden from a human reader of the script too.
 
 use super::parsed_script::{ParsedShellScript, SimpleCommand};
 use super::shell_word::ShellWord;
@@ -177,7 +177,7 @@ pub(crate) fn find_inline_code(words: &[ShellWord]) -> Vec<InlineCode<'_>> {
     let name = strip_version(&first.text);
     let Some(known) = INTERPRETERS.iter().find(|one| one.name == name) else { return Vec::new() };
     let mut found = Vec::new();
-    // The option that was read last: it brings code, or a value that is none.
+    // The option that was read last: it brings code, or a value that is not code.
     let mut brings = None;
     let mut is_value = false;
     for (word, at) in arguments.iter().zip(1..) {

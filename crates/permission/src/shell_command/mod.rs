@@ -1,9 +1,9 @@
 //! A shell line, understood as far as it can be trusted.
 //!
-//! `grammar` makes a tree of it, `walk` takes the tree apart into parts, each a simple command that
-//! could run; `wrapper` finds the commands that parts run in turn. What a part does is said by
-//! `effect`, `reading`, `risk` and the lists in `table`. Where the grammar is at a loss, `loose`
-//! guesses, for deny rules only. Nothing here runs or expands anything.
+//! `bash_grammar` parses it, `syntax_walker` splits the tree into parts, each a simple command that
+//! could run; `wrapper` finds the commands that parts run in turn. `command_effect`,
+//! `read_only_command`, `rule_reach` and the lists in `program_table` tell what a part does. Where the
+//! grammar fails, `loose_scanner` guesses, for deny rules only. Nothing here runs or expands anything.
 
 mod bash_grammar;
 mod certain_command;

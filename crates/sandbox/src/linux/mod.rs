@@ -338,7 +338,7 @@ fn join_pair(mut name: OsString, value: &OsStr) -> OsString {
     name
 }
 
-/// A directory below the system's temporary one that nobody else may open.
+/// Creates a directory below the system's temporary one that no other user may open.
 fn create_private_directory() -> Result<PathBuf, SandboxPlanRefused> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     const TRIES: usize = 100;

@@ -2,7 +2,7 @@
 //!
 //! The most specific path decides, so the list is kept in path order, parents first, which is also
 //! the order in which mounts must be made. Paths are resolved here, once; a link inside a root is
-//! never followed, because whoever may write there could have put it there.
+//! never followed, because any process that may write there could have put it there.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -66,7 +66,7 @@ pub struct SandboxCleanup {
     /// Protected files that it made or changed, and that are no longer where they were.
     pub reverted: Vec<RevertedProtectedFile>,
     pub problem: Option<String>,
-    /// Did the command come to an end, as far as the launcher tells? If not, and nobody killed the
+    /// Did the command come to an end, as far as the launcher tells? If not, and nothing killed the
     /// launcher, it never began, and may be prepared and tried once more.
     pub has_ended: bool,
 }
@@ -94,7 +94,7 @@ impl SandboxLaunch {
         if let SandboxLaunchMethod::Bubblewrap { filter } = &self.launcher {
             theirs.push(("--seccomp", create_sealed_file(filter)?));
         }
-        // Whatever else is open here, ours or left by whoever started us, is not the command's.
+        // Whatever else is open here, ours or inherited, is not the command's.
         close_fds::set_fds_cloexec_threadsafe(3, &[]);
         for (option, descriptor) in &theirs {
             if matches!(self.launcher, SandboxLaunchMethod::Bubblewrap { .. }) {
@@ -161,7 +161,7 @@ impl Drop for SandboxLaunch {
     }
 }
 
-/// A program in a file that nobody can change.
+/// Creates a sealed memory file, which no process can change.
 fn create_sealed_file(program: &[u8]) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = std::fs::File::from(rustix::fs::memfd_create("rules", flags)?);

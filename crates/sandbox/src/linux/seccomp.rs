@@ -71,7 +71,7 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
         refused.clone(),
         return_with(ALLOW),
     ]);
-    // Typing into the terminal that somebody else reads.
+    // Injecting input into a terminal that another process reads.
     list.extend([
         if_equal(to_u32(libc::SYS_ioctl), 0, 5),
         load(SECOND_ARGUMENT),

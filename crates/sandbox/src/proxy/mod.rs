@@ -1,8 +1,8 @@
 //! A proxy that leads out of the sandbox to listed hosts and nowhere else.
 //!
-//! It listens on a socket in a directory of its own, speaks HTTP/1.1 to whoever is inside, resolves
+//! It listens on a socket in a directory of its own, speaks HTTP/1.1 to clients inside, resolves
 //! names itself and judges the address it is about to connect to. What goes through a tunnel is not
-//! looked at: whoever runs an allowed host can be asked for anything.
+//! inspected: an allowed host can serve as a relay to any other.
 
 mod allowed_host;
 mod proxy_request;
@@ -111,7 +111,7 @@ async fn serve(listener: UnixListener, rules: Arc<ProxyState>) {
                 let rules = Arc::clone(&rules);
                 open.spawn(async move {
                     let _slot = slot;
-                    // Whoever is at the other end notices that it is closed.
+                    // The client notices that the connection is closed.
                     let _ = timeout(CONNECTION_DEADLINE, forward_connection(stream, &rules)).await;
                 });
             }

@@ -38,7 +38,7 @@ pub(super) fn parse_request(head: &[u8]) -> Result<ProxyRequest, &'static str> {
     let host = normalize_host(host).ok_or("not a host")?;
     let port = port.unwrap_or(80);
     let slash = if path.starts_with('/') { "" } else { "/" };
-    // The host is told the name that was judged, and one request is all it gets.
+    // The `Host` header carries the name that was checked; one request per connection.
     let mut first =
         format!("{method} {slash}{path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n");
     for line in lines.filter(|line| !line.is_empty()) {

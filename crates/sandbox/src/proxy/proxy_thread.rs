@@ -1,4 +1,4 @@
-//! A proxy on a thread of its own, for whoever has no runtime yet when the sandbox is made.
+//! A proxy on a thread of its own, for a caller that has no runtime yet when the sandbox is made.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -54,7 +54,7 @@ pub struct TrustItem {
     pub name: String,
     /// The key: `hooks`, `permissions.allow`, `env`.
     pub key: String,
-    /// The value, to show to whoever decides.
+    /// Shown to the user who decides.
     pub value: Value,
 }
 
@@ -89,7 +89,7 @@ impl ProjectTrust {
     pub fn render_warning(&self) -> Option<String> {
         let mut keys: Vec<&str> = Vec::new();
         for item in self.withheld_items() {
-            // A script belongs to what names it, and a page is told of when it is used.
+            // A script belongs to what names it, and a page is reported when it is used.
             let is_told = item.key != trusted_scripts::SCRIPT_KEY
                 && item.key != prompt_files::PROMPT_FILES_KEY;
             if is_told && !keys.contains(&item.key.as_str()) {

@@ -6,7 +6,7 @@ use crate::settings_key;
 
 /// What applies at once, and what needs trust by its key. Keys that nothing comes of are in neither.
 ///
-/// Rules are not parted here: whoever reads them knows which of them forbid. `is_strict` says whether
+/// Rules are not split here: the rule parser knows which of them forbid. `is_strict` says whether
 /// the user starts in a mode that any other would loosen.
 pub(crate) fn split_by_trust(
     settings: &Map<String, Value>,

@@ -61,7 +61,7 @@ pub(super) fn run_reaper(before: &[OsString], order: &EntryArguments) -> Result<
     let status = child.try_wait().ok().flatten();
     kill_descendants();
     if let Some(directory) = &order.remove {
-        // If it cannot, whoever made it will try again.
+        // If it cannot, its creator tries again.
         let _ = std::fs::remove_dir_all(directory);
     }
     Ok(status.map_or(super::EXIT_NOT_ENTERED, exit_code))

@@ -63,7 +63,7 @@ fn serve(listener: &TcpListener, socket: &Arc<Path>) {
         let socket = Arc::clone(socket);
         let open = Arc::clone(&open);
         let carried = std::thread::Builder::new().spawn(move || {
-            // A connection that breaks is closed; whoever opened it will notice.
+            // A broken connection is closed; its client notices.
             let _ = copy_both_ways(inside, &socket);
             open.fetch_sub(1, Ordering::Relaxed);
         });

@@ -26,7 +26,7 @@ const DEVICES: &[&str] =
 const ENTRIES_MAX: usize = 20_000;
 
 pub(super) fn run_restricted(order: &EntryArguments) -> Result<i32, String> {
-    // Out of the group of whoever watches over it, so that a signal to its own does not reach that.
+    // Out of the supervisor's process group, so that a signal to its own does not reach that.
     rustix::process::setsid().map_err(|error| format!("no session: {error}"))?;
     // Without a namespace of its own the kernel counts all processes of the user.
     let is_root = rustix::process::geteuid().is_root();

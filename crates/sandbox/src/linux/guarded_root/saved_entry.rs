@@ -1,7 +1,7 @@
 //! A file, link or small directory as it was: taken, compared, moved aside, put back.
 //!
 //! Everything goes through the descriptor of the directory that holds it, and no link is followed:
-//! whoever wrote there may have put one. What is too large to keep is still compared, by its stamp.
+//! the command may have put one there. What is too large to keep is still compared, by its stamp.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
