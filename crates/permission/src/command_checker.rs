@@ -14,8 +14,8 @@ use crate::file_system_view::{PathAccess, PathEntry};
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
-    CommandEffect, CommandPattern, ParsedCommandLine, RedirectAccess, ShellWord, SimpleCommand,
-    base_name, classify_effect, find_path_candidates, may_leave_workspace,
+    CommandEffect, CommandPattern, ParsedCommandLine, ShellWord, SimpleCommand, base_name,
+    classify_effect, find_path_candidates, may_leave_workspace,
 };
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
@@ -70,11 +70,7 @@ impl<'a> CommandChecker<'a> {
     /// Why the part may run, or why it may not.
     pub(crate) fn check_part(&self, part: &SimpleCommand) -> Result<AllowReason, String> {
         for redirect in &part.redirects {
-            let access = match redirect.access {
-                RedirectAccess::Read => PathAccess::Read,
-                RedirectAccess::Write => PathAccess::Write,
-            };
-            self.check_file(&redirect.target, part, access)?;
+            self.check_file(&redirect.target, part, redirect.access)?;
         }
         if let Some(rule) = self.rules.iter().find(|rule| rule.allows_part(part, self.roots)) {
             return Ok(AllowReason::Rule(rule.to_string()));

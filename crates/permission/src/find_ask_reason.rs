@@ -147,8 +147,7 @@ pub(crate) fn find_protected_argument(part: &SimpleCommand) -> Option<&'static s
         None if is_git_staging(part) => &[],
         None => part.words.get(1..).unwrap_or_default(),
     };
-    let written =
-        part.redirects.iter().filter(|r| r.access == crate::shell_command::RedirectAccess::Write);
+    let written = part.redirects.iter().filter(|r| r.access == PathAccess::Write);
     let targets = written.map(|redirect| &redirect.target);
     targets.chain(named).find_map(|word| find_protected_name_in_word(&word.text))
 }

@@ -121,66 +121,50 @@ pub(crate) struct SettingsCandidate {
     pub(crate) root: PathBuf,
 }
 
+impl SettingsCandidate {
+    fn new(source: SettingsSource, content: CommandLineSettings, root: &Path) -> Self {
+        let name = match &content {
+            CommandLineSettings::File(path) => path.display().to_string(),
+            CommandLineSettings::Text(_) if source == SettingsSource::Managed => {
+                "--managed-settings".to_owned()
+            }
+            CommandLineSettings::Text(_) => "--settings".to_owned(),
+        };
+        Self { source, content, name, root: root.to_owned() }
+    }
+}
+
 /// All of them, lowest first. `project` is the root of the project we are in.
 pub(crate) fn list_candidates(request: &SettingsRequest, project: &Path) -> Vec<SettingsCandidate> {
     let mut all = Vec::new();
-    let mut add = |source, path: PathBuf, root: &Path| {
-        let name = path.display().to_string();
-        let root = root.to_owned();
-        all.push(SettingsCandidate {
-            source,
-            content: CommandLineSettings::File(path),
-            name,
-            root,
-        });
+    let mut add = |source, content, root: &Path| {
+        all.push(SettingsCandidate::new(source, content, root));
     };
     for folder in &request.locations.user {
-        add(SettingsSource::User, folder.join("settings.json"), folder);
+        let path = folder.join("settings.json");
+        add(SettingsSource::User, CommandLineSettings::File(path), folder);
     }
     for folder in [".claude", ".windlass"] {
         let path = request.cwd.join(folder).join("settings.json");
         // In the home directory the user's own file is not a project's.
-        let is_users = request
-            .locations
-            .user
-            .iter()
-            .any(|own| is_same_file(&own.join("settings.json"), &path));
-        if !is_users {
-            add(SettingsSource::Project, path, &request.cwd);
+        let mut users = request.locations.user.iter();
+        if !users.any(|own| is_same_file(&own.join("settings.json"), &path)) {
+            add(SettingsSource::Project, CommandLineSettings::File(path), &request.cwd);
         }
     }
     for folder in [".claude", ".windlass"] {
         let path = project.join(folder).join("settings.local.json");
-        add(SettingsSource::Local, path, &request.cwd);
+        add(SettingsSource::Local, CommandLineSettings::File(path), &request.cwd);
     }
     if let Some(given) = &request.command_line {
-        let name = match given {
-            CommandLineSettings::Text(_) => "--settings".to_owned(),
-            CommandLineSettings::File(path) => path.display().to_string(),
-        };
-        let given = given.clone();
-        let root = request.cwd.clone();
-        all.push(SettingsCandidate { source: SettingsSource::Flag, content: given, name, root });
+        add(SettingsSource::Flag, given.clone(), &request.cwd);
     }
     if let Some(text) = &request.command_line_managed {
-        all.push(SettingsCandidate {
-            source: SettingsSource::Managed,
-            content: CommandLineSettings::Text(text.clone()),
-            name: "--managed-settings".to_owned(),
-            root: request.cwd.clone(),
-        });
+        add(SettingsSource::Managed, CommandLineSettings::Text(text.clone()), &request.cwd);
     }
     for folder in &request.locations.managed {
         for path in list_managed_files(folder) {
-            let name = path.display().to_string();
-            let source = SettingsSource::Managed;
-            let root = folder.clone();
-            all.push(SettingsCandidate {
-                source,
-                content: CommandLineSettings::File(path),
-                name,
-                root,
-            });
+            add(SettingsSource::Managed, CommandLineSettings::File(path), folder);
         }
     }
     all.retain(|candidate| request.sources.includes(candidate.source));

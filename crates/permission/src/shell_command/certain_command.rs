@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::file_system_view::NoFileSystem;
+use crate::file_system_view::{NoFileSystem, PathAccess};
 
-use super::{
-    RedirectAccess, ScriptContext, ShellWord, check_read_only, shell_variable, syntax_walker,
-};
+use super::{ScriptContext, ShellWord, check_read_only, shell_variable, syntax_walker};
 
 /// One command found in a line, as far as it is certain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +42,7 @@ pub fn list_certain_commands(text: &str, cwd: &Path) -> (Vec<CertainCommand>, bo
         let all = part.words.get(front..).unwrap_or_default();
         let certain = all.iter().take_while(|word| !ends(word));
         let words: Vec<_> = certain.map(|word| word.known.clone()).collect();
-        let written =
-            part.redirects.iter().filter(|redirect| redirect.access == RedirectAccess::Write);
+        let written = part.redirects.iter().filter(|redirect| redirect.access == PathAccess::Write);
         CertainCommand {
             is_open: words.len() < all.len(),
             words,

@@ -1,7 +1,7 @@
 //! What a part does by itself: which variables, files and directories, and whether it may do more.
 
 use super::file_operands::find_file_operands;
-use super::parsed_script::{RedirectAccess, SimpleCommand};
+use super::parsed_script::SimpleCommand;
 use super::read_only_command::{ReadOnlyWords, analyze_read_only_words};
 use super::rule_reach::writes_its_words;
 use super::sed_awk::{is_plain_sed, parse_sed_arguments};
@@ -9,6 +9,7 @@ use super::shell_builtin::is_plain_declaration;
 use super::shell_variable::{is_harmless_variable, is_line_local_variable};
 use super::shell_word::ShellWord;
 use super::strip_wrappers::strip_wrappers;
+use crate::file_system_view::PathAccess;
 
 /// What a command comes to when it is looked at alone, redirects aside.
 #[derive(Debug)]
@@ -87,7 +88,7 @@ fn find_edited_files(words: &[ShellWord]) -> Option<Vec<&ShellWord>> {
 pub(crate) fn check_read_only(part: &SimpleCommand) -> Option<bool> {
     let is_quiet = part.redirects.iter().all(|redirect| {
         let target = redirect.target.as_known().map(std::path::Path::new);
-        redirect.access == RedirectAccess::Read
+        redirect.access == PathAccess::Read
             || target.is_some_and(crate::workspace_roots::is_harmless_device)
     });
     match classify_effect(part) {
@@ -103,7 +104,7 @@ pub(crate) fn check_read_only(part: &SimpleCommand) -> Option<bool> {
 /// Words that may name files a part reads, as widely as they may be meant; `None` when it is not
 /// known to read any.
 pub(crate) fn find_read_words(part: &SimpleCommand) -> Vec<&ShellWord> {
-    let mut words: Vec<&ShellWord> = redirect_targets(part, RedirectAccess::Read);
+    let mut words: Vec<&ShellWord> = redirect_targets(part, PathAccess::Read);
     let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
     match analyze_read_only_words(stripped) {
         Some(look) => words.extend(look.files),
@@ -127,7 +128,7 @@ pub(crate) fn find_read_words(part: &SimpleCommand) -> Vec<&ShellWord> {
 }
 
 pub(crate) fn find_written_words(part: &SimpleCommand) -> Vec<&ShellWord> {
-    let mut words: Vec<&ShellWord> = redirect_targets(part, RedirectAccess::Write);
+    let mut words: Vec<&ShellWord> = redirect_targets(part, PathAccess::Write);
     let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
     if !part.is_wrapper
         && let Some(touched) = find_file_operands(stripped)
@@ -144,10 +145,8 @@ pub(crate) fn find_written_words(part: &SimpleCommand) -> Vec<&ShellWord> {
 
 /// Words that are sure to name files, those read first, for people to see.
 pub(crate) fn find_certain_file_words(part: &SimpleCommand) -> (Vec<&ShellWord>, Vec<&ShellWord>) {
-    let (mut reads, mut writes) = (
-        redirect_targets(part, RedirectAccess::Read),
-        redirect_targets(part, RedirectAccess::Write),
-    );
+    let (mut reads, mut writes) =
+        (redirect_targets(part, PathAccess::Read), redirect_targets(part, PathAccess::Write));
     let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
     if let Some(look) = analyze_read_only_words(stripped) {
         let is_option = |word: &&ShellWord| word.may_be_option() && word.known.is_some();
@@ -159,7 +158,7 @@ pub(crate) fn find_certain_file_words(part: &SimpleCommand) -> (Vec<&ShellWord>,
     (reads, writes)
 }
 
-fn redirect_targets(part: &SimpleCommand, does: RedirectAccess) -> Vec<&ShellWord> {
+fn redirect_targets(part: &SimpleCommand, does: PathAccess) -> Vec<&ShellWord> {
     let resolved = part.redirects.iter().filter(|redirect| redirect.access == does);
     resolved.map(|redirect| &redirect.target).collect()
 }

@@ -38,9 +38,7 @@ pub(crate) use command_pattern::{CommandPattern, MatchCertainty};
 pub(crate) use critical_removal::find_critical_removal;
 pub(crate) use interpreter::is_interpreter;
 pub(crate) use parsed_command_line::ParsedCommandLine;
-pub(crate) use parsed_script::{
-    ParseDoubt, ParsedShellScript, PossibleDirectories, RedirectAccess, SimpleCommand,
-};
+pub(crate) use parsed_script::{ParseDoubt, ParsedShellScript, PossibleDirectories, SimpleCommand};
 pub use plain_words::parse_plain_words;
 pub use read_only_command::{ReadOnlyCommand, analyze_read_only};
 pub(crate) use rule_reach::reaches_beyond_rule;

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use crate::file_system_view::PathAccess;
+
 use super::shell_word::ShellWord;
 
 #[derive(Debug, Default)]
@@ -59,14 +61,8 @@ pub(crate) struct VariableAssignment {
 
 #[derive(Clone, Debug)]
 pub(crate) struct ShellRedirect {
-    pub(crate) access: RedirectAccess,
+    pub(crate) access: PathAccess,
     pub(crate) target: ShellWord,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RedirectAccess {
-    Read,
-    Write,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -51,7 +51,7 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// Runs a test in a fresh world for each backend and person.
+/// Runs a test in a fresh fixture for each backend and user.
 pub(crate) fn everywhere(test: impl Fn(SandboxFixture)) {
     for backend in [Backend::Bubblewrap, Backend::Landlock] {
         everyone(backend, &test);
@@ -193,7 +193,7 @@ impl SandboxFixture {
         Ended { code: status.code(), stdout: read("stdout"), stderr: read("stderr") }
     }
 
-    /// Runs an attack free, then in the sandbox, each in a world as it was before.
+    /// Runs an attack free, then in the sandbox, each in a fixture as it was before.
     pub(crate) fn attack(&self, script: &str, is_harmed: impl Fn(&Self) -> bool) {
         let again = || {
             let mut fresh = Self::new(self.backend, self.person);

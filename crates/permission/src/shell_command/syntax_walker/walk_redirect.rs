@@ -4,9 +4,8 @@ use tree_sitter::Node;
 
 use super::walk_statement::StatementDirectories;
 use super::{SyntaxWalker, children, named_children};
-use crate::shell_command::parsed_script::{
-    PossibleDirectories, RedirectAccess, ShellRedirect, SimpleCommand,
-};
+use crate::file_system_view::PathAccess;
+use crate::shell_command::parsed_script::{PossibleDirectories, ShellRedirect, SimpleCommand};
 use crate::shell_command::shell_word::WordUnit;
 
 impl<'t> SyntaxWalker<'t, '_> {
@@ -72,11 +71,11 @@ impl<'t> SyntaxWalker<'t, '_> {
         let operator = children(node).into_iter().find(|child| !child.is_named());
         let operator = operator.map_or("", |child| child.kind());
         let does = match operator {
-            "<" | "<&" | "<&-" => RedirectAccess::Read,
-            ">" | ">>" | "&>" | "&>>" | ">&" | ">|" | ">&-" => RedirectAccess::Write,
+            "<" | "<&" | "<&-" => PathAccess::Read,
+            ">" | ">>" | "&>" | "&>>" | ">&" | ">|" | ">&-" => PathAccess::Write,
             _ => {
                 self.add_doubt("a redirect that is not known", node);
-                RedirectAccess::Write
+                PathAccess::Write
             }
         };
         let has_number = node.child_by_field_name("descriptor").is_some();
