@@ -46,7 +46,7 @@ impl Sandbox {
     /// # Errors
     ///
     /// Always.
-    pub fn probe(_wanted: &SandboxProbeOptions) -> Result<Self, SandboxUnavailable> {
+    pub fn probe(_options: &SandboxProbeOptions) -> Result<Self, SandboxUnavailable> {
         Err(SandboxUnavailable::new(
             "There is no sandbox for this system yet; there is one for Linux.",
         ))

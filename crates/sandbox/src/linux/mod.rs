@@ -261,7 +261,7 @@ impl Sandbox {
         plain.push(("TMPDIR".into(), scratch.clone().into()));
         let mut write = layout.writable;
         write.push(scratch.clone());
-        let order = EntryArguments {
+        let entry = EntryArguments {
             write,
             hide: layout.hidden,
             remove: Some(scratch.clone()),
@@ -275,7 +275,7 @@ impl Sandbox {
         };
         let mut arguments = self.options.entry.arguments.clone();
         arguments.push("front".into());
-        arguments.extend(order.to_arguments());
+        arguments.extend(entry.to_arguments());
         Ok(SandboxLaunch {
             launcher: SandboxLaunchMethod::Entry,
             program: self.options.entry.program.clone(),
@@ -293,11 +293,11 @@ impl Sandbox {
     fn guard_roots(
         &self,
         plan: &SandboxPlan,
-        holding: GuardMethod,
+        method: GuardMethod,
     ) -> Result<Vec<Arc<guarded_root::GuardedRoot>>, SandboxPlanRefused> {
         let roots = plan.roots.iter().filter_map(|root| std::fs::canonicalize(root).ok());
         let begin = |root: PathBuf| {
-            self.guarded_roots.guard(&root, &plan.protected, holding, !plan.is_background)
+            self.guarded_roots.guard(&root, &plan.protected, method, !plan.is_background)
         };
         roots.map(begin).collect()
     }

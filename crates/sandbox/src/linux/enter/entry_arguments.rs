@@ -50,19 +50,19 @@ impl EntryArguments {
     }
 
     pub(crate) fn parse(arguments: &[OsString]) -> Result<Self, String> {
-        let mut order = Self::default();
+        let mut entry = Self::default();
         let mut list = arguments.iter();
         while let Some(word) = list.next() {
             if word == "--" {
-                order.command = list.cloned().collect();
-                if order.command.is_empty() {
+                entry.command = list.cloned().collect();
+                if entry.command.is_empty() {
                     return Err("no command after `--`".into());
                 }
-                return Ok(order);
+                return Ok(entry);
             }
             let word = word.to_string_lossy();
             let value = list.next().ok_or_else(|| format!("`{word}` has no value"))?;
-            order.set_option(&word, value)?;
+            entry.set_option(&word, value)?;
         }
         Err("no `--`".into())
     }
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_is_said_is_read_back() {
-        let order = EntryArguments {
+        let entry = EntryArguments {
             write: vec!["/a b".into(), "/--".into()],
             hide: vec!["/h".into()],
             remove: Some("/r".into()),
@@ -119,7 +119,7 @@ mod tests {
             limits: Some(SandboxLimits { processor_seconds: Some(3), ..SandboxLimits::default() }),
             command: vec!["sh".into(), "--".into(), "write".into()],
         };
-        assert_eq!(EntryArguments::parse(&order.to_arguments()), Ok(order));
+        assert_eq!(EntryArguments::parse(&entry.to_arguments()), Ok(entry));
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl GuardedRoots {
         &self,
         root: &Path,
         more: &[PathBuf],
-        holding: GuardMethod,
+        method: GuardMethod,
         is_shared: bool,
     ) -> Result<Arc<GuardedRoot>, SandboxPlanRefused> {
         let mut roots = lock(&self.roots);
@@ -79,7 +79,7 @@ impl GuardedRoots {
         if let Some(watched) = roots.get(root).and_then(Weak::upgrade) {
             return Ok(watched);
         }
-        let watched = GuardedRoot::capture_root(root, more, holding).map_err(|error| {
+        let watched = GuardedRoot::capture_root(root, more, method).map_err(|error| {
             SandboxPlanRefused::new(format!("`{}` cannot be looked at: {error}", root.display()))
         })?;
         let watched = Arc::new(watched);
@@ -94,7 +94,7 @@ impl GuardedRoot {
     fn capture_root(
         root: &Path,
         more: &[PathBuf],
-        holding: GuardMethod,
+        method: GuardMethod,
     ) -> rustix::io::Result<Self> {
         let directory = open_path(&CWD, root)?;
         let git = match SavedEntry::read_kind(&directory, OsStr::new(".git"))? {
@@ -117,7 +117,7 @@ impl GuardedRoot {
         let mut mounted = Vec::new();
         let mut originals = BTreeMap::new();
         for path in paths {
-            let saved = capture_path(&directory, &path, holding)?;
+            let saved = capture_path(&directory, &path, method)?;
             if matches!(saved, SavedEntry::Mounted) {
                 mounted.push(root.join(&path));
             } else {
@@ -259,7 +259,7 @@ impl AsFd for GuardedParent<'_> {
 fn capture_path(
     root: &OwnedFd,
     path: &Path,
-    holding: GuardMethod,
+    method: GuardMethod,
 ) -> rustix::io::Result<SavedEntry> {
     let Some(name) = path.file_name() else {
         return Ok(SavedEntry::Absent);
@@ -270,7 +270,7 @@ fn capture_path(
     let Some(kind) = SavedEntry::read_kind(&parent, name)? else {
         return Ok(SavedEntry::Absent);
     };
-    if holding == GuardMethod::Mounts && (kind.is_dir() || kind.is_file()) {
+    if method == GuardMethod::Mounts && (kind.is_dir() || kind.is_file()) {
         return Ok(SavedEntry::Mounted);
     }
     let spared: Option<OsString> = (Path::new(protected_names::WRITABLE_IN_PROTECTED).parent()
