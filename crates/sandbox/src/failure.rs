@@ -20,7 +20,6 @@ pub struct SandboxFailure {
 pub enum SandboxFailureCause {
     /// The sandbox itself could not be entered; the command did not run.
     NotEntered,
-    /// A path that may not be written.
     ReadOnly,
     /// A path or a call that is refused.
     Refused,

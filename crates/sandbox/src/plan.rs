@@ -46,7 +46,6 @@ pub enum SandboxNetwork {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SandboxLimits {
-    /// Processes and threads at one time.
     pub processes: u64,
     /// Bytes of memory that one process may have for itself, and all of them together where there
     /// is a control group to count them.

@@ -56,7 +56,6 @@ pub(crate) fn merge_values(
     }
 }
 
-/// What of a layer takes effect.
 struct EffectiveLayer<'a> {
     layer: &'a SettingsLayer,
     settings: Map<String, Value>,

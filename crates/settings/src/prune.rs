@@ -16,7 +16,6 @@ pub(crate) struct PrunedEntry {
     pub(crate) severity: ProblemSeverity,
 }
 
-/// What fits, and what was cut.
 pub(crate) fn prune(settings: &Map<String, Value>) -> (Map<String, Value>, Vec<PrunedEntry>) {
     let mut cuts = Vec::new();
     let mut retained = drop_unknown_keys(settings, "", &mut cuts);

@@ -18,7 +18,6 @@ use crate::trust::{ALLOW_RULES_KEY, ProjectTrust, TrustItem, TrustState, TrustSt
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenRule {
     pub source: SettingsSource,
-    /// The file, or the flag.
     pub name: String,
     pub line: usize,
     pub list: RuleList,

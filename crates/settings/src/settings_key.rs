@@ -45,7 +45,6 @@ pub(crate) fn has_effect(key: &str) -> bool {
     !IDLE.iter().chain(IDLE_INSIDE).any(is_idle)
 }
 
-/// Does something come of this key here?
 pub(crate) fn is_used(key: &str) -> bool {
     !IDLE.contains(&key)
 }
