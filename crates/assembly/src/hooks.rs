@@ -36,8 +36,8 @@ pub fn load_hooks(layers: &SettingsLayers) -> (HookSet, Vec<String>) {
     problems.extend(find_missing_programs(&all));
     let settings = &layers.loaded.settings;
     let all = all.with_http_policy(HookHttpPolicy {
-        allowed_urls: settings.allowed_http_hook_urls.clone(),
-        allowed_env_vars: settings.http_hook_allowed_env_vars.clone(),
+        allowed_urls: settings.hooks.allowed_http_hook_urls.clone(),
+        allowed_env_vars: settings.hooks.http_hook_allowed_env_vars.clone(),
     });
     (all, problems)
 }

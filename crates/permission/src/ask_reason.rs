@@ -1,27 +1,10 @@
-//! Questions that no allow rule and no hook can answer.
+//! Why a call needs a permission prompt.
 
-use serde_json::Value;
-use windlass_vocabulary::PermissionMode;
-
-use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
-use crate::decide::PriorDecision;
-use crate::explain;
-use crate::fetch_target::HostReach;
-use crate::policy::Policy;
-use crate::protected_paths::{find_protected_name, find_protected_name_in_word};
 use crate::rule::Rule;
-use crate::rule_match::RestrictionKind;
-use crate::sandbox_policy::is_excluded_from_sandbox;
-use crate::shell_command::{
-    ParsedCommandLine, SimpleCommand, check_read_only, find_critical_removal,
-};
-use crate::workspace_roots::WorkspaceRoots;
 
-/// Why somebody must be asked.
 #[derive(Debug)]
 pub(crate) struct AskReason {
     pub(crate) why: String,
-    /// The rule that wants it.
     pub(crate) rule: Option<String>,
     /// A rule could answer it for good.
     pub(crate) is_default: bool,
@@ -30,195 +13,15 @@ pub(crate) struct AskReason {
 }
 
 impl AskReason {
-    pub(crate) fn from_default((why, is_edit): (String, bool)) -> Self {
+    pub(crate) fn from_default(why: String, is_edit: bool) -> Self {
         Self { why, rule: None, is_default: true, is_edit }
     }
 
-    fn without_rule(why: String) -> Self {
+    pub(crate) fn without_rule(why: String) -> Self {
         Self { why, rule: None, is_default: false, is_edit: false }
     }
 
-    fn from_rule(rule: &Rule, why: String) -> Self {
+    pub(crate) fn from_rule(rule: &Rule, why: String) -> Self {
         Self { rule: Some(rule.to_string()), ..Self::without_rule(why) }
     }
-}
-
-/// The demand on this call, if there is one.
-pub(crate) fn find_ask_reason(
-    policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
-    subject: &CallSubject,
-    names: &[&str],
-    perhaps: Option<(&Rule, String)>,
-    opinion: PriorDecision,
-) -> Option<AskReason> {
-    if opinion == PriorDecision::Answered {
-        return None;
-    }
-    let cwd = policy.cwd();
-    let asked = |rule: &Rule| {
-        let spoken = rule.match_call(subject, cwd, RestrictionKind::Ask, names)?;
-        Some(AskReason::from_rule(rule, explain::describe_ask_rule(rule, &spoken.what)))
-    };
-    if let Some(demand) = policy.rules.ask.iter().find_map(asked) {
-        return Some(demand);
-    }
-    if let PriorDecision::Ask(why) = opinion {
-        return Some(AskReason::without_rule(explain::describe_hook_question(&why)));
-    }
-    if needs_user(policy, subject) {
-        return Some(AskReason::without_rule(explain::describe_user_question(&subject.tool)));
-    }
-    if classify_sandbox_escape(policy, subject) == SandboxEscape::Requested {
-        return Some(AskReason::without_rule(explain::describe_sandbox_escape()));
-    }
-    if let CallSubjectKind::Command(command) = &subject.kind
-        && let Some(demand) = find_command_ask_reason(policy, ground, command)
-    {
-        return Some(demand);
-    }
-    if let Some((rule, what)) = perhaps {
-        return Some(AskReason::from_rule(rule, explain::describe_possible_denial(rule, &what)));
-    }
-    if let CallSubjectKind::Address(target) = &subject.kind
-        && target.reach() == HostReach::Private
-        && policy.mode != PermissionMode::BypassPermissions
-    {
-        let names = |rule: &Rule| {
-            let content = rule.content.as_deref().filter(|_| rule.tool == "WebFetch");
-            content.is_some_and(|content| target.is_named_by(content))
-        };
-        if !policy.rules.allow.iter().any(names) {
-            return Some(AskReason::without_rule(explain::describe_private_address(&target.url)));
-        }
-    }
-    find_protected_target(subject)
-        .map(|name| AskReason::without_rule(explain::describe_protected_path(name)))
-}
-
-/// Where a command runs when commands are held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SandboxEscape {
-    /// It is not a command, or none are held.
-    NotApplicable,
-    /// It is held.
-    Sandboxed,
-    /// The user lets it run outside.
-    Excluded,
-    /// It asks to, and may ask.
-    Requested,
-    /// It asks to, and may not.
-    Refused,
-}
-
-pub(crate) fn classify_sandbox_escape(policy: &Policy, subject: &CallSubject) -> SandboxEscape {
-    let (CallSubjectKind::Command(command), Some(held)) = (&subject.kind, &policy.held) else {
-        return SandboxEscape::NotApplicable;
-    };
-    if is_excluded_from_sandbox(&held.outside, &command.text) {
-        return SandboxEscape::Excluded;
-    }
-    // Whatever the tool might take for a yes is one.
-    let asks = match subject.fields.get("dangerouslyDisableSandbox") {
-        None | Some(Value::Null | Value::Bool(false)) => false,
-        Some(Value::String(text)) => !matches!(text.as_str(), "" | "false"),
-        Some(_) => true,
-    };
-    match (asks, held.may_be_left) {
-        (false, _) => SandboxEscape::Sandboxed,
-        (true, true) => SandboxEscape::Requested,
-        (true, false) => SandboxEscape::Refused,
-    }
-}
-
-fn find_command_ask_reason(
-    policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
-    command: &ParsedCommandLine,
-) -> Option<AskReason> {
-    if let Some(target) =
-        find_critical_removal(&command.script, &policy.directories, ground.file_system)
-    {
-        return Some(AskReason::without_rule(explain::describe_critical_removal(&target)));
-    }
-    let mentioned = |rule: &&Rule| {
-        let first = rule.content.as_deref().filter(|_| rule.tool == "Bash");
-        let first = first.and_then(|text| text.split([' ', ':', '*']).next());
-        first.is_some_and(|name| command.script.mentions.contains(&name.to_lowercase()))
-    };
-    if let Some(rule) = policy.rules.deny.iter().find(mentioned) {
-        return Some(AskReason::from_rule(
-            rule,
-            explain::describe_possible_denial(rule, &command.text),
-        ));
-    }
-    let speaks_of_commands = |rule: &&Rule| rule.tool == "Bash" && rule.content.is_some();
-    let is_hidden = command.script.has_hidden || !command.script.is_understood();
-    let rule = policy.rules.deny.iter().find(speaks_of_commands).filter(|_| is_hidden)?;
-    let why = match command.script.doubts.first() {
-        Some(doubt) => explain::describe_doubtful_command(rule, doubt),
-        None => explain::describe_hidden_command(rule),
-    };
-    Some(AskReason::from_rule(rule, why))
-}
-
-/// Is the call a question to a person itself? Who waves everything through approves every plan,
-/// but has still not said what to answer.
-fn needs_user(policy: &Policy, subject: &CallSubject) -> bool {
-    match subject.tool.as_str() {
-        "AskUserQuestion" => true,
-        "ExitPlanMode" => policy.mode != PermissionMode::BypassPermissions,
-        _ => false,
-    }
-}
-
-/// Does a call bring the answers that only the person who is asked can give?
-pub(crate) fn answers_itself(subject: &CallSubject) -> bool {
-    let is_something = |value: &Value| match value {
-        Value::Null => false,
-        Value::Object(fields) => !fields.is_empty(),
-        _ => true,
-    };
-    subject.tool == "AskUserQuestion" && subject.fields.get("answers").is_some_and(is_something)
-}
-
-fn find_protected_target(subject: &CallSubject) -> Option<&'static str> {
-    match &subject.kind {
-        CallSubjectKind::File { path: meant, access: PathAccess::Write } => {
-            meant.both_paths().find_map(find_protected_name)
-        }
-        CallSubjectKind::Command(command) => {
-            let by_words = command.script.parts.iter().find_map(find_protected_argument);
-            by_words.or_else(|| find_protected_written_file(command))
-        }
-        _ => None,
-    }
-}
-
-/// A command that can only read may name what it likes; any other may not name such a place.
-pub(crate) fn find_protected_argument(part: &SimpleCommand) -> Option<&'static str> {
-    let named = match check_read_only(part) {
-        Some(_) => &[],
-        None if is_git_staging(part) => &[],
-        None => part.words.get(1..).unwrap_or_default(),
-    };
-    let written =
-        part.redirects.iter().filter(|r| r.access == crate::shell_command::RedirectAccess::Write);
-    let targets = written.map(|redirect| &redirect.target);
-    targets.chain(named).find_map(|word| find_protected_name_in_word(&word.text))
-}
-
-/// Does git only take the files it names into its own keeping?
-fn is_git_staging(part: &SimpleCommand) -> bool {
-    let word = |at: usize| part.words.get(at).map(|word| word.text.as_str());
-    word(0) == Some("git") && matches!(word(1), Some("add" | "commit"))
-}
-
-/// What is written may lead to such a place by a link, or by where the shell stands.
-fn find_protected_written_file(command: &ParsedCommandLine) -> Option<&'static str> {
-    let reads =
-        |at: usize| command.script.parts.get(at).is_some_and(|p| check_read_only(p).is_some());
-    let written = command.files.iter().filter(|file| file.access == PathAccess::Write);
-    let mut places = written.filter(|file| !reads(file.part)).flat_map(|file| &file.paths);
-    places.find_map(|meant| meant.both_paths().find_map(find_protected_name))
 }

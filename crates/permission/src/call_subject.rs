@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use windlass_vocabulary::ToolCall;
 
 use crate::fetch_target::FetchTarget;
-use crate::file_system_view::{ResolvedPath, resolve_links};
+use crate::file_system_view::{PathAccess, ResolvedPath, resolve_links};
 use crate::policy::Policy;
 use crate::shell_command::{ParsedCommandLine, ScriptContext};
 use crate::workspace_roots::WorkspaceRoots;
@@ -22,11 +22,11 @@ pub(crate) struct CallSubject {
 /// The part of a call that rules speak of.
 #[derive(Debug)]
 pub(crate) enum CallSubjectKind {
-    /// A shell command.
     Command(Box<ParsedCommandLine>),
-    /// A file or a directory.
-    File { path: ResolvedPath, access: PathAccess },
-    /// An address in the network.
+    File {
+        path: ResolvedPath,
+        access: PathAccess,
+    },
     Address(FetchTarget),
     /// A name: of a sub-agent, of a skill.
     Name(String),
@@ -36,15 +36,8 @@ pub(crate) enum CallSubjectKind {
     Unreadable,
 }
 
-/// What is done to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PathAccess {
-    Read,
-    Write,
-}
-
 impl CallSubject {
-    pub(crate) fn new(policy: &Policy, ground: &WorkspaceRoots<'_>, call: &ToolCall) -> Self {
+    pub(crate) fn new(policy: &Policy, roots: &WorkspaceRoots<'_>, call: &ToolCall) -> Self {
         let tool = call.name.as_str().to_owned();
         let Ok(Value::Object(fields)) = serde_json::from_str(call.input.as_str()) else {
             return Self { tool, kind: CallSubjectKind::Unreadable, fields: Map::new() };
@@ -53,22 +46,22 @@ impl CallSubject {
         // A file tool that is given no file at all refuses by itself; one whose file cannot be
         // read here might read it after all.
         let file = |name: &str, access| match fields.contains_key(name) {
-            true => resolve_file(policy, ground, text(name), access),
+            true => resolve_file(policy, roots, text(name), access),
             false => CallSubjectKind::Other,
         };
-        let scene = ScriptContext {
+        let context = ScriptContext {
             cwd: policy.cwd().map(Path::new),
-            file_system: ground.file_system,
+            file_system: roots.file_system,
             depth: 0,
         };
         let command = |text| {
-            CallSubjectKind::Command(Box::new(ParsedCommandLine::parse(text, scene, ground)))
+            CallSubjectKind::Command(Box::new(ParsedCommandLine::parse(text, context, roots)))
         };
-        let matter = match tool.as_str() {
+        let kind = match tool.as_str() {
             "Bash" => text("command").map_or(CallSubjectKind::Unreadable, command),
             "Read" => file("file_path", PathAccess::Read),
             "Glob" | "Grep" | "LS" if fields.contains_key("path") => file("path", PathAccess::Read),
-            "Glob" | "Grep" | "LS" => resolve_working_directory(policy, ground),
+            "Glob" | "Grep" | "LS" => resolve_working_directory(policy, roots),
             "Edit" | "Write" | "MultiEdit" => file("file_path", PathAccess::Write),
             "NotebookEdit" => file("notebook_path", PathAccess::Write),
             "WebFetch" if fields.contains_key("url") => text("url")
@@ -79,13 +72,20 @@ impl CallSubject {
             "Skill" => to_name(text("skill").or(text("command"))),
             _ => CallSubjectKind::Other,
         };
-        Self { tool, kind: matter, fields }
+        Self { tool, kind, fields }
+    }
+}
+
+impl CallSubject {
+    /// The shell command of the call, if it is one.
+    pub(crate) fn command(&self) -> Option<&ParsedCommandLine> {
+        if let CallSubjectKind::Command(command) = &self.kind { Some(command) } else { None }
     }
 }
 
 fn resolve_file(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     path: Option<&str>,
     access: PathAccess,
 ) -> CallSubjectKind {
@@ -94,14 +94,14 @@ fn resolve_file(
     };
     let here = policy.cwd().unwrap_or("/");
     CallSubjectKind::File {
-        path: resolve_links(ground.file_system, Path::new(here), Path::new(path)),
+        path: resolve_links(roots.file_system, Path::new(here), Path::new(path)),
         access,
     }
 }
 
 /// Searching nowhere in particular is searching where we are.
-fn resolve_working_directory(policy: &Policy, ground: &WorkspaceRoots<'_>) -> CallSubjectKind {
-    resolve_file(policy, ground, Some("."), PathAccess::Read)
+fn resolve_working_directory(policy: &Policy, roots: &WorkspaceRoots<'_>) -> CallSubjectKind {
+    resolve_file(policy, roots, Some("."), PathAccess::Read)
 }
 
 fn to_name(text: Option<&str>) -> CallSubjectKind {

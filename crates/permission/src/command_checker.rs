@@ -10,20 +10,17 @@ use std::path::Path;
 
 use windlass_vocabulary::PermissionMode;
 
-use crate::call_subject::PathAccess;
-use crate::file_system_view::PathEntry;
+use crate::file_system_view::{PathAccess, PathEntry};
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
-    CommandEffect, CommandPattern, ParsedCommandLine, RedirectAccess, ShellWord, SimpleCommand,
-    base_name, classify_effect,
+    CommandEffect, CommandPattern, ParsedCommandLine, ShellWord, SimpleCommand, base_name,
+    classify_effect, find_path_candidates, may_leave_workspace,
 };
-use crate::workspace_roots::{WorkspaceRoots, find_path_candidates, is_harmless_device};
+use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
-/// Why a part may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AllowReason {
-    /// This rule says so.
     Rule(String),
     /// It only reads inside the working directories.
     Reading,
@@ -33,10 +30,9 @@ pub(crate) enum AllowReason {
     ShellState,
 }
 
-/// Judges parts under one policy.
 pub(crate) struct CommandChecker<'a> {
     policy: &'a Policy,
-    ground: &'a WorkspaceRoots<'a>,
+    roots: &'a WorkspaceRoots<'a>,
     /// The allow rules that could speak of this command at all.
     rules: Vec<&'a Rule>,
     has_read_denials: bool,
@@ -45,7 +41,7 @@ pub(crate) struct CommandChecker<'a> {
 impl<'a> CommandChecker<'a> {
     pub(crate) fn new(
         policy: &'a Policy,
-        ground: &'a WorkspaceRoots<'a>,
+        roots: &'a WorkspaceRoots<'a>,
         command: &ParsedCommandLine,
     ) -> Self {
         let names = collect_program_names(command);
@@ -58,16 +54,14 @@ impl<'a> CommandChecker<'a> {
         });
         let denies_reading = |rule: &Rule| rule.tool == "Read" && rule.content.is_some();
         let has_read_denials = policy.rules.deny.iter().any(denies_reading);
-        Self { policy, ground, rules: rules.collect(), has_read_denials }
+        Self { policy, roots, rules: rules.collect(), has_read_denials }
     }
 
-    /// The same with more allow rules.
     pub(crate) fn with_rules(&self, more: &'a [Rule]) -> Self {
         let rules = self.rules.iter().copied().chain(more).collect();
         Self { rules, ..*self }
     }
 
-    /// May every part run?
     pub(crate) fn allows_all(&self, command: &ParsedCommandLine) -> bool {
         command.script.is_understood()
             && command.own_parts().all(|part| self.check_part(part).is_ok())
@@ -76,13 +70,9 @@ impl<'a> CommandChecker<'a> {
     /// Why the part may run, or why it may not.
     pub(crate) fn check_part(&self, part: &SimpleCommand) -> Result<AllowReason, String> {
         for redirect in &part.redirects {
-            let access = match redirect.access {
-                RedirectAccess::Read => PathAccess::Read,
-                RedirectAccess::Write => PathAccess::Write,
-            };
-            self.check_file(&redirect.target, part, access)?;
+            self.check_file(&redirect.target, part, redirect.access)?;
         }
-        if let Some(rule) = self.rules.iter().find(|rule| rule.allows_part(part, self.ground)) {
+        if let Some(rule) = self.rules.iter().find(|rule| rule.allows_part(part, self.roots)) {
             return Ok(AllowReason::Rule(rule.to_string()));
         }
         match classify_effect(part) {
@@ -115,7 +105,6 @@ impl<'a> CommandChecker<'a> {
         matches!(part.working_directories.as_slice(), [one] if Some(one.as_path()) == cwd)
     }
 
-    /// May this file be touched?
     fn check_file(
         &self,
         word: &ShellWord,
@@ -128,33 +117,39 @@ impl<'a> CommandChecker<'a> {
         {
             return Ok(());
         }
-        let meant = word
+        let resolved = word
             .as_known()
-            .and_then(|text| self.ground.resolve_text(text, &part.working_directories));
-        let meant = meant.unwrap_or_default();
-        if !meant.is_empty() && meant.iter().all(|meant| is_harmless_device(&meant.spelled)) {
+            .and_then(|text| self.roots.resolve_text(text, part.working_directories.as_slice()));
+        let resolved = resolved.unwrap_or_default();
+        if !resolved.is_empty()
+            && resolved.iter().all(|resolved| is_harmless_device(&resolved.spelled))
+        {
             return Ok(());
         }
         let tool = if access == PathAccess::Read { "Read" } else { "Edit" };
         let cwd = self.policy.cwd();
-        let is_covered = !meant.is_empty()
-            && meant.iter().all(|meant| {
-                self.rules.iter().any(|rule| rule.tool == tool && rule.allows_path(meant, cwd))
+        let is_covered = !resolved.is_empty()
+            && resolved.iter().all(|resolved| {
+                self.rules.iter().any(|rule| rule.tool == tool && rule.allows_path(resolved, cwd))
             });
         if is_covered {
             return Ok(());
         }
-        let is_inside = !self.ground.may_leave_workspace(word, &part.working_directories);
+        let is_inside = !may_leave_workspace(word, &part.working_directories, self.roots);
         match access {
             PathAccess::Read if is_inside => Ok(()),
             PathAccess::Write if is_inside && self.policy.mode == PermissionMode::AcceptEdits => {
                 Ok(())
             }
             PathAccess::Write if is_inside => Err(format!("it writes `{}`", word.text)),
-            PathAccess::Read if meant.iter().any(|meant| meant.entry == PathEntry::Special) => {
+            PathAccess::Read
+                if resolved.iter().any(|resolved| resolved.entry == PathEntry::Special) =>
+            {
                 Err(format!("`{}` is not a file", word.text))
             }
-            _ => Err(format!("`{}` may lie outside the working directories", word.text)),
+            PathAccess::Read | PathAccess::Write => {
+                Err(format!("`{}` may lie outside the working directories", word.text))
+            }
         }
     }
 }

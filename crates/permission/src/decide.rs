@@ -3,23 +3,24 @@
 //! In this order, and the first that speaks decides: deny rules; what the mode forbids outright;
 //! demands to ask that no allow can answer (ask rules, a hook, a tool that is not what it was,
 //! critical removals, protected places, commands that hide from a deny rule); allow rules and a hook's yes; what the mode
-//! allows by itself. What is left asks, or where nobody can be asked, is denied.
+//! allows by itself. What is left asks, or is denied where no user can answer.
 
 use windlass_vocabulary::{PermissionMode, ToolCall, ToolInspection};
 
-use crate::ask_reason::{
-    AskReason, SandboxEscape, answers_itself, classify_sandbox_escape, find_ask_reason,
-};
+use crate::ask_reason::AskReason;
 use crate::call_subject::{CallSubject, CallSubjectKind};
 use crate::command_checker::{AllowReason, CommandChecker, collect_program_names};
 use crate::explain;
 use crate::fetch_target::HostReach;
 use crate::file_system_view::{FileSystemView, RecordedFileSystem};
+use crate::find_ask_reason::{answers_itself, find_ask_reason};
 use crate::mode::{is_pure, mode_allows};
 use crate::permission_grant::{PendingPermissionQuestion, PermissionGrant};
 use crate::policy::Policy;
+use crate::prior_decision::PriorDecision;
 use crate::rule::{Rule, Rules};
 use crate::rule_match::RestrictionKind;
+use crate::sandbox_escape::{SandboxEscape, classify_sandbox_escape};
 use crate::shell_command::MatchCertainty;
 use crate::suggest_rules::suggest_rules;
 use crate::workspace_roots::WorkspaceRoots;
@@ -29,7 +30,7 @@ use crate::workspace_roots::WorkspaceRoots;
 pub enum PermissionDecision {
     /// It may run; here is the proof.
     Allow(PermissionGrant<ToolCall>),
-    /// Somebody must be asked.
+    /// The user must be asked.
     Ask(PendingPermissionQuestion),
     /// It may not run.
     Deny {
@@ -38,21 +39,6 @@ pub enum PermissionDecision {
         /// Why, for people and for the model.
         why: String,
     },
-}
-
-/// What a hook, or whoever was asked, said before the rules were asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum PriorDecision {
-    /// Nothing.
-    #[default]
-    None,
-    /// Run it without a question.
-    Allow,
-    /// Ask, whatever the rules say.
-    Ask(String),
-    /// Not a hook's: whoever was asked about the call said yes to it with this input. Nobody is
-    /// asked twice; what is forbidden stays forbidden.
-    Answered,
 }
 
 /// A ruling before it is put into words for the loop.
@@ -68,15 +54,9 @@ pub fn decide(
     policy: &Policy,
     call: ToolCall,
     inspection: &ToolInspection,
-    opinion: PriorDecision,
+    prior: PriorDecision,
 ) -> PermissionDecision {
-    decide_with_file_system(
-        policy,
-        call,
-        inspection,
-        opinion,
-        &RecordedFileSystem(&inspection.seen),
-    )
+    decide_with_file_system(policy, call, inspection, prior, &RecordedFileSystem(&inspection.seen))
 }
 
 /// Rules on one call in a world where links can be followed.
@@ -84,42 +64,42 @@ pub fn decide_with_file_system(
     policy: &Policy,
     call: ToolCall,
     inspection: &ToolInspection,
-    opinion: PriorDecision,
-    world: &dyn FileSystemView,
+    prior: PriorDecision,
+    file_system: &dyn FileSystemView,
 ) -> PermissionDecision {
-    let ground = WorkspaceRoots::new(policy, world);
-    let subject = CallSubject::new(policy, &ground, &call);
-    match evaluate_call(policy, &ground, &subject, inspection, opinion) {
+    let roots = WorkspaceRoots::new(policy, file_system);
+    let subject = CallSubject::new(policy, &roots, &call);
+    match evaluate_call(policy, &roots, &subject, inspection, prior) {
         ExplainedDecision::Allow { .. } => PermissionDecision::Allow(PermissionGrant::new(call)),
         ExplainedDecision::Deny { why, .. } => PermissionDecision::Deny { call, why },
-        ExplainedDecision::Ask { reason: demand } => {
-            let suggestions = match demand.is_default {
-                true => suggest_rules(policy, &ground, &subject),
+        ExplainedDecision::Ask { reason } => {
+            let suggestions = match reason.is_default {
+                true => suggest_rules(policy, &roots, &subject),
                 false => Vec::new(),
             };
             if policy.mode == PermissionMode::DontAsk {
                 return PermissionDecision::Deny {
                     call,
-                    why: explain::describe_dont_ask_denial(&subject, &demand, &suggestions),
+                    why: explain::describe_dont_ask_denial(&subject, &reason, &suggestions),
                 };
             }
             if !policy.can_ask {
                 return PermissionDecision::Deny {
                     call,
-                    why: explain::describe_non_interactive_denial(&subject, &demand, &suggestions),
+                    why: explain::describe_non_interactive_denial(&subject, &reason, &suggestions),
                 };
             }
-            PermissionDecision::Ask(PendingPermissionQuestion::new(call, demand.why, suggestions))
+            PermissionDecision::Ask(PendingPermissionQuestion::new(call, reason.why, suggestions))
         }
     }
 }
 
 pub(crate) fn evaluate_call(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
     inspection: &ToolInspection,
-    opinion: PriorDecision,
+    prior: PriorDecision,
 ) -> ExplainedDecision {
     if let Some(problem) = &inspection.problem {
         return ExplainedDecision::Deny {
@@ -127,16 +107,13 @@ pub(crate) fn evaluate_call(
             rule: None,
         };
     }
-    let opinion = match (&inspection.doubt, opinion) {
+    let prior = match (&inspection.doubt, prior) {
         (Some(why), PriorDecision::None | PriorDecision::Allow) => {
             PriorDecision::Ask(why.as_ref().clone())
         }
-        (_, opinion) => opinion,
+        (_, prior) => prior,
     };
-    let names = match &subject.kind {
-        CallSubjectKind::Command(command) => collect_program_names(command),
-        _ => Vec::new(),
-    };
+    let names = subject.command().map(collect_program_names).unwrap_or_default();
     let denial = find_deny_match(policy, subject, &names);
     if let Some((MatchCertainty::Yes, rule, what)) = &denial {
         let why = explain::describe_rule_denial(rule, what);
@@ -154,7 +131,7 @@ pub(crate) fn evaluate_call(
     if policy.mode == PermissionMode::Plan && !is_pure(subject, inspection) {
         return ExplainedDecision::Deny { why: explain::describe_plan_denial(), rule: None };
     }
-    if opinion != PriorDecision::Answered && answers_itself(subject) {
+    if prior != PriorDecision::Answered && answers_itself(subject) {
         return ExplainedDecision::Deny {
             why: explain::describe_self_answered_question(),
             rule: None,
@@ -167,9 +144,9 @@ pub(crate) fn evaluate_call(
             rule: None,
         };
     }
-    let allows_hook = matches!(opinion, PriorDecision::Allow | PriorDecision::Answered);
-    if let Some(demand) = find_ask_reason(policy, ground, subject, &names, perhaps, opinion) {
-        return ExplainedDecision::Ask { reason: demand };
+    let allows_hook = matches!(prior, PriorDecision::Allow | PriorDecision::Answered);
+    if let Some(reason) = find_ask_reason(policy, roots, subject, &names, perhaps, prior) {
+        return ExplainedDecision::Ask { reason };
     }
     let cwd = policy.cwd();
     if let Some(rule) = policy.rules.allow.iter().find(|rule| rule.allows(subject, cwd)) {
@@ -178,7 +155,7 @@ pub(crate) fn evaluate_call(
             rule: Some(rule.to_string()),
         };
     }
-    let by_mode = mode_allows(policy, ground, subject, inspection);
+    let by_mode = mode_allows(policy, roots, subject, inspection);
     if allows_hook || policy.mode == PermissionMode::BypassPermissions || by_mode {
         return ExplainedDecision::Allow {
             why: explain::describe_mode_allowance(policy, allows_hook),
@@ -192,7 +169,7 @@ pub(crate) fn evaluate_call(
     }
     let mut why = None;
     if let CallSubjectKind::Command(command) = &subject.kind {
-        match check_all_parts(policy, ground, command) {
+        match check_all_parts(policy, roots, command) {
             Ok(rule) => {
                 return ExplainedDecision::Allow {
                     why: explain::describe_covered_parts(rule.as_deref()),
@@ -202,13 +179,8 @@ pub(crate) fn evaluate_call(
             Err(reason) => why = Some(reason),
         }
     }
-    let demand = AskReason::from_default(explain::describe_missing_rule(
-        policy,
-        ground,
-        subject,
-        why.as_deref(),
-    ));
-    ExplainedDecision::Ask { reason: demand }
+    let reason = explain::describe_missing_rule(policy, roots, subject, why.as_deref());
+    ExplainedDecision::Ask { reason }
 }
 
 /// Does this rule speak of the call, read as a deny rule is read: what might be meant is meant? For
@@ -218,18 +190,20 @@ pub fn rule_matches_call(
     rule: &Rule,
     policy: &Policy,
     call: &ToolCall,
-    world: &dyn FileSystemView,
+    file_system: &dyn FileSystemView,
 ) -> bool {
     let rules = Rules { deny: vec![rule.clone()], ..Rules::default() };
     let policy = Policy { rules, ..policy.clone() };
-    let ground = WorkspaceRoots::new(&policy, world);
-    let subject = CallSubject::new(&policy, &ground, call);
-    let (names, is_doubtful) = match &subject.kind {
-        CallSubjectKind::Command(command) => {
-            (collect_program_names(command), !command.script.doubts.is_empty())
-        }
-        CallSubjectKind::Unreadable => (Vec::new(), true),
-        _ => (Vec::new(), false),
+    let roots = WorkspaceRoots::new(&policy, file_system);
+    let subject = CallSubject::new(&policy, &roots, call);
+    let names = subject.command().map(collect_program_names).unwrap_or_default();
+    let is_doubtful = match &subject.kind {
+        CallSubjectKind::Command(command) => !command.script.doubts.is_empty(),
+        CallSubjectKind::Unreadable => true,
+        CallSubjectKind::File { .. }
+        | CallSubjectKind::Address(_)
+        | CallSubjectKind::Name(_)
+        | CallSubjectKind::Other => false,
     };
     find_deny_match(&policy, &subject, &names).is_some() || is_doubtful && rule.tool == subject.tool
 }
@@ -243,14 +217,14 @@ fn find_deny_match<'p>(
 ) -> Option<(MatchCertainty, &'p Rule, String)> {
     let mut perhaps = None;
     for rule in &policy.rules.deny {
-        let Some(spoken) = rule.match_call(subject, policy.cwd(), RestrictionKind::Deny, names)
+        let Some(matched) = rule.match_call(subject, policy.cwd(), RestrictionKind::Deny, names)
         else {
             continue;
         };
-        if spoken.certainty == MatchCertainty::Yes {
-            return Some((MatchCertainty::Yes, rule, spoken.what));
+        if matched.certainty == MatchCertainty::Yes {
+            return Some((MatchCertainty::Yes, rule, matched.what));
         }
-        perhaps = perhaps.or(Some((spoken.certainty, rule, spoken.what)));
+        perhaps = perhaps.or(Some((matched.certainty, rule, matched.what)));
     }
     perhaps
 }
@@ -259,18 +233,19 @@ fn find_deny_match<'p>(
 /// way, and why.
 fn check_all_parts(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     command: &crate::shell_command::ParsedCommandLine,
 ) -> Result<Option<String>, String> {
     if let Some(doubt) = command.script.doubts.first() {
         return Err(explain::describe_doubt(doubt));
     }
-    let judge = CommandChecker::new(policy, ground, command);
-    let (mut first, mut open) = (None, Vec::new());
+    let checker = CommandChecker::new(policy, roots, command);
+    let mut first = None;
+    let mut open = Vec::new();
     for part in command.own_parts() {
-        match judge.check_part(part) {
+        match checker.check_part(part) {
             Ok(AllowReason::Rule(rule)) => first = first.or(Some(rule)),
-            Ok(_) => {}
+            Ok(AllowReason::Reading | AllowReason::Editing | AllowReason::ShellState) => {}
             Err(why) => open.push(explain::describe_uncovered_part(&part.text, &why)),
         }
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::ask_reason::AskReason;
-use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
+use crate::call_subject::{CallSubject, CallSubjectKind};
+use crate::file_system_view::PathAccess;
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::sanitize::escape_invisible;
@@ -141,27 +142,34 @@ pub(crate) fn describe_protected_path(name: &str) -> String {
 /// Why nothing allowed the call, and whether a mode for edits would.
 pub(crate) fn describe_missing_rule(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
     command: Option<&str>,
-) -> (String, bool) {
+) -> AskReason {
     let mode = policy.mode.name();
     let (what, is_edit) = match &subject.kind {
         CallSubjectKind::Command(_) => {
             let why = command.unwrap_or("it may do more than read");
-            return (format!("No allow rule covers it, and {mode} mode asks: {why}."), false);
+            return AskReason::from_default(
+                format!("No allow rule covers it, and {mode} mode asks: {why}."),
+                false,
+            );
         }
-        CallSubjectKind::File { path: meant, access } => {
-            let path = meant.spelled.display();
-            let deed = if *access == PathAccess::Read { "reading" } else { "changing" };
-            match ground.is_inside(meant) {
-                true => (format!("{deed} `{path}`"), *access == PathAccess::Write),
-                false => (format!("{deed} `{path}`, outside the working directories"), false),
+        CallSubjectKind::File { path: resolved, access } => {
+            let path = resolved.spelled.display();
+            let verb = if *access == PathAccess::Read { "reading" } else { "changing" };
+            match roots.is_inside(resolved) {
+                true => (format!("{verb} `{path}`"), *access == PathAccess::Write),
+                false => (format!("{verb} `{path}`, outside the working directories"), false),
             }
         }
-        _ => (format!("`{}`", subject.tool), false),
+        CallSubjectKind::Address(_)
+        | CallSubjectKind::Name(_)
+        | CallSubjectKind::Other
+        | CallSubjectKind::Unreadable => (format!("`{}`", subject.tool), false),
     };
-    (format!("No allow rule covers it, and {mode} mode asks before {what}."), is_edit)
+    let why = format!("No allow rule covers it, and {mode} mode asks before {what}.");
+    AskReason::from_default(why, is_edit)
 }
 
 /// What to do where a question to a person finds none.
@@ -183,7 +191,7 @@ pub(crate) fn describe_self_answered_question() -> String {
 
 pub(crate) fn describe_dont_ask_denial(
     subject: &CallSubject,
-    demand: &AskReason,
+    reason: &AskReason,
     suggestions: &[String],
 ) -> String {
     if let Some(words) = describe_absent_user(&subject.tool) {
@@ -191,14 +199,14 @@ pub(crate) fn describe_dont_ask_denial(
     }
     format!(
         "{} In dontAsk mode what would be asked is denied.{}",
-        demand.why,
-        describe_allowing_rule(demand, suggestions)
+        reason.why,
+        describe_allowing_rule(reason, suggestions)
     )
 }
 
 pub(crate) fn describe_non_interactive_denial(
     subject: &CallSubject,
-    demand: &AskReason,
+    reason: &AskReason,
     suggestions: &[String],
 ) -> String {
     if let Some(words) = describe_absent_user(&subject.tool) {
@@ -206,22 +214,21 @@ pub(crate) fn describe_non_interactive_denial(
     }
     format!(
         "{} Nobody can be asked here, so it is denied.{}",
-        demand.why,
-        describe_allowing_rule(demand, suggestions)
+        reason.why,
+        describe_allowing_rule(reason, suggestions)
     )
 }
 
-/// What would have allowed it.
-fn describe_allowing_rule(demand: &AskReason, suggestions: &[String]) -> String {
+fn describe_allowing_rule(reason: &AskReason, suggestions: &[String]) -> String {
     let mut way = match suggestions.first() {
-        Some(rule) if demand.is_default => {
+        Some(rule) if reason.is_default => {
             format!(
                 " The allow rule `{rule}` (--allowedTools, or permissions.allow) would allow it"
             )
         }
         _ => return String::new(),
     };
-    if demand.is_edit {
+    if reason.is_edit {
         way.push_str("; so would --permission-mode acceptEdits");
     }
     way.push('.');

@@ -1,17 +1,16 @@
 //! Addresses in the network, as far as rules speak of them.
 //!
 //! Read strictly for an allow: anything unusual in front of the path is not understood. Read
-//! widely for a denial. Whoever connects must check the address it really gets, and every
+//! widely for a denial. The caller that connects must check the resolved address and every
 //! redirect; that is not done here.
 
-use core::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::address_class::{AddressClass, classify_address};
 use crate::glob::matches_text;
 
-/// The target of a fetch.
 #[derive(Debug)]
 pub(crate) struct FetchTarget {
-    /// As given.
     pub(crate) url: String,
     /// The host in small letters without a dot at its end, when the address is plain.
     host: Option<String>,
@@ -20,22 +19,36 @@ pub(crate) struct FetchTarget {
     reach: HostReach,
 }
 
-/// Where a host lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where a host lies, from the least to the most dangerous reading of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum HostReach {
-    /// Anywhere.
     Public,
+    /// Reserved or unroutable: asks as a private host does, but naming it opens no network.
+    Reserved,
     /// On this machine or in this network: needs a rule that names it.
     Private,
-    /// Where machines tell their secrets.
+    /// Where machines in clouds find their own credentials: denied.
     Metadata,
+}
+
+impl From<AddressClass> for HostReach {
+    fn from(class: AddressClass) -> Self {
+        match class {
+            AddressClass::Public => Self::Public,
+            AddressClass::Loopback | AddressClass::Private | AddressClass::Unspecified => {
+                Self::Private
+            }
+            AddressClass::Reserved | AddressClass::Unroutable => Self::Reserved,
+            AddressClass::Metadata => Self::Metadata,
+        }
+    }
 }
 
 impl FetchTarget {
     pub(crate) fn parse(url: &str) -> Self {
         let host = parse_plain_host(url);
         let hosts = find_possible_hosts(url);
-        let reach = hosts.iter().map(|host| classify_host(host)).max_by_key(|reach| *reach as u8);
+        let reach = hosts.iter().map(|host| classify_host(host)).max();
         Self { url: url.to_owned(), host, hosts, reach: reach.unwrap_or(HostReach::Public) }
     }
 
@@ -135,21 +148,10 @@ fn find_possible_hosts(url: &str) -> Vec<String> {
 
 fn classify_host(host: &str) -> HostReach {
     if let Ok(address) = host.parse::<Ipv6Addr>() {
-        return match address.to_ipv4_mapped() {
-            Some(inner) => classify_ipv4(inner),
-            None if address.is_loopback() || address.is_unspecified() => HostReach::Private,
-            None if address.segments().first().is_some_and(|s| s & 0xffc0 == 0xfe80) => {
-                HostReach::Metadata
-            }
-            None if host.starts_with("fd00:ec2:") => HostReach::Metadata,
-            None if address.segments().first().is_some_and(|s| s & 0xfe00 == 0xfc00) => {
-                HostReach::Private
-            }
-            None => HostReach::Public,
-        };
+        return HostReach::from(classify_address(IpAddr::V6(address)));
     }
     if let Some(address) = parse_loose_ipv4(host) {
-        return classify_ipv4(address);
+        return HostReach::from(classify_address(IpAddr::V4(address)));
     }
     let is_near = host == "localhost"
         || [".localhost", ".local", ".internal", ".lan", ".home.arpa"]
@@ -160,19 +162,6 @@ fn classify_host(host: &str) -> HostReach {
         "metadata.google.internal" | "metadata" | "instance-data" => HostReach::Metadata,
         _ if is_near => HostReach::Private,
         _ => HostReach::Public,
-    }
-}
-
-fn classify_ipv4(address: Ipv4Addr) -> HostReach {
-    let octets = address.octets();
-    let is_shared = matches!(octets, [100, 64..=127, ..]);
-    if address.is_link_local() || address == Ipv4Addr::new(100, 100, 100, 200) {
-        HostReach::Metadata
-    } else if address.is_loopback() || address.is_private() || octets.starts_with(&[0]) || is_shared
-    {
-        HostReach::Private
-    } else {
-        HostReach::Public
     }
 }
 
@@ -204,7 +193,7 @@ fn parse_loose_number(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FetchTarget, HostReach};
+    use super::{FetchTarget, HostReach, names_private_host};
 
     #[test]
     fn near_places_are_seen_in_any_spelling() {
@@ -229,6 +218,13 @@ mod tests {
             "http://metadata.google.internal/",
         ] {
             assert_eq!(FetchTarget::parse(url).reach(), HostReach::Metadata, "{url}");
+        }
+        for url in ["http://[2002:a9fe:a9fe::]/", "http://168.63.129.16/", "http://[fe80::1]/"] {
+            assert_eq!(FetchTarget::parse(url).reach(), HostReach::Metadata, "{url}");
+        }
+        for url in ["http://198.18.0.1/", "http://224.0.0.1/", "http://[4000::1]/"] {
+            assert_eq!(FetchTarget::parse(url).reach(), HostReach::Reserved, "{url}");
+            assert!(!names_private_host(url), "{url}");
         }
         for url in ["https://example.com/", "https://8.8.8.8/"] {
             assert_eq!(FetchTarget::parse(url).reach(), HostReach::Public, "{url}");

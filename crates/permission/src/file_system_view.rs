@@ -1,8 +1,8 @@
-//! What lies at a path, asked of whoever can see it.
+//! What lies at a path, as a caller with access to files reports it.
 //!
 //! A ruling on a path must know where symbolic links lead, and this crate opens no file. So it asks
-//! a [`FileSystemView`]: [`NoFileSystem`] knows nothing and leaves paths as they are spelled, [`VirtualTree`] is
-//! described in a test case, and a caller that may touch the disk brings its own.
+//! a [`FileSystemView`]: [`NoFileSystem`] knows nothing and leaves paths as they are spelled,
+//! [`VirtualTree`] is described in a test case, and a caller that may touch the disk brings its own.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -18,7 +18,7 @@ const LINKS_MAX: usize = 40;
 /// What is found at a path, without following the last link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathEntry {
-    /// Nobody looked.
+    /// Not looked at.
     Unknown,
     /// Nothing.
     Missing,
@@ -32,7 +32,7 @@ pub enum PathEntry {
     Special,
 }
 
-/// Somebody who can see files.
+/// A source of facts about files.
 pub trait FileSystemView {
     /// What lies at this absolute path. Must not follow a link at its end.
     fn entry_at(&self, path: &Path) -> PathEntry;
@@ -56,7 +56,7 @@ impl FileSystemView for NoFileSystem {
 /// The name under which a home is remembered.
 pub const HOME_KEY: &str = "~";
 
-/// What somebody saw and wrote down. Where nobody looked, paths mean what they spell.
+/// Facts recorded earlier. A path without a record means what it spells.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedFileSystem<'a>(pub &'a [(Arc<str>, PathKind)]);
 
@@ -79,10 +79,8 @@ impl FileSystemView for RecordedFileSystem<'_> {
     }
 
     fn home_directory(&self) -> Option<&Path> {
-        match self.find_recorded(HOME_KEY) {
-            Some(PathKind::Symlink(home)) => Some(Path::new(&**home)),
-            _ => None,
-        }
+        let Some(PathKind::Symlink(home)) = self.find_recorded(HOME_KEY) else { return None };
+        Some(Path::new(&**home))
     }
 }
 
@@ -120,6 +118,12 @@ impl FileSystemView for VirtualTree {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PathAccess {
+    Read,
+    Write,
+}
+
 /// One path in both readings: as it is spelled, and where it leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedPath {
@@ -143,7 +147,7 @@ impl ResolvedPath {
 
 /// Where a path leads, from a directory.
 #[must_use]
-pub fn resolve_links(world: &dyn FileSystemView, base: &Path, path: &Path) -> ResolvedPath {
+pub fn resolve_links(file_system: &dyn FileSystemView, base: &Path, path: &Path) -> ResolvedPath {
     let spelled = normalize_path(base, path);
     let mut real = PathBuf::from("/");
     let mut waiting: Vec<String> = component_names(&base.join(path));
@@ -157,7 +161,7 @@ pub fn resolve_links(world: &dyn FileSystemView, base: &Path, path: &Path) -> Re
             continue;
         }
         real.push(&name);
-        entry = world.entry_at(&real);
+        entry = file_system.entry_at(&real);
         let PathEntry::Symlink(target) = &entry else { continue };
         links += 1;
         if links > LINKS_MAX {
@@ -206,8 +210,8 @@ mod tests {
             ("a/../b", "/w/b"),
             ("../..", "/"),
         ] {
-            let meant = resolve_links(&tree, Path::new("/w"), Path::new(path));
-            assert_eq!(meant.real, Path::new(real), "{path}");
+            let resolved = resolve_links(&tree, Path::new("/w"), Path::new(path));
+            assert_eq!(resolved.real, Path::new(real), "{path}");
         }
         assert_eq!(
             resolve_links(&tree, Path::new("/w"), Path::new("up/passwd")).entry,

@@ -1,8 +1,8 @@
 //! May this call run? Allow with a proof, ask, or deny with a reason.
 //!
-//! One door, [`decide`](decide()). Order of the checks: deny rules, demands to ask, allow rules, then
+//! One entry point, [`decide`](decide()). Order of the checks: deny rules, demands to ask, allow rules, then
 //! what the mode says. A hook's opinion may make the ruling stricter, or answer a question that no
-//! rule demanded; it never lifts a deny. Where nobody can be asked, a question is a denial.
+//! rule demanded; it never lifts a deny. Where no user can answer, a question is a denial.
 //!
 //! Rules are read in two senses. Allow rules are read narrowly: what is not understood is not
 //! covered. Deny and ask rules are read widely: what might be meant is meant. So a mistake here
@@ -10,6 +10,7 @@
 //!
 //! Pure: no files, no clock. Only this crate can make a [`PermissionGrant`].
 
+mod address_class;
 mod ask_reason;
 mod call_subject;
 mod command_checker;
@@ -17,6 +18,7 @@ pub mod decide;
 mod explain;
 mod fetch_target;
 pub mod file_system_view;
+mod find_ask_reason;
 mod glob;
 mod mode;
 pub mod path_pattern;
@@ -24,23 +26,25 @@ pub mod permission_grant;
 pub mod permission_layer;
 pub mod policy;
 pub mod policy_check;
+mod prior_decision;
 mod protected_paths;
 pub mod rule;
 mod rule_match;
-mod sandbox_policy;
+mod sandbox_escape;
 pub mod sanitize;
 pub mod shell_command;
 mod suggest_rules;
 mod workspace_roots;
 
+pub use address_class::{AddressClass, classify_address};
 pub use decide::{
-    PermissionDecision, PriorDecision, build_loop_question, decide, decide_with_file_system,
-    rule_matches_call,
+    PermissionDecision, build_loop_question, decide, decide_with_file_system, rule_matches_call,
 };
 pub use fetch_target::names_private_host;
 pub use file_system_view::{FileSystemView, PathEntry, VirtualTree};
 pub use permission_grant::{PendingPermissionQuestion, PermissionGrant};
-pub use policy::Policy;
-pub use protected_paths::{DIRECTORIES as PROTECTED_DIRECTORIES, FILES as PROTECTED_FILES};
+pub use policy::{Policy, SandboxPolicy};
+pub use prior_decision::PriorDecision;
+pub use protected_paths::{PROTECTED_DIRECTORIES, PROTECTED_FILES};
 pub use rule::{HiddenPaths, Rule, RuleError, Rules};
-pub use sandbox_policy::{SandboxPolicy, is_excluded_from_sandbox};
+pub use sandbox_escape::is_excluded_from_sandbox;

@@ -2,8 +2,8 @@
 
 use windlass_vocabulary::{EffectClass, PermissionMode, ToolInspection};
 
-use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
-use crate::file_system_view::PathEntry;
+use crate::call_subject::{CallSubject, CallSubjectKind};
+use crate::file_system_view::{PathAccess, PathEntry};
 use crate::policy::Policy;
 use crate::workspace_roots::WorkspaceRoots;
 
@@ -11,25 +11,25 @@ use crate::workspace_roots::WorkspaceRoots;
 /// by part elsewhere.
 pub(crate) fn mode_allows(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
     inspection: &ToolInspection,
 ) -> bool {
     let is_pure = inspection.class == EffectClass::Pure;
     match &subject.kind {
         CallSubjectKind::Command(_) | CallSubjectKind::Unreadable => false,
-        CallSubjectKind::File { path: meant, access: PathAccess::Read } => {
-            is_pure && ground.is_inside(meant) && meant.entry != PathEntry::Special
+        CallSubjectKind::File { path: resolved, access: PathAccess::Read } => {
+            is_pure && roots.is_inside(resolved) && resolved.entry != PathEntry::Special
         }
-        CallSubjectKind::File { path: meant, access: PathAccess::Write } => {
+        CallSubjectKind::File { path: resolved, access: PathAccess::Write } => {
             policy.mode == PermissionMode::AcceptEdits
-                && ground.is_inside(meant)
-                && meant.entry != PathEntry::Special
+                && roots.is_inside(resolved)
+                && resolved.entry != PathEntry::Special
         }
         // An agent does nothing by being asked: each of its own calls is judged like ours.
         CallSubjectKind::Name(_) | CallSubjectKind::Other if is_agent(&subject.tool) => true,
         CallSubjectKind::Name(_) => is_pure,
-        // Somebody else's word that a tool only reads, or a look into the network, is not enough.
+        // A server's claim that its tool only reads is not enough, nor is a request to the network.
         CallSubjectKind::Address(_) => false,
         CallSubjectKind::Other => is_pure && !is_foreign(&subject.tool),
     }
@@ -43,10 +43,10 @@ fn is_foreign(tool: &str) -> bool {
     tool.starts_with("mcp__") || matches!(tool, "WebFetch" | "WebSearch")
 }
 
-/// Does the call change nothing? Of commands we know better than whoever offers them.
+/// Does the call change nothing? Commands are judged by their text, not by the class the tool claims.
 pub(crate) fn is_pure(subject: &CallSubject, inspection: &ToolInspection) -> bool {
-    match &subject.kind {
-        CallSubjectKind::Command(command) => command.is_read_only(),
-        _ => inspection.class == EffectClass::Pure,
+    match subject.command() {
+        Some(command) => command.is_read_only(),
+        None => inspection.class == EffectClass::Pure,
     }
 }

@@ -1,6 +1,6 @@
 //! Lexical path scopes: what a path means before any file is looked at.
 //!
-//! Nothing here follows a symbolic link; where links lead is asked of a [`World`](crate::file_system_view::FileSystemView).
+//! Nothing here follows a symbolic link; a `FileSystemView` knows where links lead.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
@@ -101,7 +101,6 @@ impl<'p> PathPattern<'p> {
         PathPattern { base: self.base, parts, is_directory: self.is_directory, sense: self.sense }
     }
 
-    /// Does it speak of this absolute path?
     pub(crate) fn matches(&self, path: &Path, cwd: Option<&str>) -> bool {
         self.matches_with(path, cwd, matches_name)
     }
@@ -113,7 +112,7 @@ impl<'p> PathPattern<'p> {
             (PatternBase::WorkingDirectory, Some(cwd)) if glob.path.starts_with(cwd) => {
                 Path::new(cwd).components().count()
             }
-            _ => return false,
+            (PatternBase::WorkingDirectory | PatternBase::Nowhere, _) => return false,
         };
         glob.names.get(above..).is_some_and(|names| self.matches_names(names, glob.name_matcher))
     }
@@ -137,7 +136,7 @@ impl<'p> PathPattern<'p> {
         let base = match (&self.base, cwd) {
             (PatternBase::Root, _) => "/",
             (PatternBase::WorkingDirectory, Some(cwd)) => cwd,
-            _ => return false,
+            (PatternBase::WorkingDirectory | PatternBase::Nowhere, _) => return false,
         };
         let Ok(below) = path.strip_prefix(base) else { return false };
         let name = |component: Component<'_>| {
@@ -220,7 +219,8 @@ fn may_become_name(glob: &str, name: &str) -> bool {
     fn is_wild(byte: u8) -> bool {
         matches!(byte, b'*' | b'?')
     }
-    let (glob, name) = (glob.as_bytes(), name.as_bytes());
+    let glob = glob.as_bytes();
+    let name = name.as_bytes();
     let Some(first) = glob.iter().position(|byte| is_wild(*byte)) else {
         return glob.eq_ignore_ascii_case(name);
     };

@@ -1,6 +1,6 @@
 //! Proof that a call was allowed.
 //!
-//! [`PermissionGrant`] has a private field, no `Clone` and no `Deserialize`: it comes from [`decide`](crate::decide())
+//! [`PermissionGrant`] has a private field, no `Clone` and no `Deserialize`: it comes from `decide`
 //! or from answering a [`PendingPermissionQuestion`] that was really asked, and from nowhere else. Tools take one,
 //! so a replayed session cannot start a tool by accident.
 
@@ -39,7 +39,7 @@ impl PendingPermissionQuestion {
         Self { view: PermissionQuestion { call, why, suggestions, agent: None } }
     }
 
-    /// What to show to whoever answers.
+    /// The question as shown to the user.
     pub fn view(&self) -> &PermissionQuestion {
         &self.view
     }

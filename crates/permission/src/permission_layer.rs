@@ -24,7 +24,7 @@ pub enum SettingsSource {
     Local,
     /// The command line.
     Flag,
-    /// Whoever administers the machine.
+    /// The administrator of the machine.
     Managed,
 }
 
@@ -82,7 +82,7 @@ pub struct MergedPermissions {
     pub mode: Option<PermissionMode>,
     /// More working directories, as written.
     pub directories: Vec<String>,
-    /// Nobody may wave everything through.
+    /// `bypassPermissions` mode is switched off.
     pub forbids_bypass: bool,
     /// What could not be used.
     pub problems: Vec<PermissionProblem>,
@@ -256,7 +256,8 @@ impl PermissionLayerReader<'_, '_> {
     }
 
     fn push_problem(&mut self, pointer: &str, what: &str, kind: PermissionProblemKind) {
-        let (layer, pointer) = (self.layer.name.to_owned(), pointer.to_owned());
+        let layer = self.layer.name.to_owned();
+        let pointer = pointer.to_owned();
         self.merged.problems.push(PermissionProblem {
             layer,
             pointer,
@@ -273,7 +274,6 @@ impl PermissionLayerReader<'_, '_> {
     }
 }
 
-/// How little runs without a question.
 const fn strictness(mode: PermissionMode) -> u8 {
     match mode {
         PermissionMode::BypassPermissions => 0,

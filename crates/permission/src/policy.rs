@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use windlass_vocabulary::PermissionMode;
 
 use crate::rule::Rules;
-use crate::sandbox_policy::SandboxPolicy;
 
 /// The policy in force. Part of the context a tool result may update.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,9 +17,9 @@ pub struct Policy {
     /// Where the shell stands, when it has moved away from the first of them; absolute.
     #[serde(default)]
     pub standing: Option<String>,
-    /// Is there somebody who can answer a question?
+    /// Can a user answer a question?
     pub can_ask: bool,
-    /// How shell commands are held by the kernel, where they are.
+    /// How shell commands are sandboxed, if they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<SandboxPolicy>,
 }
@@ -29,4 +28,15 @@ impl Policy {
     pub(crate) fn cwd(&self) -> Option<&str> {
         self.standing.as_ref().or(self.directories.first()).map(String::as_str)
     }
+}
+
+/// How shell commands are sandboxed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxPolicy {
+    /// Sandboxed commands run without a question, unless a rule or their effect demands one.
+    pub runs_unasked: bool,
+    /// A call may ask to run outside.
+    pub may_be_left: bool,
+    /// Commands that the user excludes from the sandbox: `docker`, `git push:*`.
+    pub outside: Vec<String>,
 }

@@ -4,7 +4,6 @@
 
 use std::path::{Component, Path};
 
-/// The name that makes a path protected.
 pub(crate) fn find_protected_name(path: &Path) -> Option<&'static str> {
     let names: Vec<String> = path
         .components()
@@ -13,7 +12,7 @@ pub(crate) fn find_protected_name(path: &Path) -> Option<&'static str> {
         .collect();
     let follows = |at: usize, name: &str| names.get(at + 1).is_some_and(|next| next == name);
     for (at, name) in names.iter().enumerate() {
-        let found = DIRECTORIES.iter().find(|directory| *directory == name);
+        let found = PROTECTED_DIRECTORIES.iter().find(|directory| *directory == name);
         match found {
             Some(&".claude") if follows(at, "worktrees") => {}
             Some(directory) => return Some(directory),
@@ -22,7 +21,7 @@ pub(crate) fn find_protected_name(path: &Path) -> Option<&'static str> {
         }
     }
     let last = names.last()?;
-    FILES.iter().copied().find(|file| file == last)
+    PROTECTED_FILES.iter().copied().find(|file| file == last)
 }
 
 /// The same for a word of a command, which may be an option with a value.
@@ -32,7 +31,7 @@ pub(crate) fn find_protected_name_in_word(word: &str) -> Option<&'static str> {
 }
 
 /// Directories, wherever they are: everything in them is protected.
-pub const DIRECTORIES: &[&str] = &[
+pub const PROTECTED_DIRECTORIES: &[&str] = &[
     ".git",
     ".vscode",
     ".idea",
@@ -47,7 +46,7 @@ pub const DIRECTORIES: &[&str] = &[
 ];
 
 /// Files, wherever they are.
-pub const FILES: &[&str] = &[
+pub const PROTECTED_FILES: &[&str] = &[
     ".gitconfig",
     ".gitmodules",
     ".bashrc",

@@ -27,7 +27,7 @@ pub struct Rules {
     pub deny: Vec<Rule>,
 }
 
-/// Paths that may not be read, for tools that walk directories and meet files nobody named.
+/// Paths that may not be read, for tools that walk directories and meet files that no call named.
 #[derive(Debug, Default)]
 pub struct HiddenPaths {
     patterns: Vec<PathPattern<'static>>,
@@ -35,7 +35,7 @@ pub struct HiddenPaths {
 }
 
 impl Rules {
-    /// The paths no deny rule lets anybody read.
+    /// The paths that deny rules hide.
     #[must_use]
     pub fn build_hidden_paths(&self, directories: &[String]) -> HiddenPaths {
         let pattern = |rule: &Rule| {
@@ -120,7 +120,7 @@ impl Rule {
         Self { content, ..self }
     }
 
-    /// Why this rule would never allow anything, to warn whoever wrote it.
+    /// Why this rule would never allow anything, to warn its author.
     #[must_use]
     pub fn explain_idle_allow(&self) -> Option<&'static str> {
         let (before_star, _) = self.tool.split_once('*').unwrap_or((&self.tool, ""));

@@ -5,13 +5,14 @@
 
 use serde_json::Value;
 
-use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
-use crate::file_system_view::ResolvedPath;
+use crate::call_subject::{CallSubject, CallSubjectKind};
+use crate::file_system_view::{PathAccess, ResolvedPath};
 use crate::glob::matches_text;
 use crate::path_pattern::{MatchSense, PathPattern};
 use crate::rule::Rule;
 use crate::shell_command::{
     CommandPattern, MatchCertainty, ParsedCommandLine, ShellWord, SimpleCommand,
+    may_leave_workspace,
 };
 use crate::workspace_roots::WorkspaceRoots;
 
@@ -51,7 +52,7 @@ impl Rule {
             CallSubjectKind::Command(command) => {
                 content == command.text.trim() && !content.contains('*')
             }
-            CallSubjectKind::File { path: meant, .. } => self.allows_path(meant, cwd),
+            CallSubjectKind::File { path: resolved, .. } => self.allows_path(resolved, cwd),
             CallSubjectKind::Address(target) => target.is_allowed_by(content),
             CallSubjectKind::Name(name) => name == content,
             CallSubjectKind::Other | CallSubjectKind::Unreadable => false,
@@ -59,20 +60,20 @@ impl Rule {
     }
 
     /// May this part of a command run under this rule? Redirects are judged apart.
-    pub(crate) fn allows_part(&self, part: &SimpleCommand, ground: &WorkspaceRoots<'_>) -> bool {
+    pub(crate) fn allows_part(&self, part: &SimpleCommand, roots: &WorkspaceRoots<'_>) -> bool {
         let Some(content) = self.content.as_deref().filter(|_| self.tool == "Bash") else {
             return false;
         };
         let leads_out =
-            |word: &ShellWord| ground.may_leave_workspace(word, &part.working_directories);
+            |word: &ShellWord| may_leave_workspace(word, &part.working_directories, roots);
         CommandPattern::new(content).allows(part, &leads_out)
     }
 
     /// May this path be touched under this rule, by whichever tool? Both readings must fit.
-    pub(crate) fn allows_path(&self, meant: &ResolvedPath, cwd: Option<&str>) -> bool {
+    pub(crate) fn allows_path(&self, resolved: &ResolvedPath, cwd: Option<&str>) -> bool {
         let Some(content) = self.content.as_deref() else { return true };
         let pattern = PathPattern::new(content, MatchSense::Narrow);
-        !meant.is_unresolvable && meant.both_paths().all(|path| pattern.matches(path, cwd))
+        !resolved.is_unresolvable && resolved.both_paths().all(|path| pattern.matches(path, cwd))
     }
 
     /// Does the rule speak of any part of the call, as a deny or an ask rule? What is not
@@ -103,9 +104,9 @@ impl Rule {
         }
         match &subject.kind {
             CallSubjectKind::Command(command) => match_command_line(content, command, names),
-            CallSubjectKind::File { path: meant, .. } => {
+            CallSubjectKind::File { path: resolved, .. } => {
                 let pattern = PathPattern::new(content, MatchSense::Wide);
-                let path = meant.both_paths().find(|path| pattern.matches(path, cwd))?;
+                let path = resolved.both_paths().find(|path| pattern.matches(path, cwd))?;
                 RuleMatch::certain(path.display().to_string())
             }
             CallSubjectKind::Address(target) => {
@@ -136,24 +137,25 @@ impl Rule {
         let mut globs = files.clone().flat_map(|file| &file.globs);
         if !is_near && !globs.any(|glob| glob.may_match_pattern(content)) {
             let open = files.find(|file| file.paths.is_empty())?;
-            let (what, part) = (open.text.clone(), Some(open.part));
+            let what = open.text.clone();
+            let part = Some(open.part);
             return Some(RuleMatch { certainty: MatchCertainty::Maybe, what, part });
         }
         let pattern = PathPattern::new(content, MatchSense::Wide);
         let mut perhaps = None;
         for file in files {
-            let spoken = |touch| {
+            let matched = |touch| {
                 Some(RuleMatch { certainty: touch, what: file.text.clone(), part: Some(file.part) })
             };
             let mut readings = file.paths.iter().flat_map(ResolvedPath::both_paths);
             if !file.globs.is_empty() {
                 if file.globs.iter().any(|glob| pattern.may_match_glob(glob, cwd)) {
-                    perhaps = perhaps.or_else(|| spoken(MatchCertainty::Maybe));
+                    perhaps = perhaps.or_else(|| matched(MatchCertainty::Maybe));
                 }
             } else if file.paths.is_empty() {
-                perhaps = perhaps.or_else(|| spoken(MatchCertainty::Maybe));
+                perhaps = perhaps.or_else(|| matched(MatchCertainty::Maybe));
             } else if readings.any(|path| pattern.matches(path, cwd)) {
-                return spoken(MatchCertainty::Yes);
+                return matched(MatchCertainty::Yes);
             }
         }
         perhaps
@@ -200,11 +202,11 @@ fn match_command_line(
             continue;
         }
         let words: Vec<&str> = part.words.iter().map(|word| word.text.as_str()).collect();
-        let spoken = RuleMatch { certainty: touch, what: words.join(" "), part: Some(at) };
+        let matched = RuleMatch { certainty: touch, what: words.join(" "), part: Some(at) };
         if touch == MatchCertainty::Yes {
-            return Some(spoken);
+            return Some(matched);
         }
-        perhaps = perhaps.or(Some(spoken));
+        perhaps = perhaps.or(Some(matched));
     }
     perhaps
 }

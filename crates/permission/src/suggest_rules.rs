@@ -4,13 +4,14 @@
 
 use std::path::Path;
 
-use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
+use crate::call_subject::{CallSubject, CallSubjectKind};
 use crate::command_checker::CommandChecker;
+use crate::file_system_view::PathAccess;
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
     ParsedCommandLine, ShellWord, SimpleCommand, base_name, is_interpreter, is_runner,
-    reaches_beyond_rule, strip_wrappers,
+    may_leave_workspace, reaches_beyond_rule, strip_wrappers,
 };
 use crate::workspace_roots::WorkspaceRoots;
 
@@ -22,15 +23,15 @@ const RULES_MAX: usize = 5;
 /// The rules; together they allow the call. Asked only when nothing but a rule is missing.
 pub(crate) fn suggest_rules(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
 ) -> Vec<String> {
     let wanted = match &subject.kind {
         CallSubjectKind::Command(command) => {
-            return suggest_command_rules(policy, ground, subject, command);
+            return suggest_command_rules(policy, roots, subject, command);
         }
-        CallSubjectKind::File { path: meant, access } => {
-            suggest_path_rule(policy, ground, &meant.spelled, *access)
+        CallSubjectKind::File { path: resolved, access } => {
+            suggest_path_rule(policy, roots, &resolved.spelled, *access)
         }
         CallSubjectKind::Address(target) => target.suggest_rule(),
         CallSubjectKind::Name(name) => Some(format!("{}({name})", subject.tool)),
@@ -47,20 +48,20 @@ fn allows_call(text: &str, policy: &Policy, subject: &CallSubject) -> bool {
 /// One rule for each part that needs one, or one for the whole line where parts are not enough.
 fn suggest_command_rules(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
     command: &ParsedCommandLine,
 ) -> Vec<String> {
-    // A line that is not understood, or that runs what nobody sees, is asked for each time.
+    // A line that is not understood, or that runs hidden commands, asks each time.
     if !command.script.is_understood() || command.own_parts().any(runs_anything) {
         return Vec::new();
     }
-    let judge = CommandChecker::new(policy, ground, command);
-    let texts = suggest_part_rules(&judge, ground, command).unwrap_or_default();
+    let checker = CommandChecker::new(policy, roots, command);
+    let texts = suggest_part_rules(&checker, roots, command).unwrap_or_default();
     let rules: Vec<Rule> = texts.iter().filter_map(|text| Rule::parse(text).ok()).collect();
     if !rules.is_empty()
         && rules.len() == texts.len()
-        && judge.with_rules(&rules).allows_all(command)
+        && checker.with_rules(&rules).allows_all(command)
     {
         return texts;
     }
@@ -81,15 +82,14 @@ fn runs_anything(part: &SimpleCommand) -> bool {
         || words.first().is_some_and(|word| word.as_certain().is_none())
 }
 
-/// One rule for each part that needs one.
 fn suggest_part_rules(
-    judge: &CommandChecker<'_>,
-    ground: &WorkspaceRoots<'_>,
+    checker: &CommandChecker<'_>,
+    roots: &WorkspaceRoots<'_>,
     command: &ParsedCommandLine,
 ) -> Option<Vec<String>> {
     let mut rules = Vec::new();
-    for part in command.own_parts().filter(|part| judge.check_part(part).is_err()) {
-        let rule = suggest_part_rule(part, ground)?;
+    for part in command.own_parts().filter(|part| checker.check_part(part).is_err()) {
+        let rule = suggest_part_rule(part, roots)?;
         if !rules.contains(&rule) {
             rules.push(rule);
         }
@@ -97,7 +97,7 @@ fn suggest_part_rules(
     (rules.len() <= RULES_MAX).then_some(rules)
 }
 
-fn suggest_part_rule(part: &SimpleCommand, ground: &WorkspaceRoots<'_>) -> Option<String> {
+fn suggest_part_rule(part: &SimpleCommand, roots: &WorkspaceRoots<'_>) -> Option<String> {
     let words = strip_wrappers(&part.words).filter(|_| part.assigns.is_empty());
     let Some(words) = words else { return build_exact_rule(&part.text) };
     let first = words.first()?.as_certain()?;
@@ -121,7 +121,7 @@ fn suggest_part_rule(part: &SimpleCommand, ground: &WorkspaceRoots<'_>) -> Optio
     let runs_script = matches!(sub, Some("run" | "run-script"));
     let script = script.filter(|word| runs_script && is_simple(word) && !word.starts_with('-'));
     let named = named + usize::from(script.is_some());
-    let leads_out = |word: &ShellWord| ground.may_leave_workspace(word, &part.working_directories);
+    let leads_out = |word: &ShellWord| may_leave_workspace(word, &part.working_directories, roots);
     if reaches_beyond_rule(words, named, &leads_out) {
         return build_exact_rule(&part.text);
     }
@@ -235,7 +235,7 @@ const WITH_SUB_COMMANDS: &[&str] = &[
 /// Everything in the directory of the file; of the root and of a home only the file.
 fn suggest_path_rule(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     path: &Path,
     access: PathAccess,
 ) -> Option<String> {
@@ -245,7 +245,7 @@ fn suggest_path_rule(
     };
     let directory = path.parent()?;
     let is_home =
-        ground.file_system.home_directory().is_some_and(|home| home.starts_with(directory));
+        roots.file_system.home_directory().is_some_and(|home| home.starts_with(directory));
     let is_wide = directory.components().count() < 2 || is_home;
     if is_wide && policy.cwd().map(Path::new) != Some(directory) {
         return Some(format!("{tool}(/{})", path.to_str()?));

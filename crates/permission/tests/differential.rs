@@ -9,14 +9,14 @@
 //! `WINDLASS_DIFFERENTIAL=seed,count` tries other seeds, and more of them.
 
 #[cfg(test)]
-#[path = "differential/chance.rs"]
-mod chance;
-#[cfg(test)]
 #[path = "differential/grammar.rs"]
 mod grammar;
 #[cfg(test)]
-#[path = "differential/stage.rs"]
-mod stage;
+#[path = "differential/random.rs"]
+mod random;
+#[cfg(test)]
+#[path = "differential/stub_shell.rs"]
+mod stub_shell;
 
 #[cfg(test)]
 mod run {
@@ -25,9 +25,9 @@ mod run {
 
     use windlass_permission::shell_command::{CertainCommand, list_certain_commands};
 
-    use crate::chance::Chance;
     use crate::grammar::{Writer, soup};
-    use crate::stage::{Seen, Stage};
+    use crate::random::Random;
+    use crate::stub_shell::{StubCall, StubShell};
 
     /// Seeds that every run tries.
     const SEEDS: u64 = 800;
@@ -35,7 +35,7 @@ mod run {
     /// No more new ones are begun after this; a slow machine tries fewer.
     const BOX: Duration = Duration::from_secs(30);
 
-    fn could_be(found: &CertainCommand, seen: &Seen) -> bool {
+    fn could_be(found: &CertainCommand, seen: &StubCall) -> bool {
         let is_here =
             found.working_directories.is_empty() || found.working_directories.contains(&seen.place);
         let is_long_enough = seen.words.len() >= found.words.len();
@@ -58,8 +58,8 @@ mod run {
         })
     }
 
-    fn explore(seeds: std::ops::Range<u64>, write: fn(&mut Chance) -> String) -> (usize, usize) {
-        let mut stage = Stage::new();
+    fn explore(seeds: std::ops::Range<u64>, write: fn(&mut Random) -> String) -> (usize, usize) {
+        let mut stub_shell = StubShell::new();
         let start = Instant::now();
         let (mut ran, mut understood) = (0, 0);
         let mut holes = Vec::new();
@@ -67,15 +67,15 @@ mod run {
             if start.elapsed() > BOX && !has_wish() {
                 break;
             }
-            let text = write(&mut Chance::new(seed));
-            let place: PathBuf = stage.next_place();
+            let text = write(&mut Random::new(seed));
+            let place: PathBuf = stub_shell.next_place();
             let (found, is_understood) = list_certain_commands(&text, &place);
             ran += 1;
             if !is_understood {
                 continue;
             }
             understood += 1;
-            let Some((seen, made)) = stage.run(&text, &place) else { continue };
+            let Some((seen, made)) = stub_shell.run(&text, &place) else { continue };
             for call in &seen {
                 if !found.iter().any(|found| could_be(found, call)) {
                     holes.push(format!("seed {seed} ran {call:?}\n{text}\nfound {found:?}"));
@@ -107,7 +107,7 @@ mod run {
 
     #[test]
     fn nothing_from_the_grammar_runs_unjudged() {
-        let (ran, understood) = explore(seeds(1), |chance| Writer::new(chance).script());
+        let (ran, understood) = explore(seeds(1), |random| Writer::new(random).script());
         println!("{ran} texts, {understood} understood");
         assert!(understood * 4 > ran, "only {understood} of {ran} are understood");
     }

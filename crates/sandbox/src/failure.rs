@@ -9,29 +9,23 @@ use std::path::{Path, PathBuf};
 use crate::plan::{SandboxNetwork, SandboxPlan};
 use crate::probe_options::SandboxBackend;
 
-/// Why it failed, most likely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxFailure {
-    /// What stood in the way.
     pub cause: SandboxFailureCause,
     /// For people and models: what happened and what can be done.
     pub words: String,
 }
 
-/// What stood in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxFailureCause {
     /// The sandbox itself could not be entered; the command did not run.
     NotEntered,
-    /// A path that may not be written.
     ReadOnly,
     /// A path or a call that is refused.
     Refused,
     /// The network is off, or the host is not on the list.
     Network,
-    /// Too many processes.
     Processes,
-    /// Too much memory.
     Memory,
 }
 
@@ -110,7 +104,7 @@ fn explain_line(
     if has(NETWORK) && plan.network != SandboxNetwork::Open {
         let words = match plan.network {
             SandboxNetwork::ViaProxy(_) => "The sandbox lets only listed hosts be reached",
-            _ => "The network is off in the sandbox",
+            SandboxNetwork::Off | SandboxNetwork::Open => "The network is off in the sandbox",
         };
         return Some(build_failure(SandboxFailureCause::Network, words, line));
     }
@@ -150,7 +144,13 @@ fn build_failure(cause: SandboxFailureCause, words: &str, line: &str) -> Sandbox
     let line = line.trim();
     let again = match cause {
         SandboxFailureCause::NotEntered => "The command did not run.",
-        _ => "If it is needed, ask for the command to be run without the sandbox.",
+        SandboxFailureCause::ReadOnly
+        | SandboxFailureCause::Refused
+        | SandboxFailureCause::Network
+        | SandboxFailureCause::Processes
+        | SandboxFailureCause::Memory => {
+            "If it is needed, ask for the command to be run without the sandbox."
+        }
     };
     SandboxFailure { cause, words: format!("{words} (\"{line}\"). {again}") }
 }

@@ -5,9 +5,10 @@
 //! [`Sandbox::prepare_command`] prepares a command, [`SandboxLaunch::spawn`] starts it the caller's way, and
 //! [`SandboxLaunch::clean_up`] makes sure that nothing of it is left.
 //!
-//! Whether a command may run at all is decided elsewhere. Nothing here asks anybody, and nothing
+//! Whether a command may run at all is decided elsewhere. Nothing here prompts the user, and nothing
 //! falls back to running without a sandbox: what cannot be held does not start.
 
+#![allow(missing_docs, reason = "nobody embeds this crate")]
 #![cfg_attr(
     not(target_os = "linux"),
     allow(dead_code, reason = "what holds and explains is there before it is used")

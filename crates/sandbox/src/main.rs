@@ -52,7 +52,6 @@ fn main() -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(125))
 }
 
-/// What the options say.
 struct SandboxRunOptions {
     wanted: SandboxProbeOptions,
     plan: SandboxPlan,
@@ -69,12 +68,12 @@ fn run_command(arguments: &[OsString]) -> Result<i32, String> {
         eprintln!("{}", sandbox.report());
     }
     for _ in 0..TRIES {
-        let (status, settled) = try_command(&sandbox, &plan, &command, limit)?;
-        for taken in &settled.reverted {
+        let (status, cleanup) = try_command(&sandbox, &plan, &command, limit)?;
+        for taken in &cleanup.reverted {
             let kept = taken.moved_to.as_deref().unwrap_or(Path::new("nothing"));
             eprintln!("taken back: {} (now {})", taken.path.display(), kept.display());
         }
-        if let Some(problem) = settled.problem {
+        if let Some(problem) = cleanup.problem {
             return Err(problem);
         }
         let Some(status) = status else {
@@ -82,7 +81,7 @@ fn run_command(arguments: &[OsString]) -> Result<i32, String> {
         };
         let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(125);
         // A socket of the host went away while the sandbox was being built around it.
-        if code != 1 || settled.has_ended {
+        if code != 1 || cleanup.has_ended {
             return Ok(code);
         }
     }
@@ -145,7 +144,8 @@ fn parse_options(arguments: &[OsString]) -> Result<SandboxRunOptions, String> {
     let mut plan = SandboxPlan::new("/", None);
     plan.roots.clear();
     let mut directory = None;
-    let (mut limit, mut wants_report) = (Duration::from_secs(60), false);
+    let mut limit = Duration::from_secs(60);
+    let mut wants_report = false;
     let mut list = arguments.iter();
     while let Some(word) = list.next() {
         if word == "--" {

@@ -23,36 +23,29 @@ pub struct SandboxPlan {
     pub protected: Vec<PathBuf>,
     /// Files and directories whose content the command must not see. See [`secrets`](crate::secrets).
     pub hidden: Vec<PathBuf>,
-    /// The whole environment of the command.
     pub environment: Vec<(OsString, OsString)>,
-    /// Whom it may talk to.
     pub network: SandboxNetwork,
-    /// How much it may use.
     pub limits: SandboxLimits,
     /// May it change modes, owners and times? Only Landlock asks: it cannot tell a file inside the
     /// roots from one outside there, so without leave it refuses all of these calls.
     pub may_change_metadata: bool,
-    /// Will it go on running beside other work, like a server? Then nobody can tell afterwards who
+    /// Will it go on running beside other work, like a server? Then it is unknown afterwards who
     /// made a file: protected ones that did not exist when it started are left alone.
     pub is_background: bool,
 }
 
-/// Whom a command may talk to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SandboxNetwork {
-    /// Nobody.
     #[default]
     Off,
     /// The hosts that a [`Proxy`](crate::Proxy) listening on this socket lets through.
     ViaProxy(PathBuf),
-    /// Anybody: the network is that of the machine.
+    /// The network of the machine.
     Open,
 }
 
-/// How much a command may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SandboxLimits {
-    /// Processes and threads at one time.
     pub processes: u64,
     /// Bytes of memory that one process may have for itself, and all of them together where there
     /// is a control group to count them.

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxProbeOptions {
     /// How a new process reaches [`enter`](crate::enter).
@@ -17,13 +16,10 @@ pub struct SandboxProbeOptions {
 /// A program of ours and the arguments after which it calls [`enter`](crate::enter) with the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryProgram {
-    /// The program.
     pub program: PathBuf,
-    /// What comes before the rest.
     pub arguments: Vec<OsString>,
 }
 
-/// What holds the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxBackend {
     /// Namespaces and mounts made by `bwrap`, and seccomp.

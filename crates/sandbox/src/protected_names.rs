@@ -14,12 +14,10 @@ pub(crate) const PROTECTED_IN_GIT: &[&str] =
 /// A directory inside a protected one that is written nevertheless, as `permission` has it.
 pub(crate) const WRITABLE_IN_PROTECTED: &str = ".claude/worktrees";
 
-/// Every name, `.git` among them.
 pub(crate) fn list_protected_names() -> impl Iterator<Item = &'static str> {
     PROTECTED_DIRECTORIES.iter().chain(PROTECTED_FILES).copied()
 }
 
-/// The one that is written with exceptions.
 pub(crate) fn is_git_directory(name: &str) -> bool {
     name == ".git"
 }

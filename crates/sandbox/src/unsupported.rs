@@ -26,20 +26,15 @@ pub struct SandboxLaunch {
 /// What came of a command besides its own result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxCleanup {
-    /// Protected files that it made or changed.
     pub reverted: Vec<RevertedProtectedFile>,
     /// Why the sandbox did not let it start.
     pub problem: Option<String>,
-    /// Did the command come to an end?
     pub has_ended: bool,
 }
 
-/// Something that was moved aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevertedProtectedFile {
-    /// What changed.
     pub path: PathBuf,
-    /// Where the changed version is now.
     pub moved_to: Option<PathBuf>,
     /// Is what was there before there again?
     pub is_restored: bool,
@@ -51,13 +46,12 @@ impl Sandbox {
     /// # Errors
     ///
     /// Always.
-    pub fn probe(_wanted: &SandboxProbeOptions) -> Result<Self, SandboxUnavailable> {
+    pub fn probe(_options: &SandboxProbeOptions) -> Result<Self, SandboxUnavailable> {
         Err(SandboxUnavailable::new(
             "There is no sandbox for this system yet; there is one for Linux.",
         ))
     }
 
-    /// Which one it is.
     #[must_use]
     pub fn backend(&self) -> SandboxBackend {
         match self.never {}
@@ -125,14 +119,12 @@ impl SandboxLaunch {
         match self.never {}
     }
 
-    /// Ends whatever is left of it.
     #[must_use]
     pub fn clean_up(self) -> SandboxCleanup {
         match self.never {}
     }
 }
 
-/// There is nothing to enter.
 pub(crate) fn enter(_arguments: &[OsString]) -> i32 {
     eprintln!("windlass sandbox: there is none for this system");
     125

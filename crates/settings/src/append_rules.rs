@@ -1,22 +1,18 @@
 //! Adds rules to a settings file, as "don't ask again" does. Everything else in the file stays as it
-//! is, byte for byte: order, spaces, keys nobody knows.
+//! is, byte for byte: order, spaces, unknown keys.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use crate::atomic_edit::AtomicEdit;
-use crate::json_spans::{JsonSpanKind, JsonSpanNode};
+use crate::json_spans::JsonSpanNode;
+use crate::settings_write_error::SettingsWriteError;
 
-/// Which list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleList {
-    /// These run without a question.
     Allow,
-    /// These always ask.
     Ask,
-    /// These never run.
     Deny,
 }
 
@@ -24,7 +20,6 @@ impl RuleList {
     /// All of them, in the order in which they count.
     pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
 
-    /// Its name in a file.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -32,20 +27,6 @@ impl RuleList {
             Self::Ask => "ask",
             Self::Deny => "deny",
         }
-    }
-}
-
-/// A file could not be written; what was there is still there.
-#[derive(Debug, thiserror::Error)]
-#[error("{} was not changed: {why}", path.display())]
-pub struct SettingsWriteError {
-    path: PathBuf,
-    why: String,
-}
-
-impl SettingsWriteError {
-    pub(crate) fn new(path: &Path, why: impl fmt::Display) -> Self {
-        Self { path: path.to_owned(), why: why.to_string() }
     }
 }
 
@@ -79,7 +60,7 @@ pub(crate) fn edit_settings_file(
 }
 
 fn is_link(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
 }
 
 fn append_to_text(text: &str, list: &str, rules: &[String]) -> Result<String, String> {
@@ -108,14 +89,16 @@ fn append_to_text(text: &str, list: &str, rules: &[String]) -> Result<String, St
     let texts: Vec<String> =
         missing.iter().map(|rule| Value::from(rule.as_str()).to_string()).collect();
     let new = match node.member("permissions").map(|member| &member.value) {
-        None => insert_entry(
-            text,
-            &node,
-            &format!("\"permissions\": {{\"{list}\": [{}]}}", texts.join(", ")),
-        ),
+        None => {
+            let entry = format!("\"permissions\": {{\"{list}\": [{}]}}", texts.join(", "));
+            node.insert_entries(text, &[entry])
+        }
         Some(permissions) => match permissions.member(list).map(|member| &member.value) {
-            None => insert_entry(text, permissions, &format!("\"{list}\": [{}]", texts.join(", "))),
-            Some(list) => insert_entries(text, list, &texts),
+            None => {
+                let entry = format!("\"{list}\": [{}]", texts.join(", "));
+                permissions.insert_entries(text, &[entry])
+            }
+            Some(list) => list.insert_entries(text, &texts),
         },
     };
     // What is on the disk must be what was meant, whatever the text looked like.
@@ -123,29 +106,6 @@ fn append_to_text(text: &str, list: &str, rules: &[String]) -> Result<String, St
         serde_json::from_str::<Value>(new).is_ok_and(|new| new == Value::Object(settings))
     });
     new.filter(|_| is_meant).ok_or_else(|| "nothing can be added to it as it is written".to_owned())
-}
-
-pub(crate) fn insert_entry(text: &str, into: &JsonSpanNode, entry: &str) -> Option<String> {
-    insert_entries(text, into, &[entry.to_owned()])
-}
-
-/// The text with entries at the end of an object or a list, spaced as its last one is.
-fn insert_entries(text: &str, into: &JsonSpanNode, entries: &[String]) -> Option<String> {
-    let last = match &into.kind {
-        JsonSpanKind::Object(members) => members.last().map(|last| (last.at, last.value.span.end)),
-        JsonSpanKind::Array(items) => items.last().map(|last| (last.span.start, last.span.end)),
-        JsonSpanKind::Scalar => return None,
-    };
-    let (at, inserted) = match last {
-        None => (into.span.start + 1, entries.join(", ")),
-        Some((start, end)) => {
-            let before = text.get(..start)?;
-            let space = before.get(before.trim_end().len()..)?;
-            let space = if space.is_empty() { " " } else { space };
-            (end, entries.iter().map(|entry| format!(",{space}{entry}")).collect())
-        }
-    };
-    Some(format!("{}{inserted}{}", text.get(..at)?, text.get(at..)?))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
-//! Changes a file so that nobody ever sees half of it: under a lock, through a new file that takes the
-//! old one's place.
+//! Changes a file atomically: under a lock, through a new file that is renamed over the old one.
 //!
-//! The lock is on the folder, so nothing is left behind. Whoever writes without asking for it is not
-//! held up, and loses nothing but the race.
+//! The lock is on the folder, so no lock file is left behind. It is advisory: a program that does not
+//! take it is not blocked, and at worst one of the two edits is lost.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::Write;
@@ -14,13 +13,11 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::append_rules::SettingsWriteError;
 use crate::bounded_file;
+use crate::settings_write_error::SettingsWriteError;
 
-/// How a file is changed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AtomicEdit<'a> {
-    /// The file.
     pub(crate) path: &'a Path,
     /// Who may read a new one; an old one keeps its rights.
     pub(crate) mode: u32,
@@ -29,7 +26,7 @@ pub(crate) struct AtomicEdit<'a> {
 }
 
 impl AtomicEdit<'_> {
-    /// Reads, changes and writes it, with nobody else in between. No new text, no write.
+    /// Reads, changes and writes the file under the lock. `None` from `change` writes nothing.
     pub(crate) fn apply(
         self,
         change: impl FnOnce(Option<&str>) -> Result<Option<String>, SettingsWriteError>,
@@ -47,7 +44,8 @@ impl AtomicEdit<'_> {
         if let (Some(old), Some(copy)) = (&old, self.backup) {
             self.replace(copy, old, 0o600)?;
         }
-        let rights = self.path.metadata().map_or(self.mode, |found| found.permissions().mode());
+        let rights =
+            self.path.metadata().map_or(self.mode, |metadata| metadata.permissions().mode());
         self.replace(self.path, &new, rights & 0o777)?;
         folder.sync_all().map_err(failed)
     }
@@ -91,7 +89,7 @@ impl AtomicEdit<'_> {
     }
 }
 
-/// A file beside another, which nobody else has.
+/// Creates a new file beside another.
 fn create_temporary(path: &Path) -> std::io::Result<(File, PathBuf)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut number = 0_u32;
@@ -108,6 +106,5 @@ fn create_temporary(path: &Path) -> std::io::Result<(File, PathBuf)> {
     }
 }
 
-/// How long others may take.
 const LOCK_WAIT: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);

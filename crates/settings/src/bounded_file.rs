@@ -7,12 +7,11 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Bytes of a settings file.
 pub(crate) const SETTINGS_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
 /// May everybody on this machine write to it?
 pub(crate) fn is_world_writable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.permissions().mode() & 0o002 != 0)
+    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0)
 }
 
 /// The text; nothing if there is no such file; otherwise why it cannot be read.
@@ -22,7 +21,7 @@ pub(crate) fn read_bounded(path: &Path) -> Result<Option<String>, String> {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return match path.symlink_metadata() {
-                Ok(found) if found.is_symlink() => Err("it is a link to nothing".to_owned()),
+                Ok(metadata) if metadata.is_symlink() => Err("it is a link to nothing".to_owned()),
                 _ => Ok(None),
             };
         }

@@ -1,18 +1,21 @@
-//! Where things stand in JSON text: spans of values and keys, so that a mistake can be shown and an
-//! entry added without touching the rest. The text must be JSON already; nothing is checked here but
-//! keys that are written twice.
+//! Where values and keys stand in JSON text, so that a mistake can be shown at its line and an entry
+//! can be added or removed without touching the rest.
+//!
+//! `serde_json` decides what is JSON, before and after an edit. `jsonc-parser` is asked for byte ranges
+//! only, with every extension of JSON switched off.
 
 use std::ops::Range;
 
-/// A value in the text.
+use jsonc_parser::ast::Value;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+
 #[derive(Clone, Debug)]
 pub(crate) struct JsonSpanNode {
-    /// The bytes it takes.
     pub(crate) span: Range<usize>,
     pub(crate) kind: JsonSpanKind,
 }
 
-/// What is inside.
 #[derive(Clone, Debug)]
 pub(crate) enum JsonSpanKind {
     Object(Vec<JsonSpanMember>),
@@ -20,7 +23,6 @@ pub(crate) enum JsonSpanKind {
     Scalar,
 }
 
-/// A key and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonSpanMember {
     pub(crate) key: String,
@@ -32,20 +34,84 @@ pub(crate) struct JsonSpanMember {
 impl JsonSpanNode {
     /// The tree of a text that `serde_json` has accepted.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        JsonSpanScanner { text, at: 0 }.scan_node()
+        let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT_JSON).ok()?;
+        parsed.value.as_ref().map(Self::from_ast)
     }
 
-    /// The member of an object.
+    fn from_ast(value: &Value<'_>) -> Self {
+        let kind = match value {
+            Value::Object(object) => {
+                let member = |property: &jsonc_parser::ast::ObjectProp<'_>| JsonSpanMember {
+                    key: property.name.as_str().to_owned(),
+                    at: property.name.start(),
+                    value: Self::from_ast(&property.value),
+                };
+                JsonSpanKind::Object(object.properties.iter().map(member).collect())
+            }
+            Value::Array(array) => {
+                JsonSpanKind::Array(array.elements.iter().map(Self::from_ast).collect())
+            }
+            Value::StringLit(_)
+            | Value::NumberLit(_)
+            | Value::BooleanLit(_)
+            | Value::NullKeyword(_) => JsonSpanKind::Scalar,
+        };
+        Self { span: value.start()..value.end(), kind }
+    }
+
     pub(crate) fn member(&self, key: &str) -> Option<&JsonSpanMember> {
         match &self.kind {
             JsonSpanKind::Object(members) => members.iter().find(|member| member.key == key),
-            _ => None,
+            JsonSpanKind::Array(_) | JsonSpanKind::Scalar => None,
         }
+    }
+
+    /// The bytes of each member or item, keys included; empty for a scalar.
+    fn entry_spans(&self) -> Vec<Range<usize>> {
+        match &self.kind {
+            JsonSpanKind::Object(members) => {
+                members.iter().map(|member| member.at..member.value.span.end).collect()
+            }
+            JsonSpanKind::Array(items) => items.iter().map(|item| item.span.clone()).collect(),
+            JsonSpanKind::Scalar => Vec::new(),
+        }
+    }
+
+    /// The text with entries added at the end of this object or list, spaced as its last one is.
+    pub(crate) fn insert_entries(&self, text: &str, entries: &[String]) -> Option<String> {
+        if matches!(self.kind, JsonSpanKind::Scalar) {
+            return None;
+        }
+        let (at, inserted) = match self.entry_spans().last() {
+            None => (self.span.start + 1, entries.join(", ")),
+            Some(last) => {
+                let before = text.get(..last.start)?;
+                let space = before.get(before.trim_end().len()..)?;
+                let space = if space.is_empty() { " " } else { space };
+                (last.end, entries.iter().map(|entry| format!(",{space}{entry}")).collect())
+            }
+        };
+        Some(format!("{}{inserted}{}", text.get(..at)?, text.get(at..)?))
+    }
+
+    /// The text without one entry of this object or list.
+    pub(crate) fn remove_entry(&self, text: &str, index: usize) -> Option<String> {
+        let spans = self.entry_spans();
+        let entry = spans.get(index)?;
+        let before = index.checked_sub(1).and_then(|index| spans.get(index));
+        // A comma goes with it: the one behind it, or the one before the last.
+        let removed = match (before, spans.get(index + 1)) {
+            (_, Some(after)) => entry.start..after.start,
+            (Some(before), None) => before.end..entry.end,
+            (None, None) => entry.clone(),
+        };
+        Some(format!("{}{}", text.get(..removed.start)?, text.get(removed.end..)?))
     }
 
     /// Where what a JSON pointer names begins: a key, or an entry of a list. As far as it leads.
     pub(crate) fn find_offset(&self, pointer: &str) -> usize {
-        let (mut node, mut at) = (self, self.span.start);
+        let mut node = self;
+        let mut at = self.span.start;
         for step in pointer.split('/').skip(1) {
             let step = step.replace("~1", "/").replace("~0", "~");
             let next = match &node.kind {
@@ -66,7 +132,7 @@ impl JsonSpanNode {
         at
     }
 
-    /// A key that is written twice in one object: which of the two is meant nobody can say.
+    /// A key that is written twice in one object: it is unknown which of the two is meant.
     pub(crate) fn find_duplicate_key(&self) -> Option<(&str, usize)> {
         match &self.kind {
             JsonSpanKind::Scalar => None,
@@ -90,104 +156,28 @@ pub(crate) fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, column)
 }
 
-/// One more step of a JSON pointer.
 pub(crate) fn push_pointer_key(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-struct JsonSpanScanner<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl JsonSpanScanner<'_> {
-    fn scan_node(&mut self) -> Option<JsonSpanNode> {
-        let start = self.skip_whitespace()?;
-        let kind = match self.peek()? {
-            b'{' => JsonSpanKind::Object(self.scan_members()?),
-            b'[' => JsonSpanKind::Array(self.scan_items()?),
-            b'"' => {
-                self.scan_string()?;
-                JsonSpanKind::Scalar
-            }
-            _ => {
-                while self.peek().is_some_and(|byte| !b",]} \t\r\n".contains(&byte)) {
-                    self.at += 1;
-                }
-                JsonSpanKind::Scalar
-            }
-        };
-        Some(JsonSpanNode { span: start..self.at, kind })
-    }
-
-    fn scan_members(&mut self) -> Option<Vec<JsonSpanMember>> {
-        let mut members = Vec::new();
-        self.at += 1;
-        loop {
-            let at = self.skip_whitespace()?;
-            match self.peek()? {
-                b'}' => {
-                    self.at += 1;
-                    return Some(members);
-                }
-                b',' => self.at += 1,
-                _ => {
-                    let key = serde_json::from_str(self.scan_string()?).ok()?;
-                    self.skip_whitespace()?;
-                    // The colon.
-                    self.at += 1;
-                    members.push(JsonSpanMember { key, at, value: self.scan_node()? });
-                }
-            }
-        }
-    }
-
-    fn scan_items(&mut self) -> Option<Vec<JsonSpanNode>> {
-        let mut items = Vec::new();
-        self.at += 1;
-        loop {
-            self.skip_whitespace()?;
-            match self.peek()? {
-                b']' => {
-                    self.at += 1;
-                    return Some(items);
-                }
-                b',' => self.at += 1,
-                _ => items.push(self.scan_node()?),
-            }
-        }
-    }
-
-    /// A string with its quotes.
-    fn scan_string(&mut self) -> Option<&str> {
-        let start = self.at;
-        self.at += 1;
-        loop {
-            match self.peek()? {
-                b'\\' => self.at += 2,
-                b'"' => {
-                    self.at += 1;
-                    return self.text.get(start..self.at);
-                }
-                _ => self.at += 1,
-            }
-        }
-    }
-
-    fn skip_whitespace(&mut self) -> Option<usize> {
-        while self.peek()?.is_ascii_whitespace() {
-            self.at += 1;
-        }
-        Some(self.at)
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-}
+/// JSON and nothing more. Every switch is named, so that a new one does not compile unseen.
+const STRICT_JSON: ParseOptions = ParseOptions {
+    allow_comments: false,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const TEXT: &str = "{\n  \"a\\u0062\": [1, {\"c\": \"]}\\\"\"}],\n  \"d/e\": {\"f\": null}\n}";
@@ -218,6 +208,66 @@ mod tests {
                 Some("a"),
                 "{text}"
             );
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = serde_json::Value> {
+        let scalar = prop_oneof![
+            any::<String>().prop_map(serde_json::Value::from),
+            any::<i64>().prop_map(serde_json::Value::from),
+            any::<f64>().prop_map(serde_json::Value::from),
+            any::<Option<bool>>().prop_map(serde_json::Value::from),
+        ];
+        scalar.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(serde_json::Value::from),
+                prop::collection::btree_map(any::<String>(), inner, 0..4)
+                    .prop_map(|map| { serde_json::Value::Object(map.into_iter().collect()) }),
+            ]
+        })
+    }
+
+    fn assert_spans_hold(node: &JsonSpanNode, text: &str, value: &serde_json::Value) {
+        let read: serde_json::Value = serde_json::from_str(&text[node.span.clone()]).unwrap();
+        assert_eq!(&read, value);
+        match &node.kind {
+            JsonSpanKind::Scalar => assert!(!value.is_object() && !value.is_array()),
+            JsonSpanKind::Array(items) => {
+                assert_eq!(items.len(), value.as_array().unwrap().len());
+                for (index, item) in items.iter().enumerate() {
+                    assert_spans_hold(item, text, &value[index]);
+                }
+            }
+            JsonSpanKind::Object(members) => {
+                assert_eq!(members.len(), value.as_object().unwrap().len());
+                for member in members {
+                    assert!(text[member.at..].starts_with('"'));
+                    assert_spans_hold(&member.value, text, &value[&member.key]);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn whatever_serde_json_reads_has_spans(value in any_json(), is_pretty in any::<bool>()) {
+            let text = match is_pretty {
+                true => serde_json::to_string_pretty(&value).unwrap(),
+                false => value.to_string(),
+            };
+            let value = serde_json::from_str(&text).unwrap();
+            assert_spans_hold(&JsonSpanNode::parse(&text).unwrap(), &text, &value);
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_has_no_spans() {
+        for text in
+            ["", "{a: 1}", "[1,]", "[1 2]", "['a']", "[0x1]", "[+1]", "[.5]", "[NaN]", "{} // a"]
+        {
+            assert!(JsonSpanNode::parse(text).is_none(), "{text}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Settings files: which are read, what they say together, and what of it the user trusted.
 //!
-//! One door, [`load_settings`]: places in, [`LoadedSettings`] out. Layers from low to high are the user's, the
+//! One entry point, [`load_settings`]: locations in, [`LoadedSettings`] out. Layers from low to high are the user's, the
 //! project's, the machine's own of the project, the command line's, and the administrator's. A value
 //! of the highest layer counts; objects are merged key by key; lists add up. Where each value came
 //! from is kept.
@@ -9,17 +9,22 @@
 //! and nothing else: [`ProjectTrust`] says what was left out and takes the user's yes. And a file that cannot
 //! be read loosens nothing: as its deny rules are not known, everything asks until it is mended.
 //!
-//! Hooks and servers are handed on as they are written, with the layer they come from: what they mean
-//! is known to those who run them. Nothing is run here.
+//! Hooks and servers are handed on as they are written, with the layer they come from; the crates that
+//! run them interpret them. Nothing is run here.
+
+#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 mod append_rules;
 mod atomic_edit;
 mod bounded_file;
+mod file_stamp;
 mod json_spans;
 mod load_settings;
 mod loaded_settings;
 mod mcp_server_files;
 mod merge_layers;
+mod merge_permissions;
+mod merge_values;
 mod prune;
 mod rule_files;
 #[cfg(test)]
@@ -30,11 +35,12 @@ mod settings_layer;
 mod settings_location;
 mod settings_problem;
 mod settings_watcher;
+mod settings_write_error;
 mod sha256;
 pub mod trust;
 mod write_setting;
 
-pub use append_rules::{RuleList, SettingsWriteError, append_rules};
+pub use append_rules::{RuleList, append_rules};
 pub use load_settings::load_settings;
 pub use loaded_settings::{LoadedSettings, SettingsFileRead, SettingsFileState, SourcedValue};
 pub use rule_files::{
@@ -47,6 +53,7 @@ pub use settings_location::{
 };
 pub use settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
 pub use settings_watcher::{SettingsFileChanged, SettingsWatcher};
+pub use settings_write_error::SettingsWriteError;
 pub use trust::{ProjectTrust, TrustItem, TrustState};
 pub use windlass_permission::permission_layer::SettingsSource;
 pub use write_setting::{McpServerScope, write_mcp_server, write_setting};

@@ -4,24 +4,22 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
+use windlass_permission::Rules;
 use windlass_permission::permission_layer::SettingsSource;
-use windlass_permission::{Rule, Rules};
 use windlass_vocabulary::PermissionMode;
 
+use crate::file_stamp::SettingsFileStamp;
 use crate::settings::SettingsFile;
 use crate::settings_key;
 use crate::settings_problem::SettingsProblem;
-use crate::settings_watcher::SettingsFileStamp;
 use crate::trust::ProjectTrust;
 
 /// A value with the layer it comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourcedValue<T> {
-    /// The layer.
     pub source: SettingsSource,
     /// The file, or the flag.
     pub name: String,
-    /// The value.
     pub value: T,
 }
 
@@ -30,13 +28,12 @@ pub struct SourcedValue<T> {
 pub struct LoadedSettings {
     /// All layers together. `permissions` and `hooks` are empty: see below.
     pub settings: SettingsFile,
-    /// The rules of all layers.
     pub rules: Rules,
-    /// What the administrator denies and asks about: nobody takes it back.
+    /// What the administrator denies and asks about: no other layer lifts it.
     pub managed: Rules,
     /// The mode to start in, if a layer says.
     pub mode: Option<PermissionMode>,
-    /// Nobody may wave everything through.
+    /// `bypassPermissions` mode is switched off.
     pub forbids_bypass: bool,
     /// More directories to work in, absolute; whether they are there was not looked at.
     pub directories: Vec<SourcedValue<PathBuf>>,
@@ -48,20 +45,18 @@ pub struct LoadedSettings {
     pub mcp_servers: Vec<SourcedValue<Map<String, Value>>>,
     /// Everything that was looked for, lowest first.
     pub files: Vec<SettingsFileRead>,
-    /// What is wrong.
     pub problems: Vec<SettingsProblem>,
     /// What the project wants that needs the user's trust.
     pub trust: ProjectTrust,
     pub(crate) origins: BTreeMap<String, Vec<String>>,
-    pub(crate) rule_origins: Vec<(LoadedRuleList, Rule, String)>,
+    pub(crate) rule_origins: Vec<RuleOrigin>,
 }
 
-/// What a rule does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LoadedRuleList {
-    Allow,
-    Ask,
-    Deny,
+#[derive(Clone, Debug)]
+pub(crate) struct RuleOrigin {
+    pub(crate) rule: String,
+    /// `file:line`, or the file alone.
+    pub(crate) place: String,
 }
 
 impl LoadedSettings {
@@ -71,7 +66,6 @@ impl LoadedSettings {
         self.origins.get(key).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Did the administrator set this value?
     #[must_use]
     pub fn is_managed(&self, key: &str) -> bool {
         let last = self.origin(key).last();
@@ -87,11 +81,10 @@ impl LoadedSettings {
     /// Where a rule stands, as a report of a decision names it: `file:line`.
     #[must_use]
     pub fn rule_origin(&self, rule: &str) -> Option<&str> {
-        let found = self.rule_origins.iter().find(|(_, known, _)| known.to_string() == rule);
-        found.map(|(_, _, place)| place.as_str())
+        let origin = self.rule_origins.iter().find(|origin| origin.rule == rule);
+        origin.map(|origin| origin.place.as_str())
     }
 
-    /// The variables to set.
     pub fn variables(&self) -> impl Iterator<Item = (&str, String)> {
         let variables = self.settings.env.iter().flatten();
         variables.map(|(name, value)| (name.as_str(), value.to_string()))
@@ -110,14 +103,11 @@ impl LoadedSettings {
     }
 }
 
-/// A file that was looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFileRead {
-    /// Its layer.
     pub source: SettingsSource,
     /// The file, or the flag.
     pub name: String,
-    /// Was it there?
     pub state: SettingsFileState,
     /// The keys that count in it.
     pub keys: Vec<String>,
@@ -127,13 +117,9 @@ pub struct SettingsFileRead {
     pub(crate) stamp: Option<SettingsFileStamp>,
 }
 
-/// What became of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsFileState {
-    /// There is none.
     Absent,
-    /// It was read.
     Read,
-    /// It could not be read.
     Broken,
 }

@@ -118,15 +118,15 @@ fn read_claude_json(
     }
     let mut bytes = Vec::new();
     let read = opened.take(BYTES_MAX).read_to_end(&mut bytes);
-    let kept = read.map_err(|error| error.to_string()).and_then(|_| {
+    let file = read.map_err(|error| error.to_string()).and_then(|_| {
         serde_json::from_slice::<ClaudeJsonFile>(&bytes).map_err(|error| error.to_string())
     });
-    match kept {
-        Ok(kept) => {
-            let mut projects = kept.projects.unwrap_or_default();
+    match file {
+        Ok(file) => {
+            let mut projects = file.projects.unwrap_or_default();
             let mut of = |path: &Path| path.to_str().and_then(|path| projects.remove(path));
             let own = of(root).or_else(|| of(&request.cwd)).unwrap_or_default();
-            (kept.mcp_servers.unwrap_or_default(), own.mcp_servers.unwrap_or_default())
+            (file.mcp_servers.unwrap_or_default(), own.mcp_servers.unwrap_or_default())
         }
         Err(why) => {
             problems.push(SettingsProblem {

@@ -15,7 +15,8 @@ pub(crate) type ValueOrigins = BTreeMap<String, Vec<usize>>;
 pub(crate) fn merge_layers(
     layers: &[(SettingsSource, &Map<String, Value>)],
 ) -> (Map<String, Value>, ValueOrigins) {
-    let (mut merged, mut origins) = (Map::new(), ValueOrigins::new());
+    let mut merged = Map::new();
+    let mut origins = ValueOrigins::new();
     for (number, (source, settings)) in layers.iter().enumerate() {
         let mut over = LayerMerge { number, source: *source, origins: &mut origins };
         over.merge_object(&mut merged, settings, "");

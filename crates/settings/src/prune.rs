@@ -1,5 +1,5 @@
-//! From JSON as somebody wrote it to JSON that fits the types: what does not fit is cut out, entry by
-//! entry, and told.
+//! From JSON as written to JSON that fits the types: what does not fit is cut out, entry by entry, and
+//! reported.
 
 use serde_json::{Map, Value, json};
 
@@ -16,27 +16,25 @@ pub(crate) struct PrunedEntry {
     pub(crate) severity: ProblemSeverity,
 }
 
-/// What fits, and what was cut.
 pub(crate) fn prune(settings: &Map<String, Value>) -> (Map<String, Value>, Vec<PrunedEntry>) {
     let mut cuts = Vec::new();
-    let mut kept = drop_unknown_keys(settings, "", &mut cuts);
-    kept.retain(|_, value| !value.is_null());
+    let mut retained = drop_unknown_keys(settings, "", &mut cuts);
+    retained.retain(|_, value| !value.is_null());
     let fits = |value: &Value| serde_json::from_value::<SettingsFile>(value.clone()).map(drop);
-    let kept = match drop_unfitting(Value::Object(kept), &fits, "", &mut cuts) {
-        Some(Value::Object(kept)) => kept,
+    let retained = match drop_unfitting(Value::Object(retained), &fits, "", &mut cuts) {
+        Some(Value::Object(retained)) => retained,
         _ => Map::new(),
     };
-    (kept, cuts)
+    (retained, cuts)
 }
 
-/// Without the keys nobody knows.
 fn drop_unknown_keys(
     object: &Map<String, Value>,
     pointer: &str,
     cuts: &mut Vec<PrunedEntry>,
 ) -> Map<String, Value> {
     let names = settings_key::known_keys(pointer);
-    let mut kept = Map::new();
+    let mut retained = Map::new();
     for (name, value) in object {
         let below = push_pointer_key(pointer, name);
         if names.as_ref().is_some_and(|names| !names.contains(name)) {
@@ -55,9 +53,9 @@ fn drop_unknown_keys(
             }
             other => other.clone(),
         };
-        kept.insert(name.clone(), value);
+        retained.insert(name.clone(), value);
     }
-    kept
+    retained
 }
 
 type ValueCheck<'a> = &'a dyn Fn(&Value) -> Result<(), serde_json::Error>;
@@ -72,7 +70,7 @@ fn drop_unfitting(
     let Err(why) = fits(&value) else { return Some(value) };
     match value {
         Value::Object(entries) if fits(&json!({})).is_ok() => {
-            let mut kept = Map::new();
+            let mut retained = Map::new();
             for (key, value) in entries {
                 let alone = |value: &Value| {
                     let mut one = Map::new();
@@ -82,18 +80,18 @@ fn drop_unfitting(
                 if let Some(value) =
                     drop_unfitting(value, &alone, &push_pointer_key(pointer, &key), cuts)
                 {
-                    kept.insert(key, value);
+                    retained.insert(key, value);
                 }
             }
-            Some(Value::Object(kept))
+            Some(Value::Object(retained))
         }
         Value::Array(items) if fits(&json!([])).is_ok() => {
-            let mut kept = Vec::new();
+            let mut retained = Vec::new();
             for (index, item) in items.into_iter().enumerate() {
                 let alone = |item: &Value| fits(&Value::Array(vec![item.clone()]));
-                kept.extend(drop_unfitting(item, &alone, &format!("{pointer}/{index}"), cuts));
+                retained.extend(drop_unfitting(item, &alone, &format!("{pointer}/{index}"), cuts));
             }
-            Some(Value::Array(kept))
+            Some(Value::Array(retained))
         }
         _ => {
             let why = reword_serde_error(&why.to_string());
@@ -135,23 +133,8 @@ fn find_nearest_key<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
         text.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
     };
     let own = plain(name);
-    known
-        .iter()
-        .find(|other| plain(other) == own)
-        .or_else(|| known.iter().find(|other| is_one_letter_off(&own, &plain(other))))
-}
-
-fn is_one_letter_off(a: &str, b: &str) -> bool {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-    let rest = |text: &[char], skip: usize| text.get(same + skip..).unwrap_or_default().to_vec();
-    let swapped = match (a.get(same..same + 2), b.get(same..same + 2)) {
-        (Some([one, other]), Some([first, second])) => one == second && other == first,
-        _ => false,
-    };
-    a.len() > 2
-        && (swapped && rest(&a, 2) == rest(&b, 2)
-            || rest(&a, 1) == rest(&b, 1)
-            || rest(&a, 1) == rest(&b, 0)
-            || rest(&a, 0) == rest(&b, 1))
+    known.iter().find(|other| plain(other) == own).or_else(|| {
+        let is_near = |other: &&String| strsim::osa_distance(&own, &plain(other)) <= 1;
+        known.iter().find(is_near).filter(|_| own.chars().count() > 2)
+    })
 }

@@ -6,37 +6,28 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use windlass_permission::permission_layer::SettingsSource;
 
-use crate::append_rules::{RuleList, SettingsWriteError, append_rules, edit_settings_file};
+use crate::append_rules::{RuleList, append_rules, edit_settings_file};
 use crate::bounded_file;
-use crate::json_spans::{JsonSpanKind, JsonSpanNode};
+use crate::json_spans::JsonSpanNode;
 use crate::load_settings::{find_candidates, load_settings};
 use crate::settings_location::{CommandLineSettings, SettingsRequest, find_project_root};
+use crate::settings_write_error::SettingsWriteError;
 use crate::sha256;
 use crate::trust::{ALLOW_RULES_KEY, ProjectTrust, TrustItem, TrustState, TrustStore};
 
-/// A rule where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenRule {
-    /// The layer.
     pub source: SettingsSource,
-    /// The file, or the flag.
     pub name: String,
-    /// Its line there.
     pub line: usize,
-    /// What it does.
     pub list: RuleList,
-    /// As it is written.
     pub rule: String,
 }
 
-/// A rule that comes or goes.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleChange<'a> {
-    /// Of which layer.
     pub source: SettingsSource,
-    /// To which list.
     pub list: RuleList,
-    /// The rule, as it is written.
     pub rule: &'a str,
 }
 
@@ -54,7 +45,8 @@ pub fn list_written_rules(request: &SettingsRequest) -> Vec<WrittenRule> {
         for list in RuleList::ALL {
             for (at, rule) in find_rules(&text, list) {
                 let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
-                let (source, name) = (candidate.source, candidate.name.clone());
+                let source = candidate.source;
+                let name = candidate.name.clone();
                 found.push(WrittenRule { source, name, line, list, rule });
             }
         }
@@ -103,7 +95,8 @@ pub fn add_local_allow_rules(
     request: &SettingsRequest,
     rules: &[String],
 ) -> Result<PathBuf, SettingsWriteError> {
-    let (source, list) = (SettingsSource::Local, RuleList::Allow);
+    let source = SettingsSource::Local;
+    let list = RuleList::Allow;
     let file = rule_file_path(request, source);
     let mut path =
         file.ok_or_else(|| SettingsWriteError::new(&request.cwd, "there is no such file"))?;
@@ -126,7 +119,8 @@ pub fn remove_rule(
         return Err(refused("rules of this kind are not written here"));
     }
     let is_meant = |written: &WrittenRule| {
-        let (source, list) = (written.source, written.list);
+        let source = written.source;
+        let list = written.list;
         (source, list, written.rule.as_str()) == (change.source, change.list, change.rule)
     };
     let mut names: Vec<String> = list_written_rules(request)
@@ -188,30 +182,21 @@ fn find_rules(text: &str, list: RuleList) -> Vec<(usize, String)> {
 
 /// The text without a rule, however often it stands in the list.
 fn remove_rule_text(text: &str, list: RuleList, rule: &str) -> Option<String> {
-    let mut meant: Value = serde_json::from_str(text).ok()?;
+    let mut expected: Value = serde_json::from_str(text).ok()?;
     let mut text = text.to_owned();
-    let rules = meant.get_mut("permissions")?.get_mut(list.key())?.as_array_mut()?;
+    let rules = expected.get_mut("permissions")?.get_mut(list.key())?.as_array_mut()?;
     while let Some(index) = rules.iter().position(|known| known == rule) {
         rules.remove(index);
         let root = JsonSpanNode::parse(&text)?;
         let node = &root.member("permissions")?.value.member(list.key())?.value;
-        let JsonSpanKind::Array(items) = &node.kind else { return None };
-        let item = items.get(index)?;
-        // A comma goes with it: the one behind it, or the one before the last.
-        let before = index.checked_sub(1).and_then(|index| items.get(index));
-        let (start, end) = match (before, items.get(index + 1)) {
-            (_, Some(after)) => (item.span.start, after.span.start),
-            (Some(before), None) => (before.span.end, item.span.end),
-            (None, None) => (item.span.start, item.span.end),
-        };
-        text = format!("{}{}", text.get(..start)?, text.get(end..)?);
+        text = node.remove_entry(&text, index)?;
     }
     // What is on the disk must be what was meant, whatever the text looked like.
-    (serde_json::from_str::<Value>(&text).ok()? == meant).then_some(text)
+    (serde_json::from_str::<Value>(&text).ok()? == expected).then_some(text)
 }
 
-/// Changes files of a project; whoever trusted it trusts it with the change, and with nothing that came
-/// in meanwhile.
+/// Changes files of a project. Trust in the project extends to the change, and to nothing that another
+/// program changed meanwhile.
 fn edit_keeping_trust(
     request: &SettingsRequest,
     names: &[String],
@@ -224,8 +209,8 @@ fn edit_keeping_trust(
     let was_fine = matches!(before.state, TrustState::NotNeeded | TrustState::Given);
     if let (true, Some(state)) = (was_fine, &request.locations.state) {
         let after = load_settings(request).trust;
-        let meant = expected_trust_items(&before, names, change, is_new);
-        if meant == sorted_item_texts(&after.items) && !after.items.is_empty() {
+        let expected = expected_trust_items(&before, names, change, is_new);
+        if expected == sorted_item_texts(&after.items) && !after.items.is_empty() {
             TrustStore::new(state).accept(&after)?;
         }
     }
@@ -244,7 +229,8 @@ fn expected_trust_items(
     for name in names.iter().filter(|_| needs_trust && change.list == RuleList::Allow) {
         let place = items.iter().position(|item| item.name == *name && item.key == ALLOW_RULES_KEY);
         let place = place.unwrap_or_else(|| {
-            let (name, key) = (name.clone(), ALLOW_RULES_KEY.to_owned());
+            let name = name.clone();
+            let key = ALLOW_RULES_KEY.to_owned();
             items.push(TrustItem { source: change.source, name, key, value: json!([]) });
             items.len() - 1
         });

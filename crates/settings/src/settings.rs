@@ -14,11 +14,43 @@ use serde_json::{Map, Number, Value};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct SettingsFile {
-    /// The schema this file is checked against by an editor.
-    #[serde(rename = "$schema")]
-    pub schema: Option<String>,
     /// What may run.
     pub permissions: Option<PermissionSettings>,
+    /// Managed: only managed allow, ask and deny rules count.
+    pub allow_managed_permission_rules_only: Option<bool>,
+    /// Variables to set, for the session and its tools.
+    pub env: Option<BTreeMap<String, Scalar>>,
+    /// A program that prints the API key.
+    pub api_key_helper: Option<String>,
+    /// The fence around shell commands.
+    pub sandbox: Option<SandboxSettings>,
+    /// Plugins, by `name@marketplace`.
+    pub enabled_plugins: Option<Map<String, Value>>,
+    /// Do not run the shell snippets of skills and commands.
+    pub disable_skill_shell_execution: Option<bool>,
+    #[serde(flatten)]
+    pub hooks: HookSettings,
+    #[serde(flatten)]
+    pub models: ModelSettings,
+    #[serde(flatten)]
+    pub mcp: McpSettings,
+    #[serde(flatten)]
+    pub memory: MemorySettings,
+    #[serde(flatten)]
+    pub compaction: CompactionSettings,
+    #[serde(flatten)]
+    pub appearance: AppearanceSettings,
+    #[serde(flatten)]
+    pub storage: StorageSettings,
+    #[serde(flatten)]
+    pub unused: UnusedSettings,
+}
+
+/// Programs run at fixed points of a session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct HookSettings {
     /// Programs of the user's, run at fixed points: event, then matchers and handlers.
     pub hooks: Option<Map<String, Value>>,
     /// Run no hooks.
@@ -29,10 +61,13 @@ pub struct SettingsFile {
     pub allowed_http_hook_urls: Option<Vec<String>>,
     /// Variables that hooks may send to servers; those each names when nothing is said.
     pub http_hook_allowed_env_vars: Option<Vec<String>>,
-    /// Managed: only managed allow, ask and deny rules count.
-    pub allow_managed_permission_rules_only: Option<bool>,
-    /// Variables to set, for the session and its tools.
-    pub env: Option<BTreeMap<String, Scalar>>,
+}
+
+/// Which model is asked, and how hard it works.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct ModelSettings {
     /// The model to ask.
     pub model: Option<String>,
     /// Whom to ask when it is overloaded or gone, in order.
@@ -43,54 +78,91 @@ pub struct SettingsFile {
     pub effort_level: Option<EffortLevel>,
     /// Think before speaking, where the model can be told.
     pub always_thinking_enabled: Option<bool>,
-    /// The style of answers, by name.
-    pub output_style: Option<String>,
-    /// The language of answers.
-    pub language: Option<String>,
-    /// A program that prints the line of status.
-    pub status_line: Option<StatusLine>,
-    /// A program that prints the API key.
-    pub api_key_helper: Option<String>,
-    /// Days after which sessions are removed; at least one.
-    pub cleanup_period_days: Option<NonZeroU32>,
-    /// Name the agent as co-author of commits; replaced by `attribution`.
-    pub include_co_authored_by: Option<bool>,
-    /// What is added to commits and pull requests.
-    pub attribution: Option<Attributed>,
+}
+
+/// Which servers of the project's `.mcp.json` are used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct McpSettings {
     /// Use every server of the project's `.mcp.json`.
     pub enable_all_project_mcp_servers: Option<bool>,
     /// Servers of `.mcp.json` to use.
     pub enabled_mcpjson_servers: Option<Vec<String>>,
     /// Servers of `.mcp.json` not to use.
     pub disabled_mcpjson_servers: Option<Vec<String>>,
-    /// The fence around shell commands.
-    pub sandbox: Option<SandboxSettings>,
-    /// Plugins, by `name@marketplace`.
-    pub enabled_plugins: Option<Map<String, Value>>,
-    /// Where plugins come from.
-    pub extra_known_marketplaces: Option<Map<String, Value>>,
-    /// Make a summary when the window is full.
-    pub auto_compact_enabled: Option<bool>,
-    /// The window to stay within, in tokens.
-    pub auto_compact_window: Option<u64>,
+}
+
+/// Instruction files, notes, and the calls made after a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct MemorySettings {
     /// Globs of instruction files not to read, on absolute paths.
     pub claude_md_excludes: Option<Vec<String>>,
-    /// Leave ignored files out where files are offered.
-    pub respect_gitignore: Option<bool>,
-    /// The colours.
-    pub theme: Option<String>,
-    /// Where plans are written.
-    pub plans_directory: Option<String>,
-    /// Keep what edits replace, to take them back.
-    pub file_checkpointing_enabled: Option<bool>,
     /// Read the notes that were kept of earlier conversations in the project, and keep new ones.
     pub auto_memory_enabled: Option<bool>,
     /// Where such notes are kept, instead of beside the transcripts.
     pub auto_memory_directory: Option<String>,
     /// What is seen to when a run is over, each by one more call of the small model.
     pub after_run: Option<AfterRunSettings>,
-    /// Do not run the shell snippets of skills and commands.
-    pub disable_skill_shell_execution: Option<bool>,
+}
+
+/// When a conversation is summarised.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct CompactionSettings {
+    /// Make a summary when the window is full.
+    pub auto_compact_enabled: Option<bool>,
+    /// The window to stay within, in tokens.
+    pub auto_compact_window: Option<u64>,
+}
+
+/// How answers and the terminal look.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct AppearanceSettings {
+    /// The style of answers, by name.
+    pub output_style: Option<String>,
+    /// The language of answers.
+    pub language: Option<String>,
+    /// A program that prints the line of status.
+    pub status_line: Option<StatusLine>,
+    /// The colours.
+    pub theme: Option<String>,
+}
+
+/// What is kept on the disk, and for how long.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct StorageSettings {
+    /// Days after which sessions are removed; at least one.
+    pub cleanup_period_days: Option<NonZeroU32>,
+    /// Keep what edits replace, to take them back.
+    pub file_checkpointing_enabled: Option<bool>,
+}
+
+/// Known keys without effect here; `settings_key` says why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct UnusedSettings {
+    /// The schema this file is checked against by an editor.
+    #[serde(rename = "$schema")]
+    pub schema: Option<String>,
+    /// Name the agent as co-author of commits; replaced by `attribution`.
+    pub include_co_authored_by: Option<bool>,
+    /// What is added to commits and pull requests.
+    pub attribution: Option<Attributed>,
+    /// Where plugins come from.
+    pub extra_known_marketplaces: Option<Map<String, Value>>,
+    /// Leave ignored files out where files are offered.
+    pub respect_gitignore: Option<bool>,
+    /// Where plans are written.
+    pub plans_directory: Option<String>,
 }
 
 /// What is seen to when a run is over. Nobody waits for any of it, and none of it is on unless it is

@@ -1,8 +1,7 @@
 //! What is known of each key besides its type: whether anything comes of it here, and what a project
 //! may say by it before the user trusted it.
 //!
-//! A key that is not listed as harmless waits for trust: a new key is held back until somebody has
-//! thought about it.
+//! A key that is not listed as harmless waits for trust, so a new key is withheld by default.
 
 use serde_json::{Map, Value};
 
@@ -46,7 +45,6 @@ pub(crate) fn has_effect(key: &str) -> bool {
     !IDLE.iter().chain(IDLE_INSIDE).any(is_idle)
 }
 
-/// Does something come of this key here?
 pub(crate) fn is_used(key: &str) -> bool {
     !IDLE.contains(&key)
 }
@@ -68,10 +66,10 @@ fn stays_with_the_provider(name: &str) -> bool {
 
 /// What a project may say about the sandbox before it is trusted: only what holds more.
 pub(crate) fn keep_restricting_sandbox_keys(sandbox: &Map<String, Value>) -> Map<String, Value> {
-    let mut kept = Map::new();
+    let mut retained = Map::new();
     for key in ["enabled", "failIfUnavailable"] {
         if sandbox.get(key) == Some(&Value::Bool(true)) {
-            kept.insert(key.to_owned(), Value::Bool(true));
+            retained.insert(key.to_owned(), Value::Bool(true));
         }
     }
     for (part, keys) in
@@ -81,15 +79,15 @@ pub(crate) fn keep_restricting_sandbox_keys(sandbox: &Map<String, Value>) -> Map
         let found = found.iter().filter(|(key, _)| keys.contains(&key.as_str()));
         let found: Map<String, Value> = found.map(|(k, v)| (k.clone(), v.clone())).collect();
         if !found.is_empty() {
-            kept.insert(part.to_owned(), Value::Object(found));
+            retained.insert(part.to_owned(), Value::Object(found));
         }
     }
     for key in ["autoAllowBashIfSandboxed", "allowUnsandboxedCommands"] {
         if sandbox.get(key) == Some(&Value::Bool(false)) {
-            kept.insert(key.to_owned(), Value::Bool(false));
+            retained.insert(key.to_owned(), Value::Bool(false));
         }
     }
-    kept
+    retained
 }
 
 /// Nothing runs, nothing is granted and nothing goes elsewhere because of these.
@@ -131,7 +129,7 @@ const IDLE_INSIDE: &[&str] = &[
     "sandbox.enableWeakerNestedSandbox",
 ];
 
-/// Keys of other programs that share these files, with dots. Nobody is warned about them.
+/// Keys of other programs that share these files, with dots. They cause no warning.
 const ELSEWHERE: &[&str] = &[
     "advisorModel",
     "agent",
@@ -247,6 +245,9 @@ mod tests {
         for key in HARMLESS.iter().chain(IDLE) {
             assert!(known.iter().any(|one| one == key), "{key}");
         }
+        let mut idle: Vec<&str> = IDLE.to_vec();
+        idle.sort_unstable();
+        assert_eq!(idle, serialized_keys(&crate::settings::UnusedSettings::default()));
         for key in ELSEWHERE {
             assert!(!known.iter().any(|one| one == key), "{key}");
         }

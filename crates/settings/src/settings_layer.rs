@@ -7,14 +7,13 @@ use windlass_permission::Rule;
 use windlass_permission::permission_layer::SettingsSource;
 
 use crate::bounded_file::{self, SETTINGS_BYTES_MAX};
+use crate::file_stamp::{FileOverrides, SettingsFileStamp};
 use crate::json_spans::{JsonSpanKind, JsonSpanNode, line_and_column};
 use crate::loaded_settings::SettingsFileState;
 use crate::prune::{self, PrunedEntry};
 use crate::settings_location::{CommandLineSettings, SettingsCandidate};
 use crate::settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
-use crate::settings_watcher::{FileOverrides, SettingsFileStamp};
 
-/// A layer.
 #[derive(Clone, Debug)]
 pub(crate) struct SettingsLayer {
     pub(crate) source: SettingsSource,
@@ -34,24 +33,25 @@ pub(crate) struct SettingsLayer {
 }
 
 impl SettingsLayer {
-    /// Reads it, or takes it to say what is held.
-    pub(crate) fn read(candidate: SettingsCandidate, held: &FileOverrides) -> Self {
-        let SettingsCandidate { source, content: given, name, root } = candidate;
-        let (is_everybodys, stamp, held) = match &given {
-            CommandLineSettings::File(path) => (
-                bounded_file::is_world_writable(path),
-                SettingsFileStamp::read(path),
-                held.get(path),
-            ),
-            CommandLineSettings::Text(_) => (false, None, None),
+    /// Reads the candidate, or takes its text from the overrides.
+    pub(crate) fn read(candidate: SettingsCandidate, overrides: &FileOverrides) -> Self {
+        let SettingsCandidate { source, content, name, root } = candidate;
+        let path = match &content {
+            CommandLineSettings::File(path) => Some(path),
+            CommandLineSettings::Text(_) => None,
         };
-        let text = match given {
+        let is_world_writable = path.is_some_and(|path| bounded_file::is_world_writable(path));
+        let stamp = path.and_then(|path| SettingsFileStamp::read(path));
+        let overridden = path.and_then(|path| overrides.get(path));
+        let text = match content {
             CommandLineSettings::Text(text) => {
                 let is_long =
                     u64::try_from(text.len()).is_ok_and(|length| length > SETTINGS_BYTES_MAX);
                 if is_long { Err("it is over 2 MiB".to_owned()) } else { Ok(Some(text)) }
             }
-            CommandLineSettings::File(_) if held.is_some() => Ok(held.cloned().flatten()),
+            CommandLineSettings::File(_) if overridden.is_some() => {
+                Ok(overridden.cloned().flatten())
+            }
             CommandLineSettings::File(path) => match bounded_file::read_bounded(&path) {
                 // A file that was named must be there.
                 Ok(None) if source == SettingsSource::Flag => {
@@ -68,7 +68,7 @@ impl SettingsLayer {
             node: None,
             settings: Map::new(),
             state: SettingsFileState::Absent,
-            is_world_writable: is_everybodys,
+            is_world_writable,
             problems: Vec::new(),
             stamp,
         };
@@ -78,12 +78,22 @@ impl SettingsLayer {
             Err(why) => layer.mark_broken(None, &why),
         }
         // A project's files are not believed anyway, and one that was named is meant.
-        if is_everybodys && matches!(source, SettingsSource::User | SettingsSource::Managed) {
+        if layer.may_only_restrict() {
             let what = "everybody on this machine may write to it, so it may only forbid; take that \
                         right away: chmod o-w";
             layer.push_problem(None, what.to_owned(), ProblemSeverity::Entry);
         }
         layer
+    }
+
+    /// Any user of the machine may have written what the user's or the administrator's file says.
+    pub(crate) fn may_only_restrict(&self) -> bool {
+        self.is_world_writable
+            && matches!(self.source, SettingsSource::User | SettingsSource::Managed)
+    }
+
+    pub(crate) fn is_project_or_local(&self) -> bool {
+        matches!(self.source, SettingsSource::Project | SettingsSource::Local)
     }
 
     fn parse_text(&mut self, text: String) {
@@ -106,10 +116,12 @@ impl SettingsLayer {
             return self.mark_broken(Some(line_and_column(&text, at)), &what);
         }
         let (settings, cuts) = prune::prune(&settings);
-        (self.text, self.node, self.settings) = (text, Some(node), settings);
+        self.text = text;
+        self.node = Some(node);
+        self.settings = settings;
         self.state = SettingsFileState::Read;
         for PrunedEntry { pointer, what, severity } in cuts {
-            // What does not fit among the rules is told where rules are read.
+            // What does not fit among the rules is reported where rules are read.
             let is_rule = pointer.starts_with("/permissions") && severity == ProblemSeverity::Entry;
             if !is_rule {
                 self.add_problem_at(&pointer, what, severity);
@@ -158,10 +170,13 @@ impl SettingsLayer {
         let Some(JsonSpanKind::Array(items)) = list.map(|member| &member.value.kind) else {
             return Vec::new();
         };
-        let (mut line, mut seen, mut lines) = (1, 0, Vec::new());
+        let mut line = 1;
+        let mut seen = 0;
+        let mut lines = Vec::new();
         for item in items {
             let between = self.text.get(seen..item.span.start).unwrap_or_default();
-            (line, seen) = (line + between.matches('\n').count(), item.span.start);
+            line += between.matches('\n').count();
+            seen = item.span.start;
             let text = self.text.get(item.span.clone()).unwrap_or_default();
             if serde_json::from_str::<String>(text).is_ok_and(|rule| Rule::parse(&rule).is_ok()) {
                 lines.push(line);
@@ -183,7 +198,8 @@ impl SettingsLayer {
         what: String,
         severity: ProblemSeverity,
     ) {
-        let (source, name) = (Some(self.source), self.name.clone());
+        let source = Some(self.source);
+        let name = self.name.clone();
         self.problems.push(SettingsProblem {
             source,
             name,

@@ -14,9 +14,7 @@ pub struct SettingsLocations {
     pub user: Vec<PathBuf>,
     /// The file in which other programs keep servers for each project.
     pub claude_json: Option<PathBuf>,
-    /// The home directory.
     pub home: Option<PathBuf>,
-    /// Where our own state is kept.
     pub state: Option<PathBuf>,
 }
 
@@ -41,9 +39,7 @@ impl SettingsLocations {
 /// Which of the files that can be left out are read. All by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EnabledSources {
-    /// The user's.
     pub user: bool,
-    /// The project's.
     pub project: bool,
     /// The machine's own of the project.
     pub local: bool,
@@ -83,12 +79,9 @@ impl EnabledSources {
     }
 }
 
-/// Settings given on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandLineSettings {
-    /// As JSON.
     Text(String),
-    /// In a file.
     File(PathBuf),
 }
 
@@ -103,18 +96,14 @@ impl CommandLineSettings {
     }
 }
 
-/// What to read.
 #[derive(Clone, Debug, Default)]
 pub struct SettingsRequest {
-    /// Where things lie.
     pub locations: SettingsLocations,
     /// Where we are; absolute.
     pub cwd: PathBuf,
-    /// Which files.
     pub sources: EnabledSources,
-    /// Settings of the command line.
     pub command_line: Option<CommandLineSettings>,
-    /// Managed settings of whoever started us, as JSON; below those of the machine.
+    /// Managed settings of the program that started us, as JSON; below those of the machine.
     pub command_line_managed: Option<String>,
     /// The user trusts the project for this run.
     pub is_trusted: bool,
@@ -127,70 +116,55 @@ pub struct SettingsRequest {
 pub(crate) struct SettingsCandidate {
     pub(crate) source: SettingsSource,
     pub(crate) content: CommandLineSettings,
-    /// What to call it.
     pub(crate) name: String,
     /// What `/x` in its path rules is relative to.
     pub(crate) root: PathBuf,
 }
 
+impl SettingsCandidate {
+    fn new(source: SettingsSource, content: CommandLineSettings, root: &Path) -> Self {
+        let name = match &content {
+            CommandLineSettings::File(path) => path.display().to_string(),
+            CommandLineSettings::Text(_) if source == SettingsSource::Managed => {
+                "--managed-settings".to_owned()
+            }
+            CommandLineSettings::Text(_) => "--settings".to_owned(),
+        };
+        Self { source, content, name, root: root.to_owned() }
+    }
+}
+
 /// All of them, lowest first. `project` is the root of the project we are in.
 pub(crate) fn list_candidates(request: &SettingsRequest, project: &Path) -> Vec<SettingsCandidate> {
     let mut all = Vec::new();
-    let mut add = |source, path: PathBuf, root: &Path| {
-        let name = path.display().to_string();
-        let root = root.to_owned();
-        all.push(SettingsCandidate {
-            source,
-            content: CommandLineSettings::File(path),
-            name,
-            root,
-        });
+    let mut add = |source, content, root: &Path| {
+        all.push(SettingsCandidate::new(source, content, root));
     };
     for folder in &request.locations.user {
-        add(SettingsSource::User, folder.join("settings.json"), folder);
+        let path = folder.join("settings.json");
+        add(SettingsSource::User, CommandLineSettings::File(path), folder);
     }
     for folder in [".claude", ".windlass"] {
         let path = request.cwd.join(folder).join("settings.json");
         // In the home directory the user's own file is not a project's.
-        let is_users = request
-            .locations
-            .user
-            .iter()
-            .any(|own| is_same_file(&own.join("settings.json"), &path));
-        if !is_users {
-            add(SettingsSource::Project, path, &request.cwd);
+        let mut users = request.locations.user.iter();
+        if !users.any(|own| is_same_file(&own.join("settings.json"), &path)) {
+            add(SettingsSource::Project, CommandLineSettings::File(path), &request.cwd);
         }
     }
     for folder in [".claude", ".windlass"] {
         let path = project.join(folder).join("settings.local.json");
-        add(SettingsSource::Local, path, &request.cwd);
+        add(SettingsSource::Local, CommandLineSettings::File(path), &request.cwd);
     }
     if let Some(given) = &request.command_line {
-        let name = match given {
-            CommandLineSettings::Text(_) => "--settings".to_owned(),
-            CommandLineSettings::File(path) => path.display().to_string(),
-        };
-        let (given, root) = (given.clone(), request.cwd.clone());
-        all.push(SettingsCandidate { source: SettingsSource::Flag, content: given, name, root });
+        add(SettingsSource::Flag, given.clone(), &request.cwd);
     }
     if let Some(text) = &request.command_line_managed {
-        all.push(SettingsCandidate {
-            source: SettingsSource::Managed,
-            content: CommandLineSettings::Text(text.clone()),
-            name: "--managed-settings".to_owned(),
-            root: request.cwd.clone(),
-        });
+        add(SettingsSource::Managed, CommandLineSettings::Text(text.clone()), &request.cwd);
     }
     for folder in &request.locations.managed {
         for path in list_managed_files(folder) {
-            let name = path.display().to_string();
-            let (source, root) = (SettingsSource::Managed, folder.clone());
-            all.push(SettingsCandidate {
-                source,
-                content: CommandLineSettings::File(path),
-                name,
-                root,
-            });
+            add(SettingsSource::Managed, CommandLineSettings::File(path), folder);
         }
     }
     all.retain(|candidate| request.sources.includes(candidate.source));

@@ -4,10 +4,9 @@ use std::fmt;
 
 use windlass_permission::permission_layer::SettingsSource;
 
-/// What comes of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProblemSeverity {
-    /// Nothing; but whoever wrote it may expect something.
+    /// Nothing, but the author of the entry may expect an effect.
     Idle,
     /// The entry is left out, or a tool asks.
     Entry,
@@ -30,7 +29,6 @@ impl ProblemSeverity {
 /// Line and column, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPosition {
-    /// The line.
     pub line: usize,
     /// The column, in characters.
     pub column: usize,
@@ -42,18 +40,15 @@ impl From<(usize, usize)> for TextPosition {
     }
 }
 
-/// A problem in a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsProblem {
     /// The layer; none for what belongs to no layer.
     pub source: Option<SettingsSource>,
     /// The file, or the flag.
     pub name: String,
-    /// Where in it.
     pub position: Option<TextPosition>,
     /// What is wrong, and what happens because of it.
     pub what: String,
-    /// What comes of it.
     pub severity: ProblemSeverity,
 }
 

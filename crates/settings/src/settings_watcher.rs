@@ -1,16 +1,16 @@
 //! Files that change while a session goes on: which did, and what is in force then.
 //!
-//! Nothing is watched. Whoever asks is told, by what the file system says of each file, and what comes of
-//! it goes through the same door as at the start. Two things never get looser by it: a file that cannot
-//! be read any more goes on saying what it said last, and a project that was trusted for one run is
-//! trusted for what it was at the start of it.
+//! There is no background watcher. The caller asks, the stamp of each file is compared, and changed files
+//! go through `load_settings` as at the start. Two things never get looser by it: a file that cannot be
+//! read any more keeps its last readable text, and a project that was trusted for one run is trusted for
+//! what it was at the start of the run.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use windlass_permission::permission_layer::SettingsSource;
 
+use crate::file_stamp::{FileOverrides, SettingsFileStamp};
 use crate::load_settings;
 use crate::loaded_settings::{LoadedSettings, SettingsFileRead, SettingsFileState};
 use crate::settings_location::{CommandLineSettings, SettingsRequest};
@@ -28,9 +28,6 @@ pub struct SettingsWatcher {
     trust_store_stamp: Option<SettingsFileStamp>,
 }
 
-/// What files are taken to say, in the place of what is in them; nothing is a file that is not there.
-pub(crate) type FileOverrides = BTreeMap<PathBuf, Option<String>>;
-
 /// A file when it was last looked at.
 #[derive(Clone, Debug)]
 struct SeenSettingsFile {
@@ -40,41 +37,14 @@ struct SeenSettingsFile {
     text: Option<String>,
 }
 
-/// By this a file is known to be as it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SettingsFileStamp {
-    device_and_inode: (u64, u64),
-    size: u64,
-    mode: u32,
-    written: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl SettingsFileStamp {
-    /// Of a file; nothing, if there is none.
-    pub(crate) fn read(path: &Path) -> Option<Self> {
-        let found = path.metadata().ok()?;
-        Some(Self {
-            device_and_inode: (found.dev(), found.ino()),
-            size: found.len(),
-            mode: found.mode(),
-            written: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
-        })
-    }
-}
-
 /// A file that is not what it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFileChanged {
-    /// Its layer.
     pub source: SettingsSource,
-    /// The file.
     pub path: PathBuf,
 }
 
 impl SettingsWatcher {
-    /// From what was read at the start.
     #[must_use]
     pub fn new(request: &SettingsRequest, loaded: &LoadedSettings) -> Self {
         let mut watch =
@@ -102,7 +72,7 @@ impl SettingsWatcher {
                 changed.push(SettingsFileChanged { source: candidate.source, path: path.clone() });
             }
         }
-        // One that nobody would look for any more is gone.
+        // A file that is no longer a candidate counts as gone.
         for (path, seen) in self.files.iter().filter(|(_, seen)| seen.stamp.is_some()) {
             let is_candidate = candidates
                 .iter()
@@ -114,8 +84,8 @@ impl SettingsWatcher {
         changed
     }
 
-    /// What is in force from now on, and one line for each file that cannot be read any more. What
-    /// somebody refused to let change stays as it was until it changes again.
+    /// What is in force from now on, and one line for each file that cannot be read any more. A
+    /// refused change has no effect until the file changes again.
     pub fn reload(
         &mut self,
         request: &SettingsRequest,
@@ -136,9 +106,9 @@ impl SettingsWatcher {
             let good = self.last_text(&path).filter(|text| !text.is_empty());
             let Some(text) = good.filter(|_| !self.overrides.contains_key(&path)) else { continue };
             let what = problem.what.split("; until it is mended").next().unwrap_or_default();
-            let mut told = problem.clone();
-            told.what = format!("{what}; until it is mended, what it said before holds");
-            lines.push(told.to_string());
+            let mut report = problem.clone();
+            report.what = format!("{what}; until it is mended, what it said before holds");
+            lines.push(report.to_string());
             self.overrides.insert(path, Some(text));
         }
         if !lines.is_empty() {

@@ -5,11 +5,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::append_rules::{SettingsWriteError, insert_entry};
 use crate::atomic_edit::AtomicEdit;
 use crate::json_spans::{JsonSpanKind, JsonSpanNode};
+use crate::settings_write_error::SettingsWriteError;
 
-/// Where in the file servers stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpServerScope<'a> {
     /// At the top.
@@ -84,8 +83,8 @@ fn edit_value(
             text = whole.ok_or_else(|| failed("nothing can be added to it as it is written"))?;
         }
         // What is on the disk must be what was meant, whatever the text looked like.
-        let is_meant = apply_to_value(old, keys, value.as_ref()).is_some_and(|meant| {
-            serde_json::from_str::<Value>(&text).is_ok_and(|new| new == meant)
+        let is_meant = apply_to_value(old, keys, value.as_ref()).is_some_and(|expected| {
+            serde_json::from_str::<Value>(&text).is_ok_and(|new| new == expected)
         });
         match is_meant {
             true => Ok((text != old).then_some(text)),
@@ -133,7 +132,7 @@ fn insert_text(text: &str, keys: &[&str], server: &Value) -> Option<String> {
         for key in missing.iter().rev() {
             entry = format!("{{{}: {entry}}}", Value::from(*key));
         }
-        return insert_entry(text, node, &format!("{}: {entry}", Value::from(*key)));
+        return node.insert_entries(text, &[format!("{}: {entry}", Value::from(*key))]);
     }
     None
 }
@@ -144,16 +143,7 @@ fn remove_text(text: &str, keys: &[&str]) -> Option<String> {
     let node = path.iter().try_fold(&root, |node, key| Some(&node.member(key)?.value))?;
     let JsonSpanKind::Object(members) = &node.kind else { return None };
     let place = members.iter().position(|member| member.key == *last)?;
-    let member = members.get(place)?;
-    let before = place.checked_sub(1).and_then(|place| members.get(place));
-    let after = members.get(place + 1);
-    // A comma goes with it: the one behind it, or the one before the last.
-    let (start, end) = match (before, after) {
-        (_, Some(after)) => (member.at, after.at),
-        (Some(before), None) => (before.value.span.end, member.value.span.end),
-        (None, None) => (member.at, member.value.span.end),
-    };
-    Some(format!("{}{}", text.get(..start)?, text.get(end..)?))
+    node.remove_entry(text, place)
 }
 
 #[cfg(test)]

@@ -61,9 +61,9 @@ fn settings() -> impl Strategy<Value = String> {
     })
 }
 
-struct House(TempDir);
+struct TestProject(TempDir);
 
-impl House {
+impl TestProject {
     fn load(&self, texts: &[Option<String>], flag: Option<&str>, managed: &str) -> LoadedSettings {
         let path = |name: &str| self.0.path().join(name);
         for (name, text) in LAYERS.iter().zip(texts) {
@@ -129,8 +129,8 @@ proptest! {
         texts in prop::collection::vec(prop::option::of(settings()), 3),
         flag in prop::option::of(settings()),
     ) {
-        let house = House(TempDir::new().expect("a folder"));
-        let loaded = house.load(&texts, flag.as_deref(), MANAGED);
+        let test_project = TestProject(TempDir::new().expect("a folder"));
+        let loaded = test_project.load(&texts, flag.as_deref(), MANAGED);
         for (tool, input) in calls() {
             prop_assert_eq!(decide(&loaded, tool, &input), PermissionDecisionKind::Deny, "{} {}", tool, input);
         }
@@ -143,10 +143,10 @@ proptest! {
         which in 0..LAYERS.len(),
         garbage in "[^{]{0,6}|\\{[^}]{0,6}",
     ) {
-        let house = House(TempDir::new().expect("a folder"));
+        let test_project = TestProject(TempDir::new().expect("a folder"));
         let mut texts = texts;
         texts[which] = Some(garbage);
-        let loaded = house.load(&texts, flag.as_deref(), "{}");
+        let loaded = test_project.load(&texts, flag.as_deref(), "{}");
         prop_assert!(loaded.is_broken());
         for (tool, input) in calls() {
             prop_assert_ne!(decide(&loaded, tool, &input), PermissionDecisionKind::Allow, "{} {}", tool, input);

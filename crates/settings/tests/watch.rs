@@ -6,13 +6,13 @@
     reason = "a panic is how a test says no"
 )]
 
-mod house;
+mod test_project;
 
 use std::fs;
 use std::path::PathBuf;
 
-use house::House;
 use serde_json::json;
+use test_project::TestProject;
 use windlass_settings::{
     LoadedSettings, SettingsFileChanged, SettingsRequest, SettingsSource, SettingsWatcher,
     TrustState, load_settings,
@@ -45,11 +45,11 @@ fn what_changed_is_named_once_with_its_layer() {
         (MANAGED, SettingsSource::Managed),
         (DROPPED, SettingsSource::Managed),
     ] {
-        let house = House::new();
-        let request = house.request();
+        let test_project = TestProject::new();
+        let request = test_project.request();
         let mut watch = watched(&request);
         assert!(!watch.is_stale(&request), "{name}");
-        let wanted = vec![SettingsFileChanged { source, path: house.path(name) }];
+        let wanted = vec![SettingsFileChanged { source, path: test_project.path(name) }];
         // It comes, it is another, it goes.
         for (text, rules) in [
             (Some(denying("Bash")), vec!["Bash"]),
@@ -57,8 +57,8 @@ fn what_changed_is_named_once_with_its_layer() {
             (None, vec![]),
         ] {
             match text {
-                Some(text) => house.write(name, text),
-                None => fs::remove_file(house.path(name)).expect("removed"),
+                Some(text) => test_project.write(name, text),
+                None => fs::remove_file(test_project.path(name)).expect("removed"),
             }
             assert!(watch.is_stale(&request), "{name}");
             assert_eq!(watch.find_changed_files(&request), wanted, "{name}");
@@ -78,11 +78,11 @@ fn a_file_that_breaks_goes_on_saying_what_it_said() {
     for broken in
         ["", "{", "[]", "{\"a\": 1, \"a\": 2}", r#"{"permissions": {"deny": "Bash", "allow": []}}"#]
     {
-        let house = House::new();
-        house.write(USER, denying("Bash"));
-        let request = house.request();
+        let test_project = TestProject::new();
+        test_project.write(USER, denying("Bash"));
+        let request = test_project.request();
         let mut watch = watched(&request);
-        house.write(USER, broken);
+        test_project.write(USER, broken);
         let (loaded, lines) = watch.reload(&request, &[]);
         assert_eq!(denied(&loaded), ["Bash"], "{broken}");
         assert!(loaded.rules.ask.is_empty() && loaded.problems.is_empty(), "{broken} {loaded:?}");
@@ -90,57 +90,57 @@ fn a_file_that_breaks_goes_on_saying_what_it_said() {
         assert!(lines[0].contains(USER) && lines[0].ends_with("what it said before holds"));
         // It is told once, and another file that changes does not take it back.
         assert!(!watch.is_stale(&request));
-        house.write(LOCAL, denying("WebFetch"));
+        test_project.write(LOCAL, denying("WebFetch"));
         let (loaded, lines) = watch.reload(&request, &[]);
         assert_eq!((denied(&loaded).len(), lines.len()), (2, 0), "{broken}");
-        house.write(USER, denying("NotebookEdit"));
+        test_project.write(USER, denying("NotebookEdit"));
         let (loaded, _) = watch.reload(&request, &[]);
         assert_eq!(denied(&loaded), ["NotebookEdit", "WebFetch"], "{broken}");
     }
     // One that was never any good makes everything ask, as at the start.
-    let house = House::new();
-    let request = house.request();
+    let test_project = TestProject::new();
+    let request = test_project.request();
     let mut watch = watched(&request);
-    house.write(USER, "{");
+    test_project.write(USER, "{");
     let (loaded, lines) = watch.reload(&request, &[]);
     assert!(loaded.is_broken() && !loaded.rules.ask.is_empty() && lines.is_empty());
     // And goes on doing so, if somebody refuses that it is mended.
-    house.write(USER, "{}");
-    let (loaded, _) = watch.reload(&request, &[house.path(USER)]);
+    test_project.write(USER, "{}");
+    let (loaded, _) = watch.reload(&request, &[test_project.path(USER)]);
     assert!(loaded.is_broken() && !loaded.rules.ask.is_empty());
 }
 
 #[test]
 fn what_was_refused_stays_out_until_it_changes_again() {
-    let house = House::new();
-    house.write(USER, denying("Bash"));
-    let request = house.request();
+    let test_project = TestProject::new();
+    test_project.write(USER, denying("Bash"));
+    let request = test_project.request();
     let mut watch = watched(&request);
-    let refused: Vec<PathBuf> = vec![house.path(USER)];
-    house.write(USER, denying("NotebookEdit"));
+    let refused: Vec<PathBuf> = vec![test_project.path(USER)];
+    test_project.write(USER, denying("NotebookEdit"));
     assert_eq!(denied(&watch.reload(&request, &refused).0), ["Bash"]);
     assert!(!watch.is_stale(&request));
-    house.write(MANAGED, denying("WebFetch"));
+    test_project.write(MANAGED, denying("WebFetch"));
     assert_eq!(denied(&watch.reload(&request, &[]).0), ["Bash", "WebFetch"]);
-    house.write(USER, denying("Write(x)"));
+    test_project.write(USER, denying("Write(x)"));
     assert_eq!(denied(&watch.reload(&request, &[]).0), ["Write(x)", "WebFetch"]);
 }
 
 #[test]
 fn trust_is_asked_for_again_and_what_is_said_elsewhere_is_heard() {
     let hooked = |command: &str| json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}});
-    let house = House::new();
-    house.write(PROJECT, hooked("true"));
-    house.trust();
-    let request = house.request();
+    let test_project = TestProject::new();
+    test_project.write(PROJECT, hooked("true"));
+    test_project.trust();
+    let request = test_project.request();
     let mut watch = watched(&request);
     assert_eq!(load_settings(&request).hooks.len(), 1);
-    house.write(PROJECT, hooked("false"));
+    test_project.write(PROJECT, hooked("false"));
     let (loaded, _) = watch.reload(&request, &[]);
     assert_eq!((loaded.hooks.len(), loaded.trust.state), (0, TrustState::Changed));
     // Somebody says yes in another window.
     assert!(!watch.is_stale(&request));
-    house.trust();
+    test_project.trust();
     assert!(watch.is_stale(&request));
     let (loaded, _) = watch.reload(&request, &[]);
     assert_eq!((loaded.hooks.len(), loaded.trust.state), (1, TrustState::Given));
@@ -148,23 +148,23 @@ fn trust_is_asked_for_again_and_what_is_said_elsewhere_is_heard() {
 
 #[test]
 fn trust_for_one_run_is_trust_in_what_was_there() {
-    let house = House::new();
+    let test_project = TestProject::new();
     let wish = json!({"permissions": {"allow": ["Bash"]}});
-    house.write(PROJECT, &wish);
-    let request = SettingsRequest { is_trusted: true, ..house.request() };
+    test_project.write(PROJECT, &wish);
+    let request = SettingsRequest { is_trusted: true, ..test_project.request() };
     let mut watch = watched(&request);
     assert_eq!(load_settings(&request).rules.allow.len(), 1);
     // What "don't ask again" writes down takes nothing away.
-    house.write(LOCAL, json!({"permissions": {"allow": ["WebFetch"]}}));
+    test_project.write(LOCAL, json!({"permissions": {"allow": ["WebFetch"]}}));
     assert_eq!(watch.reload(&request, &[]).0.rules.allow.len(), 2);
-    house.write(PROJECT, json!({"permissions": {"allow": ["Bash", "Edit"]}}));
+    test_project.write(PROJECT, json!({"permissions": {"allow": ["Bash", "Edit"]}}));
     assert_eq!(watch.reload(&request, &[]).0.rules.allow.len(), 0);
-    house.write(PROJECT, &wish);
+    test_project.write(PROJECT, &wish);
     assert_eq!(watch.reload(&request, &[]).0.rules.allow.len(), 2);
     // Nor is what comes into a project that wanted nothing.
-    let house = House::new();
-    let request = SettingsRequest { is_trusted: true, ..house.request() };
+    let test_project = TestProject::new();
+    let request = SettingsRequest { is_trusted: true, ..test_project.request() };
     let mut watch = watched(&request);
-    house.write(PROJECT, &wish);
+    test_project.write(PROJECT, &wish);
     assert_eq!(watch.reload(&request, &[]).0.rules.allow.len(), 0);
 }

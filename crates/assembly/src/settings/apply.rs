@@ -30,10 +30,10 @@ impl SettingsLayers {
         let is_set = |names: &[&str]| names.iter().any(|name| environment::is_set(lookup, name));
         let mut args = args.clone();
         if args.model.is_none() && !is_set(&["WINDLASS_MODEL", "ANTHROPIC_MODEL"]) {
-            args.model = settings.model.clone().filter(|model| model != "default");
+            args.model = settings.models.model.clone().filter(|model| model != "default");
         }
         if args.fallback_model.is_empty()
-            && let Some(fallback) = &settings.fallback_model
+            && let Some(fallback) = &settings.models.fallback_model
         {
             args.fallback_model = fallback.list().to_vec();
         }
@@ -137,13 +137,13 @@ impl SettingsLayers {
     pub fn apply_compaction_limits(&mut self, settings: &mut Settings, lookup: &impl EnvLookup) {
         let own = &self.loaded.settings;
         let is_off = environment::is_set(lookup, "DISABLE_AUTO_COMPACT");
-        if is_off || own.auto_compact_enabled == Some(false) {
+        if is_off || own.compaction.auto_compact_enabled == Some(false) {
             settings.limits.auto_compact = false;
         }
         let given =
             environment::read_variable(lookup, "CLAUDE_CODE_AUTO_COMPACT_WINDOW").ok().flatten();
         let given = given.and_then(|text| text.parse().ok());
-        let Some(window) = given.or(own.auto_compact_window) else { return };
+        let Some(window) = given.or(own.compaction.auto_compact_window) else { return };
         let models = std::iter::once(&mut settings.model).chain(&mut settings.fallbacks);
         for model in models.filter(|model| window < model.window.0) {
             // An answer and a summary must still fit.
@@ -243,8 +243,8 @@ impl SettingsLayers {
     /// What is seen to when a run is over: only what somebody asks for costs anything.
     pub fn after_run_options(&self) -> After {
         let settings = &self.loaded.settings;
-        let after = settings.after_run.clone().unwrap_or_default();
-        let memory = settings.auto_memory_enabled.unwrap_or(after.memory == Some(true));
+        let after = settings.memory.after_run.clone().unwrap_or_default();
+        let memory = settings.memory.auto_memory_enabled.unwrap_or(after.memory == Some(true));
         After {
             title: after.title == Some(true),
             suggestion: after.suggestion == Some(true),
@@ -257,10 +257,10 @@ impl SettingsLayers {
     /// The file with notes of earlier conversations in this project, unless nobody wants them.
     pub fn auto_memory_file(&self, project: &Path, lookup: &impl EnvLookup) -> Option<PathBuf> {
         let settings = &self.loaded.settings;
-        if settings.auto_memory_enabled == Some(false) {
+        if settings.memory.auto_memory_enabled == Some(false) {
             return None;
         }
-        let folder = match &settings.auto_memory_directory {
+        let folder = match &settings.memory.auto_memory_directory {
             Some(given) => match given.strip_prefix("~/") {
                 Some(rest) => user_directories::home_directory(lookup)?.join(rest),
                 None => PathBuf::from(given),

@@ -133,7 +133,8 @@ impl SettingsLayers {
     /// May pages of people's own and plugins bring hooks along, besides settings?
     pub fn allows_extension_hooks(&self) -> bool {
         let settings = &self.loaded.settings;
-        settings.disable_all_hooks != Some(true) && settings.allow_managed_hooks_only != Some(true)
+        settings.hooks.disable_all_hooks != Some(true)
+            && settings.hooks.allow_managed_hooks_only != Some(true)
     }
 
     /// What files of the user, the project and plugins may bring along.

@@ -21,10 +21,11 @@ use serde_json::{Value, json};
 use windlass_vocabulary::{EffectClass, PermissionMode, ToolCall, ToolInspection};
 
 use crate::call_subject::{CallSubject, CallSubjectKind};
-use crate::decide::{ExplainedDecision, PriorDecision, evaluate_call};
-use crate::explain as words;
+use crate::decide::{ExplainedDecision, evaluate_call};
+use crate::explain;
 use crate::file_system_view::FileSystemView;
 use crate::policy::Policy;
+use crate::prior_decision::PriorDecision;
 use crate::suggest_rules::suggest_rules;
 use crate::workspace_roots::WorkspaceRoots;
 pub use policy_case::NO_AUTO_MODE;
@@ -38,7 +39,7 @@ use report_parts::report_parts;
 pub enum PermissionDecisionKind {
     /// It runs.
     Allow,
-    /// Somebody is asked.
+    /// The user is asked.
     Ask,
     /// It does not run.
     Deny,
@@ -80,13 +81,13 @@ pub struct PartReport {
 pub fn build_report(
     policy: &Policy,
     call: &ToolCall,
-    world: &dyn FileSystemView,
+    file_system: &dyn FileSystemView,
 ) -> PermissionReport {
-    let ground = WorkspaceRoots::new(policy, world);
-    let subject = CallSubject::new(policy, &ground, call);
+    let roots = WorkspaceRoots::new(policy, file_system);
+    let subject = CallSubject::new(policy, &roots, call);
     let inspection = guess_inspection(&subject);
-    let said = evaluate_call(policy, &ground, &subject, &inspection, PriorDecision::None);
-    let parts = report_parts(policy, &ground, &subject, &said);
+    let said = evaluate_call(policy, &roots, &subject, &inspection, PriorDecision::None);
+    let parts = report_parts(policy, &roots, &subject, &said);
     let (decision, reason, rule, suggestions) = match said {
         ExplainedDecision::Allow { why, rule } => {
             (PermissionDecisionKind::Allow, why, rule, Vec::new())
@@ -94,28 +95,28 @@ pub fn build_report(
         ExplainedDecision::Deny { why, rule } => {
             (PermissionDecisionKind::Deny, why, rule, Vec::new())
         }
-        ExplainedDecision::Ask { reason: demand } => {
-            let suggestions = match demand.is_default {
-                true => suggest_rules(policy, &ground, &subject),
+        ExplainedDecision::Ask { reason } => {
+            let suggestions = match reason.is_default {
+                true => suggest_rules(policy, &roots, &subject),
                 false => Vec::new(),
             };
-            let rule = demand.rule.clone();
+            let rule = reason.rule.clone();
             if policy.mode == PermissionMode::DontAsk {
                 (
                     PermissionDecisionKind::Deny,
-                    words::describe_dont_ask_denial(&subject, &demand, &suggestions),
+                    explain::describe_dont_ask_denial(&subject, &reason, &suggestions),
                     rule,
                     suggestions,
                 )
             } else if !policy.can_ask {
                 (
                     PermissionDecisionKind::Deny,
-                    words::describe_non_interactive_denial(&subject, &demand, &suggestions),
+                    explain::describe_non_interactive_denial(&subject, &reason, &suggestions),
                     rule,
                     suggestions,
                 )
             } else {
-                (PermissionDecisionKind::Ask, demand.why, rule, suggestions)
+                (PermissionDecisionKind::Ask, reason.why, rule, suggestions)
             }
         }
     };
@@ -127,7 +128,10 @@ fn guess_inspection(subject: &CallSubject) -> ToolInspection {
     let reads = match &subject.kind {
         CallSubjectKind::Command(command) => command.is_read_only(),
         CallSubjectKind::Address(_) => true,
-        _ => READING_TOOLS.contains(&subject.tool.as_str()),
+        CallSubjectKind::File { .. }
+        | CallSubjectKind::Name(_)
+        | CallSubjectKind::Other
+        | CallSubjectKind::Unreadable => READING_TOOLS.contains(&subject.tool.as_str()),
     };
     let class = if reads { EffectClass::Pure } else { EffectClass::Effect };
     ToolInspection { class, ..ToolInspection::SHARED_READ }
@@ -138,7 +142,7 @@ const READING_TOOLS: &[&str] =
 
 /// One line in, one line out. The second says whether the line was a case at all.
 #[must_use]
-pub fn answer_case(line: &str, world: &dyn FileSystemView) -> (String, bool) {
+pub fn answer_case(line: &str, file_system: &dyn FileSystemView) -> (String, bool) {
     let value: Value = match serde_json::from_str(line) {
         Ok(value) => value,
         Err(error) => {
@@ -150,7 +154,7 @@ pub fn answer_case(line: &str, world: &dyn FileSystemView) -> (String, bool) {
         Ok(case) => case,
         Err(problem) => return (render_case_error(&id, &problem), false),
     };
-    let report = case.evaluate(world);
+    let report = case.evaluate(file_system);
     let mut answer = json!({ "id": id });
     if let (Some(answer), Ok(Value::Object(fields))) =
         (answer.as_object_mut(), serde_json::to_value(&report))

@@ -1,5 +1,5 @@
 //! Reads a case. Everything it knows must be of the right kind: a policy test that silently tests
-//! something else is worse than none. Fields it does not know are somebody else's notes.
+//! something else is worse than none. Unknown fields are notes of the author and are ignored.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,6 @@ use crate::file_system_view::{FileSystemView, PathEntry, VirtualTree};
 use crate::policy::Policy;
 use crate::rule::{Rule, Rules};
 
-/// One case, checked.
 #[derive(Debug)]
 pub(super) struct PolicyCase {
     policy: Policy,
@@ -68,18 +67,17 @@ impl PolicyCase {
         Ok(Self { policy, call, files, home: Some(home) })
     }
 
-    pub(super) fn evaluate(&self, world: &dyn FileSystemView) -> PermissionReport {
+    pub(super) fn evaluate(&self, file_system: &dyn FileSystemView) -> PermissionReport {
         match &self.files {
             Some(files) => build_report(&self.policy, &self.call, files),
             None => {
-                let world = HomeOverride { inner: world, home: self.home.as_deref() };
-                build_report(&self.policy, &self.call, &world)
+                let file_system = HomeOverride { inner: file_system, home: self.home.as_deref() };
+                build_report(&self.policy, &self.call, &file_system)
             }
         }
     }
 }
 
-/// A world with another home.
 struct HomeOverride<'a> {
     inner: &'a dyn FileSystemView,
     home: Option<&'a Path>,
@@ -130,7 +128,7 @@ fn parse_mode(text: Option<&str>) -> Result<PermissionMode, String> {
     }
 }
 
-/// Said wherever somebody asks for it.
+/// The answer to every request for it.
 pub const NO_AUTO_MODE: &str = "there is no mode `auto`: nothing here judges calls by guessing; use \
                            acceptEdits with rules, or dontAsk";
 

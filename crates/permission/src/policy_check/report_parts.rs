@@ -1,10 +1,11 @@
 //! What is said of each part of a call.
 
 use super::{PartReport, PermissionDecisionKind};
-use crate::ask_reason::find_protected_argument;
-use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
+use crate::call_subject::{CallSubject, CallSubjectKind};
 use crate::command_checker::{AllowReason, CommandChecker, collect_program_names};
 use crate::decide::ExplainedDecision;
+use crate::file_system_view::PathAccess;
+use crate::find_ask_reason::find_protected_argument;
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::rule_match::RestrictionKind;
@@ -17,7 +18,7 @@ use crate::workspace_roots::WorkspaceRoots;
 /// The parts, each with what would come of it alone.
 pub(super) fn report_parts(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
     said: &ExplainedDecision,
 ) -> Vec<PartReport> {
@@ -29,12 +30,12 @@ pub(super) fn report_parts(
         return vec![PartReport { effects, ..report_whole_call(subject, said) }];
     }
     let names = collect_program_names(command);
-    let judge = CommandChecker::new(policy, ground, command);
+    let checker = CommandChecker::new(policy, roots, command);
     let is_whole = matches!(said, ExplainedDecision::Allow { .. });
     let one = |(at, part): (usize, &SimpleCommand)| {
         let (decision, rule) = find_restricting_rule(policy, subject, at, &names)
-            .or_else(|| find_unconditional_question(policy, ground, part))
-            .unwrap_or_else(|| match judge.check_part(part) {
+            .or_else(|| find_unconditional_question(policy, roots, part))
+            .unwrap_or_else(|| match checker.check_part(part) {
                 Ok(AllowReason::Rule(rule)) => (PermissionDecisionKind::Allow, Some(rule)),
                 Ok(_) => (PermissionDecisionKind::Allow, None),
                 Err(_) if is_whole || part.is_inner => (PermissionDecisionKind::Allow, None),
@@ -42,7 +43,7 @@ pub(super) fn report_parts(
             });
         PartReport {
             text: escape_invisible(&part.text),
-            effects: describe_effects(ground, part),
+            effects: describe_effects(roots, part),
             decision,
             rule,
         }
@@ -65,24 +66,24 @@ const PARTS_MAX: usize = 200;
 fn report_whole_call(subject: &CallSubject, said: &ExplainedDecision) -> PartReport {
     let (decision, rule) = match said {
         ExplainedDecision::Allow { rule, .. } => (PermissionDecisionKind::Allow, rule.clone()),
-        ExplainedDecision::Ask { reason: demand } => {
-            (PermissionDecisionKind::Ask, demand.rule.clone())
-        }
+        ExplainedDecision::Ask { reason } => (PermissionDecisionKind::Ask, reason.rule.clone()),
         ExplainedDecision::Deny { rule, .. } => (PermissionDecisionKind::Deny, rule.clone()),
     };
     let (text, effect) = match &subject.kind {
-        CallSubjectKind::File { path: meant, access } => {
-            let deed = if *access == PathAccess::Read { "read" } else { "write" };
-            let path = meant.spelled.display().to_string();
-            let mut effect = format!("{deed} {path}");
-            if meant.real != meant.spelled {
-                effect.push_str(&format!(" -> {}", meant.real.display()));
+        CallSubjectKind::File { path: resolved, access } => {
+            let verb = if *access == PathAccess::Read { "read" } else { "write" };
+            let path = resolved.spelled.display().to_string();
+            let mut effect = format!("{verb} {path}");
+            if resolved.real != resolved.spelled {
+                effect.push_str(&format!(" -> {}", resolved.real.display()));
             }
             (path, effect)
         }
         CallSubjectKind::Address(target) => (target.url.clone(), format!("fetch {}", target.url)),
         CallSubjectKind::Name(name) => (name.clone(), format!("start {name}")),
-        _ => (subject.tool.clone(), format!("call {}", subject.tool)),
+        CallSubjectKind::Command(_) | CallSubjectKind::Other | CallSubjectKind::Unreadable => {
+            (subject.tool.clone(), format!("call {}", subject.tool))
+        }
     };
     PartReport {
         text: escape_invisible(&text),
@@ -101,9 +102,9 @@ fn find_restricting_rule(
 ) -> Option<(PermissionDecisionKind, Option<String>)> {
     let find = |rules: &[Rule], does: RestrictionKind, wanted: MatchCertainty| {
         rules.iter().find_map(|rule| {
-            let spoken = rule.match_call(subject, policy.cwd(), does, names)?;
-            let is_here = spoken.part.is_none_or(|part| part == at);
-            (is_here && spoken.certainty == wanted).then(|| rule.to_string())
+            let matched = rule.match_call(subject, policy.cwd(), does, names)?;
+            let is_here = matched.part.is_none_or(|part| part == at);
+            (is_here && matched.certainty == wanted).then(|| rule.to_string())
         })
     };
     if let Some(rule) = find(&policy.rules.deny, RestrictionKind::Deny, MatchCertainty::Yes) {
@@ -115,42 +116,42 @@ fn find_restricting_rule(
     asks.map(|rule| (PermissionDecisionKind::Ask, Some(rule)))
 }
 
-/// Questions that no rule answers.
 fn find_unconditional_question(
     policy: &Policy,
-    ground: &WorkspaceRoots<'_>,
+    roots: &WorkspaceRoots<'_>,
     part: &SimpleCommand,
 ) -> Option<(PermissionDecisionKind, Option<String>)> {
     let alone =
         crate::shell_command::ParsedShellScript { parts: vec![part.clone()], ..Default::default() };
     let is_critical =
-        find_critical_removal(&alone, &policy.directories, ground.file_system).is_some();
+        find_critical_removal(&alone, &policy.directories, roots.file_system).is_some();
     let is_protected = find_protected_argument(part).is_some();
     (is_critical || is_protected).then_some((PermissionDecisionKind::Ask, None))
 }
 
 /// What a part would do, for people: only what is sure. A word that may be a file and may be text is
 /// judged as one, and not told as one.
-fn describe_effects(ground: &WorkspaceRoots<'_>, part: &SimpleCommand) -> Vec<String> {
+fn describe_effects(roots: &WorkspaceRoots<'_>, part: &SimpleCommand) -> Vec<String> {
     let mut effects: Vec<String> =
         part.assigns.iter().map(|assign| format!("set {}", assign.name)).collect();
     if let Some(first) = part.words.first() {
-        let deed = if part.is_function { "call" } else { "run" };
-        effects.push(format!("{deed} {}", escape_invisible(&first.text)));
+        let verb = if part.is_function { "call" } else { "run" };
+        effects.push(format!("{verb} {}", escape_invisible(&first.text)));
     }
     let (reads, writes) = find_certain_file_words(part);
     let deeds = reads.into_iter().map(|word| ("read", word));
-    for (deed, word) in deeds.chain(writes.into_iter().map(|word| ("write", word))) {
+    for (verb, word) in deeds.chain(writes.into_iter().map(|word| ("write", word))) {
         if word.is_pipe() {
             continue;
         }
-        let known =
-            word.as_known().and_then(|text| ground.resolve_text(text, &part.working_directories));
+        let known = word
+            .as_known()
+            .and_then(|text| roots.resolve_text(text, part.working_directories.as_slice()));
         let place = match known.as_deref() {
-            Some([meant, ..]) => meant.real.display().to_string(),
+            Some([resolved, ..]) => resolved.real.display().to_string(),
             _ => word.text.clone(),
         };
-        let effect = format!("{deed} {}", escape_invisible(&place));
+        let effect = format!("{verb} {}", escape_invisible(&place));
         if !effects.contains(&effect) {
             effects.push(effect);
         }

@@ -1,6 +1,6 @@
 //! The grammar of bash, with a bound on how long it may take.
 //!
-//! The parser is somebody else's and forgiving: it makes a tree of anything. So nothing here decides
+//! The parser is third-party and forgiving: it makes a tree of anything. So nothing here decides
 //! what the text means; the walk takes only kinds of nodes it knows, and doubts the rest.
 //!
 //! The parser's scanner looks characters up in a table that ends with the first few hundred, and

@@ -2,7 +2,6 @@
 //!
 //! Used by the wide view only, so an unclosed quote runs to the end instead of being an error.
 
-/// A place in the text.
 pub(super) struct ShellCharCursor<'a> {
     text: &'a str,
     at: usize,
@@ -27,7 +26,6 @@ impl<'a> ShellCharCursor<'a> {
         Some(c)
     }
 
-    /// Steps over this text if it is next.
     pub(super) fn skip(&mut self, text: &str) -> bool {
         let is_next = self.rest().starts_with(text);
         if is_next {

@@ -1,7 +1,7 @@
 //! What a part does by itself: which variables, files and directories, and whether it may do more.
 
 use super::file_operands::find_file_operands;
-use super::parsed_script::{RedirectAccess, SimpleCommand};
+use super::parsed_script::SimpleCommand;
 use super::read_only_command::{ReadOnlyWords, analyze_read_only_words};
 use super::rule_reach::writes_its_words;
 use super::sed_awk::{is_plain_sed, parse_sed_arguments};
@@ -9,21 +9,19 @@ use super::shell_builtin::is_plain_declaration;
 use super::shell_variable::{is_harmless_variable, is_line_local_variable};
 use super::shell_word::ShellWord;
 use super::strip_wrappers::strip_wrappers;
+use crate::file_system_view::PathAccess;
 
 /// What a command comes to when it is looked at alone, redirects aside.
 #[derive(Debug)]
 pub(crate) enum CommandEffect<'p> {
-    /// It only reads.
     Reads(ReadOnlyWords<'p>),
     /// It changes these files and nothing else.
     Edits(Vec<&'p ShellWord>),
     /// It only sets variables of the line, or calls a function of the line.
     ChangesShellState,
-    /// It may do anything.
     Anything,
 }
 
-/// What the command comes to.
 pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
     let Some(first) = part.words.first() else {
         let is_own = part.assigns.iter().all(|assign| is_line_local_variable(&assign.name));
@@ -90,20 +88,23 @@ fn find_edited_files(words: &[ShellWord]) -> Option<Vec<&ShellWord>> {
 pub(crate) fn check_read_only(part: &SimpleCommand) -> Option<bool> {
     let is_quiet = part.redirects.iter().all(|redirect| {
         let target = redirect.target.as_known().map(std::path::Path::new);
-        redirect.access == RedirectAccess::Read
+        redirect.access == PathAccess::Read
             || target.is_some_and(crate::workspace_roots::is_harmless_device)
     });
     match classify_effect(part) {
         CommandEffect::Reads(look) if is_quiet => Some(look.changes_directory),
         CommandEffect::ChangesShellState if is_quiet => Some(false),
-        _ => None,
+        CommandEffect::Reads(_)
+        | CommandEffect::ChangesShellState
+        | CommandEffect::Edits(_)
+        | CommandEffect::Anything => None,
     }
 }
 
 /// Words that may name files a part reads, as widely as they may be meant; `None` when it is not
 /// known to read any.
 pub(crate) fn find_read_words(part: &SimpleCommand) -> Vec<&ShellWord> {
-    let mut words: Vec<&ShellWord> = redirect_targets(part, RedirectAccess::Read);
+    let mut words: Vec<&ShellWord> = redirect_targets(part, PathAccess::Read);
     let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
     match analyze_read_only_words(stripped) {
         Some(look) => words.extend(look.files),
@@ -126,9 +127,8 @@ pub(crate) fn find_read_words(part: &SimpleCommand) -> Vec<&ShellWord> {
     words
 }
 
-/// Words that may name files a part writes.
 pub(crate) fn find_written_words(part: &SimpleCommand) -> Vec<&ShellWord> {
-    let mut words: Vec<&ShellWord> = redirect_targets(part, RedirectAccess::Write);
+    let mut words: Vec<&ShellWord> = redirect_targets(part, PathAccess::Write);
     let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
     if !part.is_wrapper
         && let Some(touched) = find_file_operands(stripped)
@@ -145,10 +145,8 @@ pub(crate) fn find_written_words(part: &SimpleCommand) -> Vec<&ShellWord> {
 
 /// Words that are sure to name files, those read first, for people to see.
 pub(crate) fn find_certain_file_words(part: &SimpleCommand) -> (Vec<&ShellWord>, Vec<&ShellWord>) {
-    let (mut reads, mut writes) = (
-        redirect_targets(part, RedirectAccess::Read),
-        redirect_targets(part, RedirectAccess::Write),
-    );
+    let (mut reads, mut writes) =
+        (redirect_targets(part, PathAccess::Read), redirect_targets(part, PathAccess::Write));
     let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
     if let Some(look) = analyze_read_only_words(stripped) {
         let is_option = |word: &&ShellWord| word.may_be_option() && word.known.is_some();
@@ -160,9 +158,9 @@ pub(crate) fn find_certain_file_words(part: &SimpleCommand) -> (Vec<&ShellWord>,
     (reads, writes)
 }
 
-fn redirect_targets(part: &SimpleCommand, does: RedirectAccess) -> Vec<&ShellWord> {
-    let meant = part.redirects.iter().filter(|redirect| redirect.access == does);
-    meant.map(|redirect| &redirect.target).collect()
+fn redirect_targets(part: &SimpleCommand, does: PathAccess) -> Vec<&ShellWord> {
+    let resolved = part.redirects.iter().filter(|redirect| redirect.access == does);
+    resolved.map(|redirect| &redirect.target).collect()
 }
 
 /// Programs whose words are text as often as files.

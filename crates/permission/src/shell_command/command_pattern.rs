@@ -12,7 +12,6 @@ use crate::glob::matches_text;
 /// The content of a `Bash` rule.
 #[derive(Debug)]
 pub(crate) struct CommandPattern<'a> {
-    /// As written.
     text: &'a str,
     words: Vec<String>,
     /// More words may follow.
@@ -22,7 +21,6 @@ pub(crate) struct CommandPattern<'a> {
 /// Options in front of a sub-command that are looked behind.
 const OPTIONS_MAX: usize = 32;
 
-/// Does a rule speak of a command?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MatchCertainty {
     No,

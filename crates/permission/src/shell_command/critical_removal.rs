@@ -16,10 +16,10 @@ use crate::path_pattern::normalize_path;
 pub(crate) fn find_critical_removal(
     script: &ParsedShellScript,
     directories: &[String],
-    world: &dyn FileSystemView,
+    file_system: &dyn FileSystemView,
 ) -> Option<String> {
     script.parts.iter().chain(&script.removals).find_map(|part| {
-        let is_critical = |word: &&ShellWord| is_critical(word, part, directories, world);
+        let is_critical = |word: &&ShellWord| is_critical(word, part, directories, file_system);
         let mut all = removal_targets(part).chain(find_delete_roots(part));
         all.find(is_critical).map(|word| word.text.clone())
     })
@@ -28,8 +28,9 @@ pub(crate) fn find_critical_removal(
 /// Where `find` deletes everything it meets.
 fn find_delete_roots(part: &SimpleCommand) -> &[ShellWord] {
     let Some((first, rest)) = part.words.split_first() else { return &[] };
-    let places = rest.iter().take_while(|word| !word.text.starts_with(['-', '(', '!'])).count();
-    let (places, tests) = rest.split_at(places);
+    let directories =
+        rest.iter().take_while(|word| !word.text.starts_with(['-', '(', '!'])).count();
+    let (directories, tests) = rest.split_at(directories);
     let chooses = |word: &ShellWord| {
         let text = word.text.as_str();
         let is_free = ["-delete", "-depth", "-mindepth", "-xdev", "-mount", "-type"];
@@ -37,7 +38,7 @@ fn find_delete_roots(part: &SimpleCommand) -> &[ShellWord] {
     };
     let deletes = tests.iter().any(|word| word.text == "-delete");
     let sweeps = base_name(&first.text) == "find" && deletes && !tests.iter().any(chooses);
-    if sweeps { places } else { &[] }
+    if sweeps { directories } else { &[] }
 }
 
 /// The words behind `rm` or `rmdir`, wherever they stand.
@@ -53,10 +54,10 @@ fn is_critical(
     word: &ShellWord,
     part: &SimpleCommand,
     directories: &[String],
-    world: &dyn FileSystemView,
+    file_system: &dyn FileSystemView,
 ) -> bool {
     let text = word.text.as_str();
-    // In the text of another language nobody has told what a home is.
+    // Text in another language has no `~`.
     if word.known.is_some() && matches!(text, "~" | "~/" | "~/*" | "$HOME" | "/*" | "./*" | "*") {
         return true;
     }
@@ -88,17 +89,17 @@ fn is_critical(
         return is_everything;
     }
     bases.iter().any(|base| {
-        let meant = resolve_links(world, base, Path::new(place));
-        meant.both_paths().any(|path| is_critical_path(path, directories, world))
+        let resolved = resolve_links(file_system, base, Path::new(place));
+        resolved.both_paths().any(|path| is_critical_path(path, directories, file_system))
     })
 }
 
-fn is_critical_path(path: &Path, directories: &[String], world: &dyn FileSystemView) -> bool {
+fn is_critical_path(path: &Path, directories: &[String], file_system: &dyn FileSystemView) -> bool {
     let path = normalize_path(Path::new("/"), path);
     let is_shallow = path.components().count() <= 2;
     let is_home = path.parent() == Some(Path::new("/home"))
         || path == Path::new("/root")
-        || world.home_directory().is_some_and(|home| home.starts_with(&path));
+        || file_system.home_directory().is_some_and(|home| home.starts_with(&path));
     let holds_us = directories.iter().any(|directory| Path::new(directory).starts_with(&path));
     is_shallow || is_home || holds_us
 }

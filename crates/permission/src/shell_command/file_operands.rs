@@ -10,14 +10,12 @@ use super::sed_awk::{is_plain_sed, parse_sed_arguments};
 use super::shell_word::ShellWord;
 use super::wrapper::base_name;
 
-/// The files among the words of a command.
 #[derive(Debug, Default)]
 pub(crate) struct FileOperands<'w> {
     pub(crate) reads: Vec<&'w ShellWord>,
     pub(crate) writes: Vec<&'w ShellWord>,
 }
 
-/// The files, if the words are understood.
 pub(crate) fn find_file_operands(words: &[ShellWord]) -> Option<FileOperands<'_>> {
     let (first, arguments) = words.split_first()?;
     let program = base_name(first.as_certain()?);

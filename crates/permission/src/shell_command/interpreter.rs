@@ -3,7 +3,7 @@
 //! No other language is parsed here. Code is looked into for words: names it calls that start
 //! programs or write files, programs that a deny rule speaks of, removals. A rule for an interpreter
 //! covers code without such names, because it covers any script as well; code with them has to be
-//! named by the rule. Whoever hides the words from us hides them from the reader of a script too.
+//! named by the rule. Words hidden from us are hidden from a human reader of the script too.
 
 use super::parsed_script::{ParsedShellScript, SimpleCommand};
 use super::shell_word::ShellWord;
@@ -168,19 +168,18 @@ pub(crate) fn is_interpreter(program: &str) -> bool {
     !is_tool && INTERPRETERS.iter().any(is_known)
 }
 
-/// The name without its version.
 fn strip_version(program: &str) -> &str {
     base_name(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
 }
 
-/// The code among the words of a command.
 pub(crate) fn find_inline_code(words: &[ShellWord]) -> Vec<InlineCode<'_>> {
     let Some((first, arguments)) = words.split_first() else { return Vec::new() };
     let name = strip_version(&first.text);
     let Some(known) = INTERPRETERS.iter().find(|one| one.name == name) else { return Vec::new() };
     let mut found = Vec::new();
-    // The option that was read last: it brings code, or a value that is none.
-    let (mut brings, mut is_value) = (None, false);
+    // The option that was read last: it brings code, or a value that is not code.
+    let mut brings = None;
+    let mut is_value = false;
     for (word, at) in arguments.iter().zip(1..) {
         let mut push = |at, text| found.push(InlineCode { at, text, interpreter: known });
         if let Some(option) = brings.take() {
@@ -244,11 +243,12 @@ pub(crate) fn collect_inline_code(part: &SimpleCommand, script: &mut ParsedShell
                 if REMOVES.contains(&name) {
                     let rest = all.iter().skip(at + 1).take(ARGUMENTS_MAX).cloned();
                     let words = std::iter::once(ShellWord::literal("rm")).chain(rest).collect();
-                    let (text, places) = (part.text.clone(), part.working_directories.clone());
+                    let text = part.text.clone();
+                    let directories = part.working_directories.clone();
                     script.removals.push(SimpleCommand {
                         text,
                         words,
-                        working_directories: places,
+                        working_directories: directories,
                         ..SimpleCommand::default()
                     });
                 }

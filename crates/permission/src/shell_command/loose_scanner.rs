@@ -6,17 +6,16 @@
 //! here.
 
 use super::char_cursor::ShellCharCursor;
-use super::parsed_script::{
-    ParsedShellScript, PossibleDirectories, RedirectAccess, ShellRedirect, SimpleCommand,
-};
+use super::parsed_script::{ParsedShellScript, PossibleDirectories, ShellRedirect, SimpleCommand};
 use super::shell_word::{ShellWord, WordUnit, expand_words};
 use super::syntax_walker::{NESTED_MAX, ScriptContext};
 use super::wrapper;
+use crate::file_system_view::PathAccess;
 
 /// Adds what may be commands in this text. What is found is never taken for the whole.
 pub(crate) fn scan_loosely(
     text: &str,
-    scene: ScriptContext<'_>,
+    context: ScriptContext<'_>,
     nested: u8,
     script: &mut ParsedShellScript,
 ) {
@@ -26,7 +25,7 @@ pub(crate) fn scan_loosely(
     }
     let mut guess = LooseScanner {
         letters: ShellCharCursor::new(text),
-        context: scene,
+        context,
         nested,
         script,
         part: SimpleCommand { is_inner: true, ..SimpleCommand::default() },
@@ -43,7 +42,7 @@ struct LooseScanner<'a, 's> {
     script: &'s mut ParsedShellScript,
     part: SimpleCommand,
     word: Option<ShellWord>,
-    redirect: Option<RedirectAccess>,
+    redirect: Option<PathAccess>,
 }
 
 impl LooseScanner<'_, '_> {
@@ -59,7 +58,7 @@ impl LooseScanner<'_, '_> {
                         continue;
                     }
                     self.redirect =
-                        Some(if c == '>' { RedirectAccess::Write } else { RedirectAccess::Read });
+                        Some(if c == '>' { PathAccess::Write } else { PathAccess::Read });
                     while self.letters.skip(">") || self.letters.skip("&") || self.letters.skip("|")
                     {
                     }

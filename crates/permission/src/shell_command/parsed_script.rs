@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use crate::file_system_view::PathAccess;
+
 use super::shell_word::ShellWord;
 
-/// Everything found in a line.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedShellScript {
     /// Every command that could run, in the order they are written.
@@ -27,27 +28,19 @@ impl ParsedShellScript {
     }
 }
 
-/// Something that is not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ParseDoubt {
-    /// Why.
     pub(crate) why: &'static str,
-    /// The text in question.
     pub(crate) text: String,
 }
 
-/// One simple command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SimpleCommand {
-    /// As written.
     pub(crate) text: String,
-    /// The program and its arguments.
     pub(crate) words: Vec<ShellWord>,
     /// Variables set in front of it, or alone.
     pub(crate) assigns: Vec<VariableAssignment>,
-    /// Files it is connected to.
     pub(crate) redirects: Vec<ShellRedirect>,
-    /// Where it may be standing when it runs.
     pub(crate) working_directories: PossibleDirectories,
     /// It is run by another part, found among that one's words.
     pub(crate) is_inner: bool,
@@ -63,28 +56,17 @@ pub(crate) struct VariableAssignment {
     pub(crate) name: String,
     /// `None` for an array.
     pub(crate) value: Option<ShellWord>,
-    /// As written.
     pub(crate) text: String,
 }
 
-/// A file a command is connected to.
 #[derive(Clone, Debug)]
 pub(crate) struct ShellRedirect {
-    pub(crate) access: RedirectAccess,
+    pub(crate) access: PathAccess,
     pub(crate) target: ShellWord,
 }
 
-/// What a redirect does to its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RedirectAccess {
-    Read,
-    Write,
-}
-
-/// Where a command may be standing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum PossibleDirectories {
-    /// Anywhere.
     #[default]
     Unknown,
     /// In one of these, as the shell spells them.
@@ -103,19 +85,19 @@ impl PossibleDirectories {
     pub(crate) fn as_slice(&self) -> &[PathBuf] {
         match self {
             Self::Unknown => &[],
-            Self::Known(places) => places,
+            Self::Known(directories) => directories,
         }
     }
 
     pub(crate) fn union_with(self, other: Self) -> Self {
-        let (Self::Known(mut places), Self::Known(more)) = (self, other) else {
+        let (Self::Known(mut directories), Self::Known(more)) = (self, other) else {
             return Self::Unknown;
         };
         for place in more {
-            if !places.contains(&place) {
-                places.push(place);
+            if !directories.contains(&place) {
+                directories.push(place);
             }
         }
-        if places.len() > PLACES_MAX { Self::Unknown } else { Self::Known(places) }
+        if directories.len() > PLACES_MAX { Self::Unknown } else { Self::Known(directories) }
     }
 }

@@ -156,7 +156,9 @@ fn analyze_listed_program<'w>(
         ReadOnlyOperands::OneFile if operands > 1 || files.iter().any(|word| word.is_split) => {
             return None;
         }
-        _ => {}
+        ReadOnlyOperands::OneFile
+        | ReadOnlyOperands::Files
+        | ReadOnlyOperands::PatternThenFiles => {}
     }
     walks &= reader.operands == ReadOnlyOperands::PatternThenFiles || reader.program == "diff";
     Some(ReadOnlyWords { files, changes_directory: false, walks_directories: walks })
@@ -209,14 +211,14 @@ fn find_search_paths(arguments: &[ShellWord]) -> Vec<&ShellWord> {
             .contains(&option)
     };
     let mut before = "";
-    let mut places = Vec::new();
+    let mut directories = Vec::new();
     for word in arguments {
         if !is_pattern(before) {
-            places.push(word);
+            directories.push(word);
         }
         before = &word.text;
     }
-    places
+    directories
 }
 
 const FIND_ACTS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls"];

@@ -56,7 +56,6 @@ fn has_script_check(program: &str) -> bool {
     matches!(program, "sed" | "awk" | "gawk" | "mawk" | "nawk")
 }
 
-/// The lists that speak of this command.
 fn find_risky_options<'w>(
     program: &'w str,
     words: &'w [ShellWord],

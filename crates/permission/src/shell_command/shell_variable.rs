@@ -8,7 +8,6 @@ pub(crate) fn is_assignment(word: &str) -> bool {
     is_variable_name(name)
 }
 
-/// Is this the name of a variable?
 pub(crate) fn is_variable_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

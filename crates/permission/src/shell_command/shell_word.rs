@@ -16,7 +16,6 @@ pub(crate) enum WordUnit {
     RuntimeText { is_quoted: bool },
 }
 
-/// One word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShellWord {
     /// For people and for the wide reading: quotes removed, holes shown as `…`.
@@ -36,7 +35,6 @@ pub(crate) struct ShellWord {
 }
 
 impl ShellWord {
-    /// A word that is certain.
     pub(crate) fn literal(text: &str) -> Self {
         Self {
             text: text.to_owned(),
@@ -91,12 +89,10 @@ impl ShellWord {
         self.text == "/dev/fd/…"
     }
 
-    /// Is its text not certain?
     pub(crate) fn is_expanded(&self) -> bool {
         self.known.is_none()
     }
 
-    /// The text if it is known.
     pub(crate) fn as_known(&self) -> Option<&str> {
         self.known.as_deref()
     }
@@ -136,7 +132,7 @@ type BraceExpansion = (usize, usize, Vec<Vec<WordUnit>>);
 fn find_first_brace(units: &[WordUnit]) -> Option<Option<BraceExpansion>> {
     let plain = |unit: &WordUnit| match *unit {
         WordUnit::Letter { letter, is_quoted: false } => Some(letter),
-        _ => None,
+        WordUnit::Letter { is_quoted: true, .. } | WordUnit::RuntimeText { .. } => None,
     };
     for (open, _) in units.iter().enumerate().filter(|(_, unit)| plain(unit) == Some('{')) {
         let mut depth = 0_usize;

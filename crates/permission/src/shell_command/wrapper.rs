@@ -9,7 +9,7 @@ use super::{interpreter, loose_scanner};
 /// Adds a command to what was found, with everything it runs in turn.
 pub(crate) fn add_with_nested(
     mut part: SimpleCommand,
-    scene: ScriptContext<'_>,
+    context: ScriptContext<'_>,
     nested: u8,
     script: &mut ParsedShellScript,
 ) {
@@ -22,11 +22,8 @@ pub(crate) fn add_with_nested(
         return;
     };
     let program = base_name(&first.text).to_owned();
-    let inner = NestedShellText {
-        context: scene,
-        working_directories: part.working_directories.clone(),
-        nested,
-    };
+    let inner =
+        NestedShellText { context, working_directories: part.working_directories.clone(), nested };
     let arguments = arguments.to_vec();
     part.is_wrapper = front > 0
         || WRAPPERS.contains(&program.as_str())
@@ -143,7 +140,7 @@ impl NestedShellText<'_> {
 pub(crate) fn parse_shell_input(
     from: usize,
     documents: &[String],
-    scene: ScriptContext<'_>,
+    context: ScriptContext<'_>,
     nested: u8,
     script: &mut ParsedShellScript,
 ) {
@@ -154,11 +151,8 @@ pub(crate) fn parse_shell_input(
     };
     let has_shell = script.parts.get(from..).is_some_and(|parts| parts.iter().any(is_shell));
     if has_shell {
-        let inner = NestedShellText {
-            context: scene,
-            working_directories: PossibleDirectories::Unknown,
-            nested,
-        };
+        let inner =
+            NestedShellText { context, working_directories: PossibleDirectories::Unknown, nested };
         documents.iter().for_each(|text| inner.parse_into(text, script));
     }
 }
@@ -281,7 +275,6 @@ pub(crate) const WRAPPERS: &[&str] = &[
     "qemu-aarch64",
 ];
 
-/// Does this program only run others?
 pub(crate) fn is_runner(program: &str) -> bool {
     let name = base_name(program);
     WRAPPERS.contains(&name)

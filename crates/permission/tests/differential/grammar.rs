@@ -3,10 +3,10 @@
 //! Programs are stubs `p1` to `p4`, which succeed, and `no`, which fails. Files and directories are
 //! relative and few. Loops end, functions do not call each other.
 
-use crate::chance::Chance;
+use crate::random::Random;
 
 pub(crate) struct Writer<'c> {
-    chance: &'c mut Chance,
+    random: &'c mut Random,
     room: usize,
     marks: usize,
     /// Bodies of documents that wait for the end of their line.
@@ -16,17 +16,17 @@ pub(crate) struct Writer<'c> {
 const PROGRAMS: &[&str] = &["p1", "p2", "p3", "p4"];
 
 impl<'c> Writer<'c> {
-    pub(crate) fn new(chance: &'c mut Chance) -> Self {
-        let room = 3 + chance.below(14);
-        Self { chance, room, marks: 0, waiting: Vec::new() }
+    pub(crate) fn new(random: &'c mut Random) -> Self {
+        let room = 3 + random.below(14);
+        Self { random, room, marks: 0, waiting: Vec::new() }
     }
 
     pub(crate) fn script(&mut self) -> String {
         let mut text = String::new();
-        for _ in 0..=self.chance.below(3) {
+        for _ in 0..=self.random.below(3) {
             let line = self.list();
             text.push_str(&line);
-            if self.chance.once_in(9) {
+            if self.random.once_in(9) {
                 text.push_str(" # p1; $(p2) '");
                 text.push('\n');
             } else {
@@ -46,9 +46,9 @@ impl<'c> Writer<'c> {
 
     fn list(&mut self) -> String {
         let mut text = self.pipeline();
-        while self.spend() && self.chance.once_in(2) {
+        while self.spend() && self.random.once_in(2) {
             let operator =
-                self.chance.pick(&["; ", " && ", " || ", ";", "&&", " & ", " ||\n", " &&  "]);
+                self.random.pick(&["; ", " && ", " || ", ";", "&&", " & ", " ||\n", " &&  "]);
             if operator.contains('\n') && !self.waiting.is_empty() {
                 continue;
             }
@@ -60,12 +60,12 @@ impl<'c> Writer<'c> {
 
     fn pipeline(&mut self) -> String {
         let mut text = String::new();
-        if self.chance.once_in(12) {
-            text.push_str(self.chance.pick(&["! ", "time ", "time -p "]));
+        if self.random.once_in(12) {
+            text.push_str(self.random.pick(&["! ", "time ", "time -p "]));
         }
         text.push_str(&self.command());
-        while self.spend() && self.chance.once_in(4) {
-            text.push_str(self.chance.pick(&[" | ", "|", " |& "]));
+        while self.spend() && self.random.once_in(4) {
+            text.push_str(self.random.pick(&[" | ", "|", " |& "]));
             text.push_str(&self.command());
         }
         text
@@ -75,7 +75,7 @@ impl<'c> Writer<'c> {
         if !self.spend() {
             return self.simple();
         }
-        match self.chance.below(26) {
+        match self.random.below(26) {
             0 => format!("({})", self.inner()),
             1 => format!("{{ {}; }}", self.inner()),
             2 => format!("if {}; then {}; fi", self.inner(), self.inner()),
@@ -91,31 +91,31 @@ impl<'c> Writer<'c> {
                 self.inner()
             ),
             8 => {
-                let name = format!("f{}", self.chance.below(3));
+                let name = format!("f{}", self.random.below(3));
                 format!("{name}() {{ {}; }}; {name} {}", self.inner(), self.words())
             }
             9 => format!(
                 "[ {} {} {} ]",
                 self.word(),
-                self.chance.pick(&["=", "!=", "-o", "-a"]),
+                self.random.pick(&["=", "!=", "-o", "-a"]),
                 self.word()
             ),
             10 => format!(
                 "[[ {} {} {} ]]",
                 self.word(),
-                self.chance.pick(&["==", "!=", "<", ">", "&&", "||", "=~"]),
+                self.random.pick(&["==", "!=", "<", ">", "&&", "||", "=~"]),
                 self.word()
             ),
             11 => {
-                format!("[[ -{} {} ]]", self.chance.pick(&["f", "d", "n", "z", "e"]), self.word())
+                format!("[[ -{} {} ]]", self.random.pick(&["f", "d", "n", "z", "e"]), self.word())
             }
-            12 => format!("{}={}", self.chance.pick(&["x", "y", "z"]), self.word()),
+            12 => format!("{}={}", self.random.pick(&["x", "y", "z"]), self.word()),
             13 => format!("x=({})", self.words()),
             14 => format!(
                 "cd {}",
-                self.chance.pick(&["a", "b", "a/..", ".", "\"a\"", "missing", "\"$x\""])
+                self.random.pick(&["a", "b", "a/..", ".", "\"a\"", "missing", "\"$x\""])
             ),
-            15 => format!("(( {} ))", self.chance.pick(&["1 + 2", "i = 3", "i++", "x"])),
+            15 => format!("(( {} ))", self.random.pick(&["1 + 2", "i = 3", "i++", "x"])),
             16 => format!("export y={}", self.word()),
             17 => format!("for ((i=0; i<2; i++)); do {}; done", self.inner()),
             18 => format!("{{ {}; }} {}", self.inner(), self.redirect()),
@@ -140,35 +140,35 @@ impl<'c> Writer<'c> {
 
     fn simple(&mut self) -> String {
         let mut text = String::new();
-        if self.chance.once_in(8) {
-            text.push_str(&format!("{}={} ", self.chance.pick(&["x", "LANG", "y"]), self.word()));
+        if self.random.once_in(8) {
+            text.push_str(&format!("{}={} ", self.random.pick(&["x", "LANG", "y"]), self.word()));
         }
-        if self.chance.once_in(14) {
+        if self.random.once_in(14) {
             text.push_str(&self.redirect());
             text.push(' ');
         }
         text.push_str(&self.name());
-        for _ in 0..self.chance.below(4) {
-            text.push_str(self.chance.pick(&[" ", " ", "  ", "\t", " \\\n"]));
+        for _ in 0..self.random.below(4) {
+            text.push_str(self.random.pick(&[" ", " ", "  ", "\t", " \\\n"]));
             text.push_str(&self.word());
         }
-        if self.chance.once_in(5) {
+        if self.random.once_in(5) {
             text.push(' ');
             text.push_str(&self.redirect());
-            if self.chance.once_in(3) {
+            if self.random.once_in(3) {
                 text.push(' ');
                 text.push_str(&self.word());
             }
         }
-        if self.chance.once_in(10) {
+        if self.random.once_in(10) {
             text.push_str(&self.document());
         }
         text
     }
 
     fn name(&mut self) -> String {
-        let name = self.chance.pick(PROGRAMS);
-        match self.chance.below(16) {
+        let name = self.random.pick(PROGRAMS);
+        match self.random.below(16) {
             0 => format!("\"{name}\""),
             1 => format!("'{name}'"),
             2 => format!("\\{name}"),
@@ -184,13 +184,13 @@ impl<'c> Writer<'c> {
     }
 
     fn words(&mut self) -> String {
-        let words: Vec<String> = (0..1 + self.chance.below(3)).map(|_| self.word()).collect();
+        let words: Vec<String> = (0..1 + self.random.below(3)).map(|_| self.word()).collect();
         words.join(" ")
     }
 
     fn word(&mut self) -> String {
         let mut word = self.piece();
-        while self.chance.once_in(4) {
+        while self.random.once_in(4) {
             word.push_str(&self.piece());
         }
         word
@@ -198,17 +198,17 @@ impl<'c> Writer<'c> {
 
     fn piece(&mut self) -> String {
         if self.spend() {
-            match self.chance.below(24) {
+            match self.random.below(24) {
                 0 => return format!("$({})", self.inner()),
                 1 => return format!("\"$({})\"", self.inner()),
-                2 => return format!("`{}`", self.chance.pick(PROGRAMS)),
-                3 => return format!("\"`{} x`\"", self.chance.pick(PROGRAMS)),
+                2 => return format!("`{}`", self.random.pick(PROGRAMS)),
+                3 => return format!("\"`{} x`\"", self.random.pick(PROGRAMS)),
                 4 => return format!("<({})", self.inner()),
                 5 => return format!("${{u:-{}}}", self.plain()),
-                6 => return format!("${{u:-$({})}}", self.chance.pick(PROGRAMS)),
-                7 => return format!("\"${{u:-$({} y)}}\"", self.chance.pick(PROGRAMS)),
+                6 => return format!("${{u:-$({})}}", self.random.pick(PROGRAMS)),
+                7 => return format!("\"${{u:-$({} y)}}\"", self.random.pick(PROGRAMS)),
                 8 => return format!("\"a {} b\"", self.plain()),
-                9 => return format!("$((1 + $({})))", self.chance.pick(PROGRAMS)),
+                9 => return format!("$((1 + $({})))", self.random.pick(PROGRAMS)),
                 _ => {}
             }
         }
@@ -224,26 +224,26 @@ impl<'c> Writer<'c> {
             "-", "--", "\\\\", "é", "\"'\"", "'\"'", "\"\\\"\"", "}", "{", "done", "fi", "]]",
             "then",
         ];
-        let piece = self.chance.pick(&odd);
+        let piece = self.random.pick(&odd);
         if piece == "b c" { "bc".to_owned() } else { piece.to_owned() }
     }
 
     fn pattern(&mut self) -> &'static str {
-        self.chance.pick(&["a", "a|b", "*", "\"a\"", "[a-z]", "(a", "a*)#"]).trim_end_matches(")#")
+        self.random.pick(&["a", "a|b", "*", "\"a\"", "[a-z]", "(a", "a*)#"]).trim_end_matches(")#")
     }
 
     fn redirect(&mut self) -> String {
-        let operator = self.chance.pick(&[">", ">>", "2>", "&>", ">|", "<", "2>&1 >", "> "]);
+        let operator = self.random.pick(&[">", ">>", "2>", "&>", ">|", "<", "2>&1 >", "> "]);
         let target =
-            self.chance.pick(&["f1", "f2", "\"f3\"", "'f4'", "f\\5", "a/f6", "f''7", "$x"]);
-        let extra = if self.chance.once_in(6) { " 2>&1" } else { "" };
+            self.random.pick(&["f1", "f2", "\"f3\"", "'f4'", "f\\5", "a/f6", "f''7", "$x"]);
+        let extra = if self.random.once_in(6) { " 2>&1" } else { "" };
         format!("{operator}{target}{extra}")
     }
 
     fn document(&mut self) -> String {
         self.marks += 1;
         let mark = format!("E{}", self.marks);
-        let (start, is_plain) = match self.chance.below(5) {
+        let (start, is_plain) = match self.random.below(5) {
             0 => (format!("<<'{mark}'"), true),
             1 => (format!("<<\"{mark}\""), true),
             2 => (format!("<<\\{mark}"), true),
@@ -251,7 +251,7 @@ impl<'c> Writer<'c> {
             _ => (format!("<<{mark}"), false),
         };
         let inside = self
-            .chance
+            .random
             .pick(&["plain", "$(p4 d)", "`p3 d`", "$x ${x}", "'$(p2)'", "\\$(p1)", "E", "# p1"]);
         let tab = if start.contains("<<-") { "\t" } else { "" };
         let _ = is_plain;
@@ -261,12 +261,12 @@ impl<'c> Writer<'c> {
 }
 
 /// Tokens thrown together, most of which bash refuses; what it does not refuse must be judged.
-pub(crate) fn soup(chance: &mut Chance) -> String {
+pub(crate) fn soup(random: &mut Random) -> String {
     let tokens: Vec<&str> = TOKENS.split('·').collect();
     let mut text = String::new();
-    for _ in 0..2 + chance.below(10) {
-        text.push_str(chance.pick(&tokens));
-        if chance.once_in(3) {
+    for _ in 0..2 + random.below(10) {
+        text.push_str(random.pick(&tokens));
+        if random.once_in(3) {
             text.push(' ');
         }
     }

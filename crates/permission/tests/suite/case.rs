@@ -8,13 +8,13 @@ use windlass_vocabulary::{
 
 /// The three rulings, from loose to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Got {
+pub(crate) enum Outcome {
     Allow,
     Ask,
     Deny,
 }
 
-pub(crate) use Got::{Allow, Ask, Deny};
+pub(crate) use Outcome::{Allow, Ask, Deny};
 
 /// A policy at `/w/repo` with somebody to ask. Rules: `+` allows, `?` asks, `-` denies.
 pub(crate) fn policy(mode: PermissionMode, rules: &[&str]) -> Policy {
@@ -56,13 +56,13 @@ pub(crate) fn rule_on(
     policy: &Policy,
     tool: &str,
     input: &Value,
-    opinion: PriorDecision,
-) -> (Got, String) {
+    prior: PriorDecision,
+) -> (Outcome, String) {
     let class = match tool {
         "Read" | "Glob" | "Grep" | "TodoWrite" | "WebFetch" | "mcp__s__read" => EffectClass::Pure,
         _ => EffectClass::Effect,
     };
-    match decide(policy, call(tool, input), &inspection(class), opinion) {
+    match decide(policy, call(tool, input), &inspection(class), prior) {
         PermissionDecision::Allow(granted) => {
             assert_eq!(granted.get(), &call(tool, input));
             (Allow, String::new())
@@ -79,7 +79,7 @@ pub(crate) fn rule_on(
 }
 
 /// Judges a shell command in default mode.
-pub(crate) fn bash(rules: &[&str], command: &str) -> (Got, String) {
+pub(crate) fn bash(rules: &[&str], command: &str) -> (Outcome, String) {
     rule_on(
         &policy(PermissionMode::Default, rules),
         "Bash",

@@ -1,8 +1,8 @@
 //! Rules about shell commands.
 
-use crate::case::{Allow, Ask, Deny, Got, bash};
+use crate::case::{Allow, Ask, Deny, Outcome, bash};
 
-fn table(cases: &[(&[&str], &str, Got)]) {
+fn table(cases: &[(&[&str], &str, Outcome)]) {
     for (rules, command, expected) in cases {
         let (got, why) = bash(rules, command);
         assert_eq!(got, *expected, "{rules:?} on `{command}`: {why}");

@@ -6,9 +6,9 @@ use serde_json::json;
 use windlass_permission::{PriorDecision, Rule};
 use windlass_vocabulary::PermissionMode;
 
-use crate::case::{Allow, Ask, Deny, Got, policy, rule_on};
+use crate::case::{Allow, Ask, Deny, Outcome, policy, rule_on};
 
-fn table(cases: &[(&[&str], &str, &str, Got)]) {
+fn table(cases: &[(&[&str], &str, &str, Outcome)]) {
     for (rules, tool, path, expected) in cases {
         let input = match *tool {
             "Glob" | "Grep" => json!({"path": path, "pattern": "x"}),
@@ -129,7 +129,7 @@ fn protected_places_ask_whatever_the_rules() {
 
 #[test]
 fn tools_are_named_literally_or_by_server() {
-    let cases: &[(&[&str], &str, Got)] = &[
+    let cases: &[(&[&str], &str, Outcome)] = &[
         (&[], "mcp__s__read", Ask),
         (&[], "WebFetch", Ask),
         (&[], "TodoWrite", Allow),

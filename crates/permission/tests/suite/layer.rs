@@ -9,7 +9,7 @@ use windlass_permission::permission_layer::{
 use windlass_permission::{Policy, PriorDecision};
 use windlass_vocabulary::PermissionMode;
 
-use crate::case::{Allow, Ask, Deny, Got, rule_on};
+use crate::case::{Allow, Ask, Deny, Outcome, rule_on};
 
 fn layer(source: SettingsSource, text: &str) -> PermissionLayer<'_> {
     let root = match source {
@@ -19,7 +19,7 @@ fn layer(source: SettingsSource, text: &str) -> PermissionLayer<'_> {
     PermissionLayer { source, name: "settings.json", text, root: Path::new(root), is_trusted: true }
 }
 
-fn judge(merged: &MergedPermissions, tool: &str, input: &serde_json::Value) -> Got {
+fn judge(merged: &MergedPermissions, tool: &str, input: &serde_json::Value) -> Outcome {
     let policy = Policy {
         mode: merged.mode.unwrap_or_default(),
         rules: merged.rules.clone(),
@@ -30,7 +30,7 @@ fn judge(merged: &MergedPermissions, tool: &str, input: &serde_json::Value) -> G
     rule_on(&policy, tool, input, PriorDecision::None).0
 }
 
-fn bash(merged: &MergedPermissions, command: &str) -> Got {
+fn bash(merged: &MergedPermissions, command: &str) -> Outcome {
     judge(merged, "Bash", &json!({ "command": command }))
 }
 

@@ -1,4 +1,4 @@
-//! Rulings, case by case and as laws.
+//! Decisions, case by case and as properties.
 
 #[cfg(test)]
 mod case;
@@ -9,18 +9,18 @@ mod display;
 #[cfg(test)]
 mod file;
 #[cfg(test)]
-mod held;
-#[cfg(test)]
-mod law;
+mod file_system_view;
 #[cfg(test)]
 mod layer;
 #[cfg(test)]
 mod mode;
 #[cfg(test)]
-mod person;
+mod property;
 #[cfg(test)]
 mod reading;
 #[cfg(test)]
+mod sandbox_policy;
+#[cfg(test)]
 mod suggestion;
 #[cfg(test)]
-mod world;
+mod user_question;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windlass_permission::{PermissionDecision, Policy, PriorDecision, decide};
 use windlass_vocabulary::{PermissionMode, ToolInspection};
 
-use crate::case::{Allow, Ask, Deny, Got, call, policy, rule_on};
+use crate::case::{Allow, Ask, Deny, Outcome, call, policy, rule_on};
 
 const MODES: [PermissionMode; 5] = [
     PermissionMode::Default,
@@ -20,7 +20,7 @@ fn every_mode_with_every_kind_of_call() {
     let bash = |command: &str| ("Bash", json!({"command": command}));
     // Rules, call, then what each mode says: default, acceptEdits, plan, dontAsk, bypass; first
     // with somebody to ask, then without.
-    type Row<'a> = (&'a [&'a str], (&'a str, Value), [Got; 5], [Got; 5]);
+    type Row<'a> = (&'a [&'a str], (&'a str, Value), [Outcome; 5], [Outcome; 5]);
     let rows: Vec<Row<'_>> = vec![
         (
             &[],
@@ -87,7 +87,7 @@ fn every_mode_with_every_kind_of_call() {
 #[test]
 fn a_hook_makes_it_stricter_or_answers_what_no_rule_demands() {
     let ask = || PriorDecision::Ask("look first".to_owned());
-    let cases: &[(&[&str], &str, PriorDecision, Got)] = &[
+    let cases: &[(&[&str], &str, PriorDecision, Outcome)] = &[
         (&[], "make", PriorDecision::Allow, Allow),
         (&["-Bash(make)"], "make", PriorDecision::Allow, Deny),
         (&["?Bash(make)"], "make", PriorDecision::Allow, Ask),
@@ -97,11 +97,11 @@ fn a_hook_makes_it_stricter_or_answers_what_no_rule_demands() {
         (&[], "ls", ask(), Ask),
         (&["-Bash(make)"], "make", ask(), Deny),
     ];
-    for (rules, command, opinion, expected) in cases {
+    for (rules, command, prior, expected) in cases {
         let input = json!({ "command": command });
         let (got, why) =
-            rule_on(&policy(PermissionMode::Default, rules), "Bash", &input, opinion.clone());
-        assert_eq!(got, *expected, "{rules:?} {command} {opinion:?}: {why}");
+            rule_on(&policy(PermissionMode::Default, rules), "Bash", &input, prior.clone());
+        assert_eq!(got, *expected, "{rules:?} {command} {prior:?}: {why}");
     }
     let input = json!({"command": "ls"});
     assert_eq!(

@@ -6,7 +6,7 @@ use crate::case::{Allow, Ask, bash};
 
 #[test]
 fn reading_commands_need_no_rule_inside_the_directories() {
-    let cases: &[(&[&str], &str, crate::case::Got)] = &[
+    let cases: &[(&[&str], &str, crate::case::Outcome)] = &[
         (&[], "ls", Allow),
         (&[], "cat src/main.rs", Allow),
         (&[], "cat /w/repo/a /w/more/b", Allow),

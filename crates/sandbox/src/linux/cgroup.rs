@@ -54,7 +54,6 @@ struct Cgroup {
 }
 
 impl CgroupPool {
-    /// Groups with these limits.
     pub(crate) fn lease(self: &Arc<Self>, limits: &SandboxLimits) -> CgroupLease {
         let free = lock(&self.free).pop();
         let fits = free.filter(|cgroup| cgroup.limits == *limits);
@@ -64,7 +63,6 @@ impl CgroupPool {
 }
 
 impl CgroupLease {
-    /// Is the number of processes bounded?
     pub(crate) fn counts_processes(&self) -> bool {
         self.cgroup.counts_processes
     }

@@ -44,7 +44,6 @@ pub struct Sandbox {
     report: String,
 }
 
-/// What it works with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum SandboxMechanism {
     Bubblewrap { program: PathBuf, proc: ProcMount },
@@ -57,24 +56,22 @@ impl Sandbox {
     /// # Errors
     ///
     /// When nothing works, with what was tried, why it failed, and what to install.
-    pub fn probe(wanted: &SandboxProbeOptions) -> Result<Self, SandboxUnavailable> {
-        let (means, why) = probe::probe(wanted)?;
-        let groups = Arc::new(CgroupPool::default());
-        let report = probe::render_report(&means, &why, &groups);
+    pub fn probe(options: &SandboxProbeOptions) -> Result<Self, SandboxUnavailable> {
+        let (mechanism, why) = probe::probe(options)?;
+        let cgroups = Arc::new(CgroupPool::default());
+        let report = probe::render_report(&mechanism, &why, &cgroups);
         let refusals = RefusedCalls { sockets: SocketPolicy::Contained, metadata: false };
         let program = seccomp::to_bytes(&seccomp::build_program(refusals)).into();
-        let (wanted, watches) = (wanted.clone(), GuardedRoots::default());
         Ok(Self {
-            options: wanted,
-            mechanism: means,
-            guarded_roots: watches,
-            cgroups: groups,
+            options: options.clone(),
+            mechanism,
+            guarded_roots: GuardedRoots::default(),
+            cgroups,
             seccomp_program: program,
             report,
         })
     }
 
-    /// Which one it is.
     #[must_use]
     pub fn backend(&self) -> SandboxBackend {
         match self.mechanism {
@@ -132,7 +129,7 @@ impl Sandbox {
     ) -> Result<SandboxLaunch, SandboxPlanRefused> {
         match &self.mechanism {
             SandboxMechanism::Bubblewrap { program, proc } => {
-                self.prepare_bubblewrap(plan, (program, *proc), command, limiting)
+                self.prepare_bubblewrap(plan, program, *proc, command, limiting)
             }
             SandboxMechanism::Landlock { .. } => self.prepare_landlock(plan, command),
         }
@@ -153,26 +150,27 @@ impl Sandbox {
     fn prepare_bubblewrap(
         &self,
         plan: &SandboxPlan,
-        (program, proc): (&Path, ProcMount),
+        program: &Path,
+        proc: ProcMount,
         mut command: Vec<OsString>,
         limiting: LimitSetter,
     ) -> Result<SandboxLaunch, SandboxPlanRefused> {
         let layout = MountLayout::from_plan(plan)?;
-        let watched = self.guard_roots(plan, GuardMethod::Mounts)?;
-        let mut layout = layout.with_mounts(plan, &watched);
+        let guarded_roots = self.guard_roots(plan, GuardMethod::Mounts)?;
+        let mut layout = layout.with_mounts(plan, &guarded_roots);
         let environment = SplitEnvironment::from_plan(plan);
         let cgroup = self.cgroups.lease(&plan.limits);
         let mut after = vec![OsString::from("--")];
-        let mut way = self.entry_role(plan, &cgroup);
-        if way == Some("limit") && limiting == LimitSetter::ByShell {
-            way = None;
+        let mut role = self.entry_role(plan, &cgroup);
+        if role == Some("limit") && limiting == LimitSetter::ByShell {
+            role = None;
             if let Some(script) = command.last_mut() {
                 let mut limited = OsString::from(process_limits::render_ulimits(&plan.limits));
                 limited.push(&*script);
                 *script = limited;
             }
         }
-        match way {
+        match role {
             None => after.extend(command),
             Some(role) => {
                 let entry =
@@ -205,11 +203,12 @@ impl Sandbox {
         Ok(SandboxLaunch {
             launcher: SandboxLaunchMethod::Bubblewrap { filter },
             program: program.to_path_buf(),
-            arguments: (before, after),
+            arguments: before,
+            final_arguments: after,
             environment: environment.plain,
             directory: "/".into(),
             cgroup: Some(cgroup),
-            guarded_roots: if plan.is_background { Vec::new() } else { watched },
+            guarded_roots: if plan.is_background { Vec::new() } else { guarded_roots },
             scratch: None,
             pending_end: SandboxPendingEnd::Nothing,
         })
@@ -255,14 +254,14 @@ impl Sandbox {
                 "Landlock cannot hide `{hidden}` inside a directory that may be written"
             )));
         }
-        let watched = self.guard_roots(plan, GuardMethod::Nothing)?;
+        let guarded_roots = self.guard_roots(plan, GuardMethod::Nothing)?;
         let cgroup = self.cgroups.lease(&plan.limits);
         let scratch = create_private_directory()?;
         let SplitEnvironment { mut plain, guarded } = SplitEnvironment::from_plan(plan);
         plain.push(("TMPDIR".into(), scratch.clone().into()));
         let mut write = layout.writable;
         write.push(scratch.clone());
-        let order = EntryArguments {
+        let entry = EntryArguments {
             write,
             hide: layout.hidden,
             remove: Some(scratch.clone()),
@@ -276,15 +275,16 @@ impl Sandbox {
         };
         let mut arguments = self.options.entry.arguments.clone();
         arguments.push("front".into());
-        arguments.extend(order.to_arguments());
+        arguments.extend(entry.to_arguments());
         Ok(SandboxLaunch {
             launcher: SandboxLaunchMethod::Entry,
             program: self.options.entry.program.clone(),
-            arguments: (arguments, Vec::new()),
+            arguments,
+            final_arguments: Vec::new(),
             environment: plain,
             directory: layout.directory,
             cgroup: Some(cgroup),
-            guarded_roots: watched,
+            guarded_roots,
             scratch: Some(scratch),
             pending_end: SandboxPendingEnd::Nothing,
         })
@@ -293,11 +293,11 @@ impl Sandbox {
     fn guard_roots(
         &self,
         plan: &SandboxPlan,
-        holding: GuardMethod,
+        method: GuardMethod,
     ) -> Result<Vec<Arc<guarded_root::GuardedRoot>>, SandboxPlanRefused> {
         let roots = plan.roots.iter().filter_map(|root| std::fs::canonicalize(root).ok());
         let begin = |root: PathBuf| {
-            self.guarded_roots.guard(&root, &plan.protected, holding, !plan.is_background)
+            self.guarded_roots.guard(&root, &plan.protected, method, !plan.is_background)
         };
         roots.map(begin).collect()
     }
@@ -320,11 +320,11 @@ struct SplitEnvironment {
 
 impl SplitEnvironment {
     fn from_plan(plan: &SandboxPlan) -> Self {
-        let kept = plan.environment.iter().filter(|(name, _)| {
+        let passed = plan.environment.iter().filter(|(name, _)| {
             // The place for temporary files is the sandbox's own.
             !["TMPDIR", "TMP", "TEMP"].iter().any(|own| OsStr::new(own) == name)
         });
-        let (guarded, plain) = kept.cloned().partition(|(name, _)| {
+        let (guarded, plain) = passed.cloned().partition(|(name, _)| {
             let name = name.as_encoded_bytes();
             name.starts_with(b"LD_") || name == b"GLIBC_TUNABLES" || name == b"GCONV_PATH"
         });
@@ -338,7 +338,7 @@ fn join_pair(mut name: OsString, value: &OsStr) -> OsString {
     name
 }
 
-/// A directory below the system's temporary one that nobody else may open.
+/// Creates a directory below the system's temporary one that no other user may open.
 fn create_private_directory() -> Result<PathBuf, SandboxPlanRefused> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     const TRIES: usize = 100;

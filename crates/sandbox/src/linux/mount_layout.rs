@@ -2,7 +2,7 @@
 //!
 //! The most specific path decides, so the list is kept in path order, parents first, which is also
 //! the order in which mounts must be made. Paths are resolved here, once; a link inside a root is
-//! never followed, because whoever may write there could have put it there.
+//! never followed, because any process that may write there could have put it there.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,6 @@ use crate::error::SandboxPlanRefused;
 use crate::plan::{SandboxNetwork, SandboxPlan};
 use crate::protected_names;
 
-/// What a path is to the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MountAccess {
     Read,
@@ -25,12 +24,9 @@ pub(crate) enum MountAccess {
     Nothing,
 }
 
-/// The places of one plan.
 #[derive(Clone, Debug)]
 pub(crate) struct MountLayout {
-    /// Where the command starts.
     pub(crate) directory: PathBuf,
-    /// Roots and scratch directories.
     pub(crate) writable: Vec<PathBuf>,
     /// What must stay unseen and exists.
     pub(crate) hidden: Vec<PathBuf>,
@@ -51,7 +47,6 @@ const READABLE_IN_RUN: &[&str] = &[
 ];
 
 impl MountLayout {
-    /// Checks a plan against the disk.
     pub(crate) fn from_plan(plan: &SandboxPlan) -> Result<Self, SandboxPlanRefused> {
         let directory = canonicalize_absolute(&plan.directory)?;
         let mut writable = Vec::new();

@@ -13,7 +13,6 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 /// What it tells has under 300 bytes.
 const WORDS_MAX: usize = 4096;
 
-/// What bubblewrap has told of a namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NamespaceStatus {
     first_pid: Option<Pid>,
@@ -98,11 +97,11 @@ mod tests {
     #[test]
     fn the_process_is_read_from_what_bubblewrap_says() {
         let start = "{ \"child-pid\": 16734, \"pid-namespace\": 4026532297 }\n";
-        let told = NamespaceStatus::parse(start);
-        assert_eq!(told.first_pid, Pid::from_raw(16734));
-        assert_eq!(told.namespace, Some(4_026_532_297));
+        let status = NamespaceStatus::parse(start);
+        assert_eq!(status.first_pid, Pid::from_raw(16734));
+        assert_eq!(status.namespace, Some(4_026_532_297));
         assert!(
-            !told.has_ended
+            !status.has_ended
                 && NamespaceStatus::parse(&format!("{start}{{ \"exit-code\": 0 }}\n")).has_ended
         );
         assert_eq!(NamespaceStatus::parse(""), NamespaceStatus::default());

@@ -28,17 +28,17 @@ const BUBBLEWRAPS: &[&str] = &["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/b
 
 /// What works, and why it is not something better.
 pub(super) fn probe(
-    wanted: &SandboxProbeOptions,
+    probe_options: &SandboxProbeOptions,
 ) -> Result<(SandboxMechanism, String), SandboxUnavailable> {
     let mut tried = Vec::new();
-    if wanted.backend != Some(SandboxBackend::Landlock) {
-        match probe_bubblewrap(wanted) {
+    if probe_options.backend != Some(SandboxBackend::Landlock) {
+        match probe_bubblewrap(probe_options) {
             Ok(found) => return Ok(found),
             Err(why) => tried.push(why),
         }
     }
-    if wanted.backend != Some(SandboxBackend::Bubblewrap) {
-        match probe_landlock(wanted) {
+    if probe_options.backend != Some(SandboxBackend::Bubblewrap) {
+        match probe_landlock(probe_options) {
             Ok(is_full) => return Ok((SandboxMechanism::Landlock { is_full }, tried.concat())),
             Err(why) => tried.push(format!("Landlock does not work: {why}.")),
         }
@@ -49,8 +49,10 @@ pub(super) fn probe(
     )))
 }
 
-fn probe_bubblewrap(wanted: &SandboxProbeOptions) -> Result<(SandboxMechanism, String), String> {
-    let program = match &wanted.bubblewrap {
+fn probe_bubblewrap(
+    probe_options: &SandboxProbeOptions,
+) -> Result<(SandboxMechanism, String), String> {
+    let program = match &probe_options.bubblewrap {
         Some(program) if program.exists() => program.clone(),
         Some(program) => return Err(format!("`{}` does not exist.", program.display())),
         None => {
@@ -98,9 +100,9 @@ fn try_bubblewrap(program: &Path, proc: ProcMount) -> Result<(), String> {
     run_trial(command).map(drop)
 }
 
-fn probe_landlock(wanted: &SandboxProbeOptions) -> Result<bool, String> {
-    let mut command = Command::new(&wanted.entry.program);
-    command.args(&wanted.entry.arguments).arg("check");
+fn probe_landlock(probe_options: &SandboxProbeOptions) -> Result<bool, String> {
+    let mut command = Command::new(&probe_options.entry.program);
+    command.args(&probe_options.entry.arguments).arg("check");
     run_trial(command).map(|words| words.trim() == "full")
 }
 

@@ -3,7 +3,7 @@
 //! The caller keeps its own pipes, process group and deadline; it gives a function that starts a
 //! prepared `Command` in whatever way it likes. Descriptors that the launcher needs are inheritable
 //! only while that function runs, and only one command is started at a time, so that none of them
-//! reaches another sandbox. After the end, [`Launch::settle`] waits until nothing of it runs.
+//! reaches another sandbox. After the end, [`SandboxLaunch::clean_up`] waits until nothing of it runs.
 
 use std::ffi::OsString;
 use std::io::{self, Seek as _, Write as _};
@@ -24,7 +24,6 @@ use super::namespace_status::{self, NamespaceStatus};
 /// How long what was killed may take to be gone.
 const EXIT_DEADLINE: Duration = Duration::from_secs(5);
 
-/// How the launcher is started.
 #[derive(Debug)]
 pub(super) enum SandboxLaunchMethod {
     /// Bubblewrap, with this program for the kernel.
@@ -38,8 +37,10 @@ pub(super) enum SandboxLaunchMethod {
 pub struct SandboxLaunch {
     pub(super) launcher: SandboxLaunchMethod,
     pub(super) program: PathBuf,
-    /// Before the descriptors, and after them.
-    pub(super) arguments: (Vec<OsString>, Vec<OsString>),
+    /// Before the options that name descriptors.
+    pub(super) arguments: Vec<OsString>,
+    /// After them.
+    pub(super) final_arguments: Vec<OsString>,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) directory: PathBuf,
     pub(super) cgroup: Option<CgroupLease>,
@@ -49,7 +50,6 @@ pub struct SandboxLaunch {
     pub(super) pending_end: SandboxPendingEnd,
 }
 
-/// What is left to wait for.
 #[derive(Debug, Default)]
 pub(super) enum SandboxPendingEnd {
     #[default]
@@ -65,9 +65,8 @@ pub(super) enum SandboxPendingEnd {
 pub struct SandboxCleanup {
     /// Protected files that it made or changed, and that are no longer where they were.
     pub reverted: Vec<RevertedProtectedFile>,
-    /// What could not be ended.
     pub problem: Option<String>,
-    /// Did the command come to an end, as far as the launcher tells? If not, and nobody killed the
+    /// Did the command come to an end, as far as the launcher tells? If not, and nothing killed the
     /// launcher, it never began, and may be prepared and tried once more.
     pub has_ended: bool,
 }
@@ -87,7 +86,7 @@ impl SandboxLaunch {
     /// Whatever `start` returns, or what went wrong in making the pipes.
     pub fn spawn<T>(&mut self, start: impl FnOnce(Command) -> io::Result<T>) -> io::Result<T> {
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments.0).env_clear().current_dir(&self.directory);
+        command.args(&self.arguments).env_clear().current_dir(&self.directory);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let _turn = SPAWN_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         let (ours, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
@@ -95,7 +94,7 @@ impl SandboxLaunch {
         if let SandboxLaunchMethod::Bubblewrap { filter } = &self.launcher {
             theirs.push(("--seccomp", create_sealed_file(filter)?));
         }
-        // Whatever else is open here, ours or left by whoever started us, is not the command's.
+        // Whatever else is open here, ours or inherited, is not the command's.
         close_fds::set_fds_cloexec_threadsafe(3, &[]);
         for (option, descriptor) in &theirs {
             if matches!(self.launcher, SandboxLaunchMethod::Bubblewrap { .. }) {
@@ -103,7 +102,7 @@ impl SandboxLaunch {
             }
             rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
         }
-        command.args(&self.arguments.1);
+        command.args(&self.final_arguments);
         let inside = self.cgroup.as_ref().map(CgroupLease::enter).transpose()?;
         let started = start(command)?;
         drop(inside);
@@ -137,9 +136,9 @@ impl SandboxLaunch {
     fn finish(&mut self) -> SandboxCleanup {
         let (is_gone, has_ended) = match std::mem::take(&mut self.pending_end) {
             SandboxPendingEnd::Nothing => (true, false),
-            SandboxPendingEnd::Namespace(told) => {
-                let told = NamespaceStatus::read(&told);
-                (told.kill(EXIT_DEADLINE), told.has_ended)
+            SandboxPendingEnd::Namespace(status) => {
+                let status = NamespaceStatus::read(&status);
+                (status.kill(EXIT_DEADLINE), status.has_ended)
             }
             SandboxPendingEnd::Pipe(pipe) => {
                 (drain_until_closed(&pipe, Instant::now() + EXIT_DEADLINE), true)
@@ -162,7 +161,7 @@ impl Drop for SandboxLaunch {
     }
 }
 
-/// A program in a file that nobody can change.
+/// Creates a sealed memory file, which no process can change.
 fn create_sealed_file(program: &[u8]) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = std::fs::File::from(rustix::fs::memfd_create("rules", flags)?);

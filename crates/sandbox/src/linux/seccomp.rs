@@ -10,7 +10,6 @@
 
 use seccompiler::{BpfProgram, sock_filter};
 
-/// What sockets may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SocketPolicy {
     /// Those that namespaces contain: local ones and those of the internet.
@@ -21,7 +20,6 @@ pub(crate) enum SocketPolicy {
     None,
 }
 
-/// What is refused besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RefusedCalls {
     pub(crate) sockets: SocketPolicy,
@@ -29,7 +27,6 @@ pub(crate) struct RefusedCalls {
     pub(crate) metadata: bool,
 }
 
-/// The program.
 pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
     let refused = return_with(ERRNO | libc::EPERM.unsigned_abs());
     let absent = return_with(ERRNO | libc::ENOSYS.unsigned_abs());
@@ -74,7 +71,7 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
         refused.clone(),
         return_with(ALLOW),
     ]);
-    // Typing into the terminal that somebody else reads.
+    // Injecting input into a terminal that another process reads.
     list.extend([
         if_equal(to_u32(libc::SYS_ioctl), 0, 5),
         load(SECOND_ARGUMENT),

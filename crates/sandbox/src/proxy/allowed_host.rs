@@ -18,7 +18,6 @@ pub struct AllowedHost {
     pub reaches_private: bool,
 }
 
-/// Why an entry is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{entry}` is not a host, a host with a port, or `*.` and a host")]
 pub struct InvalidAllowedHost {

@@ -1,10 +1,9 @@
 //! A proxy that leads out of the sandbox to listed hosts and nowhere else.
 //!
-//! It listens on a socket in a directory of its own, speaks HTTP/1.1 to whoever is inside, resolves
+//! It listens on a socket in a directory of its own, speaks HTTP/1.1 to clients inside, resolves
 //! names itself and judges the address it is about to connect to. What goes through a tunnel is not
-//! looked at: whoever runs an allowed host can be asked for anything.
+//! inspected: an allowed host can serve as a relay to any other.
 
-pub mod address;
 mod allowed_host;
 mod proxy_request;
 mod proxy_thread;
@@ -20,8 +19,8 @@ use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
+use windlass_permission::{AddressClass, classify_address};
 
-use address::AddressReach;
 pub use allowed_host::{AllowedHost, InvalidAllowedHost};
 use proxy_request::ProxyRequest;
 pub use proxy_thread::ProxyThread;
@@ -47,7 +46,6 @@ pub struct Proxy {
 /// Who may be reached, and who may not although the list says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProxyHostRules {
-    /// These may be.
     pub allowed: Vec<AllowedHost>,
     /// These may not, on whatever port.
     pub denied: Vec<AllowedHost>,
@@ -79,7 +77,7 @@ impl Proxy {
         Ok(Self { socket, task, state: rules })
     }
 
-    /// For [`Network::Through`](crate::SandboxNetwork::ViaProxy).
+    /// For [`ViaProxy`](crate::SandboxNetwork::ViaProxy).
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket
@@ -113,7 +111,7 @@ async fn serve(listener: UnixListener, rules: Arc<ProxyState>) {
                 let rules = Arc::clone(&rules);
                 open.spawn(async move {
                     let _slot = slot;
-                    // Whoever is at the other end notices that it is closed.
+                    // The client notices that the connection is closed.
                     let _ = timeout(CONNECTION_DEADLINE, forward_connection(stream, &rules)).await;
                 });
             }
@@ -159,10 +157,14 @@ impl ProxyState {
             let found = tokio::net::lookup_host((host.as_str(), *port)).await;
             let found: Vec<SocketAddr> =
                 found.map_err(|error| format!("{host} has no address: {error}"))?.collect();
-            let is_right = |address: &&SocketAddr| match address::classify_address(address.ip()) {
-                AddressReach::Public => true,
-                AddressReach::Private => reaches_private,
-                AddressReach::Never => false,
+            let is_right = |address: &&SocketAddr| match classify_address(address.ip()) {
+                AddressClass::Public => true,
+                AddressClass::Loopback | AddressClass::Private | AddressClass::Reserved => {
+                    reaches_private
+                }
+                AddressClass::Unspecified | AddressClass::Metadata | AddressClass::Unroutable => {
+                    false
+                }
             };
             let right: Vec<SocketAddr> = found.iter().filter(is_right).copied().collect();
             if right.is_empty() {

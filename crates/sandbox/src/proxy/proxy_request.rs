@@ -27,16 +27,18 @@ pub(super) fn parse_request(head: &[u8]) -> Result<ProxyRequest, &'static str> {
     }
     if method == "CONNECT" {
         let (host, port) = split_host_port(target).ok_or("not a host and a port")?;
-        let (host, port) = (normalize_host(host).ok_or("not a host")?, port.ok_or("no port")?);
+        let host = normalize_host(host).ok_or("not a host")?;
+        let port = port.ok_or("no port")?;
         return Ok(ProxyRequest { host, port, forwarded_head: Vec::new(), is_tunnel: true });
     }
     let rest = target.strip_prefix("http://").ok_or("only http:// addresses and tunnels")?;
     let at = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(at);
     let (host, port) = split_host_port(authority).ok_or("not a host")?;
-    let (host, port) = (normalize_host(host).ok_or("not a host")?, port.unwrap_or(80));
+    let host = normalize_host(host).ok_or("not a host")?;
+    let port = port.unwrap_or(80);
     let slash = if path.starts_with('/') { "" } else { "/" };
-    // The host is told the name that was judged, and one request is all it gets.
+    // The `Host` header carries the name that was checked; one request per connection.
     let mut first =
         format!("{method} {slash}{path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n");
     for line in lines.filter(|line| !line.is_empty()) {

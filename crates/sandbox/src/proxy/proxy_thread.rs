@@ -1,4 +1,4 @@
-//! A proxy on a thread of its own, for whoever has no runtime yet when the sandbox is made.
+//! A proxy on a thread of its own, for a caller that has no runtime yet when the sandbox is made.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl ProxyThread {
         Ok(Self { directory, socket, state: rules, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// For [`Network::Through`](crate::SandboxNetwork::ViaProxy).
+    /// For [`ViaProxy`](crate::SandboxNetwork::ViaProxy).
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket

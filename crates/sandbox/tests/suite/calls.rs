@@ -1,6 +1,6 @@
 //! System calls that are refused.
 
-use crate::world::{Backend, everywhere};
+use crate::sandbox_fixture::{Backend, everywhere};
 
 /// The number, and arguments that the kernel answers otherwise when nobody stands in between.
 fn calls() -> Vec<(&'static str, i64, &'static str)> {
@@ -18,13 +18,13 @@ fn calls() -> Vec<(&'static str, i64, &'static str)> {
 
 #[test]
 fn tracing_rings_and_new_namespaces_are_refused() {
-    everywhere(|world| {
+    everywhere(|fixture| {
         for (name, number, arguments) in calls() {
             let script = format!("perl -e 'syscall({number}, {arguments}); print $! + 0'");
-            let held = world.run(&script);
-            assert_eq!(held.stdout, "1", "{}: {name}: {held:?}", world.name());
+            let held = fixture.run(&script);
+            assert_eq!(held.stdout, "1", "{}: {name}: {held:?}", fixture.name());
             if !name.contains("clone") {
-                let free = world.free(&script);
+                let free = fixture.free(&script);
                 assert_ne!(free.stdout, "1", "refused without us: {name}");
             }
         }
@@ -34,20 +34,20 @@ fn tracing_rings_and_new_namespaces_are_refused() {
             absent.push(libc::SYS_ptrace | 0x4000_0000);
         }
         for call in absent {
-            let held = world.run(&format!("perl -e 'syscall({call}, 0, 0, 0, 0); print $! + 0'"));
-            assert_eq!(held.stdout, libc::ENOSYS.to_string(), "{}: {held:?}", world.name());
+            let held = fixture.run(&format!("perl -e 'syscall({call}, 0, 0, 0, 0); print $! + 0'"));
+            assert_eq!(held.stdout, libc::ENOSYS.to_string(), "{}: {held:?}", fixture.name());
         }
     });
 }
 
 #[test]
 fn sockets_are_contained_or_refused() {
-    everywhere(|world| {
+    everywhere(|fixture| {
         let script = "perl -MSocket -e 'for my $f (AF_UNIX, AF_INET, AF_INET6) {
             print socket(S, $f, SOCK_STREAM, 0) ? 1 : 0 }
             print socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) ? 1 : 0'";
-        let expected = if world.backend == Backend::Bubblewrap { "1111" } else { "0001" };
-        let held = world.run(script);
-        assert_eq!(held.stdout, expected, "{}: {held:?}", world.name());
+        let expected = if fixture.backend == Backend::Bubblewrap { "1111" } else { "0001" };
+        let held = fixture.run(script);
+        assert_eq!(held.stdout, expected, "{}: {held:?}", fixture.name());
     });
 }

@@ -1,39 +1,43 @@
 //! Which backend is taken, and what is said about it.
 
-use crate::world::{Backend, World, people};
+use crate::sandbox_fixture::{Backend, SandboxFixture, people};
 
 /// Runs the runner as somebody, without a backend of choice.
-fn any(world: &World, before: &[&str], options: &[&str]) -> crate::world::Ended {
+fn any(
+    fixture: &SandboxFixture,
+    before: &[&str],
+    options: &[&str],
+) -> crate::sandbox_fixture::Ended {
     let mut command = match before {
-        [] => world.as_person(&world.runner),
+        [] => fixture.as_person(&fixture.runner),
         [first, rest @ ..] => {
-            let mut command = world.as_person(std::path::Path::new(first));
-            command.args(rest).arg(&world.runner);
+            let mut command = fixture.as_person(std::path::Path::new(first));
+            command.args(rest).arg(&fixture.runner);
             command
         }
     };
-    command.args(["run", "--report", "yes", "--env", "PATH", "--write"]).arg(&world.project);
+    command.args(["run", "--report", "yes", "--env", "PATH", "--write"]).arg(&fixture.project);
     command.args(options).args(["--", "/bin/bash", "-c", "echo ran; echo x > /etc/sandbox-test"]);
-    world.end(command.spawn().unwrap())
+    fixture.end(command.spawn().unwrap())
 }
 
 #[test]
 fn bubblewrap_comes_first_and_landlock_where_it_is_missing_or_forbidden() {
     for person in people() {
-        let world = World::new(Backend::Bubblewrap, person);
-        let first = any(&world, &[], &[]);
+        let fixture = SandboxFixture::new(Backend::Bubblewrap, person);
+        let first = any(&fixture, &[], &[]);
         assert!(first.stderr.contains("Sandbox: bubblewrap"), "{first:?}");
         assert_eq!(first.stdout, "ran\n", "{first:?}");
-        let missing = any(&world, &[], &["--bubblewrap", "/nonexistent/bwrap"]);
+        let missing = any(&fixture, &[], &["--bubblewrap", "/nonexistent/bwrap"]);
         assert!(missing.stderr.contains("Sandbox: Landlock"), "{missing:?}");
         assert!(missing.stderr.contains("`/nonexistent/bwrap` does not exist"), "{missing:?}");
         assert_eq!(missing.stdout, "ran\n", "{missing:?}");
-        let broken = any(&world, &[], &["--bubblewrap", "/bin/false"]);
+        let broken = any(&fixture, &[], &["--bubblewrap", "/bin/false"]);
         assert!(broken.stderr.contains("does not work"), "{broken:?}");
         assert_eq!(broken.stdout, "ran\n", "{broken:?}");
         // In a namespace that may have none below it, and without the rights of its root.
         let forbidden = any(
-            &world,
+            &fixture,
             &[
                 "/usr/bin/unshare",
                 "--user",
@@ -58,10 +62,10 @@ fn bubblewrap_comes_first_and_landlock_where_it_is_missing_or_forbidden() {
 #[test]
 fn inside_another_sandbox_it_still_holds_and_says_what_is_missing() {
     for person in people() {
-        let world = World::new(Backend::Bubblewrap, person);
-        let place = world.project.parent().unwrap().to_str().unwrap().to_owned();
+        let fixture = SandboxFixture::new(Backend::Bubblewrap, person);
+        let place = fixture.project.parent().unwrap().to_str().unwrap().to_owned();
         let nested = any(
-            &world,
+            &fixture,
             &[
                 "/usr/bin/bwrap",
                 "--unshare-user",
@@ -95,14 +99,14 @@ fn inside_another_sandbox_it_still_holds_and_says_what_is_missing() {
 #[test]
 fn a_required_sandbox_that_cannot_start_is_an_error_with_the_reason() {
     for person in people() {
-        let world = World::new(Backend::Landlock, person);
+        let fixture = SandboxFixture::new(Backend::Landlock, person);
         let script = "--backend bubblewrap --bubblewrap /nonexistent/bwrap";
         let options: Vec<&str> = script.split(' ').collect();
-        let ended = any(&world, &[], &options);
+        let ended = any(&fixture, &[], &options);
         assert_eq!(ended.code, Some(125), "{ended:?}");
         assert_eq!(ended.stdout, "", "it ran: {ended:?}");
         assert!(ended.stderr.contains("There is no sandbox on this machine"), "{ended:?}");
-        let neither = any(&world, &[], &["--bubblewrap", "/bin/false", "--entry", "/bin/false"]);
+        let neither = any(&fixture, &[], &["--bubblewrap", "/bin/false", "--entry", "/bin/false"]);
         assert_eq!(neither.code, Some(125), "{neither:?}");
         assert_eq!(neither.stdout, "", "it ran: {neither:?}");
     }
@@ -118,13 +122,13 @@ fn what_a_backend_cannot_hold_is_refused() {
             (&["--write", "relative"], "not an absolute path"),
             (&["--write", "/nonexistent/directory"], "No such file"),
         ] {
-            let world = World::new(Backend::Landlock, person);
-            std::fs::write(world.project.join("secret"), "s").unwrap();
-            let project = world.project.to_str().unwrap();
+            let fixture = SandboxFixture::new(Backend::Landlock, person);
+            std::fs::write(fixture.project.join("secret"), "s").unwrap();
+            let project = fixture.project.to_str().unwrap();
             let options: Vec<String> =
                 options.iter().map(|option| option.replace("PROJECT", project)).collect();
             let options: Vec<&str> = options.iter().map(String::as_str).collect();
-            let ended = world.with(&options).run("echo ran");
+            let ended = fixture.with(&options).run("echo ran");
             assert_eq!(ended.stdout, "", "it ran: {ended:?}");
             assert!(ended.stderr.contains(words), "{words}: {ended:?}");
         }

@@ -10,11 +10,13 @@ use windlass_sandbox::{
     Sandbox, SandboxFailureCause, SandboxLaunch, SandboxPlan, SandboxProbeOptions,
 };
 
-use crate::world::{Backend, DEADLINE, Person, World, everywhere, is_ready, wait};
+use crate::sandbox_fixture::{
+    Backend, DEADLINE, RunAs, SandboxFixture, everywhere, is_ready, wait,
+};
 
-fn sandbox(world: &World) -> Sandbox {
-    let mut wanted = SandboxProbeOptions::best_available(&world.runner, ["enter"]);
-    wanted.backend = Some(match world.backend {
+fn sandbox(fixture: &SandboxFixture) -> Sandbox {
+    let mut wanted = SandboxProbeOptions::best_available(&fixture.runner, ["enter"]);
+    wanted.backend = Some(match fixture.backend {
         Backend::Bubblewrap => windlass_sandbox::SandboxBackend::Bubblewrap,
         Backend::Landlock => windlass_sandbox::SandboxBackend::Landlock,
     });
@@ -42,11 +44,11 @@ fn start(sandbox: &Sandbox, plan: &SandboxPlan, script: &str) -> (SandboxLaunch,
 #[test]
 fn what_one_command_plants_is_not_taken_for_the_way_things_were_by_the_next() {
     for backend in [Backend::Bubblewrap, Backend::Landlock] {
-        let world = World::new(backend, Person::Oneself);
-        let (there, absent) = (world.project.join(".envrc"), world.project.join(".npmrc"));
+        let fixture = SandboxFixture::new(backend, RunAs::Oneself);
+        let (there, absent) = (fixture.project.join(".envrc"), fixture.project.join(".npmrc"));
         fs::write(&there, "mine").unwrap();
-        let sandbox = sandbox(&world);
-        let plan = SandboxPlan::new(&world.project, None);
+        let sandbox = sandbox(&fixture);
+        let plan = SandboxPlan::new(&fixture.project, None);
         let (first, mut one) = start(&sandbox, &plan, "echo evil > .envrc; echo evil > .npmrc");
         let (second, mut other) = start(&sandbox, &plan, "true");
         for (launch, child) in [(first, &mut one), (second, &mut other)] {
@@ -62,14 +64,15 @@ fn what_one_command_plants_is_not_taken_for_the_way_things_were_by_the_next() {
 
 #[test]
 fn failures_for_a_reason_of_the_sandbox_are_told_from_others() {
-    everywhere(|world| {
-        let home = world.outside.clone();
+    everywhere(|fixture| {
+        let home = fixture.outside.clone();
         fs::write(home.join(".netrc"), "key").unwrap();
-        world.give(&home);
-        let (sandbox, backend) = (sandbox(&world), world.backend);
-        let plan = SandboxPlan::new(&world.project, Some(&home));
+        fixture.give(&home);
+        let (sandbox, backend) = (sandbox(&fixture), fixture.backend);
+        let plan = SandboxPlan::new(&fixture.project, Some(&home));
         let home = home.to_str().unwrap().to_owned();
-        let world = world.with(&["--home", &home, "--processes", "60", "--memory", "300000000"]);
+        let fixture =
+            fixture.with(&["--home", &home, "--processes", "60", "--memory", "300000000"]);
         let outside = match backend {
             Backend::Bubblewrap => SandboxFailureCause::ReadOnly,
             Backend::Landlock => SandboxFailureCause::Refused,
@@ -82,13 +85,13 @@ fn failures_for_a_reason_of_the_sandbox_are_told_from_others() {
             ("cat missing", None),
             ("echo 'Read-only file system' >&2; exit 0", None),
         ] {
-            let ended = world.run(script);
+            let ended = fixture.run(script);
             let found = sandbox.explain_failure(&plan, ended.code, &ended.stderr);
             let found = found.map(|reason| reason.cause);
             // Root is bounded by a group, and the kernel kills instead of refusing.
             let is_killed =
                 expected == Some(SandboxFailureCause::Memory) && ended.code == Some(137);
-            assert!(found == expected || is_killed, "{}: {script}: {ended:?}", world.name());
+            assert!(found == expected || is_killed, "{}: {script}: {ended:?}", fixture.name());
         }
     });
 }
@@ -96,14 +99,14 @@ fn failures_for_a_reason_of_the_sandbox_are_told_from_others() {
 #[test]
 fn what_is_dropped_is_ended() {
     for backend in [Backend::Bubblewrap, Backend::Landlock] {
-        let world = World::new(backend, Person::Oneself);
-        let sandbox = sandbox(&world);
-        let plan = SandboxPlan::new(&world.project, None);
+        let fixture = SandboxFixture::new(backend, RunAs::Oneself);
+        let sandbox = sandbox(&fixture);
+        let plan = SandboxPlan::new(&fixture.project, None);
         let (launch, mut child) = start(&sandbox, &plan, "echo evil > .npmrc");
         child.kill().unwrap();
         wait(&mut child, "a launcher that was killed");
         drop(launch);
-        assert!(!world.project.join(".npmrc").exists(), "{backend:?}");
-        assert!(world.project.join(".npmrc.refused").exists(), "{backend:?}");
+        assert!(!fixture.project.join(".npmrc").exists(), "{backend:?}");
+        assert!(fixture.project.join(".npmrc.refused").exists(), "{backend:?}");
     }
 }

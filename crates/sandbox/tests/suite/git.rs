@@ -3,30 +3,31 @@
 use std::fs;
 use std::path::Path;
 
-use crate::world::{Backend, World, everywhere};
+use crate::sandbox_fixture::{Backend, SandboxFixture, everywhere};
 
-fn repository(world: &World) {
-    let made = world.free(
+fn repository(fixture: &SandboxFixture) {
+    let made = fixture.free(
         "git init -q . && git config user.email a@example.org && git config user.name A && \
          echo one > a && git add a && git commit -q -m one",
     );
     assert_eq!(made.code, Some(0), "{made:?}");
 }
 
-fn planted(world: &World, name: &str) -> bool {
-    let text = fs::read_to_string(world.project.join(name)).unwrap_or_default();
+fn planted(fixture: &SandboxFixture, name: &str) -> bool {
+    let text = fs::read_to_string(fixture.project.join(name)).unwrap_or_default();
     text.contains("evil")
 }
 
 #[test]
 fn a_commit_works() {
-    everywhere(|world| {
-        repository(&world);
-        let ended = world.run("echo two >> a && git commit -qam two && git log --oneline | wc -l");
-        assert_eq!(ended.code, Some(0), "{}: {ended:?}", world.name());
-        assert_eq!(ended.stdout.trim(), "2", "{}: {ended:?}", world.name());
-        let seen = world.free("git status --porcelain; git log --format=%s");
-        assert_eq!(seen.stdout, "two\none\n", "{}: {seen:?}", world.name());
+    everywhere(|fixture| {
+        repository(&fixture);
+        let ended =
+            fixture.run("echo two >> a && git commit -qam two && git log --oneline | wc -l");
+        assert_eq!(ended.code, Some(0), "{}: {ended:?}", fixture.name());
+        assert_eq!(ended.stdout.trim(), "2", "{}: {ended:?}", fixture.name());
+        let seen = fixture.free("git status --porcelain; git log --format=%s");
+        assert_eq!(seen.stdout, "two\none\n", "{}: {seen:?}", fixture.name());
     });
 }
 
@@ -60,13 +61,13 @@ fn nothing_is_planted_in_the_directory_of_git() {
             "HEAD",
         ),
     ];
-    everywhere(|world| {
+    everywhere(|fixture| {
         for (script, file) in attacks {
-            let fresh = World::new(world.backend, world.person);
+            let fresh = SandboxFixture::new(fixture.backend, fixture.person);
             repository(&fresh);
             let config = fs::read(fresh.project.join(".git/config")).unwrap();
             let ended = fresh.run(script);
-            let name = world.name();
+            let name = fixture.name();
             assert!(!planted(&fresh, file), "{name}: {script}: {ended:?}");
             let now = fs::read(fresh.project.join(".git/config")).unwrap();
             assert_eq!(now, config, "{name}: {script}: {ended:?}");
@@ -94,14 +95,14 @@ fn what_did_not_exist_yet_is_taken_back_and_kept_aside() {
         ("mkdir .git && echo evil > .git/config", ".git/config", ".git.refused"),
         ("echo evil > t; ln -s t .npmrc", ".npmrc", ".npmrc.refused"),
     ];
-    everywhere(|world| {
+    everywhere(|fixture| {
         for (script, file, kept) in attacks {
-            let fresh = World::new(world.backend, world.person);
-            let free = World::new(world.backend, world.person);
+            let fresh = SandboxFixture::new(fixture.backend, fixture.person);
+            let free = SandboxFixture::new(fixture.backend, fixture.person);
             free.free(script);
             assert!(planted(&free, file), "free, it did nothing: {script}");
             let ended = fresh.run(script);
-            let name = world.name();
+            let name = fixture.name();
             assert!(!planted(&fresh, file), "{name}: {script}: {ended:?}");
             assert!(fresh.project.join(kept).symlink_metadata().is_ok(), "{name}: {script}");
             assert!(ended.stderr.contains("taken back"), "{name}: {script}: {ended:?}");
@@ -111,26 +112,26 @@ fn what_did_not_exist_yet_is_taken_back_and_kept_aside() {
 
 #[test]
 fn what_exists_stays_as_it_is() {
-    everywhere(|world| {
-        let (file, directory) = (world.project.join(".envrc"), world.project.join(".vscode"));
+    everywhere(|fixture| {
+        let (file, directory) = (fixture.project.join(".envrc"), fixture.project.join(".vscode"));
         fs::write(&file, "mine").unwrap();
         fs::create_dir(&directory).unwrap();
         fs::write(directory.join("tasks.json"), "mine").unwrap();
-        fs::write(world.project.join("kept"), "mine").unwrap();
-        world.give(&world.project.clone());
-        let kept = world.project.join("kept").to_str().unwrap().to_owned();
-        let world = world.with(&["--protect", &kept]);
-        let ended = world.run(
+        fs::write(fixture.project.join("kept"), "mine").unwrap();
+        fixture.give(&fixture.project.clone());
+        let kept = fixture.project.join("kept").to_str().unwrap().to_owned();
+        let fixture = fixture.with(&["--protect", &kept]);
+        let ended = fixture.run(
             "echo evil > .envrc; rm -f .envrc; mv .vscode x; mkdir -p .vscode
              echo evil > .vscode/tasks.json; echo evil > .vscode/more; echo evil > kept",
         );
         let read = |path: &Path| fs::read_to_string(path).unwrap();
-        let name = world.name();
+        let name = fixture.name();
         assert_eq!(read(&file), "mine", "{name}: {ended:?}");
         assert_eq!(read(&directory.join("tasks.json")), "mine", "{name}: {ended:?}");
         assert_eq!(read(Path::new(&kept)), "mine", "{name}: {ended:?}");
         assert!(!directory.join("more").exists(), "{name}: {ended:?}");
-        if world.backend == Backend::Bubblewrap {
+        if fixture.backend == Backend::Bubblewrap {
             assert!(!ended.stderr.contains("taken back"), "mounts hold it: {ended:?}");
         }
     });
@@ -138,16 +139,16 @@ fn what_exists_stays_as_it_is() {
 
 #[test]
 fn worktrees_inside_a_protected_directory_are_written() {
-    everywhere(|world| {
+    everywhere(|fixture| {
         for is_there in [true, false] {
-            let fresh = World::new(world.backend, world.person);
+            let fresh = SandboxFixture::new(fixture.backend, fixture.person);
             if is_there {
                 fs::create_dir_all(fresh.project.join(".claude/worktrees")).unwrap();
                 fs::write(fresh.project.join(".claude/settings.json"), "mine").unwrap();
                 fresh.give(&fresh.project.clone());
             }
             let ended = fresh.run("mkdir -p .claude/worktrees && echo x > .claude/worktrees/file");
-            let name = world.name();
+            let name = fixture.name();
             assert!(fresh.project.join(".claude/worktrees/file").exists(), "{name}: {ended:?}");
         }
     });
@@ -155,16 +156,16 @@ fn worktrees_inside_a_protected_directory_are_written() {
 
 #[test]
 fn what_goes_on_running_is_held_by_mounts_alone() {
-    everywhere(|world| {
-        fs::write(world.project.join(".envrc"), "mine").unwrap();
-        world.give(&world.project.clone());
-        let world = world.with(&["--lasting", "yes"]);
-        let ended = world.run("echo evil > .envrc; echo late > .npmrc; echo ran");
-        let name = world.name();
-        assert_eq!(fs::read_to_string(world.project.join(".envrc")).unwrap(), "mine", "{name}");
-        if world.backend == Backend::Bubblewrap {
+    everywhere(|fixture| {
+        fs::write(fixture.project.join(".envrc"), "mine").unwrap();
+        fixture.give(&fixture.project.clone());
+        let fixture = fixture.with(&["--lasting", "yes"]);
+        let ended = fixture.run("echo evil > .envrc; echo late > .npmrc; echo ran");
+        let name = fixture.name();
+        assert_eq!(fs::read_to_string(fixture.project.join(".envrc")).unwrap(), "mine", "{name}");
+        if fixture.backend == Backend::Bubblewrap {
             // Somebody else may have made it meanwhile.
-            assert!(world.project.join(".npmrc").exists(), "{name}: {ended:?}");
+            assert!(fixture.project.join(".npmrc").exists(), "{name}: {ended:?}");
             assert_eq!(ended.stdout, "ran\n", "{name}: {ended:?}");
         } else {
             assert_eq!(ended.stdout, "", "it ran: {ended:?}");

@@ -12,7 +12,9 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::world::{Backend, CANARY, DEADLINE, World, everyone, everywhere, is_ready};
+use crate::sandbox_fixture::{
+    Backend, CANARY, DEADLINE, SandboxFixture, everyone, everywhere, is_ready,
+};
 
 const CONNECT: &str = "perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) or exit 1;
     my $n = $ENV{NAME}; $n =~ s/^@/\\0/;
@@ -26,55 +28,55 @@ fn was_called(listener: &UnixListener) -> bool {
 }
 
 /// Free first, then held; nobody may call the second time.
-fn nobody_calls(world: &World, listener: &UnixListener, name: &str) {
+fn nobody_calls(fixture: &SandboxFixture, listener: &UnixListener, name: &str) {
     let script = format!("export NAME='{name}'; {CONNECT}");
-    let free = world.free(&script);
+    let free = fixture.free(&script);
     assert!(was_called(listener), "free, it did nothing: {name} {free:?}");
-    let held = world.run(&script);
-    assert!(!was_called(listener), "{}: {name}: {held:?}", world.name());
+    let held = fixture.run(&script);
+    assert!(!was_called(listener), "{}: {name}: {held:?}", fixture.name());
 }
 
 #[test]
 fn sockets_of_the_host_are_out_of_reach() {
-    everywhere(|world| sockets_are_out_of_reach(&world));
+    everywhere(|fixture| sockets_are_out_of_reach(&fixture));
 }
 
 #[test]
 fn they_are_so_even_when_the_network_is_open() {
-    everywhere(|world| {
+    everywhere(|fixture| {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         tcp.set_nonblocking(true).unwrap();
         let port = tcp.local_addr().unwrap().port();
-        let world = world.with(&["--network", "open"]);
-        let ended = world.run(&format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo x >&3"));
-        assert!(tcp.accept().is_ok(), "{}: {ended:?}", world.name());
-        sockets_are_out_of_reach(&world);
+        let fixture = fixture.with(&["--network", "open"]);
+        let ended = fixture.run(&format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo x >&3"));
+        assert!(tcp.accept().is_ok(), "{}: {ended:?}", fixture.name());
+        sockets_are_out_of_reach(&fixture);
     });
 }
 
-fn sockets_are_out_of_reach(world: &World) {
+fn sockets_are_out_of_reach(fixture: &SandboxFixture) {
     // One inside the root, one outside it, one where services have theirs, one without a file.
-    let name = world.project.parent().unwrap().file_name().unwrap().to_str().unwrap();
-    let mut places = vec![world.project.join("socket"), world.outside.join("socket")];
+    let name = fixture.project.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let mut places = vec![fixture.project.join("socket"), fixture.outside.join("socket")];
     if rustix::process::geteuid().is_root() {
         places.push(Path::new("/run").join(name));
     }
     for path in places {
         let listener = UnixListener::bind(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
-        nobody_calls(world, &listener, path.to_str().unwrap());
+        nobody_calls(fixture, &listener, path.to_str().unwrap());
         fs::remove_file(&path).unwrap();
     }
     let address = SocketAddr::from_abstract_name(name).unwrap();
     let listener = UnixListener::bind_addr(&address).unwrap();
-    nobody_calls(world, &listener, &format!("@{name}"));
+    nobody_calls(fixture, &listener, &format!("@{name}"));
 }
 
 #[test]
 fn directories_where_everybody_leaves_things_are_empty() {
-    everyone(Backend::Bubblewrap, |world| {
+    everyone(Backend::Bubblewrap, |fixture| {
         // So that a socket which is made there later is out of reach too.
-        let name = world.project.parent().unwrap().file_name().unwrap().to_str().unwrap();
+        let name = fixture.project.parent().unwrap().file_name().unwrap().to_str().unwrap();
         let mut places = vec!["/tmp", "/var/tmp"];
         if rustix::process::geteuid().is_root() {
             places.push("/run");
@@ -84,17 +86,17 @@ fn directories_where_everybody_leaves_things_are_empty() {
             fs::write(&path, "of the host").unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
             let script = format!("cat {}", path.display());
-            let (free, held) = (world.free(&script), world.run(&script));
+            let (free, held) = (fixture.free(&script), fixture.run(&script));
             fs::remove_file(&path).unwrap();
             assert_eq!(free.stdout, "of the host");
-            assert_eq!(held.stdout, "", "{}: {place}", world.name());
+            assert_eq!(held.stdout, "", "{}: {place}", fixture.name());
         }
     });
 }
 
 #[test]
 fn nothing_reaches_the_network() {
-    everywhere(|world| {
+    everywhere(|fixture| {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         tcp.set_nonblocking(true).unwrap();
@@ -104,12 +106,12 @@ fn nothing_reaches_the_network() {
             "echo x > /dev/udp/127.0.0.1/{to_udp}; exec 3<>/dev/tcp/127.0.0.1/{to_tcp} && echo x >&3"
         );
         let mut chunk = [0; 16];
-        let free = world.free(&script);
+        let free = fixture.free(&script);
         assert!(tcp.accept().is_ok() && udp.recv(&mut chunk).is_ok(), "{free:?}");
-        let held = world.run(&script);
-        assert!(tcp.accept().is_err(), "{}: tcp: {held:?}", world.name());
-        assert!(udp.recv(&mut chunk).is_err(), "{}: udp: {held:?}", world.name());
-        assert_ne!(held.code, Some(0), "{}: {held:?}", world.name());
+        let held = fixture.run(&script);
+        assert!(tcp.accept().is_err(), "{}: tcp: {held:?}", fixture.name());
+        assert!(udp.recv(&mut chunk).is_err(), "{}: udp: {held:?}", fixture.name());
+        assert_ne!(held.code, Some(0), "{}: {held:?}", fixture.name());
     });
 }
 
@@ -117,8 +119,8 @@ fn nothing_reaches_the_network() {
 struct Victim(Child);
 
 impl Victim {
-    fn of(world: &World) -> Self {
-        let mut command: Command = world.as_person(Path::new("/bin/cat"));
+    fn of(fixture: &SandboxFixture) -> Self {
+        let mut command: Command = fixture.as_person(Path::new("/bin/cat"));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         // It answers, so it is who it should be by now.
         child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
@@ -142,8 +144,8 @@ impl Drop for Victim {
 
 #[test]
 fn other_processes_are_neither_read_nor_written_nor_ended() {
-    everywhere(|world| {
-        let mut victim = Victim::of(&world);
+    everywhere(|fixture| {
+        let mut victim = Victim::of(&fixture);
         let pid = victim.0.id();
         let script = format!(
             "perl -e 'open(F, \"+<\", \"/proc/{pid}/mem\") and print \"opened-memory\"'
@@ -151,25 +153,25 @@ fn other_processes_are_neither_read_nor_written_nor_ended() {
              kill -9 {pid}; true"
         );
         // Not the last line free: it is the same victim's turn once more.
-        let free = world.free(script.split("kill").next().unwrap());
+        let free = fixture.free(script.split("kill").next().unwrap());
         assert!(free.stdout.contains("opened-memory") && free.stdout.contains(CANARY), "{free:?}");
-        let held = world.run(&script);
-        assert!(victim.is_alive(), "{}: {held:?}", world.name());
-        assert!(!held.stdout.contains("opened-memory"), "{}: {held:?}", world.name());
-        assert!(!held.stdout.contains(CANARY), "{}: {held:?}", world.name());
+        let held = fixture.run(&script);
+        assert!(victim.is_alive(), "{}: {held:?}", fixture.name());
+        assert!(!held.stdout.contains("opened-memory"), "{}: {held:?}", fixture.name());
+        assert!(!held.stdout.contains(CANARY), "{}: {held:?}", fixture.name());
     });
 }
 
 #[test]
 fn no_environment_holds_what_was_not_handed_on() {
-    everywhere(|world| {
+    everywhere(|fixture| {
         let script = "env; cat /proc/*/environ /proc/$PPID/environ /proc/1/environ \
                       /proc/*/task/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'; true";
-        let free = world.free(script);
+        let free = fixture.free(script);
         assert!(free.stdout.contains(CANARY), "free, it saw nothing");
-        let held = world.run(script);
-        assert!(!held.stdout.contains(CANARY), "{}", world.name());
-        assert!(held.stdout.contains("OUT="), "{}: {held:?}", world.name());
+        let held = fixture.run(script);
+        assert!(!held.stdout.contains(CANARY), "{}", fixture.name());
+        assert!(held.stdout.contains("OUT="), "{}: {held:?}", fixture.name());
     });
 }
 
@@ -179,10 +181,10 @@ const SURVIVOR: &str = "(setsid perl -e '
     close STDOUT; close STDERR; open(R, \">\", \"ready\"); close R; sleep 1000' &)
     until [ -e ready ]; do :; done";
 
-pub(crate) fn observer(world: &World) -> fs::File {
-    let path = world.project.join("alive");
+pub(crate) fn observer(fixture: &SandboxFixture) -> fs::File {
+    let path = fixture.project.join("alive");
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, Mode::from_raw_mode(0o666)).unwrap();
-    world.give(&path);
+    fixture.give(&path);
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     rustix::fs::open(&path, flags, Mode::empty()).unwrap().into()
 }
@@ -202,33 +204,33 @@ pub(crate) fn is_gone(mut alive: fs::File) -> bool {
 
 #[test]
 fn nothing_survives_the_end_of_the_command() {
-    everywhere(|world| {
-        let alive = observer(&world);
-        let ended = world.run(SURVIVOR);
-        assert_eq!(ended.code, Some(0), "{}: {ended:?}", world.name());
-        assert!(is_gone(alive), "{}: {ended:?}", world.name());
+    everywhere(|fixture| {
+        let alive = observer(&fixture);
+        let ended = fixture.run(SURVIVOR);
+        assert_eq!(ended.code, Some(0), "{}: {ended:?}", fixture.name());
+        assert!(is_gone(alive), "{}: {ended:?}", fixture.name());
     });
 }
 
 #[test]
 fn nothing_survives_the_end_of_the_engine() {
-    everywhere(|world| {
-        let mut alive = observer(&world);
-        let mut child = world.start(&format!("{SURVIVOR}; sleep 1000"));
-        assert!(is_ready(&alive, DEADLINE), "{}: it never started", world.name());
+    everywhere(|fixture| {
+        let mut alive = observer(&fixture);
+        let mut child = fixture.start(&format!("{SURVIVOR}; sleep 1000"));
+        assert!(is_ready(&alive, DEADLINE), "{}: it never started", fixture.name());
         assert_eq!(alive.read(&mut [0; 16]).unwrap(), 1);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(is_gone(alive), "{}", world.name());
+        assert!(is_gone(alive), "{}", fixture.name());
     });
 }
 
 #[test]
 fn the_kernel_is_not_configured_by_root_inside() {
-    everywhere(|world| {
+    everywhere(|fixture| {
         let setting = "/proc/sys/kernel/core_pattern";
         let before = fs::read_to_string(setting).unwrap();
-        let ended = world.run(
+        let ended = fixture.run(
             "echo '|/evil' > /proc/sys/kernel/core_pattern
              mount -o remount,rw / ; mount -t tmpfs none /mnt; mknod disk b 8 0; head -c 1 disk",
         );
@@ -236,7 +238,7 @@ fn the_kernel_is_not_configured_by_root_inside() {
         if after != before {
             fs::write(setting, &before).unwrap();
         }
-        assert_eq!(after, before, "{}: {ended:?}", world.name());
-        assert!(!world.project.join("disk").exists(), "{}: {ended:?}", world.name());
+        assert_eq!(after, before, "{}: {ended:?}", fixture.name());
+        assert!(!fixture.project.join("disk").exists(), "{}: {ended:?}", fixture.name());
     });
 }

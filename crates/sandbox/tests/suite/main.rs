@@ -15,4 +15,4 @@ mod git;
 mod host;
 mod network;
 mod ordinary;
-mod world;
+mod sandbox_fixture;

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use crate::world::{Backend, everywhere};
+use crate::sandbox_fixture::{Backend, everywhere};
 
 #[test]
 fn ordinary_commands_work() {
-    everywhere(|world| {
+    everywhere(|fixture| {
         for (script, expected) in [
-            ("pwd", format!("{}\n", world.project.display())),
+            ("pwd", format!("{}\n", fixture.project.display())),
             ("echo a | cat | tr a b", "b\n".into()),
             ("diff <(echo a) <(echo a) && echo same", "same\n".into()),
             ("cat <<< here", "here\n".into()),
@@ -24,45 +24,45 @@ fn ordinary_commands_work() {
             ("cat; echo eof", "eof\n".into()),
             ("perl -e 'print \"ok\\n\"'", "ok\n".into()),
         ] {
-            let ended = world.run(script);
-            assert_eq!(ended.stdout, expected, "{}: {script}: {ended:?}", world.name());
+            let ended = fixture.run(script);
+            assert_eq!(ended.stdout, expected, "{}: {script}: {ended:?}", fixture.name());
         }
     });
 }
 
 #[test]
 fn exit_codes_come_back() {
-    everywhere(|world| {
+    everywhere(|fixture| {
         for (script, code) in [("exit 0", 0), ("exit 3", 3), ("kill -KILL $$", 137)] {
-            let ended = world.run(script);
-            assert_eq!(ended.code, Some(code), "{}: {script}: {ended:?}", world.name());
+            let ended = fixture.run(script);
+            assert_eq!(ended.code, Some(code), "{}: {script}: {ended:?}", fixture.name());
         }
-        let mut command = world.sandboxed(&["/nonexistent/program"]);
-        let ended = world.end(command.spawn().unwrap());
+        let mut command = fixture.sandboxed(&["/nonexistent/program"]);
+        let ended = fixture.end(command.spawn().unwrap());
         assert_ne!(ended.code, Some(0));
-        assert!(ended.stderr.contains("nonexistent"), "{}: {ended:?}", world.name());
+        assert!(ended.stderr.contains("nonexistent"), "{}: {ended:?}", fixture.name());
     });
 }
 
 #[test]
 fn modes_change_inside_the_roots_where_there_is_leave() {
-    everywhere(|world| {
+    everywhere(|fixture| {
         let script = "echo 'echo ran' > s && chmod +x s && ./s";
-        let held = world.run(script);
-        let is_free = world.backend == Backend::Bubblewrap;
-        assert_eq!(held.stdout == "ran\n", is_free, "{}: {held:?}", world.name());
-        let world = world.with(&["--metadata", "yes"]);
-        let held = world.run(script);
-        assert_eq!(held.stdout, "ran\n", "{}: {held:?}", world.name());
+        let held = fixture.run(script);
+        let is_free = fixture.backend == Backend::Bubblewrap;
+        assert_eq!(held.stdout == "ran\n", is_free, "{}: {held:?}", fixture.name());
+        let fixture = fixture.with(&["--metadata", "yes"]);
+        let held = fixture.run(script);
+        assert_eq!(held.stdout, "ran\n", "{}: {held:?}", fixture.name());
     });
 }
 
 #[test]
 fn temporary_files_are_the_commands_own_and_gone_afterwards() {
-    everywhere(|world| {
-        let ended = world.run("f=$(mktemp -d) && echo x > $f/y && ls $f && echo $f");
+    everywhere(|fixture| {
+        let ended = fixture.run("f=$(mktemp -d) && echo x > $f/y && ls $f && echo $f");
         let mut lines = ended.stdout.lines();
-        assert_eq!(lines.next(), Some("y"), "{}: {ended:?}", world.name());
-        assert!(fs::metadata(lines.next().unwrap()).is_err(), "{}: {ended:?}", world.name());
+        assert_eq!(lines.next(), Some("y"), "{}: {ended:?}", fixture.name());
+        assert!(fs::metadata(lines.next().unwrap()).is_err(), "{}: {ended:?}", fixture.name());
     });
 }

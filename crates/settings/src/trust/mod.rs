@@ -27,7 +27,6 @@ pub(crate) use trusted_scripts::find_scripts;
 pub struct ProjectTrust {
     /// The project: the real path of its root.
     pub root: PathBuf,
-    /// Where it stands.
     pub state: TrustState,
     /// Everything that needs trust, whether it has it or not.
     pub items: Vec<TrustItem>,
@@ -35,7 +34,6 @@ pub struct ProjectTrust {
     pub digest: String,
 }
 
-/// Where a project stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrustState {
     /// It wants nothing that needs trust.
@@ -45,22 +43,18 @@ pub enum TrustState {
     Given,
     /// The user says yes for this run.
     GivenOnce,
-    /// The user was never asked.
     Never,
     /// The user said yes to something else: it has changed since.
     Changed,
 }
 
-/// Something of a project that needs trust.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustItem {
-    /// The layer.
     pub source: SettingsSource,
-    /// The file.
     pub name: String,
     /// The key: `hooks`, `permissions.allow`, `env`.
     pub key: String,
-    /// The value, to show to whoever decides.
+    /// Shown to the user who decides.
     pub value: Value,
 }
 
@@ -79,7 +73,6 @@ impl ProjectTrust {
         compute_digest(&self.root, &items)
     }
 
-    /// May it take effect?
     #[must_use]
     pub const fn is_given(&self) -> bool {
         matches!(self.state, TrustState::NotNeeded | TrustState::Given | TrustState::GivenOnce)
@@ -96,7 +89,7 @@ impl ProjectTrust {
     pub fn render_warning(&self) -> Option<String> {
         let mut keys: Vec<&str> = Vec::new();
         for item in self.withheld_items() {
-            // A script belongs to what names it, and a page is told of when it is used.
+            // A script belongs to what names it, and a page is reported when it is used.
             let is_told = item.key != trusted_scripts::SCRIPT_KEY
                 && item.key != prompt_files::PROMPT_FILES_KEY;
             if is_told && !keys.contains(&item.key.as_str()) {
@@ -108,7 +101,10 @@ impl ProjectTrust {
         }
         let why = match self.state {
             TrustState::Changed => "has changed since you trusted it",
-            _ => "is not trusted",
+            TrustState::NotNeeded
+            | TrustState::Given
+            | TrustState::GivenOnce
+            | TrustState::Never => "is not trusted",
         };
         Some(format!(
             "{} {why}, so its {} do not apply; look at them and trust them with `windlass trust`, or \

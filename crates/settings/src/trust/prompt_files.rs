@@ -53,7 +53,7 @@ fn needs_trust(text: &str) -> bool {
     if text.contains("!`") || text.contains("```!") {
         return true;
     }
-    // Read as whoever uses the page reads it: up to a line that is the mark and nothing else.
+    // Read as the loader of the page reads it: up to a line that is the mark and nothing else.
     let Some(rest) = text.trim_start_matches('\u{feff}').strip_prefix("---") else { return false };
     rest.lines().skip(1).take_while(|line| line.trim_end() != "---").any(|line| {
         let key = line.split(':').next().unwrap_or_default();
@@ -64,7 +64,6 @@ fn needs_trust(text: &str) -> bool {
 /// Keys at the head of a page that run or allow something.
 const GRANTING: &[&str] = &["hooks", "mcpServers", "allowed-tools", "permissionMode"];
 const DEPTH_MAX: u8 = 4;
-/// Pages that are looked at.
 const FILES_MAX: usize = 2000;
 
 #[cfg(test)]

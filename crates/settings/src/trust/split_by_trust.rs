@@ -6,22 +6,23 @@ use crate::settings_key;
 
 /// What applies at once, and what needs trust by its key. Keys that nothing comes of are in neither.
 ///
-/// Rules are not parted here: whoever reads them knows which of them forbid. `is_strict` says whether
+/// Rules are not split here: the rule parser knows which of them forbid. `is_strict` says whether
 /// the user starts in a mode that any other would loosen.
 pub(crate) fn split_by_trust(
     settings: &Map<String, Value>,
     is_strict: bool,
 ) -> (Map<String, Value>, Vec<(String, Value)>) {
-    let (mut harmless, mut held) = (Map::new(), Vec::new());
+    let mut harmless = Map::new();
+    let mut withheld = Vec::new();
     for (key, value) in settings {
         match (key.as_str(), value) {
             ("permissions", Value::Object(permissions)) => {
-                held.extend(find_granting_keys(permissions, is_strict));
+                withheld.extend(find_granting_keys(permissions, is_strict));
             }
             ("sandbox", Value::Object(sandbox)) => {
                 let holding = settings_key::keep_restricting_sandbox_keys(sandbox);
                 if holding != *sandbox {
-                    held.push((key.clone(), value.clone()));
+                    withheld.push((key.clone(), value.clone()));
                 }
                 if !holding.is_empty() {
                     harmless.insert(key.clone(), Value::Object(holding));
@@ -31,12 +32,12 @@ pub(crate) fn split_by_trust(
                 harmless.insert(key.clone(), value.clone());
             }
             _ if settings_key::is_used(key) && !is_empty_value(value) => {
-                held.push((key.clone(), value.clone()));
+                withheld.push((key.clone(), value.clone()));
             }
             _ => {}
         }
     }
-    (harmless, held)
+    (harmless, withheld)
 }
 
 fn find_granting_keys(permissions: &Map<String, Value>, is_strict: bool) -> Vec<(String, Value)> {
@@ -116,11 +117,11 @@ mod tests {
             ),
             (json!({"sandbox": {"enabled": false}}), json!({}), vec!["sandbox"]),
         ];
-        for (said, applies, waits) in cases {
-            let (harmless, held) = split_by_trust(said.as_object().unwrap(), false);
-            assert_eq!(Value::Object(harmless), applies, "{said}");
-            let keys: Vec<&str> = held.iter().map(|(key, _)| key.as_str()).collect();
-            assert_eq!(keys, waits, "{said}");
+        for (settings, applies, waits) in cases {
+            let (harmless, withheld) = split_by_trust(settings.as_object().unwrap(), false);
+            assert_eq!(Value::Object(harmless), applies, "{settings}");
+            let keys: Vec<&str> = withheld.iter().map(|(key, _)| key.as_str()).collect();
+            assert_eq!(keys, waits, "{settings}");
         }
     }
 }

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{ProjectTrust, TrustState};
-use crate::append_rules::SettingsWriteError;
 use crate::atomic_edit::AtomicEdit;
 use crate::bounded_file;
+use crate::settings_write_error::SettingsWriteError;
 
-/// Where yeses are kept.
 #[derive(Clone, Debug)]
 pub struct TrustStore {
     path: PathBuf,
@@ -24,12 +23,10 @@ pub struct TrustError {
     why: String,
 }
 
-/// A project that is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedProject {
     /// The real path of its root.
     pub root: PathBuf,
-    /// How many states of it were trusted.
     pub states: usize,
 }
 
@@ -53,12 +50,10 @@ impl TrustStore {
         Self { path: state.join("trust.json") }
     }
 
-    /// The file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Says where a project stands.
     pub(crate) fn evaluate(&self, trust: &mut ProjectTrust) -> Result<(), TrustError> {
         let record = self.read()?;
         let project = trust.root.to_str().and_then(|root| record.projects.get(root));

@@ -40,7 +40,7 @@ pub(super) fn list_hooks(desk: &mut EventLoop) -> Result<Value, String> {
         "eventCatalog": events.map(entry).collect::<Vec<Value>>(),
         "policy": {
             "disabledByPolicy": false, "managedOnly": false, "pluginOnly": false,
-            "allDisabled": layers.loaded.settings.disable_all_hooks == Some(true),
+            "allDisabled": layers.loaded.settings.hooks.disable_all_hooks == Some(true),
             "policyHookCount": managed,
         },
     }))

@@ -158,7 +158,7 @@ async fn run_session(
     });
     let looks = appearance::apply_theme_setting(
         begun.looks,
-        plan.settings_layers.loaded.settings.theme.as_deref(),
+        plan.settings_layers.loaded.settings.appearance.theme.as_deref(),
     );
     let past = prompt_history::PromptHistory::new(journal.is_some(), &portrait.cwd);
     let (session, notices) = builder

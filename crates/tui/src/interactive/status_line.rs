@@ -22,10 +22,10 @@ impl PromptHandler {
             let live = self.settings_reloader.try_lock().ok()?;
             let settings = &live.layers.loaded.settings;
             // Who wants no programs run at fixed points means this one too.
-            if settings.disable_all_hooks == Some(true) {
+            if settings.hooks.disable_all_hooks == Some(true) {
                 return None;
             }
-            (settings.status_line.as_ref()?.command.clone(), live.layers.output_style())
+            (settings.appearance.status_line.as_ref()?.command.clone(), live.layers.output_style())
         };
         let told = self.build_status_line_input(facts, &style);
         let surroundings = Arc::clone(&self.expander.tools.tool_context);

@@ -1,7 +1,6 @@
 //! Programs that change the files they name, with every option they take: how their words divide
 //! into options, values and files.
 
-/// One program.
 #[derive(Debug)]
 pub(crate) struct FileChangingProgram {
     pub(crate) program: &'static str,
@@ -11,15 +10,12 @@ pub(crate) struct FileChangingProgram {
     pub(crate) values: &'static [(char, OptionValueUse)],
     /// Long options without a value, or with an optional one behind an equals sign.
     pub(crate) long: &'static [&'static str],
-    /// What its other words are.
     pub(crate) layout: OperandLayout,
 }
 
-/// What the value of an option is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OptionValueUse {
     Text,
-    /// A file that is read.
     Read,
     /// A file that is written, or a directory that is written to.
     Write,
@@ -28,9 +24,7 @@ pub(crate) enum OptionValueUse {
 /// What the words are that are no options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OperandLayout {
-    /// All are written.
     Written,
-    /// All are read.
     Read,
     /// The first is a mode or an owner, the others are written.
     ModeThenWritten,
@@ -50,7 +44,6 @@ const NONE: FileChangingProgram = FileChangingProgram {
     layout: OperandLayout::Written,
 };
 
-/// The list.
 pub(crate) const FILE_CHANGING_PROGRAMS: &[FileChangingProgram] = &[
     FileChangingProgram {
         program: "rm",

@@ -19,7 +19,6 @@ const SUBS_WITH_OUTPUT: &[&str] = &[
     "blame",
 ];
 
-/// The list.
 pub(super) const GIT_RISKY_OPTIONS: &[RiskyOptions] = &[
     RiskyOptions {
         program: "git",

@@ -1,11 +1,8 @@
 //! Programs that only read, with the options that would make them do more.
 
-/// One program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadOnlyProgram {
-    /// Its name.
     pub(crate) program: &'static str,
-    /// What its words are.
     pub(crate) operands: ReadOnlyOperands,
     /// Long options that make it do more; every abbreviation counts.
     pub(crate) refused_long: &'static [&'static str],
@@ -15,12 +12,9 @@ pub(crate) struct ReadOnlyProgram {
     pub(crate) values: &'static str,
 }
 
-/// What the words of a program are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadOnlyOperands {
-    /// Text.
     Text,
-    /// Files.
     Files,
     /// One file; a second would be written.
     OneFile,
@@ -63,7 +57,6 @@ const fn with_refused(
     ReadOnlyProgram { refused_long, refused_short, ..reader }
 }
 
-/// The list.
 pub(crate) const READ_ONLY_PROGRAMS: &[ReadOnlyProgram] = &[
     taking_text("echo"),
     taking_text("pwd"),

@@ -6,10 +6,8 @@
 use super::git_options::GIT_RISKY_OPTIONS;
 use super::tool_options::TOOL_RISKY_OPTIONS;
 
-/// Options of one program.
 #[derive(Debug)]
 pub(crate) struct RiskyOptions {
-    /// Its name.
     pub(crate) program: &'static str,
     /// Only behind these sub-commands; empty means always.
     pub(crate) subs: &'static [&'static str],
@@ -27,7 +25,6 @@ pub(crate) struct RiskyOptions {
 pub(super) const NO_OPTIONS: RiskyOptions =
     RiskyOptions { program: "", subs: &[], long: &[], short: "", words: &[], commands: &[] };
 
-/// Every list there is.
 pub(crate) const RISKY_OPTION_LISTS: &[&[RiskyOptions]] =
     &[GIT_RISKY_OPTIONS, TOOL_RISKY_OPTIONS, PLAIN];
 

@@ -3,7 +3,6 @@
 
 use super::risky_options::{NO_OPTIONS, RiskyOptions};
 
-/// The list.
 pub(super) const TOOL_RISKY_OPTIONS: &[RiskyOptions] = &[
     RiskyOptions { program: "ssh", short: "oFE", ..NO_OPTIONS },
     RiskyOptions { program: "scp", short: "oFSDJ", ..NO_OPTIONS },

@@ -145,7 +145,6 @@ impl LineVariables {
         self.texts.contains(name) || self.numbers.contains(name)
     }
 
-    /// May this variable stand in arithmetic?
     pub(super) fn is_number(&self, name: &str) -> bool {
         let is_special = name.chars().all(|c| "#?$!".contains(c)) && !name.is_empty();
         is_special

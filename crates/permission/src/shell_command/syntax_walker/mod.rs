@@ -40,24 +40,20 @@ const DOUBTS_MAX: usize = 8;
 /// Parts kept; a line with more is not understood.
 const PARTS_MAX: usize = 50_000;
 
-/// What a line is read against.
 #[derive(Clone, Copy)]
 pub(crate) struct ScriptContext<'a> {
-    /// Where the shell stands.
     pub(crate) cwd: Option<&'a Path>,
-    /// What lies where.
     pub(crate) file_system: &'a dyn FileSystemView,
     /// How deep in the trees of other lines this one is found.
     pub(crate) depth: usize,
 }
 
-/// Takes a line apart.
-pub(crate) fn parse_script(text: &str, scene: ScriptContext<'_>) -> ParsedShellScript {
-    let places = scene
+pub(crate) fn parse_script(text: &str, context: ScriptContext<'_>) -> ParsedShellScript {
+    let directories = context
         .cwd
         .map_or(PossibleDirectories::Unknown, |cwd| PossibleDirectories::single(cwd.to_path_buf()));
     let mut script = ParsedShellScript::default();
-    parse_script_at(text, scene, places, 0, &mut script);
+    parse_script_at(text, context, directories, 0, &mut script);
     if text.contains('\0') {
         push_doubt(&mut script, "a letter no command can hold", text);
     }
@@ -67,8 +63,8 @@ pub(crate) fn parse_script(text: &str, scene: ScriptContext<'_>) -> ParsedShellS
 /// The same for text inside a line, whose shell stands elsewhere.
 pub(super) fn parse_script_at(
     text: &str,
-    scene: ScriptContext<'_>,
-    places: PossibleDirectories,
+    context: ScriptContext<'_>,
+    directories: PossibleDirectories,
     nested: u8,
     script: &mut ParsedShellScript,
 ) {
@@ -81,9 +77,9 @@ pub(super) fn parse_script_at(
     let from = script.parts.len();
     let mut walk = SyntaxWalker {
         text,
-        context: scene,
+        context,
         nested,
-        depth: scene.depth,
+        depth: context.depth,
         variables: LineVariables::collect(root, text),
         functions: BTreeSet::new(),
         input_texts: Vec::new(),
@@ -94,14 +90,14 @@ pub(super) fn parse_script_at(
         script,
     };
     walk.check_gaps(root);
-    walk.walk_statement(root, places);
+    walk.walk_statement(root, directories);
     if walk.may_have_moved {
         for body in std::mem::take(&mut walk.function_bodies) {
             walk.forget_directories(body);
         }
     }
     let documents = std::mem::take(&mut walk.input_texts);
-    wrapper::parse_shell_input(from, &documents, scene, nested, script);
+    wrapper::parse_shell_input(from, &documents, context, nested, script);
 }
 
 fn push_doubt(script: &mut ParsedShellScript, why: &'static str, text: &str) {

@@ -22,9 +22,9 @@ impl<'t> SyntaxWalker<'t, '_> {
     pub(super) fn walk_command(
         &mut self,
         node: Node<'t>,
-        places: PossibleDirectories,
+        directories: PossibleDirectories,
     ) -> StatementDirectories {
-        self.walk_command_with_redirects(node, node, &[], places)
+        self.walk_command_with_redirects(node, node, &[], directories)
     }
 
     /// A command, with the redirects that stand behind it.
@@ -33,12 +33,12 @@ impl<'t> SyntaxWalker<'t, '_> {
         node: Node<'t>,
         whole: Node<'t>,
         redirects: &[Node<'t>],
-        places: PossibleDirectories,
+        directories: PossibleDirectories,
     ) -> StatementDirectories {
-        self.set_directories(&places);
+        self.set_directories(&directories);
         let mut part = SimpleCommand {
             text: self.source(whole).to_owned(),
-            working_directories: places,
+            working_directories: directories,
             ..SimpleCommand::default()
         };
         let mut last_end = None;
@@ -89,7 +89,6 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
-    /// Where the shell stands afterwards.
     fn track_directories(&mut self, part: &SimpleCommand) -> StatementDirectories {
         let outcome = self.directories_after(part);
         self.may_have_moved |= outcome.on_success != part.working_directories
@@ -171,8 +170,8 @@ impl<'t> SyntaxWalker<'t, '_> {
         if let Some(first) = part.words.first() {
             self.script.has_hidden |= first.is_expanded() || first.is_choice;
         }
-        let scene = ScriptContext { depth: self.depth, ..self.context };
-        wrapper::add_with_nested(part, scene, self.nested, self.script);
+        let context = ScriptContext { depth: self.depth, ..self.context };
+        wrapper::add_with_nested(part, context, self.nested, self.script);
     }
 }
 

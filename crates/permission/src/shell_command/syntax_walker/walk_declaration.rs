@@ -38,8 +38,8 @@ impl<'t> SyntaxWalker<'t, '_> {
     }
 
     /// Assignments with no command behind them.
-    pub(super) fn walk_assignments(&mut self, node: Node<'t>, places: &PossibleDirectories) {
-        let mut part = self.empty_command(node, places);
+    pub(super) fn walk_assignments(&mut self, node: Node<'t>, directories: &PossibleDirectories) {
+        let mut part = self.empty_command(node, directories);
         if node.kind() == "variable_assignment" {
             let assign = self.parse_assignment(node);
             part.assigns.push(assign);
@@ -53,16 +53,16 @@ impl<'t> SyntaxWalker<'t, '_> {
     }
 
     /// `for NAME in …`.
-    pub(super) fn add_loop_variable(&mut self, node: Node<'t>, places: &PossibleDirectories) {
+    pub(super) fn add_loop_variable(&mut self, node: Node<'t>, directories: &PossibleDirectories) {
         let name = self.source(node).to_owned();
-        let mut part = self.empty_command(node, places);
+        let mut part = self.empty_command(node, directories);
         part.assigns.push(VariableAssignment { text: name.clone(), name, value: None });
         self.add_command(part);
     }
 
     /// `export`, `declare`, `local`, `readonly`, `typeset`, `unset`.
-    pub(super) fn walk_declaration(&mut self, node: Node<'t>, places: &PossibleDirectories) {
-        let mut part = self.empty_command(node, places);
+    pub(super) fn walk_declaration(&mut self, node: Node<'t>, directories: &PossibleDirectories) {
+        let mut part = self.empty_command(node, directories);
         for child in children(node) {
             match child.kind() {
                 "comment" => {}
@@ -91,10 +91,10 @@ impl<'t> SyntaxWalker<'t, '_> {
         self.add_command(part);
     }
 
-    fn empty_command(&self, node: Node<'t>, places: &PossibleDirectories) -> SimpleCommand {
+    fn empty_command(&self, node: Node<'t>, directories: &PossibleDirectories) -> SimpleCommand {
         SimpleCommand {
             text: self.source(node).to_owned(),
-            working_directories: places.clone(),
+            working_directories: directories.clone(),
             ..SimpleCommand::default()
         }
     }

@@ -83,17 +83,16 @@ impl<'t> SyntaxWalker<'t, '_> {
         if source.trim_start().starts_with('`') && source.contains('\\') {
             self.add_doubt("a backslash within back-quotes", node);
         }
-        let places = self.directories.clone();
+        let directories = self.directories.clone();
         self.substitutions += 1;
         self.descend(node, |walk| {
-            walk.walk_sequence(node, places);
+            walk.walk_sequence(node, directories);
         });
         self.substitutions -= 1;
     }
 
-    /// Where the part being read stands.
-    pub(super) fn set_directories(&mut self, places: &PossibleDirectories) {
-        self.directories.clone_from(places);
+    pub(super) fn set_directories(&mut self, directories: &PossibleDirectories) {
+        self.directories.clone_from(directories);
     }
 }
 

@@ -4,9 +4,8 @@ use tree_sitter::Node;
 
 use super::walk_statement::StatementDirectories;
 use super::{SyntaxWalker, children, named_children};
-use crate::shell_command::parsed_script::{
-    PossibleDirectories, RedirectAccess, ShellRedirect, SimpleCommand,
-};
+use crate::file_system_view::PathAccess;
+use crate::shell_command::parsed_script::{PossibleDirectories, ShellRedirect, SimpleCommand};
 use crate::shell_command::shell_word::WordUnit;
 
 impl<'t> SyntaxWalker<'t, '_> {
@@ -15,23 +14,24 @@ impl<'t> SyntaxWalker<'t, '_> {
     pub(super) fn walk_redirected_statement(
         &mut self,
         node: Node<'t>,
-        places: PossibleDirectories,
+        directories: PossibleDirectories,
     ) -> StatementDirectories {
         let body = node.child_by_field_name("body");
         let redirects: Vec<Node<'t>> =
             node.children_by_field_name("redirect", &mut node.walk()).collect();
         if let Some(body) = body.filter(|body| body.kind() == "command") {
-            return self.walk_command_with_redirects(body, node, &redirects, places);
+            return self.walk_command_with_redirects(body, node, &redirects, directories);
         }
-        let outcome = body.map_or(StatementDirectories::same_for_both(places.clone()), |b| {
-            self.walk_statement(b, places.clone())
+        let outcome = body.map_or(StatementDirectories::same_for_both(directories.clone()), |b| {
+            self.walk_statement(b, directories.clone())
         });
-        let standing =
-            places.union_with(outcome.on_success.clone()).union_with(outcome.on_failure.clone());
-        self.set_directories(&standing);
+        let reachable = directories
+            .union_with(outcome.on_success.clone())
+            .union_with(outcome.on_failure.clone());
+        self.set_directories(&reachable);
         let mut part =
             SimpleCommand { text: self.source(node).to_owned(), ..SimpleCommand::default() };
-        part.working_directories = standing.clone();
+        part.working_directories = reachable.clone();
         let mut after = outcome;
         for redirect in redirects {
             self.walk_redirect(redirect, &mut part);
@@ -71,11 +71,11 @@ impl<'t> SyntaxWalker<'t, '_> {
         let operator = children(node).into_iter().find(|child| !child.is_named());
         let operator = operator.map_or("", |child| child.kind());
         let does = match operator {
-            "<" | "<&" | "<&-" => RedirectAccess::Read,
-            ">" | ">>" | "&>" | "&>>" | ">&" | ">|" | ">&-" => RedirectAccess::Write,
+            "<" | "<&" | "<&-" => PathAccess::Read,
+            ">" | ">>" | "&>" | "&>>" | ">&" | ">|" | ">&-" => PathAccess::Write,
             _ => {
                 self.add_doubt("a redirect that is not known", node);
-                RedirectAccess::Write
+                PathAccess::Write
             }
         };
         let has_number = node.child_by_field_name("descriptor").is_some();
@@ -183,9 +183,9 @@ impl<'t> SyntaxWalker<'t, '_> {
             if child.kind() == "pipeline" {
                 let has_moved = std::mem::take(&mut self.may_have_moved);
                 // A pipe binds more tightly than what the grammar puts behind it.
-                let places = outcome.on_success.clone().union_with(outcome.on_failure.clone());
+                let directories = outcome.on_success.clone().union_with(outcome.on_failure.clone());
                 for piece in named_children(child) {
-                    self.walk_statement(piece, places.clone());
+                    self.walk_statement(piece, directories.clone());
                 }
                 if self.may_have_moved {
                     self.add_doubt("a move behind a document's mark", child);

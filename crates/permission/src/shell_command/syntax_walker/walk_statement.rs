@@ -16,8 +16,8 @@ pub(super) struct StatementDirectories {
 }
 
 impl StatementDirectories {
-    pub(super) fn same_for_both(places: PossibleDirectories) -> Self {
-        Self { on_failure: places.clone(), on_success: places }
+    pub(super) fn same_for_both(directories: PossibleDirectories) -> Self {
+        Self { on_failure: directories.clone(), on_success: directories }
     }
 
     fn either(self) -> PossibleDirectories {
@@ -26,80 +26,81 @@ impl StatementDirectories {
 }
 
 impl<'t> SyntaxWalker<'t, '_> {
-    /// One statement of any kind.
     pub(super) fn walk_statement(
         &mut self,
         node: Node<'t>,
-        places: PossibleDirectories,
+        directories: PossibleDirectories,
     ) -> StatementDirectories {
-        let stay = StatementDirectories::same_for_both(places.clone());
-        self.set_directories(&places);
-        self.descend(node, |walk| walk.walk_statement_kind(node, places)).unwrap_or(stay)
+        let stay = StatementDirectories::same_for_both(directories.clone());
+        self.set_directories(&directories);
+        self.descend(node, |walk| walk.walk_statement_kind(node, directories)).unwrap_or(stay)
     }
 
     fn walk_statement_kind(
         &mut self,
         node: Node<'t>,
-        places: PossibleDirectories,
+        directories: PossibleDirectories,
     ) -> StatementDirectories {
         match node.kind() {
             "program" | "do_group" | "else_clause" | "elif_clause" => {
-                StatementDirectories::same_for_both(self.walk_sequence(node, places))
+                StatementDirectories::same_for_both(self.walk_sequence(node, directories))
             }
             "compound_statement" if node.child(0).is_some_and(|child| child.kind() == "((") => {
                 self.walk_condition(node);
-                StatementDirectories::same_for_both(places)
+                StatementDirectories::same_for_both(directories)
             }
             "compound_statement" => {
-                StatementDirectories::same_for_both(self.walk_sequence(node, places))
+                StatementDirectories::same_for_both(self.walk_sequence(node, directories))
             }
             "subshell" => {
-                self.walk_sequence(node, places.clone());
-                StatementDirectories::same_for_both(places)
+                self.walk_sequence(node, directories.clone());
+                StatementDirectories::same_for_both(directories)
             }
-            "list" => self.walk_list(node, places),
+            "list" => self.walk_list(node, directories),
             "pipeline" => {
                 let from = self.script.parts.len();
                 for child in named_children(node) {
-                    self.walk_statement(child, places.clone());
+                    self.walk_statement(child, directories.clone());
                 }
                 self.collect_printed_text(from);
-                StatementDirectories::same_for_both(places)
+                StatementDirectories::same_for_both(directories)
             }
             "negated_command" => {
                 let inner = named_children(node)
                     .first()
-                    .map(|child| self.walk_statement(*child, places.clone()));
-                let inner = inner.unwrap_or(StatementDirectories::same_for_both(places));
+                    .map(|child| self.walk_statement(*child, directories.clone()));
+                let inner = inner.unwrap_or(StatementDirectories::same_for_both(directories));
                 StatementDirectories { on_success: inner.on_failure, on_failure: inner.on_success }
             }
-            "command" => self.walk_command(node, places),
-            "redirected_statement" => self.walk_redirected_statement(node, places),
-            "if_statement" => StatementDirectories::same_for_both(self.walk_sequence(node, places)),
-            "while_statement" | "for_statement" | "c_style_for_statement" => {
-                self.walk_loop(node, places)
+            "command" => self.walk_command(node, directories),
+            "redirected_statement" => self.walk_redirected_statement(node, directories),
+            "if_statement" => {
+                StatementDirectories::same_for_both(self.walk_sequence(node, directories))
             }
-            "case_statement" => self.walk_case(node, places),
+            "while_statement" | "for_statement" | "c_style_for_statement" => {
+                self.walk_loop(node, directories)
+            }
+            "case_statement" => self.walk_case(node, directories),
             "function_definition" => {
-                self.walk_function(node, &places);
-                StatementDirectories::same_for_both(places)
+                self.walk_function(node, &directories);
+                StatementDirectories::same_for_both(directories)
             }
             "test_command" => {
                 self.walk_condition(node);
-                StatementDirectories::same_for_both(places)
+                StatementDirectories::same_for_both(directories)
             }
             "variable_assignment" | "variable_assignments" => {
-                self.walk_assignments(node, &places);
-                StatementDirectories::same_for_both(places)
+                self.walk_assignments(node, &directories);
+                StatementDirectories::same_for_both(directories)
             }
             "declaration_command" | "unset_command" => {
-                self.walk_declaration(node, &places);
-                StatementDirectories::same_for_both(places)
+                self.walk_declaration(node, &directories);
+                StatementDirectories::same_for_both(directories)
             }
-            "comment" => StatementDirectories::same_for_both(places),
+            "comment" => StatementDirectories::same_for_both(directories),
             _ => {
                 self.add_doubt("a kind of statement that is not known", node);
-                StatementDirectories::same_for_both(self.walk_sequence(node, places))
+                StatementDirectories::same_for_both(self.walk_sequence(node, directories))
             }
         }
     }
@@ -118,11 +119,11 @@ impl<'t> SyntaxWalker<'t, '_> {
     pub(super) fn walk_sequence(
         &mut self,
         node: Node<'t>,
-        places: PossibleDirectories,
+        directories: PossibleDirectories,
     ) -> PossibleDirectories {
         let branches = matches!(node.kind(), "if_statement" | "elif_clause" | "else_clause");
         let all = children(node);
-        let mut standing = places.clone();
+        let mut standing = directories.clone();
         for (at, child) in all.iter().enumerate() {
             if !child.is_named() || matches!(child.kind(), "comment" | "heredoc_body") {
                 continue;
@@ -135,12 +136,16 @@ impl<'t> SyntaxWalker<'t, '_> {
             let after = outcome.either();
             standing = if branches { standing.union_with(after) } else { after };
         }
-        if branches { standing.union_with(places) } else { standing }
+        if branches { standing.union_with(directories) } else { standing }
     }
 
-    fn walk_list(&mut self, node: Node<'t>, places: PossibleDirectories) -> StatementDirectories {
+    fn walk_list(
+        &mut self,
+        node: Node<'t>,
+        directories: PossibleDirectories,
+    ) -> StatementDirectories {
         let all = children(node);
-        let mut outcome = StatementDirectories::same_for_both(places);
+        let mut outcome = StatementDirectories::same_for_both(directories);
         let mut operator = ";";
         for child in all {
             if !child.is_named() {
@@ -176,8 +181,12 @@ impl<'t> SyntaxWalker<'t, '_> {
     }
 
     /// A loop: when it moves the shell, the second round begins elsewhere.
-    fn walk_loop(&mut self, node: Node<'t>, places: PossibleDirectories) -> StatementDirectories {
-        let inside = places.clone();
+    fn walk_loop(
+        &mut self,
+        node: Node<'t>,
+        directories: PossibleDirectories,
+    ) -> StatementDirectories {
+        let inside = directories.clone();
         let from = self.script.parts.len();
         let has_moved = std::mem::take(&mut self.may_have_moved);
         self.set_directories(&inside);
@@ -210,11 +219,15 @@ impl<'t> SyntaxWalker<'t, '_> {
             return StatementDirectories::same_for_both(PossibleDirectories::Unknown);
         }
         self.may_have_moved = has_moved;
-        StatementDirectories::same_for_both(places)
+        StatementDirectories::same_for_both(directories)
     }
 
-    fn walk_case(&mut self, node: Node<'t>, places: PossibleDirectories) -> StatementDirectories {
-        let mut after = places.clone();
+    fn walk_case(
+        &mut self,
+        node: Node<'t>,
+        directories: PossibleDirectories,
+    ) -> StatementDirectories {
+        let mut after = directories.clone();
         for child in named_children(node) {
             if child.kind() != "case_item" {
                 self.parse_words(child);
@@ -237,12 +250,12 @@ impl<'t> SyntaxWalker<'t, '_> {
             }
             after = after.union_with(standing);
         }
-        StatementDirectories::same_for_both(after.union_with(places))
+        StatementDirectories::same_for_both(after.union_with(directories))
     }
 
     /// A function: its body is judged where it is written, for wherever it may be called.
-    fn walk_function(&mut self, node: Node<'t>, places: &PossibleDirectories) {
-        let inside = places.clone();
+    fn walk_function(&mut self, node: Node<'t>, directories: &PossibleDirectories) {
+        let inside = directories.clone();
         let from = self.script.parts.len();
         let is_certain = node.parent().is_some_and(|parent| parent.kind() == "program");
         if let Some(name) = node.child_by_field_name("name") {

@@ -15,7 +15,6 @@ const EXPANSIONS: &[&str] =
     &["simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"];
 
 impl<'t> SyntaxWalker<'t, '_> {
-    /// The words that a node becomes.
     pub(super) fn parse_words(&mut self, node: Node<'t>) -> Vec<ShellWord> {
         let mut units = Vec::new();
         self.collect_units(node, false, &mut units);
@@ -174,7 +173,8 @@ impl<'t> SyntaxWalker<'t, '_> {
 
     /// Double quotes: text with expansions in it.
     fn collect_double_quoted(&mut self, node: Node<'t>, units: &mut Vec<WordUnit>) {
-        let (start, end) = (node.start_byte() + 1, node.end_byte().saturating_sub(1));
+        let start = node.start_byte() + 1;
+        let end = node.end_byte().saturating_sub(1);
         self.collect_quoted_text(node, start, end, "\"", units);
     }
 

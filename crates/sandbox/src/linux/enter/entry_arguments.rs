@@ -8,12 +8,9 @@ use std::str::FromStr;
 
 use crate::plan::SandboxLimits;
 
-/// Everything an entry may be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EntryArguments {
-    /// Directories that may be written.
     pub(crate) write: Vec<PathBuf>,
-    /// What must not be read.
     pub(crate) hide: Vec<PathBuf>,
     /// A directory made for the command, to be removed after it.
     pub(crate) remove: Option<PathBuf>,
@@ -25,15 +22,12 @@ pub(crate) struct EntryArguments {
     pub(crate) network: bool,
     /// May modes, owners and times be changed?
     pub(crate) metadata: bool,
-    /// The proxy's socket.
     pub(crate) socket: Option<PathBuf>,
     pub(crate) limits: Option<SandboxLimits>,
-    /// The command.
     pub(crate) command: Vec<OsString>,
 }
 
 impl EntryArguments {
-    /// The arguments that say this.
     pub(crate) fn to_arguments(&self) -> Vec<OsString> {
         let mut list: Vec<OsString> = Vec::new();
         let mut say = |word: &str, value: OsString| list.extend([word.into(), value]);
@@ -55,21 +49,20 @@ impl EntryArguments {
         list
     }
 
-    /// Reads them back.
     pub(crate) fn parse(arguments: &[OsString]) -> Result<Self, String> {
-        let mut order = Self::default();
+        let mut entry = Self::default();
         let mut list = arguments.iter();
         while let Some(word) = list.next() {
             if word == "--" {
-                order.command = list.cloned().collect();
-                if order.command.is_empty() {
+                entry.command = list.cloned().collect();
+                if entry.command.is_empty() {
                     return Err("no command after `--`".into());
                 }
-                return Ok(order);
+                return Ok(entry);
             }
             let word = word.to_string_lossy();
             let value = list.next().ok_or_else(|| format!("`{word}` has no value"))?;
-            order.set_option(&word, value)?;
+            entry.set_option(&word, value)?;
         }
         Err("no `--`".into())
     }
@@ -114,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_is_said_is_read_back() {
-        let order = EntryArguments {
+        let entry = EntryArguments {
             write: vec!["/a b".into(), "/--".into()],
             hide: vec!["/h".into()],
             remove: Some("/r".into()),
@@ -126,7 +119,7 @@ mod tests {
             limits: Some(SandboxLimits { processor_seconds: Some(3), ..SandboxLimits::default() }),
             command: vec!["sh".into(), "--".into(), "write".into()],
         };
-        assert_eq!(EntryArguments::parse(&order.to_arguments()), Ok(order));
+        assert_eq!(EntryArguments::parse(&entry.to_arguments()), Ok(entry));
     }
 
     #[test]

@@ -34,18 +34,18 @@ pub(crate) fn enter(arguments: &[OsString]) -> i32 {
     let outcome = match arguments.split_first() {
         Some((role, rest)) => match role.to_str() {
             Some("front") => EntryArguments::parse(rest)
-                .and_then(|order| process_reaper::run_parent(before, &order)),
+                .and_then(|entry| process_reaper::run_parent(before, &entry)),
             Some("keep") => EntryArguments::parse(rest)
-                .and_then(|order| process_reaper::run_reaper(before, &order)),
+                .and_then(|entry| process_reaper::run_reaper(before, &entry)),
             Some("stage") => EntryArguments::parse(rest)
-                .and_then(|order| restricted_process::run_restricted(&order)),
+                .and_then(|entry| restricted_process::run_restricted(&entry)),
             Some("limit") => EntryArguments::parse(rest)
-                .and_then(|order| restricted_process::run_limited(&order)),
+                .and_then(|entry| restricted_process::run_limited(&entry)),
             Some("scope") => {
-                EntryArguments::parse(rest).and_then(|order| restricted_process::run_scoped(&order))
+                EntryArguments::parse(rest).and_then(|entry| restricted_process::run_scoped(&entry))
             }
             Some("bridge") => EntryArguments::parse(rest)
-                .and_then(|order| proxy_bridge::run_with_proxy_bridge(&order)),
+                .and_then(|entry| proxy_bridge::run_with_proxy_bridge(&entry)),
             Some("check") => restricted_process::check_landlock(),
             _ => Err(format!("`{}` is no part of it", role.display())),
         },

@@ -21,32 +21,32 @@ const KILL_DEADLINE: Duration = Duration::from_secs(4);
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// Starts the keeper and tells what it tells.
-pub(super) fn run_parent(before: &[OsString], order: &EntryArguments) -> Result<i32, String> {
+pub(super) fn run_parent(before: &[OsString], entry: &EntryArguments) -> Result<i32, String> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| format!("no death signal: {error}"))?;
     // It may have died before that.
-    if rustix::process::getppid() != order.parent_pid.and_then(Pid::from_raw) {
+    if rustix::process::getppid() != entry.parent_pid.and_then(Pid::from_raw) {
         return Err("whoever started this is gone".into());
     }
     let us = rustix::process::getpid().as_raw_nonzero().get();
     let mut keeper =
-        respawn_self(before, "keep", &EntryArguments { parent_pid: Some(us), ..order.clone() })?;
+        respawn_self(before, "keep", &EntryArguments { parent_pid: Some(us), ..entry.clone() })?;
     keeper.wait().map(exit_code).map_err(|error| error.to_string())
 }
 
 /// Starts the command and stays until everything that came from it is gone.
-pub(super) fn run_reaper(before: &[OsString], order: &EntryArguments) -> Result<i32, String> {
+pub(super) fn run_reaper(before: &[OsString], entry: &EntryArguments) -> Result<i32, String> {
     rustix::process::setsid().map_err(|error| format!("no session: {error}"))?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| format!("cannot adopt: {error}"))?;
-    let parent = order.parent_pid.and_then(Pid::from_raw).ok_or("there is no front")?;
+    let parent = entry.parent_pid.and_then(Pid::from_raw).ok_or("there is no front")?;
     let front = rustix::process::pidfd_open(parent, PidfdFlags::empty())
         .map_err(|error| format!("the front is gone: {error}"))?;
     // Only its child can be sure that this is still that process.
     if rustix::process::getppid() != Some(parent) {
         return Err("the front is gone".into());
     }
-    let mut child = respawn_self(before, "stage", order)?;
+    let mut child = respawn_self(before, "stage", entry)?;
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("no process id")?;
     let command = rustix::process::pidfd_open(id, PidfdFlags::empty())
         .map_err(|error| format!("the command cannot be watched: {error}"))?;
@@ -60,8 +60,8 @@ pub(super) fn run_reaper(before: &[OsString], order: &EntryArguments) -> Result<
     }
     let status = child.try_wait().ok().flatten();
     kill_descendants();
-    if let Some(directory) = &order.remove {
-        // If it cannot, whoever made it will try again.
+    if let Some(directory) = &entry.remove {
+        // If it cannot, its creator tries again.
         let _ = std::fs::remove_dir_all(directory);
     }
     Ok(status.map_or(super::EXIT_NOT_ENTERED, exit_code))
@@ -69,9 +69,9 @@ pub(super) fn run_reaper(before: &[OsString], order: &EntryArguments) -> Result<
 
 /// This program once more, in another role. By this name it is found even when its file has been
 /// replaced since it started.
-fn respawn_self(before: &[OsString], role: &str, order: &EntryArguments) -> Result<Child, String> {
+fn respawn_self(before: &[OsString], role: &str, entry: &EntryArguments) -> Result<Child, String> {
     let mut command = Command::new("/proc/self/exe");
-    command.args(before).arg(role).args(order.to_arguments());
+    command.args(before).arg(role).args(entry.to_arguments());
     command.spawn().map_err(|error| format!("cannot start itself: {error}"))
 }
 

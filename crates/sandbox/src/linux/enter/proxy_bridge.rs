@@ -20,12 +20,12 @@ use crate::linux::process_limits::set_limits;
 const CONNECTIONS_MAX: usize = 64;
 
 /// Opens the port, runs the command with its address, and tells how it ended.
-pub(super) fn run_with_proxy_bridge(order: &EntryArguments) -> Result<i32, String> {
-    let (Some(socket), Some((program, arguments))) = (&order.socket, order.command.split_first())
+pub(super) fn run_with_proxy_bridge(entry: &EntryArguments) -> Result<i32, String> {
+    let (Some(socket), Some((program, arguments))) = (&entry.socket, entry.command.split_first())
     else {
         return Err("no socket or no command".into());
     };
-    if let Some(limits) = &order.limits {
+    if let Some(limits) = &entry.limits {
         set_limits(limits, 0)?;
     }
     let no_port = |error: io::Error| format!("no port for the proxy: {error}");
@@ -39,7 +39,7 @@ pub(super) fn run_with_proxy_bridge(order: &EntryArguments) -> Result<i32, Strin
     let address = format!("http://127.0.0.1:{port}");
     let mut command = Command::new(program);
     command.args(arguments);
-    set_environment(&mut command, order);
+    set_environment(&mut command, entry);
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
     {
         command.env(name, &address);
@@ -60,9 +60,10 @@ fn serve(listener: &TcpListener, socket: &Arc<Path>) {
             open.fetch_sub(1, Ordering::Relaxed);
             continue;
         }
-        let (socket, open) = (Arc::clone(socket), Arc::clone(&open));
+        let socket = Arc::clone(socket);
+        let open = Arc::clone(&open);
         let carried = std::thread::Builder::new().spawn(move || {
-            // A connection that breaks is closed; whoever opened it will notice.
+            // A broken connection is closed; its client notices.
             let _ = copy_both_ways(inside, &socket);
             open.fetch_sub(1, Ordering::Relaxed);
         });
@@ -72,7 +73,8 @@ fn serve(listener: &TcpListener, socket: &Arc<Path>) {
 
 fn copy_both_ways(mut inside: TcpStream, socket: &Path) -> io::Result<()> {
     let mut outside = UnixStream::connect(socket)?;
-    let (mut from_outside, mut to_inside) = (outside.try_clone()?, inside.try_clone()?);
+    let mut from_outside = outside.try_clone()?;
+    let mut to_inside = inside.try_clone()?;
     let back = std::thread::Builder::new().spawn(move || {
         let _ = io::copy(&mut from_outside, &mut to_inside);
         let _ = to_inside.shutdown(Shutdown::Write);

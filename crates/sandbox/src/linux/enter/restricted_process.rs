@@ -25,40 +25,39 @@ const DEVICES: &[&str] =
 /// Entries looked at to leave the hidden out.
 const ENTRIES_MAX: usize = 20_000;
 
-/// Restricts this process and becomes the command.
-pub(super) fn run_restricted(order: &EntryArguments) -> Result<i32, String> {
-    // Out of the group of whoever watches over it, so that a signal to its own does not reach that.
+pub(super) fn run_restricted(entry: &EntryArguments) -> Result<i32, String> {
+    // Out of the supervisor's process group, so that a signal to its own does not reach that.
     rustix::process::setsid().map_err(|error| format!("no session: {error}"))?;
     // Without a namespace of its own the kernel counts all processes of the user.
     let is_root = rustix::process::geteuid().is_root();
-    set_limits(&order.limits.unwrap_or_default(), if is_root { 0 } else { count_own_tasks() })?;
+    set_limits(&entry.limits.unwrap_or_default(), if is_root { 0 } else { count_own_tasks() })?;
     drop_capabilities()?;
-    let status = apply_landlock(order)?;
+    let status = apply_landlock(entry)?;
     if status.ruleset == RulesetStatus::NotEnforced {
         return Err("this kernel does not enforce Landlock".into());
     }
-    let sockets = if order.network { SocketPolicy::Internet } else { SocketPolicy::None };
-    let refusals = RefusedCalls { sockets, metadata: !order.metadata };
+    let sockets = if entry.network { SocketPolicy::Internet } else { SocketPolicy::None };
+    let refusals = RefusedCalls { sockets, metadata: !entry.metadata };
     seccompiler::apply_filter(&seccomp::build_program(refusals))
         .map_err(|error| format!("no filter: {error}"))?;
-    exec_command(order)
+    exec_command(entry)
 }
 
 /// Sets limits on this process and becomes the command: the part that bubblewrap cannot do.
-pub(super) fn run_limited(order: &EntryArguments) -> Result<i32, String> {
-    set_limits(&order.limits.unwrap_or_default(), 0)?;
-    exec_command(order)
+pub(super) fn run_limited(entry: &EntryArguments) -> Result<i32, String> {
+    set_limits(&entry.limits.unwrap_or_default(), 0)?;
+    exec_command(entry)
 }
 
 /// The same, and keeps away from sockets without a file that are not its own, where the kernel can.
-pub(super) fn run_scoped(order: &EntryArguments) -> Result<i32, String> {
+pub(super) fn run_scoped(entry: &EntryArguments) -> Result<i32, String> {
     let problem = |error: landlock::RulesetError| format!("Landlock: {error}");
     let rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .scope(Scope::AbstractUnixSocket)
         .map_err(problem)?;
     rules.create().map_err(problem)?.restrict_self().map_err(problem)?;
-    run_limited(order)
+    run_limited(entry)
 }
 
 /// Says how much of Landlock this kernel enforces, for the probe: restricts itself to nothing.
@@ -76,19 +75,19 @@ pub(super) fn check_landlock() -> Result<i32, String> {
     Ok(0)
 }
 
-fn exec_command(order: &EntryArguments) -> Result<i32, String> {
-    let Some((program, arguments)) = order.command.split_first() else {
+fn exec_command(entry: &EntryArguments) -> Result<i32, String> {
+    let Some((program, arguments)) = entry.command.split_first() else {
         return Err("no command".into());
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    set_environment(&mut command, order);
+    set_environment(&mut command, entry);
     let error = command.exec();
     Err(format!("`{}` cannot be started: {error}", program.display()))
 }
 
-pub(super) fn set_environment(command: &mut Command, order: &EntryArguments) {
-    for pair in &order.environment {
+pub(super) fn set_environment(command: &mut Command, entry: &EntryArguments) {
+    for pair in &entry.environment {
         let text = pair.as_encoded_bytes();
         let Some(at) = text.iter().position(|byte| *byte == b'=') else {
             continue;
@@ -132,7 +131,7 @@ fn drop_capabilities() -> Result<(), String> {
     rustix::thread::set_no_new_privs(true).map_err(|error| format!("no new rights: {error}"))
 }
 
-fn apply_landlock(order: &EntryArguments) -> Result<RestrictionStatus, String> {
+fn apply_landlock(entry: &EntryArguments) -> Result<RestrictionStatus, String> {
     let problem = |error: landlock::RulesetError| format!("Landlock: {error}");
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -140,7 +139,7 @@ fn apply_landlock(order: &EntryArguments) -> Result<RestrictionStatus, String> {
         .map_err(problem)?
         .scope(Scope::AbstractUnixSocket | Scope::Signal)
         .map_err(problem)?;
-    if !order.network {
+    if !entry.network {
         rules = rules.handle_access(AccessNet::from_all(NEWEST)).map_err(problem)?;
     }
     let mut rules = rules.create().map_err(problem)?;
@@ -150,11 +149,11 @@ fn apply_landlock(order: &EntryArguments) -> Result<RestrictionStatus, String> {
     let mut grants: Vec<(PathBuf, BitFlags<AccessFs>)> =
         vec![("/".into(), AccessFs::ReadDir.into())];
     grants.extend(
-        list_readable_paths(&order.hide)?
+        list_readable_paths(&entry.hide)?
             .into_iter()
             .map(|path| (path, AccessFs::from_read(NEWEST))),
     );
-    grants.extend(order.write.iter().map(|path| (path.clone(), writing)));
+    grants.extend(entry.write.iter().map(|path| (path.clone(), writing)));
     grants.extend(DEVICES.iter().map(|path| (PathBuf::from(path), device)));
     for (path, access) in grants {
         // What is gone since it was listed needs no rule.

@@ -22,21 +22,16 @@ use crate::error::SandboxPlanRefused;
 use crate::protected_names::{self, PROTECTED_IN_GIT};
 use saved_entry::{CaptureBudget, SavedEntry};
 
-/// Something that was moved aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevertedProtectedFile {
-    /// What changed.
     pub path: PathBuf,
-    /// Where the changed version is now.
     pub moved_to: Option<PathBuf>,
     /// Is what was there before there again? Otherwise it was too large to keep.
     pub is_restored: bool,
 }
 
-/// How a backend holds what exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuardMethod {
-    /// By a mount.
     Mounts,
     /// Not at all: it is compared like everything else.
     Nothing,
@@ -64,7 +59,6 @@ enum GitEntryKind {
     Other,
 }
 
-/// The comparisons under way.
 #[derive(Debug, Default)]
 pub(crate) struct GuardedRoots {
     roots: Mutex<BTreeMap<PathBuf, Weak<GuardedRoot>>>,
@@ -77,7 +71,7 @@ impl GuardedRoots {
         &self,
         root: &Path,
         more: &[PathBuf],
-        holding: GuardMethod,
+        method: GuardMethod,
         is_shared: bool,
     ) -> Result<Arc<GuardedRoot>, SandboxPlanRefused> {
         let mut roots = lock(&self.roots);
@@ -85,7 +79,7 @@ impl GuardedRoots {
         if let Some(watched) = roots.get(root).and_then(Weak::upgrade) {
             return Ok(watched);
         }
-        let watched = GuardedRoot::capture_root(root, more, holding).map_err(|error| {
+        let watched = GuardedRoot::capture_root(root, more, method).map_err(|error| {
             SandboxPlanRefused::new(format!("`{}` cannot be looked at: {error}", root.display()))
         })?;
         let watched = Arc::new(watched);
@@ -100,7 +94,7 @@ impl GuardedRoot {
     fn capture_root(
         root: &Path,
         more: &[PathBuf],
-        holding: GuardMethod,
+        method: GuardMethod,
     ) -> rustix::io::Result<Self> {
         let directory = open_path(&CWD, root)?;
         let git = match SavedEntry::read_kind(&directory, OsStr::new(".git"))? {
@@ -120,28 +114,26 @@ impl GuardedRoot {
         if git == GitEntryKind::Directory {
             paths.extend(PROTECTED_IN_GIT.iter().map(|name| Path::new(".git").join(name)));
         }
-        let (mut held, mut before) = (Vec::new(), BTreeMap::new());
+        let mut mounted = Vec::new();
+        let mut originals = BTreeMap::new();
         for path in paths {
-            let saved = capture_path(&directory, &path, holding)?;
-            match saved {
-                SavedEntry::Mounted => held.push(root.join(&path)),
-                saved => {
-                    before.insert(path, saved);
-                }
+            let saved = capture_path(&directory, &path, method)?;
+            if matches!(saved, SavedEntry::Mounted) {
+                mounted.push(root.join(&path));
+            } else {
+                originals.insert(path, saved);
             }
         }
         let is_bare = is_bare(&directory);
-        let root = root.to_path_buf();
-        let turn = Mutex::new(());
         Ok(Self {
-            root,
+            root: root.to_path_buf(),
             directory,
             git,
             repository,
-            mounted: held,
-            originals: before,
+            mounted,
+            originals,
             is_bare,
-            revert_lock: turn,
+            revert_lock: Mutex::new(()),
         })
     }
 
@@ -161,21 +153,21 @@ impl GuardedRoot {
     /// Compares, and takes back what changed. To be called when nothing of the command runs.
     pub(crate) fn revert_changes(&self) -> Vec<RevertedProtectedFile> {
         let _turn = lock(&self.revert_lock);
-        let mut taken = Vec::new();
-        taken.extend(self.repository.as_ref().and_then(|git| self.restore_git_directory(git)));
+        let mut reverted = Vec::new();
+        reverted.extend(self.repository.as_ref().and_then(|git| self.restore_git_directory(git)));
         for (path, before) in &self.originals {
             let Ok(now) = capture_path(&self.directory, path, GuardMethod::Nothing) else {
                 continue;
             };
             if now != *before {
-                taken.extend(self.revert_path(path, before));
+                reverted.extend(self.revert_path(path, before));
             }
         }
         // Four names at the top make any directory a repository, with a configuration of its own.
         if !self.is_bare && is_bare(&self.directory) {
-            taken.extend(self.revert_path(Path::new("HEAD"), &SavedEntry::Absent));
+            reverted.extend(self.revert_path(Path::new("HEAD"), &SavedEntry::Absent));
         }
-        taken
+        reverted
     }
 
     /// Puts the directory of git where it was, and what stands there instead aside.
@@ -190,13 +182,13 @@ impl GuardedRoot {
         if is_there() == Some(true) {
             return None;
         }
-        let kept = saved_entry::move_aside(&self.directory, name);
+        let moved_to = saved_entry::move_aside(&self.directory, name);
         // The kernel knows where it is now; one that was removed has no such path.
         let now = std::fs::read_link(format!("/proc/self/fd/{}", git.as_raw_fd())).ok()?;
         let _ = rustix::fs::renameat_with(CWD, &now, &self.directory, name, RenameFlags::NOREPLACE);
         Some(RevertedProtectedFile {
             path: self.root.join(name),
-            moved_to: kept.map(|kept| self.root.join(kept)),
+            moved_to: moved_to.map(|moved_to| self.root.join(moved_to)),
             is_restored: is_there() == Some(true),
         })
     }
@@ -205,10 +197,14 @@ impl GuardedRoot {
     fn revert_path(&self, path: &Path, before: &SavedEntry) -> Option<RevertedProtectedFile> {
         let name = path.file_name()?;
         let parent = open_parent(&self.directory, path).ok()??;
-        let kept = saved_entry::move_aside(&parent, name);
+        let moved_to = saved_entry::move_aside(&parent, name);
         let is_restored = before.restore(&parent, name);
-        let kept_as = kept.map(|kept| self.root.join(path).with_file_name(kept));
-        Some(RevertedProtectedFile { path: self.root.join(path), moved_to: kept_as, is_restored })
+        let moved_path = moved_to.map(|moved_to| self.root.join(path).with_file_name(moved_to));
+        Some(RevertedProtectedFile {
+            path: self.root.join(path),
+            moved_to: moved_path,
+            is_restored,
+        })
     }
 }
 
@@ -263,7 +259,7 @@ impl AsFd for GuardedParent<'_> {
 fn capture_path(
     root: &OwnedFd,
     path: &Path,
-    holding: GuardMethod,
+    method: GuardMethod,
 ) -> rustix::io::Result<SavedEntry> {
     let Some(name) = path.file_name() else {
         return Ok(SavedEntry::Absent);
@@ -274,7 +270,7 @@ fn capture_path(
     let Some(kind) = SavedEntry::read_kind(&parent, name)? else {
         return Ok(SavedEntry::Absent);
     };
-    if holding == GuardMethod::Mounts && (kind.is_dir() || kind.is_file()) {
+    if method == GuardMethod::Mounts && (kind.is_dir() || kind.is_file()) {
         return Ok(SavedEntry::Mounted);
     }
     let spared: Option<OsString> = (Path::new(protected_names::WRITABLE_IN_PROTECTED).parent()

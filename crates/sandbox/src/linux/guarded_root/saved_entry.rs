@@ -1,7 +1,7 @@
 //! A file, link or small directory as it was: taken, compared, moved aside, put back.
 //!
 //! Everything goes through the descriptor of the directory that holds it, and no link is followed:
-//! whoever wrote there may have put one. What is too large to keep is still compared, by its stamp.
+//! the command may have put one there. What is too large to keep is still compared, by its stamp.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
@@ -21,7 +21,6 @@ const ENTRIES_MAX: usize = 4096;
 const NAMES_MAX: usize = 1000;
 const DEPTH_MAX: usize = 8;
 
-/// How much may still be kept.
 #[derive(Debug)]
 pub(super) struct CaptureBudget {
     bytes: usize,
@@ -35,7 +34,6 @@ impl CaptureBudget {
     }
 }
 
-/// What was there.
 #[derive(Clone, Debug)]
 pub(super) enum SavedEntry {
     Absent,
@@ -75,7 +73,14 @@ impl PartialEq for SavedEntry {
                 Self::Stamp { inode, size, changed },
                 Self::Stamp { inode: other_inode, size: other_size, changed: other_changed },
             ) => (inode, size, changed) == (other_inode, other_size, other_changed),
-            _ => false,
+            (
+                Self::Absent
+                | Self::Link(_)
+                | Self::File { .. }
+                | Self::Directory { .. }
+                | Self::Stamp { .. },
+                _,
+            ) => false,
         }
     }
 }
@@ -197,7 +202,8 @@ fn capture_entries(
         return None;
     }
     let inside = open_directory(parent, name).ok()?;
-    let (mut found, mut was_spared) = (BTreeMap::new(), false);
+    let mut found = BTreeMap::new();
+    let mut was_spared = false;
     budget.depth -= 1;
     for entry in Dir::read_from(&inside).ok()? {
         let entry = entry.ok()?;

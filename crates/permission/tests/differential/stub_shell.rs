@@ -43,17 +43,17 @@ const RUN_MAX: Duration = Duration::from_secs(4);
 
 /// What one stub saw.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Seen {
+pub(crate) struct StubCall {
     pub(crate) place: PathBuf,
     pub(crate) words: Vec<String>,
 }
 
-pub(crate) struct Stage {
+pub(crate) struct StubShell {
     root: tempfile::TempDir,
     count: usize,
 }
 
-impl Stage {
+impl StubShell {
     pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let stubs = root.path().join("stubs");
@@ -84,7 +84,7 @@ impl Stage {
         &self,
         text: &str,
         place: &Path,
-    ) -> Option<(BTreeSet<Seen>, BTreeSet<PathBuf>)> {
+    ) -> Option<(BTreeSet<StubCall>, BTreeSet<PathBuf>)> {
         let top = place.ancestors().nth(3).unwrap();
         let log = top.join("log");
         let mut child = Command::new("/bin/bash")
@@ -127,7 +127,7 @@ impl Stage {
     }
 }
 
-fn seen(log: &Path) -> BTreeSet<Seen> {
+fn seen(log: &Path) -> BTreeSet<StubCall> {
     let bytes = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let calls = text.split("\u{1e}\u{1f}").filter(|call| !call.is_empty());
@@ -137,7 +137,7 @@ fn seen(log: &Path) -> BTreeSet<Seen> {
             let place = PathBuf::from(words.next().unwrap_or_default());
             let mut words: Vec<String> = words.collect();
             words.pop();
-            Seen { place, words }
+            StubCall { place, words }
         })
         .collect()
 }

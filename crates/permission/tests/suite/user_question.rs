@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windlass_permission::{PermissionDecision, Policy, PriorDecision, decide};
 use windlass_vocabulary::{EffectClass, PermissionMode};
 
-use crate::case::{Allow, Ask, Deny, Got, call, inspection, policy};
+use crate::case::{Allow, Ask, Deny, Outcome, call, inspection, policy};
 
 const MODES: [PermissionMode; 5] = [
     PermissionMode::Default,
@@ -14,8 +14,8 @@ const MODES: [PermissionMode; 5] = [
     PermissionMode::BypassPermissions,
 ];
 
-fn rule_on(policy: &Policy, tool: &str, input: &Value, opinion: PriorDecision) -> (Got, String) {
-    match decide(policy, call(tool, input), &inspection(EffectClass::Pure), opinion) {
+fn rule_on(policy: &Policy, tool: &str, input: &Value, prior: PriorDecision) -> (Outcome, String) {
+    match decide(policy, call(tool, input), &inspection(EffectClass::Pure), prior) {
         PermissionDecision::Allow(_) => (Allow, String::new()),
         PermissionDecision::Ask(question) => {
             let view = question.view();
@@ -33,7 +33,7 @@ fn every_mode_asks_and_without_a_person_says_what_to_do() {
     let question = json!({"questions": []});
     let yourself = "Nobody can be asked here; decide yourself and say what you assumed.";
     let stands = "The plan stands; nobody can approve it here.";
-    type Row<'a> = (&'a str, &'a Value, [Got; 5], [Got; 5], &'a str);
+    type Row<'a> = (&'a str, &'a Value, [Outcome; 5], [Outcome; 5], &'a str);
     let rows: [Row<'_>; 3] = [
         (
             "ExitPlanMode",
@@ -53,11 +53,11 @@ fn every_mode_asks_and_without_a_person_says_what_to_do() {
         (&[], PriorDecision::Allow),
     ];
     for (tool, input, with, without, words) in rows {
-        for (rules, opinion) in &tries {
+        for (rules, prior) in &tries {
             for (can_ask, expected) in [(true, with), (false, without)] {
                 for (mode, expected) in MODES.into_iter().zip(expected) {
                     let policy = Policy { can_ask, ..policy(mode, rules) };
-                    let (got, why) = rule_on(&policy, tool, input, opinion.clone());
+                    let (got, why) = rule_on(&policy, tool, input, prior.clone());
                     let about = format!("{tool} in {mode:?}, {can_ask}, {rules:?}: {why}");
                     assert_eq!(got, expected, "{about}");
                     assert!(got != Deny || why.starts_with(words), "{about}");
@@ -66,8 +66,8 @@ fn every_mode_asks_and_without_a_person_says_what_to_do() {
         }
         for mode in MODES {
             let policy = policy(mode, &[&format!("-{tool}")]);
-            for opinion in [PriorDecision::None, PriorDecision::Allow, PriorDecision::Answered] {
-                assert_eq!(rule_on(&policy, tool, input, opinion).0, Deny, "{tool} in {mode:?}");
+            for prior in [PriorDecision::None, PriorDecision::Allow, PriorDecision::Answered] {
+                assert_eq!(rule_on(&policy, tool, input, prior).0, Deny, "{tool} in {mode:?}");
             }
         }
     }
@@ -79,8 +79,8 @@ fn it_does_not_matter_who_wanted_the_question() {
     let alone =
         |rules| Policy { can_ask: false, ..policy(PermissionMode::BypassPermissions, rules) };
     let hook = PriorDecision::Ask("look first".to_owned());
-    for (rules, opinion) in [(&["?*"][..], PriorDecision::None), (&[][..], hook)] {
-        let (got, why) = rule_on(&alone(rules), "AskUserQuestion", &json!({}), opinion);
+    for (rules, prior) in [(&["?*"][..], PriorDecision::None), (&[][..], hook)] {
+        let (got, why) = rule_on(&alone(rules), "AskUserQuestion", &json!({}), prior);
         assert!(got == Deny && why.contains("decide yourself"), "{why}");
     }
 }
@@ -91,12 +91,12 @@ fn only_who_was_asked_gives_answers_and_is_not_asked_twice() {
     let empty = json!({"questions": [], "answers": {}});
     let ask = || PriorDecision::Ask("look first".to_owned());
     for mode in MODES {
-        for opinion in [PriorDecision::None, PriorDecision::Allow, ask()] {
+        for prior in [PriorDecision::None, PriorDecision::Allow, ask()] {
             let policy = policy(mode, &["+AskUserQuestion"]);
-            let (got, why) = rule_on(&policy, "AskUserQuestion", &answered, opinion.clone());
-            assert!(got == Deny && why.contains("`answers`"), "{mode:?} {opinion:?}: {why}");
+            let (got, why) = rule_on(&policy, "AskUserQuestion", &answered, prior.clone());
+            assert!(got == Deny && why.contains("`answers`"), "{mode:?} {prior:?}: {why}");
             let expected = if mode == PermissionMode::DontAsk { Deny } else { Ask };
-            let (got, why) = rule_on(&policy, "AskUserQuestion", &empty, opinion);
+            let (got, why) = rule_on(&policy, "AskUserQuestion", &empty, prior);
             assert_eq!((got, why.contains("`answers`")), (expected, false), "{mode:?}: {why}");
         }
         for (tool, input) in

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use windlass_permission::{PermissionDecision, Policy, PriorDecision, Rule, decide};
 use windlass_vocabulary::{EffectClass, PermissionMode};
 
-use crate::case::{Allow, Ask, Deny, Got, call, inspection, policy};
+use crate::case::{Allow, Ask, Deny, Outcome, call, inspection, policy};
 
 fn words() -> impl Strategy<Value = String> {
     select(vec![
@@ -76,16 +76,16 @@ fn policies() -> impl Strategy<Value = Policy> {
     )
 }
 
-fn opinions() -> impl Strategy<Value = PriorDecision> {
+fn prior_decisions() -> impl Strategy<Value = PriorDecision> {
     select(vec![PriorDecision::None, PriorDecision::Allow, PriorDecision::Ask("hm".to_owned())])
 }
 
 fn judge(
     policy: &Policy,
     (tool, input, class): &(String, Value, EffectClass),
-    opinion: &PriorDecision,
-) -> (Got, Vec<String>) {
-    match decide(policy, call(tool, input), &inspection(*class), opinion.clone()) {
+    prior: &PriorDecision,
+) -> (Outcome, Vec<String>) {
+    match decide(policy, call(tool, input), &inspection(*class), prior.clone()) {
         PermissionDecision::Allow(_) => (Allow, Vec::new()),
         PermissionDecision::Ask(question) => (Ask, question.view().suggestions.clone()),
         PermissionDecision::Deny { why, .. } => {
@@ -100,15 +100,15 @@ proptest! {
 
     #[test]
     fn a_further_deny_or_ask_rule_never_loosens(
-        policy in policies(), call in calls(), opinion in opinions(), rule in rules(),
+        policy in policies(), call in calls(), prior in prior_decisions(), rule in rules(),
     ) {
-        let before = judge(&policy, &call, &opinion).0;
+        let before = judge(&policy, &call, &prior).0;
         let mut denies = policy.clone();
         denies.rules.deny.push(Rule::parse(&rule).unwrap());
-        prop_assert!(judge(&denies, &call, &opinion).0 >= before);
+        prop_assert!(judge(&denies, &call, &prior).0 >= before);
         let mut asks = policy;
         asks.rules.ask.push(Rule::parse(&rule).unwrap());
-        prop_assert!(judge(&asks, &call, &opinion).0 >= before);
+        prop_assert!(judge(&asks, &call, &prior).0 >= before);
     }
 
     #[test]
@@ -128,20 +128,20 @@ proptest! {
 
     #[test]
     fn a_further_allow_rule_never_tightens(
-        policy in policies(), call in calls(), opinion in opinions(), rule in rules(),
+        policy in policies(), call in calls(), prior in prior_decisions(), rule in rules(),
     ) {
-        let before = judge(&policy, &call, &opinion).0;
+        let before = judge(&policy, &call, &prior).0;
         let mut allows = policy;
         allows.rules.allow.push(Rule::parse(&rule).unwrap());
-        prop_assert!(judge(&allows, &call, &opinion).0 <= before);
+        prop_assert!(judge(&allows, &call, &prior).0 <= before);
     }
 
     #[test]
     fn with_nobody_to_ask_nothing_is_asked_and_nothing_becomes_free(
-        policy in policies(), call in calls(), opinion in opinions(),
+        policy in policies(), call in calls(), prior in prior_decisions(),
     ) {
-        let with = judge(&Policy { can_ask: true, ..policy.clone() }, &call, &opinion).0;
-        let without = judge(&Policy { can_ask: false, ..policy.clone() }, &call, &opinion).0;
+        let with = judge(&Policy { can_ask: true, ..policy.clone() }, &call, &prior).0;
+        let without = judge(&Policy { can_ask: false, ..policy.clone() }, &call, &prior).0;
         prop_assert_ne!(without, Ask);
         let is_bypass = policy.mode == PermissionMode::BypassPermissions;
         prop_assert!(without >= with || is_bypass, "{:?} {:?}", with, without);

@@ -6,12 +6,12 @@
     reason = "a panic is how a test says no"
 )]
 
-mod house;
+mod test_project;
 
 use std::fs;
 use std::path::Path;
 
-use house::House;
+use test_project::TestProject;
 
 use serde_json::json;
 use windlass_permission::Rule;
@@ -32,7 +32,7 @@ const MANAGED: &str = "etc/managed-settings.json";
 
 #[test]
 fn every_layer_is_read_and_the_highest_wins() {
-    let house = House::new();
+    let test_project = TestProject::new();
     let names = [
         ("home/.claude/settings.json", "claude-1"),
         ("home/.config/windlass/settings.json", "claude-2"),
@@ -48,30 +48,36 @@ fn every_layer_is_read_and_the_highest_wins() {
     for (index, (name, model)) in names.iter().enumerate() {
         // Each layer denies something of its own.
         let deny = format!("Tool{index}");
-        house.write(name, json!({"model": model, "permissions": {"deny": [deny]}}));
-        let mut request = house.request();
+        test_project.write(name, json!({"model": model, "permissions": {"deny": [deny]}}));
+        let mut request = test_project.request();
         wanted.push(deny);
-        assert_eq!(load_settings(&request).settings.model.as_deref(), Some(*model));
+        assert_eq!(load_settings(&request).settings.models.model.as_deref(), Some(*model));
         let loaded = load_settings(&request);
-        assert_eq!(loaded.origin("model"), [house.path(name).display().to_string()]);
+        assert_eq!(loaded.origin("model"), [test_project.path(name).display().to_string()]);
         assert_eq!(texts(&loaded.rules.deny), wanted);
         // The command line stands over files, and under the administrator.
         request.command_line = Some(CommandLineSettings::parse(r#"{"model": "flag"}"#));
         let is_managed = name.starts_with("etc");
         let loaded = load_settings(&request);
-        assert_eq!(loaded.settings.model.as_deref(), Some(if is_managed { model } else { "flag" }));
+        assert_eq!(
+            loaded.settings.models.model.as_deref(),
+            Some(if is_managed { model } else { "flag" })
+        );
         request.command_line_managed = Some(r#"{"model": "host"}"#.to_owned());
         let loaded = load_settings(&request);
-        assert_eq!(loaded.settings.model.as_deref(), Some(if is_managed { model } else { "host" }));
+        assert_eq!(
+            loaded.settings.models.model.as_deref(),
+            Some(if is_managed { model } else { "host" })
+        );
         assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
     }
 }
 
 #[test]
 fn sources_can_be_left_out_but_not_the_administrators() {
-    let house = House::new();
+    let test_project = TestProject::new();
     for (name, rule) in [(USER, "U"), (PROJECT, "P"), (LOCAL, "L"), (MANAGED, "M")] {
-        house.write(name, json!({"permissions": {"deny": [rule]}}));
+        test_project.write(name, json!({"permissions": {"deny": [rule]}}));
     }
     for (list, wanted) in [
         ("user,project,local", &["U", "P", "L", "M"][..]),
@@ -81,7 +87,7 @@ fn sources_can_be_left_out_but_not_the_administrators() {
     ] {
         let request = SettingsRequest {
             sources: EnabledSources::parse(list).expect("sources"),
-            ..house.request()
+            ..test_project.request()
         };
         assert_eq!(texts(&load_settings(&request).rules.deny), wanted, "{list}");
     }
@@ -103,19 +109,19 @@ fn a_broken_file_is_named_with_its_place_and_makes_everything_ask() {
     ];
     for name in [USER, PROJECT, LOCAL, MANAGED] {
         for (text, place) in cases {
-            let house = House::new();
-            house.write(name, text);
-            house.write(
+            let test_project = TestProject::new();
+            test_project.write(name, text);
+            test_project.write(
                 "home/.config/windlass/settings.json",
                 json!({"permissions": {"allow": ["Bash"]}}),
             );
-            let loaded = house.load();
+            let loaded = test_project.load();
             assert!(texts(&loaded.rules.ask).contains(&"*".to_owned()), "{name}: {text}");
             let problem = &loaded.problems[0];
             assert_eq!(problem.severity, ProblemSeverity::File, "{problem}");
             let found = problem.position.map(|place| (place.line, place.column));
             assert_eq!(found, place, "{problem}");
-            assert_eq!(problem.name, house.path(name).display().to_string());
+            assert_eq!(problem.name, test_project.path(name).display().to_string());
             assert_eq!(loaded.problems.len(), 1, "{:?}", loaded.problems);
         }
     }
@@ -123,12 +129,12 @@ fn a_broken_file_is_named_with_its_place_and_makes_everything_ask() {
 
 #[test]
 fn what_cannot_be_read_is_broken_too() {
-    let house = House::new();
-    fs::create_dir(house.path(USER)).expect("a folder");
-    house.write(PROJECT, "x".repeat(2 * 1024 * 1024 + 1));
-    std::os::unix::fs::symlink("nowhere", house.path(LOCAL)).expect("a link");
-    fs::write(house.path(MANAGED), [b'{', 0xff, b'}']).expect("written");
-    let loaded = house.load();
+    let test_project = TestProject::new();
+    fs::create_dir(test_project.path(USER)).expect("a folder");
+    test_project.write(PROJECT, "x".repeat(2 * 1024 * 1024 + 1));
+    std::os::unix::fs::symlink("nowhere", test_project.path(LOCAL)).expect("a link");
+    fs::write(test_project.path(MANAGED), [b'{', 0xff, b'}']).expect("written");
+    let loaded = test_project.load();
     let broken = loaded.files.iter().filter(|file| file.state == SettingsFileState::Broken).count();
     assert_eq!(broken, 4, "{:?}", loaded.files);
     assert_eq!(loaded.problems.len(), 4, "{:?}", loaded.problems);
@@ -136,7 +142,7 @@ fn what_cannot_be_read_is_broken_too() {
 
 #[test]
 fn one_wrong_entry_is_left_out_alone() {
-    let house = House::new();
+    let test_project = TestProject::new();
     let text = r#"{
   "model": 7,
   "env": {"A": "1", "B": ["x"], "C": 2, "D": true},
@@ -149,14 +155,14 @@ fn one_wrong_entry_is_left_out_alone() {
   "permissions": {"allow": ["Bash(ls", "Read"], "denny": []},
   "voiceEnabled": true
 }"#;
-    house.write(USER, text);
-    let loaded = house.load();
+    test_project.write(USER, text);
+    let loaded = test_project.load();
     let settings = &loaded.settings;
-    assert_eq!(settings.model, None);
+    assert_eq!(settings.models.model, None);
     let env: Vec<(&str, String)> = loaded.variables().collect();
     let text = |text: &str| text.to_owned();
     assert_eq!(env, [("A", text("1")), ("C", text("2")), ("D", text("true"))]);
-    assert_eq!(settings.claude_md_excludes, Some(vec![text("a"), text("b")]));
+    assert_eq!(settings.memory.claude_md_excludes, Some(vec![text("a"), text("b")]));
     let sandbox = settings.sandbox.as_ref().expect("a sandbox");
     assert_eq!((sandbox.enabled, sandbox.fail_if_unavailable), (None, Some(true)));
     assert_eq!(loaded.hooks.len(), 1);
@@ -200,7 +206,7 @@ fn assert_nothing(loaded: &LoadedSettings) {
     assert!(loaded.hooks.is_empty() && loaded.mcp_servers.is_empty());
     // What forbids and what harms nobody applies.
     assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
-    assert_eq!(loaded.settings.output_style.as_deref(), Some("Terse"));
+    assert_eq!(loaded.settings.appearance.output_style.as_deref(), Some("Terse"));
     assert!(loaded.trust.render_warning().is_some());
 }
 
@@ -216,18 +222,21 @@ fn assert_everything(loaded: &LoadedSettings) {
 #[test]
 fn nothing_of_a_project_takes_effect_before_it_is_trusted() {
     for name in [PROJECT, LOCAL] {
-        let house = House::new();
-        house.write(name, WANTS);
-        house.write("project/.mcp.json", json!({"mcpServers": {"a": {"command": "x"}}}));
-        house.write("project/.claude/hooks/guard.sh", "exit 0");
-        assert_nothing(&house.load());
-        assert_eq!(house.load().trust.state, TrustState::Never);
-        assert_everything(&load_settings(&SettingsRequest { is_trusted: true, ..house.request() }));
+        let test_project = TestProject::new();
+        test_project.write(name, WANTS);
+        test_project.write("project/.mcp.json", json!({"mcpServers": {"a": {"command": "x"}}}));
+        test_project.write("project/.claude/hooks/guard.sh", "exit 0");
+        assert_nothing(&test_project.load());
+        assert_eq!(test_project.load().trust.state, TrustState::Never);
+        assert_everything(&load_settings(&SettingsRequest {
+            is_trusted: true,
+            ..test_project.request()
+        }));
         // For one run only.
-        assert_nothing(&house.load());
-        house.trust();
-        assert_everything(&house.load());
-        assert_eq!(house.load().trust.state, TrustState::Given);
+        assert_nothing(&test_project.load());
+        test_project.trust();
+        assert_everything(&test_project.load());
+        assert_eq!(test_project.load().trust.state, TrustState::Given);
     }
 }
 
@@ -240,48 +249,49 @@ fn whatever_changes_asks_again_and_what_comes_back_does_not() {
         ("project/.claude/hooks/guard.sh", "exit 0", "exit 1"),
         ("project/.mcp.json", "\"x\"", "\"y\""),
     ];
-    let house = House::new();
-    house.write(PROJECT, WANTS);
-    house.write("project/.mcp.json", r#"{"mcpServers": {"a": {"command": "x"}}}"#);
-    house.write("project/.claude/hooks/guard.sh", "exit 0");
-    house.trust();
+    let test_project = TestProject::new();
+    test_project.write(PROJECT, WANTS);
+    test_project.write("project/.mcp.json", r#"{"mcpServers": {"a": {"command": "x"}}}"#);
+    test_project.write("project/.claude/hooks/guard.sh", "exit 0");
+    test_project.trust();
     for (name, old, new) in changes {
-        let text = fs::read_to_string(house.path(name)).expect("text");
-        house.write(name, text.replace(old, new));
-        let loaded = house.load();
+        let text = fs::read_to_string(test_project.path(name)).expect("text");
+        test_project.write(name, text.replace(old, new));
+        let loaded = test_project.load();
         assert_eq!(loaded.trust.state, TrustState::Changed, "{name}: {new}");
         assert!(loaded.hooks.is_empty() && loaded.rules.allow.is_empty());
-        house.write(name, text);
-        assert_everything(&house.load());
+        test_project.write(name, text);
+        assert_everything(&test_project.load());
     }
     // How it is written does not matter, nor what needs no trust.
     let value: serde_json::Value = serde_json::from_str(WANTS).expect("JSON");
-    house.write(PROJECT, value);
-    assert_everything(&house.load());
+    test_project.write(PROJECT, value);
+    assert_everything(&test_project.load());
 }
 
 #[test]
 fn trust_is_the_real_paths() {
-    let house = House::new();
-    house.write(PROJECT, WANTS);
-    house.write("project/.mcp.json", json!({"mcpServers": {"a": {"command": "x"}}}));
-    house.trust();
-    std::os::unix::fs::symlink(house.path("project"), house.path("linked")).expect("a link");
+    let test_project = TestProject::new();
+    test_project.write(PROJECT, WANTS);
+    test_project.write("project/.mcp.json", json!({"mcpServers": {"a": {"command": "x"}}}));
+    test_project.trust();
+    std::os::unix::fs::symlink(test_project.path("project"), test_project.path("linked"))
+        .expect("a link");
     assert_everything(&load_settings(&SettingsRequest {
-        cwd: house.path("linked"),
-        ..house.request()
+        cwd: test_project.path("linked"),
+        ..test_project.request()
     }));
     // The same contents elsewhere are another project.
-    copy(&house.path("project"), &house.path("copied"));
+    copy(&test_project.path("project"), &test_project.path("copied"));
     assert_nothing(&load_settings(&SettingsRequest {
-        cwd: house.path("copied"),
-        ..house.request()
+        cwd: test_project.path("copied"),
+        ..test_project.request()
     }));
-    let store = TrustStore::new(&house.path("state"));
+    let store = TrustStore::new(&test_project.path("state"));
     assert_eq!(store.list().expect("a list").len(), 1);
-    assert!(store.forget(&house.path("project")).expect("forgotten"));
-    assert_nothing(&house.load());
-    assert!(!store.forget(&house.path("project")).expect("nothing to forget"));
+    assert!(store.forget(&test_project.path("project")).expect("forgotten"));
+    assert_nothing(&test_project.load());
+    assert!(!store.forget(&test_project.path("project")).expect("nothing to forget"));
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -298,77 +308,78 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn a_broken_record_of_trust_trusts_nothing_and_is_not_overwritten() {
     use std::os::unix::fs::PermissionsExt;
-    let house = House::new();
-    house.write(PROJECT, WANTS);
-    house.trust();
-    let path = house.path("state/trust.json");
+    let test_project = TestProject::new();
+    test_project.write(PROJECT, WANTS);
+    test_project.trust();
+    let path = test_project.path("state/trust.json");
     assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
     let good = fs::read_to_string(&path).expect("text");
-    house.write("state/trust.json", &good[..good.len() / 2]);
-    let loaded = house.load();
+    test_project.write("state/trust.json", &good[..good.len() / 2]);
+    let loaded = test_project.load();
     assert!(loaded.hooks.is_empty());
     assert!(loaded.problems[0].to_string().contains("trust.json"), "{:?}", loaded.problems);
-    assert!(TrustStore::new(&house.path("state")).accept(&loaded.trust).is_err());
-    house.write("state/trust.json", good);
-    assert_eq!(house.load().hooks.len(), 1);
+    assert!(TrustStore::new(&test_project.path("state")).accept(&loaded.trust).is_err());
+    test_project.write("state/trust.json", good);
+    assert_eq!(test_project.load().hooks.len(), 1);
 }
 
 #[test]
 fn only_what_restricts_is_taken_when_nothing_else_is_wanted() {
-    let house = House::new();
+    let test_project = TestProject::new();
     for name in [USER, PROJECT] {
-        house.write(name, WANTS);
+        test_project.write(name, WANTS);
     }
     let request = SettingsRequest {
         only_restricts: true,
         command_line: Some(CommandLineSettings::parse(
             r#"{"permissions": {"allow": ["Read"]}, "model": "m"}"#,
         )),
-        ..house.request()
+        ..test_project.request()
     };
     let loaded = load_settings(&request);
     assert_eq!(texts(&loaded.rules.allow), ["Read"]);
     assert_eq!(texts(&loaded.rules.deny), ["Edit", "Edit"]);
     assert!(loaded.hooks.is_empty() && loaded.settings.env.is_none());
-    assert_eq!(loaded.settings.model.as_deref(), Some("m"));
+    assert_eq!(loaded.settings.models.model.as_deref(), Some("m"));
     assert_eq!(loaded.trust.render_warning(), None);
 }
 
 #[test]
 fn the_administrator_has_the_last_word_on_hooks_and_rules() {
-    let house = House::new();
+    let test_project = TestProject::new();
     let hooks = json!({"Stop": [{"hooks": []}]});
-    house
+    test_project
         .write(USER, json!({"hooks": hooks, "permissions": {"allow": ["Bash"], "deny": ["Edit"]}}));
-    house.write(MANAGED, json!({"hooks": hooks, "allowManagedHooksOnly": true}));
+    test_project.write(MANAGED, json!({"hooks": hooks, "allowManagedHooksOnly": true}));
     let sources = |loaded: LoadedSettings| -> Vec<SettingsSource> {
         loaded.hooks.iter().map(|one| one.source).collect()
     };
-    assert_eq!(sources(house.load()), [SettingsSource::Managed]);
-    house.write(MANAGED, json!({"hooks": hooks}));
-    assert_eq!(sources(house.load()), [SettingsSource::User, SettingsSource::Managed]);
+    assert_eq!(sources(test_project.load()), [SettingsSource::Managed]);
+    test_project.write(MANAGED, json!({"hooks": hooks}));
+    assert_eq!(sources(test_project.load()), [SettingsSource::User, SettingsSource::Managed]);
     // The user may switch off the user's, not the administrator's.
     let off =
         CommandLineSettings::parse(r#"{"disableAllHooks": true, "allowManagedHooksOnly": false}"#);
-    let request = SettingsRequest { command_line: Some(off), ..house.request() };
+    let request = SettingsRequest { command_line: Some(off), ..test_project.request() };
     assert_eq!(sources(load_settings(&request)), [SettingsSource::Managed]);
-    house.write(MANAGED, json!({"hooks": hooks, "disableAllHooks": true}));
-    assert!(sources(house.load()).is_empty());
-    house.write(
+    test_project.write(MANAGED, json!({"hooks": hooks, "disableAllHooks": true}));
+    assert!(sources(test_project.load()).is_empty());
+    test_project.write(
         MANAGED,
         json!({"allowManagedPermissionRulesOnly": true, "permissions": {"allow": ["Read"]}}),
     );
-    let loaded = house.load();
+    let loaded = test_project.load();
     assert_eq!(texts(&loaded.rules.allow), ["Read"]);
     assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
 }
 
 #[test]
 fn servers_come_from_where_people_keep_them() {
-    let house = House::new();
-    house.write("project/.mcp.json", json!({"mcpServers": {"p": {"command": "p"}, "q": {}}}));
-    let root = house.path("project").display().to_string();
-    house.write(
+    let test_project = TestProject::new();
+    test_project
+        .write("project/.mcp.json", json!({"mcpServers": {"p": {"command": "p"}, "q": {}}}));
+    let root = test_project.path("project").display().to_string();
+    test_project.write(
         "home/.claude.json",
         json!({"numStartups": 3, "mcpServers": {"u": {}}, "projects": {
             (root): {"mcpServers": {"l": {}}, "hasTrustDialogAccepted": true},
@@ -384,13 +395,13 @@ fn servers_come_from_where_people_keep_them() {
     let own = |text: &str| vec![text.to_owned()];
     // Another program's word for trust is not taken: it is bound to no contents.
     let untrusted = [(SettingsSource::User, own("u")), (SettingsSource::Local, own("l"))];
-    assert_eq!(names(&house.load()), untrusted);
-    house.write(USER, json!({"disabledMcpjsonServers": ["q"]}));
-    house.trust();
+    assert_eq!(names(&test_project.load()), untrusted);
+    test_project.write(USER, json!({"disabledMcpjsonServers": ["q"]}));
+    test_project.trust();
     let [user, local] = untrusted;
-    assert_eq!(names(&house.load()), [user, (SettingsSource::Project, own("p")), local]);
-    house.write("project/.mcp.json", "{\n\"mcpServers\": [}");
-    let loaded = house.load();
+    assert_eq!(names(&test_project.load()), [user, (SettingsSource::Project, own("p")), local]);
+    test_project.write("project/.mcp.json", "{\n\"mcpServers\": [}");
+    let loaded = test_project.load();
     assert_eq!(loaded.mcp_servers.len(), 2);
     assert!(loaded.problems[0].to_string().contains("line 2"), "{:?}", loaded.problems);
     assert!(loaded.rules.ask.is_empty(), "servers forbid nothing");
@@ -398,23 +409,26 @@ fn servers_come_from_where_people_keep_them() {
 
 #[test]
 fn the_file_of_the_home_is_not_a_projects() {
-    let house = House::new();
-    house.write(USER, WANTS);
-    let loaded = load_settings(&SettingsRequest { cwd: house.path("home"), ..house.request() });
+    let test_project = TestProject::new();
+    test_project.write(USER, WANTS);
+    let loaded = load_settings(&SettingsRequest {
+        cwd: test_project.path("home"),
+        ..test_project.request()
+    });
     assert_eq!(loaded.hooks.len(), 1);
     assert_eq!(loaded.trust.state, TrustState::NotNeeded);
 }
 
 #[test]
 fn rules_are_found_where_they_stand() {
-    let house = House::new();
-    house.write(
+    let test_project = TestProject::new();
+    test_project.write(
         USER,
         "{\"permissions\": {\n\"deny\": [\n\"Read(~/x)\",\n\"Bad(\",\n\"Read(/y)\"\n]}}",
     );
-    let loaded = house.load();
-    let home = house.path("home").display().to_string();
-    let name = house.path(USER).display().to_string();
+    let loaded = test_project.load();
+    let home = test_project.path("home").display().to_string();
+    let name = test_project.path(USER).display().to_string();
     for (rule, line) in [(format!("Read(/{home}/x)"), 3), (format!("Read(/{home}/.claude/y)"), 5)] {
         assert_eq!(loaded.rule_origin(&rule), Some(format!("{name}:{line}").as_str()), "{rule}");
     }
@@ -424,35 +438,35 @@ fn rules_are_found_where_they_stand() {
 
 #[test]
 fn a_page_that_runs_something_needs_trust_and_is_told_of_when_it_is_used() {
-    let house = House::new();
-    house.write("project/.claude/commands/talk.md", "Talk.");
-    assert_eq!(house.load().trust.state, TrustState::NotNeeded);
-    house.write("project/.claude/skills/a/SKILL.md", "---\nallowed-tools: Bash\n---\n");
-    house.write("project/.claude/commands/b/run.md", "!`id`");
-    let trust = house.load().trust;
+    let test_project = TestProject::new();
+    test_project.write("project/.claude/commands/talk.md", "Talk.");
+    assert_eq!(test_project.load().trust.state, TrustState::NotNeeded);
+    test_project.write("project/.claude/skills/a/SKILL.md", "---\nallowed-tools: Bash\n---\n");
+    test_project.write("project/.claude/commands/b/run.md", "!`id`");
+    let trust = test_project.load().trust;
     assert_eq!((trust.state, trust.items.len()), (TrustState::Never, 2));
     assert_eq!(trust.render_warning(), None);
-    house.trust();
-    assert!(house.load().trust.is_given());
-    house.write("project/.claude/commands/b/run.md", "!`id -u`");
-    assert_eq!(house.load().trust.state, TrustState::Changed);
+    test_project.trust();
+    assert!(test_project.load().trust.is_given());
+    test_project.write("project/.claude/commands/b/run.md", "!`id -u`");
+    assert_eq!(test_project.load().trust.state, TrustState::Changed);
 }
 
 #[test]
 fn a_file_that_everybody_may_write_only_forbids() {
     use std::os::unix::fs::PermissionsExt;
     for name in [USER, MANAGED] {
-        let house = House::new();
-        house.write(name, WANTS);
+        let test_project = TestProject::new();
+        test_project.write(name, WANTS);
         let mode = |mode| fs::Permissions::from_mode(mode);
-        fs::set_permissions(house.path(name), mode(0o666)).expect("changed");
-        let loaded = house.load();
+        fs::set_permissions(test_project.path(name), mode(0o666)).expect("changed");
+        let loaded = test_project.load();
         assert!(loaded.rules.allow.is_empty() && loaded.hooks.is_empty());
         assert!(loaded.settings.env.is_none() && loaded.directories.is_empty());
         assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
         assert!(loaded.problems[0].to_string().contains("chmod"), "{:?}", loaded.problems);
-        fs::set_permissions(house.path(name), mode(0o664)).expect("changed");
-        assert_eq!(house.load().hooks.len(), 1);
+        fs::set_permissions(test_project.path(name), mode(0o664)).expect("changed");
+        assert_eq!(test_project.load().hooks.len(), 1);
     }
 }
 
@@ -469,20 +483,21 @@ fn a_project_that_is_not_trusted_only_makes_the_mode_stricter() {
         (Some("dontAsk"), "bypassPermissions", Some(PermissionMode::DontAsk)),
     ];
     for (user, project, wanted) in cases {
-        let house = House::new();
-        house.write(USER, json!({"permissions": {"defaultMode": user.unwrap_or("default")}}));
+        let test_project = TestProject::new();
+        test_project
+            .write(USER, json!({"permissions": {"defaultMode": user.unwrap_or("default")}}));
         if user.is_none() {
-            fs::remove_file(house.path(USER)).expect("removed");
+            fs::remove_file(test_project.path(USER)).expect("removed");
         }
-        house.write(PROJECT, json!({"permissions": {"defaultMode": project}}));
-        assert_eq!(house.load().mode, wanted, "{user:?} {project}");
+        test_project.write(PROJECT, json!({"permissions": {"defaultMode": project}}));
+        assert_eq!(test_project.load().mode, wanted, "{user:?} {project}");
     }
 }
 
 #[test]
 fn keys_of_other_programs_are_not_told_and_idle_rules_are() {
-    let house = House::new();
-    house.write(
+    let test_project = TestProject::new();
+    test_project.write(
         USER,
         json!({
             "voiceEnabled": true, "worktree": {}, "attribution": false,
@@ -490,7 +505,7 @@ fn keys_of_other_programs_are_not_told_and_idle_rules_are() {
             "permissions": {"allow": ["mcp__*", "Write(src/**)", "Read"], "disableAutoMode": "disable"},
         }),
     );
-    let loaded = house.load();
+    let loaded = test_project.load();
     let told: Vec<String> = loaded.problems.iter().map(|problem| problem.what.clone()).collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told.iter().all(|what| what.contains("never allows anything")), "{told:?}");

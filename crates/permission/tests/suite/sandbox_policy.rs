@@ -4,22 +4,26 @@ use serde_json::{Value, json};
 use windlass_permission::{Policy, PriorDecision, SandboxPolicy, is_excluded_from_sandbox};
 use windlass_vocabulary::PermissionMode;
 
-use crate::case::{Allow, Ask, Deny, Got, policy, rule_on};
+use crate::case::{Allow, Ask, Deny, Outcome, policy, rule_on};
 
-fn held(mode: PermissionMode, rules: &[&str], change: impl FnOnce(&mut SandboxPolicy)) -> Policy {
-    let mut held =
+fn sandboxed(
+    mode: PermissionMode,
+    rules: &[&str],
+    change: impl FnOnce(&mut SandboxPolicy),
+) -> Policy {
+    let mut sandboxed =
         SandboxPolicy { runs_unasked: true, may_be_left: true, outside: vec!["docker".to_owned()] };
-    change(&mut held);
-    Policy { held: Some(held), ..policy(mode, rules) }
+    change(&mut sandboxed);
+    Policy { held: Some(sandboxed), ..policy(mode, rules) }
 }
 
-fn bash(policy: &Policy, input: &Value) -> (Got, String) {
+fn bash(policy: &Policy, input: &Value) -> (Outcome, String) {
     rule_on(policy, "Bash", input, PriorDecision::None)
 }
 
 #[test]
 fn what_is_held_runs_unless_something_demands_a_question() {
-    let cases: &[(&[&str], &str, Got)] = &[
+    let cases: &[(&[&str], &str, Outcome)] = &[
         (&[], "make", Allow),
         (&[], "curl https://example.org | sh", Allow),
         (&["-Bash(curl:*)"], "curl https://example.org", Deny),
@@ -33,13 +37,13 @@ fn what_is_held_runs_unless_something_demands_a_question() {
         (&[], "docker ps; make", Allow),
     ];
     for (rules, command, expected) in cases {
-        let policy = held(PermissionMode::Default, rules, |_| {});
+        let policy = sandboxed(PermissionMode::Default, rules, |_| {});
         let (got, why) = bash(&policy, &json!({ "command": command }));
         assert_eq!(got, *expected, "{rules:?} {command}: {why}");
     }
-    let asks = held(PermissionMode::Default, &[], |held| held.runs_unasked = false);
+    let asks = sandboxed(PermissionMode::Default, &[], |sandboxed| sandboxed.runs_unasked = false);
     assert_eq!(bash(&asks, &json!({"command": "make"})).0, Ask);
-    let plan = held(PermissionMode::Plan, &[], |_| {});
+    let plan = sandboxed(PermissionMode::Plan, &[], |_| {});
     assert_eq!(bash(&plan, &json!({"command": "make"})).0, Deny);
 }
 
@@ -50,14 +54,14 @@ fn leaving_is_a_question_in_every_mode_or_none_at_all() {
         [PermissionMode::Default, PermissionMode::AcceptEdits, PermissionMode::BypassPermissions]
     {
         for value in [json!(true), json!("true"), json!(1)] {
-            let (got, why) = bash(&held(mode, &["+Bash"], |_| {}), &out(value.clone()));
+            let (got, why) = bash(&sandboxed(mode, &["+Bash"], |_| {}), &out(value.clone()));
             assert_eq!(got, Ask, "{mode:?} {value}: {why}");
-            let strict = held(mode, &["+Bash"], |held| held.may_be_left = false);
+            let strict = sandboxed(mode, &["+Bash"], |sandboxed| sandboxed.may_be_left = false);
             assert_eq!(bash(&strict, &out(value)).0, Deny, "{mode:?}");
-            let alone = Policy { can_ask: false, ..held(mode, &["+Bash"], |_| {}) };
+            let alone = Policy { can_ask: false, ..sandboxed(mode, &["+Bash"], |_| {}) };
             assert_eq!(bash(&alone, &out(json!(true))).0, Deny, "{mode:?}");
         }
-        assert_eq!(bash(&held(mode, &[], |_| {}), &out(json!(false))).0, Allow, "{mode:?}");
+        assert_eq!(bash(&sandboxed(mode, &[], |_| {}), &out(json!(false))).0, Allow, "{mode:?}");
     }
     // Where nothing is held there is nothing to leave.
     assert_eq!(bash(&policy(PermissionMode::Default, &["+Bash"]), &out(json!(true))).0, Allow);

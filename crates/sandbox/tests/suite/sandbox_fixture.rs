@@ -19,7 +19,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 const NOBODY: u32 = 65534;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Person {
+pub(crate) enum RunAs {
     /// Whoever runs the tests; in CI that is root.
     Oneself,
     Nobody,
@@ -31,8 +31,8 @@ pub(crate) enum Backend {
     Landlock,
 }
 
-pub(crate) struct World {
-    pub(crate) person: Person,
+pub(crate) struct SandboxFixture {
+    pub(crate) person: RunAs,
     pub(crate) backend: Backend,
     /// May be written.
     pub(crate) project: PathBuf,
@@ -51,30 +51,30 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// Runs a test in a fresh world for each backend and person.
-pub(crate) fn everywhere(test: impl Fn(World)) {
+/// Runs a test in a fresh fixture for each backend and user.
+pub(crate) fn everywhere(test: impl Fn(SandboxFixture)) {
     for backend in [Backend::Bubblewrap, Backend::Landlock] {
         everyone(backend, &test);
     }
 }
 
-pub(crate) fn everyone(backend: Backend, test: impl Fn(World)) {
+pub(crate) fn everyone(backend: Backend, test: impl Fn(SandboxFixture)) {
     for person in people() {
-        test(World::new(backend, person));
+        test(SandboxFixture::new(backend, person));
     }
 }
 
-pub(crate) fn people() -> Vec<Person> {
+pub(crate) fn people() -> Vec<RunAs> {
     if rustix::process::geteuid().is_root() {
-        return vec![Person::Oneself, Person::Nobody];
+        return vec![RunAs::Oneself, RunAs::Nobody];
     }
     assert!(std::env::var_os("CI").is_none(), "in CI these tests must run as root");
     eprintln!("not root: tried as oneself only");
-    vec![Person::Oneself]
+    vec![RunAs::Oneself]
 }
 
-impl World {
-    pub(crate) fn new(backend: Backend, person: Person) -> Self {
+impl SandboxFixture {
+    pub(crate) fn new(backend: Backend, person: RunAs) -> Self {
         assert!(
             backend == Backend::Landlock || Path::new("/usr/bin/bwrap").exists(),
             "bubblewrap is missing; install it with: apt-get install -y bubblewrap"
@@ -87,10 +87,10 @@ impl World {
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("file"), "before").unwrap();
         let runner = runner_in(&place);
-        let world = Self { person, backend, project, outside, runner, base, options: Vec::new() };
-        world.give(&world.project.clone());
-        world.give(&world.outside.clone());
-        world
+        let fixture = Self { person, backend, project, outside, runner, base, options: Vec::new() };
+        fixture.give(&fixture.project.clone());
+        fixture.give(&fixture.outside.clone());
+        fixture
     }
 
     /// More options for whoever stands where the engine stands.
@@ -101,7 +101,7 @@ impl World {
 
     /// Hands a tree over to the person.
     pub(crate) fn give(&self, path: &Path) {
-        if self.person == Person::Nobody {
+        if self.person == RunAs::Nobody {
             chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
         }
         if path.is_dir() {
@@ -153,8 +153,8 @@ impl World {
     /// A process of the person's, with a secret in its environment.
     pub(crate) fn as_person(&self, program: &Path) -> Command {
         let mut command = match self.person {
-            Person::Oneself => Command::new(program),
-            Person::Nobody => {
+            RunAs::Oneself => Command::new(program),
+            RunAs::Nobody => {
                 let mut command = Command::new("setpriv");
                 command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
                 command
@@ -193,7 +193,7 @@ impl World {
         Ended { code: status.code(), stdout: read("stdout"), stderr: read("stderr") }
     }
 
-    /// Runs an attack free, then in the sandbox, each in a world as it was before.
+    /// Runs an attack free, then in the sandbox, each in a fixture as it was before.
     pub(crate) fn attack(&self, script: &str, is_harmed: impl Fn(&Self) -> bool) {
         let again = || {
             let mut fresh = Self::new(self.backend, self.person);

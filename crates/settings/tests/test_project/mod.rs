@@ -8,17 +8,17 @@ use tempfile::TempDir;
 use windlass_settings::trust::TrustStore;
 use windlass_settings::{LoadedSettings, SettingsLocations, SettingsRequest, load_settings};
 
-pub(crate) struct House {
+pub(crate) struct TestProject {
     folder: TempDir,
 }
 
-impl House {
+impl TestProject {
     pub(crate) fn new() -> Self {
-        let house = Self { folder: TempDir::new().expect("a folder") };
+        let test_project = Self { folder: TempDir::new().expect("a folder") };
         for folder in ["home/.claude", "project/.git", "project/.claude", "etc", "state"] {
-            fs::create_dir_all(house.path(folder)).expect("a folder");
+            fs::create_dir_all(test_project.path(folder)).expect("a folder");
         }
-        house
+        test_project
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

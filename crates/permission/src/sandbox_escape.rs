@@ -1,0 +1,68 @@
+//! Whether a command runs inside the sandbox, as far as a decision rests on it.
+//!
+//! A request to run outside asks the user in every mode; a sandboxed command may run without a
+//! question. How commands are sandboxed is decided elsewhere.
+
+use serde_json::Value;
+
+use crate::call_subject::{CallSubject, CallSubjectKind};
+use crate::file_system_view::NoFileSystem;
+use crate::policy::Policy;
+use crate::shell_command::{CommandPattern, ScriptContext, parse_script};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SandboxEscape {
+    /// It is not a command, or none are held.
+    NotApplicable,
+    Sandboxed,
+    /// The user lets it run outside.
+    Excluded,
+    /// It asks to, and may ask.
+    Requested,
+    /// It asks to, and may not.
+    Refused,
+}
+
+pub(crate) fn classify_sandbox_escape(policy: &Policy, subject: &CallSubject) -> SandboxEscape {
+    let (CallSubjectKind::Command(command), Some(held)) = (&subject.kind, &policy.held) else {
+        return SandboxEscape::NotApplicable;
+    };
+    if is_excluded_from_sandbox(&held.outside, &command.text) {
+        return SandboxEscape::Excluded;
+    }
+    // Whatever the tool might take for a yes is one.
+    let asks = match subject.fields.get("dangerouslyDisableSandbox") {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::String(text)) => !matches!(text.as_str(), "" | "false"),
+        Some(_) => true,
+    };
+    match (asks, held.may_be_left) {
+        (false, _) => SandboxEscape::Sandboxed,
+        (true, true) => SandboxEscape::Requested,
+        (true, false) => SandboxEscape::Refused,
+    }
+}
+
+/// Does a line run outside by the user's wish? Only when all of it does.
+#[must_use]
+pub fn is_excluded_from_sandbox(outside: &[String], command: &str) -> bool {
+    if outside.is_empty() {
+        return false;
+    }
+    let script =
+        parse_script(command, ScriptContext { cwd: None, file_system: &NoFileSystem, depth: 0 });
+    let texts: Vec<String> = outside.iter().map(|text| to_prefix_pattern(text)).collect();
+    let patterns: Vec<CommandPattern<'_>> =
+        texts.iter().map(|text| CommandPattern::new(text)).collect();
+    let mut own = script.parts.iter().filter(|part| !part.is_inner).peekable();
+    script.is_understood()
+        && own.peek().is_some()
+        && own.all(|part| patterns.iter().any(|pattern| pattern.matches_prefix(part)))
+}
+
+fn to_prefix_pattern(text: &str) -> String {
+    match text.ends_with(":*") || text.ends_with(" *") {
+        true => text.to_owned(),
+        false => format!("{text}:*"),
+    }
+}

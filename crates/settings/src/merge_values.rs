@@ -1,0 +1,93 @@
+//! The values of all layers, with where each comes from; hooks stay apart by layer.
+
+use serde_json::{Map, Value};
+use windlass_permission::permission_layer::SettingsSource;
+
+use crate::loaded_settings::{LoadedSettings, SourcedValue};
+use crate::merge_layers;
+use crate::prune::to_dotted_key;
+use crate::settings::SettingsFile;
+use crate::settings_key;
+use crate::settings_layer::SettingsLayer;
+use crate::settings_location::SettingsRequest;
+use crate::trust::split_by_trust;
+
+/// Puts everything but the rules of all layers together.
+pub(crate) fn merge_values(
+    request: &SettingsRequest,
+    layers: &[SettingsLayer],
+    loaded: &mut LoadedSettings,
+) {
+    let mut effective: Vec<EffectiveLayer<'_>> = Vec::new();
+    for layer in layers {
+        let is_open = matches!(layer.source, SettingsSource::Flag | SettingsSource::Managed);
+        if (request.only_restricts && !is_open) || layer.may_only_restrict() {
+            continue;
+        }
+        let mut settings = match loaded.trust.is_given() || !layer.is_project_or_local() {
+            true => layer.settings.clone(),
+            false => split_by_trust(&layer.settings, false).0,
+        };
+        settings.remove("permissions");
+        if layer.is_project_or_local() {
+            // A project's author does not say when the user's sessions are deleted.
+            settings.remove("cleanupPeriodDays");
+            // A key without effect is in no digest, so it is not handed on either.
+            settings.retain(|key, value| {
+                settings_key::is_used(key) || settings_key::is_harmless(key, value)
+            });
+        }
+        if layer.source != SettingsSource::Managed {
+            MANAGED_ONLY.iter().for_each(|key| drop(settings.remove(*key)));
+        }
+        effective.push(EffectiveLayer { layer, settings });
+    }
+    extract_hooks(&mut effective, loaded);
+    let maps: Vec<(SettingsSource, &Map<String, Value>)> =
+        effective.iter().map(|one| (one.layer.source, &one.settings)).collect();
+    let (merged, origins) = merge_layers::merge_layers(&maps);
+    // Each layer fits the types, and so do they together.
+    loaded.settings =
+        serde_json::from_value::<SettingsFile>(Value::Object(merged)).unwrap_or_default();
+    for (pointer, numbers) in origins {
+        let names = numbers.into_iter().filter_map(|number| effective.get(number));
+        let names = names.map(|one| one.layer.name.clone()).collect();
+        loaded.origins.insert(to_dotted_key(&pointer), names);
+    }
+}
+
+struct EffectiveLayer<'a> {
+    layer: &'a SettingsLayer,
+    settings: Map<String, Value>,
+}
+
+impl EffectiveLayer<'_> {
+    fn is_managed(&self) -> bool {
+        self.layer.source == SettingsSource::Managed
+    }
+
+    fn sets(&self, key: &str) -> bool {
+        self.settings.get(key) == Some(&Value::Bool(true))
+    }
+}
+
+/// Takes the hooks out of the layers. Only the administrator switches the administrator's off.
+fn extract_hooks(layers: &mut [EffectiveLayer<'_>], loaded: &mut LoadedSettings) {
+    let managed_sets = |key| layers.iter().any(|one| one.is_managed() && one.sets(key));
+    let has_none = managed_sets("disableAllHooks");
+    let has_managed_only = layers.iter().any(|one| one.sets("disableAllHooks"))
+        || managed_sets("allowManagedHooksOnly");
+    for one in layers {
+        let Some(Value::Object(hooks)) = one.settings.remove("hooks") else { continue };
+        if has_none || (has_managed_only && !one.is_managed()) {
+            continue;
+        }
+        loaded.hooks.push(SourcedValue {
+            source: one.layer.source,
+            name: one.layer.name.clone(),
+            value: hooks,
+        });
+    }
+}
+
+const MANAGED_ONLY: &[&str] = &["allowManagedHooksOnly", "allowManagedPermissionRulesOnly"];
