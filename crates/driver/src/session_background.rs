@@ -89,7 +89,7 @@ impl Session {
     pub fn mark_file_read(&self, path: &Path) -> Result<(), String> {
         let surroundings = self.resources.tool_context.upgrade();
         let surroundings = surroundings.ok_or("The session is over.")?;
-        surroundings.reread_file(path, usize::MAX).map(drop)
+        windlass_tool::reread_file(&surroundings, path, usize::MAX).map(drop)
     }
 
     /// Asks this model there from now on, as [`Builder::endpoint_for`](crate::SessionBuilder::endpoint_for)

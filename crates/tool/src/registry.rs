@@ -9,24 +9,16 @@ use std::sync::Arc;
 
 use windlass_vocabulary::{Json, ToolInspection, ToolName, ToolSpec};
 
-use crate::ask_user_question::AskUserQuestionTool;
-use crate::background::{MonitorTool, TaskStopTool};
-use crate::bash::BashTool;
-use crate::edit::EditTool;
-use crate::glob::GlobTool;
-use crate::grep::GrepTool;
-use crate::notebook::NotebookEditTool;
-use crate::plan_mode::{EnterPlanModeTool, ExitPlanModeTool};
-use crate::read::ReadTool;
-use crate::skill::SkillTool;
-use crate::task_lists::{TaskCreateTool, TaskGetTool, TaskListTool, TaskUpdateTool, TodoWriteTool};
+use crate::builtin::{
+    AskUserQuestionTool, BashTool, EditTool, EnterPlanModeTool, ExitPlanModeTool, GlobTool,
+    GrepTool, MonitorTool, NotebookEditTool, ReadTool, SkillTool, TaskCreateTool, TaskGetTool,
+    TaskListTool, TaskStopTool, TaskUpdateTool, TodoWriteTool, ToolSearchTool, WebFetchTool,
+    WebSearchTool, WriteTool,
+};
 use crate::tool::Tool;
-use crate::tool_search::ToolSearchTool;
 use crate::tool_session_context::ToolSessionContext;
 use crate::tool_source::{RestrictedToolSource, ToolSource};
 use crate::typed_tool::into_tool;
-use crate::web::{WebFetchTool, WebSearchTool};
-use crate::write::WriteTool;
 
 /// The tools of a session.
 #[derive(Clone, Default)]

@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 use windlass_permission::{PermissionGrant, Policy};
 use windlass_vocabulary::{Json, MicroUsd, ToolCall, ToolInspection, ToolOutcome, ToolSpec};
 
+use crate::progress::ProgressSender;
 use crate::side_question::SideModel;
 use crate::tool_session_context::ToolSessionContext;
-use crate::typed_tool::TypedToolResult;
 
 /// A call under way. Dropping it ends whatever it started.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
@@ -86,64 +86,5 @@ impl ToolCallContext {
             cost_sender: BackgroundCostSender::default(),
             side_model: None,
         }
-    }
-}
-
-/// Words on how far a call is. Never waits: what cannot be taken at once is dropped.
-#[derive(Clone, Debug, Default)]
-pub struct ProgressSender(Option<mpsc::Sender<String>>);
-
-impl ProgressSender {
-    /// Says it into this channel.
-    #[must_use]
-    pub fn from_sender(sender: mpsc::Sender<String>) -> Self {
-        Self(Some(sender))
-    }
-
-    /// Says how far the call is.
-    pub fn report(&self, text: impl FnOnce() -> String) {
-        if let Some(sender) = &self.0
-            && let Ok(permit) = sender.try_reserve()
-        {
-            permit.send(text());
-        }
-    }
-}
-
-/// Runs file work where it may block. A cancelled call ends at once; what is still under way is
-/// told to stop by the same token and its result is dropped, so only reading may use this.
-pub(crate) async fn run_blocking(
-    job: ToolCallContext,
-    work: impl FnOnce(ToolCallContext) -> TypedToolResult + Send + 'static,
-) -> TypedToolResult {
-    let cancel = job.cancel.clone();
-    let worker = tokio::task::spawn_blocking(move || work(job));
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => Err("Interrupted before it ended.".to_owned()),
-        ended = worker => resolve_join(ended),
-    }
-}
-
-/// Runs file work that changes something: once begun it is waited for, cancelled or not, so that
-/// what is told is what happened.
-pub(crate) async fn run_to_completion(
-    job: ToolCallContext,
-    work: impl FnOnce(ToolCallContext) -> TypedToolResult + Send + 'static,
-) -> TypedToolResult {
-    if job.cancel.is_cancelled() {
-        return Err("Interrupted before it began.".to_owned());
-    }
-    resolve_join(tokio::task::spawn_blocking(move || work(job)).await)
-}
-
-/// A panic goes on to whoever runs the tool, who turns it into an error result.
-fn resolve_join(ended: Result<TypedToolResult, tokio::task::JoinError>) -> TypedToolResult {
-    match ended {
-        Ok(done) => done,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err("The program is shutting down; the call was dropped.".to_owned()),
-        },
     }
 }

@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use windlass_permission::HiddenPaths;
 use windlass_vocabulary::ToolName;
@@ -17,10 +16,12 @@ use windlass_vocabulary::ToolName;
 use crate::background::BackgroundTasks;
 use crate::environment::{ExportedVariables, build_child_environment};
 use crate::file::{self, FileBackupStore, FileChange, KnownFile, KnownFiles};
+use crate::limits::ToolLimits;
+use crate::lock::lock;
+use crate::network_access::NetworkAccess;
 use crate::process::{self, ProcessLauncher, RunningNote};
 use crate::secrets::Secrets;
 use crate::task_lists::TaskLists;
-use crate::web::NetworkAccess;
 
 /// What all calls of one session share.
 #[derive(Debug)]
@@ -59,39 +60,6 @@ pub struct ToolSessionContext {
     known_files: Mutex<KnownFiles>,
     owner_note: OnceLock<Option<RunningNote>>,
     spawn_queue: tokio::sync::Mutex<()>,
-}
-
-/// Bounds that settings may change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ToolLimits {
-    /// How long a shell command may take when it does not say.
-    pub command_timeout_default: Duration,
-    /// How long it may ask for.
-    pub command_timeout_max: Duration,
-    /// Bytes of a shell command's output shown to the model.
-    pub output_inline_bytes_max: usize,
-    /// Bytes of output kept on disk; beyond them the command is stopped.
-    pub output_spill_bytes_max: u64,
-    /// Processes a command may have at a time; beyond them it is stopped.
-    pub processes_max: usize,
-    /// Commands in the background at a time.
-    pub background_tasks_max: usize,
-    /// How long a command in the background may take.
-    pub background_timeout_max: Duration,
-}
-
-impl Default for ToolLimits {
-    fn default() -> Self {
-        Self {
-            command_timeout_default: Duration::from_secs(120),
-            command_timeout_max: Duration::from_secs(600),
-            output_inline_bytes_max: 30_000,
-            output_spill_bytes_max: 64 * 1024 * 1024,
-            processes_max: 2_000,
-            background_tasks_max: 16,
-            background_timeout_max: Duration::from_secs(12 * 60 * 60),
-        }
-    }
 }
 
 impl ToolSessionContext {
@@ -282,15 +250,6 @@ impl ToolSessionContext {
         lock(&self.known_files).paths_by_recency()
     }
 
-    /// The text of a file as it is now, with line numbers and cut to so many bytes, for a model that
-    /// has lost sight of it. It counts as read. Blocks on the file system.
-    ///
-    /// # Errors
-    /// Why it cannot be shown, in words.
-    pub fn reread_file(&self, path: &Path, bytes_max: usize) -> Result<String, String> {
-        crate::read::reread_text(self, path, bytes_max)
-    }
-
     pub(crate) fn remember_file(&self, path: PathBuf, known: KnownFile) {
         lock(&self.known_files).remember(path, known);
     }
@@ -321,11 +280,6 @@ impl ToolSessionContext {
 
 /// Sessions may share a spill directory, so the names are counted for the whole process.
 static SPILL_COUNTER: AtomicU64 = AtomicU64::new(0);
-
-/// Nothing is left half-done under these locks, so a poisoned one is as good as new.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn find_setsid() -> Option<PathBuf> {
     ["/usr/bin/setsid", "/bin/setsid"].iter().map(PathBuf::from).find(|path| path.exists())

@@ -84,3 +84,41 @@ impl<A: TypedTool> Tool for TypedToolAdapter<A> {
         })
     }
 }
+
+/// Runs file work where it may block. A cancelled call ends at once; what is still under way is
+/// told to stop by the same token and its result is dropped, so only reading may use this.
+pub(crate) async fn run_blocking(
+    job: ToolCallContext,
+    work: impl FnOnce(ToolCallContext) -> TypedToolResult + Send + 'static,
+) -> TypedToolResult {
+    let cancel = job.cancel.clone();
+    let worker = tokio::task::spawn_blocking(move || work(job));
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err("Interrupted before it ended.".to_owned()),
+        ended = worker => resolve_join(ended),
+    }
+}
+
+/// Runs file work that changes something: once begun it is waited for, cancelled or not, so that
+/// what is told is what happened.
+pub(crate) async fn run_to_completion(
+    job: ToolCallContext,
+    work: impl FnOnce(ToolCallContext) -> TypedToolResult + Send + 'static,
+) -> TypedToolResult {
+    if job.cancel.is_cancelled() {
+        return Err("Interrupted before it began.".to_owned());
+    }
+    resolve_join(tokio::task::spawn_blocking(move || work(job)).await)
+}
+
+/// A panic goes on to whoever runs the tool, who turns it into an error result.
+fn resolve_join(ended: Result<TypedToolResult, tokio::task::JoinError>) -> TypedToolResult {
+    match ended {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err("The program is shutting down; the call was dropped.".to_owned()),
+        },
+    }
+}

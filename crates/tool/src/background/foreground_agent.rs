@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
 use super::BackgroundTasks;
-use crate::tool_session_context::{ToolSessionContext, lock};
+use crate::lock::lock;
+use crate::tool_session_context::ToolSessionContext;
 
 /// All of them.
 pub(super) type ForegroundAgents = Arc<Mutex<Vec<ForegroundAgent>>>;

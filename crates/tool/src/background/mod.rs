@@ -7,9 +7,7 @@
 
 mod agent;
 mod foreground_agent;
-mod monitor;
 mod new_output;
-mod task_stop;
 mod tasks;
 
 use std::path::PathBuf;
@@ -19,19 +17,19 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::bash::outcome::{explain_spawn_failure, render_end_cause, render_exit_status};
+use crate::lock::lock;
 use crate::process::{
     self, FinishedProcess, ProcessEndCause, ProgramSpec, RunningNote, SuperviseOptions,
-    SuperviseOutputOptions, spawn_with_retry, supervise,
+    SuperviseOutputOptions, explain_spawn_failure, render_end_cause, render_exit_status,
+    spawn_with_retry, supervise,
 };
 use crate::process_output::OutputSpill;
-use crate::tool::ProgressSender;
-use crate::tool_session_context::{ToolSessionContext, lock};
+use crate::progress::ProgressSender;
+use crate::tool_session_context::ToolSessionContext;
 
 pub use agent::BackgroundAgent;
 pub use foreground_agent::ForegroundAgentGuard;
-pub(crate) use monitor::MonitorTool;
-pub(crate) use task_stop::TaskStopTool;
+pub(crate) use new_output::{read_output_since, visit_output_since};
 pub use tasks::{BackgroundEndNotice, BackgroundTask, BackgroundTasks};
 
 /// Characters of what a task was told to do that are shown.

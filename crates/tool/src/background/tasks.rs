@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::{BackgroundKind, BackgroundRecord};
-use crate::tool_session_context::lock;
+use crate::lock::lock;
 
 /// Ended ones that are remembered; older ones are forgotten first.
 const ENDED_MAX: usize = 64;
@@ -190,7 +190,7 @@ impl BackgroundTasks {
     }
 
     /// The task of that name, or what there is instead.
-    pub(super) fn find(&self, id: &str) -> Result<Arc<BackgroundRecord>, String> {
+    pub(crate) fn find(&self, id: &str) -> Result<Arc<BackgroundRecord>, String> {
         let tasks = lock(&self.records);
         if let Some(task) = tasks.list.iter().find(|task| task.id == id) {
             return Ok(Arc::clone(task));

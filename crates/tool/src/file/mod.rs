@@ -10,6 +10,7 @@ mod diff;
 mod file_content;
 mod file_state;
 mod known_files;
+mod line_ends;
 mod open;
 mod replace;
 mod text_encoding;
@@ -19,11 +20,12 @@ pub use changed_files::FileChange;
 pub(crate) use changed_files::find_changed_files;
 pub use diff::count_changed_lines;
 pub(crate) use diff::diff_hunks;
-pub(crate) use file_content::{FileContent, read_bounded, read_for_change};
+pub(crate) use file_content::{FileContent, ORIGINAL_BYTES_MAX, read_bounded, read_for_change};
 pub(crate) use file_state::FileState;
 pub(crate) use known_files::{
     KnownFile, KnownFiles, LineOffset, TEXT_BYTES_MAX, known_file_from_content,
 };
+pub(crate) use line_ends::{convert_line_ends, has_only_crlf};
 pub(crate) use open::{
     OpenedFile, open_beneath, open_regular_file, open_search_root, resolve_path,
 };

@@ -4,6 +4,7 @@
 //! door to stand in; `crowd` waits there for room, `record` notes on disk what runs. `tree` knows everything a process started, wherever it went. `watch` keeps
 //! pipes drained and deadlines kept. What is run, and whether it may, is decided elsewhere.
 
+mod end_report;
 mod fork_bomb_guard;
 mod launch;
 mod long_lived_process;
@@ -15,6 +16,7 @@ mod running_note;
 mod spawn_retry;
 mod supervisor;
 
+pub(crate) use end_report::{explain_spawn_failure, render_end_cause, render_exit_status};
 pub use launch::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
 pub(crate) use launch::{ProgramSpec, end_process_tree};
 pub use long_lived_process::{LongLivedProcess, LongLivedProgram};

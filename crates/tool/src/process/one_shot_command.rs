@@ -21,9 +21,10 @@ use super::launch::{ProgramSpec, spawn_in_environment};
 use super::supervisor::{
     FirstLineReporter, ProcessEndCause, SuperviseOptions, SuperviseOutputOptions, supervise,
 };
+use crate::limits::ToolLimits;
 use crate::process_output::{HeadAndTail, OutputSpill};
-use crate::tool::ProgressSender;
-use crate::tool_session_context::{ToolLimits, ToolSessionContext};
+use crate::progress::ProgressSender;
+use crate::tool_session_context::ToolSessionContext;
 
 /// A program to be run to its end.
 #[derive(Clone, Debug)]

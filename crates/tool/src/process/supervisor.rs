@@ -20,7 +20,7 @@ use super::launch::{LaunchExit, SpawnedProcess};
 use super::process_pipe::ProcessPipe;
 use super::process_tree::ProcessTree;
 use crate::process_output::{HeadAndTail, OutputSpill, SpillCapacity, SpillOutcome};
-use crate::tool::ProgressSender;
+use crate::progress::ProgressSender;
 
 const DRAIN_MAX: Duration = Duration::from_millis(250);
 const TERMINATE_GRACE: Duration = Duration::from_secs(2);

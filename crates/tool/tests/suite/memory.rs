@@ -4,6 +4,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::json;
 
+use windlass_tool::reread_file;
+
 use crate::world::{World, text};
 
 #[tokio::test]
@@ -58,13 +60,13 @@ async fn files_in_hand_are_read_again_within_a_bound() {
     assert_eq!(world.surroundings.recent_files(), [second.clone(), first.clone()]);
     world.read(&first).await;
     assert_eq!(world.surroundings.recent_files(), [first.clone(), second.clone()]);
-    let shown = world.surroundings.reread_file(&first, 8).unwrap();
+    let shown = reread_file(&world.surroundings, &first, 8).unwrap();
     assert_eq!(shown, "     1\tone\n     2\ttwo\n[3 lines in all; the next is offset 3]\n");
     std::fs::write(&second, "y\n").unwrap();
-    assert_eq!(world.surroundings.reread_file(&second, 1_000).unwrap(), "     1\ty\n");
+    assert_eq!(reread_file(&world.surroundings, &second, 1_000).unwrap(), "     1\ty\n");
     assert_eq!(world.surroundings.find_changed_files(), [], "what was read again is known");
     std::fs::remove_file(&second).unwrap();
-    assert!(world.surroundings.reread_file(&second, 10).unwrap_err().contains("does not exist"));
+    assert!(reread_file(&world.surroundings, &second, 10).unwrap_err().contains("does not exist"));
 }
 
 #[tokio::test]

@@ -1,0 +1,171 @@
+//! The substitution itself, on bytes, and why it cannot be done.
+//!
+//! Both texts are written in the encoding and with the line ends of the file; then bytes are
+//! compared and spliced, so that nothing outside the replaced places can change.
+
+use std::path::Path;
+
+use memchr::memmem;
+
+use super::near_match;
+use crate::file::{TextEncoding, convert_line_ends, has_only_crlf};
+
+/// Places listed when there are too many.
+const OCCURRENCES_SHOWN: usize = 10;
+/// Characters shown of each.
+const OCCURRENCE_CHARS_MAX: usize = 80;
+
+/// The new content.
+#[derive(Debug)]
+pub(super) struct Substitution {
+    pub(super) content: Vec<u8>,
+    /// The line of each replaced place, counted in the old content from 1.
+    pub(super) line_numbers: Vec<usize>,
+}
+
+/// Why nothing was substituted.
+#[derive(Debug)]
+pub(super) enum SubstitutionError {
+    NotPresent,
+    Ambiguous(Vec<usize>),
+    Unencodable(char),
+}
+
+/// Puts `new` where `old` stands: once, or wherever it stands.
+pub(super) fn substitute(
+    content: &[u8],
+    encoding: TextEncoding,
+    (old, new): (&str, &str),
+    replace_all: bool,
+) -> Result<Substitution, SubstitutionError> {
+    let crlf = has_only_crlf(&encoding.decode(content));
+    let (old, new) = (convert_line_ends(old, crlf), convert_line_ends(new, crlf));
+    let found =
+        encoding.encode(&old).ok().map(|wanted| find_occurrences(content, encoding, &wanted));
+    let (places, length, encoding) = match (found, encoding) {
+        (Some(places), _) if !places.is_empty() => {
+            (places, encoding.encode(&old).map_or(0, |wanted| wanted.len()), encoding)
+        }
+        // A file of mixed encodings, or a wrong guess.
+        (_, TextEncoding::Legacy(_)) => (
+            find_occurrences(content, TextEncoding::Utf8, old.as_bytes()),
+            old.len(),
+            TextEncoding::Utf8,
+        ),
+        _ => return Err(SubstitutionError::NotPresent),
+    };
+    let lines = find_line_numbers(content, encoding, &places);
+    match places.len() {
+        0 => return Err(SubstitutionError::NotPresent),
+        1 => {}
+        _ if replace_all => {}
+        _ => return Err(SubstitutionError::Ambiguous(lines)),
+    }
+    let new = encoding.encode(&new).map_err(SubstitutionError::Unencodable)?;
+    let mut changed = Vec::with_capacity(content.len());
+    let mut from = 0;
+    for place in places {
+        changed.extend_from_slice(content.get(from..place).unwrap_or_default());
+        changed.extend_from_slice(&new);
+        from = place + length;
+    }
+    changed.extend_from_slice(content.get(from..).unwrap_or_default());
+    Ok(Substitution { content: changed, line_numbers: lines })
+}
+
+/// Where the wanted bytes stand, from left to right without overlap, each at the beginning of a
+/// character.
+fn find_occurrences(content: &[u8], encoding: TextEncoding, wanted: &[u8]) -> Vec<usize> {
+    let finder = memmem::Finder::new(wanted);
+    let mut places = Vec::new();
+    let mut from = 0;
+    while let Some(at) = content.get(from..).and_then(|rest| finder.find(rest)) {
+        let place = from + at;
+        if encoding.is_char_start(content, place) {
+            places.push(place);
+            from = place + wanted.len().max(1);
+        } else {
+            from = place + 1;
+        }
+    }
+    places
+}
+
+impl SubstitutionError {
+    /// In words the model can act on.
+    pub(super) fn explain(
+        &self,
+        path: &Path,
+        content: &[u8],
+        encoding: TextEncoding,
+        old: &str,
+    ) -> String {
+        let shown = path.display();
+        match self {
+            Self::NotPresent => {
+                let near = near_match::explain_missing_text(&encoding.decode(content), old);
+                format!("`old_string` is not in `{shown}`. {near}")
+            }
+            Self::Ambiguous(lines) => format!(
+                "`old_string` stands in `{shown}` {} times, at lines {}. Add lines around it \
+                 until it is unique, or set `replace_all`.{}",
+                lines.len(),
+                join_line_numbers(lines),
+                render_candidates(&encoding.decode(content), lines),
+            ),
+            Self::Unencodable(letter) => format!(
+                "`{shown}` is written in {}, which has no `{letter}` (U+{:04X}). Leave it out, or \
+                 convert the file first, for example with `iconv`.",
+                encoding.name(),
+                u32::from(*letter),
+            ),
+        }
+    }
+}
+
+fn join_line_numbers(lines: &[usize]) -> String {
+    let listed: Vec<_> = lines.iter().take(OCCURRENCES_SHOWN).map(usize::to_string).collect();
+    let more = if lines.len() > OCCURRENCES_SHOWN { ", …" } else { "" };
+    format!("{}{more}", listed.join(", "))
+}
+
+fn render_candidates(text: &str, lines: &[usize]) -> String {
+    let mut wanted = lines.iter().take(OCCURRENCES_SHOWN).copied().peekable();
+    let mut shown = String::new();
+    let mut last = 0;
+    for (number, line) in (1..).zip(text.lines()) {
+        let Some(next) = wanted.peek().copied() else { break };
+        if number != next {
+            continue;
+        }
+        while wanted.peek() == Some(&number) {
+            wanted.next();
+        }
+        if number != last {
+            let line: String = line.chars().take(OCCURRENCE_CHARS_MAX).collect();
+            shown.push_str(&format!("\n{number:>6}\t{line}"));
+            last = number;
+        }
+    }
+    shown
+}
+
+/// The line of each place; the places are in order.
+fn find_line_numbers(content: &[u8], encoding: TextEncoding, places: &[usize]) -> Vec<usize> {
+    let mut line = 1;
+    let mut from = 0;
+    places
+        .iter()
+        .map(|place| {
+            let between = content.get(from..*place).unwrap_or_default();
+            line += match encoding {
+                TextEncoding::Utf16Le | TextEncoding::Utf16Be => {
+                    encoding.decode(between).matches('\n').count()
+                }
+                _ => memchr::memchr_iter(b'\n', between).count(),
+            };
+            from = *place;
+            line
+        })
+        .collect()
+}
