@@ -4,6 +4,8 @@
 //! session share), [`registry`] (name to tool), then the tools themselves. Nothing here decides
 //! whether a call may run: `run` takes a proof that it may.
 
+#![allow(missing_docs, reason = "nobody embeds this crate")]
+
 mod background;
 mod builtin;
 pub mod custom_tool;
@@ -11,10 +13,12 @@ pub mod environment;
 mod file;
 pub mod front_matter;
 pub mod git;
+mod hidden_path_set;
 pub mod image_fit;
 pub mod input;
 mod limits;
 mod lock;
+mod model_state;
 mod network_access;
 mod notebook;
 mod pdf;
@@ -23,6 +27,7 @@ mod process_output;
 mod progress;
 pub mod registry;
 pub mod secrets;
+mod shell_state;
 pub mod side_question;
 mod skill_files;
 pub mod task_lists;
@@ -36,21 +41,24 @@ pub use background::{
     BackgroundAgent, BackgroundEndNotice, BackgroundTask, BackgroundTasks, ForegroundAgentGuard,
 };
 pub use builtin::reread_file;
-pub use file::{FileBackupStore, FileChange, PendingFileChange, count_changed_lines};
+pub use file::{FileBackupStore, FileChange, FileContext, PendingFileChange, count_changed_lines};
 pub use git::{GitError, GitOutput, GitRunner};
+pub use hidden_path_set::HiddenPathSet;
 pub use image_fit::{ImageFit, ImageLimits, fit_image};
 pub use limits::ToolLimits;
+pub use model_state::ModelState;
 pub use network_access::NetworkAccess;
 pub use process::one_shot_command::{
     CapturedStream, OneShotCommand, OneShotEndCause, OneShotResult,
 };
 pub use process::{
-    LaunchExit, LaunchRequest, LongLivedProcess, LongLivedProgram, PreparedLaunch, ProcessLauncher,
-    SpawnCommandFn,
+    LaunchExit, LaunchRequest, LongLivedProcess, LongLivedProgram, PreparedLaunch, ProcessContext,
+    ProcessLauncher, SpawnCommandFn,
 };
 pub use progress::ProgressSender;
 pub use registry::ToolRegistry;
 pub use secrets::Secrets;
+pub use shell_state::ShellState;
 pub use skill_files::{SkillDefinition, load_skills};
 pub use task_lists::TaskLists;
 pub use tool::{BackgroundCostSender, CallLimits, Tool, ToolCallContext, ToolFuture};

@@ -10,9 +10,9 @@ const FILE_BYTES_MAX: usize = 20_000;
 
 /// What changed since the model last saw it: files, and commands in the background that ended.
 pub(super) fn describe_changed_files(surroundings: &ToolSessionContext) -> Option<String> {
-    let ended = surroundings.background().take_end_notices();
+    let ended = surroundings.background.take_end_notices();
     let mut lines: Vec<String> = ended.into_iter().map(|end| end.note).collect();
-    let changes = surroundings.find_changed_files();
+    let changes = surroundings.files.find_changed_files();
     if !changes.is_empty() {
         let words = "Files you have seen changed since, by somebody else's hand or by a command. \
                      Read them again before you rely on them.";

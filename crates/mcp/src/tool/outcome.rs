@@ -140,7 +140,10 @@ pub(crate) fn spill_to_file(text: &str, surroundings: &ToolSessionContext) -> St
 fn next_spill_path(surroundings: &ToolSessionContext, kind: &str) -> PathBuf {
     static FILES: AtomicU64 = AtomicU64::new(0);
     let number = FILES.fetch_add(1, Ordering::Relaxed);
-    surroundings.spill_directory.join(format!("mcp-{}-{number}.{kind}", std::process::id()))
+    surroundings
+        .processes
+        .spill_directory
+        .join(format!("mcp-{}-{number}.{kind}", std::process::id()))
 }
 
 fn write_spill_file(path: &Path, bytes: &[u8]) -> Result<(), String> {

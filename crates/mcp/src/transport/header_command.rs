@@ -32,7 +32,7 @@ pub(crate) async fn with_command_headers(
     let errand = OneShotCommand {
         program: PathBuf::from("/bin/sh"),
         arguments: ["-c", command].map(Into::into).into(),
-        directory: surroundings.cwd.clone(),
+        directory: surroundings.files.cwd.clone(),
         environment: stdio::base_environment(surroundings),
         input: Vec::new(),
         timeout: LIMIT,

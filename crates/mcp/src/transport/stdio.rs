@@ -66,7 +66,7 @@ impl StdioTransport {
             directory: order.directory.clone(),
             environment,
         };
-        let mut lasting = LongLivedProcess::start(program, surroundings)?;
+        let mut lasting = LongLivedProcess::start(program, &surroundings.processes)?;
         let (stdin, stdout, stderr) =
             lasting.take_streams().ok_or_else(|| io::Error::other("it has no streams"))?;
         let (outgoing, messages) = mpsc::channel(OUTGOING_MAX);
@@ -174,7 +174,7 @@ async fn log_stderr(stderr: ChildStderr, health: Arc<ConnectionHealth>) {
 /// What every program of a server may know.
 pub(super) fn base_environment(surroundings: &ToolSessionContext) -> Vec<(OsString, OsString)> {
     let is_base = |name: &OsString| name.to_str().is_some_and(is_base_variable);
-    surroundings.environment.iter().filter(|(name, _)| is_base(name)).cloned().collect()
+    surroundings.processes.environment.iter().filter(|(name, _)| is_base(name)).cloned().collect()
 }
 
 /// The base, then what the order says.
@@ -185,7 +185,7 @@ fn build_environment(
     let is_own = |name: &OsString| order.environment.iter().any(|(own, _)| name == own.as_str());
     let mut all = base_environment(surroundings);
     all.retain(|(name, _)| !is_own(name));
-    let project = ("CLAUDE_PROJECT_DIR".to_owned(), surroundings.cwd.display().to_string());
+    let project = ("CLAUDE_PROJECT_DIR".to_owned(), surroundings.files.cwd.display().to_string());
     let own = order.environment.iter().filter(|(name, _)| *name != project.0);
     all.extend(own.chain([&project]).map(|(name, value)| (name.into(), value.into())));
     all

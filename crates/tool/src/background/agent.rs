@@ -10,8 +10,8 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{BackgroundKind, BackgroundOutcome, BackgroundRecord};
-use crate::tool_session_context::ToolSessionContext;
+use super::{BackgroundKind, BackgroundOutcome, BackgroundRecord, BackgroundTasks};
+use crate::process::ProcessContext;
 
 /// Bytes kept of what an agent does.
 const OUTPUT_BYTES_MAX: usize = 16 << 20;
@@ -26,28 +26,28 @@ pub struct BackgroundAgent {
     bytes_left: usize,
 }
 
-impl ToolSessionContext {
+impl BackgroundTasks {
     /// An agent goes on beside the session under this name. It has to end when the token says so:
     /// the one given, or the one of [`BackgroundAgent::cancel_token`], which is its child.
     ///
     /// # Errors
     /// When what it does cannot be kept on disk.
-    pub fn start_background_agent(
+    pub fn start_agent(
         &self,
+        processes: &ProcessContext,
         id: &str,
         told: &str,
         cancel: &CancellationToken,
     ) -> io::Result<BackgroundAgent> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.spill_directory)?;
-        let output = self.new_spill_path("agent");
+        DirBuilder::new().recursive(true).mode(0o700).create(&processes.spill_directory)?;
+        let output = processes.new_spill_path("agent");
         let mut options = OpenOptions::new();
         let file = options.append(true).create_new(true).mode(0o600).open(&output)?;
         let mut task = BackgroundRecord::new(BackgroundKind::Agent, id.to_owned(), told, output);
         task.cancel = cancel.child_token();
-        let (task, ends) = (self.background().add_agent(task), self.background().end_signal());
         Ok(BackgroundAgent {
-            record: task,
-            end_signal: ends,
+            record: self.add_agent(task),
+            end_signal: self.end_signal(),
             file: Some(file),
             bytes_left: OUTPUT_BYTES_MAX,
         })

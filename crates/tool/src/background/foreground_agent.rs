@@ -7,7 +7,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::BackgroundTasks;
 use crate::lock::lock;
-use crate::tool_session_context::ToolSessionContext;
 
 /// All of them.
 pub(super) type ForegroundAgents = Arc<Mutex<Vec<ForegroundAgent>>>;
@@ -37,7 +36,7 @@ impl Drop for ForegroundAgentGuard {
     }
 }
 
-impl ToolSessionContext {
+impl BackgroundTasks {
     /// A call waits for an agent of this name, until this token or the one it is given says so.
     #[must_use]
     pub fn register_foreground_agent(
@@ -47,7 +46,7 @@ impl ToolSessionContext {
         cancel: &CancellationToken,
     ) -> ForegroundAgentGuard {
         let (stop, leave) = (cancel.child_token(), CancellationToken::new());
-        let list = self.background().foreground_agents();
+        let list = self.foreground_agents();
         lock(&list).push(ForegroundAgent {
             id: id.to_owned(),
             call_id: call.to_owned(),
@@ -56,9 +55,7 @@ impl ToolSessionContext {
         });
         ForegroundAgentGuard { agents: list, id: id.to_owned(), stop, background_request: leave }
     }
-}
 
-impl BackgroundTasks {
     /// Ends the agent of this name that a call waits for. Says whether there is one.
     #[must_use]
     pub fn stop_foreground_agent(&self, id: &str) -> bool {

@@ -10,6 +10,7 @@ mod foreground_agent;
 mod new_output;
 mod tasks;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -17,15 +18,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::limits::ToolLimits;
 use crate::lock::lock;
 use crate::process::{
-    self, FinishedProcess, ProcessEndCause, ProgramSpec, RunningNote, SuperviseOptions,
-    SuperviseOutputOptions, explain_spawn_failure, render_end_cause, render_exit_status,
-    spawn_with_retry, supervise,
+    self, FinishedProcess, ProcessContext, ProcessEndCause, ProgramSpec, RunningNote,
+    SuperviseOptions, SuperviseOutputOptions, explain_spawn_failure, render_end_cause,
+    render_exit_status, spawn_with_retry, supervise,
 };
 use crate::process_output::OutputSpill;
 use crate::progress::ProgressSender;
-use crate::tool_session_context::ToolSessionContext;
+use crate::secrets::Secrets;
 
 pub use agent::BackgroundAgent;
 pub use foreground_agent::ForegroundAgentGuard;
@@ -138,58 +140,71 @@ impl BackgroundRecord {
     }
 }
 
-/// Starts a command and lets it run.
-///
-/// # Errors
-/// Why it was not started, in words for the model.
-pub(crate) async fn start_background_command(
-    surroundings: &ToolSessionContext,
-    program: &ProgramSpec,
-    command: &str,
-    limit: Duration,
-) -> Result<Arc<BackgroundRecord>, String> {
-    let limits = &surroundings.limits;
-    let output = surroundings.new_spill_path("background");
-    let spill =
-        OutputSpill::create_live(output.clone(), limits.output_spill_bytes_max).await.map_err(
-            |error| format!("`{}` could not be made for the output: {error}.", output.display()),
-        )?;
-    let spill = spill.with_redaction(&surroundings.secrets);
-    let tasks = surroundings.background();
-    let task = tasks.add_command(command, output, limits.background_tasks_max)?;
-    let process = match spawn_with_retry(program, surroundings).await {
-        Ok(process) => process,
-        Err(error) => {
-            tasks.remove(&task.id);
-            return Err(explain_spawn_failure(&error, &program.path));
-        }
-    };
-    let note = RunningNote::write(surroundings, Some(&task.output_path), &process);
-    let _ = task.process_identity.set(process.identity());
-    let order = SuperviseOptions {
-        timeout: limit,
-        output: SuperviseOutputOptions {
-            spill,
-            inline_max: INLINE_BYTES_MAX,
-            processes_max: limits.processes_max,
-            update_signal: Some(Arc::clone(&task.update_signal)),
-            first_line: None,
-        },
-        cancel: task.cancel.clone(),
-        progress: ProgressSender::default(),
-    };
-    let (supervised, ends, spill_max) =
-        (Arc::clone(&task), tasks.end_signal(), limits.output_spill_bytes_max);
-    tokio::spawn(async move {
-        let end = match supervise(process, order).await {
-            Ok(ended) => build_outcome(&ended, limit, spill_max),
-            Err(error) => BackgroundOutcome::without_answer(format!("It was lost: {error}."), true),
+/// A command to run in the background, and what it is started with.
+pub(crate) struct BackgroundCommand<'a> {
+    pub(crate) program: &'a ProgramSpec,
+    /// As the model wrote it.
+    pub(crate) command: &'a str,
+    pub(crate) timeout: Duration,
+    pub(crate) environment: &'a [(OsString, OsString)],
+    pub(crate) processes: &'a ProcessContext,
+    pub(crate) limits: &'a ToolLimits,
+    pub(crate) secrets: &'a Secrets,
+}
+
+impl BackgroundTasks {
+    /// Starts a command and lets it run.
+    ///
+    /// # Errors
+    /// Why it was not started, in words for the model.
+    pub(crate) async fn start_command(
+        &self,
+        start: BackgroundCommand<'_>,
+    ) -> Result<Arc<BackgroundRecord>, String> {
+        let BackgroundCommand { program, processes, limits, timeout, .. } = start;
+        let spill_max = limits.output_spill_bytes_max;
+        let output = processes.new_spill_path("background");
+        let spill = OutputSpill::create_live(output.clone(), spill_max).await.map_err(|error| {
+            format!("`{}` could not be made for the output: {error}.", output.display())
+        })?;
+        let spill = spill.with_redaction(start.secrets);
+        let task = self.add_command(start.command, output, limits.background_tasks_max)?;
+        let process = match spawn_with_retry(program, processes, start.environment).await {
+            Ok(process) => process,
+            Err(error) => {
+                self.remove(&task.id);
+                return Err(explain_spawn_failure(&error, &program.path));
+            }
         };
-        drop(note);
-        supervised.set_outcome(end);
-        ends.notify_waiters();
-    });
-    Ok(task)
+        let note = RunningNote::write(processes, Some(&task.output_path), &process);
+        let _ = task.process_identity.set(process.identity());
+        let options = SuperviseOptions {
+            timeout,
+            output: SuperviseOutputOptions {
+                spill,
+                inline_max: INLINE_BYTES_MAX,
+                processes_max: limits.processes_max,
+                update_signal: Some(Arc::clone(&task.update_signal)),
+                first_line: None,
+            },
+            cancel: task.cancel.clone(),
+            progress: ProgressSender::default(),
+        };
+        let supervised = Arc::clone(&task);
+        let end_signal = self.end_signal();
+        tokio::spawn(async move {
+            let outcome = match supervise(process, options).await {
+                Ok(ended) => build_outcome(&ended, timeout, spill_max),
+                Err(error) => {
+                    BackgroundOutcome::without_answer(format!("It was lost: {error}."), true)
+                }
+            };
+            drop(note);
+            supervised.set_outcome(outcome);
+            end_signal.notify_waiters();
+        });
+        Ok(task)
+    }
 }
 
 fn build_outcome(ended: &FinishedProcess, limit: Duration, spill_max: u64) -> BackgroundOutcome {

@@ -38,13 +38,13 @@ impl FileWalk {
     pub(crate) fn new(job: &ToolCallContext, raw: Option<&str>) -> Result<Self, String> {
         let surroundings = &job.tool_context;
         let start = match raw {
-            None => surroundings.cwd.clone(),
-            Some(raw) => file::resolve_path(surroundings, raw)?,
+            None => surroundings.files.cwd.clone(),
+            Some(raw) => file::resolve_path(&surroundings.files, raw)?,
         };
-        if surroundings.is_hidden(&start) {
+        if surroundings.hidden_paths.covers(&start) {
             return Err(format!("`{}` may not be read: a deny rule says so.", start.display()));
         }
-        let directory = file::open_search_root(surroundings, &start)?;
+        let directory = file::open_search_root(&surroundings.files, &start)?;
         Ok(Self {
             call: job.clone(),
             deadline: Instant::now() + TIME_MAX,
@@ -72,7 +72,7 @@ impl FileWalk {
     {
         let surroundings = Arc::clone(&self.call.tool_context);
         let is_wanted = move |entry: &DirEntry| {
-            entry.file_name() != ".git" && !surroundings.is_hidden(entry.path())
+            entry.file_name() != ".git" && !surroundings.hidden_paths.covers(entry.path())
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let walk = WalkBuilder::new(&self.start_path)
@@ -105,9 +105,8 @@ impl FileWalk {
     pub(crate) fn open_file(&self, path: &Path) -> Result<File, String> {
         match &self.directory {
             Some(directory) => file::open_beneath(directory, self.relative_path(path), path),
-            None => {
-                file::open_regular_file(&self.call.tool_context, path).map(|opened| opened.file)
-            }
+            None => file::open_regular_file(&self.call.tool_context.files, path)
+                .map(|opened| opened.file),
         }
     }
 

@@ -65,7 +65,7 @@ fn build_until_matcher(input: &MonitorInput) -> Result<Option<RegexMatcher>, Inp
 }
 
 async fn perform(input: MonitorInput, job: ToolCallContext) -> TypedToolResult {
-    let task = job.tool_context.background().find(&input.task_id)?;
+    let task = job.tool_context.background.find(&input.task_id)?;
     let until = build_until_matcher(&input).map_err(|wrong| wrong.to_message("Monitor"))?;
     let wait = Duration::from_millis(input.timeout.unwrap_or(WAIT_DEFAULT).min(WAIT_MAX));
     let mut waiting = MonitorWait {

@@ -110,7 +110,7 @@ fn load_skill(input: &SkillInput, job: &ToolCallContext) -> TypedToolResult {
 /// All skills that a model may load; where two have one name, the first folder's is meant.
 fn load_model_skills(surroundings: &ToolSessionContext) -> Vec<SkillDefinition> {
     let mut known =
-        load_skills(&surroundings.skill_directories, |path| surroundings.is_hidden(path));
+        load_skills(&surroundings.skill_directories, |path| surroundings.hidden_paths.covers(path));
     known.retain(|skill| !skill.is_user_only);
     known
 }

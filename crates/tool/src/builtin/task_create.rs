@@ -53,7 +53,7 @@ impl TypedTool for TaskCreateTool {
     fn run(&self, input: TaskCreateInput, job: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(async move {
             let subject = input.subject.clone();
-            let made = job.tool_context.update_task_lists(|lists| {
+            let made = job.tool_context.model.update_task_lists(|lists| {
                 if lists.tasks.len() >= ENTRIES_MAX {
                     return None;
                 }

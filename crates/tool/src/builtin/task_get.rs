@@ -36,7 +36,7 @@ impl TypedTool for TaskGetTool {
 
     fn run(&self, input: TaskGetInput, job: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(async move {
-            let lists = job.tool_context.task_lists();
+            let lists = job.tool_context.model.task_lists();
             let number = parse_task_number("taskId", &input.task_id)
                 .map_err(|it| it.to_message("TaskGet"))?;
             let task = lists.tasks.get(&number).ok_or_else(|| explain_unknown_task(number))?;

@@ -30,7 +30,7 @@ impl TypedTool for TaskListTool {
 
     fn run(&self, _: TaskListInput, job: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(async move {
-            let lists = job.tool_context.task_lists();
+            let lists = job.tool_context.model.task_lists();
             let text: String =
                 lists.tasks.iter().map(|(number, task)| render_task_line(*number, task)).collect();
             let tasks: Vec<Value> =

@@ -40,7 +40,7 @@ impl TypedTool for TaskStopTool {
 }
 
 async fn perform(input: TaskStopInput, job: ToolCallContext) -> TypedToolResult {
-    let (task, had_ended) = job.tool_context.background().stop(&input.task_id).await?;
+    let (task, had_ended) = job.tool_context.background.stop(&input.task_id).await?;
     let words = task.end_summary.unwrap_or_default();
     let said = match had_ended {
         true => format!("`{}` had ended already: {words}", task.id),

@@ -73,7 +73,7 @@ impl TypedTool for TaskUpdateTool {
 
 fn update_task(input: &TaskUpdateInput, job: &ToolCallContext) -> TypedToolResult {
     let number = input.task_number().map_err(|wrong| wrong.to_message("TaskUpdate"))?;
-    let changed = job.tool_context.update_task_lists(|lists| input.apply(number, lists))?;
+    let changed = job.tool_context.model.update_task_lists(|lists| input.apply(number, lists))?;
     let said = match changed.as_slice() {
         [] => format!("Nothing of task #{number} was changed."),
         fields if fields == ["deleted"] => format!("Deleted task #{number}."),

@@ -54,7 +54,7 @@ impl TypedTool for TodoWriteTool {
 
     fn run(&self, input: TodoWriteInput, job: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(async move {
-            let before = job.tool_context.update_task_lists(|lists| {
+            let before = job.tool_context.model.update_task_lists(|lists| {
                 std::mem::replace(&mut lists.todos, input.todos.clone())
             });
             let done =

@@ -134,7 +134,7 @@ fn announce_tools(
     // What is offered already must not be offered twice: a provider refuses that.
     let tools: Vec<ToolSpec> = found
         .iter()
-        .filter(|spec| job.tool_context.mark_tool_announced(&spec.name))
+        .filter(|spec| job.tool_context.model.mark_tool_announced(&spec.name))
         .map(|spec| (*spec).clone())
         .collect();
     let structured = json!({"matches": names, "total": specs.len()});

@@ -51,10 +51,10 @@ impl TypedTool for WriteTool {
 
 fn perform(input: &WriteInput, job: &ToolCallContext) -> TypedToolResult {
     let surroundings = &job.tool_context;
-    let path = file::resolve_path(surroundings, &input.file_path)?;
+    let path = file::resolve_path(&surroundings.files, &input.file_path)?;
     let old: Option<FileContent> = match std::fs::symlink_metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        _ => Some(file::read_for_change(surroundings, &path)?),
+        _ => Some(file::read_for_change(&surroundings.files, &path)?),
     };
     let parted = file::render_hard_link_note(old.as_ref().map(|old| &old.metadata));
     let kept = match &old {
@@ -65,9 +65,15 @@ fn perform(input: &WriteInput, job: &ToolCallContext) -> TypedToolResult {
     };
     let (content, note) = kept.encode(&input.content);
     let content = content.as_slice();
-    let metadata =
-        file::write_file(surroundings, &path, old.as_ref().map(|old| &old.metadata), content)?;
-    surroundings.remember_file(path.clone(), file::known_file_from_content(&metadata, content));
+    let metadata = file::write_file(
+        &surroundings.files,
+        &path,
+        old.as_ref().map(|old| &old.metadata),
+        content,
+    )?;
+    surroundings
+        .files
+        .remember_file(path.clone(), file::known_file_from_content(&metadata, content));
     let original = old.as_ref().map(|old| kept.encoding.decode(&old.bytes).into_owned());
     let (kind, said) = match original {
         Some(_) => ("update", "Replaced"),

@@ -8,6 +8,7 @@ mod backup;
 mod changed_files;
 mod diff;
 mod file_content;
+mod file_context;
 mod file_state;
 mod known_files;
 mod line_ends;
@@ -17,14 +18,12 @@ mod text_encoding;
 
 pub use backup::{FileBackupStore, PendingFileChange};
 pub use changed_files::FileChange;
-pub(crate) use changed_files::find_changed_files;
 pub use diff::count_changed_lines;
 pub(crate) use diff::diff_hunks;
 pub(crate) use file_content::{FileContent, ORIGINAL_BYTES_MAX, read_bounded, read_for_change};
+pub use file_context::FileContext;
 pub(crate) use file_state::FileState;
-pub(crate) use known_files::{
-    KnownFile, KnownFiles, LineOffset, TEXT_BYTES_MAX, known_file_from_content,
-};
+pub(crate) use known_files::{KnownFile, LineOffset, TEXT_BYTES_MAX, known_file_from_content};
 pub(crate) use line_ends::{convert_line_ends, has_only_crlf};
 pub(crate) use open::{
     OpenedFile, open_beneath, open_regular_file, open_search_root, resolve_path,

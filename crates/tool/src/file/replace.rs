@@ -17,8 +17,8 @@ use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use super::backup::{PendingFileChange, read_current_content};
+use super::file_context::FileContext;
 use super::open::{explain_errno, open_without_links};
-use crate::tool_session_context::ToolSessionContext;
 
 static TEMPORARY_COUNTER: AtomicU64 = AtomicU64::new(0);
 
@@ -28,7 +28,7 @@ const ATTRIBUTE_BYTES_MAX: usize = 64 * 1024;
 /// Writes the file. `old` is what is being replaced, `None` when nothing may be there yet.
 /// Returns the metadata of the new file.
 pub(crate) fn replace_file(
-    surroundings: &ToolSessionContext,
+    files: &FileContext,
     path: &Path,
     old: Option<&Metadata>,
     content: &[u8],
@@ -37,10 +37,10 @@ pub(crate) fn replace_file(
         return Err(format!("`{}` is not a path to a file.", path.display()));
     };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = open_without_links(surroundings, parent, flags)
-        .map_err(|errno| explain_errno(parent, errno))?;
+    let directory =
+        open_without_links(files, parent, flags).map_err(|errno| explain_errno(parent, errno))?;
     let target = ReplaceTarget { directory, name };
-    if let Some(keeper) = &surroundings.file_backup {
+    if let Some(keeper) = &files.backup {
         let failed = |error: io::Error| {
             format!("`{}` could not be read: {error}. Nothing was changed.", path.display())
         };
@@ -83,7 +83,7 @@ pub(crate) fn render_hard_link_note(old: Option<&Metadata>) -> String {
 
 /// Like [`replace`], making the directories on the way to a new file.
 pub(crate) fn write_file(
-    surroundings: &ToolSessionContext,
+    files: &FileContext,
     path: &Path,
     old: Option<&Metadata>,
     content: &[u8],
@@ -94,13 +94,13 @@ pub(crate) fn write_file(
         // What is there already must not lead elsewhere; what is made now cannot.
         if let Some(nearest) = parent.ancestors().find(|place| place.exists()) {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            open_without_links(surroundings, nearest, flags)
+            open_without_links(files, nearest, flags)
                 .map_err(|errno| explain_errno(nearest, errno))?;
         }
         std::fs::create_dir_all(parent)
             .map_err(|error| format!("`{}` could not be made: {error}.", parent.display()))?;
     }
-    replace_file(surroundings, path, old, content)
+    replace_file(files, path, old, content)
 }
 
 enum ReplaceError {

@@ -14,9 +14,9 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::process::Child;
 
+use super::process_context::ProcessContext;
 use super::process_table;
 use super::process_tree::ProcessTree;
-use crate::tool_session_context::ToolSessionContext;
 
 /// A process to be started.
 #[derive(Clone, Copy, Debug)]
@@ -155,16 +155,16 @@ pub(crate) fn end_process_tree(identity: &str) -> bool {
 /// Starts it, without input.
 pub(super) fn spawn_once(
     program: &ProgramSpec,
-    surroundings: &ToolSessionContext,
+    processes: &ProcessContext,
+    environment: &[(OsString, OsString)],
 ) -> io::Result<SpawnedProcess> {
-    let environment = surroundings.build_child_environment();
-    spawn_in_environment(program, surroundings, environment, Stdio::null)
+    spawn_in_environment(program, processes, environment.to_vec(), Stdio::null)
 }
 
 /// Starts it in this environment, with this input.
 pub(super) fn spawn_in_environment(
     program: &ProgramSpec,
-    surroundings: &ToolSessionContext,
+    processes: &ProcessContext,
     mut environment: Vec<(OsString, OsString)>,
     input: fn() -> Stdio,
 ) -> io::Result<SpawnedProcess> {
@@ -179,14 +179,14 @@ pub(super) fn spawn_in_environment(
     mark.push(&name);
     environment.push((CALL_MARK_VARIABLE.into(), mark));
     environment.push(("PWD".into(), program.directory.clone().into()));
-    let session = surroundings.setsid_program().filter(|_| needs_session(program));
+    let session = processes.setsid_program.as_ref().filter(|_| needs_session(program));
     let mut arguments = program.arguments.clone();
     // A session of its own keeps a process away from our terminal and its descendants together.
     if session.is_some() {
         arguments.insert(0, program.path.clone().into_os_string());
     }
     // Behind a launcher it may lead a group, and has to stay as long as what it starts.
-    if session.is_some() && surroundings.launcher.is_some() {
+    if session.is_some() && processes.launcher.is_some() {
         arguments.insert(0, "--wait".into());
     }
     let launch = LaunchRequest {
@@ -194,12 +194,12 @@ pub(super) fn spawn_in_environment(
         arguments: &arguments,
         directory: &program.directory,
         environment: &environment,
-        scratch_directory: &surroundings.spill_directory,
+        scratch_directory: &processes.spill_directory,
         is_long_lived: program.is_long_lived,
         is_unconfined: program.is_unconfined,
         is_excluded: program.is_excluded,
     };
-    let (child, prepared) = match &surroundings.launcher {
+    let (child, prepared) = match &processes.launcher {
         Some(launcher) => {
             let mut prepared = launcher.prepare(&launch).map_err(io::Error::other)?;
             let child = prepared.spawn(&mut |command| start_command(command, true, input()))?;

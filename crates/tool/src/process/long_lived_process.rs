@@ -14,7 +14,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use super::launch::{LaunchExit, ProgramSpec, SpawnedProcess, spawn_in_environment};
-use crate::tool_session_context::ToolSessionContext;
+use super::process_context::ProcessContext;
 
 /// What is to be started.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ impl LongLivedProcess {
     /// # Errors
     ///
     /// When it cannot be started, or cannot be held as it must be.
-    pub fn start(program: LongLivedProgram, surroundings: &ToolSessionContext) -> io::Result<Self> {
+    pub fn start(program: LongLivedProgram, processes: &ProcessContext) -> io::Result<Self> {
         let LongLivedProgram { path, arguments, directory, environment } = program;
         let program = ProgramSpec {
             path,
@@ -52,7 +52,7 @@ impl LongLivedProcess {
             is_unconfined: false,
             is_excluded: false,
         };
-        let process = spawn_in_environment(&program, surroundings, environment, Stdio::piped)?;
+        let process = spawn_in_environment(&program, processes, environment, Stdio::piped)?;
         Ok(Self { process })
     }
 

@@ -9,6 +9,7 @@ mod fork_bomb_guard;
 mod launch;
 mod long_lived_process;
 pub(crate) mod one_shot_command;
+mod process_context;
 mod process_pipe;
 mod process_table;
 mod process_tree;
@@ -20,7 +21,8 @@ pub(crate) use end_report::{explain_spawn_failure, render_end_cause, render_exit
 pub use launch::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
 pub(crate) use launch::{ProgramSpec, end_process_tree};
 pub use long_lived_process::{LongLivedProcess, LongLivedProgram};
-pub(crate) use running_note::{RunningNote, end_orphaned_commands};
+pub use process_context::ProcessContext;
+pub(crate) use running_note::RunningNote;
 pub(crate) use spawn_retry::spawn_with_retry;
 pub(crate) use supervisor::{
     FinishedProcess, ProcessEndCause, SuperviseOptions, SuperviseOutputOptions, supervise,

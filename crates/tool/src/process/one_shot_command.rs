@@ -18,13 +18,13 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::launch::{ProgramSpec, spawn_in_environment};
+use super::process_context::ProcessContext;
 use super::supervisor::{
     FirstLineReporter, ProcessEndCause, SuperviseOptions, SuperviseOutputOptions, supervise,
 };
 use crate::limits::ToolLimits;
 use crate::process_output::{HeadAndTail, OutputSpill};
 use crate::progress::ProgressSender;
-use crate::tool_session_context::ToolSessionContext;
 
 /// A program to be run to its end.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ impl OneShotCommand {
             is_excluded: false,
         };
         // Without a launcher, whatever the session has: it is the user's own program.
-        let free = ToolSessionContext::new(&program.directory, &program.directory);
+        let free = ProcessContext::unconfined(program.directory.clone());
         let mut process = spawn_in_environment(&program, &free, self.environment, Stdio::piped)?;
         let stdin = process.child.stdin.take();
         let order = SuperviseOptions {

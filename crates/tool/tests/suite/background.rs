@@ -27,19 +27,19 @@ async fn output_is_shown_once_and_the_end_is_told_once() {
     assert!(shown.ends_with("what you waited for is there.\none"), "{shown}");
     let outcome = world.call("Monitor", json!({"task_id": id, "timeout": 0})).await;
     assert!(text(&outcome).ends_with(" s so far.\n[Nothing new was written]"));
-    assert_eq!(world.surroundings.background().take_end_notices(), []);
+    assert_eq!(world.surroundings.background.take_end_notices(), []);
 
     let waiting = world.call("Monitor", json!({"task_id": id}));
     let (outcome, _) = tokio::join!(waiting, world.bash("echo > go"));
     assert_eq!(text(&outcome), format!("`{id}` has ended: Exit code 3\ntwo"));
     assert!(outcome.is_error);
-    assert_eq!(world.surroundings.background().take_end_notices(), [], "Monitor told it already");
+    assert_eq!(world.surroundings.background.take_end_notices(), [], "Monitor told it already");
 }
 
 #[tokio::test]
 async fn an_end_nobody_waited_for_is_told_to_the_driver_once() {
     let world = World::new();
-    let background = world.surroundings.background();
+    let background = &world.surroundings.background;
     let ended = background.wait_for_next_end();
     let id = start(&world, "echo $((6*7))").await;
     tokio::time::timeout(Duration::from_secs(5), async {
@@ -82,8 +82,8 @@ async fn stopping_ends_all_of_it_and_so_does_the_end_of_the_session() {
     }
     start(&world, command).await;
     tokio::time::timeout(Duration::from_secs(5), ready()).await.unwrap();
-    world.surroundings.background().close().await;
-    assert_eq!(world.surroundings.background().running_count(), 0);
+    world.surroundings.background.close().await;
+    assert_eq!(world.surroundings.background.running_count(), 0);
     assert!(both.iter().all(|file| !is_running(file)));
 
     // Without anybody to wait for them they are killed at once.
@@ -116,7 +116,7 @@ async fn deadline_cap_and_number_hold_in_the_background() {
     let shown = text(&outcome);
     assert!(shown.contains("Stopped: it wrote more than 100000 bytes"), "{shown}");
     assert!(shown.len() < 32_000);
-    let tasks = world.surroundings.background().list_tasks();
+    let tasks = world.surroundings.background.list_tasks();
     assert_eq!(std::fs::metadata(&tasks[1].output_path).unwrap().len(), 100_000);
     for _ in 0..3 {
         start(&world, "sleep 30").await;
@@ -134,7 +134,7 @@ async fn waiting_can_be_interrupted_and_the_command_runs_on() {
     job.cancel.cancel();
     let outcome = world.call_in("Monitor", json!({"task_id": id}), job).await;
     assert!(outcome.is_error && text(&outcome).starts_with("Interrupted; `b1` runs on, "));
-    assert_eq!(world.surroundings.background().running_count(), 1);
+    assert_eq!(world.surroundings.background.running_count(), 1);
     let wrong = world.inspect("Monitor", &json!({"task_id": id, "until": "("}));
     assert!(wrong.problem.unwrap().contains("field `until`"));
 }
@@ -151,7 +151,7 @@ async fn sessions_that_share_a_place_do_not_share_files() {
         assert!(text(&outcome).contains("[All 108894 bytes are in"), "{}", text(&outcome));
     }
     let outputs =
-        [&world, &other].map(|it| it.surroundings.background().list_tasks()[0].output_path.clone());
+        [&world, &other].map(|it| it.surroundings.background.list_tasks()[0].output_path.clone());
     assert_ne!(outputs[0], outputs[1]);
 }
 
@@ -190,7 +190,7 @@ async fn ends_what_is_left(is_noted: bool) {
     };
     let is_ready = tokio::time::timeout(Duration::from_secs(20), ready).await;
     let next = ToolSessionContext::new(&world.root, world.root.join("spill"));
-    let early = next.end_orphaned_commands();
+    let early = next.processes.end_orphaned_commands();
     owner.kill().unwrap();
     owner.wait().unwrap();
     assert!(is_ready.is_ok());
@@ -200,12 +200,12 @@ async fn ends_what_is_left(is_noted: bool) {
     let own = notes.filter(|note| !note.file_name().to_string_lossy().starts_with("owner-"));
     let own = own.map(|note| note.path()).filter(|path| path.extension().is_some());
     own.filter(|_| !is_noted).for_each(|note| std::fs::remove_file(note).unwrap());
-    assert_eq!(next.end_orphaned_commands().len(), 1, "noted: {is_noted}");
+    assert_eq!(next.processes.end_orphaned_commands().len(), 1, "noted: {is_noted}");
     let gone = async {
         while is_running(&child) {
             tokio::task::yield_now().await;
         }
     };
     tokio::time::timeout(Duration::from_secs(3), gone).await.unwrap();
-    assert_eq!(next.end_orphaned_commands().len(), 0);
+    assert_eq!(next.processes.end_orphaned_commands().len(), 0);
 }

@@ -152,7 +152,9 @@ async fn endless_output_is_stopped_in_constant_memory() {
 
 #[tokio::test]
 async fn output_that_cannot_be_saved_is_still_shown() {
-    let world = World::with(|surroundings| surroundings.spill_directory = "/dev/null/spill".into());
+    let world = World::with(|surroundings| {
+        surroundings.processes.spill_directory = "/dev/null/spill".into()
+    });
     let outcome = world.bash("seq 1 20000").await;
     let shown = text(&outcome);
     assert!(shown.contains("\n20000\n[The whole output could not be saved on the file system of"));
@@ -187,7 +189,7 @@ async fn the_directory_is_kept_between_calls_and_nothing_else_changes() {
         let outcome = world.bash(command).await;
         assert_eq!(text(&outcome), expected, "{command}");
         assert_eq!(outcome.is_error, *is_error, "{command}");
-        assert_eq!(world.surroundings.shell_directory(), world.root.join(after), "{command}");
+        assert_eq!(world.surroundings.shell.directory(), world.root.join(after), "{command}");
     }
     assert!(world.left_behind().is_empty(), "{:?}", world.left_behind());
 }
@@ -231,8 +233,9 @@ async fn children_get_neither_credentials_nor_editors() {
         ("MINE", "kept"),
     ];
     let ours = ours.iter().map(|(name, value)| (name.into(), value.into()));
-    let world =
-        World::with(|surroundings| surroundings.environment = build_child_environment(ours));
+    let world = World::with(|surroundings| {
+        surroundings.processes.environment = build_child_environment(ours)
+    });
     let outcome = world.bash("env").await;
     let shown = text(&outcome);
     assert!(!shown.contains("secret") && !shown.contains("BASH_ENV"), "{shown}");

@@ -53,7 +53,7 @@ async fn finds_what_matches_and_nothing_else() {
     let rules = Rules { deny: vec![Rule::parse("Read(secret/**)").unwrap()], ..Rules::default() };
     let directories = vec![world.root.display().to_string()];
     let other = World::with(|surroundings| {
-        surroundings.hidden_paths = rules.build_hidden_paths(&directories);
+        surroundings.hidden_paths.configured = rules.build_hidden_paths(&directories);
     });
     other.write("secret/h.rs", "x");
     other.write("open/h.rs", "x");

@@ -115,8 +115,9 @@ async fn passes_over_what_cannot_be_searched() {
 #[tokio::test]
 async fn never_shows_what_may_not_be_read() {
     let rules = Rules { deny: vec![Rule::parse("Read(.env)").unwrap()], ..Rules::default() };
-    let world =
-        World::with(|surroundings| surroundings.hidden_paths = rules.build_hidden_paths(&[]));
+    let world = World::with(|surroundings| {
+        surroundings.hidden_paths.configured = rules.build_hidden_paths(&[])
+    });
     world.write(".env", "KEY=1\n");
     world.write("sub/.env", "KEY=2\n");
     world.write("sub/open", "KEY=3\n");

@@ -9,7 +9,7 @@ use crate::world::{World, structured, text};
 #[tokio::test]
 async fn the_todo_list_is_written_whole_and_can_be_carried() {
     let world = World::new();
-    assert_eq!(world.surroundings.task_lists().render(), None);
+    assert_eq!(world.surroundings.model.task_lists().render(), None);
     let todo = |content: &str, status: &str| json!({"content": content, "status": status, "activeForm": "Doing it"});
     let first = json!({"todos": [todo("look", "in_progress"), todo("fix", "pending")]});
     world.call("TodoWrite", first).await;
@@ -18,13 +18,13 @@ async fn the_todo_list_is_written_whole_and_can_be_carried() {
     let outcome = world.call("TodoWrite", second).await;
     assert_eq!(text(&outcome), "Noted: 1 of 3 done.");
     assert_eq!(structured(&outcome)["oldTodos"][0]["status"], "in_progress");
-    let lists = world.surroundings.task_lists();
+    let lists = world.surroundings.model.task_lists();
     assert_eq!(lists.render().unwrap(), "Todo list:\n[x] look\n[~] fix\n[ ] test\n");
 
     let kept = serde_json::to_string(&lists).unwrap();
     let other = World::new();
-    other.surroundings.restore_task_lists(serde_json::from_str::<TaskLists>(&kept).unwrap());
-    assert_eq!(other.surroundings.task_lists(), lists);
+    other.surroundings.model.restore_task_lists(serde_json::from_str::<TaskLists>(&kept).unwrap());
+    assert_eq!(other.surroundings.model.task_lists(), lists);
 
     let inspection = world.inspect("TodoWrite", &json!({"todos": []}));
     assert_eq!(
@@ -62,7 +62,10 @@ async fn tasks_are_made_changed_and_ordered() {
     let listed = world.call("TaskList", json!({})).await;
     let expected = "[x] #1 design\n[ ] #2 build (me) waits for #1\n[ ] #3 test waits for #2\n";
     assert_eq!(text(&listed), expected);
-    assert_eq!(world.surroundings.task_lists().render().unwrap(), format!("Tasks:\n{expected}"));
+    assert_eq!(
+        world.surroundings.model.task_lists().render().unwrap(),
+        format!("Tasks:\n{expected}")
+    );
     let one = world.call("TaskGet", json!({"taskId": "2"})).await;
     assert!(text(&one).ends_with("build it"));
     let expected = json!({"id": "2", "subject": "build", "description": "build it", "owner": "me",
@@ -70,7 +73,7 @@ async fn tasks_are_made_changed_and_ordered() {
     assert_eq!(structured(&one)["task"], expected);
 
     // Nothing of a change that cannot be made is made.
-    let before = world.surroundings.task_lists();
+    let before = world.surroundings.model.task_lists();
     let refused = [
         (
             json!({"taskId": "1", "subject": "x", "addBlockedBy": ["3"]}),
@@ -84,7 +87,7 @@ async fn tasks_are_made_changed_and_ordered() {
         let outcome = update(input).await;
         assert!(outcome.is_error && text(&outcome).contains(why), "{}", text(&outcome));
     }
-    assert_eq!(world.surroundings.task_lists(), before);
+    assert_eq!(world.surroundings.model.task_lists(), before);
     update(json!({"taskId": "2", "status": "deleted"})).await;
     let listed = world.call("TaskList", json!({})).await;
     assert_eq!(text(&listed), "[x] #1 design\n[ ] #3 test\n");

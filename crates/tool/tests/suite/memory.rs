@@ -11,7 +11,7 @@ use crate::world::{World, text};
 #[tokio::test]
 async fn a_change_behind_the_models_back_is_told_once_with_what_changed() {
     let world = World::new();
-    let files = &world.surroundings;
+    let files = &world.surroundings.files;
     let small = world.write("small", "one\ntwo\nthree\n");
     let large = world.write("large", "x\n".repeat(100_000));
     let gone = world.write("gone", "x\n");
@@ -57,14 +57,14 @@ async fn files_in_hand_are_read_again_within_a_bound() {
     let second = world.write("second", "x\n");
     world.read(&first).await;
     world.read(&second).await;
-    assert_eq!(world.surroundings.recent_files(), [second.clone(), first.clone()]);
+    assert_eq!(world.surroundings.files.recent_files(), [second.clone(), first.clone()]);
     world.read(&first).await;
-    assert_eq!(world.surroundings.recent_files(), [first.clone(), second.clone()]);
+    assert_eq!(world.surroundings.files.recent_files(), [first.clone(), second.clone()]);
     let shown = reread_file(&world.surroundings, &first, 8).unwrap();
     assert_eq!(shown, "     1\tone\n     2\ttwo\n[3 lines in all; the next is offset 3]\n");
     std::fs::write(&second, "y\n").unwrap();
     assert_eq!(reread_file(&world.surroundings, &second, 1_000).unwrap(), "     1\ty\n");
-    assert_eq!(world.surroundings.find_changed_files(), [], "what was read again is known");
+    assert_eq!(world.surroundings.files.find_changed_files(), [], "what was read again is known");
     std::fs::remove_file(&second).unwrap();
     assert!(reread_file(&world.surroundings, &second, 10).unwrap_err().contains("does not exist"));
 }
@@ -77,6 +77,6 @@ async fn looking_for_changes_costs_little() {
         world.read(&path).await;
     }
     let began = Instant::now();
-    assert_eq!(world.surroundings.find_changed_files(), []);
+    assert_eq!(world.surroundings.files.find_changed_files(), []);
     assert!(began.elapsed() < Duration::from_millis(200), "{:?}", began.elapsed());
 }

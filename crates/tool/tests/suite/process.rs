@@ -129,7 +129,7 @@ const INSIDE: &str = "WINDLASS_TEST_HAS_TERMINAL";
 #[tokio::test]
 async fn exported_variables_are_kept_as_in_a_shell() {
     let world = World::with(|surroundings| {
-        surroundings.environment.push(("GIVEN".into(), "from the start".into()));
+        surroundings.processes.environment.push(("GIVEN".into(), "from the start".into()));
     });
     // (command, what it shows)
     let steps = [
@@ -153,7 +153,7 @@ async fn exported_variables_are_kept_as_in_a_shell() {
         let outcome = world.bash(command).await;
         assert!(text(&outcome).starts_with(expected), "{command}: {}", text(&outcome));
     }
-    let kept = world.surroundings.exported_variables();
+    let kept = world.surroundings.shell.exported_variables();
     assert!(
         kept.contains(&("A".into(), Some("".into()))) && kept.contains(&("GIVEN".into(), None))
     );
@@ -201,8 +201,9 @@ impl PreparedLaunch for Ready {
 
 #[tokio::test]
 async fn a_launcher_stands_before_every_process_and_may_refuse() {
-    let behind =
-        |words| World::with(|surroundings| surroundings.launcher = Some(Arc::new(Behind(words))));
+    let behind = |words| {
+        World::with(|surroundings| surroundings.processes.launcher = Some(Arc::new(Behind(words))))
+    };
     let world = behind("CONFINED=yes");
     assert_eq!(text(&world.bash("echo $CONFINED").await), "yes");
     assert_eq!(
@@ -217,7 +218,7 @@ async fn a_launcher_stands_before_every_process_and_may_refuse() {
     let input = json!({"command": "touch made", "run_in_background": true});
     let outcome = world.call("Bash", input).await;
     assert!(outcome.is_error && text(&outcome).contains("nothing may last here"));
-    assert_eq!(world.surroundings.background().list_tasks(), []);
+    assert_eq!(world.surroundings.background.list_tasks(), []);
     assert!(!world.path("made").exists());
     let world = behind("");
     let input = json!({"command": "touch made"});
@@ -260,7 +261,8 @@ async fn a_full_file_system_harms_nothing() {
     assert_eq!(std::fs::read(&path).unwrap(), b"old\n");
     assert_eq!(std::fs::read_dir(&small).unwrap().count(), 1, "nothing half-written is left");
 
-    let spilling = World::with(|surroundings| surroundings.spill_directory = small.join("spill"));
+    let spilling =
+        World::with(|surroundings| surroundings.processes.spill_directory = small.join("spill"));
     let outcome = spilling.bash("seq 1 200000").await;
     let shown = text(&outcome);
     assert!(shown.contains("\n200000\n[The whole output could not be saved on the file system of"));

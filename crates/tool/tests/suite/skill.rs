@@ -14,7 +14,7 @@ use crate::world::{World, text};
 fn world() -> World {
     let mut world = World::with(|surroundings| {
         surroundings.skill_directories =
-            ["mine", "theirs"].map(|name| surroundings.cwd.join(name)).into();
+            ["mine", "theirs"].map(|name| surroundings.files.cwd.join(name)).into();
     });
     world.registry.insert_skills(&world.surroundings);
     let skills = [
@@ -106,7 +106,8 @@ async fn a_skill_shows_nothing_but_itself() {
     let rules = Rules { deny, ..Rules::default() };
     let mut surroundings = ToolSessionContext::new(&world.root, world.path("spill"));
     surroundings.skill_directories = world.surroundings.skill_directories.clone();
-    surroundings.hidden_paths = rules.build_hidden_paths(&[world.root.display().to_string()]);
+    surroundings.hidden_paths.configured =
+        rules.build_hidden_paths(&[world.root.display().to_string()]);
     world.surroundings = Arc::new(surroundings);
     assert!(load(&world, "plain", "").await.is_error);
     assert!(!load(&world, "deploy", "").await.is_error);

@@ -91,7 +91,7 @@ async fn fetch(world: &World, url: &str) -> ToolOutcome {
 fn open_world() -> World {
     World::with(|surroundings| {
         surroundings.network = NetworkAccess { loopback: true, private: false };
-        surroundings.environment.push(("HTTP_PROXY".into(), "http://127.0.0.1:9".into()));
+        surroundings.processes.environment.push(("HTTP_PROXY".into(), "http://127.0.0.1:9".into()));
     })
 }
 

@@ -23,8 +23,10 @@ impl World {
     /// What calls left in the folder for long output, but for the note of whose calls they are: that
     /// goes with the session.
     pub(crate) fn left_behind(&self) -> Vec<String> {
-        let entries =
-            std::fs::read_dir(&self.surroundings.spill_directory).into_iter().flatten().flatten();
+        let entries = std::fs::read_dir(&self.surroundings.processes.spill_directory)
+            .into_iter()
+            .flatten()
+            .flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
         names.filter(|name| !name.starts_with("owner")).collect()
     }

@@ -16,7 +16,7 @@ use windlass_permission::is_excluded_from_sandbox;
 use windlass_permission::shell_command::{analyze_read_only, is_read_only_line, parse_plain_words};
 use windlass_vocabulary::ToolInspection;
 
-use crate::background;
+use crate::background::BackgroundCommand;
 use crate::input::{self, InputError};
 use crate::process::{
     self, ProgramSpec, RunningNote, SuperviseOptions, SuperviseOutputOptions, spawn_with_retry,
@@ -94,9 +94,9 @@ impl BashTool {
             script,
             place.directory.clone(),
             is_plain,
-            &surroundings.unsandboxed_commands,
+            &surroundings.processes.unsandboxed_commands,
         );
-        let output = surroundings.new_spill_path("output");
+        let output = surroundings.processes.new_spill_path("output");
         let order = SuperviseOptions {
             timeout: limit,
             output: SuperviseOutputOptions {
@@ -114,9 +114,12 @@ impl BashTool {
             cancel: job.cancel.clone(),
             progress: job.progress.clone(),
         };
+        let environment = surroundings.build_child_environment();
         let not_started = |error| process::explain_spawn_failure(&error, &self.shell.program);
-        let process = spawn_with_retry(&program, surroundings).await.map_err(not_started)?;
-        let note = RunningNote::write(surroundings, None, &process);
+        let process = spawn_with_retry(&program, &surroundings.processes, &environment)
+            .await
+            .map_err(not_started)?;
+        let note = RunningNote::write(&surroundings.processes, None, &process);
         let ended = supervise(process, order).await.map_err(not_started)?;
         drop(note);
         let moved = place.apply_report(surroundings).await;
@@ -147,11 +150,18 @@ impl BashTool {
             input.command.clone(),
             place.directory.clone(),
             false,
-            &surroundings.unsandboxed_commands,
+            &surroundings.processes.unsandboxed_commands,
         );
-        let task =
-            background::start_background_command(surroundings, &program, &input.command, limit)
-                .await?;
+        let start = BackgroundCommand {
+            program: &program,
+            command: &input.command,
+            timeout: limit,
+            environment: &surroundings.build_child_environment(),
+            processes: &surroundings.processes,
+            limits: &surroundings.limits,
+            secrets: &surroundings.secrets,
+        };
+        let task = surroundings.background.start_command(start).await?;
         Ok(outcome::build_background_outcome(&task.id, &task.output_path))
     }
 

@@ -39,10 +39,10 @@ impl ShellStateCapture {
 
     /// Where the last command ended, or the session's directory if that is gone.
     pub(super) fn in_current_directory(surroundings: &ToolSessionContext) -> Result<Self, String> {
-        let mut directory = surroundings.shell_directory();
+        let mut directory = surroundings.shell.directory();
         let mut note = None;
         if !directory.is_dir() {
-            let root = &surroundings.cwd;
+            let root = &surroundings.files.cwd;
             if !root.is_dir() {
                 return Err(format!(
                     "The working directory `{}` no longer exists, so no command can run there. \
@@ -56,7 +56,7 @@ impl ShellStateCapture {
                 root.display()
             ));
             directory.clone_from(root);
-            surroundings.set_shell_directory(directory.clone());
+            surroundings.shell.set_directory(directory.clone());
         }
         Ok(Self { directory, report_path: None, note })
     }
@@ -103,16 +103,17 @@ impl ShellStateCapture {
         if ended == self.directory {
             return self.note;
         }
-        if surroundings.is_in_working_directory(&ended) || is_inside_canonical(surroundings, &ended)
+        if surroundings.files.is_in_working_directory(&ended)
+            || is_inside_canonical(surroundings, &ended)
         {
-            surroundings.set_shell_directory(ended);
+            surroundings.shell.set_directory(ended);
             return self.note;
         }
-        surroundings.set_shell_directory(surroundings.cwd.clone());
+        surroundings.shell.set_directory(surroundings.files.cwd.clone());
         Some(format!(
             "The command ended in `{}`, outside the working directories. The next one runs in `{}`.",
             ended.display(),
-            surroundings.cwd.display()
+            surroundings.files.cwd.display()
         ))
     }
 }
@@ -140,6 +141,7 @@ builtin compgen -e >|FILE.names; while IFS= builtin read -r REPLY; do builtin pr
 /// A working directory may be reached through a symbolic link, while the shell reports real paths.
 fn is_inside_canonical(surroundings: &ToolSessionContext, path: &Path) -> bool {
     surroundings
+        .files
         .working_directories()
         .iter()
         .filter_map(|directory| directory.canonicalize().ok())
@@ -148,10 +150,10 @@ fn is_inside_canonical(surroundings: &ToolSessionContext, path: &Path) -> bool {
 
 /// Without the spill directory the shell just stays where it was.
 async fn prepare_report_path(surroundings: &ToolSessionContext) -> Option<PathBuf> {
-    if !surroundings.spill_directory.is_dir() {
-        tokio::fs::create_dir_all(&surroundings.spill_directory).await.ok()?;
+    if !surroundings.processes.spill_directory.is_dir() {
+        tokio::fs::create_dir_all(&surroundings.processes.spill_directory).await.ok()?;
     }
-    Some(surroundings.new_spill_path("directory"))
+    Some(surroundings.processes.new_spill_path("directory"))
 }
 
 /// What the shell wrote when it exited.

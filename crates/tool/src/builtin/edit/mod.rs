@@ -65,18 +65,19 @@ impl TypedTool for EditTool {
 }
 
 fn perform(input: &EditInput, job: &ToolCallContext) -> TypedToolResult {
-    let path = file::resolve_path(&job.tool_context, &input.file_path)?;
+    let path = file::resolve_path(&job.tool_context.files, &input.file_path)?;
     if input.old_string.is_empty() {
         return create_file(input, job, &path);
     }
-    let content = file::read_for_change(&job.tool_context, &path)?;
+    let content = file::read_for_change(&job.tool_context.files, &path)?;
     let encoding = TextEncoding::detect(&content.bytes);
     let texts = (input.old_string.as_str(), input.new_string.as_str());
     let done = substitute(&content.bytes, encoding, texts, input.replace_all)
         .map_err(|problem| problem.explain(&path, &content.bytes, encoding, texts.0))?;
     let metadata =
-        file::replace_file(&job.tool_context, &path, Some(&content.metadata), &done.content)?;
+        file::replace_file(&job.tool_context.files, &path, Some(&content.metadata), &done.content)?;
     job.tool_context
+        .files
         .remember_file(path.clone(), file::known_file_from_content(&metadata, &done.content));
     let said =
         summarize_change(&path, &done) + &file::render_hard_link_note(Some(&content.metadata));
@@ -106,8 +107,9 @@ fn create_file(input: &EditInput, job: &ToolCallContext, path: &Path) -> TypedTo
         }
     };
     let content = input.new_string.as_bytes();
-    let metadata = file::write_file(&job.tool_context, path, old.as_ref(), content)?;
+    let metadata = file::write_file(&job.tool_context.files, path, old.as_ref(), content)?;
     job.tool_context
+        .files
         .remember_file(path.to_path_buf(), file::known_file_from_content(&metadata, content));
     Ok(ToolOutcome {
         changed_workspace: true,

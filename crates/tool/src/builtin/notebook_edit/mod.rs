@@ -87,8 +87,8 @@ impl TypedTool for NotebookEditTool {
 }
 
 fn perform(input: &NotebookEditInput, job: &ToolCallContext) -> TypedToolResult {
-    let path = file::resolve_path(&job.tool_context, &input.notebook_path)?;
-    let old = file::read_for_change(&job.tool_context, &path)?;
+    let path = file::resolve_path(&job.tool_context.files, &input.notebook_path)?;
+    let old = file::read_for_change(&job.tool_context.files, &path)?;
     let wrong = |why: String| format!("`{}` {why}.", path.display());
     let text = std::str::from_utf8(&old.bytes)
         .map_err(|_| wrong("is not a notebook: it is not UTF-8".to_owned()))?;
@@ -97,8 +97,9 @@ fn perform(input: &NotebookEditInput, job: &ToolCallContext) -> TypedToolResult 
     // What cannot be read back must not be written.
     JupyterNotebook::parse(new.as_bytes()).map_err(wrong)?;
     let metadata =
-        file::replace_file(&job.tool_context, &path, Some(&old.metadata), new.as_bytes())?;
+        file::replace_file(&job.tool_context.files, &path, Some(&old.metadata), new.as_bytes())?;
     job.tool_context
+        .files
         .remember_file(path.clone(), file::known_file_from_content(&metadata, new.as_bytes()));
     let done = match input.edit_mode {
         NotebookEditMode::Replace => "Replaced",

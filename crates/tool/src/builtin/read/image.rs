@@ -10,15 +10,14 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
 use windlass_vocabulary::{Json, MediaContent, ToolOutcome, ToolResultPart};
 
-use crate::file::{self, OpenedFile};
+use crate::file::{self, FileContext, OpenedFile};
 use crate::image_fit::{self, ImageLimits};
-use crate::tool_session_context::ToolSessionContext;
 
 /// What is read into memory to be made smaller.
 const IMAGE_BYTES_MAX: u64 = 30_000_000;
 
 pub(super) fn show_image(
-    surroundings: &ToolSessionContext,
+    files: &FileContext,
     opened: &OpenedFile,
     path: &Path,
     kind: &'static str,
@@ -33,7 +32,7 @@ pub(super) fn show_image(
     }
     let content = file::read_bounded(&opened.file, IMAGE_BYTES_MAX)
         .map_err(|error| format!("`{}` could not be read: {error}.", path.display()))?;
-    surroundings.remember_file(
+    files.remember_file(
         path.to_path_buf(),
         file::known_file_from_content(&opened.metadata, &content),
     );

@@ -71,24 +71,25 @@ impl TypedTool for ReadTool {
 }
 
 fn perform(input: &ReadInput, job: &ToolCallContext) -> TypedToolResult {
-    let path = file::resolve_path(&job.tool_context, &input.file_path)?;
-    let mut opened = file::open_regular_file(&job.tool_context, &path)?;
+    let path = file::resolve_path(&job.tool_context.files, &input.file_path)?;
+    let mut opened = file::open_regular_file(&job.tool_context.files, &path)?;
     let start = read_checked_start(&mut opened, &path)?;
     if let Some(kind) = image_fit::detect_media_type(&start) {
-        return image::show_image(&job.tool_context, &opened, &path, kind);
+        return image::show_image(&job.tool_context.files, &opened, &path, kind);
     }
     let stop = || job.cancel.is_cancelled();
     if is_pdf(&start) {
         let pages = pdf_pages::parse_page_range(input.pages.as_deref())
             .map_err(|it| it.to_message("Read"))?;
-        return pdf_pages::show_pdf(&job.tool_context, &opened, &path, pages, &stop);
+        return pdf_pages::show_pdf(&job.tool_context.files, &opened, &path, pages, &stop);
     }
     if path.extension().is_some_and(|extension| extension == "ipynb") && input.offset.is_none() {
-        return notebook::show_notebook(&job.tool_context, &opened, &path);
+        return notebook::show_notebook(&job.tool_context.files, &opened, &path);
     }
     let count = input.limit.filter(|limit| *limit > 0).unwrap_or(LINES_DEFAULT);
     let range = LineRange::new(input.offset.unwrap_or(1).max(1), count);
-    text::read_text(&job.tool_context, &mut opened, &path, &range, &stop)?.to_outcome(&path, &range)
+    text::read_text(&job.tool_context.files, &mut opened, &path, &range, &stop)?
+        .to_outcome(&path, &range)
 }
 
 /// The first bytes of a file that can be shown.
@@ -120,11 +121,12 @@ pub fn reread_file(
     path: &Path,
     bytes_max: usize,
 ) -> Result<String, String> {
-    let mut opened = file::open_regular_file(surroundings, path)?;
+    let mut opened = file::open_regular_file(&surroundings.files, path)?;
     let start = read_checked_start(&mut opened, path)?;
     if image_fit::detect_media_type(&start).is_some() || is_pdf(&start) {
         return Err(format!("`{}` is not plain text. Read it to see it.", path.display()));
     }
     let range = LineRange { bytes_max, ..LineRange::new(1, LINES_DEFAULT) };
-    Ok(text::read_text(surroundings, &mut opened, path, &range, &|| false)?.render_numbered(&range))
+    Ok(text::read_text(&surroundings.files, &mut opened, path, &range, &|| false)?
+        .render_numbered(&range))
 }

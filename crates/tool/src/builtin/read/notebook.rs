@@ -5,9 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use windlass_vocabulary::{Json, MediaContent, ToolOutcome, ToolResultPart};
 
-use crate::file::{self, OpenedFile};
+use crate::file::{self, FileContext, OpenedFile};
 use crate::notebook::{JupyterNotebook, cell_id, join_text};
-use crate::tool_session_context::ToolSessionContext;
 
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// Bytes shown of all cells, and of one cell's output.
@@ -17,7 +16,7 @@ const IMAGES_MAX: usize = 10;
 const IMAGE_BASE64_BYTES_MAX: usize = 2_000_000;
 
 pub(super) fn show_notebook(
-    surroundings: &ToolSessionContext,
+    files: &FileContext,
     opened: &OpenedFile,
     path: &Path,
 ) -> super::TypedToolResult {
@@ -26,7 +25,7 @@ pub(super) fn show_notebook(
         .map_err(|error| format!("`{shown}` could not be read: {error}."))?;
     let notebook = JupyterNotebook::parse(&content)
         .map_err(|why| format!("`{shown}` {why}. Give an offset to read it as plain text."))?;
-    surroundings.remember_file(
+    files.remember_file(
         path.to_path_buf(),
         file::known_file_from_content(&opened.metadata, &content),
     );

@@ -5,10 +5,9 @@ use std::path::Path;
 use serde_json::json;
 use windlass_vocabulary::{Json, ToolOutcome};
 
-use crate::file::{self, OpenedFile};
+use crate::file::{self, FileContext, OpenedFile};
 use crate::input::InputError;
 use crate::pdf::PdfDocument;
-use crate::tool_session_context::ToolSessionContext;
 
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const PAGES_MAX: usize = 20;
@@ -45,7 +44,7 @@ pub(super) fn parse_page_range(text: Option<&str>) -> Result<PageRange, InputErr
 }
 
 pub(super) fn show_pdf(
-    surroundings: &ToolSessionContext,
+    files: &FileContext,
     opened: &OpenedFile,
     path: &Path,
     pages: PageRange,
@@ -56,7 +55,7 @@ pub(super) fn show_pdf(
         .map_err(|error| format!("`{shown}` is a PDF document that cannot be shown: {error}."))?;
     let document = PdfDocument::open(&content)
         .map_err(|why| format!("`{shown}` is a PDF document that cannot be shown: it is {why}."))?;
-    surroundings.remember_file(
+    files.remember_file(
         path.to_path_buf(),
         file::known_file_from_content(&opened.metadata, &content),
     );

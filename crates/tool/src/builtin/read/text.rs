@@ -7,8 +7,9 @@ use windlass_vocabulary::{Json, ToolOutcome};
 
 use super::line_scanner::{self, COUNTED_BYTES_MAX};
 use super::shown_lines::{self, LineRange, ShownLines};
-use crate::file::{self, DETECTION_BYTES_MAX, FileState, KnownFile, OpenedFile, TextEncoding};
-use crate::tool_session_context::ToolSessionContext;
+use crate::file::{
+    self, DETECTION_BYTES_MAX, FileContext, FileState, KnownFile, OpenedFile, TextEncoding,
+};
 
 /// A text as it is shown.
 pub(super) struct TextFileView {
@@ -18,7 +19,7 @@ pub(super) struct TextFileView {
 
 /// Reads the range and remembers the file.
 pub(super) fn read_text(
-    surroundings: &ToolSessionContext,
+    files: &FileContext,
     opened: &mut OpenedFile,
     path: &Path,
     range: &LineRange,
@@ -29,11 +30,10 @@ pub(super) fn read_text(
     let start = shown_lines::read_start(&mut opened.file).map_err(failed)?;
     let encoding = TextEncoding::detect(&start);
     if matches!(encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be) {
-        return read_utf16(surroundings, opened, path, (range, encoding));
+        return read_utf16(files, opened, path, (range, encoding));
     }
-    let known = surroundings
-        .known_file(path)
-        .filter(|known| known.state.matches_metadata(&opened.metadata));
+    let known =
+        files.known_file(path).filter(|known| known.state.matches_metadata(&opened.metadata));
     let points = known.map(|known| known.line_offsets).unwrap_or_default();
     let scan =
         |encoding| line_scanner::scan_file(opened, encoding, range, &points, stop).map_err(failed);
@@ -49,13 +49,13 @@ pub(super) fn read_text(
     let state = FileState::new(&opened.metadata, scanned.digest);
     let known =
         KnownFile::new(state, scanned.content.as_deref()).with_line_offsets(scanned.line_offsets);
-    surroundings.remember_file(path.to_path_buf(), known);
+    files.remember_file(path.to_path_buf(), known);
     Ok(TextFileView { shown: scanned.shown, encoding })
 }
 
 /// UTF-16 has no bytes that are lines, so it is read whole.
 fn read_utf16(
-    surroundings: &ToolSessionContext,
+    files: &FileContext,
     opened: &OpenedFile,
     path: &Path,
     (range, encoding): (&LineRange, TextEncoding),
@@ -67,7 +67,7 @@ fn read_utf16(
             encoding.name()
         )
     })?;
-    surroundings.remember_file(
+    files.remember_file(
         path.to_path_buf(),
         file::known_file_from_content(&opened.metadata, &content),
     );
