@@ -163,7 +163,36 @@ impl HookEvent {
             Self::UserPromptSubmit => Duration::from_secs(30),
             Self::MessageDisplay => Duration::from_secs(10),
             Self::SessionEnd => Self::SESSION_END_TIMEOUT,
-            _ => Duration::from_secs(600),
+            Self::SessionStart
+            | Self::Setup
+            | Self::UserPromptExpansion
+            | Self::PreToolUse
+            | Self::PermissionRequest
+            | Self::PermissionDenied
+            | Self::PostToolUse
+            | Self::PostToolUseFailure
+            | Self::PostToolBatch
+            | Self::Notification
+            | Self::SubagentStart
+            | Self::SubagentStop
+            | Self::Stop
+            | Self::StopFailure
+            | Self::PreCompact
+            | Self::PostCompact
+            | Self::TaskCreated
+            | Self::TaskCompleted
+            | Self::TeammateIdle
+            | Self::ConfigChange
+            | Self::CwdChanged
+            | Self::DirectoryAdded
+            | Self::FileChanged
+            | Self::InstructionsLoaded
+            | Self::WorktreeCreate
+            | Self::WorktreeRemove
+            | Self::Elicitation
+            | Self::ElicitationResult
+            | Self::PreModelSwitch
+            | Self::PostModelSwitch => Duration::from_secs(600),
         }
     }
 

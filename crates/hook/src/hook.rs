@@ -158,7 +158,10 @@ impl Hook {
                     event.default_timeout().min(AGENT_TIMEOUT)
                 }
                 HookKind::Prompt(_) => event.default_timeout().min(PROMPT_TIMEOUT),
-                _ => event.default_timeout(),
+                HookKind::Command(_)
+                | HookKind::Http(_)
+                | HookKind::Callback { .. }
+                | HookKind::McpTool(_) => event.default_timeout(),
             },
         }
     }

@@ -215,10 +215,12 @@ impl SingleHookRun {
 
     fn build_result(&self, mut heard: RawHookOutput, took: Duration) -> HookRunResult {
         let is_cancelled = matches!(heard.end, HookCompletion::Cancelled);
-        let value = match &heard.end {
-            HookCompletion::Value(value) if heard.stdout.is_empty() => Some(value.to_string()),
-            _ => None,
-        };
+        let mut value = None;
+        if let HookCompletion::Value(answer) = &heard.end
+            && heard.stdout.is_empty()
+        {
+            value = Some(answer.to_string());
+        }
         let (answer, failure) = parse_hook_answer(&mut heard, &self.hook, &self.environment.spill);
         HookRunResult {
             number: self.number,

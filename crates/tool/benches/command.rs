@@ -96,6 +96,6 @@ fn granted(command: &str) -> Option<PermissionGrant<ToolCall>> {
     let policy = Policy { mode: PermissionMode::BypassPermissions, ..Policy::default() };
     match decide(&policy, call, &ToolInspection::EXCLUSIVE_EFFECT, PriorDecision::None) {
         PermissionDecision::Allow(granted) => Some(granted),
-        _ => None,
+        PermissionDecision::Ask(_) | PermissionDecision::Deny { .. } => None,
     }
 }

@@ -101,8 +101,8 @@ where
         Ok(self.inspection.clone())
     }
 
-    fn run(&self, input: I, job: ToolCallContext) -> TypedToolFuture<'_> {
-        let done = (self.run)(input, job);
+    fn run(&self, input: I, call: ToolCallContext) -> TypedToolFuture<'_> {
+        let done = (self.run)(input, call);
         Box::pin(async move { done.await.map(ToolOutcome::from_text) })
     }
 }

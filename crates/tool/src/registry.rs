@@ -75,9 +75,9 @@ impl ToolRegistry {
     }
 
     /// Adds the tool that loads skills, behind the others, where there are folders with skills.
-    pub fn insert_skills(&mut self, surroundings: &ToolSessionContext) {
-        if !surroundings.skill_directories.is_empty() {
-            self.insert(into_tool(SkillTool::new(surroundings)));
+    pub fn insert_skills(&mut self, context: &ToolSessionContext) {
+        if !context.skill_directories.is_empty() {
+            self.insert(into_tool(SkillTool::new(context)));
         }
     }
 

@@ -25,7 +25,11 @@ pub trait Tool: Send + Sync {
     fn inspect(&self, input: &Json) -> ToolInspection;
 
     /// Does it. A failure is content for the model, so there is no error to return.
-    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a>;
+    fn run<'a>(
+        &'a self,
+        call: PermissionGrant<ToolCall>,
+        context: ToolCallContext,
+    ) -> ToolFuture<'a>;
 }
 
 /// What one call is given.
@@ -75,7 +79,7 @@ pub struct CallLimits {
 }
 
 impl ToolCallContext {
-    /// A job that nobody cancels and nobody watches.
+    /// A context that nobody cancels and nobody watches.
     #[must_use]
     pub fn new(tool_context: Arc<ToolSessionContext>) -> Self {
         Self {

@@ -34,7 +34,7 @@ pub(crate) trait TypedTool: Send + Sync + 'static {
     fn check_input(&self, input: &Self::Input) -> Result<ToolInspection, InputError>;
 
     /// Does it.
-    fn run(&self, input: Self::Input, job: ToolCallContext) -> TypedToolFuture<'_>;
+    fn run(&self, input: Self::Input, call: ToolCallContext) -> TypedToolFuture<'_>;
 }
 
 /// The tool that does this.
@@ -74,10 +74,14 @@ impl<A: TypedTool> Tool for TypedToolAdapter<A> {
         }
     }
 
-    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a> {
+    fn run<'a>(
+        &'a self,
+        call: PermissionGrant<ToolCall>,
+        context: ToolCallContext,
+    ) -> ToolFuture<'a> {
         Box::pin(async move {
             let done = match self.parse_and_check(&call.get().input) {
-                Ok((input, _)) => self.tool.run(input, job).await,
+                Ok((input, _)) => self.tool.run(input, context).await,
                 Err(problem) => Err(problem),
             };
             done.unwrap_or_else(ToolOutcome::failure)
@@ -88,11 +92,11 @@ impl<A: TypedTool> Tool for TypedToolAdapter<A> {
 /// Runs file work where it may block. A cancelled call ends at once; what is still under way is
 /// told to stop by the same token and its result is dropped, so only reading may use this.
 pub(crate) async fn run_blocking(
-    job: ToolCallContext,
+    call: ToolCallContext,
     work: impl FnOnce(ToolCallContext) -> TypedToolResult + Send + 'static,
 ) -> TypedToolResult {
-    let cancel = job.cancel.clone();
-    let worker = tokio::task::spawn_blocking(move || work(job));
+    let cancel = call.cancel.clone();
+    let worker = tokio::task::spawn_blocking(move || work(call));
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err("Interrupted before it ended.".to_owned()),
@@ -103,13 +107,13 @@ pub(crate) async fn run_blocking(
 /// Runs file work that changes something: once begun it is waited for, cancelled or not, so that
 /// what is told is what happened.
 pub(crate) async fn run_to_completion(
-    job: ToolCallContext,
+    call: ToolCallContext,
     work: impl FnOnce(ToolCallContext) -> TypedToolResult + Send + 'static,
 ) -> TypedToolResult {
-    if job.cancel.is_cancelled() {
+    if call.cancel.is_cancelled() {
         return Err("Interrupted before it began.".to_owned());
     }
-    resolve_join(tokio::task::spawn_blocking(move || work(job)).await)
+    resolve_join(tokio::task::spawn_blocking(move || work(call)).await)
 }
 
 /// A panic goes on to whoever runs the tool, who turns it into an error result.

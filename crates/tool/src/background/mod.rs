@@ -2,7 +2,7 @@
 //! TaskStop.
 //!
 //! Each has an owner (the session), a deadline, and a cap on what it may write; there are only so
-//! many at a time. What it writes goes to a file as it comes. When the session's surroundings are
+//! many at a time. What it writes goes to a file as it comes. When the session's context are
 //! dropped, all of them are ended; what a killed process left is ended by the next start.
 
 mod agent;
@@ -210,7 +210,10 @@ impl BackgroundTasks {
 fn build_outcome(ended: &FinishedProcess, limit: Duration, spill_max: u64) -> BackgroundOutcome {
     let cause = match ended.cause {
         ProcessEndCause::Cancelled => Some("Stopped.".to_owned()),
-        cause => render_end_cause(cause, limit, spill_max),
+        ProcessEndCause::Exited
+        | ProcessEndCause::Deadline
+        | ProcessEndCause::TooMuchOutput
+        | ProcessEndCause::TooManyProcesses => render_end_cause(ended.cause, limit, spill_max),
     };
     let failure = cause.or_else(|| render_exit_status(ended.status));
     let is_failure = failure.is_some();

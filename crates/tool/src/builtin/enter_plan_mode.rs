@@ -32,8 +32,8 @@ impl TypedTool for EnterPlanModeTool {
         Ok(build_exclusive_inspection())
     }
 
-    fn run(&self, _: EnterPlanModeInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(async move { enter_plan_mode(&job.call_limits) })
+    fn run(&self, _: EnterPlanModeInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(async move { enter_plan_mode(&call.call_limits) })
     }
 }
 

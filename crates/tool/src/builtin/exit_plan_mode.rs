@@ -46,9 +46,9 @@ impl TypedTool for ExitPlanModeTool {
         Ok(build_exclusive_inspection())
     }
 
-    fn run(&self, input: ExitPlanModeInput, job: ToolCallContext) -> TypedToolFuture<'_> {
+    fn run(&self, input: ExitPlanModeInput, call: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(async move {
-            let outcome = exit_plan_mode(job.call_limits.policy.mode);
+            let outcome = exit_plan_mode(call.call_limits.policy.mode);
             let structured = json!({"plan": input.plan});
             Ok(ToolOutcome {
                 structured: Some(Json::from_checked(&structured.to_string())),

@@ -35,18 +35,18 @@ pub(crate) struct FileWalk {
 
 impl FileWalk {
     /// Where a search begins: a directory or a regular file, reached over no link.
-    pub(crate) fn new(job: &ToolCallContext, raw: Option<&str>) -> Result<Self, String> {
-        let surroundings = &job.tool_context;
+    pub(crate) fn new(call: &ToolCallContext, raw: Option<&str>) -> Result<Self, String> {
+        let context = &call.tool_context;
         let start = match raw {
-            None => surroundings.files.cwd.clone(),
-            Some(raw) => file::resolve_path(&surroundings.files, raw)?,
+            None => context.files.cwd.clone(),
+            Some(raw) => file::resolve_path(&context.files, raw)?,
         };
-        if surroundings.hidden_paths.covers(&start) {
+        if context.hidden_paths.covers(&start) {
             return Err(format!("`{}` may not be read: a deny rule says so.", start.display()));
         }
-        let directory = file::open_search_root(&surroundings.files, &start)?;
+        let directory = file::open_search_root(&context.files, &start)?;
         Ok(Self {
-            call: job.clone(),
+            call: call.clone(),
             deadline: Instant::now() + TIME_MAX,
             start_path: start,
             directory,
@@ -70,9 +70,9 @@ impl FileWalk {
     where
         V: FnMut(&Path) -> bool + Send,
     {
-        let surroundings = Arc::clone(&self.call.tool_context);
+        let context = Arc::clone(&self.call.tool_context);
         let is_wanted = move |entry: &DirEntry| {
-            entry.file_name() != ".git" && !surroundings.hidden_paths.covers(entry.path())
+            entry.file_name() != ".git" && !context.hidden_paths.covers(entry.path())
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let walk = WalkBuilder::new(&self.start_path)

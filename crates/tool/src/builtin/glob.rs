@@ -47,8 +47,8 @@ impl TypedTool for GlobTool {
         build_matcher(&input.pattern).map(|_| ToolInspection::SHARED_READ)
     }
 
-    fn run(&self, input: GlobInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(run_blocking(job, move |job| perform(&input, &job)))
+    fn run(&self, input: GlobInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(run_blocking(call, move |call| perform(&input, &call)))
     }
 }
 
@@ -68,10 +68,10 @@ fn build_matcher(pattern: &str) -> Result<GlobMatcher, InputError> {
         .map_err(|error| wrong(&error.to_string()))
 }
 
-fn perform(input: &GlobInput, job: &ToolCallContext) -> TypedToolResult {
+fn perform(input: &GlobInput, call: &ToolCallContext) -> TypedToolResult {
     let began = Instant::now();
     let matcher = build_matcher(&input.pattern).map_err(|wrong| wrong.to_message("Glob"))?;
-    let walk = FileWalk::new(job, input.path.as_deref())?;
+    let walk = FileWalk::new(call, input.path.as_deref())?;
     let found: Mutex<Vec<NewestFiles>> = Mutex::default();
     let total = AtomicUsize::new(0);
     let is_all = matches!(input.pattern.as_str(), "**" | "**/*");

@@ -53,8 +53,8 @@ impl TypedTool for MonitorTool {
         build_until_matcher(input).map(|_| ToolInspection::SHARED_READ)
     }
 
-    fn run(&self, input: MonitorInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(perform(input, job))
+    fn run(&self, input: MonitorInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(perform(input, call))
     }
 }
 
@@ -64,8 +64,8 @@ fn build_until_matcher(input: &MonitorInput) -> Result<Option<RegexMatcher>, Inp
     built.map(Some).map_err(|error| InputError::field("until", error.to_string()))
 }
 
-async fn perform(input: MonitorInput, job: ToolCallContext) -> TypedToolResult {
-    let task = job.tool_context.background.find(&input.task_id)?;
+async fn perform(input: MonitorInput, call: ToolCallContext) -> TypedToolResult {
+    let task = call.tool_context.background.find(&input.task_id)?;
     let until = build_until_matcher(&input).map_err(|wrong| wrong.to_message("Monitor"))?;
     let wait = Duration::from_millis(input.timeout.unwrap_or(WAIT_DEFAULT).min(WAIT_MAX));
     let mut waiting = MonitorWait {
@@ -73,8 +73,8 @@ async fn perform(input: MonitorInput, job: ToolCallContext) -> TypedToolResult {
         partial_line: Vec::new(),
         until_matcher: until,
     };
-    let seen = waiting.wait(&task, wait, &job).await?;
-    build_outcome(&task, seen, &job)
+    let seen = waiting.wait(&task, wait, &call).await?;
+    build_outcome(&task, seen, &call)
 }
 
 /// Why waiting is over.
@@ -97,7 +97,7 @@ impl MonitorWait {
         &mut self,
         task: &Arc<BackgroundRecord>,
         wait: Duration,
-        job: &ToolCallContext,
+        call: &ToolCallContext,
     ) -> Result<MonitorOutcome, String> {
         let deadline = Instant::now() + wait;
         let began = Instant::now();
@@ -114,10 +114,10 @@ impl MonitorWait {
             tokio::select! {
                 () = bell => {}
                 () = tokio::time::sleep_until(deadline) => return Ok(MonitorOutcome::TimedOut),
-                () = job.cancel.cancelled() => return Ok(MonitorOutcome::Cancelled),
+                () = call.cancel.cancelled() => return Ok(MonitorOutcome::Cancelled),
                 () = tokio::time::sleep(PROGRESS_EVERY) => {
                     let seconds = began.elapsed().as_secs();
-                    job.progress.report(|| format!("waiting for `{}`, {seconds} s", task.id));
+                    call.progress.report(|| format!("waiting for `{}`, {seconds} s", task.id));
                 }
             }
         }
@@ -143,13 +143,13 @@ impl MonitorWait {
 fn build_outcome(
     task: &BackgroundRecord,
     seen: MonitorOutcome,
-    job: &ToolCallContext,
+    call: &ToolCallContext,
 ) -> TypedToolResult {
     let from = task.shown_bytes();
     let new = read_output_since(
         &task.output_path,
         from,
-        job.tool_context.limits.output_inline_bytes_max,
+        call.tool_context.limits.output_inline_bytes_max,
     )?;
     task.set_shown_bytes(new.end);
     let end = task.outcome();
@@ -164,7 +164,9 @@ fn build_outcome(
         (None, MonitorOutcome::Cancelled) => {
             format!("Interrupted; `{}` runs on, {runs} so far.", task.id)
         }
-        (None, _) => format!("`{}` still runs, {runs} so far.", task.id),
+        (None, MonitorOutcome::Ended | MonitorOutcome::TimedOut) => {
+            format!("`{}` still runs, {runs} so far.", task.id)
+        }
     };
     let shown = match new.bytes {
         0 => "[Nothing new was written]".to_owned(),

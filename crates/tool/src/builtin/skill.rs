@@ -43,10 +43,10 @@ const NAME_CHARS_SHOWN_MAX: usize = 100;
 impl SkillTool {
     /// The tool, with the skills that are there now. They are named as long as there is room; any
     /// other is found by its name all the same.
-    pub(crate) fn new(surroundings: &ToolSessionContext) -> Self {
+    pub(crate) fn new(context: &ToolSessionContext) -> Self {
         let mut description = DESCRIPTION.to_owned();
         let room = description.len() + LISTING_BYTES_MAX;
-        let known = load_model_skills(surroundings);
+        let known = load_model_skills(context);
         for (at, SkillDefinition { name, description: about, .. }) in known.iter().enumerate() {
             let about: String = about.chars().take(DESCRIPTION_CHARS_MAX).collect();
             let name: String = name.chars().take(NAME_CHARS_SHOWN_MAX).collect();
@@ -81,15 +81,15 @@ impl TypedTool for SkillTool {
         Ok(ToolInspection::SHARED_READ)
     }
 
-    fn run(&self, input: SkillInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(run_blocking(job, move |job| load_skill(&input, &job)))
+    fn run(&self, input: SkillInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(run_blocking(call, move |call| load_skill(&input, &call)))
     }
 }
 
-fn load_skill(input: &SkillInput, job: &ToolCallContext) -> TypedToolResult {
+fn load_skill(input: &SkillInput, call: &ToolCallContext) -> TypedToolResult {
     // People write `/name`, and models repeat it.
     let wanted = input.skill.trim().trim_start_matches('/');
-    let known = load_model_skills(&job.tool_context);
+    let known = load_model_skills(&call.tool_context);
     let Some(found) = known.iter().find(|found| found.name == wanted) else {
         return Err(explain_unknown_skill(wanted, &known));
     };
@@ -108,9 +108,9 @@ fn load_skill(input: &SkillInput, job: &ToolCallContext) -> TypedToolResult {
 }
 
 /// All skills that a model may load; where two have one name, the first folder's is meant.
-fn load_model_skills(surroundings: &ToolSessionContext) -> Vec<SkillDefinition> {
+fn load_model_skills(context: &ToolSessionContext) -> Vec<SkillDefinition> {
     let mut known =
-        load_skills(&surroundings.skill_directories, |path| surroundings.hidden_paths.covers(path));
+        load_skills(&context.skill_directories, |path| context.hidden_paths.covers(path));
     known.retain(|skill| !skill.is_user_only);
     known
 }

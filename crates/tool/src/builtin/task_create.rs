@@ -50,10 +50,10 @@ impl TypedTool for TaskCreateTool {
         Ok(EXCLUSIVE_PURE)
     }
 
-    fn run(&self, input: TaskCreateInput, job: ToolCallContext) -> TypedToolFuture<'_> {
+    fn run(&self, input: TaskCreateInput, call: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(async move {
             let subject = input.subject.clone();
-            let made = job.tool_context.model.update_task_lists(|lists| {
+            let made = call.tool_context.model.update_task_lists(|lists| {
                 if lists.tasks.len() >= ENTRIES_MAX {
                     return None;
                 }

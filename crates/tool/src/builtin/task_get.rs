@@ -34,9 +34,9 @@ impl TypedTool for TaskGetTool {
         parse_task_number("taskId", &input.task_id).map(|_| ToolInspection::SHARED_READ)
     }
 
-    fn run(&self, input: TaskGetInput, job: ToolCallContext) -> TypedToolFuture<'_> {
+    fn run(&self, input: TaskGetInput, call: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(async move {
-            let lists = job.tool_context.model.task_lists();
+            let lists = call.tool_context.model.task_lists();
             let number = parse_task_number("taskId", &input.task_id)
                 .map_err(|it| it.to_message("TaskGet"))?;
             let task = lists.tasks.get(&number).ok_or_else(|| explain_unknown_task(number))?;

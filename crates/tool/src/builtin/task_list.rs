@@ -28,9 +28,9 @@ impl TypedTool for TaskListTool {
         Ok(ToolInspection::SHARED_READ)
     }
 
-    fn run(&self, _: TaskListInput, job: ToolCallContext) -> TypedToolFuture<'_> {
+    fn run(&self, _: TaskListInput, call: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(async move {
-            let lists = job.tool_context.model.task_lists();
+            let lists = call.tool_context.model.task_lists();
             let text: String =
                 lists.tasks.iter().map(|(number, task)| render_task_line(*number, task)).collect();
             let tasks: Vec<Value> =

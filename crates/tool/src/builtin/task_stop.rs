@@ -34,13 +34,13 @@ impl TypedTool for TaskStopTool {
         Ok(ToolInspection::SHARED_READ)
     }
 
-    fn run(&self, input: TaskStopInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(perform(input, job))
+    fn run(&self, input: TaskStopInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(perform(input, call))
     }
 }
 
-async fn perform(input: TaskStopInput, job: ToolCallContext) -> TypedToolResult {
-    let (task, had_ended) = job.tool_context.background.stop(&input.task_id).await?;
+async fn perform(input: TaskStopInput, call: ToolCallContext) -> TypedToolResult {
+    let (task, had_ended) = call.tool_context.background.stop(&input.task_id).await?;
     let words = task.end_summary.unwrap_or_default();
     let said = match had_ended {
         true => format!("`{}` had ended already: {words}", task.id),

@@ -66,14 +66,14 @@ impl TypedTool for TaskUpdateTool {
         input.check().map(|()| EXCLUSIVE_PURE)
     }
 
-    fn run(&self, input: TaskUpdateInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(async move { update_task(&input, &job) })
+    fn run(&self, input: TaskUpdateInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(async move { update_task(&input, &call) })
     }
 }
 
-fn update_task(input: &TaskUpdateInput, job: &ToolCallContext) -> TypedToolResult {
+fn update_task(input: &TaskUpdateInput, call: &ToolCallContext) -> TypedToolResult {
     let number = input.task_number().map_err(|wrong| wrong.to_message("TaskUpdate"))?;
-    let changed = job.tool_context.model.update_task_lists(|lists| input.apply(number, lists))?;
+    let changed = call.tool_context.model.update_task_lists(|lists| input.apply(number, lists))?;
     let said = match changed.as_slice() {
         [] => format!("Nothing of task #{number} was changed."),
         fields if fields == ["deleted"] => format!("Deleted task #{number}."),

@@ -52,9 +52,9 @@ impl TypedTool for TodoWriteTool {
         })
     }
 
-    fn run(&self, input: TodoWriteInput, job: ToolCallContext) -> TypedToolFuture<'_> {
+    fn run(&self, input: TodoWriteInput, call: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(async move {
-            let before = job.tool_context.model.update_task_lists(|lists| {
+            let before = call.tool_context.model.update_task_lists(|lists| {
                 std::mem::replace(&mut lists.todos, input.todos.clone())
             });
             let done =

@@ -109,14 +109,14 @@ impl TypedTool for ToolSearchTool {
         }
     }
 
-    fn run(&self, input: ToolSearchInput, job: ToolCallContext) -> TypedToolFuture<'_> {
+    fn run(&self, input: ToolSearchInput, call: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(async move {
             let all = tokio::select! {
                 biased;
-                () = job.cancel.cancelled() => return Err("Interrupted before it ended.".to_owned()),
+                () = call.cancel.cancelled() => return Err("Interrupted before it ended.".to_owned()),
                 all = self.list_specs() => all,
             };
-            announce_tools(&input, &all, &job)
+            announce_tools(&input, &all, &call)
         })
     }
 }
@@ -124,7 +124,7 @@ impl TypedTool for ToolSearchTool {
 fn announce_tools(
     input: &ToolSearchInput,
     specs: &[ToolSpec],
-    job: &ToolCallContext,
+    call: &ToolCallContext,
 ) -> TypedToolResult {
     let found = ToolSearchTool::find_matching(input, specs);
     if found.is_empty() {
@@ -134,7 +134,7 @@ fn announce_tools(
     // What is offered already must not be offered twice: a provider refuses that.
     let tools: Vec<ToolSpec> = found
         .iter()
-        .filter(|spec| job.tool_context.model.mark_tool_announced(&spec.name))
+        .filter(|spec| call.tool_context.model.mark_tool_announced(&spec.name))
         .map(|spec| (*spec).clone())
         .collect();
     let structured = json!({"matches": names, "total": specs.len()});

@@ -65,8 +65,8 @@ impl TypedTool for WebSearchTool {
         Ok(ToolInspection { spends: true, ..ToolInspection::SHARED_READ })
     }
 
-    fn run(&self, input: WebSearchInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(perform(input, job))
+    fn run(&self, input: WebSearchInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(perform(input, call))
     }
 }
 
@@ -85,9 +85,9 @@ fn check_domains(field: &'static str, domains: &[String]) -> Result<(), InputErr
     }
 }
 
-async fn perform(input: WebSearchInput, job: ToolCallContext) -> TypedToolResult {
+async fn perform(input: WebSearchInput, call: ToolCallContext) -> TypedToolResult {
     let began = Instant::now();
-    let Some(aside) = job.side_model.clone() else {
+    let Some(aside) = call.side_model.clone() else {
         return Err("There is nobody here who searches the web.".to_owned());
     };
     let question = SideQuestion {
@@ -96,9 +96,9 @@ async fn perform(input: WebSearchInput, job: ToolCallContext) -> TypedToolResult
             allowed: input.allowed_domains.clone(),
             blocked: input.blocked_domains.clone(),
         }),
-        allowance: job.call_limits.allowance,
+        allowance: call.call_limits.allowance,
         timeout: TIME_MAX,
-        cancel: job.cancel.clone(),
+        cancel: call.cancel.clone(),
     };
     let said = aside.ask(question).await;
     Ok(build_outcome(&input, said, began))

@@ -44,17 +44,17 @@ impl TypedTool for WriteTool {
         Ok(ToolInspection::EXCLUSIVE_EFFECT)
     }
 
-    fn run(&self, input: WriteInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(run_to_completion(job, move |job| perform(&input, &job)))
+    fn run(&self, input: WriteInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(run_to_completion(call, move |call| perform(&input, &call)))
     }
 }
 
-fn perform(input: &WriteInput, job: &ToolCallContext) -> TypedToolResult {
-    let surroundings = &job.tool_context;
-    let path = file::resolve_path(&surroundings.files, &input.file_path)?;
+fn perform(input: &WriteInput, call: &ToolCallContext) -> TypedToolResult {
+    let context = &call.tool_context;
+    let path = file::resolve_path(&context.files, &input.file_path)?;
     let old: Option<FileContent> = match std::fs::symlink_metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        _ => Some(file::read_for_change(&surroundings.files, &path)?),
+        _ => Some(file::read_for_change(&context.files, &path)?),
     };
     let parted = file::render_hard_link_note(old.as_ref().map(|old| &old.metadata));
     let kept = match &old {
@@ -65,15 +65,9 @@ fn perform(input: &WriteInput, job: &ToolCallContext) -> TypedToolResult {
     };
     let (content, note) = kept.encode(&input.content);
     let content = content.as_slice();
-    let metadata = file::write_file(
-        &surroundings.files,
-        &path,
-        old.as_ref().map(|old| &old.metadata),
-        content,
-    )?;
-    surroundings
-        .files
-        .remember_file(path.clone(), file::known_file_from_content(&metadata, content));
+    let metadata =
+        file::write_file(&context.files, &path, old.as_ref().map(|old| &old.metadata), content)?;
+    context.files.remember_file(path.clone(), file::known_file_from_content(&metadata, content));
     let original = old.as_ref().map(|old| kept.encoding.decode(&old.bytes).into_owned());
     let (kind, said) = match original {
         Some(_) => ("update", "Replaced"),

@@ -210,7 +210,13 @@ impl<'a> PdfObjectReader<'a> {
                     }
                     break;
                 }
-                _ => {}
+                PdfObject::Null
+                | PdfObject::Number(_)
+                | PdfObject::Text(_)
+                | PdfObject::Array(_)
+                | PdfObject::Dictionary(_)
+                | PdfObject::Reference(_)
+                | PdfObject::Operator(_) => {}
             }
             if map.len() >= ELEMENTS_MAX {
                 break;

@@ -120,9 +120,10 @@ impl PageTextExtractor<'_, '_> {
 
     fn show_text_array(&mut self, list: Option<&PdfObject>, font: Option<&PdfFont>) {
         for one in list.and_then(PdfObject::as_array).unwrap_or_default() {
-            match one {
-                PdfObject::Number(gap) if *gap < -SPACE_GAP_MIN => self.push_space(),
-                one => self.show_text(Some(one), font),
+            if matches!(one, PdfObject::Number(gap) if *gap < -SPACE_GAP_MIN) {
+                self.push_space();
+            } else {
+                self.show_text(Some(one), font);
             }
         }
     }

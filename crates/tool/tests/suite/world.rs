@@ -104,7 +104,9 @@ pub(crate) fn granted(input: &Value) -> PermissionGrant<ToolCall> {
     let policy = Policy { mode: PermissionMode::BypassPermissions, ..Policy::default() };
     match decide(&policy, call, &ToolInspection::EXCLUSIVE_EFFECT, PriorDecision::None) {
         PermissionDecision::Allow(granted) => granted,
-        other => panic!("not allowed: {other:?}"),
+        refused @ (PermissionDecision::Ask(_) | PermissionDecision::Deny { .. }) => {
+            panic!("not allowed: {refused:?}")
+        }
     }
 }
 

@@ -75,15 +75,15 @@ impl BashTool {
         Self { shell: ShellProgram::find() }
     }
 
-    async fn perform(&self, input: BashInput, job: ToolCallContext) -> TypedToolResult {
-        let surroundings = &job.tool_context;
-        let limits = &surroundings.limits;
+    async fn perform(&self, input: BashInput, call: ToolCallContext) -> TypedToolResult {
+        let context = &call.tool_context;
+        let limits = &context.limits;
         let words = parse_plain_words(&input.command);
         let is_plain = words.as_deref().is_some_and(|words| analyze_read_only(words).is_some());
         if input.run_in_background {
-            return self.start_in_background(&input, &job).await;
+            return self.start_in_background(&input, &call).await;
         }
-        let place = ShellStateCapture::prepare(surroundings, words.as_deref()).await?;
+        let place = ShellStateCapture::prepare(context, words.as_deref()).await?;
         let limit = match input.timeout {
             None | Some(0) => limits.command_timeout_default,
             Some(millis) => Duration::from_millis(millis).min(limits.command_timeout_max),
@@ -94,9 +94,9 @@ impl BashTool {
             script,
             place.directory.clone(),
             is_plain,
-            &surroundings.processes.unsandboxed_commands,
+            &context.processes.unsandboxed_commands,
         );
-        let output = surroundings.processes.new_spill_path("output");
+        let output = context.processes.new_spill_path("output");
         let order = SuperviseOptions {
             timeout: limit,
             output: SuperviseOutputOptions {
@@ -105,24 +105,24 @@ impl BashTool {
                     limits.output_inline_bytes_max,
                     limits.output_spill_bytes_max,
                 )
-                .with_redaction(&surroundings.secrets),
+                .with_redaction(&context.secrets),
                 inline_max: limits.output_inline_bytes_max,
                 processes_max: limits.processes_max,
                 update_signal: None,
                 first_line: None,
             },
-            cancel: job.cancel.clone(),
-            progress: job.progress.clone(),
+            cancel: call.cancel.clone(),
+            progress: call.progress.clone(),
         };
-        let environment = surroundings.build_child_environment();
+        let environment = context.build_child_environment();
         let not_started = |error| process::explain_spawn_failure(&error, &self.shell.program);
-        let process = spawn_with_retry(&program, &surroundings.processes, &environment)
+        let process = spawn_with_retry(&program, &context.processes, &environment)
             .await
             .map_err(not_started)?;
-        let note = RunningNote::write(&surroundings.processes, None, &process);
+        let note = RunningNote::write(&context.processes, None, &process);
         let ended = supervise(process, order).await.map_err(not_started)?;
         drop(note);
-        let moved = place.apply_report(surroundings).await;
+        let moved = place.apply_report(context).await;
         Ok(outcome::build_command_outcome(
             &ended,
             words.as_deref(),
@@ -136,11 +136,11 @@ impl BashTool {
     async fn start_in_background(
         &self,
         input: &BashInput,
-        job: &ToolCallContext,
+        call: &ToolCallContext,
     ) -> TypedToolResult {
-        let surroundings = &job.tool_context;
-        let place = ShellStateCapture::in_current_directory(surroundings)?;
-        let most = surroundings.limits.background_timeout_max;
+        let context = &call.tool_context;
+        let place = ShellStateCapture::in_current_directory(context)?;
+        let most = context.limits.background_timeout_max;
         let limit = match input.timeout {
             None | Some(0) => most,
             Some(millis) => Duration::from_millis(millis).min(most),
@@ -150,18 +150,18 @@ impl BashTool {
             input.command.clone(),
             place.directory.clone(),
             false,
-            &surroundings.processes.unsandboxed_commands,
+            &context.processes.unsandboxed_commands,
         );
         let start = BackgroundCommand {
             program: &program,
             command: &input.command,
             timeout: limit,
-            environment: &surroundings.build_child_environment(),
-            processes: &surroundings.processes,
-            limits: &surroundings.limits,
-            secrets: &surroundings.secrets,
+            environment: &context.build_child_environment(),
+            processes: &context.processes,
+            limits: &context.limits,
+            secrets: &context.secrets,
         };
-        let task = surroundings.background.start_command(start).await?;
+        let task = context.background.start_command(start).await?;
         Ok(outcome::build_background_outcome(&task.id, &task.output_path))
     }
 
@@ -210,8 +210,8 @@ impl TypedTool for BashTool {
         })
     }
 
-    fn run(&self, input: BashInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(self.perform(input, job))
+    fn run(&self, input: BashInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(self.perform(input, call))
     }
 }
 

@@ -27,22 +27,22 @@ pub(super) struct ShellStateCapture {
 impl ShellStateCapture {
     /// Where the next command runs, and how what it changes comes back.
     pub(super) async fn prepare(
-        surroundings: &ToolSessionContext,
+        context: &ToolSessionContext,
         words: Option<&[String]>,
     ) -> Result<Self, String> {
-        let mut place = Self::in_current_directory(surroundings)?;
+        let mut place = Self::in_current_directory(context)?;
         if may_change_shell_state(words) {
-            place.report_path = prepare_report_path(surroundings).await;
+            place.report_path = prepare_report_path(context).await;
         }
         Ok(place)
     }
 
     /// Where the last command ended, or the session's directory if that is gone.
-    pub(super) fn in_current_directory(surroundings: &ToolSessionContext) -> Result<Self, String> {
-        let mut directory = surroundings.shell.directory();
+    pub(super) fn in_current_directory(context: &ToolSessionContext) -> Result<Self, String> {
+        let mut directory = context.shell.directory();
         let mut note = None;
         if !directory.is_dir() {
-            let root = &surroundings.files.cwd;
+            let root = &context.files.cwd;
             if !root.is_dir() {
                 return Err(format!(
                     "The working directory `{}` no longer exists, so no command can run there. \
@@ -56,7 +56,7 @@ impl ShellStateCapture {
                 root.display()
             ));
             directory.clone_from(root);
-            surroundings.shell.set_directory(directory.clone());
+            context.shell.set_directory(directory.clone());
         }
         Ok(Self { directory, report_path: None, note })
     }
@@ -78,21 +78,21 @@ impl ShellStateCapture {
     }
 
     /// Takes over the directory the command ended in. Returns what the model must know.
-    pub(super) async fn apply_report(self, surroundings: &ToolSessionContext) -> Option<String> {
+    pub(super) async fn apply_report(self, context: &ToolSessionContext) -> Option<String> {
         let Some(file) = &self.report_path else {
             return self.note;
         };
         let Some(report) = ShellExitReport::read_and_remove(file) else {
             return self.note;
         };
-        let too_much = report.apply_variables(surroundings).err();
-        self.change_directory(report.directory, surroundings).or(too_much)
+        let too_much = report.apply_variables(context).err();
+        self.change_directory(report.directory, context).or(too_much)
     }
 
     fn change_directory(
         self,
         ended: Option<PathBuf>,
-        surroundings: &ToolSessionContext,
+        context: &ToolSessionContext,
     ) -> Option<String> {
         let Some(ended) = ended else {
             return Some(format!(
@@ -103,17 +103,15 @@ impl ShellStateCapture {
         if ended == self.directory {
             return self.note;
         }
-        if surroundings.files.is_in_working_directory(&ended)
-            || is_inside_canonical(surroundings, &ended)
-        {
-            surroundings.shell.set_directory(ended);
+        if context.files.is_in_working_directory(&ended) || is_inside_canonical(context, &ended) {
+            context.shell.set_directory(ended);
             return self.note;
         }
-        surroundings.shell.set_directory(surroundings.files.cwd.clone());
+        context.shell.set_directory(context.files.cwd.clone());
         Some(format!(
             "The command ended in `{}`, outside the working directories. The next one runs in `{}`.",
             ended.display(),
-            surroundings.files.cwd.display()
+            context.files.cwd.display()
         ))
     }
 }
@@ -139,8 +137,8 @@ builtin compgen -e >|FILE.names; while IFS= builtin read -r REPLY; do builtin pr
 \"%s=%s\\0\" \"$REPLY\" \"${!REPLY}\"; done <FILE.names; } >|FILE 2>/dev/null";
 
 /// A working directory may be reached through a symbolic link, while the shell reports real paths.
-fn is_inside_canonical(surroundings: &ToolSessionContext, path: &Path) -> bool {
-    surroundings
+fn is_inside_canonical(context: &ToolSessionContext, path: &Path) -> bool {
+    context
         .files
         .working_directories()
         .iter()
@@ -149,11 +147,11 @@ fn is_inside_canonical(surroundings: &ToolSessionContext, path: &Path) -> bool {
 }
 
 /// Without the spill directory the shell just stays where it was.
-async fn prepare_report_path(surroundings: &ToolSessionContext) -> Option<PathBuf> {
-    if !surroundings.processes.spill_directory.is_dir() {
-        tokio::fs::create_dir_all(&surroundings.processes.spill_directory).await.ok()?;
+async fn prepare_report_path(context: &ToolSessionContext) -> Option<PathBuf> {
+    if !context.processes.spill_directory.is_dir() {
+        tokio::fs::create_dir_all(&context.processes.spill_directory).await.ok()?;
     }
-    Some(surroundings.processes.new_spill_path("directory"))
+    Some(context.processes.new_spill_path("directory"))
 }
 
 /// What the shell wrote when it exited.
@@ -192,7 +190,7 @@ impl ShellExitReport {
     }
 
     /// The next command gets the variables this one left.
-    fn apply_variables(&self, surroundings: &ToolSessionContext) -> Result<(), String> {
+    fn apply_variables(&self, context: &ToolSessionContext) -> Result<(), String> {
         if self.is_cut {
             return Err(format!(
                 "The exported variables have more than {REPORT_BYTES_MAX} bytes; the next command \
@@ -200,7 +198,7 @@ impl ShellExitReport {
             ));
         }
         if let Some(variables) = &self.variables {
-            surroundings.set_exported_variables(variables);
+            context.set_exported_variables(variables);
         }
         Ok(())
     }

@@ -59,24 +59,28 @@ impl TypedTool for EditTool {
         Ok(ToolInspection::EXCLUSIVE_EFFECT)
     }
 
-    fn run(&self, input: EditInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(run_to_completion(job, move |job| perform(&input, &job)))
+    fn run(&self, input: EditInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(run_to_completion(call, move |call| perform(&input, &call)))
     }
 }
 
-fn perform(input: &EditInput, job: &ToolCallContext) -> TypedToolResult {
-    let path = file::resolve_path(&job.tool_context.files, &input.file_path)?;
+fn perform(input: &EditInput, call: &ToolCallContext) -> TypedToolResult {
+    let path = file::resolve_path(&call.tool_context.files, &input.file_path)?;
     if input.old_string.is_empty() {
-        return create_file(input, job, &path);
+        return create_file(input, call, &path);
     }
-    let content = file::read_for_change(&job.tool_context.files, &path)?;
+    let content = file::read_for_change(&call.tool_context.files, &path)?;
     let encoding = TextEncoding::detect(&content.bytes);
     let texts = (input.old_string.as_str(), input.new_string.as_str());
     let done = substitute(&content.bytes, encoding, texts, input.replace_all)
         .map_err(|problem| problem.explain(&path, &content.bytes, encoding, texts.0))?;
-    let metadata =
-        file::replace_file(&job.tool_context.files, &path, Some(&content.metadata), &done.content)?;
-    job.tool_context
+    let metadata = file::replace_file(
+        &call.tool_context.files,
+        &path,
+        Some(&content.metadata),
+        &done.content,
+    )?;
+    call.tool_context
         .files
         .remember_file(path.clone(), file::known_file_from_content(&metadata, &done.content));
     let said =
@@ -94,7 +98,7 @@ fn perform(input: &EditInput, job: &ToolCallContext) -> TypedToolResult {
 }
 
 /// A file that is there is changed by naming what to change, unless there is nothing in it.
-fn create_file(input: &EditInput, job: &ToolCallContext, path: &Path) -> TypedToolResult {
+fn create_file(input: &EditInput, call: &ToolCallContext, path: &Path) -> TypedToolResult {
     let old = match std::fs::symlink_metadata(path) {
         Err(_) => None,
         Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Some(metadata),
@@ -107,8 +111,8 @@ fn create_file(input: &EditInput, job: &ToolCallContext, path: &Path) -> TypedTo
         }
     };
     let content = input.new_string.as_bytes();
-    let metadata = file::write_file(&job.tool_context.files, path, old.as_ref(), content)?;
-    job.tool_context
+    let metadata = file::write_file(&call.tool_context.files, path, old.as_ref(), content)?;
+    call.tool_context
         .files
         .remember_file(path.to_path_buf(), file::known_file_from_content(&metadata, content));
     Ok(ToolOutcome {

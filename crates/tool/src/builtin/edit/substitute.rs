@@ -162,7 +162,9 @@ fn find_line_numbers(content: &[u8], encoding: TextEncoding, places: &[usize]) -
                 TextEncoding::Utf16Le | TextEncoding::Utf16Be => {
                     encoding.decode(between).matches('\n').count()
                 }
-                _ => memchr::memchr_iter(b'\n', between).count(),
+                TextEncoding::Utf8 | TextEncoding::Legacy(_) => {
+                    memchr::memchr_iter(b'\n', between).count()
+                }
             };
             from = *place;
             line

@@ -105,7 +105,7 @@ impl<'q> FileSearcher<'q> {
             let path = path.to_path_buf();
             let modified = match self.display.mode {
                 GrepOutputMode::FilesWithMatches => self.walk.modified_time(&path),
-                _ => SystemTime::UNIX_EPOCH,
+                GrepOutputMode::Content | GrepOutputMode::Count => SystemTime::UNIX_EPOCH,
             };
             lock(&self.results.files).push(FileMatches {
                 path,

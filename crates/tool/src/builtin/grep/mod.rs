@@ -100,14 +100,14 @@ impl TypedTool for GrepTool {
         GrepQuery::new(input).map(|_| ToolInspection::SHARED_READ)
     }
 
-    fn run(&self, input: GrepInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(run_blocking(job, move |job| perform(&input, &job)))
+    fn run(&self, input: GrepInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(run_blocking(call, move |call| perform(&input, &call)))
     }
 }
 
-fn perform(input: &GrepInput, job: &ToolCallContext) -> TypedToolResult {
+fn perform(input: &GrepInput, call: &ToolCallContext) -> TypedToolResult {
     let query = GrepQuery::new(input).map_err(|wrong| wrong.to_message("Grep"))?;
-    let walk = FileWalk::new(job, input.path.as_deref())?;
+    let walk = FileWalk::new(call, input.path.as_deref())?;
     let found = GrepResults::default();
     walk.visit_files(|| {
         let mut search = FileSearcher::new(input, &query, &walk, &found);
@@ -145,7 +145,7 @@ impl GrepReport {
         let match_count = hits.iter().map(|file| file.match_count).sum();
         let total = match input.output_mode {
             GrepOutputMode::Content => results::count_lines(&hits, input),
-            _ => file_count,
+            GrepOutputMode::FilesWithMatches | GrepOutputMode::Count => file_count,
         };
         // Each file gives at least one line, so more files than lines are never shown.
         let shown = limit.map_or(usize::MAX, |limit| size(limit.saturating_add(offset)));

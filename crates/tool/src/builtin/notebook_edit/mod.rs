@@ -77,18 +77,20 @@ impl TypedTool for NotebookEditTool {
             NotebookEditMode::Replace | NotebookEditMode::Delete if input.cell_id.is_none() => {
                 Err(InputError::field("cell_id", "needed to say which cell"))
             }
-            _ => Ok(ToolInspection::EXCLUSIVE_EFFECT),
+            NotebookEditMode::Insert | NotebookEditMode::Replace | NotebookEditMode::Delete => {
+                Ok(ToolInspection::EXCLUSIVE_EFFECT)
+            }
         }
     }
 
-    fn run(&self, input: NotebookEditInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(run_to_completion(job, move |job| perform(&input, &job)))
+    fn run(&self, input: NotebookEditInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(run_to_completion(call, move |call| perform(&input, &call)))
     }
 }
 
-fn perform(input: &NotebookEditInput, job: &ToolCallContext) -> TypedToolResult {
-    let path = file::resolve_path(&job.tool_context.files, &input.notebook_path)?;
-    let old = file::read_for_change(&job.tool_context.files, &path)?;
+fn perform(input: &NotebookEditInput, call: &ToolCallContext) -> TypedToolResult {
+    let path = file::resolve_path(&call.tool_context.files, &input.notebook_path)?;
+    let old = file::read_for_change(&call.tool_context.files, &path)?;
     let wrong = |why: String| format!("`{}` {why}.", path.display());
     let text = std::str::from_utf8(&old.bytes)
         .map_err(|_| wrong("is not a notebook: it is not UTF-8".to_owned()))?;
@@ -97,8 +99,8 @@ fn perform(input: &NotebookEditInput, job: &ToolCallContext) -> TypedToolResult 
     // What cannot be read back must not be written.
     JupyterNotebook::parse(new.as_bytes()).map_err(wrong)?;
     let metadata =
-        file::replace_file(&job.tool_context.files, &path, Some(&old.metadata), new.as_bytes())?;
-    job.tool_context
+        file::replace_file(&call.tool_context.files, &path, Some(&old.metadata), new.as_bytes())?;
+    call.tool_context
         .files
         .remember_file(path.clone(), file::known_file_from_content(&metadata, new.as_bytes()));
     let done = match input.edit_mode {
@@ -164,7 +166,9 @@ fn apply_edit(
                 }
             }
         }
-        _ => Err("has no such cell".to_owned()),
+        (NotebookEditMode::Delete, None, _)
+        | (NotebookEditMode::Replace, None, _)
+        | (NotebookEditMode::Replace, _, None) => Err("has no such cell".to_owned()),
     }
 }
 

@@ -65,30 +65,30 @@ impl TypedTool for ReadTool {
         pdf_pages::parse_page_range(input.pages.as_deref()).map(|_| ToolInspection::SHARED_READ)
     }
 
-    fn run(&self, input: ReadInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(run_blocking(job, move |job| perform(&input, &job)))
+    fn run(&self, input: ReadInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(run_blocking(call, move |call| perform(&input, &call)))
     }
 }
 
-fn perform(input: &ReadInput, job: &ToolCallContext) -> TypedToolResult {
-    let path = file::resolve_path(&job.tool_context.files, &input.file_path)?;
-    let mut opened = file::open_regular_file(&job.tool_context.files, &path)?;
+fn perform(input: &ReadInput, call: &ToolCallContext) -> TypedToolResult {
+    let path = file::resolve_path(&call.tool_context.files, &input.file_path)?;
+    let mut opened = file::open_regular_file(&call.tool_context.files, &path)?;
     let start = read_checked_start(&mut opened, &path)?;
     if let Some(kind) = image_fit::detect_media_type(&start) {
-        return image::show_image(&job.tool_context.files, &opened, &path, kind);
+        return image::show_image(&call.tool_context.files, &opened, &path, kind);
     }
-    let stop = || job.cancel.is_cancelled();
+    let stop = || call.cancel.is_cancelled();
     if is_pdf(&start) {
         let pages = pdf_pages::parse_page_range(input.pages.as_deref())
             .map_err(|it| it.to_message("Read"))?;
-        return pdf_pages::show_pdf(&job.tool_context.files, &opened, &path, pages, &stop);
+        return pdf_pages::show_pdf(&call.tool_context.files, &opened, &path, pages, &stop);
     }
     if path.extension().is_some_and(|extension| extension == "ipynb") && input.offset.is_none() {
-        return notebook::show_notebook(&job.tool_context.files, &opened, &path);
+        return notebook::show_notebook(&call.tool_context.files, &opened, &path);
     }
     let count = input.limit.filter(|limit| *limit > 0).unwrap_or(LINES_DEFAULT);
     let range = LineRange::new(input.offset.unwrap_or(1).max(1), count);
-    text::read_text(&job.tool_context.files, &mut opened, &path, &range, &stop)?
+    text::read_text(&call.tool_context.files, &mut opened, &path, &range, &stop)?
         .to_outcome(&path, &range)
 }
 
@@ -117,16 +117,16 @@ fn is_pdf(start: &[u8]) -> bool {
 /// # Errors
 /// Why it cannot be shown, in words for the model.
 pub fn reread_file(
-    surroundings: &ToolSessionContext,
+    context: &ToolSessionContext,
     path: &Path,
     bytes_max: usize,
 ) -> Result<String, String> {
-    let mut opened = file::open_regular_file(&surroundings.files, path)?;
+    let mut opened = file::open_regular_file(&context.files, path)?;
     let start = read_checked_start(&mut opened, path)?;
     if image_fit::detect_media_type(&start).is_some() || is_pdf(&start) {
         return Err(format!("`{}` is not plain text. Read it to see it.", path.display()));
     }
     let range = LineRange { bytes_max, ..LineRange::new(1, LINES_DEFAULT) };
-    Ok(text::read_text(&surroundings.files, &mut opened, path, &range, &|| false)?
+    Ok(text::read_text(&context.files, &mut opened, path, &range, &|| false)?
         .render_numbered(&range))
 }

@@ -67,23 +67,23 @@ impl TypedTool for WebFetchTool {
             .map_err(|why| InputError::field("url", why))
     }
 
-    fn run(&self, input: WebFetchInput, job: ToolCallContext) -> TypedToolFuture<'_> {
-        Box::pin(perform(input, job))
+    fn run(&self, input: WebFetchInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(perform(input, call))
     }
 }
 
-async fn perform(input: WebFetchInput, job: ToolCallContext) -> TypedToolResult {
+async fn perform(input: WebFetchInput, call: ToolCallContext) -> TypedToolResult {
     let began = Instant::now();
     let url = fetch::parse_url(&input.url)?;
     // Whoever names a place close by was asked about just that, or has a rule that names it; a name
     // that merely leads there was not.
     let network = match windlass_permission::names_private_host(&input.url) {
         true => NetworkAccess { loopback: true, private: true },
-        false => job.tool_context.network,
+        false => call.tool_context.network,
     };
     let fetched = tokio::select! {
         biased;
-        () = job.cancel.cancelled() => return Err("Interrupted before it ended.".to_owned()),
+        () = call.cancel.cancelled() => return Err("Interrupted before it ended.".to_owned()),
         fetched = tokio::time::timeout(TIME_MAX, fetch::fetch(url, network)) => {
             fetched.map_err(|_| format!("No answer within {} s.", TIME_MAX.as_secs()))??
         }
@@ -96,7 +96,7 @@ async fn perform(input: WebFetchInput, job: ToolCallContext) -> TypedToolResult 
         }
         WebFetchOutcome::Page(page) => {
             let text = match input.offset {
-                None => answer_from_page(&page, &input.prompt, &job, &mut spent).await?,
+                None => answer_from_page(&page, &input.prompt, &call, &mut spent).await?,
                 Some(offset) => render_page(&page, offset)?,
             };
             (page.status, page.body.len(), page.url, text, !page.status.is_success())
@@ -119,14 +119,14 @@ async fn perform(input: WebFetchInput, job: ToolCallContext) -> TypedToolResult 
 async fn answer_from_page(
     page: &FetchedPage,
     prompt: &str,
-    job: &ToolCallContext,
+    call: &ToolCallContext,
     spent: &mut MicroUsd,
 ) -> Result<String, String> {
     let (text, title) = page_to_text(page)?;
     let (true, false, Some(aside)) = (
         page.status.is_success() && text.len() > SHORT_PAGE_BYTES_MAX,
         prompt.trim().is_empty(),
-        &job.side_model,
+        &call.side_model,
     ) else {
         return render_page(page, 0);
     };
@@ -143,9 +143,9 @@ async fn answer_from_page(
             prompt.trim()
         ),
         search_domains: None,
-        allowance: job.call_limits.allowance,
+        allowance: call.call_limits.allowance,
         timeout: ANSWER_TIME_MAX,
-        cancel: job.cancel.clone(),
+        cancel: call.cancel.clone(),
     };
     let said = aside.ask(question).await;
     *spent = said.spent;
