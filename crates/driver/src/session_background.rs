@@ -52,7 +52,7 @@ impl Session {
     pub async fn stop_background_task(&self, id: &str) -> Result<BackgroundTask, String> {
         let surroundings = self.resources.tool_context.upgrade();
         let surroundings = surroundings.ok_or("The session is over.")?;
-        surroundings.background.stop(id).await.map(|(task, _)| task)
+        surroundings.background.stop(id).await.map(|stopped| stopped.task)
     }
 
     /// Ends the agent of this name that a call waits for. Says whether there is one.

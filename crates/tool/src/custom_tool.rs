@@ -14,7 +14,7 @@ use windlass_vocabulary::{ToolInspection, ToolOutcome};
 
 use crate::input::InputError;
 use crate::tool::{Tool, ToolCallContext};
-use crate::typed_tool::{self, TypedTool, TypedToolFuture};
+use crate::typed_tool::{self, ToolDescription, TypedTool, TypedToolFuture};
 
 /// A tool that only looks at things: it needs no permission and runs beside others.
 ///
@@ -93,8 +93,12 @@ where
 {
     type Input = I;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        (&self.name, &self.description, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription {
+            name: &self.name,
+            text: &self.description,
+            result_bytes_max: RESULT_BYTES_MAX,
+        }
     }
 
     fn check_input(&self, _input: &I) -> Result<ToolInspection, InputError> {

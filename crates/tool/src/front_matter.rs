@@ -24,7 +24,8 @@ impl<'a> FrontMatter<'a> {
         if first.trim_end() != "---" {
             return None;
         }
-        let (mut lines, mut at) = (Vec::new(), 0);
+        let mut lines = Vec::new();
+        let mut at = 0;
         for line in rest.split_inclusive('\n') {
             at += line.len();
             if line.trim_end() == "---" {
@@ -264,8 +265,8 @@ impl<'a> YamlBlockParser<'a> {
     }
 
     fn record_problem(&mut self) {
-        let (number, line) =
-            (self.line_index + 2, self.lines.get(self.line_index).copied().unwrap_or_default());
+        let number = self.line_index + 2;
+        let line = self.lines.get(self.line_index).copied().unwrap_or_default();
         let line: String = line.trim().chars().take(60).collect();
         self.problem.get_or_insert_with(|| format!("line {number} cannot be read: `{line}`"));
     }

@@ -39,6 +39,7 @@ pub mod worktree;
 
 pub use background::{
     BackgroundAgent, BackgroundEndNotice, BackgroundTask, BackgroundTasks, ForegroundAgentGuard,
+    StoppedTask,
 };
 pub use builtin::reread_file;
 pub use file::{FileBackupStore, FileChange, FileContext, PendingFileChange, count_changed_lines};
@@ -53,7 +54,7 @@ pub use process::one_shot_command::{
 };
 pub use process::{
     LaunchExit, LaunchRequest, LongLivedProcess, LongLivedProgram, PreparedLaunch, ProcessContext,
-    ProcessLauncher, SpawnCommandFn,
+    ProcessLauncher, ProcessStreams, SpawnCommandFn,
 };
 pub use progress::ProgressSender;
 pub use registry::ToolRegistry;

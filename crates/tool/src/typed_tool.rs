@@ -22,13 +22,19 @@ pub(crate) type TypedToolResult = Result<ToolOutcome, String>;
 /// An action under way.
 pub(crate) type TypedToolFuture<'a> = Pin<Box<dyn Future<Output = TypedToolResult> + Send + 'a>>;
 
+/// How a tool is described to the model.
+pub(crate) struct ToolDescription<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) result_bytes_max: usize,
+}
+
 /// What one built-in tool does.
 pub(crate) trait TypedTool: Send + Sync + 'static {
     /// What it is given.
     type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
 
-    /// Its name, its description and the longest result it gives, in bytes.
-    fn describe(&self) -> (&str, &str, usize);
+    fn describe(&self) -> ToolDescription<'_>;
 
     /// Looks at an input that has the right shape: what is known of the call, or what is wrong.
     fn check_input(&self, input: &Self::Input) -> Result<ToolInspection, InputError>;
@@ -49,8 +55,8 @@ struct TypedToolAdapter<A> {
 
 impl<A: TypedTool> TypedToolAdapter<A> {
     fn new(tool: A) -> Self {
-        let (name, description, result_bytes_max) = tool.describe();
-        let spec = input::build_spec::<A::Input>(name, description, result_bytes_max);
+        let ToolDescription { name, text, result_bytes_max } = tool.describe();
+        let spec = input::build_spec::<A::Input>(name, text, result_bytes_max);
         Self { spec, tool }
     }
 

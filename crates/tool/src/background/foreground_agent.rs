@@ -45,15 +45,16 @@ impl BackgroundTasks {
         call: &str,
         cancel: &CancellationToken,
     ) -> ForegroundAgentGuard {
-        let (stop, leave) = (cancel.child_token(), CancellationToken::new());
+        let stop = cancel.child_token();
+        let background_request = CancellationToken::new();
         let list = self.foreground_agents();
         lock(&list).push(ForegroundAgent {
             id: id.to_owned(),
             call_id: call.to_owned(),
             stop: stop.clone(),
-            background_request: leave.clone(),
+            background_request: background_request.clone(),
         });
-        ForegroundAgentGuard { agents: list, id: id.to_owned(), stop, background_request: leave }
+        ForegroundAgentGuard { agents: list, id: id.to_owned(), stop, background_request }
     }
 
     /// Ends the agent of this name that a call waits for. Says whether there is one.

@@ -32,7 +32,7 @@ use crate::secrets::Secrets;
 pub use agent::BackgroundAgent;
 pub use foreground_agent::ForegroundAgentGuard;
 pub(crate) use new_output::{read_output_since, visit_output_since};
-pub use tasks::{BackgroundEndNotice, BackgroundTask, BackgroundTasks};
+pub use tasks::{BackgroundEndNotice, BackgroundTask, BackgroundTasks, StoppedTask};
 
 /// Characters of what a task was told to do that are shown.
 const COMMAND_CHARS_MAX: usize = 200;

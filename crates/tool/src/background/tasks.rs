@@ -62,6 +62,14 @@ pub struct BackgroundEndNotice {
     pub note: String,
 }
 
+/// A task that [`BackgroundTasks::stop`] was called for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoppedTask {
+    pub task: BackgroundTask,
+    /// It had ended by itself before.
+    pub had_ended: bool,
+}
+
 impl BackgroundTasks {
     /// All that are known, in the order they were started.
     #[must_use]
@@ -120,12 +128,11 @@ impl BackgroundTasks {
         }
     }
 
-    /// Ends one with everything it started and waits until it is gone. Gives what it was, and whether
-    /// it had ended before.
+    /// Ends one with everything it started and waits until it is gone.
     ///
     /// # Errors
     /// There is none of this name, or it is still there after a while; in words.
-    pub async fn stop(&self, id: &str) -> Result<(BackgroundTask, bool), String> {
+    pub async fn stop(&self, id: &str) -> Result<StoppedTask, String> {
         let task = self.find(id)?;
         let had_ended = task.outcome().is_some();
         task.cancel.cancel();
@@ -142,7 +149,7 @@ impl BackgroundTasks {
             return Err(format!("`{}` was told to end but is still there.", task.id));
         }
         task.mark_end_reported();
-        Ok((build_snapshot(&task), had_ended))
+        Ok(StoppedTask { task: build_snapshot(&task), had_ended })
     }
 
     /// How many are running.

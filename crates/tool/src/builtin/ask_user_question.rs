@@ -14,7 +14,7 @@ use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 
 use crate::input::{self, InputError};
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 
 /// The tool.
 #[derive(Debug)]
@@ -75,8 +75,12 @@ const OPTIONS_MIN: usize = 2;
 impl TypedTool for AskUserQuestionTool {
     type Input = AskUserQuestionInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("AskUserQuestion", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription {
+            name: "AskUserQuestion",
+            text: DESCRIPTION,
+            result_bytes_max: RESULT_BYTES_MAX,
+        }
     }
 
     fn check_input(&self, input: &AskUserQuestionInput) -> Result<ToolInspection, InputError> {

@@ -10,7 +10,7 @@ use windlass_vocabulary::{PermissionMode, ToolInspection, ToolOutcome};
 use super::plan_mode::{RESULT_BYTES_MAX, build_exclusive_inspection, switch_mode};
 use crate::input::InputError;
 use crate::tool::{CallLimits, ToolCallContext};
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 
 #[derive(Debug)]
 pub(crate) struct EnterPlanModeTool;
@@ -24,8 +24,12 @@ For work that is large or can be done in more than one way. Look around, then ca
 impl TypedTool for EnterPlanModeTool {
     type Input = EnterPlanModeInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("EnterPlanMode", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription {
+            name: "EnterPlanMode",
+            text: DESCRIPTION,
+            result_bytes_max: RESULT_BYTES_MAX,
+        }
     }
 
     fn check_input(&self, _: &EnterPlanModeInput) -> Result<ToolInspection, InputError> {

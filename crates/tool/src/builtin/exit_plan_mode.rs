@@ -10,7 +10,7 @@ use windlass_vocabulary::{Json, PermissionMode, ToolInspection, ToolOutcome};
 use super::plan_mode::{RESULT_BYTES_MAX, build_exclusive_inspection, switch_mode};
 use crate::input::InputError;
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture};
 
 #[derive(Debug)]
 pub(crate) struct ExitPlanModeTool;
@@ -29,8 +29,12 @@ const PLAN_CHARS_MAX: usize = 50_000;
 impl TypedTool for ExitPlanModeTool {
     type Input = ExitPlanModeInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("ExitPlanMode", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription {
+            name: "ExitPlanMode",
+            text: DESCRIPTION,
+            result_bytes_max: RESULT_BYTES_MAX,
+        }
     }
 
     fn check_input(&self, input: &ExitPlanModeInput) -> Result<ToolInspection, InputError> {

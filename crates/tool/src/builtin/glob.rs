@@ -15,7 +15,9 @@ use super::file_walk::FileWalk;
 use crate::input::InputError;
 use crate::lock::lock;
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult, run_blocking};
+use crate::typed_tool::{
+    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, run_blocking,
+};
 
 /// The tool.
 #[derive(Debug)]
@@ -39,8 +41,8 @@ const RESULT_BYTES_MAX: usize = 100_000;
 impl TypedTool for GlobTool {
     type Input = GlobInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("Glob", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription { name: "Glob", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
     }
 
     fn check_input(&self, input: &GlobInput) -> Result<ToolInspection, InputError> {
@@ -83,7 +85,8 @@ fn perform(input: &GlobInput, call: &ToolCallContext) -> TypedToolResult {
             total_count: &total,
         };
         let mut clock = walk.modified_time_reader();
-        let (matcher, walk) = (&matcher, &walk);
+        let matcher = &matcher;
+        let walk = &walk;
         move |path: &Path| {
             if is_all || matcher.is_match(walk.relative_path(path)) {
                 batch.matched_count += 1;

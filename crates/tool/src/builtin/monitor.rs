@@ -14,7 +14,7 @@ use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 use crate::background::{BackgroundRecord, read_output_since, visit_output_since};
 use crate::input::{self, InputError};
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 
 /// The tool.
 #[derive(Debug)]
@@ -45,8 +45,8 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 impl TypedTool for MonitorTool {
     type Input = MonitorInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("Monitor", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription { name: "Monitor", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
     }
 
     fn check_input(&self, input: &MonitorInput) -> Result<ToolInspection, InputError> {

@@ -12,7 +12,9 @@ use crate::input::InputError;
 use crate::skill_files::{SKILL_BYTES_MAX, SkillDefinition, load_skills};
 use crate::tool::ToolCallContext;
 use crate::tool_session_context::ToolSessionContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult, run_blocking};
+use crate::typed_tool::{
+    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, run_blocking,
+};
 
 /// The tool.
 #[derive(Debug)]
@@ -64,8 +66,12 @@ impl SkillTool {
 impl TypedTool for SkillTool {
     type Input = SkillInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("Skill", &self.description, SKILL_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription {
+            name: "Skill",
+            text: &self.description,
+            result_bytes_max: SKILL_BYTES_MAX,
+        }
     }
 
     fn check_input(&self, input: &SkillInput) -> Result<ToolInspection, InputError> {

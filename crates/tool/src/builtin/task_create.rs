@@ -9,7 +9,7 @@ use super::task_item::{EXCLUSIVE_PURE, RESULT_BYTES_MAX, TOO_LONG, build_outcome
 use crate::input::InputError;
 use crate::task_lists::{ENTRIES_MAX, TEXT_CHARS_MAX, TaskItem};
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture};
 
 #[derive(Debug)]
 pub(crate) struct TaskCreateTool;
@@ -32,8 +32,12 @@ pub(crate) struct TaskCreateInput {
 impl TypedTool for TaskCreateTool {
     type Input = TaskCreateInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("TaskCreate", "Adds a task to the task list.", RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription {
+            name: "TaskCreate",
+            text: "Adds a task to the task list.",
+            result_bytes_max: RESULT_BYTES_MAX,
+        }
     }
 
     fn check_input(&self, input: &TaskCreateInput) -> Result<ToolInspection, InputError> {

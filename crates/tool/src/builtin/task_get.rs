@@ -11,7 +11,7 @@ use super::task_item::{
 use crate::input::InputError;
 use crate::task_lists::render_task_line;
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture};
 
 #[derive(Debug)]
 pub(crate) struct TaskGetTool;
@@ -26,8 +26,12 @@ pub(crate) struct TaskGetInput {
 impl TypedTool for TaskGetTool {
     type Input = TaskGetInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("TaskGet", "Shows one task with its description.", RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription {
+            name: "TaskGet",
+            text: "Shows one task with its description.",
+            result_bytes_max: RESULT_BYTES_MAX,
+        }
     }
 
     fn check_input(&self, input: &TaskGetInput) -> Result<ToolInspection, InputError> {

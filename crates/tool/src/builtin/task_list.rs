@@ -9,7 +9,7 @@ use super::task_item::{RESULT_BYTES_MAX, build_outcome, task_to_json};
 use crate::input::InputError;
 use crate::task_lists::render_task_line;
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture};
 
 #[derive(Debug)]
 pub(crate) struct TaskListTool;
@@ -20,8 +20,12 @@ pub(crate) struct TaskListInput {}
 impl TypedTool for TaskListTool {
     type Input = TaskListInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("TaskList", "Lists all tasks with their state.", RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription {
+            name: "TaskList",
+            text: "Lists all tasks with their state.",
+            result_bytes_max: RESULT_BYTES_MAX,
+        }
     }
 
     fn check_input(&self, _: &TaskListInput) -> Result<ToolInspection, InputError> {

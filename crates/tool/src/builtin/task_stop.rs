@@ -5,9 +5,10 @@ use serde::Deserialize;
 use serde_json::json;
 use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 
+use crate::background::StoppedTask;
 use crate::input::InputError;
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 
 /// The tool.
 #[derive(Debug)]
@@ -25,8 +26,8 @@ const RESULT_BYTES_MAX: usize = 10_000;
 impl TypedTool for TaskStopTool {
     type Input = TaskStopInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("TaskStop", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription { name: "TaskStop", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
     }
 
     /// Only what the session started itself can be ended, so there is nothing to ask about.
@@ -40,7 +41,7 @@ impl TypedTool for TaskStopTool {
 }
 
 async fn perform(input: TaskStopInput, call: ToolCallContext) -> TypedToolResult {
-    let (task, had_ended) = call.tool_context.background.stop(&input.task_id).await?;
+    let StoppedTask { task, had_ended } = call.tool_context.background.stop(&input.task_id).await?;
     let words = task.end_summary.unwrap_or_default();
     let said = match had_ended {
         true => format!("`{}` had ended already: {words}", task.id),

@@ -12,7 +12,7 @@ use super::task_item::{
 use crate::input::InputError;
 use crate::task_lists::{TEXT_CHARS_MAX, TaskItem, TaskLists, TaskStatus};
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 
 #[derive(Debug)]
 pub(crate) struct TaskUpdateTool;
@@ -56,10 +56,14 @@ enum TaskUpdateStatus {
 impl TypedTool for TaskUpdateTool {
     type Input = TaskUpdateInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
+    fn describe(&self) -> ToolDescription<'_> {
         let description = "Changes a task: its state, its owner, what it waits for. Set \
                            in_progress when you begin, completed when it is done.";
-        ("TaskUpdate", description, RESULT_BYTES_MAX)
+        ToolDescription {
+            name: "TaskUpdate",
+            text: description,
+            result_bytes_max: RESULT_BYTES_MAX,
+        }
     }
 
     fn check_input(&self, input: &TaskUpdateInput) -> Result<ToolInspection, InputError> {
@@ -119,10 +123,11 @@ impl TaskUpdateInput {
         }
         let before = lists.clone();
         let mut changed = self.apply_fields(id, lists);
-        let parse =
-            |list: &[String]| list.iter().filter_map(|it| parse_task_number("", it).ok()).collect();
-        let (blocks, blocked_by): (Vec<u64>, Vec<u64>) =
-            (parse(&self.add_blocks), parse(&self.add_blocked_by));
+        let parse = |list: &[String]| -> Vec<u64> {
+            list.iter().filter_map(|it| parse_task_number("", it).ok()).collect()
+        };
+        let blocks = parse(&self.add_blocks);
+        let blocked_by = parse(&self.add_blocked_by);
         let edges = blocks.iter().map(|other| (id, *other));
         let edges: Vec<(u64, u64)> =
             edges.chain(blocked_by.iter().map(|other| (*other, id))).collect();

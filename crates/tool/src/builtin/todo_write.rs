@@ -8,7 +8,7 @@ use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 use crate::input::InputError;
 use crate::task_lists::{ENTRIES_MAX, TEXT_CHARS_MAX, TaskStatus, TodoItem};
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture};
 
 /// The tool.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ const RESULT_BYTES_MAX: usize = 10_000;
 impl TypedTool for TodoWriteTool {
     type Input = TodoWriteInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("TodoWrite", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription { name: "TodoWrite", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
     }
 
     fn check_input(&self, input: &TodoWriteInput) -> Result<ToolInspection, InputError> {

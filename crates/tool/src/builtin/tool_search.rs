@@ -11,7 +11,7 @@ use windlass_vocabulary::{ContextUpdate, Json, ToolInspection, ToolOutcome, Tool
 use crate::input::{self, InputError};
 use crate::tool::ToolCallContext;
 use crate::tool_source::RestrictedToolSource;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 
 /// The tool.
 pub(crate) struct ToolSearchTool {
@@ -98,8 +98,12 @@ fn score_spec(spec: &ToolSpec, words: &[String]) -> usize {
 impl TypedTool for ToolSearchTool {
     type Input = ToolSearchInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        (TOOL_SEARCH_NAME, &self.description, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription {
+            name: TOOL_SEARCH_NAME,
+            text: &self.description,
+            result_bytes_max: RESULT_BYTES_MAX,
+        }
     }
 
     fn check_input(&self, input: &ToolSearchInput) -> Result<ToolInspection, InputError> {

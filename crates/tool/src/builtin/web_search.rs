@@ -14,7 +14,7 @@ use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 use crate::input::InputError;
 use crate::side_question::{SideAnswer, SideQuestion, SideSearchDomains};
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 
 /// The tool.
 #[derive(Debug)]
@@ -45,8 +45,8 @@ const TIME_MAX: Duration = Duration::from_secs(180);
 impl TypedTool for WebSearchTool {
     type Input = WebSearchInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("WebSearch", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription { name: "WebSearch", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
     }
 
     fn check_input(&self, input: &WebSearchInput) -> Result<ToolInspection, InputError> {

@@ -14,7 +14,9 @@ use crate::file::{
 };
 use crate::input::InputError;
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult, run_to_completion};
+use crate::typed_tool::{
+    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, run_to_completion,
+};
 
 /// The tool.
 #[derive(Debug)]
@@ -36,8 +38,8 @@ const RESULT_BYTES_MAX: usize = 10_000;
 impl TypedTool for WriteTool {
     type Input = WriteInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("Write", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription { name: "Write", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
     }
 
     fn check_input(&self, _: &WriteInput) -> Result<ToolInspection, InputError> {

@@ -34,8 +34,10 @@ pub(crate) fn diff_hunks(old: &str, new: &str) -> Vec<DiffHunk> {
     diff.grouped_ops(CONTEXT_LINES)
         .iter()
         .filter_map(|ops| {
-            let (first, last) = (ops.first()?, ops.last()?);
-            let (old_start, new_start) = (first.old_range().start, first.new_range().start);
+            let first = ops.first()?;
+            let last = ops.last()?;
+            let old_start = first.old_range().start;
+            let new_start = first.new_range().start;
             Some(DiffHunk {
                 old_start: old_start + 1,
                 old_lines: last.old_range().end - old_start,

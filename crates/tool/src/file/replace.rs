@@ -170,7 +170,8 @@ impl ReplaceTarget<'_> {
         if let Some(old) = old {
             let new = file.metadata()?;
             if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-                let (uid, gid) = (Uid::from_raw(old.uid()), Gid::from_raw(old.gid()));
+                let uid = Uid::from_raw(old.uid());
+                let gid = Gid::from_raw(old.gid());
                 // Only root may give files away; for others the editor becomes the owner.
                 let _ = rustix::fs::fchown(&file, Some(uid), Some(gid));
             }

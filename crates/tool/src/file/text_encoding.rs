@@ -34,7 +34,8 @@ impl TextEncoding {
             return Self::Utf8;
         }
         let start = content.get(..DETECTION_BYTES_MAX).unwrap_or(content);
-        let (mut wide, mut broken) = (0_usize, 0_usize);
+        let mut wide = 0_usize;
+        let mut broken = 0_usize;
         for chunk in start.utf8_chunks() {
             wide += chunk.valid().chars().filter(|letter| !letter.is_ascii()).count();
             broken += usize::from(!chunk.invalid().is_empty());

@@ -82,12 +82,11 @@ impl GitRunner {
     pub fn in_directory(directory: impl Into<PathBuf>) -> Result<Self, GitError> {
         let program = GIT_PATHS.iter().map(PathBuf::from).find(|path| path.is_file());
         let program = program.ok_or(GitError::Missing)?;
-        let (within, output_max) = (TIMEOUT_DEFAULT, OUTPUT_BYTES_MAX);
         Ok(Self {
             program,
             directory: directory.into(),
-            timeout: within,
-            output_bytes_max: output_max,
+            timeout: TIMEOUT_DEFAULT,
+            output_bytes_max: OUTPUT_BYTES_MAX,
         })
     }
 

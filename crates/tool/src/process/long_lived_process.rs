@@ -29,6 +29,14 @@ pub struct LongLivedProgram {
     pub environment: Vec<(OsString, OsString)>,
 }
 
+/// The standard streams of a process.
+#[derive(Debug)]
+pub struct ProcessStreams {
+    pub stdin: ChildStdin,
+    pub stdout: ChildStdout,
+    pub stderr: ChildStderr,
+}
+
 /// A process that stays. Dropped, it is killed with everything it started.
 #[derive(Debug)]
 pub struct LongLivedProcess {
@@ -57,9 +65,13 @@ impl LongLivedProcess {
     }
 
     /// Its standard streams, once.
-    pub fn take_streams(&mut self) -> Option<(ChildStdin, ChildStdout, ChildStderr)> {
+    pub fn take_streams(&mut self) -> Option<ProcessStreams> {
         let child = &mut self.process.child;
-        Some((child.stdin.take()?, child.stdout.take()?, child.stderr.take()?))
+        Some(ProcessStreams {
+            stdin: child.stdin.take()?,
+            stdout: child.stdout.take()?,
+            stderr: child.stderr.take()?,
+        })
     }
 
     /// Waits for its exit: the code, or `None` when a signal ended it.

@@ -20,7 +20,7 @@ mod supervisor;
 pub(crate) use end_report::{explain_spawn_failure, render_end_cause, render_exit_status};
 pub use launch::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
 pub(crate) use launch::{ProgramSpec, end_process_tree};
-pub use long_lived_process::{LongLivedProcess, LongLivedProgram};
+pub use long_lived_process::{LongLivedProcess, LongLivedProgram, ProcessStreams};
 pub use process_context::ProcessContext;
 pub(crate) use running_note::RunningNote;
 pub(crate) use spawn_retry::spawn_with_retry;

@@ -59,16 +59,11 @@ pub(super) fn read_process(id: i32) -> Option<ProcessEntry> {
     let mut fields = fields.split_ascii_whitespace();
     let lives = !matches!(fields.next()?, "Z" | "X" | "x");
     let mut number = || fields.next()?.parse().ok();
-    let (parent, group, session) = (number()?, number()?, number()?);
+    let parent_pid = number()?;
+    let group = number()?;
+    let session = number()?;
     let began = fields.nth(15)?.parse().ok()?;
-    Some(ProcessEntry {
-        pid: id,
-        parent_pid: parent,
-        group,
-        session,
-        start_time: began,
-        is_alive: lives,
-    })
+    Some(ProcessEntry { pid: id, parent_pid, group, session, start_time: began, is_alive: lives })
 }
 
 /// How many processes and threads there are in all: one small file, whatever their number.

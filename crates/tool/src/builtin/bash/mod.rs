@@ -24,7 +24,7 @@ use crate::process::{
 };
 use crate::process_output::OutputSpill;
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 use shell_state_capture::ShellStateCapture;
 
 /// The tool.
@@ -193,8 +193,8 @@ impl BashTool {
 impl TypedTool for BashTool {
     type Input = BashInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("Bash", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription { name: "Bash", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
     }
 
     fn check_input(&self, input: &BashInput) -> Result<ToolInspection, InputError> {

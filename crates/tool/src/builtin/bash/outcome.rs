@@ -105,7 +105,8 @@ pub(super) fn build_background_outcome(id: &str, output: &Path) -> ToolOutcome {
 
 fn render_streams(ended: &FinishedProcess, inline_max: usize) -> (String, String) {
     let size = |total: u64| usize::try_from(total).unwrap_or(usize::MAX);
-    let (out, err) = (size(ended.stdout.total()), size(ended.stderr.total()));
+    let out = size(ended.stdout.total());
+    let err = size(ended.stderr.total());
     let share = err.min((inline_max / STDERR_SHARE).max(inline_max.saturating_sub(out)));
     (ended.stdout.render(inline_max.saturating_sub(share)), ended.stderr.render(share))
 }

@@ -18,8 +18,10 @@ use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 use crate::file::{self, ORIGINAL_BYTES_MAX, TextEncoding};
 use crate::input::{self, InputError};
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult, run_to_completion};
-use substitute::{Substitution, substitute};
+use crate::typed_tool::{
+    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, run_to_completion,
+};
+use substitute::{Replacement, Substitution, substitute};
 
 /// The tool.
 #[derive(Debug)]
@@ -47,8 +49,8 @@ const RESULT_BYTES_MAX: usize = 10_000;
 impl TypedTool for EditTool {
     type Input = EditInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("Edit", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription { name: "Edit", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
     }
 
     fn check_input(&self, input: &EditInput) -> Result<ToolInspection, InputError> {
@@ -71,9 +73,13 @@ fn perform(input: &EditInput, call: &ToolCallContext) -> TypedToolResult {
     }
     let content = file::read_for_change(&call.tool_context.files, &path)?;
     let encoding = TextEncoding::detect(&content.bytes);
-    let texts = (input.old_string.as_str(), input.new_string.as_str());
-    let done = substitute(&content.bytes, encoding, texts, input.replace_all)
-        .map_err(|problem| problem.explain(&path, &content.bytes, encoding, texts.0))?;
+    let replacement = Replacement {
+        old: &input.old_string,
+        new: &input.new_string,
+        replace_all: input.replace_all,
+    };
+    let done = substitute(&content.bytes, encoding, &replacement)
+        .map_err(|problem| problem.explain(&path, &content.bytes, encoding, &input.old_string))?;
     let metadata = file::replace_file(
         &call.tool_context.files,
         &path,
@@ -91,7 +97,8 @@ fn perform(input: &EditInput, call: &ToolCallContext) -> TypedToolResult {
             input,
             &path,
             encoding,
-            (&content.bytes, &done.content),
+            &content.bytes,
+            &done.content,
         )),
         ..ToolOutcome::from_text(said)
     })
@@ -117,7 +124,7 @@ fn create_file(input: &EditInput, call: &ToolCallContext, path: &Path) -> TypedT
         .remember_file(path.to_path_buf(), file::known_file_from_content(&metadata, content));
     Ok(ToolOutcome {
         changed_workspace: true,
-        structured: Some(build_structured_output(input, path, TextEncoding::Utf8, (b"", content))),
+        structured: Some(build_structured_output(input, path, TextEncoding::Utf8, b"", content)),
         ..ToolOutcome::from_text(format!(
             "Created `{}`.{}",
             path.display(),
@@ -141,7 +148,8 @@ fn build_structured_output(
     input: &EditInput,
     path: &Path,
     encoding: TextEncoding,
-    (old, new): (&[u8], &[u8]),
+    old: &[u8],
+    new: &[u8],
 ) -> Json {
     let original = encoding.decode(old).into_owned();
     let patch = file::diff_hunks(&original, &encoding.decode(new));

@@ -3,6 +3,7 @@
 //! Both texts are written in the encoding and with the line ends of the file; then bytes are
 //! compared and spliced, so that nothing outside the replaced places can change.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use memchr::memmem;
@@ -31,34 +32,39 @@ pub(super) enum SubstitutionError {
     Unencodable(char),
 }
 
+/// What to put in the place of what.
+pub(super) struct Replacement<'a> {
+    pub(super) old: &'a str,
+    pub(super) new: &'a str,
+    pub(super) replace_all: bool,
+}
+
 /// Puts `new` where `old` stands: once, or wherever it stands.
 pub(super) fn substitute(
     content: &[u8],
     encoding: TextEncoding,
-    (old, new): (&str, &str),
-    replace_all: bool,
+    replacement: &Replacement<'_>,
 ) -> Result<Substitution, SubstitutionError> {
     let crlf = has_only_crlf(&encoding.decode(content));
-    let (old, new) = (convert_line_ends(old, crlf), convert_line_ends(new, crlf));
-    let found =
-        encoding.encode(&old).ok().map(|wanted| find_occurrences(content, encoding, &wanted));
-    let (places, length, encoding) = match (found, encoding) {
-        (Some(places), _) if !places.is_empty() => {
-            (places, encoding.encode(&old).map_or(0, |wanted| wanted.len()), encoding)
-        }
-        // A file of mixed encodings, or a wrong guess.
-        (_, TextEncoding::Legacy(_)) => (
-            find_occurrences(content, TextEncoding::Utf8, old.as_bytes()),
-            old.len(),
-            TextEncoding::Utf8,
-        ),
-        _ => return Err(SubstitutionError::NotPresent),
+    let old = convert_line_ends(replacement.old, crlf);
+    let new = convert_line_ends(replacement.new, crlf);
+    let mut encoding = encoding;
+    let mut wanted = encoding.encode(&old).unwrap_or_default();
+    let mut places = match wanted.is_empty() {
+        true => Vec::new(),
+        false => find_occurrences(content, encoding, &wanted),
     };
+    // A file of mixed encodings, or a wrong guess.
+    if places.is_empty() && matches!(encoding, TextEncoding::Legacy(_)) {
+        encoding = TextEncoding::Utf8;
+        wanted = Cow::Borrowed(old.as_bytes());
+        places = find_occurrences(content, encoding, &wanted);
+    }
     let lines = find_line_numbers(content, encoding, &places);
     match places.len() {
         0 => return Err(SubstitutionError::NotPresent),
         1 => {}
-        _ if replace_all => {}
+        _ if replacement.replace_all => {}
         _ => return Err(SubstitutionError::Ambiguous(lines)),
     }
     let new = encoding.encode(&new).map_err(SubstitutionError::Unencodable)?;
@@ -67,7 +73,7 @@ pub(super) fn substitute(
     for place in places {
         changed.extend_from_slice(content.get(from..place).unwrap_or_default());
         changed.extend_from_slice(&new);
-        from = place + length;
+        from = place + wanted.len();
     }
     changed.extend_from_slice(content.get(from..).unwrap_or_default());
     Ok(Substitution { content: changed, line_numbers: lines })

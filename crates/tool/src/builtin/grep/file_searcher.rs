@@ -100,7 +100,8 @@ impl<'q> FileSearcher<'q> {
         };
         let searched = self.searcher.search_reader(self.matcher, reader, &mut page);
         // What was found before an error is still found.
-        let (count, lines) = (page.count, page.lines);
+        let count = page.count;
+        let lines = page.lines;
         if count > 0 {
             let path = path.to_path_buf();
             let modified = match self.display.mode {

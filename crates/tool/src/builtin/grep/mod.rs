@@ -16,7 +16,9 @@ use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 use crate::builtin::file_walk::FileWalk;
 use crate::input::{self, InputError};
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult, run_blocking};
+use crate::typed_tool::{
+    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, run_blocking,
+};
 use file_searcher::FileSearcher;
 use query::GrepQuery;
 use results::{FileMatches, GrepResults};
@@ -92,8 +94,8 @@ const RESULT_BYTES_MAX: usize = 100_000;
 impl TypedTool for GrepTool {
     type Input = GrepInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("Grep", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription { name: "Grep", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
     }
 
     fn check_input(&self, input: &GrepInput) -> Result<ToolInspection, InputError> {

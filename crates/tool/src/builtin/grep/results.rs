@@ -83,7 +83,8 @@ pub(super) fn join_lines(files: Vec<FileMatches>, input: &GrepInput) -> Vec<Stri
 
 /// The order of a listing: by name, directory by directory.
 fn compare_paths(one: &Path, other: &Path) -> std::cmp::Ordering {
-    let (one, other) = (one.as_os_str().as_encoded_bytes(), other.as_os_str().as_encoded_bytes());
+    let one = one.as_os_str().as_encoded_bytes();
+    let other = other.as_os_str().as_encoded_bytes();
     // A separator comes before every letter, or `a-b` would come between `a` and `a/c`.
     let rank = |bytes: &[u8], at: usize| {
         bytes.get(at).map(|byte| if *byte == b'/' { 0 } else { u16::from(*byte) + 1 })

@@ -16,7 +16,9 @@ use crate::file;
 use crate::input::InputError;
 use crate::notebook::{JupyterNotebook, build_cell, cell_id};
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult, run_to_completion};
+use crate::typed_tool::{
+    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, run_to_completion,
+};
 use notebook_text::NotebookText;
 
 /// The tool.
@@ -65,8 +67,12 @@ const RESULT_BYTES_MAX: usize = 10_000;
 impl TypedTool for NotebookEditTool {
     type Input = NotebookEditInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("NotebookEdit", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription {
+            name: "NotebookEdit",
+            text: DESCRIPTION,
+            result_bytes_max: RESULT_BYTES_MAX,
+        }
     }
 
     fn check_input(&self, input: &NotebookEditInput) -> Result<ToolInspection, InputError> {

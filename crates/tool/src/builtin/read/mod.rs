@@ -23,7 +23,9 @@ use crate::image_fit;
 use crate::input::{self, InputError};
 use crate::tool::ToolCallContext;
 use crate::tool_session_context::ToolSessionContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult, run_blocking};
+use crate::typed_tool::{
+    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, run_blocking,
+};
 use shown_lines::LineRange;
 
 /// The tool.
@@ -57,8 +59,8 @@ const RESULT_BYTES_MAX: usize = 130_000;
 impl TypedTool for ReadTool {
     type Input = ReadInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("Read", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription { name: "Read", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
     }
 
     fn check_input(&self, input: &ReadInput) -> Result<ToolInspection, InputError> {

@@ -30,7 +30,7 @@ pub(super) fn read_text(
     let start = shown_lines::read_start(&mut opened.file).map_err(failed)?;
     let encoding = TextEncoding::detect(&start);
     if matches!(encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be) {
-        return read_utf16(files, opened, path, (range, encoding));
+        return read_utf16(files, opened, path, range, encoding);
     }
     let known =
         files.known_file(path).filter(|known| known.state.matches_metadata(&opened.metadata));
@@ -58,7 +58,8 @@ fn read_utf16(
     files: &FileContext,
     opened: &OpenedFile,
     path: &Path,
-    (range, encoding): (&LineRange, TextEncoding),
+    range: &LineRange,
+    encoding: TextEncoding,
 ) -> Result<TextFileView, String> {
     let content = file::read_bounded(&opened.file, COUNTED_BYTES_MAX).map_err(|error| {
         format!(

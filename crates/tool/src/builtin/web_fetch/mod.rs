@@ -22,7 +22,7 @@ use crate::input::{self, InputError};
 use crate::network_access::NetworkAccess;
 use crate::side_question::SideQuestion;
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 use fetch::{FetchedPage, TIME_MAX, WebFetchOutcome};
 
 /// The tool.
@@ -56,8 +56,8 @@ const RESULT_BYTES_MAX: usize = 70_000;
 impl TypedTool for WebFetchTool {
     type Input = WebFetchInput;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        ("WebFetch", DESCRIPTION, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription { name: "WebFetch", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
     }
 
     fn check_input(&self, input: &WebFetchInput) -> Result<ToolInspection, InputError> {
@@ -89,29 +89,45 @@ async fn perform(input: WebFetchInput, call: ToolCallContext) -> TypedToolResult
         }
     };
     let mut spent = MicroUsd(0);
-    let (status, bytes, url, result, is_error) = match fetched {
+    let shown = match fetched {
         WebFetchOutcome::OtherHost { from, to, status } => {
             let text = format!("{from} redirects to another host. To follow it, fetch {to}");
-            (status, 0, from, text, false)
+            FetchReport { status, bytes: 0, url: from, text, is_error: false }
         }
         WebFetchOutcome::Page(page) => {
             let text = match input.offset {
                 None => answer_from_page(&page, &input.prompt, &call, &mut spent).await?,
                 Some(offset) => render_page(&page, offset)?,
             };
-            (page.status, page.body.len(), page.url, text, !page.status.is_success())
+            FetchReport {
+                status: page.status,
+                bytes: page.body.len(),
+                url: page.url,
+                text,
+                is_error: !page.status.is_success(),
+            }
         }
     };
     let structured = json!({
-        "bytes": bytes,
-        "code": status.as_u16(),
-        "codeText": status.canonical_reason().unwrap_or(""),
-        "result": result,
+        "bytes": shown.bytes,
+        "code": shown.status.as_u16(),
+        "codeText": shown.status.canonical_reason().unwrap_or(""),
+        "result": shown.text,
         "durationMs": u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        "url": url.as_str(),
+        "url": shown.url.as_str(),
     });
     let structured = Some(Json::from_checked(&structured.to_string()));
-    Ok(ToolOutcome { is_error, structured, spent, ..ToolOutcome::from_text(result) })
+    let is_error = shown.is_error;
+    Ok(ToolOutcome { is_error, structured, spent, ..ToolOutcome::from_text(shown.text) })
+}
+
+/// What is reported of a fetch.
+struct FetchReport {
+    status: reqwest::StatusCode,
+    bytes: usize,
+    url: reqwest::Url,
+    text: String,
+    is_error: bool,
 }
 
 /// What a model says that the page says about the prompt. A page that is short, or a model that says
@@ -123,11 +139,9 @@ async fn answer_from_page(
     spent: &mut MicroUsd,
 ) -> Result<String, String> {
     let (text, title) = page_to_text(page)?;
-    let (true, false, Some(aside)) = (
-        page.status.is_success() && text.len() > SHORT_PAGE_BYTES_MAX,
-        prompt.trim().is_empty(),
-        &call.side_model,
-    ) else {
+    let is_long = page.status.is_success() && text.len() > SHORT_PAGE_BYTES_MAX;
+    let Some(aside) = call.side_model.as_ref().filter(|_| is_long && !prompt.trim().is_empty())
+    else {
         return render_page(page, 0);
     };
     let end = text.floor_char_boundary(QUESTION_BYTES_MAX);
