@@ -4,8 +4,8 @@
 use serde_json::Value;
 use windlass_vocabulary::{HookVerdict, MicroUsd};
 
-use crate::answer::HookRunResult;
 use crate::hook_output::{ElicitationAnswer, PermissionRequestAnswer};
+use crate::hook_run_result::HookRunResult;
 
 /// What all hooks at one moment said together.
 #[derive(Clone, Debug, Default, PartialEq)]

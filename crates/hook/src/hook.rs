@@ -1,14 +1,16 @@
 //! One configured hook.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::callback::HookCallback;
+use crate::command_hook::CommandHook;
 use crate::event::HookEvent;
+use crate::http_hook::HttpHook;
 use crate::matcher::HookMatcher;
-use crate::prompt_hook::{McpToolHook, PromptHook};
+use crate::mcp_tool_hook::McpToolHook;
+use crate::prompt_hook::PromptHook;
 
 /// A hook as it was configured.
 #[derive(Debug)]
@@ -57,40 +59,11 @@ impl HookKind {
             Self::Command(_) => "command",
             Self::Http(_) => "http",
             Self::Callback { .. } => "callback",
-            Self::Prompt(judge) if judge.is_agent => "agent",
+            Self::Prompt(prompt) if prompt.is_agent => "agent",
             Self::Prompt(_) => "prompt",
             Self::McpTool(_) => "mcp_tool",
         }
     }
-}
-
-/// A program of the user's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CommandHook {
-    pub(crate) line: String,
-    /// With arguments it is run as it is; without, by a shell.
-    pub(crate) arguments: Option<Vec<String>>,
-    pub(crate) shell: HookShell,
-    /// More that its environment holds: the directories of a plugin.
-    pub(crate) variables: Arc<[(String, PathBuf)]>,
-}
-
-/// Who reads a command line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum HookShell {
-    #[default]
-    Sh,
-    Bash,
-    PowerShell,
-}
-
-/// A server of the user's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HttpHook {
-    pub(crate) url: String,
-    pub(crate) headers: Vec<(String, String)>,
-    /// Variables that may stand in headers.
-    pub(crate) allowed_env_vars: Vec<String>,
 }
 
 /// What a hook that fails means.
@@ -114,7 +87,7 @@ impl Hook {
                 http.url.split(['?', '#']).next().unwrap_or_default().to_owned()
             }
             HookKind::Callback { id, .. } => format!("callback {id}"),
-            HookKind::Prompt(judge) => judge.prompt.clone(),
+            HookKind::Prompt(prompt) => prompt.prompt.clone(),
             HookKind::McpTool(tool) => tool.name(),
         };
         let line = text.lines().next().unwrap_or_default();
@@ -126,13 +99,15 @@ impl Hook {
 
     /// Would both do the same? Then one is enough.
     pub(crate) fn runs_same_action(&self, other: &Self) -> bool {
-        match (&self.kind, &other.kind) {
-            (HookKind::Command(one), HookKind::Command(two)) => one == two,
-            (HookKind::Http(one), HookKind::Http(two)) => one == two,
-            (HookKind::Prompt(one), HookKind::Prompt(two)) => one == two,
-            (HookKind::McpTool(one), HookKind::McpTool(two)) => one == two,
-            (HookKind::Callback { id: one, .. }, HookKind::Callback { id: two, .. }) => one == two,
-            _ => false,
+        let kind = &other.kind;
+        match &self.kind {
+            HookKind::Command(one) => matches!(kind, HookKind::Command(two) if one == two),
+            HookKind::Http(one) => matches!(kind, HookKind::Http(two) if one == two),
+            HookKind::Prompt(one) => matches!(kind, HookKind::Prompt(two) if one == two),
+            HookKind::McpTool(one) => matches!(kind, HookKind::McpTool(two) if one == two),
+            HookKind::Callback { id, .. } => {
+                matches!(kind, HookKind::Callback { id: other, .. } if id == other)
+            }
         }
     }
 
@@ -154,7 +129,7 @@ impl Hook {
             (Some(limit), HookEvent::SessionEnd) => limit.min(SESSION_END_TIMEOUT_MAX),
             (Some(limit), _) => limit,
             (None, event) => match &self.kind {
-                HookKind::Prompt(judge) if judge.is_agent => {
+                HookKind::Prompt(prompt) if prompt.is_agent => {
                     event.default_timeout().min(AGENT_TIMEOUT)
                 }
                 HookKind::Prompt(_) => event.default_timeout().min(PROMPT_TIMEOUT),

@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::HookRunResult;
 use crate::background_hooks::BackgroundHooks;
 use crate::event::HookEvent;
-use crate::prompt_hook::HookBackend;
+use crate::hook_backend::HookBackend;
+use crate::hook_run_result::HookRunResult;
 
 /// Where the hooks of a session run.
 #[derive(Clone, Debug)]

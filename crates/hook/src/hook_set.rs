@@ -9,21 +9,13 @@ use crate::callback::HookCallback;
 use crate::config::{HookConfigParser, HookSource};
 use crate::event::HookEvent;
 use crate::hook::{Hook, OnFailure};
+use crate::http_hook::HookHttpPolicy;
 
 /// The hooks of a session. Clones share what is remembered: a hook that runs once runs once.
 #[derive(Clone, Debug, Default)]
 pub struct HookSet {
     hooks: Vec<Arc<Hook>>,
     pub(crate) http_policy: Arc<HookHttpPolicy>,
-}
-
-/// What settings say of all hooks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HookHttpPolicy {
-    /// Addresses that may be asked, a star standing for anything; `None` means all.
-    pub allowed_urls: Option<Vec<String>>,
-    /// Variables that may be sent to a server; `None` means those each hook names.
-    pub allowed_env_vars: Option<Vec<String>>,
 }
 
 /// The hooks that are meant at one moment.
@@ -105,8 +97,8 @@ impl HookSet {
 
     /// With what settings say of all hooks.
     #[must_use]
-    pub fn with_http_policy(mut self, switches: HookHttpPolicy) -> Self {
-        self.http_policy = Arc::new(switches);
+    pub fn with_http_policy(mut self, policy: HookHttpPolicy) -> Self {
+        self.http_policy = Arc::new(policy);
         self
     }
 

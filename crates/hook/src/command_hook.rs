@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -12,9 +13,28 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use windlass_tool::{OneShotCommand, OneShotEndCause, OneShotResult};
 
-use crate::answer::{HookCompletion, RawHookOutput};
-use crate::hook::{CommandHook, HookShell};
 use crate::hook_environment::HookEnvironment;
+use crate::raw_hook_output::{HookCompletion, RawHookOutput};
+
+/// A program of the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CommandHook {
+    pub(crate) line: String,
+    /// With arguments it is run as it is; without, by a shell.
+    pub(crate) arguments: Option<Vec<String>>,
+    pub(crate) shell: HookShell,
+    /// More that its environment holds: the directories of a plugin.
+    pub(crate) variables: Arc<[(String, PathBuf)]>,
+}
+
+/// Who reads a command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum HookShell {
+    #[default]
+    Sh,
+    Bash,
+    PowerShell,
+}
 
 /// What a program is asked with.
 pub(crate) struct HookCommandRun<'a> {
@@ -39,25 +59,25 @@ pub(crate) fn parse_async_announcement(line: &str) -> Option<Option<Duration>> {
 /// Asks it.
 pub(crate) async fn run_command(
     command: &CommandHook,
-    ground: &HookEnvironment,
+    session: &HookEnvironment,
     asked: HookCommandRun<'_>,
 ) -> RawHookOutput {
-    let variables = build_variables(command, ground, asked.env_file);
+    let variables = build_variables(command, session, asked.env_file);
     let (program, arguments) = build_command_line(command, &variables);
-    let mut environment = ground.env_vars.clone();
+    let mut environment = session.env_vars.clone();
     environment.retain(|(name, _)| !variables.iter().any(|(own, _)| name == own.as_str()));
     environment.extend(variables.into_iter().map(|(name, value)| (name.into(), value)));
-    let errand = OneShotCommand {
+    let command_run = OneShotCommand {
         program,
         arguments,
-        directory: ground.cwd.clone(),
+        directory: session.cwd.clone(),
         environment,
         input: asked.input,
         timeout: asked.limit,
         output_bytes_max: OUTPUT_BYTES_MAX,
         cancel: asked.cancel,
     };
-    match errand.run_reporting_first_line(asked.first_line).await {
+    match command_run.run_reporting_first_line(asked.first_line).await {
         Ok(end) => build_raw_output(end),
         Err(error) => RawHookOutput {
             end: HookCompletion::Failed(format!("could not be started: {error}")),
@@ -102,11 +122,11 @@ fn decode_lossy(bytes: &[u8]) -> String {
 
 fn build_variables(
     command: &CommandHook,
-    ground: &HookEnvironment,
+    session: &HookEnvironment,
     env_file: Option<&Path>,
 ) -> Vec<(String, OsString)> {
     let mut variables = vec![
-        ("CLAUDE_PROJECT_DIR".to_owned(), ground.project.clone().into_os_string()),
+        ("CLAUDE_PROJECT_DIR".to_owned(), session.project.clone().into_os_string()),
         ("CLAUDECODE".to_owned(), "1".into()),
     ];
     let file = env_file.map(|file| ("CLAUDE_ENV_FILE".to_owned(), file.to_owned().into()));

@@ -9,37 +9,51 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::answer::{HookCompletion, RawHookOutput};
-use crate::hook::HttpHook;
-use crate::hook_set::HookHttpPolicy;
+use crate::raw_hook_output::{HookCompletion, RawHookOutput};
+
+/// A server of the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HttpHook {
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    /// Variables that may stand in headers.
+    pub(crate) allowed_env_vars: Vec<String>,
+}
+
+/// What settings say of all hooks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HookHttpPolicy {
+    /// Addresses that may be asked, a star standing for anything; `None` means all.
+    pub allowed_urls: Option<Vec<String>>,
+    /// Variables that may be sent to a server; `None` means those each hook names.
+    pub allowed_env_vars: Option<Vec<String>>,
+}
 
 /// Asks it. The caller keeps the deadline.
 pub(crate) async fn run_http(
     http: &HttpHook,
-    switches: &HookHttpPolicy,
+    policy: &HookHttpPolicy,
     input: Vec<u8>,
 ) -> RawHookOutput {
-    match send_request(http, switches, input).await {
-        Ok(heard) => heard,
-        Err(problem) => {
-            RawHookOutput { end: HookCompletion::Failed(problem), ..RawHookOutput::default() }
-        }
+    match send_request(http, policy, input).await {
+        Ok(raw) => raw,
+        Err(problem) => RawHookOutput::from_completion(HookCompletion::Failed(problem)),
     }
 }
 
 async fn send_request(
     http: &HttpHook,
-    switches: &HookHttpPolicy,
+    policy: &HookHttpPolicy,
     input: Vec<u8>,
 ) -> Result<RawHookOutput, String> {
-    if let Some(allowed) = &switches.allowed_urls
+    if let Some(allowed) = &policy.allowed_urls
         && !allowed.iter().any(|pattern| matches_url_pattern(pattern, &http.url))
     {
         return Err("names an address that settings do not allow".to_owned());
     }
     let url = Url::parse(&http.url).map_err(|error| format!("has no usable address: {error}"))?;
     let client = build_client(&url)?;
-    let headers = build_headers(http, switches)?;
+    let headers = build_headers(http, policy)?;
     let request = client.post(url).headers(headers).header(CONTENT_TYPE, "application/json");
     let sent = request.body(input).send().await;
     let mut response =
@@ -70,13 +84,10 @@ async fn send_request(
     Ok(RawHookOutput { end, exit_code, stdout: text, ..RawHookOutput::default() })
 }
 
-fn build_headers(http: &HttpHook, switches: &HookHttpPolicy) -> Result<HeaderMap, String> {
+fn build_headers(http: &HttpHook, policy: &HookHttpPolicy) -> Result<HeaderMap, String> {
     let may_send = |name: &str| {
         http.allowed_env_vars.iter().any(|allowed| allowed == name)
-            && switches
-                .allowed_env_vars
-                .as_ref()
-                .is_none_or(|all| all.iter().any(|one| one == name))
+            && policy.allowed_env_vars.as_ref().is_none_or(|all| all.iter().any(|one| one == name))
     };
     let mut headers = HeaderMap::new();
     for (name, value) in &http.headers {
