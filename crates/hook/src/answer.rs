@@ -169,7 +169,6 @@ fn build_answer(output: HookOutput, event: HookEvent) -> HookAnswer {
     }
 }
 
-/// What a failure means.
 fn apply_failure(answer: &mut HookAnswer, hook: &Hook, words: &str, is_late: bool) {
     let event = hook.event;
     let reason = format!("the hook `{}` {words}", hook.name());

@@ -5,7 +5,6 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
-/// Answers under way.
 pub type HookCallbackFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'a>>;
 
 /// Asks whoever registered callbacks.

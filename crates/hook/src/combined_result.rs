@@ -10,9 +10,7 @@ use crate::hook_run_result::HookRunResult;
 /// What all hooks at one moment said together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CombinedHookResult {
-    /// What they decide.
     pub verdict: HookVerdict,
-    /// Who decided.
     pub decided_by: String,
     /// For the model, in the order of the configuration.
     pub context: Vec<String>,
@@ -24,11 +22,8 @@ pub struct CombinedHookResult {
     pub updated_input: Option<Value>,
     /// The model should see this instead of what the tool returned; the last of several.
     pub updated_output: Option<Value>,
-    /// The answer to a permission question.
     pub permission_answer: Option<PermissionRequestAnswer>,
-    /// What the session should be called.
     pub title: Option<String>,
-    /// What the first prompt should be.
     pub first_message: Option<String>,
     /// What asking models cost.
     pub spent: MicroUsd,

@@ -16,7 +16,6 @@ use windlass_tool::{OneShotCommand, OneShotEndCause, OneShotResult};
 use crate::hook_environment::HookEnvironment;
 use crate::raw_hook_output::{HookCompletion, RawHookOutput};
 
-/// A program of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommandHook {
     pub(crate) line: String,
@@ -56,7 +55,6 @@ pub(crate) fn parse_async_announcement(line: &str) -> Option<Option<Duration>> {
     Some(millis.map(|millis| Duration::from_millis(millis.min(ASYNC_TIMEOUT_MILLIS_MAX))))
 }
 
-/// Asks it.
 pub(crate) async fn run_command(
     command: &CommandHook,
     session: &HookEnvironment,

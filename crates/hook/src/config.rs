@@ -19,7 +19,6 @@ use crate::matcher::HookMatcher;
 use crate::mcp_tool_hook::McpToolHook;
 use crate::prompt_hook::PromptHook;
 
-/// Where hooks come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookSource {
     /// For people: a file, a layer.
@@ -36,7 +35,6 @@ impl HookSource {
     }
 }
 
-/// Reads hooks.
 pub(crate) struct HookConfigParser<'a> {
     pub(crate) source: &'a HookSource,
     /// Where `hookCallbackIds` are called.

@@ -12,7 +12,6 @@ macro_rules! events {
         pub enum HookEvent { $($name,)+ }
 
         impl HookEvent {
-            /// Every event there is.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
             /// Its name in configuration and JSON.
@@ -61,7 +60,6 @@ events!(
 );
 
 impl HookEvent {
-    /// The event of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|event| event.name() == name)

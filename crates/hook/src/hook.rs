@@ -12,7 +12,6 @@ use crate::matcher::HookMatcher;
 use crate::mcp_tool_hook::McpToolHook;
 use crate::prompt_hook::PromptHook;
 
-/// A hook as it was configured.
 #[derive(Debug)]
 pub(crate) struct Hook {
     pub(crate) event: HookEvent,
@@ -25,7 +24,6 @@ pub(crate) struct Hook {
     /// As configured; the event says otherwise.
     pub(crate) timeout: Option<Duration>,
     pub(crate) on_failure: Option<OnFailure>,
-    /// Runs once in a session.
     pub(crate) once: bool,
     pub(crate) has_run: AtomicBool,
     /// Somebody switched it off for this session.
@@ -37,18 +35,16 @@ pub(crate) struct Hook {
     pub(crate) source: Arc<str>,
 }
 
-/// What is asked.
 #[derive(Debug)]
 pub(crate) enum HookKind {
-    /// A program.
     Command(CommandHook),
-    /// A server.
     Http(HttpHook),
     /// Whoever embeds us.
-    Callback { id: String, callback: Arc<dyn HookCallback> },
-    /// A model, or an agent.
+    Callback {
+        id: String,
+        callback: Arc<dyn HookCallback>,
+    },
     Prompt(PromptHook),
-    /// A tool of a server.
     McpTool(McpToolHook),
 }
 
@@ -123,7 +119,6 @@ impl Hook {
             && self.condition == other.condition
     }
 
-    /// How long it may take.
     pub(crate) fn timeout(&self) -> Duration {
         match (self.timeout, self.event) {
             (Some(limit), HookEvent::SessionEnd) => limit.min(SESSION_END_TIMEOUT_MAX),
@@ -145,7 +140,6 @@ impl Hook {
 /// How long a model that judges may take, and an agent, where the configuration does not say.
 const PROMPT_TIMEOUT: Duration = Duration::from_secs(30);
 const AGENT_TIMEOUT: Duration = Duration::from_secs(60);
-/// Characters of a name.
 const NAME_CHARS_MAX: usize = 100;
 /// The longest a hook may hold up the end of a session.
 const SESSION_END_TIMEOUT_MAX: Duration = Duration::from_secs(60);

@@ -21,10 +21,8 @@ pub trait HookBackend: fmt::Debug + Send + Sync {
     fn call_tool(&self, tool: String, input: Value) -> HookBackendReplyFuture<'_>;
 }
 
-/// An answer under way.
 pub type HookBackendReplyFuture<'a> = Pin<Box<dyn Future<Output = HookBackendReply> + Send + 'a>>;
 
-/// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookBackendReply {
     /// What was said, or why nothing was.

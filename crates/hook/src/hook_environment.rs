@@ -19,7 +19,6 @@ use crate::hook_run_result::HookRunResult;
 pub struct HookEnvironment {
     /// The session's directory; hooks run there.
     pub cwd: PathBuf,
-    /// The project's root.
     pub project: PathBuf,
     /// The environment of child processes, complete.
     pub env_vars: Vec<(OsString, OsString)>,
@@ -57,7 +56,6 @@ impl HookEnvironment {
     }
 }
 
-/// One moment.
 #[derive(Clone, Debug, Default)]
 pub struct HookInvocation {
     /// What each hook reads: an object.
@@ -84,6 +82,5 @@ pub trait HookWaker: fmt::Debug + Send + Sync {
 pub trait HookWatcher: fmt::Debug + Send + Sync {
     /// A hook begins. The number is its own as long as the process lives.
     fn hook_started(&self, number: u64, name: &str, event: HookEvent);
-    /// It ended.
     fn hook_ended(&self, said: &HookRunResult);
 }

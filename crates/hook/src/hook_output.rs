@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use crate::event::HookEvent;
 
-/// What a hook wrote.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct HookOutput {
@@ -84,14 +83,12 @@ pub struct ElicitationAnswer {
 /// What a hook answers in the place of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermissionRequestAnswer {
-    /// Run it.
     Allow {
         /// With this input instead.
         updated_input: Option<Value>,
         /// Rules to keep for the rest of the session.
         remember: Vec<String>,
     },
-    /// Do not.
     Deny {
         /// Told to the model.
         message: String,

@@ -10,20 +10,15 @@ use crate::event::HookEvent;
 use crate::hook_output::{ElicitationAnswer, PermissionRequestAnswer};
 use crate::long_output::shorten_long_text;
 
-/// What one hook said, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookRunResult {
     /// The number under which its start was told.
     pub number: u64,
-    /// When.
     pub event: HookEvent,
     /// How people call the moment: the event, and a tool's name or a source.
     pub event_label: String,
-    /// Which hook.
     pub name: String,
-    /// Where it is written.
     pub source: String,
-    /// How long it took.
     pub duration: Duration,
     /// A program's exit code, a server's status.
     pub exit_code: Option<i32>,
@@ -33,32 +28,24 @@ pub struct HookRunResult {
     pub stderr: String,
     /// Why it does not count, in words.
     pub failure: Option<String>,
-    /// It was called off.
     pub is_cancelled: bool,
     /// What asking a model cost.
     pub spent: MicroUsd,
-    /// What it means.
     pub answer: HookAnswer,
 }
 
-/// What a hook's words mean.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HookAnswer {
-    /// What it decides.
     pub verdict: HookVerdict,
     /// For the model.
     pub context: Vec<String>,
     /// For the user.
     pub message: Option<String>,
-    /// The call should run with this input.
     pub updated_input: Option<Value>,
     /// The model should see this instead of what the tool returned.
     pub updated_output: Option<Value>,
-    /// The answer to a permission question.
     pub permission_answer: Option<PermissionRequestAnswer>,
-    /// What the session should be called.
     pub title: Option<String>,
-    /// What the first prompt should be.
     pub first_message: Option<String>,
     /// The answer to a server's question.
     pub elicitation_answer: Option<ElicitationAnswer>,

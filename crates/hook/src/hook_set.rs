@@ -28,7 +28,6 @@ pub struct SelectedHooks {
 /// A hook, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookListing {
-    /// When it runs.
     pub event: HookEvent,
     /// For what; empty means everything.
     pub matcher: String,
@@ -36,13 +35,10 @@ pub struct HookListing {
     pub condition: Option<String>,
     /// command, http, callback, prompt, agent or mcp_tool.
     pub kind: &'static str,
-    /// What is asked.
     pub name: String,
-    /// How long it may take, in milliseconds.
     pub timeout_millis: u128,
     /// What its failure means, if it says.
     pub on_failure: Option<OnFailure>,
-    /// Where it is written.
     pub source: String,
     /// It runs; nobody switched it off for this session.
     pub is_enabled: bool,
@@ -102,13 +98,11 @@ impl HookSet {
         self
     }
 
-    /// Is there no hook at all?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hooks.is_empty()
     }
 
-    /// Is anybody to be asked at this moment?
     #[must_use]
     pub fn has_event(&self, event: HookEvent) -> bool {
         self.hooks.iter().any(|hook| hook.event == event)

@@ -11,7 +11,6 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::raw_hook_output::{HookCompletion, RawHookOutput};
 
-/// A server of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HttpHook {
     pub(crate) url: String,

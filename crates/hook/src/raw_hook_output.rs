@@ -5,7 +5,6 @@ use windlass_vocabulary::MicroUsd;
 
 use crate::hook_backend::HookBackendReply;
 
-/// What was heard of a hook.
 #[derive(Debug, Default)]
 pub(crate) struct RawHookOutput {
     pub(crate) end: HookCompletion,
@@ -15,7 +14,6 @@ pub(crate) struct RawHookOutput {
     pub(crate) spent: MicroUsd,
 }
 
-/// How it ended.
 #[derive(Debug, Default)]
 pub(crate) enum HookCompletion {
     /// It said nothing, which is fine.
@@ -25,13 +23,9 @@ pub(crate) enum HookCompletion {
     Exited(i32),
     /// A program ended by itself; what it wrote is no use, for this reason.
     InvalidOutput(i32, String),
-    /// A value came back.
     Value(Value),
-    /// It took too long.
     TimedOut,
-    /// It was called off.
     Cancelled,
-    /// It failed.
     Failed(String),
 }
 

@@ -75,7 +75,6 @@ fn set_result(said: &mut [Option<HookRunResult>], place: usize, one: HookRunResu
     }
 }
 
-/// One hook about to be asked.
 struct SingleHookRun {
     number: u64,
     hook: Arc<Hook>,

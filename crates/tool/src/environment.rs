@@ -42,7 +42,6 @@ impl ExportedVariables {
         )
     }
 
-    /// The environment with the difference made.
     pub(crate) fn apply_to(&self, base: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let mut environment: Vec<_> =
             base.iter().filter(|(name, _)| !self.0.contains_key(name)).cloned().collect();

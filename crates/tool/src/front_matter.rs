@@ -11,7 +11,6 @@ use serde_json::{Map, Number, Value};
 pub struct FrontMatter<'a> {
     fields: Map<String, Value>,
     problem: Option<String>,
-    /// What stands behind them.
     pub body: &'a str,
 }
 
@@ -49,7 +48,6 @@ impl<'a> FrontMatter<'a> {
         self.problem.as_deref()
     }
 
-    /// What stands under a key.
     #[must_use]
     pub fn value(&self, key: &str) -> Option<&Value> {
         self.fields.get(key)
@@ -296,7 +294,6 @@ fn is_plain_text(text: &str) -> bool {
     strip_item_marker(text).is_none() && split_key(text).is_none()
 }
 
-/// A single value.
 fn parse_scalar(text: &str) -> Value {
     let text = text.trim();
     if let Some(inner) = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {

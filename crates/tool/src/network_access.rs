@@ -12,7 +12,6 @@ pub struct NetworkAccess {
     pub private: bool,
 }
 
-/// What kind of place an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AddressScope {
     Public,

@@ -4,12 +4,10 @@
 
 use serde_json::{Map, Value};
 
-/// A notebook, as the JSON it is.
 #[derive(Debug)]
 pub(crate) struct JupyterNotebook(Value);
 
 impl JupyterNotebook {
-    /// Reads one.
     pub(crate) fn parse(content: &[u8]) -> Result<Self, String> {
         let content = content.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(content);
         let value: Value = serde_json::from_slice(content)
@@ -20,7 +18,6 @@ impl JupyterNotebook {
         }
     }
 
-    /// The cells.
     pub(crate) fn cells(&self) -> &[Value] {
         self.0.get("cells").and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
@@ -72,7 +69,6 @@ pub(crate) fn split_lines(text: &str) -> Value {
     text.split_inclusive('\n').map(Value::from).collect()
 }
 
-/// A new cell.
 pub(crate) fn build_cell(kind: &str, source: &str, id: Option<String>) -> Value {
     let mut cell = Map::new();
     cell.insert("cell_type".to_owned(), Value::from(kind));

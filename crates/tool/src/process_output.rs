@@ -38,12 +38,10 @@ impl HeadAndTail {
         self.tail.extend(rest);
     }
 
-    /// The first bytes.
     pub(crate) fn into_head(self) -> Vec<u8> {
         self.head
     }
 
-    /// Bytes seen.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
@@ -113,10 +111,8 @@ pub(crate) struct OutputSpill {
     redactor: StreamRedactor,
 }
 
-/// Whether more may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpillCapacity {
-    /// Go on.
     Available,
     /// The cap is reached: stop the process.
     Exhausted,

@@ -7,13 +7,11 @@ use tokio::sync::mpsc;
 pub struct ProgressSender(Option<mpsc::Sender<String>>);
 
 impl ProgressSender {
-    /// Says it into this channel.
     #[must_use]
     pub fn from_sender(sender: mpsc::Sender<String>) -> Self {
         Self(Some(sender))
     }
 
-    /// Says how far the call is.
     pub fn report(&self, text: impl FnOnce() -> String) {
         if let Some(sender) = &self.0
             && let Ok(permit) = sender.try_reserve()

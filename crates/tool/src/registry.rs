@@ -20,7 +20,6 @@ use crate::tool_session_context::ToolSessionContext;
 use crate::tool_source::{RestrictedToolSource, ToolSource};
 use crate::typed_tool::into_tool;
 
-/// The tools of a session.
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<RegisteredTool>,
@@ -36,7 +35,6 @@ struct RegisteredTool {
 }
 
 impl ToolRegistry {
-    /// No tools.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
@@ -175,7 +173,6 @@ impl ToolRegistry {
             is_needed.then(|| into_tool(ToolSearchTool::new(deferred, self.source.clone())));
     }
 
-    /// The tool of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let mut all = self.tools.iter().map(|entry| &entry.tool).chain(&self.search_tool);

@@ -20,7 +20,6 @@ const CHARS_MIN: usize = 8;
 const REPLACEMENT: &str = "[key removed]";
 
 impl Secrets {
-    /// One more.
     pub fn add(&self, secret: &str) {
         let secret = secret.trim();
         let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);

@@ -18,10 +18,8 @@ pub trait SideModel: fmt::Debug + Send + Sync {
     fn ask(&self, question: SideQuestion) -> SideAnswerFuture<'_>;
 }
 
-/// A question under way.
 pub type SideAnswerFuture<'a> = Pin<Box<dyn Future<Output = SideAnswer> + Send + 'a>>;
 
-/// What is asked.
 #[derive(Clone, Debug)]
 pub struct SideQuestion {
     /// Everything there is to say: the model sees nothing else.
@@ -30,13 +28,11 @@ pub struct SideQuestion {
     pub search_domains: Option<SideSearchDomains>,
     /// The most it may cost, where money is limited.
     pub allowance: Option<MicroUsd>,
-    /// The longest it may take.
     pub timeout: Duration,
     /// Ends it early.
     pub cancel: CancellationToken,
 }
 
-/// Where to search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SideSearchDomains {
     /// Only these hosts and those below them; all when empty.
@@ -45,7 +41,6 @@ pub struct SideSearchDomains {
     pub blocked: Vec<String>,
 }
 
-/// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideAnswer {
     /// The answer, or why there is none.

@@ -12,7 +12,6 @@ use serde_json::Value;
 use crate::file;
 use crate::front_matter::FrontMatter;
 
-/// A skill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillDefinition {
     /// By which it is asked for.
@@ -21,7 +20,6 @@ pub struct SkillDefinition {
     pub description: String,
     /// What may be written after its name.
     pub argument_hint: Option<String>,
-    /// What it says.
     pub body: String,
     /// Where its files are, by its real path.
     pub folder: PathBuf,

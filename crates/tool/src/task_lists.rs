@@ -15,7 +15,6 @@ pub(crate) const ENTRIES_MAX: usize = 500;
 /// Characters of one text.
 pub(crate) const TEXT_CHARS_MAX: usize = 10_000;
 
-/// Everything on the lists.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskLists {
     /// The steps at hand, in order.
@@ -54,26 +53,20 @@ pub struct TodoItem {
     pub active_form: String,
 }
 
-/// One task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskItem {
-    /// What it is about, in a few words.
     pub subject: String,
     /// All that whoever does it must know.
     pub description: String,
     /// What is said while it is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
-    /// How far it is.
     pub status: TaskStatus,
-    /// Who does it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Tasks that wait for this one.
     #[serde(default)]
     pub blocks: Vec<u64>,
-    /// Tasks this one waits for.
     #[serde(default)]
     pub blocked_by: Vec<u64>,
     /// Whatever else was noted.

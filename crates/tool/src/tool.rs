@@ -16,7 +16,6 @@ use crate::tool_session_context::ToolSessionContext;
 /// A call under way. Dropping it ends whatever it started.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
 
-/// Something a model may call.
 pub trait Tool: Send + Sync {
     /// What the model is told of it.
     fn spec(&self) -> &ToolSpec;
@@ -32,7 +31,6 @@ pub trait Tool: Send + Sync {
     ) -> ToolFuture<'a>;
 }
 
-/// What one call is given.
 #[derive(Clone, Debug)]
 pub struct ToolCallContext {
     /// What it shares with the other calls of its session.
@@ -54,13 +52,11 @@ pub struct ToolCallContext {
 pub struct BackgroundCostSender(Option<mpsc::Sender<MicroUsd>>);
 
 impl BackgroundCostSender {
-    /// Says it into this channel.
     #[must_use]
     pub fn from_sender(sender: mpsc::Sender<MicroUsd>) -> Self {
         Self(Some(sender))
     }
 
-    /// Says what was spent.
     pub fn report(self, spent: MicroUsd) {
         if let Some(sender) = self.0 {
             // Nobody listens when the session is gone; then nobody counts either.

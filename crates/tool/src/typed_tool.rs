@@ -19,7 +19,6 @@ use crate::tool::{Tool, ToolCallContext, ToolFuture};
 /// What came of an action: an outcome, or a failure in words for the model.
 pub(crate) type TypedToolResult = Result<ToolOutcome, String>;
 
-/// An action under way.
 pub(crate) type TypedToolFuture<'a> = Pin<Box<dyn Future<Output = TypedToolResult> + Send + 'a>>;
 
 /// How a tool is described to the model.
@@ -29,7 +28,6 @@ pub(crate) struct ToolDescription<'a> {
     pub(crate) result_bytes_max: usize,
 }
 
-/// What one built-in tool does.
 pub(crate) trait TypedTool: Send + Sync + 'static {
     /// What it is given.
     type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
@@ -39,11 +37,9 @@ pub(crate) trait TypedTool: Send + Sync + 'static {
     /// Looks at an input that has the right shape: what is known of the call, or what is wrong.
     fn check_input(&self, input: &Self::Input) -> Result<ToolInspection, InputError>;
 
-    /// Does it.
     fn run(&self, input: Self::Input, call: ToolCallContext) -> TypedToolFuture<'_>;
 }
 
-/// The tool that does this.
 pub(crate) fn into_tool(action: impl TypedTool) -> Arc<dyn Tool> {
     Arc::new(TypedToolAdapter::new(action))
 }

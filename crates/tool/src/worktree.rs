@@ -17,7 +17,6 @@ use crate::git::GitRunner;
 /// Writing out a large repository takes its time.
 const CHECKOUT_MAX: Duration = Duration::from_secs(300);
 
-/// A checkout of its own.
 #[derive(Clone, Debug)]
 pub struct Worktree {
     /// Where the repository's own files are.
@@ -27,7 +26,6 @@ pub struct Worktree {
     base_commit: String,
 }
 
-/// What became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorktreeOutcome {
     /// Nothing was changed; it is gone.
@@ -64,7 +62,6 @@ impl Worktree {
         &self.repository_root
     }
 
-    /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

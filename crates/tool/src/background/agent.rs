@@ -55,13 +55,11 @@ impl BackgroundTasks {
 }
 
 impl BackgroundAgent {
-    /// Where everything it does is written.
     #[must_use]
     pub fn output_path(&self) -> &Path {
         &self.record.output_path
     }
 
-    /// Tells it to end.
     #[must_use]
     pub fn cancel_token(&self) -> CancellationToken {
         self.record.cancel.clone()

@@ -8,7 +8,6 @@ use tokio_util::sync::CancellationToken;
 use super::BackgroundTasks;
 use crate::lock::lock;
 
-/// All of them.
 pub(super) type ForegroundAgents = Arc<Mutex<Vec<ForegroundAgent>>>;
 
 #[derive(Debug)]
@@ -19,7 +18,6 @@ pub(super) struct ForegroundAgent {
     background_request: CancellationToken,
 }
 
-/// Held while a call waits for an agent.
 #[derive(Debug)]
 pub struct ForegroundAgentGuard {
     agents: ForegroundAgents,

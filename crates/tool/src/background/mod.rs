@@ -39,11 +39,9 @@ const COMMAND_CHARS_MAX: usize = 200;
 /// Bytes of either end of a stream kept in memory: only the last line is ever asked for.
 const INLINE_BYTES_MAX: usize = 1_024;
 
-/// One command or agent in the background.
 #[derive(Debug)]
 pub(crate) struct BackgroundRecord {
     pub(crate) id: String,
-    /// What it was told to do.
     pub(crate) command: String,
     pub(crate) kind: BackgroundKind,
     pub(crate) output_path: PathBuf,
@@ -56,7 +54,6 @@ pub(crate) struct BackgroundRecord {
     state: Mutex<BackgroundRecordState>,
 }
 
-/// What runs there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BackgroundKind {
     Command,
@@ -73,7 +70,6 @@ struct BackgroundRecordState {
     is_end_reported: bool,
 }
 
-/// How a task ended.
 #[derive(Clone, Debug)]
 pub(crate) struct BackgroundOutcome {
     pub(crate) summary: String,
@@ -121,7 +117,6 @@ impl BackgroundRecord {
         state.outcome.is_some() && !std::mem::replace(&mut state.is_end_reported, true)
     }
 
-    /// Does the model know of the end?
     pub(crate) fn is_end_reported(&self) -> bool {
         lock(&self.state).is_end_reported
     }

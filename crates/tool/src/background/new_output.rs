@@ -8,12 +8,10 @@ use crate::process_output::HeadAndTail;
 
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// New output.
 #[derive(Debug)]
 pub(crate) struct NewOutput {
     /// Its first and last bytes, as text.
     pub(crate) text: String,
-    /// How many bytes there are.
     pub(crate) bytes: u64,
     /// Where the next look begins.
     pub(crate) end: u64,

@@ -41,13 +41,11 @@ pub struct BackgroundTask {
     pub id: String,
     /// What was run, or what it was told to do.
     pub command: String,
-    /// Where everything it writes is.
     pub output_path: PathBuf,
     /// How it ended, in words; `None` while it runs.
     pub end_summary: Option<String>,
     /// It ended badly, or was stopped.
     pub has_failed: bool,
-    /// It is an agent, and no command.
     pub is_agent: bool,
     /// The model knows that it ended.
     pub is_end_reported: bool,
@@ -56,7 +54,6 @@ pub struct BackgroundTask {
 /// The end of a background command or agent, to be told to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackgroundEndNotice {
-    /// Which.
     pub task: BackgroundTask,
     /// A sentence for the model.
     pub note: String,
@@ -152,7 +149,6 @@ impl BackgroundTasks {
         Ok(StoppedTask { task: build_snapshot(&task), had_ended })
     }
 
-    /// How many are running.
     #[must_use]
     pub fn running_count(&self) -> usize {
         lock(&self.records).list.iter().filter(|task| task.outcome().is_none()).count()

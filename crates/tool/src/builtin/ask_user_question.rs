@@ -16,7 +16,6 @@ use crate::input::{self, InputError};
 use crate::tool::ToolCallContext;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 
-/// The tool.
 #[derive(Debug)]
 pub(crate) struct AskUserQuestionTool;
 

@@ -21,7 +21,6 @@ use crate::tool::ToolCallContext;
 const TIME_MAX: Duration = Duration::from_secs(30);
 const THREADS_MAX: usize = 8;
 
-/// A walk under way.
 pub(crate) struct FileWalk {
     call: ToolCallContext,
     deadline: Instant,

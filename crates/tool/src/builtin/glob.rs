@@ -19,7 +19,6 @@ use crate::typed_tool::{
     ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, run_blocking,
 };
 
-/// The tool.
 #[derive(Debug)]
 pub(crate) struct GlobTool;
 

@@ -16,7 +16,6 @@ use crate::input::{self, InputError};
 use crate::tool::ToolCallContext;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 
-/// The tool.
 #[derive(Debug)]
 pub(crate) struct MonitorTool;
 
@@ -77,7 +76,6 @@ async fn perform(input: MonitorInput, call: ToolCallContext) -> TypedToolResult 
     build_outcome(&task, seen, &call)
 }
 
-/// Why waiting is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MonitorOutcome {
     Ended,

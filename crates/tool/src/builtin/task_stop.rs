@@ -10,7 +10,6 @@ use crate::input::InputError;
 use crate::tool::ToolCallContext;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 
-/// The tool.
 #[derive(Debug)]
 pub(crate) struct TaskStopTool;
 

@@ -10,7 +10,6 @@ use crate::task_lists::{ENTRIES_MAX, TEXT_CHARS_MAX, TaskStatus, TodoItem};
 use crate::tool::ToolCallContext;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture};
 
-/// The tool.
 #[derive(Debug)]
 pub(crate) struct TodoWriteTool;
 

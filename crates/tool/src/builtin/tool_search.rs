@@ -13,7 +13,6 @@ use crate::tool::ToolCallContext;
 use crate::tool_source::RestrictedToolSource;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 
-/// The tool.
 pub(crate) struct ToolSearchTool {
     specs: Vec<ToolSpec>,
     source: Option<RestrictedToolSource>,
@@ -29,7 +28,6 @@ pub(crate) struct ToolSearchInput {
     max_results: Option<u64>,
 }
 
-/// The name others know it by.
 pub(crate) const TOOL_SEARCH_NAME: &str = "ToolSearch";
 const RESULTS_DEFAULT: u64 = 5;
 const RESULTS_MAX: u64 = 20;
@@ -38,7 +36,6 @@ const LISTED_NAMES_MAX: usize = 60;
 const RESULT_BYTES_MAX: usize = 20_000;
 
 impl ToolSearchTool {
-    /// One that finds these.
     pub(crate) fn new(specs: Vec<ToolSpec>, source: Option<RestrictedToolSource>) -> Self {
         let names = join_names(&specs);
         let mut description =
@@ -52,7 +49,6 @@ impl ToolSearchTool {
         Self { specs, source, description }
     }
 
-    /// All that can be found now.
     async fn list_specs(&self) -> Vec<ToolSpec> {
         let mut all = self.specs.clone();
         if let Some(source) = &self.source {

@@ -18,7 +18,6 @@ use crate::typed_tool::{
     ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, run_to_completion,
 };
 
-/// The tool.
 #[derive(Debug)]
 pub(crate) struct WriteTool;
 

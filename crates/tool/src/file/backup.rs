@@ -18,14 +18,12 @@ pub trait FileBackupStore: core::fmt::Debug + Send + Sync {
     fn back_up(&self, change: &PendingFileChange<'_>) -> Result<(), String>;
 }
 
-/// A change that is about to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingFileChange<'a> {
     /// The file: an absolute path.
     pub path: &'a Path,
     /// What it holds now; nothing if it is not there.
     pub before: Option<&'a [u8]>,
-    /// What it will hold.
     pub after: &'a [u8],
     /// The bits of its mode now.
     pub mode: Option<u32>,

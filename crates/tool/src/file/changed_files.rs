@@ -23,7 +23,6 @@ const COMPARED_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// A file that is not as the model knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// Which.
     pub path: PathBuf,
     /// What happened to it, in words for the model.
     pub note: String,

@@ -28,7 +28,6 @@ pub fn count_changed_lines(old: &str, new: &str) -> (usize, usize) {
     (of(ChangeTag::Delete), of(ChangeTag::Insert))
 }
 
-/// What became of the old text.
 pub(crate) fn diff_hunks(old: &str, new: &str) -> Vec<DiffHunk> {
     let diff = TextDiff::configure().timeout(DIFF_TIME_MAX).diff_lines(old, new);
     diff.grouped_ops(CONTEXT_LINES)

@@ -13,7 +13,6 @@ const CHANGEABLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Clients get the old content of a changed file up to this size.
 pub(crate) const ORIGINAL_BYTES_MAX: usize = 256 * 1024;
 
-/// A file as it is now.
 #[derive(Debug)]
 pub(crate) struct FileContent {
     pub(crate) bytes: Vec<u8>,

@@ -4,7 +4,6 @@ use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hasher};
 use std::time::SystemTime;
 
-/// The state of a file at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileState {
     modified: Option<SystemTime>,

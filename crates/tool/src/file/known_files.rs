@@ -26,7 +26,6 @@ pub(crate) struct KnownFiles {
     text_bytes: usize,
 }
 
-/// What is known of one file.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownFile {
     pub(crate) state: FileState,

@@ -13,7 +13,6 @@ use encoding_rs::{EncoderResult, Encoding as Known, WINDOWS_1252};
 /// Bytes looked at to find an older encoding.
 pub(crate) const DETECTION_BYTES_MAX: usize = 1024 * 1024;
 
-/// How text is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextEncoding {
     Utf8,

@@ -20,18 +20,15 @@ use std::time::Duration;
 pub struct GitRunner {
     program: PathBuf,
     directory: PathBuf,
-    /// How long a call may take.
     pub timeout: Duration,
     /// Bytes of output taken of a call.
     pub output_bytes_max: usize,
 }
 
-/// What a call left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitOutput {
     /// The exit code; `None` when a signal ended it.
     pub code: Option<i32>,
-    /// What it printed.
     pub stdout: Vec<u8>,
     /// What it complained, its beginning.
     pub stderr: String,
@@ -48,7 +45,6 @@ pub enum GitError {
     TooManyPrograms,
     /// The repository's configuration cannot be read, so what it names is not known.
     UnreadableConfig(String),
-    /// It could not be started.
     NotStarted(io::Error),
     /// It took too long, and was ended with everything it had started.
     TimedOut(Duration),
@@ -122,7 +118,6 @@ impl GitRunner {
         String::from_utf8(end.stdout).ok()?.lines().next().map(str::to_owned)
     }
 
-    /// Where it runs.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory

@@ -20,7 +20,6 @@ const SIDE_MAX: u32 = 16_384;
 pub(super) const DECODED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 const ERROR_CHARS_MAX: usize = 200;
 
-/// In pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PixelSize {
     pub(crate) width: u32,
@@ -28,7 +27,6 @@ pub(crate) struct PixelSize {
 }
 
 impl PixelSize {
-    /// The longer edge.
     pub(super) fn longer_side(self) -> u32 {
         self.width.max(self.height)
     }

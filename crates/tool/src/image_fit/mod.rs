@@ -39,7 +39,6 @@ impl Default for ImageLimits {
     }
 }
 
-/// What came of fitting one image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageFit {
     /// It fits, or it is no image.
@@ -86,7 +85,6 @@ pub fn fit_image(media: &MediaContent, limits: &ImageLimits) -> ImageFit {
     }
 }
 
-/// An image that can be sent.
 #[derive(Debug)]
 pub(crate) struct FittedImage {
     /// As it came.
@@ -97,7 +95,6 @@ pub(crate) struct FittedImage {
     pub(crate) replacement: Option<ImageReplacement>,
 }
 
-/// What has to be sent instead.
 #[derive(Debug)]
 pub(crate) struct ImageReplacement {
     pub(crate) media_type: &'static str,

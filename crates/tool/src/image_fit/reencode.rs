@@ -20,18 +20,14 @@ const QUALITIES: [u8; 3] = [85, 70, 50];
 /// How often the edges are halved after that.
 const HALVINGS_MAX: u32 = 6;
 
-/// What has to come out.
 #[derive(Debug)]
 pub(super) struct ReencodeTarget {
     pub(super) side_max: u32,
     pub(super) bytes_max: usize,
-    /// May it be a PNG?
     pub(super) may_be_png: bool,
-    /// May it be a JPEG?
     pub(super) may_be_jpeg: bool,
 }
 
-/// What came out.
 #[derive(Debug)]
 pub(super) struct ReencodedImage {
     pub(super) media_type: &'static str,
@@ -41,7 +37,6 @@ pub(super) struct ReencodedImage {
     pub(super) size: PixelSize,
 }
 
-/// Makes it again so that it fits.
 pub(super) fn reencode_to_fit(
     kind: &str,
     bytes: &[u8],

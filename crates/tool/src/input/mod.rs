@@ -23,12 +23,10 @@ pub struct InputError {
 }
 
 impl InputError {
-    /// This field, for this reason.
     pub fn field(field: &'static str, why: impl Into<String>) -> Self {
         Self { field, reason: why.into() }
     }
 
-    /// In words for the model.
     pub fn to_message(&self, tool: &str) -> String {
         format!("The input of {tool} is not valid: field `{}`: {}.", self.field, self.reason)
     }

@@ -21,7 +21,6 @@ const PACKED_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// A reference to a reference to a reference.
 const REFERENCE_STEPS_MAX: usize = 16;
 
-/// A document.
 #[derive(Debug)]
 pub(crate) struct PdfDocument<'a> {
     bytes: &'a [u8],
@@ -53,7 +52,6 @@ impl<'a> PdfDocument<'a> {
         }
     }
 
-    /// How many pages it has.
     pub(crate) fn page_count(&self) -> usize {
         self.pages.len()
     }
@@ -107,7 +105,6 @@ impl<'a> PdfDocument<'a> {
         self.packed_objects.get(&id).cloned().unwrap_or(PdfObject::Null)
     }
 
-    /// What is in a stream.
     pub(super) fn read_stream(&self, object: &PdfObject) -> Option<Vec<u8>> {
         let (Some(id), PdfObject::Dictionary(map)) = self.resolve(object) else { return None };
         self.read_stream_of(id, &map)

@@ -20,7 +20,6 @@ const VALUES_MAX: usize = 10_000;
 /// A gap wider than this, in thousandths of the font's size, is a space.
 const SPACE_GAP_MIN: f64 = 200.0;
 
-/// The text of a content with these resources.
 pub(super) fn extract_text(
     document: &PdfDocument<'_>,
     content: &[u8],

@@ -18,20 +18,16 @@ use super::process_context::ProcessContext;
 use super::process_table;
 use super::process_tree::ProcessTree;
 
-/// A process to be started.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchRequest<'a> {
-    /// The program, absolute.
+    /// Absolute.
     pub program: &'a Path,
-    /// Its arguments.
     pub arguments: &'a [OsString],
-    /// Where it runs.
     pub directory: &'a Path,
-    /// Its environment, complete.
+    /// Complete: nothing of ours is inherited.
     pub environment: &'a [(OsString, OsString)],
     /// Where the shell leaves word of its directory and its variables; has to be writable.
     pub scratch_directory: &'a Path,
-    /// It will go on running beside other calls.
     pub is_long_lived: bool,
     /// The call asks to run without confinement, and was granted that.
     pub is_unconfined: bool,
@@ -78,10 +74,8 @@ pub trait PreparedLaunch: fmt::Debug + Send {
     fn finish(self: Box<Self>, end: &LaunchExit) -> Vec<String>;
 }
 
-/// Starts a command.
 pub type SpawnCommandFn<'a> = dyn FnMut(std::process::Command) -> io::Result<Child> + 'a;
 
-/// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchExit {
     /// Its exit code; `None` when a signal ended it.
@@ -107,7 +101,6 @@ pub(crate) struct ProgramSpec {
 const CALL_MARK_VARIABLE: &str = "WINDLASS_CALL";
 static CALL_COUNTER: AtomicU64 = AtomicU64::new(0);
 
-/// A process that was started.
 #[derive(Debug)]
 pub(crate) struct SpawnedProcess {
     pub(super) child: Child,

@@ -16,20 +16,15 @@ use tokio::time::timeout;
 use super::launch::{LaunchExit, ProgramSpec, SpawnedProcess, spawn_in_environment};
 use super::process_context::ProcessContext;
 
-/// What is to be started.
 #[derive(Clone, Debug)]
 pub struct LongLivedProgram {
-    /// The program, absolute.
+    /// Absolute.
     pub path: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Where it runs.
     pub directory: PathBuf,
-    /// Its environment, complete.
     pub environment: Vec<(OsString, OsString)>,
 }
 
-/// The standard streams of a process.
 #[derive(Debug)]
 pub struct ProcessStreams {
     pub stdin: ChildStdin,

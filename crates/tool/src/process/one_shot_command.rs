@@ -26,16 +26,11 @@ use crate::limits::ToolLimits;
 use crate::process_output::{HeadAndTail, OutputSpill};
 use crate::progress::ProgressSender;
 
-/// A program to be run to its end.
 #[derive(Clone, Debug)]
 pub struct OneShotCommand {
-    /// The program.
     pub program: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Where it runs.
     pub directory: PathBuf,
-    /// Its environment, complete.
     pub environment: Vec<(OsString, OsString)>,
     /// What it is told on standard input.
     pub input: Vec<u8>,
@@ -47,40 +42,28 @@ pub struct OneShotCommand {
     pub cancel: CancellationToken,
 }
 
-/// How it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OneShotResult {
-    /// By whose doing.
     pub cause: OneShotEndCause,
     /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
-    /// The signal that ended it.
     pub signal: Option<i32>,
-    /// What it wrote to standard output.
     pub stdout: CapturedStream,
-    /// What it wrote to standard error.
     pub stderr: CapturedStream,
 }
 
-/// By whose doing it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OneShotEndCause {
-    /// Its own.
     Exited,
-    /// It took too long.
     Deadline,
-    /// It was called off.
     Cancelled,
     /// It started processes without end.
     TooManyProcesses,
 }
 
-/// What came through a pipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapturedStream {
-    /// The first bytes.
     pub bytes: Vec<u8>,
-    /// How many there were in all.
     pub total: u64,
 }
 

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-/// One process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProcessEntry {
     pub(super) pid: i32,
@@ -50,7 +49,6 @@ fn read_last_pid() -> Option<i32> {
     load.split_ascii_whitespace().nth(4)?.parse().ok()
 }
 
-/// One process by its number.
 pub(super) fn read_process(id: i32) -> Option<ProcessEntry> {
     let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
     // The name in parentheses may hold anything, so the fields are counted from its end.

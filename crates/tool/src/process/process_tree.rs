@@ -118,7 +118,6 @@ impl ProcessTree {
         })
     }
 
-    /// Asks all of it to end.
     pub(super) fn terminate(&self) {
         let _ = kill_process_group(self.leader, Signal::TERM);
         for entry in self.list_escaped() {
@@ -126,7 +125,6 @@ impl ProcessTree {
         }
     }
 
-    /// Ends all of it.
     pub(super) fn kill(&self) {
         for _ in 0..ROUNDS_MAX {
             let _ = kill_process_group(self.leader, Signal::KILL);
@@ -151,7 +149,6 @@ impl ProcessTree {
         self.list_living().map_or_else(has_group, |living| !living.is_empty())
     }
 
-    /// How many processes it has.
     pub(super) fn count_living(&self) -> usize {
         self.list_living().map_or(0, |living| living.len())
     }

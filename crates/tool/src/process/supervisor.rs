@@ -34,7 +34,6 @@ const FIRST_LINE_MAX: usize = 4 * 1024;
 const COUNT_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// Within which bounds a process runs.
 pub(crate) struct SuperviseOptions {
     pub(crate) timeout: Duration,
     pub(crate) output: SuperviseOutputOptions,
@@ -42,7 +41,6 @@ pub(crate) struct SuperviseOptions {
     pub(crate) progress: ProgressSender,
 }
 
-/// Where what it writes is kept.
 pub(crate) struct SuperviseOutputOptions {
     pub(crate) spill: OutputSpill,
     /// Bytes of either end of each stream kept in memory.
@@ -80,7 +78,6 @@ impl FirstLineReporter {
     }
 }
 
-/// How it came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessEndCause {
     Exited,
@@ -90,7 +87,6 @@ pub(crate) enum ProcessEndCause {
     TooManyProcesses,
 }
 
-/// What is left of a process.
 #[derive(Debug)]
 pub(crate) struct FinishedProcess {
     /// `None` when it could not even be killed in time.

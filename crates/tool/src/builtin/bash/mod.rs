@@ -27,13 +27,11 @@ use crate::tool::ToolCallContext;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 use shell_state_capture::ShellStateCapture;
 
-/// The tool.
 #[derive(Debug)]
 pub(crate) struct BashTool {
     shell: ShellProgram,
 }
 
-/// The shell in use.
 #[derive(Debug)]
 struct ShellProgram {
     program: PathBuf,

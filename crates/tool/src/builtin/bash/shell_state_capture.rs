@@ -154,7 +154,6 @@ async fn prepare_report_path(context: &ToolSessionContext) -> Option<PathBuf> {
     Some(context.processes.new_spill_path("directory"))
 }
 
-/// What the shell wrote when it exited.
 struct ShellExitReport {
     /// `None` when its directory was gone.
     directory: Option<PathBuf>,

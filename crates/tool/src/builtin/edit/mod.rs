@@ -23,7 +23,6 @@ use crate::typed_tool::{
 };
 use substitute::{Replacement, Substitution, substitute};
 
-/// The tool.
 #[derive(Debug)]
 pub(crate) struct EditTool;
 

@@ -16,7 +16,6 @@ const OCCURRENCES_SHOWN: usize = 10;
 /// Characters shown of each.
 const OCCURRENCE_CHARS_MAX: usize = 80;
 
-/// The new content.
 #[derive(Debug)]
 pub(super) struct Substitution {
     pub(super) content: Vec<u8>,
@@ -24,7 +23,6 @@ pub(super) struct Substitution {
     pub(super) line_numbers: Vec<usize>,
 }
 
-/// Why nothing was substituted.
 #[derive(Debug)]
 pub(super) enum SubstitutionError {
     NotPresent,
@@ -32,7 +30,6 @@ pub(super) enum SubstitutionError {
     Unencodable(char),
 }
 
-/// What to put in the place of what.
 pub(super) struct Replacement<'a> {
     pub(super) old: &'a str,
     pub(super) new: &'a str,

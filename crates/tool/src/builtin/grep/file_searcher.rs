@@ -26,7 +26,6 @@ const LINE_CHARS_MAX: usize = 500;
 const HEAP_BYTES_MAX: usize = 16 * 1024 * 1024;
 const CONTEXT_LINES_MAX: u64 = 100;
 
-/// One thread's search.
 pub(super) struct FileSearcher<'q> {
     searcher: Searcher,
     matcher: &'q RegexMatcher,
@@ -35,7 +34,6 @@ pub(super) struct FileSearcher<'q> {
     display: MatchDisplay,
 }
 
-/// What is shown of a match.
 #[derive(Clone, Copy)]
 struct MatchDisplay {
     mode: GrepOutputMode,
@@ -82,7 +80,6 @@ impl<'q> FileSearcher<'q> {
         Self { searcher, matcher: &query.matcher, walk, results, display }
     }
 
-    /// Searches one file.
     pub(super) fn search_file(&mut self, path: &Path) {
         let file = match self.walk.open_file(path) {
             Ok(file) => file,
@@ -127,7 +124,6 @@ impl<'q> FileSearcher<'q> {
     }
 }
 
-/// What one file gives, line by line.
 struct MatchSink<'p> {
     display: MatchDisplay,
     matcher: &'p RegexMatcher,

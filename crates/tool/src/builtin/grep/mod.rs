@@ -23,7 +23,6 @@ use file_searcher::FileSearcher;
 use query::GrepQuery;
 use results::{FileMatches, GrepResults};
 
-/// The tool.
 #[derive(Debug)]
 pub(crate) struct GrepTool;
 
@@ -127,7 +126,6 @@ fn perform(input: &GrepInput, call: &ToolCallContext) -> TypedToolResult {
     Ok(GrepReport::new(input, files).into_outcome(&remarks))
 }
 
-/// A page of what was found.
 struct GrepReport {
     mode: &'static str,
     shown_lines: Vec<String>,

@@ -9,7 +9,6 @@ use ignore::types::{Types, TypesBuilder};
 use super::GrepInput;
 use crate::input::InputError;
 
-/// A checked search.
 #[derive(Debug)]
 pub(super) struct GrepQuery {
     pub(super) matcher: RegexMatcher,

@@ -9,7 +9,6 @@ use super::GrepInput;
 use super::file_searcher::resolve_context_lines;
 use crate::lock::lock;
 
-/// What was found in one file.
 #[derive(Debug)]
 pub(super) struct FileMatches {
     pub(super) path: PathBuf,
@@ -18,7 +17,6 @@ pub(super) struct FileMatches {
     pub(super) lines: Vec<String>,
 }
 
-/// What all threads found.
 #[derive(Debug, Default)]
 pub(super) struct GrepResults {
     pub(super) files: Mutex<Vec<FileMatches>>,

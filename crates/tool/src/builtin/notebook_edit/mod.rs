@@ -21,7 +21,6 @@ use crate::typed_tool::{
 };
 use notebook_text::NotebookText;
 
-/// The tool.
 #[derive(Debug)]
 pub(crate) struct NotebookEditTool;
 

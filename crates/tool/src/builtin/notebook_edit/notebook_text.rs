@@ -59,7 +59,6 @@ impl<'a> NotebookText<'a> {
         Ok(self.splice(&changes))
     }
 
-    /// Another cell stands in its place.
     pub(super) fn replace_cell(&self, at: usize, new: &Value) -> Result<String, String> {
         let Some(whole) = self.cells.get(at) else { return Err(NO_SUCH_CELL.to_owned()) };
         let new = self.format_json(new, self.indent_at(whole.start));

@@ -17,7 +17,6 @@ const LINE_OFFSET_EVERY: u64 = 4 * 1024 * 1024;
 const LINE_OFFSETS_MAX: usize = 4_096;
 const BUFFER_BYTES: usize = 128 * 1024;
 
-/// What a pass through a file gives.
 #[derive(Debug)]
 pub(super) struct LineScan {
     pub(super) shown: ShownLines,

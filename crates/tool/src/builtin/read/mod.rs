@@ -28,7 +28,6 @@ use crate::typed_tool::{
 };
 use shown_lines::LineRange;
 
-/// The tool.
 #[derive(Debug)]
 pub(crate) struct ReadTool;
 

@@ -9,7 +9,6 @@ use crate::file::TextEncoding;
 const LINE_CHARS_MAX: usize = 2_000;
 /// Bytes of a line that are looked at; the longest character has four.
 const LINE_BYTES_MAX: usize = LINE_CHARS_MAX * 4;
-/// Bytes shown in all.
 const SHOWN_BYTES_MAX: usize = 100_000;
 const START_BYTES: u64 = 8 * 1024;
 
@@ -18,7 +17,6 @@ const START_BYTES: u64 = 8 * 1024;
 pub(super) struct LineRange {
     pub(super) first: u64,
     pub(super) count: u64,
-    /// Bytes shown at most.
     pub(super) bytes_max: usize,
 }
 
@@ -28,7 +26,6 @@ impl LineRange {
     }
 }
 
-/// What there is to show.
 #[derive(Debug)]
 pub(super) struct ShownLines {
     pub(super) content: String,
@@ -156,7 +153,6 @@ impl ShownLines {
         self.line_count += 1;
     }
 
-    /// The lines with their numbers in front.
     pub(super) fn render_numbered(&self, first: u64) -> String {
         let mut text = String::with_capacity(self.content.len() + self.content.len() / 4);
         if self.line_count > 0 {

@@ -11,7 +11,6 @@ use crate::file::{
     self, DETECTION_BYTES_MAX, FileContext, FileState, KnownFile, OpenedFile, TextEncoding,
 };
 
-/// A text as it is shown.
 pub(super) struct TextFileView {
     shown: ShownLines,
     encoding: TextEncoding,
@@ -78,7 +77,6 @@ fn read_utf16(
 }
 
 impl TextFileView {
-    /// What the model and clients get.
     pub(super) fn to_outcome(&self, path: &Path, range: &LineRange) -> Result<ToolOutcome, String> {
         let shown = &self.shown;
         if shown.line_count == 0 && shown.total_lines >= 1 {
@@ -100,7 +98,6 @@ impl TextFileView {
         Ok(ToolOutcome { structured, ..ToolOutcome::from_text(self.render_numbered(range)) })
     }
 
-    /// The lines with their numbers, and remarks.
     pub(super) fn render_numbered(&self, range: &LineRange) -> String {
         let mut numbered = self.shown.render_numbered(range.first);
         for remark in self.shown.build_remarks(range, self.encoding) {

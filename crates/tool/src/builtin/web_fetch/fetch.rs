@@ -24,7 +24,6 @@ pub(super) const TIME_MAX: Duration = Duration::from_secs(60);
 const BODY_BYTES_MAX: usize = 5 * 1024 * 1024;
 const URL_BYTES_MAX: usize = 8_000;
 
-/// A page as it came.
 #[derive(Debug)]
 pub(super) struct FetchedPage {
     pub(super) url: Url,
@@ -34,7 +33,6 @@ pub(super) struct FetchedPage {
     pub(super) is_cut: bool,
 }
 
-/// What a fetch led to.
 #[derive(Debug)]
 pub(super) enum WebFetchOutcome {
     Page(FetchedPage),

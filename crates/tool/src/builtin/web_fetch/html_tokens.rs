@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 
-/// A piece of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HtmlToken<'a> {
     /// Text, not yet decoded.
@@ -16,7 +15,6 @@ pub(super) enum HtmlToken<'a> {
     Close(&'a str),
 }
 
-/// The pieces of a page, in order.
 pub(super) struct HtmlTokens<'a> {
     rest: &'a str,
 }

@@ -25,7 +25,6 @@ use crate::tool::ToolCallContext;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 use fetch::{FetchedPage, TIME_MAX, WebFetchOutcome};
 
-/// The tool.
 #[derive(Debug)]
 pub(crate) struct WebFetchTool;
 
@@ -121,7 +120,6 @@ async fn perform(input: WebFetchInput, call: ToolCallContext) -> TypedToolResult
     Ok(ToolOutcome { is_error, structured, spent, ..ToolOutcome::from_text(shown.text) })
 }
 
-/// What is reported of a fetch.
 struct FetchReport {
     status: reqwest::StatusCode,
     bytes: usize,
