@@ -26,11 +26,11 @@ pub(crate) struct Hook {
     pub(crate) on_failure: Option<OnFailure>,
     pub(crate) once: bool,
     pub(crate) has_run: AtomicBool,
-    /// Somebody switched it off for this session.
+    /// Switched off for this session.
     pub(crate) is_off: AtomicBool,
-    /// Nobody waits for it.
+    /// The session does not wait for it.
     pub(crate) is_async: bool,
-    /// Should it object when nobody waits any more, the model is told.
+    /// An objection that comes when the session no longer waits is passed to the model.
     pub(crate) wakes_model: bool,
     pub(crate) source: Arc<str>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Hook {
 pub(crate) enum HookKind {
     Command(CommandHook),
     Http(HttpHook),
-    /// Whoever embeds us.
+    /// In the embedding program or the client.
     Callback {
         id: String,
         callback: Arc<dyn HookCallback>,

@@ -1,4 +1,4 @@
-//! Where hooks run, what they are told, and who watches.
+//! Where hooks run, their input, and who watches them.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -24,18 +24,17 @@ pub struct HookEnvironment {
     pub env_vars: Vec<(OsString, OsString)>,
     /// Where long words are kept, for the model to read.
     pub spill: PathBuf,
-    /// Hooks nobody waits for.
+    /// Runs async hooks.
     pub background: Arc<BackgroundHooks>,
-    /// Hears of every hook.
     pub watcher: Option<Arc<dyn HookWatcher>>,
     /// Asks models and tools on behalf of hooks.
     pub backend: Option<Arc<dyn HookBackend>>,
-    /// Passes words on to the model that come when nobody waits for them.
+    /// Passes an async hook's words on to the model.
     pub waker: Option<Arc<dyn HookWaker>>,
 }
 
 impl HookEnvironment {
-    /// Where nobody watches.
+    /// Without watcher, backend and waker.
     #[must_use]
     pub fn new(
         cwd: PathBuf,
@@ -72,13 +71,13 @@ pub struct HookInvocation {
     pub cancel: CancellationToken,
 }
 
-/// Passes on what a hook says that nobody waited for.
+/// Passes on what an async hook says.
 pub trait HookWaker: fmt::Debug + Send + Sync {
     /// The model is to hear this, and to be asked if it is at rest.
     fn wake(&self, words: String);
 }
 
-/// Hears of every hook.
+/// Is notified of every hook.
 pub trait HookWatcher: fmt::Debug + Send + Sync {
     /// A hook begins. The number is its own as long as the process lives.
     fn hook_started(&self, number: u64, name: &str, event: HookEvent);

@@ -40,7 +40,7 @@ pub struct HookListing {
     /// What its failure means, if it says.
     pub on_failure: Option<OnFailure>,
     pub source: String,
-    /// It runs; nobody switched it off for this session.
+    /// Not switched off for this session.
     pub is_enabled: bool,
 }
 
@@ -72,7 +72,7 @@ impl HookSet {
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
         self.hooks.extend(other.hooks);
-        // Whoever says something of all hooks says it of those that are joined too.
+        // A policy set on one of the two counts for all hooks.
         if *self.http_policy == HookHttpPolicy::default() {
             self.http_policy = other.http_policy;
         }
@@ -149,7 +149,6 @@ impl HookSet {
 }
 
 impl SelectedHooks {
-    /// Is nobody asked?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hooks.is_empty()

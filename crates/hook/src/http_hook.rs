@@ -152,7 +152,7 @@ fn matches_url_pattern(pattern: &str, text: &str) -> bool {
 }
 
 fn build_client(url: &Url) -> Result<Client, String> {
-    // Whoever embeds us may have installed a provider of their own; then that one is used.
+    // An embedding program may have installed a provider of its own; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())

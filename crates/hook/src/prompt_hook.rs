@@ -14,7 +14,7 @@ pub(crate) struct PromptHook {
     pub(crate) prompt: String,
     /// An agent with tools, not a model alone.
     pub(crate) is_agent: bool,
-    /// Who is asked, if somebody in particular.
+    /// The session's own where none is named.
     pub(crate) model: Option<String>,
 }
 

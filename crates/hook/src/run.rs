@@ -1,7 +1,7 @@
 //! Asks all hooks that are meant at one moment, side by side, and waits for all of them.
 //!
-//! Each keeps its own deadline. A hook that panics inside us has failed like any other. Those nobody
-//! waits for are left to their owner.
+//! Each keeps its own deadline. A hook that panics inside us has failed like any other. Async
+//! hooks are left to their owner.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,8 +23,8 @@ use crate::http_hook::{self, HookHttpPolicy};
 use crate::raw_hook_output::{HookCompletion, RawHookOutput};
 
 impl SelectedHooks {
-    /// Asks them all. Dropping the future ends every one with everything it started, except those
-    /// nobody waits for.
+    /// Asks them all. Dropping the future ends every one with everything it started, except async
+    /// ones.
     pub async fn run(
         self,
         invocation: HookInvocation,
@@ -84,7 +84,7 @@ struct SingleHookRun {
 }
 
 impl SingleHookRun {
-    /// Asks when nobody waits. An objection may still be worth the model's while.
+    /// Runs an async hook. Its objection may still be worth passing to the model.
     async fn run_in_background(self: &Arc<Self>) {
         let said = self.run().await;
         if self.hook.wakes_model
@@ -150,7 +150,7 @@ impl SingleHookRun {
         }
     }
 
-    /// Asks whoever holds the session to ask.
+    /// Asks a model or calls a tool through the session.
     async fn execute_by_backend(&self, limit: Duration) -> RawHookOutput {
         let Some(backend) = self.environment.backend.as_deref() else {
             let end = HookCompletion::Failed("needs a session to ask in".to_owned());

@@ -1,8 +1,8 @@
-//! Tools of one's own in a few lines: an input type, a function, and whether it only looks.
+//! Custom tools in a few lines: an input type, a function, and whether it only looks.
 //!
 //! The schema is derived from the input type, and an input that does not fit it is refused with the
-//! field and the reason before the function is called, as with the built-in tools. Whoever needs
-//! more (pictures, structured results, changes of the session) implements [`Tool`].
+//! field and the reason before the function is called, as with the built-in tools. For
+//! more (pictures, structured results, changes of the session) implement [`Tool`].
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -45,7 +45,7 @@ where
     build_custom_tool(name.into(), description.into(), ToolInspection::SHARED_READ, act)
 }
 
-/// A tool that changes something: it runs alone, and only where a rule or somebody allows it.
+/// A tool that changes something: it runs alone, and only where a rule or the user allows it.
 pub fn build_effectful_tool<I, D>(
     name: impl Into<String>,
     description: impl Into<String>,

@@ -1,8 +1,8 @@
 //! The lines between the first two `---` of a Markdown file, as JSON. The part of YAML that people
 //! write there: keys with texts, numbers, lists and keys below them, in lines or in brackets.
 //!
-//! A line that is none of this is named, and the rest is read all the same: what a broken head still
-//! says may matter. What the keys mean is known to whoever asks for them.
+//! A line that cannot be read is named and the rest is still read: people's files are often not valid
+//! YAML (decision 0052). What the keys mean is for the caller.
 
 use serde_json::{Map, Number, Value};
 

@@ -106,7 +106,7 @@ pub(crate) struct OutputSpill {
     file: Option<File>,
     written: u64,
     problem: Option<String>,
-    /// Somebody reads along.
+    /// The file is read while it is written, so each write is flushed.
     is_live: bool,
     redactor: StreamRedactor,
 }
@@ -145,7 +145,7 @@ impl OutputSpill {
         self
     }
 
-    /// One that is on disk from the first byte, for whoever reads along. The file exists at once.
+    /// One that is on disk from the first byte, to be read while it is written. The file exists at once.
     pub(crate) async fn create_live(path: PathBuf, bytes_max: u64) -> std::io::Result<Self> {
         let file = Some(create_file(&path).await?);
         Ok(Self { file, is_live: true, ..Self::new(path, 0, bytes_max) })

@@ -2,7 +2,7 @@
 //!
 //! A tool may print a key: one that stands in a file, or in the environment of a process. Where it
 //! equals one of ours it is replaced before it reaches a record, a model, a person or a file of long
-//! output. Only our own keys are known here; what else is a secret nobody told us.
+//! output. Only our own keys are known here, no other secrets.
 
 use std::borrow::Cow;
 use std::fmt;

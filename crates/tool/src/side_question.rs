@@ -12,7 +12,6 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use windlass_vocabulary::MicroUsd;
 
-/// Somebody who can be asked.
 pub trait SideModel: fmt::Debug + Send + Sync {
     /// Asks, and answers in time, whatever happens: also that there is no answer has its price.
     fn ask(&self, question: SideQuestion) -> SideAnswerFuture<'_>;

@@ -1,7 +1,7 @@
-//! Skills where they lie: folders with a `SKILL.md`, read in one place for everybody who asks.
+//! Skills where they lie: folders with a `SKILL.md`, read in one place for all callers.
 //!
-//! The file itself may not be a link: a project could make one that leads to somebody's secrets. A
-//! head that cannot be read is told of, and what can be read of it counts. What is in a plugin is
+//! The file itself may not be a link: a project could make one that leads to secrets of the user. A
+//! head that cannot be read is reported, and what can be read of it counts. What is in a plugin is
 //! called by the plugin's name too.
 
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The lists a model keeps of what it has to do. They survive a compaction word for word.
 //!
-//! Two kinds: a short list of steps that is always written whole (`todo`), and tasks with names
-//! that are made and changed one by one (`task`). What is on them is the model's business; here it
+//! Two kinds: a short list of steps that is always written whole, and tasks with names
+//! that are made and changed one by one. What is on them is the model's business; here it
 //! is only kept, within bounds.
 
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ pub struct TodoItem {
 #[serde(rename_all = "camelCase")]
 pub struct TaskItem {
     pub subject: String,
-    /// All that whoever does it must know.
+    /// All that is needed to do it.
     pub description: String,
     /// What is said while it is under way.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -17,13 +17,12 @@ use crate::tool_session_context::ToolSessionContext;
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
 
 pub trait Tool: Send + Sync {
-    /// What the model is told of it.
     fn spec(&self) -> &ToolSpec;
 
     /// Looks at an input without acting on it.
     fn inspect(&self, input: &Json) -> ToolInspection;
 
-    /// Does it. A failure is content for the model, so there is no error to return.
+    /// A failure is content for the model, so there is no error to return.
     fn run<'a>(
         &'a self,
         call: PermissionGrant<ToolCall>,
@@ -37,17 +36,15 @@ pub struct ToolCallContext {
     pub tool_context: Arc<ToolSessionContext>,
     /// Ends the call early; what it has so far is its outcome.
     pub cancel: CancellationToken,
-    /// Where it may say how far it is.
     pub progress: ProgressSender,
-    /// On which terms it may start a session of its own.
+    /// What a session that the call starts may do and spend.
     pub call_limits: CallLimits,
-    /// Where a session that it leaves in the background says what it spent.
     pub cost_sender: BackgroundCostSender,
-    /// Whom it may ask beside the conversation, if anybody.
+    /// Answers questions of the call outside the conversation.
     pub side_model: Option<Arc<dyn SideModel>>,
 }
 
-/// Where a session that was left in the background says what it spent, once.
+/// Reports what a session in the background has spent, once.
 #[derive(Clone, Debug, Default)]
 pub struct BackgroundCostSender(Option<mpsc::Sender<MicroUsd>>);
 
@@ -59,7 +56,7 @@ impl BackgroundCostSender {
 
     pub fn report(self, spent: MicroUsd) {
         if let Some(sender) = self.0 {
-            // Nobody listens when the session is gone; then nobody counts either.
+            // Fails when the session is gone; then its cost is not counted either.
             let _ = sender.try_send(spent);
         }
     }
@@ -75,7 +72,7 @@ pub struct CallLimits {
 }
 
 impl ToolCallContext {
-    /// A context that nobody cancels and nobody watches.
+    /// A context without cancellation, progress or limits of its own.
     #[must_use]
     pub fn new(tool_context: Arc<ToolSessionContext>) -> Self {
         Self {

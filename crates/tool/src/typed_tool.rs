@@ -118,7 +118,7 @@ pub(crate) async fn run_to_completion(
     resolve_join(tokio::task::spawn_blocking(move || work(call)).await)
 }
 
-/// A panic goes on to whoever runs the tool, who turns it into an error result.
+/// A panic is resumed in the caller, which turns it into an error result.
 fn resolve_join(ended: Result<TypedToolResult, tokio::task::JoinError>) -> TypedToolResult {
     match ended {
         Ok(done) => done,

@@ -1,8 +1,8 @@
-//! A second checkout of a repository, for an agent that must not step on others' toes.
+//! A second checkout of a repository, for an agent that must not disturb the work of others.
 //!
 //! It holds the last commit, not what is changed and not committed. At the end one in which nothing
 //! happened is removed; one with changes or commits of its own is kept for people to look at. Git is
-//! called through the one door for calls of our own, so nothing that the repository names runs.
+//! called through `GitRunner`, so nothing that the repository configures runs.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -36,7 +36,7 @@ pub enum WorktreeOutcome {
 
 impl Worktree {
     /// Makes one at this path, which must not be there yet, of the repository this directory is in.
-    /// One that nobody waits for any more is removed again.
+    /// Cancelled meanwhile, it is removed again.
     ///
     /// # Errors
     /// Why there is none, in words for the model: no git, no repository, no commit, no room.
@@ -91,7 +91,7 @@ impl Worktree {
         settled.await.unwrap_or_else(|error| WorktreeOutcome::Kept(error.to_string()))
     }
 
-    /// The same for one that nobody looks after any more, because whoever made it was killed. What it
+    /// The same for one whose owner was killed. What it
     /// began with is not known then: a commit that no branch has is its own.
     pub async fn remove_orphan_if_unchanged(path: PathBuf) -> WorktreeOutcome {
         let found = spawn_blocking(move || open_existing(path)).await;
@@ -115,7 +115,7 @@ impl Worktree {
 
     fn remove(&self) {
         let path = self.path.to_string_lossy();
-        // What git does not want to remove lies in a folder of our own and harms nobody.
+        // What git refuses to remove stays in a folder of our own and does no harm.
         let _ = open_git(&self.repository_root)
             .and_then(|git| run_git(&git, "worktree", &["remove", "--force", "--force", &*path]));
     }
@@ -153,7 +153,7 @@ fn create_worktree(directory: &Path, path: PathBuf) -> Result<Worktree, String> 
     }
 }
 
-/// One that is there, with what nobody would lose as its beginning.
+/// One that exists already. Its base is its head if another branch holds that commit too.
 fn open_existing(path: PathBuf) -> Result<Worktree, String> {
     let git = open_git(&path)?;
     let absolute = ["--path-format=absolute", "--git-common-dir"];

@@ -16,7 +16,7 @@ use crate::process::ProcessContext;
 /// Bytes kept of what an agent does.
 const OUTPUT_BYTES_MAX: usize = 16 << 20;
 
-/// Held by whoever runs an agent in the background. Dropped before [`BackgroundAgent::finish`], it counts as
+/// Owned by the task that runs an agent in the background. Dropped before [`BackgroundAgent::finish`], it counts as
 /// lost.
 #[derive(Debug)]
 pub struct BackgroundAgent {

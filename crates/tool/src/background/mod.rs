@@ -2,7 +2,7 @@
 //! TaskStop.
 //!
 //! Each has an owner (the session), a deadline, and a cap on what it may write; there are only so
-//! many at a time. What it writes goes to a file as it comes. When the session's context are
+//! many at a time. What it writes goes to a file as it comes. When the session's context is
 //! dropped, all of them are ended; what a killed process left is ended by the next start.
 
 mod agent;

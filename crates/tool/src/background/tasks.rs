@@ -222,7 +222,7 @@ impl BackgroundRecords {
 }
 
 impl Drop for BackgroundTasks {
-    /// Whoever supervises them may never run again, so there is no time to ask.
+    /// Their supervisors may never run again, so they are killed at once.
     fn drop(&mut self) {
         for task in &lock(&self.records).list {
             task.kill();

@@ -1,9 +1,9 @@
 //! Puts questions to a person and brings the answers back.
 //!
 //! The asking itself happens before the call runs: the question for permission carries the input,
-//! and whoever answers it adds the answers to it. What is done here is to check the questions and
-//! to say what was answered. That the answers are a person's and not the model's own is seen to
-//! where calls are judged.
+//! and the client that answers it adds the answers. Here the questions are checked and the answers
+//! reported. That the answers are the user's and not the model's own is checked where calls are
+//! judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,7 @@
 //!
 //! Leaves out what git ignores, the git directory itself, what deny rules hide, and everything
 //! that is neither a directory nor a regular file. Follows no symbolic links, so it cannot go
-//! round in circles or out of where it began. Files come in no order: whoever shows them sorts.
+//! round in circles or out of where it began. Files come in no order: the caller sorts.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

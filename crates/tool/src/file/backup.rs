@@ -1,4 +1,4 @@
-//! What a file held is shown to whoever keeps it, before the file is changed.
+//! Backs up the content of a file before a tool changes it.
 
 use std::fs::File;
 use std::io::Read;
@@ -29,7 +29,7 @@ pub struct PendingFileChange<'a> {
     pub mode: Option<u32>,
 }
 
-/// What a file of this directory holds. It was opened before by whoever changes it, and is looked at
+/// What a file of this directory holds. The caller opened it before; it is read
 /// again right before it is replaced.
 pub(super) fn read_current_content(
     directory: &OwnedFd,

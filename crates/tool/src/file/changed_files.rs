@@ -1,7 +1,7 @@
-//! Files that changed since the model last saw them, each change told once.
+//! Files that changed since the model last saw them, each change reported once.
 //!
 //! Times and sizes are compared first; only where they differ is a file read and its content
-//! compared, so that a file somebody merely touched is no news.
+//! compared, so that a file that was merely touched is not reported.
 
 use std::path::{Path, PathBuf};
 
@@ -79,7 +79,7 @@ fn describe_change(files: &FileContext, path: &Path, known: &KnownFile) -> Optio
         render_unified_diff(&encoding.decode(old), &encoding.decode(&content), SHOWN_BYTES_MAX)
     });
     match difference {
-        // Whoever has seen the whole difference knows the file as it is now.
+        // With the whole difference shown, the model knows the file as it is now.
         Some(difference) => {
             files.update_known_file(path, |known| {
                 *known = KnownFile::new(now, Some(&content));

@@ -2,7 +2,7 @@
 //!
 //! A path is opened exactly as it was judged: by its spelling, with no symbolic link followed
 //! below the working directory. Only regular files are opened, and never in a way that could wait
-//! for somebody at the other end. A file is replaced whole or not at all.
+//! for the other end of a pipe. A file is replaced whole or not at all.
 
 mod backup;
 mod changed_files;

@@ -104,7 +104,7 @@ pub(crate) fn open_beneath(
     }
 }
 
-/// Never waits for somebody at the other end.
+/// Opening must not block on a pipe or become our controlling terminal.
 const READ_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 

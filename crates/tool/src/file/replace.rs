@@ -1,8 +1,8 @@
 //! Puts new content in the place of a file: a temporary file beside it, synced, then renamed.
 //!
-//! Whoever reads meanwhile sees the old content or the new, and a full disk leaves the old. The
-//! mode is kept; the owner and extended attributes too, where we may. The directory is held open, so that nobody can swap
-//! it for another between the checks and the rename.
+//! A concurrent reader sees the old content or the new, and a full disk leaves the old. The mode is
+//! kept; the owner and extended attributes too, where permitted. The directory is held open, so that
+//! it cannot be swapped for another between the checks and the rename.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -81,7 +81,7 @@ pub(crate) fn render_hard_link_note(old: Option<&Metadata>) -> String {
     }
 }
 
-/// Like [`replace`], making the directories on the way to a new file.
+/// Like [`replace_file`], making the directories on the way to a new file.
 pub(crate) fn write_file(
     files: &FileContext,
     path: &Path,
@@ -161,7 +161,7 @@ impl ReplaceTarget<'_> {
         content: &[u8],
     ) -> Result<Metadata, ReplaceError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        // A new file gets what the user's mask allows; a copy is nobody's business until it has
+        // A new file gets what the user's mask allows; a copy stays private until it has
         // the mode of the original.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
         let opened = rustix::fs::openat(&self.directory, name, flags, Mode::from_raw_mode(mode))?;

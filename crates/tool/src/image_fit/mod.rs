@@ -2,7 +2,7 @@
 //!
 //! An image that fits is left alone: its header is read, its pixels are not. One that does not is
 //! decoded within bounds and made again, smaller. Only the processor is used here: no file is
-//! touched, nothing is remembered, and whoever calls this decides on which thread. Documents are
+//! touched, nothing is remembered, and the caller decides on which thread. Documents are
 //! not looked at, and nothing here knows how many images a request may hold.
 
 mod image_header;
@@ -103,7 +103,7 @@ pub(crate) struct ImageReplacement {
     pub(crate) note: String,
 }
 
-/// Like [`fit`], for bytes that are at hand. The error says why it cannot be sent.
+/// Like [`fit_image`], for bytes that are at hand. The error says why it cannot be sent.
 pub(crate) fn fit_image_bytes(
     name: &str,
     label: &str,

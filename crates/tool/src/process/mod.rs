@@ -1,8 +1,9 @@
 //! Child processes: started in one place, watched to their end, ended as one.
 //!
-//! `launch` is the only place where a process is made, so that whatever confines processes has one
-//! door to stand in; `crowd` waits there for room, `record` notes on disk what runs. `tree` knows everything a process started, wherever it went. `watch` keeps
-//! pipes drained and deadlines kept. What is run, and whether it may, is decided elsewhere.
+//! `launch` is the only place where a process is made, so that confinement has one place to apply;
+//! `spawn_retry` waits there for room, `running_note` records on disk what runs. `process_tree` finds
+//! everything a process started. `supervisor` drains pipes and keeps deadlines. What is run, and
+//! whether it may run, is decided elsewhere.
 
 mod end_report;
 mod fork_bomb_guard;

@@ -2,7 +2,7 @@
 //!
 //! A system that has no files or processes left to give has them again when others end. So a call
 //! that meets this waits, one at a time with the others that did, instead of failing at once; for a
-//! while only, because it may be somebody else who holds them.
+//! while only, because another program may hold them.
 
 use std::ffi::OsString;
 use std::io;
@@ -29,7 +29,7 @@ pub(crate) async fn spawn_with_retry(
         started => return started,
     };
     let waiting = async {
-        // Whoever waits here tries alone: the first that gets room leaves the rest to the next.
+        // One waiting call tries at a time: the first that gets room leaves the rest to the next.
         let _turn = processes.spawn_queue.lock().await;
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;

@@ -26,7 +26,7 @@ const DRAIN_MAX: Duration = Duration::from_millis(250);
 const TERMINATE_GRACE: Duration = Duration::from_secs(2);
 const KILL_WAIT_MAX: Duration = Duration::from_millis(500);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Bytes of standard error told to whoever started it.
+/// Bytes of standard error passed to the launcher.
 const STDERR_BYTES_REPORTED: usize = 8 * 1024;
 /// A longer first line is not told.
 const FIRST_LINE_MAX: usize = 4 * 1024;
@@ -70,7 +70,7 @@ impl FirstLineReporter {
         let end = chunk.iter().position(|byte| *byte == b'\n');
         self.line.extend(chunk.iter().take(end.unwrap_or(chunk.len())));
         if end.is_some() {
-            // Nobody wants to know any more if this fails.
+            // Fails when the receiver was dropped.
             let _ = self.sender.send(String::from_utf8_lossy(&self.line).into_owned());
             return None;
         }
@@ -97,7 +97,7 @@ pub(crate) struct FinishedProcess {
     pub(crate) spill_outcome: SpillOutcome,
     /// Other processes of its tree were still there and were killed.
     pub(crate) had_leftovers: bool,
-    /// What whoever started it has to say.
+    /// From the launcher, for the model.
     pub(crate) notes: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
-//! Runs a shell command and tells what came of it, or lets it run in the background.
+//! Runs a shell command and returns its outcome, or lets it run in the background.
 //!
-//! `report` puts the result into words, `place` keeps track of where the shell stands and what it
-//! has exported. Whether the command may run was decided before.
+//! `outcome` puts the result into words, `shell_state_capture` carries the shell's directory and
+//! variables over. Whether the command may run was decided before.
 
 mod outcome;
 mod shell_state_capture;

@@ -1,6 +1,6 @@
 //! Looks into one file after the other and keeps what is to be shown, within bounds.
 //!
-//! Each thread has a search of its own; what all of them found comes together in `found`.
+//! Each thread has a search of its own; the results of all come together in `results`.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,6 +1,6 @@
 //! Finds files by content, with the engine of ripgrep, in this process.
 //!
-//! `search` looks into one file, `query` is what is looked for, this file walks and reports.
+//! `file_searcher` searches one file, `query` is what is searched for, this file walks and reports.
 
 mod file_searcher;
 mod query;

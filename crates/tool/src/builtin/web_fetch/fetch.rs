@@ -89,13 +89,13 @@ pub(super) async fn fetch(start: Url, network: NetworkAccess) -> Result<WebFetch
 }
 
 fn build_client(start: &Url, network: NetworkAccess) -> Result<Client, String> {
-    // Whoever embeds us may have installed a provider of their own; then that one is used.
+    // An embedding program may have installed a provider of its own; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut headers = HeaderMap::new();
     let accept = "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.1";
     headers.insert(ACCEPT, HeaderValue::from_static(accept));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    // A proxy would connect in our place, to addresses nobody has checked.
+    // A proxy would connect in our place, to addresses that were not checked.
     let mut builder = Client::builder()
         .no_proxy()
         .redirect(Policy::none())

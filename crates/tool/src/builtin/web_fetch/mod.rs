@@ -1,9 +1,7 @@
 //! Fetches a page and shows it as Markdown, or what it says about a question.
 //!
-//! `fetch` gets it, `address` says from where it may come, `html`, `markdown` and `writer` make text
-//! of it. `search` finds pages.
-//! Whether the host may be asked at all was decided before. What the page says is material for the
-//! model, not words of the user; that is for the prompt to say.
+//! `fetch` gets it, the `html_*` modules and `markdown_writer` make text of it. Whether the host may be
+//! contacted at all was decided before.
 
 mod fetch;
 mod html_to_markdown;
@@ -74,7 +72,7 @@ impl TypedTool for WebFetchTool {
 async fn perform(input: WebFetchInput, call: ToolCallContext) -> TypedToolResult {
     let began = Instant::now();
     let url = fetch::parse_url(&input.url)?;
-    // Whoever names a place close by was asked about just that, or has a rule that names it; a name
+    // A private host named in the URL was approved as such, or a rule names it; a public name
     // that merely leads there was not.
     let network = match windlass_permission::names_private_host(&input.url) {
         true => NetworkAccess { loopback: true, private: true },
