@@ -36,25 +36,26 @@ pub struct CombinedHookResult {
 impl CombinedHookResult {
     /// Joins what was said, in the order of the configuration.
     #[must_use]
-    pub fn from_results(said: Vec<HookRunResult>) -> Self {
+    pub fn from_results(results: Vec<HookRunResult>) -> Self {
         let mut joint = Self::default();
-        for one in &said {
+        for one in &results {
             joint.add(one);
         }
-        joint.results = said;
+        joint.results = results;
         joint
     }
 
-    fn add(&mut self, said: &HookRunResult) {
-        let answer = &said.answer;
+    fn add(&mut self, result: &HookRunResult) {
+        let answer = &result.answer;
         if keep_stronger(&mut self.verdict, answer.verdict.clone()) {
-            self.decided_by.clone_from(&said.name);
+            self.decided_by.clone_from(&result.name);
         }
-        self.spent = self.spent + said.spent;
+        self.spent = self.spent + result.spent;
         self.context.extend(answer.context.iter().cloned());
         self.messages.extend(answer.message.clone());
-        if let Some(failure) = said.failure.as_ref().filter(|_| !said.is_cancelled) {
-            self.warnings.push(format!("the {} hook `{}` {failure}", said.event_label, said.name));
+        if let Some(failure) = result.failure.as_ref().filter(|_| !result.is_cancelled) {
+            self.warnings
+                .push(format!("the {} hook `{}` {failure}", result.event_label, result.name));
         }
         replace_if_some(&mut self.updated_input, &answer.updated_input);
         replace_if_some(&mut self.updated_output, &answer.updated_output);

@@ -47,20 +47,20 @@ pub(crate) struct HookCommandRun<'a> {
 
 /// How long a program that said so goes on beside everything: what it asks for, within a day.
 pub(crate) fn parse_async_announcement(line: &str) -> Option<Option<Duration>> {
-    let said: Value = serde_json::from_str(line.trim()).ok()?;
-    if said.get("async") != Some(&Value::Bool(true)) {
+    let announcement: Value = serde_json::from_str(line.trim()).ok()?;
+    if announcement.get("async") != Some(&Value::Bool(true)) {
         return None;
     }
-    let millis = said.get("asyncTimeout").and_then(Value::as_u64);
+    let millis = announcement.get("asyncTimeout").and_then(Value::as_u64);
     Some(millis.map(|millis| Duration::from_millis(millis.min(ASYNC_TIMEOUT_MILLIS_MAX))))
 }
 
 pub(crate) async fn run_command(
     command: &CommandHook,
     session: &HookEnvironment,
-    asked: HookCommandRun<'_>,
+    run: HookCommandRun<'_>,
 ) -> RawHookOutput {
-    let variables = build_variables(command, session, asked.env_file);
+    let variables = build_variables(command, session, run.env_file);
     let (program, arguments) = build_command_line(command, &variables);
     let mut environment = session.env_vars.clone();
     environment.retain(|(name, _)| !variables.iter().any(|(own, _)| name == own.as_str()));
@@ -70,12 +70,12 @@ pub(crate) async fn run_command(
         arguments,
         directory: session.cwd.clone(),
         environment,
-        input: asked.input,
-        timeout: asked.limit,
+        input: run.input,
+        timeout: run.limit,
         output_bytes_max: OUTPUT_BYTES_MAX,
-        cancel: asked.cancel,
+        cancel: run.cancel,
     };
-    match command_run.run_reporting_first_line(asked.first_line).await {
+    match command_run.run_reporting_first_line(run.first_line).await {
         Ok(end) => build_raw_output(end),
         Err(error) => RawHookOutput {
             end: HookCompletion::Failed(format!("could not be started: {error}")),

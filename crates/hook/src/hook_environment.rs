@@ -81,5 +81,5 @@ pub trait HookWaker: fmt::Debug + Send + Sync {
 pub trait HookWatcher: fmt::Debug + Send + Sync {
     /// A hook begins. The number is its own as long as the process lives.
     fn hook_started(&self, number: u64, name: &str, event: HookEvent);
-    fn hook_ended(&self, said: &HookRunResult);
+    fn hook_ended(&self, result: &HookRunResult);
 }

@@ -29,20 +29,24 @@ impl McpToolHook {
 }
 
 /// `${tool_input.path}` in texts: what stands there in what hooks are told.
-fn fill_placeholders(pattern: &Value, told: &Value) -> Value {
+fn fill_placeholders(pattern: &Value, event_input: &Value) -> Value {
     match pattern {
-        Value::String(text) => fill_text_placeholders(text, told),
-        Value::Array(list) => list.iter().map(|one| fill_placeholders(one, told)).collect(),
-        Value::Object(fields) => {
-            fields.iter().map(|(name, one)| (name.clone(), fill_placeholders(one, told))).collect()
-        }
+        Value::String(text) => fill_text_placeholders(text, event_input),
+        Value::Array(list) => list.iter().map(|one| fill_placeholders(one, event_input)).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, one)| (name.clone(), fill_placeholders(one, event_input)))
+            .collect(),
         other => other.clone(),
     }
 }
 
-fn fill_text_placeholders(text: &str, told: &Value) -> Value {
+fn fill_text_placeholders(text: &str, event_input: &Value) -> Value {
     let at = |path: &str| {
-        path.split('.').try_fold(told, |value, name| value.get(name)).cloned().unwrap_or_default()
+        path.split('.')
+            .try_fold(event_input, |value, name| value.get(name))
+            .cloned()
+            .unwrap_or_default()
     };
     let alone = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     if let Some(path) = alone.filter(|path| !path.contains(['$', '{', '}'])) {
@@ -75,7 +79,7 @@ mod tests {
 
     #[test]
     fn what_was_told_goes_to_its_places() {
-        let told = json!({ "tool_input": { "path": "/a", "lines": [1, 2] }, "cwd": "/w" });
+        let event_input = json!({ "tool_input": { "path": "/a", "lines": [1, 2] }, "cwd": "/w" });
         let table = [
             (json!("${tool_input.path}"), json!("/a")),
             (json!("${tool_input.lines}"), json!([1, 2])),
@@ -83,7 +87,7 @@ mod tests {
             (json!({ "a": ["${cwd}", 1, "$x ${"] }), json!({ "a": ["/w", 1, "$x ${"] })),
         ];
         for (pattern, expected) in table {
-            assert_eq!(fill_placeholders(&pattern, &told), expected, "{pattern}");
+            assert_eq!(fill_placeholders(&pattern, &event_input), expected, "{pattern}");
         }
     }
 }

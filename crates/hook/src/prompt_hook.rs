@@ -26,10 +26,10 @@ impl PromptHook {
         input: &Value,
         limit: Duration,
     ) -> RawHookOutput {
-        let told = input.to_string();
+        let event_input = input.to_string();
         let mut prompt = match self.prompt.contains(ARGUMENTS_PLACEHOLDER) {
-            true => self.prompt.replace(ARGUMENTS_PLACEHOLDER, &told),
-            false => format!("{}\n\n{told}", self.prompt),
+            true => self.prompt.replace(ARGUMENTS_PLACEHOLDER, &event_input),
+            false => format!("{}\n\n{event_input}", self.prompt),
         };
         prompt.push_str(ANSWER_FORMAT);
         let reply = match self.is_agent {

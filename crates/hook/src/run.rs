@@ -39,38 +39,38 @@ impl SelectedHooks {
             http_policy: Arc::clone(&self.http_policy),
         };
         let all: Vec<Arc<SingleHookRun>> = self.hooks.into_iter().map(one).map(Arc::new).collect();
-        let mut said: Vec<Option<HookRunResult>> = all.iter().map(|_| None).collect();
+        let mut results: Vec<Option<HookRunResult>> = all.iter().map(|_| None).collect();
         let mut tasks = JoinSet::new();
         for (place, one) in all.iter().enumerate() {
             one.hook.has_run.store(true, Ordering::Relaxed);
-            let asked = Arc::clone(one);
+            let hook_run = Arc::clone(one);
             if !one.hook.is_async {
-                tasks.spawn(async move { (place, asked.run().await) });
+                tasks.spawn(async move { (place, hook_run.run().await) });
             } else if !environment
                 .background
-                .try_spawn(async move { asked.run_in_background().await })
+                .try_spawn(async move { hook_run.run_in_background().await })
             {
                 let full = one.failed_result("was left out: too many hooks run beside");
-                set_result(&mut said, place, full);
+                set_result(&mut results, place, full);
             }
         }
         while let Some(joined) = tasks.join_next().await {
             if let Ok((place, one)) = joined {
-                set_result(&mut said, place, one);
+                set_result(&mut results, place, one);
             }
         }
         for (place, one) in all.iter().enumerate() {
-            if said.get(place).is_some_and(Option::is_none) && !one.hook.is_async {
+            if results.get(place).is_some_and(Option::is_none) && !one.hook.is_async {
                 let panicked = one.failed_result("ended because of a fault inside Windlass");
-                set_result(&mut said, place, panicked);
+                set_result(&mut results, place, panicked);
             }
         }
-        CombinedHookResult::from_results(said.into_iter().flatten().collect())
+        CombinedHookResult::from_results(results.into_iter().flatten().collect())
     }
 }
 
-fn set_result(said: &mut [Option<HookRunResult>], place: usize, one: HookRunResult) {
-    if let Some(slot) = said.get_mut(place) {
+fn set_result(results: &mut [Option<HookRunResult>], place: usize, one: HookRunResult) {
+    if let Some(slot) = results.get_mut(place) {
         *slot = Some(one);
     }
 }
@@ -86,13 +86,16 @@ struct SingleHookRun {
 impl SingleHookRun {
     /// Runs an async hook. Its objection may still be worth passing to the model.
     async fn run_in_background(self: &Arc<Self>) {
-        let said = self.run().await;
+        let result = self.run().await;
         if self.hook.wakes_model
-            && let (Some(2), Some(waker)) = (said.exit_code, &self.environment.waker)
+            && let (Some(2), Some(waker)) = (result.exit_code, &self.environment.waker)
         {
-            let words = [said.stderr.trim(), said.stdout.trim()];
+            let words = [result.stderr.trim(), result.stdout.trim()];
             let words = words.iter().find(|words| !words.is_empty()).unwrap_or(&"no reason given");
-            waker.wake(format!("A hook that ran beside your work, `{}`, says: {words}", said.name));
+            waker.wake(format!(
+                "A hook that ran beside your work, `{}`, says: {words}",
+                result.name
+            ));
         }
     }
 
@@ -107,11 +110,11 @@ impl SingleHookRun {
             _ => self.hook.timeout(),
         };
         let raw = self.execute(limit).await;
-        let said = self.build_result(raw, begun.elapsed());
+        let result = self.build_result(raw, begun.elapsed());
         if let Some(watcher) = &watcher {
-            watcher.hook_ended(&said);
+            watcher.hook_ended(&result);
         }
-        said
+        result
     }
 
     async fn execute(self: &Arc<Self>, limit: Duration) -> RawHookOutput {
@@ -178,8 +181,8 @@ impl SingleHookRun {
             };
             let input = one.invocation.input.to_string().into_bytes();
             let env_file = one.invocation.env_file.as_deref();
-            let asked = HookCommandRun { input, env_file, limit, cancel, first_line: first };
-            command_hook::run_command(command, &one.environment, asked).await
+            let hook_run = HookCommandRun { input, env_file, limit, cancel, first_line: first };
+            command_hook::run_command(command, &one.environment, hook_run).await
         });
         let going_on = tokio::select! {
             biased;

@@ -59,13 +59,13 @@ impl HeadAndTail {
 
     /// The stream as text of at most `bytes_max` bytes; what is left out is said in the middle.
     pub(crate) fn render(&self, bytes_max: usize) -> String {
-        let mut held = self.head.clone();
+        let mut shown = self.head.clone();
         if self.total <= bytes_max as u64 {
-            held.extend(&self.tail);
-            return decode_lossy(&held);
+            shown.extend(&self.tail);
+            return decode_lossy(&shown);
         }
         let half = bytes_max / 2;
-        let first = trim_partial_char_at_end(held.get(..half).unwrap_or(&held));
+        let first = trim_partial_char_at_end(shown.get(..half).unwrap_or(&shown));
         let all: Vec<u8> = self.head.iter().chain(&self.tail).copied().collect();
         let last =
             trim_partial_char_at_start(all.get(all.len().saturating_sub(half)..).unwrap_or(&all));

@@ -213,13 +213,13 @@ impl std::fmt::Debug for ToolRegistry {
 
 /// Letters to change, add or drop to make one name of the other. Names are short; a name of any
 /// length from outside is cut first.
-fn edit_distance(known: &str, asked: &str) -> usize {
+fn edit_distance(known: &str, wanted: &str) -> usize {
     const LETTERS_MAX: usize = 128;
-    let asked: Vec<char> = asked.chars().take(LETTERS_MAX).collect();
-    let mut row: Vec<usize> = (0..=asked.len()).collect();
+    let wanted: Vec<char> = wanted.chars().take(LETTERS_MAX).collect();
+    let mut row: Vec<usize> = (0..=wanted.len()).collect();
     for (i, a) in known.chars().take(LETTERS_MAX).enumerate() {
         let mut next = vec![i + 1];
-        for ((b, above), diagonal) in asked.iter().zip(row.iter().skip(1)).zip(row.iter()) {
+        for ((b, above), diagonal) in wanted.iter().zip(row.iter().skip(1)).zip(row.iter()) {
             let left = next.last().copied().unwrap_or(0);
             let change = diagonal + usize::from(a != *b);
             next.push(change.min(above + 1).min(left + 1));

@@ -85,20 +85,20 @@ fn read_skill(listed: &Path, is_hidden: impl Fn(&Path) -> bool) -> Option<SkillD
         None => text.starts_with("---\n").then(|| "the lines after `---` never end".to_owned()),
     };
     let body = page.as_ref().map_or(text.as_str(), |page| page.body.trim_start());
-    let said = |key: &str| page.as_ref().and_then(|page| page.text(key));
+    let field = |key: &str| page.as_ref().and_then(|page| page.text(key));
     let flag = |key: &str| page.as_ref().and_then(|page| page.flag(key));
-    let about = said("description").unwrap_or_else(|| find_first_line(body));
-    let about = match said("when_to_use") {
+    let about = field("description").unwrap_or_else(|| find_first_line(body));
+    let about = match field("when_to_use") {
         Some(when) => format!("{about} {when}"),
         None => about,
     };
     Some(SkillDefinition {
-        name: match said("name").filter(|name| is_valid_skill_name(name)) {
+        name: match field("name").filter(|name| is_valid_skill_name(name)) {
             Some(name) => name,
             None => folder.file_name()?.to_str()?.to_owned(),
         },
         description: about,
-        argument_hint: said("argument-hint"),
+        argument_hint: field("argument-hint"),
         body: body.to_owned(),
         is_user_only: flag("disable-model-invocation") == Some(true),
         is_model_only: flag("user-invocable") == Some(false),

@@ -183,5 +183,5 @@ fn run_git(git: &GitRunner, sub: &str, arguments: &[&str]) -> Result<String, Str
 }
 
 fn run_git_line(git: &GitRunner, sub: &str, arguments: &[&str]) -> Result<String, String> {
-    run_git(git, sub, arguments).map(|said| said.trim_end_matches('\n').to_owned())
+    run_git(git, sub, arguments).map(|output| output.trim_end_matches('\n').to_owned())
 }

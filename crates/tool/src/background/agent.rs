@@ -36,14 +36,15 @@ impl BackgroundTasks {
         &self,
         processes: &ProcessContext,
         id: &str,
-        told: &str,
+        description: &str,
         cancel: &CancellationToken,
     ) -> io::Result<BackgroundAgent> {
         DirBuilder::new().recursive(true).mode(0o700).create(&processes.spill_directory)?;
         let output = processes.new_spill_path("agent");
         let mut options = OpenOptions::new();
         let file = options.append(true).create_new(true).mode(0o600).open(&output)?;
-        let mut task = BackgroundRecord::new(BackgroundKind::Agent, id.to_owned(), told, output);
+        let mut task =
+            BackgroundRecord::new(BackgroundKind::Agent, id.to_owned(), description, output);
         task.cancel = cancel.child_token();
         Ok(BackgroundAgent {
             record: self.add_agent(task),

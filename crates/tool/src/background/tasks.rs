@@ -78,12 +78,13 @@ impl BackgroundTasks {
     #[must_use]
     pub fn take_end_notices(&self) -> Vec<BackgroundEndNotice> {
         let tasks = lock(&self.records).list.clone();
-        let told = tasks.iter().filter(|task| task.mark_end_reported());
-        told.map(|task| BackgroundEndNotice {
-            task: build_snapshot(task),
-            note: render_end_note(task),
-        })
-        .collect()
+        let ended = tasks.iter().filter(|task| task.mark_end_reported());
+        ended
+            .map(|task| BackgroundEndNotice {
+                task: build_snapshot(task),
+                note: render_end_note(task),
+            })
+            .collect()
     }
 
     /// Waits until one more command has ended. Waits for ever if none does.
@@ -94,12 +95,12 @@ impl BackgroundTasks {
     /// Waits until not so many have ended any more, but more of them.
     pub async fn wait_until_ended_count_changes(&self, count: usize) {
         loop {
-            let bell = self.end_signal.notified();
+            let signal = self.end_signal.notified();
             let tasks = lock(&self.records).list.clone();
             if tasks.iter().filter(|task| task.outcome().is_some()).count() != count {
                 return;
             }
-            bell.await;
+            signal.await;
         }
     }
 
@@ -135,11 +136,11 @@ impl BackgroundTasks {
         task.cancel.cancel();
         let gone = async {
             loop {
-                let bell = task.update_signal.notified();
+                let signal = task.update_signal.notified();
                 if task.outcome().is_some() {
                     return;
                 }
-                bell.await;
+                signal.await;
             }
         };
         if tokio::time::timeout(STOP_WAIT_MAX, gone).await.is_err() {

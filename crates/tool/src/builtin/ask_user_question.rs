@@ -131,8 +131,8 @@ fn build_outcome(input: &AskUserQuestionInput) -> TypedToolResult {
     let mut answers = BTreeMap::new();
     let mut lines = Vec::new();
     for AskUserQuestionItem { question, .. } in &input.questions {
-        let said = input.answers.as_ref().and_then(|answers| answers.get(question));
-        match said.map(AskUserQuestionAnswer::to_text).filter(|text| !text.is_empty()) {
+        let answer = input.answers.as_ref().and_then(|answers| answers.get(question));
+        match answer.map(AskUserQuestionAnswer::to_text).filter(|text| !text.is_empty()) {
             Some(text) => {
                 lines.push(format!("{question}\n→ {text}"));
                 answers.insert(question.as_str(), text);

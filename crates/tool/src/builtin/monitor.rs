@@ -101,7 +101,7 @@ impl MonitorWait {
         let began = Instant::now();
         loop {
             // Asked for before looking, so that nothing rung in between is missed.
-            let bell = task.update_signal.notified();
+            let update = task.update_signal.notified();
             let has_ended = task.outcome().is_some();
             if self.has_matching_line(task)? {
                 return Ok(MonitorOutcome::Matched);
@@ -110,7 +110,7 @@ impl MonitorWait {
                 return Ok(MonitorOutcome::Ended);
             }
             tokio::select! {
-                () = bell => {}
+                () = update => {}
                 () = tokio::time::sleep_until(deadline) => return Ok(MonitorOutcome::TimedOut),
                 () = call.cancel.cancelled() => return Ok(MonitorOutcome::Cancelled),
                 () = tokio::time::sleep(PROGRESS_EVERY) => {

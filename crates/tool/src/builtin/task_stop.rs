@@ -42,13 +42,13 @@ impl TypedTool for TaskStopTool {
 async fn perform(input: TaskStopInput, call: ToolCallContext) -> TypedToolResult {
     let StoppedTask { task, had_ended } = call.tool_context.background.stop(&input.task_id).await?;
     let words = task.end_summary.unwrap_or_default();
-    let said = match had_ended {
+    let message = match had_ended {
         true => format!("`{}` had ended already: {words}", task.id),
         false => {
             format!("Ended `{}`. What it wrote is in {}.", task.id, task.output_path.display())
         }
     };
-    let structured = json!({"task_id": task.id, "command": task.command, "message": said});
+    let structured = json!({"task_id": task.id, "command": task.command, "message": message});
     let structured = Some(Json::from_checked(&structured.to_string()));
-    Ok(ToolOutcome { structured, ..ToolOutcome::from_text(said) })
+    Ok(ToolOutcome { structured, ..ToolOutcome::from_text(message) })
 }

@@ -78,14 +78,14 @@ impl TypedTool for TaskUpdateTool {
 fn update_task(input: &TaskUpdateInput, call: &ToolCallContext) -> TypedToolResult {
     let number = input.task_number().map_err(|wrong| wrong.to_message("TaskUpdate"))?;
     let changed = call.tool_context.model.update_task_lists(|lists| input.apply(number, lists))?;
-    let said = match changed.as_slice() {
+    let text = match changed.as_slice() {
         [] => format!("Nothing of task #{number} was changed."),
         fields if fields == ["deleted"] => format!("Deleted task #{number}."),
         fields => format!("Changed {} of task #{number}.", fields.join(", ")),
     };
     let structured =
         json!({"success": true, "taskId": number.to_string(), "updatedFields": changed});
-    Ok(build_outcome(said, &structured))
+    Ok(build_outcome(text, &structured))
 }
 
 impl TaskUpdateInput {

@@ -86,7 +86,7 @@ fn check_domains(field: &'static str, domains: &[String]) -> Result<(), InputErr
 
 async fn perform(input: WebSearchInput, call: ToolCallContext) -> TypedToolResult {
     let began = Instant::now();
-    let Some(aside) = call.side_model.clone() else {
+    let Some(side_model) = call.side_model.clone() else {
         return Err("There is nobody here who searches the web.".to_owned());
     };
     let question = SideQuestion {
@@ -99,8 +99,8 @@ async fn perform(input: WebSearchInput, call: ToolCallContext) -> TypedToolResul
         timeout: TIME_MAX,
         cancel: call.cancel.clone(),
     };
-    let said = aside.ask(question).await;
-    Ok(build_outcome(&input, said, began))
+    let reply = side_model.ask(question).await;
+    Ok(build_outcome(&input, reply, began))
 }
 
 fn build_prompt(input: &WebSearchInput) -> String {
@@ -121,8 +121,8 @@ fn build_prompt(input: &WebSearchInput) -> String {
     prompt
 }
 
-fn build_outcome(input: &WebSearchInput, said: SideAnswer, began: Instant) -> ToolOutcome {
-    let SideAnswer { answer: text, links, spent } = said;
+fn build_outcome(input: &WebSearchInput, reply: SideAnswer, began: Instant) -> ToolOutcome {
+    let SideAnswer { answer: text, links, spent } = reply;
     let text = match text {
         Ok(text) => text,
         Err(problem) => {

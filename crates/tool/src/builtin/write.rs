@@ -57,20 +57,20 @@ fn perform(input: &WriteInput, call: &ToolCallContext) -> TypedToolResult {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         _ => Some(file::read_for_change(&context.files, &path)?),
     };
-    let parted = file::render_hard_link_note(old.as_ref().map(|old| &old.metadata));
-    let kept = match &old {
+    let link_note = file::render_hard_link_note(old.as_ref().map(|old| &old.metadata));
+    let preserved = match &old {
         Some(old) => FileTextFormat::detect(&old.bytes),
         None => {
             FileTextFormat { encoding: TextEncoding::Utf8, byte_order_mark: &[], has_crlf: false }
         }
     };
-    let (content, note) = kept.encode(&input.content);
+    let (content, note) = preserved.encode(&input.content);
     let content = content.as_slice();
     let metadata =
         file::write_file(&context.files, &path, old.as_ref().map(|old| &old.metadata), content)?;
     context.files.remember_file(path.clone(), file::known_file_from_content(&metadata, content));
-    let original = old.as_ref().map(|old| kept.encoding.decode(&old.bytes).into_owned());
-    let (kind, said) = match original {
+    let original = old.as_ref().map(|old| preserved.encoding.decode(&old.bytes).into_owned());
+    let (kind, verb) = match original {
         Some(_) => ("update", "Replaced"),
         None => ("create", "Created"),
     };
@@ -85,7 +85,7 @@ fn perform(input: &WriteInput, call: &ToolCallContext) -> TypedToolResult {
     Ok(ToolOutcome {
         changed_workspace: true,
         structured: Some(Json::from_checked(&structured.to_string())),
-        ..ToolOutcome::from_text(format!("{said} `{}`.{note}{parted}", path.display()))
+        ..ToolOutcome::from_text(format!("{verb} `{}`.{note}{link_note}", path.display()))
     })
 }
 
@@ -111,16 +111,16 @@ impl<'a> FileTextFormat<'a> {
             let note = format!(" It is UTF-8 now: not all of it fits {}.", self.encoding.name());
             return (content.as_bytes().to_vec(), note);
         };
-        let mut kept = Vec::new();
+        let mut preserved = Vec::new();
         if self.encoding != TextEncoding::Utf8 {
-            kept.push(format!("encoding {}", self.encoding.name()));
+            preserved.push(format!("encoding {}", self.encoding.name()));
         }
         if crlf {
-            kept.push("line ends CR LF".to_owned());
+            preserved.push("line ends CR LF".to_owned());
         }
-        let note = match kept.is_empty() {
+        let note = match preserved.is_empty() {
             true => String::new(),
-            false => format!(" Kept: {}.", kept.join(", ")),
+            false => format!(" Kept: {}.", preserved.join(", ")),
         };
         let has_mark = self.byte_order_mark.is_empty() || encoded.starts_with(self.byte_order_mark);
         let mark = if has_mark { &[] } else { self.byte_order_mark };

@@ -40,7 +40,7 @@ pub(crate) fn replace_file(
     let directory =
         open_without_links(files, parent, flags).map_err(|errno| explain_errno(parent, errno))?;
     let target = ReplaceTarget { directory, name };
-    if let Some(keeper) = &files.backup {
+    if let Some(backup) = &files.backup {
         let failed = |error: io::Error| {
             format!("`{}` could not be read: {error}. Nothing was changed.", path.display())
         };
@@ -49,7 +49,7 @@ pub(crate) fn replace_file(
             .transpose()
             .map_err(failed)?;
         let mode = old.map(Metadata::mode);
-        keeper.back_up(&PendingFileChange {
+        backup.back_up(&PendingFileChange {
             path,
             before: before.as_deref(),
             after: content,

@@ -117,12 +117,12 @@ impl<'a> PdfDocument<'a> {
         let start = memmem::find(rest.get(..64).unwrap_or(rest), b"stream")? + 6;
         let rest = rest.get(start..)?;
         let rest = rest.strip_prefix(b"\r\n").or(rest.strip_prefix(b"\n")).unwrap_or(rest);
-        let said = map.get("Length").and_then(|it| self.resolve(it).1.as_index());
+        let declared_length = map.get("Length").and_then(|it| self.resolve(it).1.as_index());
         let is_end = |at: usize| {
             let after = rest.get(at..).unwrap_or_default();
             memmem::find(after.get(..32).unwrap_or(after), b"endstream").is_some()
         };
-        let end = match said.filter(|at| is_end(*at)) {
+        let end = match declared_length.filter(|at| is_end(*at)) {
             Some(end) => end,
             None => memmem::find(rest, b"endstream")?,
         };

@@ -110,10 +110,11 @@ impl OneShotCommand {
             is_excluded: false,
         };
         // Without a launcher, whatever the session has: it is the user's own program.
-        let free = ProcessContext::unconfined(program.directory.clone());
-        let mut process = spawn_in_environment(&program, &free, self.environment, Stdio::piped)?;
+        let processes = ProcessContext::unconfined(program.directory.clone());
+        let mut process =
+            spawn_in_environment(&program, &processes, self.environment, Stdio::piped)?;
         let stdin = process.child.stdin.take();
-        let order = SuperviseOptions {
+        let options = SuperviseOptions {
             timeout: self.timeout,
             output: SuperviseOutputOptions {
                 spill: OutputSpill::discarding(),
@@ -125,13 +126,13 @@ impl OneShotCommand {
             cancel: self.cancel,
             progress: ProgressSender::default(),
         };
-        let mut end = pin!(supervise(process, order));
-        let mut told = pin!(write_stdin(stdin, self.input));
-        let mut is_told = false;
+        let mut end = pin!(supervise(process, options));
+        let mut writing_input = pin!(write_stdin(stdin, self.input));
+        let mut is_written = false;
         let ended = loop {
             tokio::select! {
                 ended = &mut end => break ended?,
-                () = &mut told, if !is_told => is_told = true,
+                () = &mut writing_input, if !is_written => is_written = true,
             }
         };
         Ok(OneShotResult {

@@ -104,38 +104,38 @@ pub(crate) struct FinishedProcess {
 /// Stays with a process to its end.
 pub(crate) async fn supervise(
     process: SpawnedProcess,
-    order: SuperviseOptions,
+    options: SuperviseOptions,
 ) -> io::Result<FinishedProcess> {
     let SpawnedProcess { mut child, tree, is_leaf_program: is_plain, prepared } = process;
-    let mut watch = ProcessSupervisor {
-        stdout: ProcessPipe::new(child.stdout.take(), order.output.inline_max),
-        stderr: ProcessPipe::new(child.stderr.take(), order.output.inline_max),
-        spill: order.output.spill,
+    let mut supervisor = ProcessSupervisor {
+        stdout: ProcessPipe::new(child.stdout.take(), options.output.inline_max),
+        stderr: ProcessPipe::new(child.stderr.take(), options.output.inline_max),
+        spill: options.output.spill,
         phase: SupervisionPhase::Running,
         cause: ProcessEndCause::Exited,
         tree,
         last_progress: Instant::now(),
         has_new_output: false,
-        cancel: order.cancel,
-        progress: order.progress,
-        update_signal: order.output.update_signal,
-        first_line: order.output.first_line,
-        fork_bomb_guard: ForkBombGuard::new(is_plain, order.output.processes_max),
+        cancel: options.cancel,
+        progress: options.progress,
+        update_signal: options.output.update_signal,
+        first_line: options.output.first_line,
+        fork_bomb_guard: ForkBombGuard::new(is_plain, options.output.processes_max),
     };
-    let status = watch.run_until_end(&mut child, order.timeout).await?;
+    let status = supervisor.run_until_end(&mut child, options.timeout).await?;
     if status.is_none() {
-        watch.tree.kill_leader();
+        supervisor.tree.kill_leader();
     }
-    let left_over = watch.tree.is_alive();
+    let left_over = supervisor.tree.is_alive();
     if left_over {
-        watch.tree.kill();
-        watch.tree.wait_until_gone().await;
+        supervisor.tree.kill();
+        supervisor.tree.wait_until_gone().await;
     } else {
-        watch.tree.mark_gone();
+        supervisor.tree.mark_gone();
     }
     let end = LaunchExit {
         code: status.and_then(|status| status.code()),
-        stderr: watch.stderr.captured.render(STDERR_BYTES_REPORTED),
+        stderr: supervisor.stderr.captured.render(STDERR_BYTES_REPORTED),
     };
     let notes = match prepared {
         // It may have to wait for a moment, which must not hold up the thread.
@@ -145,11 +145,11 @@ pub(crate) async fn supervise(
     Ok(FinishedProcess {
         status,
         notes: notes.unwrap_or_else(|_| vec!["What held the command broke down.".to_owned()]),
-        cause: watch.cause,
-        had_leftovers: left_over && watch.cause == ProcessEndCause::Exited,
-        stdout: watch.stdout.captured,
-        stderr: watch.stderr.captured,
-        spill_outcome: watch.spill.finish().await,
+        cause: supervisor.cause,
+        had_leftovers: left_over && supervisor.cause == ProcessEndCause::Exited,
+        stdout: supervisor.stdout.captured,
+        stderr: supervisor.stderr.captured,
+        spill_outcome: supervisor.spill.finish().await,
     })
 }
 

@@ -81,21 +81,21 @@ impl BashTool {
         if input.run_in_background {
             return self.start_in_background(&input, &call).await;
         }
-        let place = ShellStateCapture::prepare(context, words.as_deref()).await?;
+        let shell_state = ShellStateCapture::prepare(context, words.as_deref()).await?;
         let limit = match input.timeout {
             None | Some(0) => limits.command_timeout_default,
             Some(millis) => Duration::from_millis(millis).min(limits.command_timeout_max),
         };
-        let script = place.wrap_script(&input.command, self.shell.is_bash);
+        let script = shell_state.wrap_script(&input.command, self.shell.is_bash);
         let program = self.build_program(
             &input,
             script,
-            place.directory.clone(),
+            shell_state.directory.clone(),
             is_plain,
             &context.processes.unsandboxed_commands,
         );
         let output = context.processes.new_spill_path("output");
-        let order = SuperviseOptions {
+        let options = SuperviseOptions {
             timeout: limit,
             output: SuperviseOutputOptions {
                 spill: OutputSpill::new(
@@ -118,9 +118,9 @@ impl BashTool {
             .await
             .map_err(not_started)?;
         let note = RunningNote::write(&context.processes, None, &process);
-        let ended = supervise(process, order).await.map_err(not_started)?;
+        let ended = supervise(process, options).await.map_err(not_started)?;
         drop(note);
-        let moved = place.apply_report(context).await;
+        let moved = shell_state.apply_report(context).await;
         Ok(outcome::build_command_outcome(
             &ended,
             words.as_deref(),
@@ -137,16 +137,16 @@ impl BashTool {
         call: &ToolCallContext,
     ) -> TypedToolResult {
         let context = &call.tool_context;
-        let place = ShellStateCapture::in_current_directory(context)?;
-        let most = context.limits.background_timeout_max;
+        let shell_state = ShellStateCapture::in_current_directory(context)?;
+        let timeout_max = context.limits.background_timeout_max;
         let limit = match input.timeout {
-            None | Some(0) => most,
-            Some(millis) => Duration::from_millis(millis).min(most),
+            None | Some(0) => timeout_max,
+            Some(millis) => Duration::from_millis(millis).min(timeout_max),
         };
         let program = self.build_program(
             input,
             input.command.clone(),
-            place.directory.clone(),
+            shell_state.directory.clone(),
             false,
             &context.processes.unsandboxed_commands,
         );

@@ -30,11 +30,11 @@ impl ShellStateCapture {
         context: &ToolSessionContext,
         words: Option<&[String]>,
     ) -> Result<Self, String> {
-        let mut place = Self::in_current_directory(context)?;
+        let mut capture = Self::in_current_directory(context)?;
         if may_change_shell_state(words) {
-            place.report_path = prepare_report_path(context).await;
+            capture.report_path = prepare_report_path(context).await;
         }
-        Ok(place)
+        Ok(capture)
     }
 
     /// Where the last command ended, or the session's directory if that is gone.

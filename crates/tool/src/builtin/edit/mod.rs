@@ -88,7 +88,7 @@ fn perform(input: &EditInput, call: &ToolCallContext) -> TypedToolResult {
     call.tool_context
         .files
         .remember_file(path.clone(), file::known_file_from_content(&metadata, &done.content));
-    let said =
+    let summary =
         summarize_change(&path, &done) + &file::render_hard_link_note(Some(&content.metadata));
     Ok(ToolOutcome {
         changed_workspace: true,
@@ -99,7 +99,7 @@ fn perform(input: &EditInput, call: &ToolCallContext) -> TypedToolResult {
             &content.bytes,
             &done.content,
         )),
-        ..ToolOutcome::from_text(said)
+        ..ToolOutcome::from_text(summary)
     })
 }
 

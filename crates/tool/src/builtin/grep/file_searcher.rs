@@ -190,9 +190,10 @@ impl MatchSink<'_> {
             }
             None => line.push_str(&shown),
         }
-        let kept = self.results.bytes_stored.fetch_add(line.len(), Ordering::Relaxed) + line.len();
+        let stored =
+            self.results.bytes_stored.fetch_add(line.len(), Ordering::Relaxed) + line.len();
         self.lines.push(line);
-        kept < RESULTS_BYTES_MAX
+        stored < RESULTS_BYTES_MAX
     }
 
     fn push_matching_parts(&mut self, found: &SinkMatch<'_>) -> io::Result<bool> {

@@ -37,17 +37,17 @@ pub(super) fn show_image(
         file::known_file_from_content(&opened.metadata, &content),
     );
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into());
-    let judged = image_fit::fit_image_bytes(&name, kind, &content, &ImageLimits::default())
+    let fitted = image_fit::fit_image_bytes(&name, kind, &content, &ImageLimits::default())
         .map_err(|why| format!("`{}` cannot be shown. {why}", path.display()))?;
-    let (media_type, shown, note) = match judged.replacement {
+    let (media_type, shown, note) = match fitted.replacement {
         Some(change) => (change.media_type, change.bytes.unwrap_or(content), Some(change.note)),
         None => (kind, content, None),
     };
     let data = BASE64_STANDARD.encode(shown);
     let structured = json!({"type": "image", "file": {
         "base64": data, "type": media_type, "originalSize": bytes, "dimensions": {
-            "originalWidth": judged.original_size.width, "originalHeight": judged.original_size.height,
-            "displayWidth": judged.sent_size.width, "displayHeight": judged.sent_size.height,
+            "originalWidth": fitted.original_size.width, "originalHeight": fitted.original_size.height,
+            "displayWidth": fitted.sent_size.width, "displayHeight": fitted.sent_size.height,
         },
     }});
     let media =

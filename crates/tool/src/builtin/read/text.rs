@@ -33,9 +33,10 @@ pub(super) fn read_text(
     }
     let known =
         files.known_file(path).filter(|known| known.state.matches_metadata(&opened.metadata));
-    let points = known.map(|known| known.line_offsets).unwrap_or_default();
-    let scan =
-        |encoding| line_scanner::scan_file(opened, encoding, range, &points, stop).map_err(failed);
+    let line_offsets = known.map(|known| known.line_offsets).unwrap_or_default();
+    let scan = |encoding| {
+        line_scanner::scan_file(opened, encoding, range, &line_offsets, stop).map_err(failed)
+    };
     let mut scanned = scan(TextEncoding::Utf8)?;
     let mut encoding = TextEncoding::Utf8;
     if scanned.shown.has_invalid_text {

@@ -136,7 +136,8 @@ async fn answer_from_page(
 ) -> Result<String, String> {
     let (text, title) = page_to_text(page)?;
     let is_long = page.status.is_success() && text.len() > SHORT_PAGE_BYTES_MAX;
-    let Some(aside) = call.side_model.as_ref().filter(|_| is_long && !prompt.trim().is_empty())
+    let Some(side_model) =
+        call.side_model.as_ref().filter(|_| is_long && !prompt.trim().is_empty())
     else {
         return render_page(page, 0);
     };
@@ -157,9 +158,9 @@ async fn answer_from_page(
         timeout: ANSWER_TIME_MAX,
         cancel: call.cancel.clone(),
     };
-    let said = aside.ask(question).await;
-    *spent = said.spent;
-    match said.answer {
+    let reply = side_model.ask(question).await;
+    *spent = reply.spent;
+    match reply.answer {
         Ok(answer) if !answer.trim().is_empty() => {
             let rest = match end < text.len() {
                 true => format!("\n[Only the first {end} of {} bytes were read]", text.len()),

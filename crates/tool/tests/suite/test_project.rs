@@ -12,18 +12,18 @@ use windlass_vocabulary::{
     ToolResultPart,
 };
 
-pub(crate) struct World {
+pub(crate) struct TestProject {
     _directory: TempDir,
     pub(crate) root: PathBuf,
     pub(crate) registry: ToolRegistry,
-    pub(crate) surroundings: Arc<ToolSessionContext>,
+    pub(crate) context: Arc<ToolSessionContext>,
 }
 
-impl World {
+impl TestProject {
     /// What calls left in the folder for long output, but for the note of whose calls they are: that
     /// goes with the session.
     pub(crate) fn left_behind(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.surroundings.processes.spill_directory)
+        let entries = std::fs::read_dir(&self.context.processes.spill_directory)
             .into_iter()
             .flatten()
             .flatten();
@@ -40,13 +40,13 @@ impl World {
         let top = directory.path().canonicalize().unwrap();
         let root = top.join("project");
         std::fs::create_dir(&root).unwrap();
-        let mut surroundings = ToolSessionContext::new(&root, top.join("spill"));
-        change(&mut surroundings);
+        let mut context = ToolSessionContext::new(&root, top.join("spill"));
+        change(&mut context);
         Self {
             _directory: directory,
             root,
             registry: ToolRegistry::with_builtin_tools(),
-            surroundings: Arc::new(surroundings),
+            context: Arc::new(context),
         }
     }
 
@@ -61,22 +61,22 @@ impl World {
         path
     }
 
-    pub(crate) fn job(&self) -> ToolCallContext {
-        ToolCallContext::new(Arc::clone(&self.surroundings))
+    pub(crate) fn call_context(&self) -> ToolCallContext {
+        ToolCallContext::new(Arc::clone(&self.context))
     }
 
     pub(crate) async fn call(&self, tool: &str, input: Value) -> ToolOutcome {
-        self.call_in(tool, input, self.job()).await
+        self.call_in(tool, input, self.call_context()).await
     }
 
     pub(crate) async fn call_in(
         &self,
         tool: &str,
         input: Value,
-        job: ToolCallContext,
+        call: ToolCallContext,
     ) -> ToolOutcome {
         let granted = granted(&input);
-        self.registry.get(tool).unwrap().run(granted, job).await
+        self.registry.get(tool).unwrap().run(granted, call).await
     }
 
     pub(crate) async fn bash(&self, command: &str) -> ToolOutcome {
