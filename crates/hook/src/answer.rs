@@ -120,7 +120,6 @@ fn build_blocking_answer(output: Option<HookOutput>, stderr: &str, event: HookEv
     answer
 }
 
-/// What well-formed JSON means at this event.
 fn build_answer(output: HookOutput, event: HookEvent) -> HookAnswer {
     let objection = output.block_reason().map(str::to_owned);
     let HookOutput { should_continue, stop_reason, system_message, decision, reason: _, specific } =

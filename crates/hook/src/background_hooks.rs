@@ -36,5 +36,4 @@ impl BackgroundHooks {
     }
 }
 
-/// Hooks at a time.
 const TASKS_MAX: usize = 32;

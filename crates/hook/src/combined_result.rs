@@ -7,16 +7,13 @@ use windlass_vocabulary::{HookVerdict, MicroUsd};
 use crate::hook_output::{ElicitationAnswer, PermissionRequestAnswer};
 use crate::hook_run_result::HookRunResult;
 
-/// What all hooks at one moment said together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CombinedHookResult {
     pub verdict: HookVerdict,
     pub decided_by: String,
     /// For the model, in the order of the configuration.
     pub context: Vec<String>,
-    /// For the user.
     pub messages: Vec<String>,
-    /// Failures, for the user.
     pub warnings: Vec<String>,
     /// The call should run with this input; the last of several.
     pub updated_input: Option<Value>,
@@ -25,7 +22,6 @@ pub struct CombinedHookResult {
     pub permission_answer: Option<PermissionRequestAnswer>,
     pub title: Option<String>,
     pub first_message: Option<String>,
-    /// What asking models cost.
     pub spent: MicroUsd,
     /// The answer to a server's question; the last of several.
     pub elicitation_answer: Option<ElicitationAnswer>,

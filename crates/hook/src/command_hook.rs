@@ -26,7 +26,6 @@ pub(crate) struct CommandHook {
     pub(crate) variables: Arc<[(String, PathBuf)]>,
 }
 
-/// Who reads a command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum HookShell {
     #[default]
@@ -35,13 +34,11 @@ pub(crate) enum HookShell {
     PowerShell,
 }
 
-/// What a program is asked with.
 pub(crate) struct HookCommandRun<'a> {
     pub(crate) input: Vec<u8>,
     pub(crate) env_file: Option<&'a Path>,
     pub(crate) limit: Duration,
     pub(crate) cancel: CancellationToken,
-    /// Told the first line.
     pub(crate) first_line: oneshot::Sender<String>,
 }
 

@@ -300,7 +300,6 @@ fn bool_field(fields: &Map<String, Value>, name: &str) -> Result<bool, String> {
 }
 
 const HOOK_TYPES_HELP: &str = "command, http, prompt, agent or mcp_tool";
-/// Hooks of one source.
 const HOOKS_MAX: usize = 500;
 /// A day.
 const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;

@@ -14,7 +14,6 @@ macro_rules! events {
         impl HookEvent {
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// Its name in configuration and JSON.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name),)+ }
@@ -108,7 +107,6 @@ impl HookEvent {
         )
     }
 
-    /// Does a matcher mean anything?
     pub(crate) fn has_matcher_target(self) -> bool {
         !matches!(
             self,

@@ -16,7 +16,6 @@ use crate::prompt_hook::PromptHook;
 pub(crate) struct Hook {
     pub(crate) event: HookEvent,
     pub(crate) matcher: HookMatcher,
-    /// The matcher as it was written.
     pub(crate) matcher_text: String,
     /// A permission rule that must speak of the call.
     pub(crate) condition: Option<String>,
@@ -49,7 +48,6 @@ pub(crate) enum HookKind {
 }
 
 impl HookKind {
-    /// Its name in the configuration.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Command(_) => "command",
@@ -72,7 +70,6 @@ pub enum OnFailure {
 }
 
 impl Hook {
-    /// How people call it.
     pub(crate) fn name(&self) -> String {
         let text = match &self.kind {
             HookKind::Command(command) => match &command.arguments {

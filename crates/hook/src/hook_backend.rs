@@ -25,8 +25,6 @@ pub type HookBackendReplyFuture<'a> = Pin<Box<dyn Future<Output = HookBackendRep
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookBackendReply {
-    /// What was said, or why nothing was.
     pub text: Result<String, String>,
-    /// What it cost.
     pub spent: MicroUsd,
 }

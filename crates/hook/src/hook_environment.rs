@@ -14,7 +14,6 @@ use crate::event::HookEvent;
 use crate::hook_backend::HookBackend;
 use crate::hook_run_result::HookRunResult;
 
-/// Where the hooks of a session run.
 #[derive(Clone, Debug)]
 pub struct HookEnvironment {
     /// The session's directory; hooks run there.
@@ -61,13 +60,11 @@ pub struct HookInvocation {
     pub input: Value,
     /// How people call the moment, beside the event: a tool's name, a source.
     pub subject: Option<String>,
-    /// The call it is about.
     pub tool_use_id: Option<String>,
     /// A file for variables that later commands should have.
     pub env_file: Option<PathBuf>,
     /// All of them together may take so long; each may take its own time besides.
     pub timeout: Option<Duration>,
-    /// Calls all of it off.
     pub cancel: CancellationToken,
 }
 

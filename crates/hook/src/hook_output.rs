@@ -25,7 +25,6 @@ pub(crate) enum HookDecision {
     Block,
 }
 
-/// What only some events know.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct HookSpecificOutput {
@@ -76,7 +75,6 @@ pub(crate) enum PermissionRequestDecision {
 pub struct ElicitationAnswer {
     /// `accept`, `decline` or `cancel`.
     pub action: String,
-    /// What was said.
     pub content: Option<Value>,
 }
 
@@ -98,7 +96,6 @@ pub enum PermissionRequestAnswer {
 }
 
 impl HookOutput {
-    /// Reads it. An error says what is wrong.
     pub(crate) fn parse(value: Value, event: HookEvent) -> Result<Self, String> {
         if !value.is_object() {
             return Err("its JSON is no object".to_owned());
@@ -121,7 +118,6 @@ impl HookOutput {
         Ok(output)
     }
 
-    /// The reason it gives for objecting.
     pub(crate) fn block_reason(&self) -> Option<&str> {
         let specific = self.specific.as_ref().and_then(|s| s.permission_decision_reason.as_deref());
         specific.or(self.reason.as_deref()).filter(|reason| !reason.trim().is_empty())

@@ -29,7 +29,6 @@ pub struct HookRunResult {
     /// Why it does not count, in words.
     pub failure: Option<String>,
     pub is_cancelled: bool,
-    /// What asking a model cost.
     pub spent: MicroUsd,
     pub answer: HookAnswer,
 }
@@ -37,9 +36,7 @@ pub struct HookRunResult {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HookAnswer {
     pub verdict: HookVerdict,
-    /// For the model.
     pub context: Vec<String>,
-    /// For the user.
     pub message: Option<String>,
     pub updated_input: Option<Value>,
     /// The model should see this instead of what the tool returned.
@@ -47,7 +44,6 @@ pub struct HookAnswer {
     pub permission_answer: Option<PermissionRequestAnswer>,
     pub title: Option<String>,
     pub first_message: Option<String>,
-    /// The answer to a server's question.
     pub elicitation_answer: Option<ElicitationAnswer>,
 }
 

@@ -18,14 +18,12 @@ pub struct HookSet {
     pub(crate) http_policy: Arc<HookHttpPolicy>,
 }
 
-/// The hooks that are meant at one moment.
 #[derive(Clone, Debug)]
 pub struct SelectedHooks {
     pub(crate) hooks: Vec<Arc<Hook>>,
     pub(crate) http_policy: Arc<HookHttpPolicy>,
 }
 
-/// A hook, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookListing {
     pub event: HookEvent,
@@ -37,7 +35,6 @@ pub struct HookListing {
     pub kind: &'static str,
     pub name: String,
     pub timeout_millis: u128,
-    /// What its failure means, if it says.
     pub on_failure: Option<OnFailure>,
     pub source: String,
     /// Not switched off for this session.
@@ -91,7 +88,6 @@ impl HookSet {
         self
     }
 
-    /// With what settings say of all hooks.
     #[must_use]
     pub fn with_http_policy(mut self, policy: HookHttpPolicy) -> Self {
         self.http_policy = Arc::new(policy);
@@ -141,7 +137,6 @@ impl HookSet {
         hook.inspect(|hook| hook.is_off.store(!is_on, Ordering::Relaxed)).is_some()
     }
 
-    /// All of them, for people.
     #[must_use]
     pub fn list(&self) -> Vec<HookListing> {
         self.hooks.iter().map(|hook| to_listing(hook)).collect()
@@ -154,7 +149,6 @@ impl SelectedHooks {
         self.hooks.is_empty()
     }
 
-    /// The longest any of them may take.
     #[must_use]
     pub fn longest_timeout(&self) -> std::time::Duration {
         self.hooks.iter().map(|hook| hook.timeout()).max().unwrap_or_default()

@@ -19,7 +19,6 @@ pub(crate) struct HttpHook {
     pub(crate) allowed_env_vars: Vec<String>,
 }
 
-/// What settings say of all hooks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookHttpPolicy {
     /// Addresses that may be asked, a star standing for anything; `None` means all.
@@ -195,7 +194,6 @@ fn root_cause(error: &reqwest::Error) -> String {
     last.map_or_else(|| "no cause is known".to_owned(), ToString::to_string)
 }
 
-/// Bytes of a reply that are read.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use crate::event::HookEvent;
 use crate::hook_backend::HookBackend;
 use crate::raw_hook_output::{HookCompletion, RawHookOutput};
 
-/// A judgement in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PromptHook {
     pub(crate) prompt: String,
@@ -46,7 +45,6 @@ impl PromptHook {
     }
 }
 
-/// What a judgement means at this event.
 fn parse_judgement(text: &str, event: HookEvent) -> HookCompletion {
     let object = text.find('{').zip(text.rfind('}'));
     let object = object.and_then(|(from, to)| text.get(from..=to));

@@ -253,7 +253,6 @@ impl SingleHookRun {
     }
 }
 
-/// The beginning of what is shown to people.
 fn truncate_for_display(mut text: String) -> String {
     if let Some((cut, _)) = text.char_indices().nth(crate::long_output::CHARS_MAX) {
         text.truncate(cut);

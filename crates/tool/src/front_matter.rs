@@ -6,7 +6,6 @@
 
 use serde_json::{Map, Number, Value};
 
-/// A file with such lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrontMatter<'a> {
     fields: Map<String, Value>,
@@ -74,7 +73,6 @@ impl<'a> FrontMatter<'a> {
         Some(values.filter(|value| !value.is_empty()).collect())
     }
 
-    /// Yes or no, however people write it.
     #[must_use]
     pub fn flag(&self, key: &str) -> Option<bool> {
         match value_to_text(self.fields.get(key)?).to_ascii_lowercase().as_str() {
@@ -234,7 +232,6 @@ impl<'a> YamlBlockParser<'a> {
         fields.insert(name, value);
     }
 
-    /// A value that stands on this line whole.
     fn parse_inline(&mut self, text: &str) -> Value {
         if !text.starts_with(['[', '{']) {
             return parse_scalar(text);
@@ -245,7 +242,6 @@ impl<'a> YamlBlockParser<'a> {
         })
     }
 
-    /// Everything further in, as one text.
     fn parse_folded_text(&mut self, indent: usize, between: &str) -> Value {
         let mut texts: Vec<&str> = Vec::new();
         while let Some(line) = self.lines.get(self.line_index) {
@@ -280,7 +276,6 @@ fn strip_item_marker(text: &str) -> Option<&str> {
     if text == "-" { Some("") } else { text.strip_prefix("- ").map(str::trim_start) }
 }
 
-/// A key and what stands behind its colon.
 fn split_key(text: &str) -> Option<(String, &str)> {
     let (name, rest) = match text.split_once(": ") {
         Some(pair) => pair,
@@ -406,7 +401,6 @@ impl<'a> YamlFlowParser<'a> {
     }
 }
 
-/// How deep values may lie in one another.
 const DEPTH_MAX: u8 = 12;
 
 #[cfg(test)]

@@ -7,10 +7,8 @@ use windlass_permission::HiddenPaths;
 
 use crate::lock::lock;
 
-/// What searching tools must pass over.
 #[derive(Debug, Default)]
 pub struct HiddenPathSet {
-    /// By the rules the session started with.
     pub configured: HiddenPaths,
     /// By rules that came later.
     added: Mutex<HiddenPaths>,

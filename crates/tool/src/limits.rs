@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// Bounds that settings may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolLimits {
     /// How long a shell command may take when it does not say.
@@ -15,7 +14,6 @@ pub struct ToolLimits {
     pub output_spill_bytes_max: u64,
     /// Processes a command may have at a time; beyond them it is stopped.
     pub processes_max: usize,
-    /// Commands in the background at a time.
     pub background_tasks_max: usize,
     /// How long a command in the background may take.
     pub background_timeout_max: Duration,

@@ -6,7 +6,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// What of the network besides the public part may be fetched from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NetworkAccess {
-    /// This machine.
     pub loopback: bool,
     /// Private networks: at home, in a company, between containers.
     pub private: bool,

@@ -22,7 +22,6 @@ impl JupyterNotebook {
         self.0.get("cells").and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// The language of its code.
     pub(crate) fn language(&self) -> &str {
         let metadata = self.0.get("metadata");
         let named = metadata.and_then(|metadata| metadata.pointer("/language_info/name"));

@@ -139,7 +139,6 @@ impl OutputSpill {
         Self { problem, ..Self::new(PathBuf::new(), 0, u64::MAX) }
     }
 
-    /// Without these keys in it.
     pub(crate) fn with_redaction(mut self, secrets: &Secrets) -> Self {
         self.redactor = secrets.redact_stream();
         self

@@ -117,7 +117,6 @@ impl ToolRegistry {
         replaced
     }
 
-    /// Decides anew which tools are deferred.
     pub fn defer(&mut self, is_deferred: impl Fn(&ToolSpec) -> bool) {
         for entry in &mut self.tools {
             entry.is_deferred = is_deferred(entry.tool.spec());
@@ -152,14 +151,12 @@ impl ToolRegistry {
         offered.chain(&self.search_tool).map(|tool| tool.spec().clone()).collect()
     }
 
-    /// What the model can find by searching.
     #[must_use]
     pub fn deferred_specs(&self) -> Vec<ToolSpec> {
         let deferred = self.tools.iter().filter(|entry| entry.is_deferred);
         deferred.map(|entry| entry.tool.spec().clone()).collect()
     }
 
-    /// Every tool's name, offered or not.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let all = self.tools.iter().map(|entry| &entry.tool).chain(&self.search_tool);
         all.map(|tool| tool.spec().name.as_str())

@@ -30,7 +30,6 @@ impl Secrets {
         }
     }
 
-    /// The text without them.
     #[must_use]
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let list = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -43,7 +42,6 @@ impl Secrets {
         clean
     }
 
-    /// A stream without them.
     pub(crate) fn redact_stream(&self) -> StreamRedactor {
         let list = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
         StreamRedactor { secrets: list, pending: Vec::new() }
@@ -71,7 +69,6 @@ impl fmt::Debug for StreamRedactor {
 }
 
 impl StreamRedactor {
-    /// What of it may be passed on now.
     pub(crate) fn redact_chunk<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         if self.secrets.is_empty() {
             return Cow::Borrowed(bytes);

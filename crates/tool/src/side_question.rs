@@ -28,7 +28,6 @@ pub struct SideQuestion {
     /// The most it may cost, where money is limited.
     pub allowance: Option<MicroUsd>,
     pub timeout: Duration,
-    /// Ends it early.
     pub cancel: CancellationToken,
 }
 
@@ -36,13 +35,11 @@ pub struct SideQuestion {
 pub struct SideSearchDomains {
     /// Only these hosts and those below them; all when empty.
     pub allowed: Vec<String>,
-    /// Not these hosts and those below them.
     pub blocked: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideAnswer {
-    /// The answer, or why there is none.
     pub answer: Result<String, String>,
     /// The pages it rests on: title and address.
     pub links: Vec<(String, String)>,

@@ -14,26 +14,20 @@ use crate::front_matter::FrontMatter;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillDefinition {
-    /// By which it is asked for.
     pub name: String,
     /// What it says of itself, in one line.
     pub description: String,
-    /// What may be written after its name.
     pub argument_hint: Option<String>,
     pub body: String,
     /// Where its files are, by its real path.
     pub folder: PathBuf,
-    /// Where it was found.
     pub listed_path: PathBuf,
     /// What lies there is a link to it.
     pub is_link: bool,
-    /// Only people may ask for it.
     pub is_user_only: bool,
-    /// Only models may ask for it.
     pub is_model_only: bool,
     /// Programs that run as long as the session lives, once it is loaded.
     pub hooks: Option<Value>,
-    /// What is wrong with its head.
     pub problem: Option<String>,
 }
 
@@ -120,7 +114,6 @@ fn find_first_line(text: &str) -> String {
     line.into_iter().find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// Skills looked at in one folder.
 const SKILLS_MAX: usize = 256;
 /// A longer file is not a skill, and no more than this is handed over.
 pub(crate) const SKILL_BYTES_MAX: usize = 100_000;

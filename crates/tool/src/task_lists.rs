@@ -10,20 +10,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Entries of one list.
 pub(crate) const ENTRIES_MAX: usize = 500;
-/// Characters of one text.
 pub(crate) const TEXT_CHARS_MAX: usize = 10_000;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskLists {
-    /// The steps at hand, in order.
     #[serde(default)]
     pub todos: Vec<TodoItem>,
-    /// Tasks by their number.
     #[serde(default)]
     pub tasks: BTreeMap<u64, TaskItem>,
-    /// The number of the last task made.
     #[serde(default)]
     pub tasks_made: u64,
 }
@@ -59,7 +54,6 @@ pub struct TaskItem {
     pub subject: String,
     /// All that is needed to do it.
     pub description: String,
-    /// What is said while it is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
     pub status: TaskStatus,
@@ -69,7 +63,6 @@ pub struct TaskItem {
     pub blocks: Vec<u64>,
     #[serde(default)]
     pub blocked_by: Vec<u64>,
-    /// Whatever else was noted.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub metadata: serde_json::Map<String, Value>,
 }

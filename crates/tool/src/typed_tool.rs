@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use windlass_permission::PermissionGrant;
 use windlass_vocabulary::{Json, ToolCall, ToolInspection, ToolOutcome, ToolSpec};
 
@@ -21,7 +22,6 @@ pub(crate) type TypedToolResult = Result<ToolOutcome, String>;
 
 pub(crate) type TypedToolFuture<'a> = Pin<Box<dyn Future<Output = TypedToolResult> + Send + 'a>>;
 
-/// How a tool is described to the model.
 pub(crate) struct ToolDescription<'a> {
     pub(crate) name: &'a str,
     pub(crate) text: &'a str,
@@ -89,6 +89,12 @@ impl<A: TypedTool> Tool for TypedToolAdapter<A> {
             done.unwrap_or_else(ToolOutcome::failure)
         })
     }
+}
+
+/// An outcome with a text for the model and an object for hooks and clients.
+pub(crate) fn build_outcome(text: String, structured: &Value) -> ToolOutcome {
+    let structured = Some(Json::from_checked(&structured.to_string()));
+    ToolOutcome { structured, ..ToolOutcome::from_text(text) }
 }
 
 /// Runs file work where it may block. A cancelled call ends at once; what is still under way is

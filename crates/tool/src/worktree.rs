@@ -22,7 +22,6 @@ pub struct Worktree {
     /// Where the repository's own files are.
     repository_root: PathBuf,
     path: PathBuf,
-    /// The commit it began with.
     base_commit: String,
 }
 
@@ -101,7 +100,6 @@ impl Worktree {
         }
     }
 
-    /// What happened in it, in words.
     fn describe_changes(&self) -> Result<Option<String>, String> {
         let git = open_git(&self.path)?;
         let changed = run_git(&git, "status", &["--porcelain"])?.lines().count();
@@ -173,7 +171,6 @@ fn open_git(directory: &Path) -> Result<GitRunner, String> {
     GitRunner::in_directory(directory).map_err(|failure| format!("{failure}."))
 }
 
-/// What it prints, or why it failed.
 fn run_git(git: &GitRunner, sub: &str, arguments: &[&str]) -> Result<String, String> {
     let end = git.run(sub, arguments).map_err(|failure| format!("{failure}."))?;
     match end.code {

@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use super::{BackgroundKind, BackgroundOutcome, BackgroundRecord, BackgroundTasks};
 use crate::process::ProcessContext;
 
-/// Bytes kept of what an agent does.
 const OUTPUT_BYTES_MAX: usize = 16 << 20;
 
 /// Owned by the task that runs an agent in the background. Dropped before [`BackgroundAgent::finish`], it counts as
@@ -78,7 +77,6 @@ impl BackgroundAgent {
         self.record.update_signal.notify_waiters();
     }
 
-    /// It has ended, in these words; its answer is told to the model.
     pub fn finish(self, words: String, is_failure: bool, answer: Option<String>) {
         self.record.set_outcome(BackgroundOutcome { summary: words, is_failure, answer });
     }

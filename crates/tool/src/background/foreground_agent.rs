@@ -22,7 +22,6 @@ pub(super) struct ForegroundAgent {
 pub struct ForegroundAgentGuard {
     agents: ForegroundAgents,
     id: String,
-    /// It has to end when this says so.
     pub stop: CancellationToken,
     /// It is waited for no longer when this says so, and goes on in the background.
     pub background_request: CancellationToken,

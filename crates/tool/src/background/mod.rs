@@ -34,7 +34,6 @@ pub use foreground_agent::ForegroundAgentGuard;
 pub(crate) use new_output::{read_output_since, visit_output_since};
 pub use tasks::{BackgroundEndNotice, BackgroundTask, BackgroundTasks, StoppedTask};
 
-/// Characters of what a task was told to do that are shown.
 const COMMAND_CHARS_MAX: usize = 200;
 /// Bytes of either end of a stream kept in memory: only the last line is ever asked for.
 const INLINE_BYTES_MAX: usize = 1_024;
@@ -66,7 +65,6 @@ struct BackgroundRecordState {
     outcome: Option<BackgroundOutcome>,
     /// How far what it wrote has been shown to the model.
     shown_bytes: u64,
-    /// The model knows that it ended.
     is_end_reported: bool,
 }
 
@@ -121,7 +119,6 @@ impl BackgroundRecord {
         lock(&self.state).is_end_reported
     }
 
-    /// Ends it here and now, without asking.
     fn kill(&self) {
         if self.outcome().is_none() {
             self.cancel.cancel();
@@ -135,7 +132,6 @@ impl BackgroundRecord {
     }
 }
 
-/// A command to run in the background, and what it is started with.
 pub(crate) struct BackgroundCommand<'a> {
     pub(crate) program: &'a ProgramSpec,
     /// As the model wrote it.

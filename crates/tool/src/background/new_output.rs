@@ -10,14 +10,11 @@ const CHUNK_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct NewOutput {
-    /// Its first and last bytes, as text.
     pub(crate) text: String,
     pub(crate) bytes: u64,
-    /// Where the next look begins.
     pub(crate) end: u64,
 }
 
-/// Everything from a byte on, its ends kept if it is long.
 pub(crate) fn read_output_since(
     path: &Path,
     from: u64,

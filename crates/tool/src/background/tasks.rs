@@ -16,7 +16,6 @@ const ENDED_MAX: usize = 64;
 /// above.
 const STOP_WAIT_MAX: Duration = Duration::from_secs(6);
 
-/// Bytes of an agent's answer that are told.
 const ANSWER_BYTES_MAX: usize = 20_000;
 
 /// The background commands and agents of a session. Kills all of them when dropped; [`BackgroundTasks::close`] asks
@@ -34,7 +33,6 @@ struct BackgroundRecords {
     started_count: u64,
 }
 
-/// One background command or agent, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackgroundTask {
     /// Its name, for Monitor and TaskStop.
@@ -47,19 +45,15 @@ pub struct BackgroundTask {
     /// It ended badly, or was stopped.
     pub has_failed: bool,
     pub is_agent: bool,
-    /// The model knows that it ended.
     pub is_end_reported: bool,
 }
 
-/// The end of a background command or agent, to be told to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackgroundEndNotice {
     pub task: BackgroundTask,
-    /// A sentence for the model.
     pub note: String,
 }
 
-/// A task that [`BackgroundTasks::stop`] was called for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoppedTask {
     pub task: BackgroundTask,
@@ -193,7 +187,6 @@ impl BackgroundTasks {
         lock(&self.records).list.retain(|task| task.id != id);
     }
 
-    /// The task of that name, or what there is instead.
     pub(crate) fn find(&self, id: &str) -> Result<Arc<BackgroundRecord>, String> {
         let tasks = lock(&self.records);
         if let Some(task) = tasks.list.iter().find(|task| task.id == id) {
@@ -243,7 +236,6 @@ fn build_snapshot(task: &BackgroundRecord) -> BackgroundTask {
     }
 }
 
-/// How it ended, for the model; an agent's answer goes with it.
 fn render_end_note(task: &BackgroundRecord) -> String {
     let BackgroundRecord { id, command, output_path: output, .. } = task;
     let end = task.outcome();

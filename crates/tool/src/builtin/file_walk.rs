@@ -55,7 +55,6 @@ impl FileWalk {
         })
     }
 
-    /// The path of a file from where the search began.
     pub(crate) fn relative_path<'p>(&self, path: &'p Path) -> &'p Path {
         match path.strip_prefix(&self.start_path) {
             Ok(below) if !below.as_os_str().is_empty() => below,
@@ -131,7 +130,6 @@ impl FileWalk {
         self.call.cancel.is_cancelled() || is_due && Instant::now() >= self.deadline
     }
 
-    /// What the result does not show by itself.
     pub(crate) fn render_remark(&self) -> Option<String> {
         self.has_timed_out.load(Ordering::Relaxed).then(|| {
             let seconds = TIME_MAX.as_secs();

@@ -9,14 +9,14 @@ use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
+use windlass_vocabulary::ToolInspection;
 
 use super::file_walk::FileWalk;
 use crate::input::InputError;
 use crate::lock::lock;
 use crate::tool::ToolCallContext;
 use crate::typed_tool::{
-    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, run_blocking,
+    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, build_outcome, run_blocking,
 };
 
 #[derive(Debug)]
@@ -120,8 +120,7 @@ fn perform(input: &GlobInput, call: &ToolCallContext) -> TypedToolResult {
         "totalMatches": total,
         "filenames": names,
     });
-    let structured = Some(Json::from_checked(&structured.to_string()));
-    Ok(ToolOutcome { structured, ..ToolOutcome::from_text(text) })
+    Ok(build_outcome(text, &structured))
 }
 
 type DatedPath = (SystemTime, PathBuf);
@@ -134,7 +133,6 @@ fn compare_newest_first((a, one): &DatedPath, (b, other): &DatedPath) -> std::cm
 #[derive(Default)]
 struct NewestFiles {
     files: Vec<DatedPath>,
-    /// Nothing older than this is wanted.
     oldest_wanted: Option<SystemTime>,
 }
 
@@ -158,7 +156,6 @@ impl NewestFiles {
         }
     }
 
-    /// The newest of all.
     fn merge(several: Vec<Self>) -> Vec<DatedPath> {
         let kept = several.into_iter().flat_map(|one| one.files).collect();
         let mut newest = Self { files: kept, oldest_wanted: None };

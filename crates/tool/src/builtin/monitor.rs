@@ -121,7 +121,6 @@ impl MonitorWait {
         }
     }
 
-    /// Does a line that was written since the last look match?
     fn has_matching_line(&mut self, task: &BackgroundRecord) -> Result<bool, String> {
         let Some(until) = &self.until_matcher else { return Ok(false) };
         let line = &mut self.partial_line;

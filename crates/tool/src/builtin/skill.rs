@@ -6,14 +6,14 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
+use windlass_vocabulary::ToolInspection;
 
 use crate::input::InputError;
 use crate::skill_files::{SKILL_BYTES_MAX, SkillDefinition, load_skills};
 use crate::tool::ToolCallContext;
 use crate::tool_session_context::ToolSessionContext;
 use crate::typed_tool::{
-    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, run_blocking,
+    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, build_outcome, run_blocking,
 };
 
 #[derive(Debug)]
@@ -104,12 +104,8 @@ fn load_skill(input: &SkillInput, call: &ToolCallContext) -> TypedToolResult {
     })?;
     let folder = found.folder.display().to_string();
     let structured = json!({"skill": found.name, "folder": folder});
-    Ok(ToolOutcome {
-        structured: Some(Json::from_checked(&structured.to_string())),
-        ..ToolOutcome::from_text(format!(
-            "The skill `{wanted}`, whose files are in {folder}:\n\n{body}"
-        ))
-    })
+    let text = format!("The skill `{wanted}`, whose files are in {folder}:\n\n{body}");
+    Ok(build_outcome(text, &structured))
 }
 
 /// All skills that a model may load; where two have one name, the first folder's is meant.

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use windlass_vocabulary::ToolInspection;
 
-use super::task_item::{EXCLUSIVE_PURE, RESULT_BYTES_MAX, TOO_LONG, build_outcome};
+use super::task_item::{EXCLUSIVE_PURE, RESULT_BYTES_MAX, TOO_LONG};
 use crate::input::InputError;
 use crate::task_lists::{ENTRIES_MAX, TEXT_CHARS_MAX, TaskItem};
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, build_outcome};
 
 #[derive(Debug)]
 pub(crate) struct TaskCreateTool;

@@ -5,13 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 use windlass_vocabulary::ToolInspection;
 
-use super::task_item::{
-    RESULT_BYTES_MAX, build_outcome, explain_unknown_task, parse_task_number, task_to_json,
-};
+use super::task_item::{RESULT_BYTES_MAX, explain_unknown_task, parse_task_number, task_to_json};
 use crate::input::InputError;
 use crate::task_lists::render_task_line;
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, build_outcome};
 
 #[derive(Debug)]
 pub(crate) struct TaskGetTool;

@@ -1,7 +1,7 @@
 //! What the four task tools share.
 
 use serde_json::{Value, json};
-use windlass_vocabulary::{Concurrency, EffectClass, Json, ToolInspection, ToolOutcome};
+use windlass_vocabulary::{Concurrency, EffectClass, ToolInspection};
 
 use crate::input::InputError;
 use crate::task_lists::TaskItem;
@@ -40,9 +40,4 @@ pub(super) fn task_to_json(number: u64, task: &TaskItem) -> Value {
         }
     }
     view
-}
-
-pub(super) fn build_outcome(text: String, structured: &Value) -> ToolOutcome {
-    let structured = Some(Json::from_checked(&structured.to_string()));
-    ToolOutcome { structured, ..ToolOutcome::from_text(text) }
 }

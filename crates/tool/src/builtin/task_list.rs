@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use windlass_vocabulary::ToolInspection;
 
-use super::task_item::{RESULT_BYTES_MAX, build_outcome, task_to_json};
+use super::task_item::{RESULT_BYTES_MAX, task_to_json};
 use crate::input::InputError;
 use crate::task_lists::render_task_line;
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, build_outcome};
 
 #[derive(Debug)]
 pub(crate) struct TaskListTool;

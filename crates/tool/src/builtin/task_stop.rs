@@ -3,12 +3,14 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
+use windlass_vocabulary::ToolInspection;
 
 use crate::background::StoppedTask;
 use crate::input::InputError;
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
+use crate::typed_tool::{
+    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, build_outcome,
+};
 
 #[derive(Debug)]
 pub(crate) struct TaskStopTool;
@@ -49,6 +51,5 @@ async fn perform(input: TaskStopInput, call: ToolCallContext) -> TypedToolResult
         }
     };
     let structured = json!({"task_id": task.id, "command": task.command, "message": message});
-    let structured = Some(Json::from_checked(&structured.to_string()));
-    Ok(ToolOutcome { structured, ..ToolOutcome::from_text(message) })
+    Ok(build_outcome(message, &structured))
 }

@@ -6,17 +6,19 @@ use serde_json::{Map, Value, json};
 use windlass_vocabulary::ToolInspection;
 
 use super::task_item::{
-    EXCLUSIVE_PURE, RESULT_BYTES_MAX, TOO_LONG, build_outcome, explain_unknown_task,
-    parse_task_number,
+    EXCLUSIVE_PURE, RESULT_BYTES_MAX, TOO_LONG, explain_unknown_task, parse_task_number,
 };
 use crate::input::InputError;
 use crate::task_lists::{TEXT_CHARS_MAX, TaskItem, TaskLists, TaskStatus};
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
+use crate::typed_tool::{
+    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, build_outcome,
+};
 
 #[derive(Debug)]
 pub(crate) struct TaskUpdateTool;
 
+/// What is to be changed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TaskUpdateInput {

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
+use windlass_vocabulary::ToolInspection;
 
 use crate::input::InputError;
 use crate::task_lists::{ENTRIES_MAX, TEXT_CHARS_MAX, TaskStatus, TodoItem};
 use crate::tool::ToolCallContext;
-use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture};
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, build_outcome};
 
 #[derive(Debug)]
 pub(crate) struct TodoWriteTool;
@@ -59,10 +59,8 @@ impl TypedTool for TodoWriteTool {
             let done =
                 input.todos.iter().filter(|todo| todo.status == TaskStatus::Completed).count();
             let structured = json!({"oldTodos": before, "newTodos": input.todos});
-            Ok(ToolOutcome {
-                structured: Some(Json::from_checked(&structured.to_string())),
-                ..ToolOutcome::from_text(format!("Noted: {done} of {} done.", input.todos.len()))
-            })
+            let text = format!("Noted: {done} of {} done.", input.todos.len());
+            Ok(build_outcome(text, &structured))
         })
     }
 }

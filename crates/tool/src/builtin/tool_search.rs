@@ -150,7 +150,6 @@ fn announce_tools(
     })
 }
 
-/// Their names, the first of them.
 fn join_names(specs: &[ToolSpec]) -> String {
     let names: Vec<&str> =
         specs.iter().map(|spec| spec.name.as_str()).take(LISTED_NAMES_MAX).collect();

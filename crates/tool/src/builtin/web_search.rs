@@ -157,7 +157,6 @@ fn build_outcome(input: &WebSearchInput, reply: SideAnswer, began: Instant) -> T
     }
 }
 
-/// Does a page lie where it may?
 fn is_allowed_url(input: &WebSearchInput, url: &str) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_lowercase();

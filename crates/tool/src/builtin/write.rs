@@ -103,7 +103,6 @@ impl<'a> FileTextFormat<'a> {
         Self { encoding, byte_order_mark: encoding.byte_order_mark(old), has_crlf }
     }
 
-    /// The bytes of the new content, and what was kept, in words.
     fn encode(&self, content: &str) -> (Vec<u8>, String) {
         let crlf = self.has_crlf && !content.contains('\r') && content.contains('\n');
         let content = convert_line_ends(content, crlf);

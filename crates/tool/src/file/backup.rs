@@ -20,12 +20,10 @@ pub trait FileBackupStore: core::fmt::Debug + Send + Sync {
 
 #[derive(Clone, Copy, Debug)]
 pub struct PendingFileChange<'a> {
-    /// The file: an absolute path.
     pub path: &'a Path,
     /// What it holds now; nothing if it is not there.
     pub before: Option<&'a [u8]>,
     pub after: &'a [u8],
-    /// The bits of its mode now.
     pub mode: Option<u32>,
 }
 

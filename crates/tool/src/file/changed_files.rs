@@ -15,20 +15,16 @@ use super::text_encoding::TextEncoding;
 
 /// Changes told at a time; more wait for the next time.
 const CHANGES_MAX: usize = 20;
-/// Bytes of what changed that are shown of one file.
 const SHOWN_BYTES_MAX: usize = 4_000;
 /// Larger files are compared by time and size alone.
 const COMPARED_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
-/// A file that is not as the model knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
     pub path: PathBuf,
-    /// What happened to it, in words for the model.
     pub note: String,
 }
 
-/// Looks at every file that is known, the one used last first.
 pub(super) fn find_changed_files(files: &FileContext) -> Vec<FileChange> {
     let mut changes = Vec::new();
     for path in files.recent_files() {

@@ -13,7 +13,6 @@ use crate::lock::lock;
 pub struct FileContext {
     /// The session's main directory; absolute. The shell starts here and returns here.
     pub cwd: PathBuf,
-    /// Keeps what files held before they are changed.
     pub backup: Option<Arc<dyn FileBackupStore>>,
     working_directories: Mutex<Vec<PathBuf>>,
     known_files: Mutex<KnownFiles>,

@@ -31,7 +31,6 @@ impl FileState {
         self.bytes == metadata.len() && self.modified == metadata.modified().ok()
     }
 
-    /// Whether the content itself can be compared.
     pub(crate) fn has_digest(&self) -> bool {
         self.digest.is_some()
     }

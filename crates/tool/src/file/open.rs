@@ -18,14 +18,12 @@ const OPEN_ATTEMPTS_MAX: u8 = 8;
 const DESCRIPTOR_WAIT_MAX: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A regular file, open for reading.
 #[derive(Debug)]
 pub(crate) struct OpenedFile {
     pub(crate) file: File,
     pub(crate) metadata: Metadata,
 }
 
-/// The absolute path a model meant.
 pub(crate) fn resolve_path(files: &FileContext, raw: &str) -> Result<PathBuf, String> {
     if raw.is_empty() || raw.contains('\0') {
         return Err("The path is empty or contains a NUL byte. Give an absolute path.".to_owned());

@@ -10,7 +10,6 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{EncoderResult, Encoding as Known, WINDOWS_1252};
 
-/// Bytes looked at to find an older encoding.
 pub(crate) const DETECTION_BYTES_MAX: usize = 1024 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +49,6 @@ impl TextEncoding {
         }
     }
 
-    /// Its name, for people and models.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "UTF-8",

@@ -15,13 +15,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Git in one directory.
 #[derive(Clone, Debug)]
 pub struct GitRunner {
     program: PathBuf,
     directory: PathBuf,
     pub timeout: Duration,
-    /// Bytes of output taken of a call.
     pub output_bytes_max: usize,
 }
 
@@ -34,7 +32,6 @@ pub struct GitOutput {
     pub stderr: String,
 }
 
-/// Why there is nothing to tell.
 #[derive(Debug)]
 pub enum GitError {
     /// There is no git in any of the places where systems keep it.
@@ -124,12 +121,10 @@ impl GitRunner {
     }
 }
 
-/// What guards a sub-command needs besides settings.
 #[derive(Clone, Copy, Debug)]
 enum GitGuards {
     Plain,
     Status,
-    /// Prints differences.
     Diff,
 }
 

@@ -17,14 +17,12 @@ use windlass_vocabulary::MediaContent;
 pub(crate) use image_header::{PixelSize, detect_media_type};
 use reencode::{ReencodeTarget, ReencodedImage};
 
-/// What a provider takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageLimits {
     /// Pixels of the longer edge.
     pub side_max: u32,
     /// Bytes of the image as it is sent, in base64.
     pub base64_bytes_max: usize,
-    /// The media types taken, for example `image/png`.
     pub media_types: &'static [&'static str],
 }
 
@@ -87,11 +85,8 @@ pub fn fit_image(media: &MediaContent, limits: &ImageLimits) -> ImageFit {
 
 #[derive(Debug)]
 pub(crate) struct FittedImage {
-    /// As it came.
     pub(crate) original_size: PixelSize,
-    /// As it is sent.
     pub(crate) sent_size: PixelSize,
-    /// How the two differ, if they do.
     pub(crate) replacement: Option<ImageReplacement>,
 }
 

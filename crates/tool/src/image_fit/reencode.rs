@@ -17,7 +17,6 @@ use super::image_header::{
 const PIXELS_MAX: u64 = 50_000_000;
 /// How good a JPEG is at first, and while only its quality falls.
 const QUALITIES: [u8; 3] = [85, 70, 50];
-/// How often the edges are halved after that.
 const HALVINGS_MAX: u32 = 6;
 
 #[derive(Debug)]

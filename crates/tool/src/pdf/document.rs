@@ -14,19 +14,14 @@ use super::page_text;
 
 const OBJECTS_MAX: usize = 1_000_000;
 const PAGES_MAX: usize = 20_000;
-/// Streams of objects that are unpacked.
 const PACKED_MAX: usize = 20_000;
-/// Bytes of all of them.
 const PACKED_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// A reference to a reference to a reference.
 const REFERENCE_STEPS_MAX: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct PdfDocument<'a> {
     bytes: &'a [u8],
-    /// Where objects begin.
     object_offsets: HashMap<u32, usize>,
-    /// Objects that were packed.
     packed_objects: HashMap<u32, PdfObject>,
     pages: Vec<PdfDictionary>,
 }
@@ -136,7 +131,6 @@ impl<'a> PdfDocument<'a> {
         })
     }
 
-    /// Objects that are packed into streams.
     fn unpack_object_streams(&mut self) {
         let ids: Vec<u32> = self.object_offsets.keys().copied().collect();
         let mut bytes_left = PACKED_BYTES_MAX;

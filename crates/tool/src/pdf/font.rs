@@ -8,15 +8,12 @@ use super::document::PdfDocument;
 use super::glyph::glyph_to_text;
 use super::object::{PdfDictionary, PdfObject, PdfObjectReader};
 
-/// Characters one font may know.
 const CHARACTERS_MAX: usize = 70_000;
 
-/// A font, as far as text goes.
 #[derive(Debug, Default)]
 pub(super) struct PdfFont {
     /// What the document itself says its codes mean.
     to_unicode: HashMap<u32, String>,
-    /// Codes renamed by the font's encoding.
     encoding_differences: HashMap<u32, String>,
     is_two_byte: bool,
 }

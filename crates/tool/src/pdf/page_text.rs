@@ -9,13 +9,9 @@ use super::document::PdfDocument;
 use super::font::PdfFont;
 use super::object::{PdfObject, PdfObjectReader};
 
-/// Operators followed on one page.
 const STEPS_MAX: usize = 2_000_000;
-/// Bytes of text of one page.
 const TEXT_BYTES_MAX: usize = 1_000_000;
-/// Parts within parts.
 const DEPTH_MAX: usize = 4;
-/// Values before an operator that are kept.
 const VALUES_MAX: usize = 10_000;
 /// A gap wider than this, in thousandths of the font's size, is a space.
 const SPACE_GAP_MIN: f64 = 200.0;
@@ -41,7 +37,6 @@ struct PageTextExtractor<'d, 'a> {
     document: &'d PdfDocument<'a>,
     text: String,
     steps: usize,
-    /// How high the pen is.
     pen_height: f64,
     font_size: f64,
 }

@@ -36,7 +36,6 @@ pub struct LaunchRequest<'a> {
 }
 
 impl LaunchRequest<'_> {
-    /// Just the program, started as it is.
     #[must_use]
     pub fn build_command(&self) -> std::process::Command {
         let mut command = std::process::Command::new(self.program);
@@ -116,7 +115,6 @@ impl SpawnedProcess {
     }
 }
 
-/// When we began ourselves.
 pub(super) fn our_start_time() -> Option<u64> {
     static OUR_START_TIME: OnceLock<Option<u64>> = OnceLock::new();
     *OUR_START_TIME.get_or_init(|| process_start_time(std::process::id()))
@@ -128,7 +126,6 @@ pub(super) fn our_call_mark() -> String {
     format!("{}-{}.", std::process::id(), our_start_time().unwrap_or_default())
 }
 
-/// When a process began, if it is there.
 pub(super) fn process_start_time(id: u32) -> Option<u64> {
     process_table::read_process(i32::try_from(id).ok()?).map(|entry| entry.start_time)
 }
@@ -145,7 +142,6 @@ pub(crate) fn end_process_tree(identity: &str) -> bool {
     }
 }
 
-/// Starts it, without input.
 pub(super) fn spawn_once(
     program: &ProgramSpec,
     processes: &ProcessContext,
@@ -154,7 +150,6 @@ pub(super) fn spawn_once(
     spawn_in_environment(program, processes, environment.to_vec(), Stdio::null)
 }
 
-/// Starts it in this environment, with this input.
 pub(super) fn spawn_in_environment(
     program: &ProgramSpec,
     processes: &ProcessContext,

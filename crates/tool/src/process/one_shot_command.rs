@@ -32,11 +32,9 @@ pub struct OneShotCommand {
     pub arguments: Vec<OsString>,
     pub directory: PathBuf,
     pub environment: Vec<(OsString, OsString)>,
-    /// What it is told on standard input.
     pub input: Vec<u8>,
     /// How long it may take; then its whole tree is ended.
     pub timeout: Duration,
-    /// Bytes of each stream that are kept.
     pub output_bytes_max: usize,
     /// Ends it early, with its whole tree.
     pub cancel: CancellationToken,
@@ -57,7 +55,6 @@ pub enum OneShotEndCause {
     Exited,
     Deadline,
     Cancelled,
-    /// It started processes without end.
     TooManyProcesses,
 }
 
@@ -68,7 +65,6 @@ pub struct CapturedStream {
 }
 
 impl CapturedStream {
-    /// Was there more than was kept?
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.total > self.bytes.len() as u64

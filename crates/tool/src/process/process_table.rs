@@ -17,7 +17,6 @@ pub(super) struct ProcessEntry {
     pub(super) is_alive: bool,
 }
 
-/// Bytes of an environment that are looked at.
 const ENVIRONMENT_BYTES_MAX: u64 = 256 * 1024;
 
 /// All processes that can be seen; `None` where they cannot be listed.
@@ -43,7 +42,6 @@ pub(super) fn list_processes_since(id: i32) -> Option<Vec<ProcessEntry>> {
 /// So many numbers are tried one by one; beyond, listing all processes is quicker.
 const PROBED_PIDS_MAX: i32 = 300;
 
-/// The number given out last.
 fn read_last_pid() -> Option<i32> {
     let load = std::fs::read_to_string("/proc/loadavg").ok()?;
     load.split_ascii_whitespace().nth(4)?.parse().ok()

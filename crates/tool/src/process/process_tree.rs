@@ -173,7 +173,6 @@ impl ProcessTree {
         let _ = kill_process(self.leader, Signal::KILL);
     }
 
-    /// What lives outside the group.
     fn list_escaped(&self) -> Vec<ProcessEntry> {
         if self.is_leaf_program {
             return Vec::new();

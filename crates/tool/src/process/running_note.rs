@@ -12,7 +12,6 @@ use super::process_context::ProcessContext;
 
 const NOTE_EXTENSION: &str = "running";
 const OWNER_PREFIX: &str = "owner";
-/// Notes looked at.
 const NOTES_MAX: usize = 1_000;
 const NOTE_BYTES_MAX: usize = 1_000;
 

@@ -17,7 +17,6 @@ use super::process_context::ProcessContext;
 const WAIT_MAX: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Starts it as soon as there is room.
 pub(crate) async fn spawn_with_retry(
     program: &ProgramSpec,
     processes: &ProcessContext,
@@ -42,7 +41,6 @@ pub(crate) async fn spawn_with_retry(
     tokio::time::timeout(WAIT_MAX, waiting).await.unwrap_or(Err(full))
 }
 
-/// Is it a matter of room?
 fn is_resource_exhausted(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw_os_error);
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::AGAIN))

@@ -28,9 +28,7 @@ const KILL_WAIT_MAX: Duration = Duration::from_millis(500);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Bytes of standard error passed to the launcher.
 const STDERR_BYTES_REPORTED: usize = 8 * 1024;
-/// A longer first line is not told.
 const FIRST_LINE_MAX: usize = 4 * 1024;
-/// How often a tree is counted.
 const COUNT_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
@@ -45,7 +43,6 @@ pub(crate) struct SuperviseOutputOptions {
     pub(crate) spill: OutputSpill,
     /// Bytes of either end of each stream kept in memory.
     pub(crate) inline_max: usize,
-    /// Processes it may have at a time.
     pub(crate) processes_max: usize,
     /// Rung whenever something was written.
     pub(crate) update_signal: Option<Arc<Notify>>,
@@ -101,7 +98,6 @@ pub(crate) struct FinishedProcess {
     pub(crate) notes: Vec<String>,
 }
 
-/// Stays with a process to its end.
 pub(crate) async fn supervise(
     process: SpawnedProcess,
     options: SuperviseOptions,
@@ -174,7 +170,6 @@ struct ProcessSupervisor {
     cause: ProcessEndCause,
     tree: ProcessTree,
     last_progress: Instant,
-    /// Something was printed since.
     has_new_output: bool,
     cancel: CancellationToken,
     progress: ProgressSender,
@@ -299,7 +294,6 @@ impl ProcessSupervisor {
         }
     }
 
-    /// Says what was printed last.
     fn report_progress(&mut self) {
         (self.last_progress, self.has_new_output) = (Instant::now(), false);
         let line = || self.stdout.captured.last_line().or_else(|| self.stderr.captured.last_line());

@@ -68,7 +68,6 @@ file. Prefer Read, Edit, Write, Glob and Grep for files.";
 const RESULT_BYTES_MAX: usize = 160_000;
 
 impl BashTool {
-    /// The tool, with the shell of this machine.
     pub(crate) fn new() -> Self {
         Self { shell: ShellProgram::find() }
     }
@@ -130,7 +129,6 @@ impl BashTool {
         ))
     }
 
-    /// Starts a command and does not wait for it.
     async fn start_in_background(
         &self,
         input: &BashInput,

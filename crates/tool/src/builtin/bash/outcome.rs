@@ -91,7 +91,6 @@ pub(super) fn build_command_outcome(
     ToolOutcome { is_error, structured: to_json(&structured), ..ToolOutcome::from_text(text) }
 }
 
-/// A command that was left to itself.
 pub(super) fn build_background_outcome(id: &str, output: &Path) -> ToolOutcome {
     let text = format!(
         "Runs in the background as `{id}`. Wait for it or look at it with Monitor, end it with \

@@ -25,7 +25,6 @@ pub(super) struct ShellStateCapture {
 }
 
 impl ShellStateCapture {
-    /// Where the next command runs, and how what it changes comes back.
     pub(super) async fn prepare(
         context: &ToolSessionContext,
         words: Option<&[String]>,
@@ -61,7 +60,6 @@ impl ShellStateCapture {
         Ok(Self { directory, report_path: None, note })
     }
 
-    /// The command with whatever must stand in front of it.
     pub(super) fn wrap_script(&self, command: &str, is_bash: bool) -> String {
         match self.report_path.as_deref().and_then(Path::to_str) {
             Some(file) => {
@@ -188,7 +186,6 @@ impl ShellExitReport {
         Some(Self { directory: path.is_absolute().then_some(path), variables, is_cut })
     }
 
-    /// The next command gets the variables this one left.
     fn apply_variables(&self, context: &ToolSessionContext) -> Result<(), String> {
         if self.is_cut {
             return Err(format!(

@@ -4,7 +4,6 @@
 const SEARCHED_BYTES_MAX: usize = 4 * 1024 * 1024;
 const SHOWN_CHARS_MAX: usize = 600;
 
-/// One or two sentences.
 pub(super) fn explain_missing_text(text: &str, old: &str) -> String {
     if text.len() > SEARCHED_BYTES_MAX {
         return "Read the place again and copy it exactly.".to_owned();
@@ -109,7 +108,6 @@ fn normalize_punctuation_and_whitespace(line: &str) -> String {
     remove_whitespace(&normalize_punctuation(line))
 }
 
-/// The text without line numbers, if every line has one.
 fn strip_line_numbers(old: &str) -> Option<String> {
     let bare = |line: &str| -> Option<String> {
         let (number, rest) = line.split_once('\t')?;

@@ -11,9 +11,7 @@ use memchr::memmem;
 use super::near_match;
 use crate::file::{TextEncoding, convert_line_ends, has_only_crlf};
 
-/// Places listed when there are too many.
 const OCCURRENCES_SHOWN: usize = 10;
-/// Characters shown of each.
 const OCCURRENCE_CHARS_MAX: usize = 80;
 
 #[derive(Debug)]
@@ -95,7 +93,6 @@ fn find_occurrences(content: &[u8], encoding: TextEncoding, wanted: &[u8]) -> Ve
 }
 
 impl SubstitutionError {
-    /// In words the model can act on.
     pub(super) fn explain(
         &self,
         path: &Path,
@@ -153,7 +150,6 @@ fn render_candidates(text: &str, lines: &[usize]) -> String {
     shown
 }
 
-/// The line of each place; the places are in order.
 fn find_line_numbers(content: &[u8], encoding: TextEncoding, places: &[usize]) -> Vec<usize> {
     let mut line = 1;
     let mut from = 0;

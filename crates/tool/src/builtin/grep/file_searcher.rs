@@ -18,9 +18,7 @@ use super::{GrepInput, GrepOutputMode};
 use crate::builtin::file_walk::FileWalk;
 use crate::lock::lock;
 
-/// Bytes kept of all lines.
 const RESULTS_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Characters kept of one line.
 const LINE_CHARS_MAX: usize = 500;
 /// The longest line, or with `multiline` the largest file, that is searched.
 const HEAP_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -41,7 +39,6 @@ struct MatchDisplay {
     only_matching: bool,
 }
 
-/// Lines to show before and after a match.
 pub(super) fn resolve_context_lines(input: &GrepInput) -> (usize, usize) {
     let around = input.context.or(input.around);
     let is_content = input.output_mode == GrepOutputMode::Content && !input.only_matching;
@@ -213,7 +210,6 @@ impl MatchSink<'_> {
     }
 }
 
-/// Where a line that is too long is cut.
 fn find_cut(text: &str) -> Option<usize> {
     if text.len() <= LINE_CHARS_MAX {
         return None;

@@ -11,13 +11,13 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
+use windlass_vocabulary::{ToolInspection, ToolOutcome};
 
 use crate::builtin::file_walk::FileWalk;
 use crate::input::{self, InputError};
 use crate::tool::ToolCallContext;
 use crate::typed_tool::{
-    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, run_blocking,
+    ToolDescription, TypedTool, TypedToolFuture, TypedToolResult, build_outcome, run_blocking,
 };
 use file_searcher::FileSearcher;
 use query::GrepQuery;
@@ -209,7 +209,6 @@ impl GrepReport {
             text.push('\n');
             text.push_str(remark);
         }
-        let structured = Some(Json::from_checked(&structured.to_string()));
-        ToolOutcome { structured, ..ToolOutcome::from_text(text) }
+        build_outcome(text, &structured)
     }
 }

@@ -42,7 +42,6 @@ impl GrepResults {
     }
 }
 
-/// How many lines there are to show, breaks included.
 pub(super) fn count_lines(files: &[FileMatches], input: &GrepInput) -> usize {
     let breaks =
         if resolve_context_lines(input) == (0, 0) { 0 } else { files.len().saturating_sub(1) };

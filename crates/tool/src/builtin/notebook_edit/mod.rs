@@ -120,7 +120,6 @@ fn perform(input: &NotebookEditInput, call: &ToolCallContext) -> TypedToolResult
     })
 }
 
-/// The new text and the name of the cell it is about.
 fn apply_edit(
     input: &NotebookEditInput,
     text: &str,

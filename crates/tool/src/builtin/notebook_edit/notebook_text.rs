@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 
 use crate::notebook::{build_cell, split_lines};
 
-/// A notebook's text and where its cells stand in it.
 #[derive(Debug)]
 pub(super) struct NotebookText<'a> {
     text: &'a str,
@@ -18,7 +17,6 @@ pub(super) struct NotebookText<'a> {
 }
 
 impl<'a> NotebookText<'a> {
-    /// The places of the cells of a text that was found to be a notebook.
     pub(super) fn new(text: &'a str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct NotebookEnvelope<'a> {
@@ -65,7 +63,6 @@ impl<'a> NotebookText<'a> {
         Ok(self.splice(&[(whole.clone(), new)]))
     }
 
-    /// A new cell stands before the one at this place, or last.
     pub(super) fn insert_cell(
         &self,
         at: usize,
@@ -142,7 +139,6 @@ impl<'a> NotebookText<'a> {
 
 const NO_SUCH_CELL: &str = "has no such cell";
 
-/// Where a part that was borrowed from a text stands in it.
 fn locate_part(text: &str, part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     start..start + part.len()

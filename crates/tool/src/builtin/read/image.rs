@@ -13,7 +13,6 @@ use windlass_vocabulary::{Json, MediaContent, ToolOutcome, ToolResultPart};
 use crate::file::{self, FileContext, OpenedFile};
 use crate::image_fit::{self, ImageLimits};
 
-/// What is read into memory to be made smaller.
 const IMAGE_BYTES_MAX: u64 = 30_000_000;
 
 pub(super) fn show_image(

@@ -49,7 +49,6 @@ pub(super) fn scan_file(
     pass.run(&mut reader, stop)
 }
 
-/// Reads the range out of a text in memory.
 pub(super) fn scan_text(text: &str, range: &LineRange) -> io::Result<ShownLines> {
     let start = LineOffset { line: 1, byte: 0 };
     let mut pass = LineScanner::new(TextEncoding::Utf8, range, start, false);

@@ -93,7 +93,6 @@ fn perform(input: &ReadInput, call: &ToolCallContext) -> TypedToolResult {
         .to_outcome(&path, &range)
 }
 
-/// The first bytes of a file that can be shown.
 fn read_checked_start(opened: &mut OpenedFile, path: &Path) -> Result<Vec<u8>, String> {
     let start = shown_lines::read_start(&mut opened.file)
         .map_err(|error| format!("`{}` could not be read: {error}.", path.display()))?;

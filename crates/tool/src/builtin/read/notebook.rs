@@ -9,7 +9,6 @@ use crate::file::{self, FileContext, OpenedFile};
 use crate::notebook::{JupyterNotebook, cell_id, join_text};
 
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// Bytes shown of all cells, and of one cell's output.
 const SHOWN_BYTES_MAX: usize = 100_000;
 const OUTPUT_BYTES_MAX: usize = 10_000;
 const IMAGES_MAX: usize = 10;

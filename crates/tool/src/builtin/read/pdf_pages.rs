@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use serde_json::json;
-use windlass_vocabulary::{Json, ToolOutcome};
 
 use crate::file::{self, FileContext, OpenedFile};
 use crate::input::InputError;
 use crate::pdf::PdfDocument;
+use crate::typed_tool::build_outcome;
 
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const PAGES_MAX: usize = 20;
@@ -90,6 +90,5 @@ pub(super) fn show_pdf(
         "filePath": path.to_string_lossy(), "originalSize": content.len(),
         "firstPage": pages.first, "lastPage": reached, "totalPages": total, "content": text,
     }});
-    let structured = Some(Json::from_checked(&structured.to_string()));
-    Ok(ToolOutcome { structured, ..ToolOutcome::from_text(text) })
+    Ok(build_outcome(text, &structured))
 }

@@ -5,7 +5,6 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::file::TextEncoding;
 
-/// Characters of a line that are shown.
 const LINE_CHARS_MAX: usize = 2_000;
 /// Bytes of a line that are looked at; the longest character has four.
 const LINE_BYTES_MAX: usize = LINE_CHARS_MAX * 4;
@@ -60,7 +59,6 @@ pub(super) fn read_start_up_to(file: &mut File, bytes_max: u64) -> io::Result<Ve
     Ok(start)
 }
 
-/// Why this is not text, if it is not.
 pub(super) fn detect_binary(start: &[u8]) -> Option<&'static str> {
     let kind =
         MAGIC_NUMBERS.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, kind)| *kind);
@@ -97,7 +95,6 @@ impl LineBuffer {
 }
 
 impl ShownLines {
-    /// Nothing yet, after so many lines.
     pub(super) fn new(encoding: TextEncoding, total_lines: u64) -> Self {
         Self {
             content: String::new(),
@@ -163,7 +160,6 @@ impl ShownLines {
         text
     }
 
-    /// What the lines themselves do not show.
     pub(super) fn build_remarks(&self, range: &LineRange, encoding: TextEncoding) -> Vec<String> {
         let mut remarks = Vec::new();
         let next = range.first.saturating_add(self.line_count);

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use serde_json::json;
-use windlass_vocabulary::{Json, ToolOutcome};
+use windlass_vocabulary::ToolOutcome;
 
 use super::line_scanner::{self, COUNTED_BYTES_MAX};
 use super::shown_lines::{self, LineRange, ShownLines};
 use crate::file::{
     self, DETECTION_BYTES_MAX, FileContext, FileState, KnownFile, OpenedFile, TextEncoding,
 };
+use crate::typed_tool::build_outcome;
 
 pub(super) struct TextFileView {
     shown: ShownLines,
@@ -95,8 +96,7 @@ impl TextFileView {
             "startLine": range.first,
             "totalLines": shown.total_lines,
         }});
-        let structured = Some(Json::from_checked(&structured.to_string()));
-        Ok(ToolOutcome { structured, ..ToolOutcome::from_text(self.render_numbered(range)) })
+        Ok(build_outcome(self.render_numbered(range), &structured))
     }
 
     pub(super) fn render_numbered(&self, range: &LineRange) -> String {

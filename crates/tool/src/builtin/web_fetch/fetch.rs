@@ -20,7 +20,6 @@ const REDIRECTS_MAX: usize = 10;
 const CONNECT_MAX: Duration = Duration::from_secs(15);
 /// A whole fetch, from the first name looked up to the last byte.
 pub(super) const TIME_MAX: Duration = Duration::from_secs(60);
-/// Bytes of a page that are read; the rest is left.
 const BODY_BYTES_MAX: usize = 5 * 1024 * 1024;
 const URL_BYTES_MAX: usize = 8_000;
 
@@ -44,7 +43,6 @@ pub(super) enum WebFetchOutcome {
     },
 }
 
-/// The address a model wrote, if it can be fetched at all.
 pub(super) fn parse_url(text: &str) -> Result<Url, String> {
     if text.len() > URL_BYTES_MAX {
         return Err(format!("longer than {URL_BYTES_MAX} bytes"));
@@ -135,7 +133,6 @@ fn check_literal_address(url: &Url, network: NetworkAccess) -> Result<(), String
     network.check(address).map_err(|why| format!("{url} is not fetched: {why}."))
 }
 
-/// Looks names up and lets only permitted addresses through.
 #[derive(Debug)]
 struct CheckedResolver(NetworkAccess);
 
@@ -160,7 +157,6 @@ impl Resolve for CheckedResolver {
     }
 }
 
-/// All addresses of a name are out of bounds.
 #[derive(Debug)]
 struct AddressesRefused(String);
 
@@ -172,7 +168,6 @@ impl std::fmt::Display for AddressesRefused {
 
 impl std::error::Error for AddressesRefused {}
 
-/// Where a response leads on to, if it does.
 fn find_redirect_target(response: &Response, url: &Url) -> Result<Option<Url>, String> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);

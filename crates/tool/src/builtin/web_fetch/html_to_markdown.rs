@@ -8,7 +8,6 @@ use reqwest::Url;
 use super::html_tokens::{HtmlToken, HtmlTokens, decode_entities, find_attribute};
 use super::markdown_writer::{DEPTH_MAX, HtmlMarkdownWriter, HtmlTableRow, collapse_whitespace};
 
-/// The page, and its title if it has one.
 pub(super) fn html_to_markdown(page: &str, base: &Url) -> (String, Option<String>) {
     let mut writer = HtmlMarkdownWriter::new(base);
     let mut pieces = HtmlTokens::new(page);
@@ -138,7 +137,6 @@ impl HtmlMarkdownWriter<'_> {
     }
 }
 
-/// Begin and end on a line of their own.
 const BLOCK_ELEMENTS: &[&str] = &[
     "p",
     "div",

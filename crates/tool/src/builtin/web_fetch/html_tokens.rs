@@ -109,7 +109,6 @@ fn find_tag_end(tag: &str) -> usize {
     tag.find('>').unwrap_or(tag.len())
 }
 
-/// The value of an attribute, decoded.
 pub(super) fn find_attribute<'a>(attributes: &'a str, name: &str) -> Option<Cow<'a, str>> {
     let mut rest = attributes;
     loop {
@@ -134,7 +133,6 @@ pub(super) fn find_attribute<'a>(attributes: &'a str, name: &str) -> Option<Cow<
     }
 }
 
-/// Text with its characters in place of their names and numbers.
 pub(super) fn decode_entities(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);

@@ -11,7 +11,6 @@ pub(super) struct HtmlMarkdownWriter<'b> {
     pub(super) output: String,
     pub(super) base: &'b Url,
     pub(super) title: Option<String>,
-    /// Line ends owed before the next text.
     pub(super) pending_breaks: usize,
     pub(super) quote_depth: usize,
     /// The next number of each open list; `None` for one without numbers.
@@ -58,7 +57,6 @@ impl<'b> HtmlMarkdownWriter<'b> {
         }
     }
 
-    /// Goes to where the next text begins.
     pub(super) fn flush_breaks(&mut self) {
         if self.pending_breaks == 0 {
             return;

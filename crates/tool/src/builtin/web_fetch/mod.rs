@@ -43,10 +43,8 @@ to another host: fetch the address it names instead. No logins, no scripts.";
 
 /// An answer would hardly be shorter than such a page.
 const SHORT_PAGE_BYTES_MAX: usize = 4_000;
-/// Bytes of a page that are given to a model.
 const QUESTION_BYTES_MAX: usize = 100_000;
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
-/// Bytes of a page shown at a time.
 const SHOWN_BYTES_MAX: usize = 60_000;
 const RESULT_BYTES_MAX: usize = 70_000;
 
@@ -199,7 +197,6 @@ fn render_page(page: &FetchedPage, offset: u64) -> Result<String, String> {
     Ok(shown)
 }
 
-/// The page as text, and its title.
 fn page_to_text(page: &FetchedPage) -> Result<(String, Option<String>), String> {
     let kind = page.content_type.to_ascii_lowercase();
     let (kind, parameters) = kind.split_once(';').unwrap_or((&kind, ""));
