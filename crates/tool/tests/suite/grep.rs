@@ -116,7 +116,7 @@ async fn passes_over_what_cannot_be_searched() {
 async fn never_shows_what_may_not_be_read() {
     let rules = Rules { deny: vec![Rule::parse("Read(.env)").unwrap()], ..Rules::default() };
     let project = TestProject::with(|context| {
-        context.hidden_paths.configured = rules.build_hidden_paths(&[])
+        context.hidden_paths.configured = rules.build_hidden_paths(&[]);
     });
     project.write(".env", "KEY=1\n");
     project.write("sub/.env", "KEY=2\n");

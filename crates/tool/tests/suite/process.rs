@@ -205,7 +205,7 @@ impl PreparedLaunch for PrefixLaunch {
 async fn a_launcher_stands_before_every_process_and_may_refuse() {
     let behind = |words| {
         TestProject::with(|context| {
-            context.processes.launcher = Some(Arc::new(PrefixLauncher(words)))
+            context.processes.launcher = Some(Arc::new(PrefixLauncher(words)));
         })
     };
     let project = behind("CONFINED=yes");
