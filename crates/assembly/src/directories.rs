@@ -17,7 +17,7 @@ pub(super) fn clone_for_prompt_tools(
     policy: &Policy,
 ) -> ToolSessionContext {
     let mut beside = surroundings.for_subagent();
-    beside.hidden_paths = policy.rules.build_hidden_paths(&policy.directories);
+    beside.hidden_paths.configured = policy.rules.build_hidden_paths(&policy.directories);
     beside
 }
 
@@ -66,7 +66,7 @@ pub(super) fn prepare_tool_context(
     layers.export_variables(&mut surroundings);
     apply_command_limits(&mut surroundings);
     for directory in directories {
-        surroundings.add_directory(directory);
+        surroundings.files.add_directory(directory);
     }
     surroundings.hidden_paths = policy.rules.build_hidden_paths(&policy.directories);
     let is_secret = |name: &str| {
@@ -80,7 +80,7 @@ pub(super) fn prepare_tool_context(
 /// no number says nothing.
 fn apply_command_limits(surroundings: &mut ToolSessionContext) {
     let given = |wanted: &str| -> Option<u64> {
-        let mut all = surroundings.environment.iter().rev();
+        let mut all = surroundings.processes.environment.iter().rev();
         let (_, value) = all.find(|(name, _)| name == wanted)?;
         value.to_str()?.trim().parse().ok().filter(|number| *number > 0)
     };

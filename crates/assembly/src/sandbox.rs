@@ -173,8 +173,8 @@ pub fn confine_commands(
         Ok(confined) => {
             let mut notes = wishes.notes.clone();
             notes.push(confined.report().to_owned());
-            surroundings.launcher = Some(Arc::new(confined));
-            surroundings.unsandboxed_commands.clone_from(&wishes.excluded_commands);
+            surroundings.processes.launcher = Some(Arc::new(confined));
+            surroundings.processes.unsandboxed_commands.clone_from(&wishes.excluded_commands);
             policy.held = Some(SandboxPolicy {
                 runs_unasked: wishes.auto_allow_bash_if_sandboxed,
                 may_be_left: wishes.allow_unsandboxed_commands,
@@ -204,10 +204,10 @@ fn build_confinement(
 ) -> CommandSandboxConfig {
     let home = std::env::home_dir();
     let places = |texts: &[String]| {
-        let place = |text: &String| resolve_path(text, &surroundings.cwd, home.as_deref());
+        let place = |text: &String| resolve_path(text, &surroundings.files.cwd, home.as_deref());
         texts.iter().map(place).collect::<Vec<PathBuf>>()
     };
-    let mut roots = surroundings.working_directories();
+    let mut roots = surroundings.files.working_directories();
     roots.extend(places(&wishes.allow_write).into_iter().filter(|path| path.is_dir()));
     let shown = places(&wishes.allow_read);
     let mut readable = shown.clone();

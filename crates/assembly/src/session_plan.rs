@@ -157,7 +157,7 @@ fn build_session_plan(
     let order = order.map(|order| check_session_for_command(order, &mut kept)).transpose()?;
     let (surroundings, scratch) = build_tool_context(&cwd, kept.journal.as_deref());
     // The model is told to read long outputs back from there.
-    settings.policy.rules.allow.push(build_read_rule(&surroundings.spill_directory));
+    settings.policy.rules.allow.push(build_read_rule(&surroundings.processes.spill_directory));
     settings
         .policy
         .rules

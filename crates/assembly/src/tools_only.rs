@@ -44,7 +44,7 @@ pub fn build_tools_only(
     let config = Config::load(lookup)?;
     let registry = tool_selection::select_tools(&permission.tools, &policy)?.registry;
     let (surroundings, scratch) = build_tool_context(&cwd, None);
-    policy.rules.allow.push(build_read_rule(&surroundings.spill_directory));
+    policy.rules.allow.push(build_read_rule(&surroundings.processes.spill_directory));
     let more = policy.directories.iter().skip(1).map(PathBuf::from).collect();
     let mut surroundings = prepare_tool_context(surroundings, more, &policy, &config, &layers);
     let held = layers.resolve_sandbox(permission.sandbox, &permission.sandbox_allow_domain);

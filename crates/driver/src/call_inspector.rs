@@ -51,9 +51,9 @@ impl CallInspector {
         call: &ToolCall,
         inspection: &ToolInspection,
     ) -> Vec<(Arc<str>, PathKind)> {
-        let shell = self.tool_context.shell_directory();
+        let shell = self.tool_context.shell.directory();
         let standing =
-            (shell != self.tool_context.cwd).then(|| shell.to_string_lossy().into_owned());
+            (shell != self.tool_context.files.cwd).then(|| shell.to_string_lossy().into_owned());
         let policy = Policy { standing, ..self.policy.clone() };
         let eyes =
             RecordingFileSystem { files: HostFileSystem::new(), entries: RefCell::default() };

@@ -74,7 +74,10 @@ impl EffectPerformer {
         let surroundings = Arc::clone(&attachments.tool_context);
         Self {
             model,
-            spills: SpillWriter::new(surroundings.spill_directory.clone(), notice_sender.clone()),
+            spills: SpillWriter::new(
+                surroundings.processes.spill_directory.clone(),
+                notice_sender.clone(),
+            ),
             permission_prompts: PermissionPrompts::new(inspector, notice_sender.clone()),
             tools: ToolRunner::new(
                 registry,
@@ -175,7 +178,7 @@ impl EffectPerformer {
         self.attempts.clear();
         self.timer = None;
         self.attachments.path_instructions.reset();
-        self.attachments.tool_context.forget_files();
+        self.attachments.tool_context.files.forget_files();
     }
 
     /// Does a tool run?

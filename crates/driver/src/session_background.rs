@@ -41,7 +41,7 @@ impl Session {
     #[must_use]
     pub fn background_tasks(&self) -> Vec<BackgroundTask> {
         let surroundings = self.resources.tool_context.upgrade();
-        surroundings.map(|it| it.background().list_tasks()).unwrap_or_default()
+        surroundings.map(|it| it.background.list_tasks()).unwrap_or_default()
     }
 
     /// Ends one of them with everything it started, and waits until it is gone.
@@ -52,14 +52,14 @@ impl Session {
     pub async fn stop_background_task(&self, id: &str) -> Result<BackgroundTask, String> {
         let surroundings = self.resources.tool_context.upgrade();
         let surroundings = surroundings.ok_or("The session is over.")?;
-        surroundings.background().stop(id).await.map(|(task, _)| task)
+        surroundings.background.stop(id).await.map(|stopped| stopped.task)
     }
 
     /// Ends the agent of this name that a call waits for. Says whether there is one.
     #[must_use]
     pub fn stop_awaited_agent(&self, id: &str) -> bool {
         let surroundings = self.resources.tool_context.upgrade();
-        surroundings.is_some_and(|it| it.background().stop_foreground_agent(id))
+        surroundings.is_some_and(|it| it.background.stop_foreground_agent(id))
     }
 
     /// Sends agents that calls wait for into the background: that of one call, or all of them. Says
@@ -67,14 +67,14 @@ impl Session {
     #[must_use]
     pub fn move_awaited_to_background(&self, call: Option<&str>) -> bool {
         let surroundings = self.resources.tool_context.upgrade();
-        surroundings.is_some_and(|it| it.background().move_agents_to_background(call))
+        surroundings.is_some_and(|it| it.background.move_agents_to_background(call))
     }
 
     /// Waits until not so many of them have ended any more, but more; for ever if that never comes.
     pub async fn wait_for_background_end(&self, known: usize) {
         match self.resources.tool_context.upgrade() {
             Some(surroundings) => {
-                surroundings.background().wait_until_ended_count_changes(known).await;
+                surroundings.background.wait_until_ended_count_changes(known).await;
             }
             None => std::future::pending().await,
         }
@@ -89,7 +89,7 @@ impl Session {
     pub fn mark_file_read(&self, path: &Path) -> Result<(), String> {
         let surroundings = self.resources.tool_context.upgrade();
         let surroundings = surroundings.ok_or("The session is over.")?;
-        surroundings.reread_file(path, usize::MAX).map(drop)
+        windlass_tool::reread_file(&surroundings, path, usize::MAX).map(drop)
     }
 
     /// Asks this model there from now on, as [`Builder::endpoint_for`](crate::SessionBuilder::endpoint_for)

@@ -5,10 +5,8 @@
 //! it does not, a broken hook before a tool makes the call a question, never a yes.
 
 use std::path::Path;
-use std::time::Duration;
 
-use serde_json::Value;
-use windlass_vocabulary::{HookVerdict, MicroUsd};
+use windlass_vocabulary::HookVerdict;
 
 use crate::combined_result::keep_stronger;
 use crate::event::HookEvent;
@@ -16,106 +14,23 @@ use crate::hook::{Hook, HookKind, OnFailure};
 use crate::hook_output::{
     ElicitationAnswer, HookDecision, HookOutput, HookPermissionDecision, PermissionRequestAnswer,
 };
-use crate::long_output::shorten_long_text;
-
-/// What one hook said, and how.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HookRunResult {
-    /// The number under which its start was told.
-    pub number: u64,
-    /// When.
-    pub event: HookEvent,
-    /// How people call the moment: the event, and a tool's name or a source.
-    pub event_label: String,
-    /// Which hook.
-    pub name: String,
-    /// Where it is written.
-    pub source: String,
-    /// How long it took.
-    pub duration: Duration,
-    /// A program's exit code, a server's status.
-    pub exit_code: Option<i32>,
-    /// What it wrote, its beginning if it was long.
-    pub stdout: String,
-    /// What it complained about, the beginning if it was long.
-    pub stderr: String,
-    /// Why it does not count, in words.
-    pub failure: Option<String>,
-    /// It was called off.
-    pub is_cancelled: bool,
-    /// What asking a model cost.
-    pub spent: MicroUsd,
-    /// What it means.
-    pub answer: HookAnswer,
-}
-
-/// What a hook's words mean.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct HookAnswer {
-    /// What it decides.
-    pub verdict: HookVerdict,
-    /// For the model.
-    pub context: Vec<String>,
-    /// For the user.
-    pub message: Option<String>,
-    /// The call should run with this input.
-    pub updated_input: Option<Value>,
-    /// The model should see this instead of what the tool returned.
-    pub updated_output: Option<Value>,
-    /// The answer to a permission question.
-    pub permission_answer: Option<PermissionRequestAnswer>,
-    /// What the session should be called.
-    pub title: Option<String>,
-    /// What the first prompt should be.
-    pub first_message: Option<String>,
-    /// The answer to a server's question.
-    pub elicitation_answer: Option<ElicitationAnswer>,
-}
-
-/// What was heard of a hook.
-#[derive(Debug, Default)]
-pub(crate) struct RawHookOutput {
-    pub(crate) end: HookCompletion,
-    pub(crate) exit_code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-    pub(crate) spent: MicroUsd,
-}
-
-/// How it ended.
-#[derive(Debug, Default)]
-pub(crate) enum HookCompletion {
-    /// It said nothing, which is fine.
-    #[default]
-    NoOutput,
-    /// A program ended by itself; what it wrote is whole and text.
-    Exited(i32),
-    /// A program ended by itself; what it wrote is no use, for this reason.
-    InvalidOutput(i32, String),
-    /// A value came back.
-    Value(Value),
-    /// It took too long.
-    TimedOut,
-    /// It was called off.
-    Cancelled,
-    /// It failed.
-    Failed(String),
-}
+use crate::hook_run_result::HookAnswer;
+use crate::raw_hook_output::{HookCompletion, RawHookOutput};
 
 /// Reads an answer. The second half is why it does not count, if it does not.
 pub(crate) fn parse_hook_answer(
-    heard: &mut RawHookOutput,
+    raw: &mut RawHookOutput,
     hook: &Hook,
     spill: &Path,
 ) -> (HookAnswer, Option<String>) {
     let event = hook.event;
-    let end = std::mem::take(&mut heard.end);
+    let end = std::mem::take(&mut raw.end);
     let is_late = matches!(end, HookCompletion::TimedOut);
     let read = match end {
         HookCompletion::NoOutput => Ok(HookAnswer::default()),
-        HookCompletion::Exited(code) => parse_exit(code, heard, event),
+        HookCompletion::Exited(code) => parse_exit(code, raw, event),
         HookCompletion::InvalidOutput(2, _) if event.can_block() => {
-            Ok(build_blocking_answer(None, &heard.stderr, event))
+            Ok(build_blocking_answer(None, &raw.stderr, event))
         }
         HookCompletion::InvalidOutput(_, problem) | HookCompletion::Failed(problem) => {
             Err(problem.into())
@@ -156,12 +71,8 @@ impl From<String> for HookFailure {
     }
 }
 
-fn parse_exit(
-    code: i32,
-    heard: &RawHookOutput,
-    event: HookEvent,
-) -> Result<HookAnswer, HookFailure> {
-    let text = heard.stdout.trim();
+fn parse_exit(code: i32, raw: &RawHookOutput, event: HookEvent) -> Result<HookAnswer, HookFailure> {
+    let text = raw.stdout.trim();
     let output = text.starts_with('{').then(|| {
         let value = serde_json::from_str(text)
             .map_err(|error| format!("wrote JSON that cannot be read: {error}"))?;
@@ -175,19 +86,19 @@ fn parse_exit(
             Ok(HookAnswer { context, ..HookAnswer::default() })
         }
         (2, output) if event.can_block() => {
-            Ok(build_blocking_answer(output.and_then(Result::ok), &heard.stderr, event))
+            Ok(build_blocking_answer(output.and_then(Result::ok), &raw.stderr, event))
         }
         (2, output) if event != HookEvent::PermissionRequest => {
             let mut answer =
                 output.and_then(Result::ok).map(|o| build_answer(o, event)).unwrap_or_default();
-            let complaint = heard.stderr.trim();
+            let complaint = raw.stderr.trim();
             if answer.message.is_none() && !complaint.is_empty() {
                 answer.message = Some(complaint.to_owned());
             }
             Ok(answer)
         }
         (code, output) => {
-            let complaint = heard.stderr.trim().lines().next().unwrap_or_default();
+            let complaint = raw.stderr.trim().lines().next().unwrap_or_default();
             let colon = if complaint.is_empty() { "" } else { ": " };
             let words = format!("ended with exit code {code}{colon}{complaint}");
             let answer =
@@ -209,43 +120,37 @@ fn build_blocking_answer(output: Option<HookOutput>, stderr: &str, event: HookEv
     answer
 }
 
-/// What well-formed JSON means at this event.
 fn build_answer(output: HookOutput, event: HookEvent) -> HookAnswer {
     let objection = output.block_reason().map(str::to_owned);
-    let HookOutput {
-        should_continue: goes_on,
-        stop_reason,
-        system_message,
-        decision,
-        reason: _,
-        specific,
-    } = output;
+    let HookOutput { should_continue, stop_reason, system_message, decision, reason: _, specific } =
+        output;
     let specific = specific.unwrap_or_default();
     let block = || HookVerdict::Block(objection.clone().unwrap_or_else(|| NO_REASON.to_owned()));
-    let wish = || objection.clone().unwrap_or_else(|| "a hook wants it".to_owned());
+    let ask_reason = || objection.clone().unwrap_or_else(|| "a hook wants it".to_owned());
     let words = specific.additional_context.filter(|context| !context.trim().is_empty());
-    let mut verdict = match (event, decision) {
-        (HookEvent::PreToolUse, decision) => match (specific.permission_decision, decision) {
+    let is_feedback = matches!(event, HookEvent::Stop | HookEvent::SubagentStop);
+    let mut verdict = if event == HookEvent::PreToolUse {
+        match (specific.permission_decision, decision) {
             (Some(HookPermissionDecision::Deny), _) | (None, Some(HookDecision::Block)) => block(),
             (Some(HookPermissionDecision::Allow), _) | (None, Some(HookDecision::Approve)) => {
                 HookVerdict::Allow
             }
-            (Some(HookPermissionDecision::Ask), _) => HookVerdict::Ask(wish()),
-            (Some(HookPermissionDecision::Defer), _) => HookVerdict::Defer(wish()),
+            (Some(HookPermissionDecision::Ask), _) => HookVerdict::Ask(ask_reason()),
+            (Some(HookPermissionDecision::Defer), _) => HookVerdict::Defer(ask_reason()),
             (None, None) => HookVerdict::Pass,
-        },
-        (event, Some(HookDecision::Block)) if event.can_block() => block(),
-        // Feedback sends the model back as an objection does.
-        (HookEvent::Stop | HookEvent::SubagentStop, _) if words.is_some() => {
-            HookVerdict::Block(words.clone().unwrap_or_default())
         }
-        _ => HookVerdict::Pass,
+    } else if matches!(decision, Some(HookDecision::Block)) && event.can_block() {
+        block()
+    } else if let Some(feedback) = words.as_ref().filter(|_| is_feedback) {
+        // Feedback sends the model back as an objection does.
+        HookVerdict::Block(feedback.clone())
+    } else {
+        HookVerdict::Pass
     };
-    if goes_on == Some(false) {
+    if should_continue == Some(false) {
         let why = stop_reason.or(objection);
         verdict = HookVerdict::Halt(why.unwrap_or_else(|| "a hook ended it".to_owned()));
     }
-    let is_feedback = matches!(event, HookEvent::Stop | HookEvent::SubagentStop);
     HookAnswer {
         verdict,
         context: words.filter(|_| !is_feedback).into_iter().collect(),
@@ -263,7 +168,6 @@ fn build_answer(output: HookOutput, event: HookEvent) -> HookAnswer {
     }
 }
 
-/// What a failure means.
 fn apply_failure(answer: &mut HookAnswer, hook: &Hook, words: &str, is_late: bool) {
     let event = hook.event;
     let reason = format!("the hook `{}` {words}", hook.name());
@@ -287,27 +191,6 @@ fn apply_failure(answer: &mut HookAnswer, hook: &Hook, words: &str, is_late: boo
         && matches!(answer.permission_answer, Some(PermissionRequestAnswer::Allow { .. }))
     {
         answer.permission_answer = None;
-    }
-}
-
-impl HookAnswer {
-    /// Passes on no more than so many characters of each text.
-    fn shorten(&mut self, spill: &Path) {
-        let short = |text: &mut String| *text = shorten_long_text(std::mem::take(text), spill);
-        self.context.iter_mut().for_each(short);
-        self.message.iter_mut().for_each(short);
-        self.title.iter_mut().for_each(short);
-        self.first_message.iter_mut().for_each(short);
-        match &mut self.verdict {
-            HookVerdict::Ask(why)
-            | HookVerdict::Defer(why)
-            | HookVerdict::Block(why)
-            | HookVerdict::Halt(why) => short(why),
-            HookVerdict::Pass | HookVerdict::Allow => {}
-        }
-        if let Some(PermissionRequestAnswer::Deny { message, .. }) = &mut self.permission_answer {
-            short(message);
-        }
     }
 }
 

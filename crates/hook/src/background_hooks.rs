@@ -1,11 +1,11 @@
-//! Hooks nobody waits for. They have an owner all the same: it bounds their number, and ends them.
+//! Hooks that are not waited for. Their owner bounds their number and ends them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-/// Hooks under way that nobody waits for. Dropping it ends them.
+/// Running hooks that are not waited for. Dropping it ends them.
 #[derive(Debug, Default)]
 pub struct BackgroundHooks {
     tasks: Mutex<JoinSet<()>>,
@@ -36,5 +36,4 @@ impl BackgroundHooks {
     }
 }
 
-/// Hooks at a time.
 const TASKS_MAX: usize = 32;

@@ -1,14 +1,13 @@
-//! A hook that lives in whoever embeds us, or in the client at the other end of a pipe.
+//! A hook that lives in the embedding program, or in the client at the other end of a pipe.
 
 use std::fmt;
 use std::pin::Pin;
 
 use serde_json::Value;
 
-/// Answers under way.
 pub type HookCallbackFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'a>>;
 
-/// Asks whoever registered callbacks.
+/// Calls back the program that registered the hook.
 ///
 /// The answer is the same JSON a program would write; an empty object means no opinion. The deadline
 /// is kept by the caller: a call that takes too long is dropped.

@@ -4,33 +4,24 @@
 use serde_json::Value;
 use windlass_vocabulary::{HookVerdict, MicroUsd};
 
-use crate::answer::HookRunResult;
 use crate::hook_output::{ElicitationAnswer, PermissionRequestAnswer};
+use crate::hook_run_result::HookRunResult;
 
-/// What all hooks at one moment said together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CombinedHookResult {
-    /// What they decide.
     pub verdict: HookVerdict,
-    /// Who decided.
     pub decided_by: String,
     /// For the model, in the order of the configuration.
     pub context: Vec<String>,
-    /// For the user.
     pub messages: Vec<String>,
-    /// Failures, for the user.
     pub warnings: Vec<String>,
     /// The call should run with this input; the last of several.
     pub updated_input: Option<Value>,
     /// The model should see this instead of what the tool returned; the last of several.
     pub updated_output: Option<Value>,
-    /// The answer to a permission question.
     pub permission_answer: Option<PermissionRequestAnswer>,
-    /// What the session should be called.
     pub title: Option<String>,
-    /// What the first prompt should be.
     pub first_message: Option<String>,
-    /// What asking models cost.
     pub spent: MicroUsd,
     /// The answer to a server's question; the last of several.
     pub elicitation_answer: Option<ElicitationAnswer>,
@@ -41,25 +32,26 @@ pub struct CombinedHookResult {
 impl CombinedHookResult {
     /// Joins what was said, in the order of the configuration.
     #[must_use]
-    pub fn from_results(said: Vec<HookRunResult>) -> Self {
+    pub fn from_results(results: Vec<HookRunResult>) -> Self {
         let mut joint = Self::default();
-        for one in &said {
+        for one in &results {
             joint.add(one);
         }
-        joint.results = said;
+        joint.results = results;
         joint
     }
 
-    fn add(&mut self, said: &HookRunResult) {
-        let answer = &said.answer;
+    fn add(&mut self, result: &HookRunResult) {
+        let answer = &result.answer;
         if keep_stronger(&mut self.verdict, answer.verdict.clone()) {
-            self.decided_by.clone_from(&said.name);
+            self.decided_by.clone_from(&result.name);
         }
-        self.spent = self.spent + said.spent;
+        self.spent = self.spent + result.spent;
         self.context.extend(answer.context.iter().cloned());
         self.messages.extend(answer.message.clone());
-        if let Some(failure) = said.failure.as_ref().filter(|_| !said.is_cancelled) {
-            self.warnings.push(format!("the {} hook `{}` {failure}", said.event_label, said.name));
+        if let Some(failure) = result.failure.as_ref().filter(|_| !result.is_cancelled) {
+            self.warnings
+                .push(format!("the {} hook `{}` {failure}", result.event_label, result.name));
         }
         replace_if_some(&mut self.updated_input, &answer.updated_input);
         replace_if_some(&mut self.updated_output, &answer.updated_output);

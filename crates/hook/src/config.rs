@@ -11,12 +11,14 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::callback::HookCallback;
+use crate::command_hook::{CommandHook, HookShell};
 use crate::event::HookEvent;
-use crate::hook::{CommandHook, Hook, HookKind, HookShell, HttpHook, OnFailure};
+use crate::hook::{Hook, HookKind, OnFailure};
+use crate::http_hook::HttpHook;
 use crate::matcher::HookMatcher;
-use crate::prompt_hook::{McpToolHook, PromptHook};
+use crate::mcp_tool_hook::McpToolHook;
+use crate::prompt_hook::PromptHook;
 
-/// Where hooks come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookSource {
     /// For people: a file, a layer.
@@ -33,7 +35,6 @@ impl HookSource {
     }
 }
 
-/// Reads hooks.
 pub(crate) struct HookConfigParser<'a> {
     pub(crate) source: &'a HookSource,
     /// Where `hookCallbackIds` are called.
@@ -106,7 +107,11 @@ impl HookConfigParser<'_> {
             }
         };
         if let Some(ids) = fields.get("hookCallbackIds").filter(|_| self.callback.is_some()) {
-            return self.parse_callbacks(event, place, fields, (matcher, written, ids), hooks);
+            return self.parse_callbacks(event, place, fields, ids, hooks, |hook| Hook {
+                matcher: matcher.clone(),
+                matcher_text: written.to_owned(),
+                ..hook
+            });
         }
         let Some(list) = fields.get("hooks").and_then(Value::as_array) else {
             return self.report_problem(place, "`hooks` must be a list");
@@ -136,8 +141,9 @@ impl HookConfigParser<'_> {
         event: HookEvent,
         place: &str,
         fields: &Map<String, Value>,
-        (matcher, written, ids): (HookMatcher, &str, &Value),
+        ids: &Value,
         hooks: &mut Vec<Arc<Hook>>,
+        with_matcher: impl Fn(Hook) -> Hook,
     ) {
         let (Some(ids), Some(callback)) = (ids.as_array(), self.callback.clone()) else {
             return self.report_problem(place, "`hookCallbackIds` must be a list");
@@ -149,10 +155,7 @@ impl HookConfigParser<'_> {
             };
             let kind = HookKind::Callback { id: id.to_owned(), callback: Arc::clone(&callback) };
             match self.parse_shared_fields(event, fields, kind) {
-                Ok(hook) => {
-                    let (matcher, written) = (matcher.clone(), written.to_owned());
-                    hooks.push(Arc::new(Hook { matcher, matcher_text: written, ..hook }));
-                }
+                Ok(hook) => hooks.push(Arc::new(with_matcher(hook))),
                 Err(problem) => self.report_problem(place, &problem),
             }
         }
@@ -297,7 +300,6 @@ fn bool_field(fields: &Map<String, Value>, name: &str) -> Result<bool, String> {
 }
 
 const HOOK_TYPES_HELP: &str = "command, http, prompt, agent or mcp_tool";
-/// Hooks of one source.
 const HOOKS_MAX: usize = 500;
 /// A day.
 const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;

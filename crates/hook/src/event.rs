@@ -12,10 +12,8 @@ macro_rules! events {
         pub enum HookEvent { $($name,)+ }
 
         impl HookEvent {
-            /// Every event there is.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// Its name in configuration and JSON.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name),)+ }
@@ -61,7 +59,6 @@ events!(
 );
 
 impl HookEvent {
-    /// The event of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|event| event.name() == name)
@@ -110,7 +107,6 @@ impl HookEvent {
         )
     }
 
-    /// Does a matcher mean anything?
     pub(crate) fn has_matcher_target(self) -> bool {
         !matches!(
             self,
@@ -163,7 +159,36 @@ impl HookEvent {
             Self::UserPromptSubmit => Duration::from_secs(30),
             Self::MessageDisplay => Duration::from_secs(10),
             Self::SessionEnd => Self::SESSION_END_TIMEOUT,
-            _ => Duration::from_secs(600),
+            Self::SessionStart
+            | Self::Setup
+            | Self::UserPromptExpansion
+            | Self::PreToolUse
+            | Self::PermissionRequest
+            | Self::PermissionDenied
+            | Self::PostToolUse
+            | Self::PostToolUseFailure
+            | Self::PostToolBatch
+            | Self::Notification
+            | Self::SubagentStart
+            | Self::SubagentStop
+            | Self::Stop
+            | Self::StopFailure
+            | Self::PreCompact
+            | Self::PostCompact
+            | Self::TaskCreated
+            | Self::TaskCompleted
+            | Self::TeammateIdle
+            | Self::ConfigChange
+            | Self::CwdChanged
+            | Self::DirectoryAdded
+            | Self::FileChanged
+            | Self::InstructionsLoaded
+            | Self::WorktreeCreate
+            | Self::WorktreeRemove
+            | Self::Elicitation
+            | Self::ElicitationResult
+            | Self::PreModelSwitch
+            | Self::PostModelSwitch => Duration::from_secs(600),
         }
     }
 

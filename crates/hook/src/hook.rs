@@ -1,21 +1,21 @@
 //! One configured hook.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::callback::HookCallback;
+use crate::command_hook::CommandHook;
 use crate::event::HookEvent;
+use crate::http_hook::HttpHook;
 use crate::matcher::HookMatcher;
-use crate::prompt_hook::{McpToolHook, PromptHook};
+use crate::mcp_tool_hook::McpToolHook;
+use crate::prompt_hook::PromptHook;
 
-/// A hook as it was configured.
 #[derive(Debug)]
 pub(crate) struct Hook {
     pub(crate) event: HookEvent,
     pub(crate) matcher: HookMatcher,
-    /// The matcher as it was written.
     pub(crate) matcher_text: String,
     /// A permission rule that must speak of the call.
     pub(crate) condition: Option<String>,
@@ -23,74 +23,41 @@ pub(crate) struct Hook {
     /// As configured; the event says otherwise.
     pub(crate) timeout: Option<Duration>,
     pub(crate) on_failure: Option<OnFailure>,
-    /// Runs once in a session.
     pub(crate) once: bool,
     pub(crate) has_run: AtomicBool,
-    /// Somebody switched it off for this session.
+    /// Switched off for this session.
     pub(crate) is_off: AtomicBool,
-    /// Nobody waits for it.
+    /// The session does not wait for it.
     pub(crate) is_async: bool,
-    /// Should it object when nobody waits any more, the model is told.
+    /// An objection that comes when the session no longer waits is passed to the model.
     pub(crate) wakes_model: bool,
     pub(crate) source: Arc<str>,
 }
 
-/// What is asked.
 #[derive(Debug)]
 pub(crate) enum HookKind {
-    /// A program.
     Command(CommandHook),
-    /// A server.
     Http(HttpHook),
-    /// Whoever embeds us.
-    Callback { id: String, callback: Arc<dyn HookCallback> },
-    /// A model, or an agent.
+    /// In the embedding program or the client.
+    Callback {
+        id: String,
+        callback: Arc<dyn HookCallback>,
+    },
     Prompt(PromptHook),
-    /// A tool of a server.
     McpTool(McpToolHook),
 }
 
 impl HookKind {
-    /// Its name in the configuration.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Command(_) => "command",
             Self::Http(_) => "http",
             Self::Callback { .. } => "callback",
-            Self::Prompt(judge) if judge.is_agent => "agent",
+            Self::Prompt(prompt) if prompt.is_agent => "agent",
             Self::Prompt(_) => "prompt",
             Self::McpTool(_) => "mcp_tool",
         }
     }
-}
-
-/// A program of the user's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CommandHook {
-    pub(crate) line: String,
-    /// With arguments it is run as it is; without, by a shell.
-    pub(crate) arguments: Option<Vec<String>>,
-    pub(crate) shell: HookShell,
-    /// More that its environment holds: the directories of a plugin.
-    pub(crate) variables: Arc<[(String, PathBuf)]>,
-}
-
-/// Who reads a command line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum HookShell {
-    #[default]
-    Sh,
-    Bash,
-    PowerShell,
-}
-
-/// A server of the user's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HttpHook {
-    pub(crate) url: String,
-    pub(crate) headers: Vec<(String, String)>,
-    /// Variables that may stand in headers.
-    pub(crate) allowed_env_vars: Vec<String>,
 }
 
 /// What a hook that fails means.
@@ -103,7 +70,6 @@ pub enum OnFailure {
 }
 
 impl Hook {
-    /// How people call it.
     pub(crate) fn name(&self) -> String {
         let text = match &self.kind {
             HookKind::Command(command) => match &command.arguments {
@@ -114,7 +80,7 @@ impl Hook {
                 http.url.split(['?', '#']).next().unwrap_or_default().to_owned()
             }
             HookKind::Callback { id, .. } => format!("callback {id}"),
-            HookKind::Prompt(judge) => judge.prompt.clone(),
+            HookKind::Prompt(prompt) => prompt.prompt.clone(),
             HookKind::McpTool(tool) => tool.name(),
         };
         let line = text.lines().next().unwrap_or_default();
@@ -126,13 +92,15 @@ impl Hook {
 
     /// Would both do the same? Then one is enough.
     pub(crate) fn runs_same_action(&self, other: &Self) -> bool {
-        match (&self.kind, &other.kind) {
-            (HookKind::Command(one), HookKind::Command(two)) => one == two,
-            (HookKind::Http(one), HookKind::Http(two)) => one == two,
-            (HookKind::Prompt(one), HookKind::Prompt(two)) => one == two,
-            (HookKind::McpTool(one), HookKind::McpTool(two)) => one == two,
-            (HookKind::Callback { id: one, .. }, HookKind::Callback { id: two, .. }) => one == two,
-            _ => false,
+        let kind = &other.kind;
+        match &self.kind {
+            HookKind::Command(one) => matches!(kind, HookKind::Command(two) if one == two),
+            HookKind::Http(one) => matches!(kind, HookKind::Http(two) if one == two),
+            HookKind::Prompt(one) => matches!(kind, HookKind::Prompt(two) if one == two),
+            HookKind::McpTool(one) => matches!(kind, HookKind::McpTool(two) if one == two),
+            HookKind::Callback { id, .. } => {
+                matches!(kind, HookKind::Callback { id: other, .. } if id == other)
+            }
         }
     }
 
@@ -148,17 +116,19 @@ impl Hook {
             && self.condition == other.condition
     }
 
-    /// How long it may take.
     pub(crate) fn timeout(&self) -> Duration {
         match (self.timeout, self.event) {
             (Some(limit), HookEvent::SessionEnd) => limit.min(SESSION_END_TIMEOUT_MAX),
             (Some(limit), _) => limit,
             (None, event) => match &self.kind {
-                HookKind::Prompt(judge) if judge.is_agent => {
+                HookKind::Prompt(prompt) if prompt.is_agent => {
                     event.default_timeout().min(AGENT_TIMEOUT)
                 }
                 HookKind::Prompt(_) => event.default_timeout().min(PROMPT_TIMEOUT),
-                _ => event.default_timeout(),
+                HookKind::Command(_)
+                | HookKind::Http(_)
+                | HookKind::Callback { .. }
+                | HookKind::McpTool(_) => event.default_timeout(),
             },
         }
     }
@@ -167,7 +137,6 @@ impl Hook {
 /// How long a model that judges may take, and an agent, where the configuration does not say.
 const PROMPT_TIMEOUT: Duration = Duration::from_secs(30);
 const AGENT_TIMEOUT: Duration = Duration::from_secs(60);
-/// Characters of a name.
 const NAME_CHARS_MAX: usize = 100;
 /// The longest a hook may hold up the end of a session.
 const SESSION_END_TIMEOUT_MAX: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! Where hooks run, what they are told, and who watches.
+//! Where hooks run, their input, and who watches them.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,34 +9,31 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::HookRunResult;
 use crate::background_hooks::BackgroundHooks;
 use crate::event::HookEvent;
-use crate::prompt_hook::HookBackend;
+use crate::hook_backend::HookBackend;
+use crate::hook_run_result::HookRunResult;
 
-/// Where the hooks of a session run.
 #[derive(Clone, Debug)]
 pub struct HookEnvironment {
     /// The session's directory; hooks run there.
     pub cwd: PathBuf,
-    /// The project's root.
     pub project: PathBuf,
     /// The environment of child processes, complete.
     pub env_vars: Vec<(OsString, OsString)>,
     /// Where long words are kept, for the model to read.
     pub spill: PathBuf,
-    /// Hooks nobody waits for.
+    /// Runs async hooks.
     pub background: Arc<BackgroundHooks>,
-    /// Hears of every hook.
     pub watcher: Option<Arc<dyn HookWatcher>>,
     /// Asks models and tools on behalf of hooks.
     pub backend: Option<Arc<dyn HookBackend>>,
-    /// Passes words on to the model that come when nobody waits for them.
+    /// Passes an async hook's words on to the model.
     pub waker: Option<Arc<dyn HookWaker>>,
 }
 
 impl HookEnvironment {
-    /// Where nobody watches.
+    /// Without watcher, backend and waker.
     #[must_use]
     pub fn new(
         cwd: PathBuf,
@@ -57,33 +54,29 @@ impl HookEnvironment {
     }
 }
 
-/// One moment.
 #[derive(Clone, Debug, Default)]
 pub struct HookInvocation {
     /// What each hook reads: an object.
     pub input: Value,
     /// How people call the moment, beside the event: a tool's name, a source.
     pub subject: Option<String>,
-    /// The call it is about.
     pub tool_use_id: Option<String>,
     /// A file for variables that later commands should have.
     pub env_file: Option<PathBuf>,
     /// All of them together may take so long; each may take its own time besides.
     pub timeout: Option<Duration>,
-    /// Calls all of it off.
     pub cancel: CancellationToken,
 }
 
-/// Passes on what a hook says that nobody waited for.
+/// Passes on what an async hook says.
 pub trait HookWaker: fmt::Debug + Send + Sync {
     /// The model is to hear this, and to be asked if it is at rest.
     fn wake(&self, words: String);
 }
 
-/// Hears of every hook.
+/// Is notified of every hook.
 pub trait HookWatcher: fmt::Debug + Send + Sync {
     /// A hook begins. The number is its own as long as the process lives.
     fn hook_started(&self, number: u64, name: &str, event: HookEvent);
-    /// It ended.
-    fn hook_ended(&self, said: &HookRunResult);
+    fn hook_ended(&self, result: &HookRunResult);
 }

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use crate::event::HookEvent;
 
-/// What a hook wrote.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct HookOutput {
@@ -26,7 +25,6 @@ pub(crate) enum HookDecision {
     Block,
 }
 
-/// What only some events know.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct HookSpecificOutput {
@@ -77,21 +75,18 @@ pub(crate) enum PermissionRequestDecision {
 pub struct ElicitationAnswer {
     /// `accept`, `decline` or `cancel`.
     pub action: String,
-    /// What was said.
     pub content: Option<Value>,
 }
 
 /// What a hook answers in the place of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermissionRequestAnswer {
-    /// Run it.
     Allow {
         /// With this input instead.
         updated_input: Option<Value>,
         /// Rules to keep for the rest of the session.
         remember: Vec<String>,
     },
-    /// Do not.
     Deny {
         /// Told to the model.
         message: String,
@@ -101,7 +96,6 @@ pub enum PermissionRequestAnswer {
 }
 
 impl HookOutput {
-    /// Reads it. An error says what is wrong.
     pub(crate) fn parse(value: Value, event: HookEvent) -> Result<Self, String> {
         if !value.is_object() {
             return Err("its JSON is no object".to_owned());
@@ -124,7 +118,6 @@ impl HookOutput {
         Ok(output)
     }
 
-    /// The reason it gives for objecting.
     pub(crate) fn block_reason(&self) -> Option<&str> {
         let specific = self.specific.as_ref().and_then(|s| s.permission_decision_reason.as_deref());
         specific.or(self.reason.as_deref()).filter(|reason| !reason.trim().is_empty())

@@ -9,6 +9,7 @@ use crate::callback::HookCallback;
 use crate::config::{HookConfigParser, HookSource};
 use crate::event::HookEvent;
 use crate::hook::{Hook, OnFailure};
+use crate::http_hook::HookHttpPolicy;
 
 /// The hooks of a session. Clones share what is remembered: a hook that runs once runs once.
 #[derive(Clone, Debug, Default)]
@@ -17,26 +18,14 @@ pub struct HookSet {
     pub(crate) http_policy: Arc<HookHttpPolicy>,
 }
 
-/// What settings say of all hooks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HookHttpPolicy {
-    /// Addresses that may be asked, a star standing for anything; `None` means all.
-    pub allowed_urls: Option<Vec<String>>,
-    /// Variables that may be sent to a server; `None` means those each hook names.
-    pub allowed_env_vars: Option<Vec<String>>,
-}
-
-/// The hooks that are meant at one moment.
 #[derive(Clone, Debug)]
 pub struct SelectedHooks {
     pub(crate) hooks: Vec<Arc<Hook>>,
     pub(crate) http_policy: Arc<HookHttpPolicy>,
 }
 
-/// A hook, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookListing {
-    /// When it runs.
     pub event: HookEvent,
     /// For what; empty means everything.
     pub matcher: String,
@@ -44,15 +33,11 @@ pub struct HookListing {
     pub condition: Option<String>,
     /// command, http, callback, prompt, agent or mcp_tool.
     pub kind: &'static str,
-    /// What is asked.
     pub name: String,
-    /// How long it may take, in milliseconds.
     pub timeout_millis: u128,
-    /// What its failure means, if it says.
     pub on_failure: Option<OnFailure>,
-    /// Where it is written.
     pub source: String,
-    /// It runs; nobody switched it off for this session.
+    /// Not switched off for this session.
     pub is_enabled: bool,
 }
 
@@ -84,7 +69,7 @@ impl HookSet {
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
         self.hooks.extend(other.hooks);
-        // Whoever says something of all hooks says it of those that are joined too.
+        // A policy set on one of the two counts for all hooks.
         if *self.http_policy == HookHttpPolicy::default() {
             self.http_policy = other.http_policy;
         }
@@ -103,20 +88,17 @@ impl HookSet {
         self
     }
 
-    /// With what settings say of all hooks.
     #[must_use]
-    pub fn with_http_policy(mut self, switches: HookHttpPolicy) -> Self {
-        self.http_policy = Arc::new(switches);
+    pub fn with_http_policy(mut self, policy: HookHttpPolicy) -> Self {
+        self.http_policy = Arc::new(policy);
         self
     }
 
-    /// Is there no hook at all?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hooks.is_empty()
     }
 
-    /// Is anybody to be asked at this moment?
     #[must_use]
     pub fn has_event(&self, event: HookEvent) -> bool {
         self.hooks.iter().any(|hook| hook.event == event)
@@ -155,7 +137,6 @@ impl HookSet {
         hook.inspect(|hook| hook.is_off.store(!is_on, Ordering::Relaxed)).is_some()
     }
 
-    /// All of them, for people.
     #[must_use]
     pub fn list(&self) -> Vec<HookListing> {
         self.hooks.iter().map(|hook| to_listing(hook)).collect()
@@ -163,13 +144,11 @@ impl HookSet {
 }
 
 impl SelectedHooks {
-    /// Is nobody asked?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hooks.is_empty()
     }
 
-    /// The longest any of them may take.
     #[must_use]
     pub fn longest_timeout(&self) -> std::time::Duration {
         self.hooks.iter().map(|hook| hook.timeout()).max().unwrap_or_default()

@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Characters of one text that are passed on.
 pub(crate) const CHARS_MAX: usize = 10_000;
-/// Characters of a longer one that are shown.
 const PREVIEW_CHARS: usize = 2_000;
 
 /// The text as it is passed on. Blocks for a moment where it is long.

@@ -6,7 +6,6 @@
 
 use fancy_regex::{Regex, RegexBuilder};
 
-/// What a hook is meant for.
 #[derive(Clone, Debug)]
 pub(crate) enum HookMatcher {
     Everything,

@@ -1,7 +1,7 @@
 //! Asks all hooks that are meant at one moment, side by side, and waits for all of them.
 //!
-//! Each keeps its own deadline. A hook that panics inside us has failed like any other. Those nobody
-//! waits for are left to their owner.
+//! Each keeps its own deadline. A hook that panics inside us has failed like any other. Async
+//! hooks are left to their owner.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,65 +12,69 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{HookCompletion, HookRunResult, RawHookOutput, parse_hook_answer};
+use crate::answer::parse_hook_answer;
 use crate::combined_result::CombinedHookResult;
-use crate::command::{self, HookCommandRun};
+use crate::command_hook::{self, HookCommandRun};
 use crate::hook::{Hook, HookKind};
 use crate::hook_environment::{HookEnvironment, HookInvocation};
-use crate::hook_set::{HookHttpPolicy, SelectedHooks};
-use crate::http;
+use crate::hook_run_result::HookRunResult;
+use crate::hook_set::SelectedHooks;
+use crate::http_hook::{self, HookHttpPolicy};
+use crate::raw_hook_output::{HookCompletion, RawHookOutput};
 
 impl SelectedHooks {
-    /// Asks them all. Dropping the future ends every one with everything it started, except those
-    /// nobody waits for.
+    /// Asks them all. Dropping the future ends every one with everything it started, except async
+    /// ones.
     pub async fn run(
         self,
-        occasion: HookInvocation,
-        ground: &HookEnvironment,
+        invocation: HookInvocation,
+        environment: &HookEnvironment,
     ) -> CombinedHookResult {
-        let occasion = Arc::new(occasion);
+        let invocation = Arc::new(invocation);
         let one = |hook| SingleHookRun {
             number: HOOK_RUN_COUNT.fetch_add(1, Ordering::Relaxed) + 1,
             hook,
-            invocation: Arc::clone(&occasion),
-            environment: ground.clone(),
+            invocation: Arc::clone(&invocation),
+            environment: environment.clone(),
             http_policy: Arc::clone(&self.http_policy),
         };
         let all: Vec<Arc<SingleHookRun>> = self.hooks.into_iter().map(one).map(Arc::new).collect();
-        let mut said: Vec<Option<HookRunResult>> = all.iter().map(|_| None).collect();
+        let mut results: Vec<Option<HookRunResult>> = all.iter().map(|_| None).collect();
         let mut tasks = JoinSet::new();
         for (place, one) in all.iter().enumerate() {
             one.hook.has_run.store(true, Ordering::Relaxed);
-            let asked = Arc::clone(one);
+            let hook_run = Arc::clone(one);
             if !one.hook.is_async {
-                tasks.spawn(async move { (place, asked.run().await) });
-            } else if !ground.background.try_spawn(async move { asked.run_in_background().await }) {
+                tasks.spawn(async move { (place, hook_run.run().await) });
+            } else if !environment
+                .background
+                .try_spawn(async move { hook_run.run_in_background().await })
+            {
                 let full = one.failed_result("was left out: too many hooks run beside");
-                set_result(&mut said, place, full);
+                set_result(&mut results, place, full);
             }
         }
         while let Some(joined) = tasks.join_next().await {
             if let Ok((place, one)) = joined {
-                set_result(&mut said, place, one);
+                set_result(&mut results, place, one);
             }
         }
         for (place, one) in all.iter().enumerate() {
-            if said.get(place).is_some_and(Option::is_none) && !one.hook.is_async {
+            if results.get(place).is_some_and(Option::is_none) && !one.hook.is_async {
                 let panicked = one.failed_result("ended because of a fault inside Windlass");
-                set_result(&mut said, place, panicked);
+                set_result(&mut results, place, panicked);
             }
         }
-        CombinedHookResult::from_results(said.into_iter().flatten().collect())
+        CombinedHookResult::from_results(results.into_iter().flatten().collect())
     }
 }
 
-fn set_result(said: &mut [Option<HookRunResult>], place: usize, one: HookRunResult) {
-    if let Some(slot) = said.get_mut(place) {
+fn set_result(results: &mut [Option<HookRunResult>], place: usize, one: HookRunResult) {
+    if let Some(slot) = results.get_mut(place) {
         *slot = Some(one);
     }
 }
 
-/// One hook about to be asked.
 struct SingleHookRun {
     number: u64,
     hook: Arc<Hook>,
@@ -80,15 +84,18 @@ struct SingleHookRun {
 }
 
 impl SingleHookRun {
-    /// Asks when nobody waits. An objection may still be worth the model's while.
+    /// Runs an async hook. Its objection may still be worth passing to the model.
     async fn run_in_background(self: &Arc<Self>) {
-        let said = self.run().await;
+        let result = self.run().await;
         if self.hook.wakes_model
-            && let (Some(2), Some(waker)) = (said.exit_code, &self.environment.waker)
+            && let (Some(2), Some(waker)) = (result.exit_code, &self.environment.waker)
         {
-            let words = [said.stderr.trim(), said.stdout.trim()];
+            let words = [result.stderr.trim(), result.stdout.trim()];
             let words = words.iter().find(|words| !words.is_empty()).unwrap_or(&"no reason given");
-            waker.wake(format!("A hook that ran beside your work, `{}`, says: {words}", said.name));
+            waker.wake(format!(
+                "A hook that ran beside your work, `{}`, says: {words}",
+                result.name
+            ));
         }
     }
 
@@ -102,12 +109,12 @@ impl SingleHookRun {
             (Some(shared), None) => self.hook.timeout().min(shared),
             _ => self.hook.timeout(),
         };
-        let heard = self.execute(limit).await;
-        let said = self.build_result(heard, begun.elapsed());
+        let raw = self.execute(limit).await;
+        let result = self.build_result(raw, begun.elapsed());
         if let Some(watcher) = &watcher {
-            watcher.hook_ended(&said);
+            watcher.hook_ended(&result);
         }
-        said
+        result
     }
 
     async fn execute(self: &Arc<Self>, limit: Duration) -> RawHookOutput {
@@ -118,7 +125,7 @@ impl SingleHookRun {
                 // Keeps the deadline itself, so that its tree is asked to end before it is killed.
                 HookKind::Command(_) => return self.execute_command(limit).await,
                 HookKind::Http(http) => {
-                    timeout(limit, http::run_http(http, &self.http_policy, bytes())).await
+                    timeout(limit, http_hook::run_http(http, &self.http_policy, bytes())).await
                 }
                 HookKind::Callback { id, callback } => {
                     let called = callback.call(id, input, tool_use_id.as_deref());
@@ -127,38 +134,35 @@ impl SingleHookRun {
                             Ok(value) => HookCompletion::Value(value),
                             Err(problem) => HookCompletion::Failed(format!("failed: {problem}")),
                         };
-                        RawHookOutput { end, ..RawHookOutput::default() }
+                        RawHookOutput::from_completion(end)
                     })
                 }
                 HookKind::Prompt(_) | HookKind::McpTool(_) => {
                     timeout(limit, self.execute_by_backend(limit)).await
                 }
             }
-            .unwrap_or_else(|_| RawHookOutput {
-                end: HookCompletion::TimedOut,
-                ..RawHookOutput::default()
-            })
+            .unwrap_or_else(|_| RawHookOutput::from_completion(HookCompletion::TimedOut))
         };
         if matches!(self.hook.kind, HookKind::Command(_)) {
             return waited.await;
         }
         tokio::select! {
             biased;
-            () = cancel.cancelled() => RawHookOutput { end: HookCompletion::Cancelled, ..RawHookOutput::default() },
-            heard = waited => heard,
+            () = cancel.cancelled() => RawHookOutput::from_completion(HookCompletion::Cancelled),
+            raw = waited => raw,
         }
     }
 
-    /// Asks whoever holds the session to ask.
+    /// Asks a model or calls a tool through the session.
     async fn execute_by_backend(&self, limit: Duration) -> RawHookOutput {
-        let Some(counsel) = self.environment.backend.as_deref() else {
+        let Some(backend) = self.environment.backend.as_deref() else {
             let end = HookCompletion::Failed("needs a session to ask in".to_owned());
-            return RawHookOutput { end, ..RawHookOutput::default() };
+            return RawHookOutput::from_completion(end);
         };
         let input = &self.invocation.input;
         match &self.hook.kind {
-            HookKind::Prompt(judge) => judge.run(counsel, (self.hook.event, input), limit).await,
-            HookKind::McpTool(tool) => tool.run(counsel, input).await,
+            HookKind::Prompt(prompt) => prompt.run(backend, self.hook.event, input, limit).await,
+            HookKind::McpTool(tool) => tool.run(backend, input).await,
             HookKind::Command(_) | HookKind::Http(_) | HookKind::Callback { .. } => {
                 RawHookOutput::default()
             }
@@ -168,7 +172,8 @@ impl SingleHookRun {
     /// Asks a program. One whose first line says so goes on beside everything, and has no say.
     async fn execute_command(self: &Arc<Self>, limit: Duration) -> RawHookOutput {
         let (first, line) = oneshot::channel();
-        let (one, own) = (Arc::clone(self), CancellationToken::new());
+        let one = Arc::clone(self);
+        let own = CancellationToken::new();
         let cancel = own.clone();
         let mut running = Box::pin(async move {
             let HookKind::Command(command) = &one.hook.kind else {
@@ -176,8 +181,8 @@ impl SingleHookRun {
             };
             let input = one.invocation.input.to_string().into_bytes();
             let env_file = one.invocation.env_file.as_deref();
-            let asked = HookCommandRun { input, env_file, limit, cancel, first_line: first };
-            command::run_command(command, &one.environment, asked).await
+            let hook_run = HookCommandRun { input, env_file, limit, cancel, first_line: first };
+            command_hook::run_command(command, &one.environment, hook_run).await
         });
         let going_on = tokio::select! {
             biased;
@@ -185,8 +190,8 @@ impl SingleHookRun {
                 own.cancel();
                 return running.await;
             }
-            heard = &mut running => return heard,
-            line = line => line.ok().and_then(|line| command::parse_async_announcement(&line)),
+            raw = &mut running => return raw,
+            line = line => line.ok().and_then(|line| command_hook::parse_async_announcement(&line)),
         };
         let Some(patience) = going_on else {
             return tokio::select! {
@@ -195,7 +200,7 @@ impl SingleHookRun {
                     own.cancel();
                     running.await
                 }
-                heard = &mut running => heard,
+                raw = &mut running => raw,
             };
         };
         let work = async move { drop(timeout(patience.unwrap_or(limit), running).await) };
@@ -203,23 +208,25 @@ impl SingleHookRun {
             true => RawHookOutput::default(),
             false => {
                 let end = HookCompletion::Failed("was ended: too many hooks run beside".to_owned());
-                RawHookOutput { end, ..RawHookOutput::default() }
+                RawHookOutput::from_completion(end)
             }
         }
     }
 
     fn failed_result(&self, words: &str) -> HookRunResult {
         let end = HookCompletion::Failed(words.to_owned());
-        self.build_result(RawHookOutput { end, ..RawHookOutput::default() }, Duration::ZERO)
+        self.build_result(RawHookOutput::from_completion(end), Duration::ZERO)
     }
 
-    fn build_result(&self, mut heard: RawHookOutput, took: Duration) -> HookRunResult {
-        let is_cancelled = matches!(heard.end, HookCompletion::Cancelled);
-        let value = match &heard.end {
-            HookCompletion::Value(value) if heard.stdout.is_empty() => Some(value.to_string()),
-            _ => None,
-        };
-        let (answer, failure) = parse_hook_answer(&mut heard, &self.hook, &self.environment.spill);
+    fn build_result(&self, mut raw: RawHookOutput, took: Duration) -> HookRunResult {
+        let is_cancelled = matches!(raw.end, HookCompletion::Cancelled);
+        let mut value = None;
+        if let HookCompletion::Value(answer) = &raw.end
+            && raw.stdout.is_empty()
+        {
+            value = Some(answer.to_string());
+        }
+        let (answer, failure) = parse_hook_answer(&mut raw, &self.hook, &self.environment.spill);
         HookRunResult {
             number: self.number,
             event: self.hook.event,
@@ -227,12 +234,12 @@ impl SingleHookRun {
             name: self.hook.name(),
             source: self.hook.source.to_string(),
             duration: took,
-            exit_code: heard.exit_code,
-            stdout: truncate_for_display(value.unwrap_or(heard.stdout)),
-            stderr: truncate_for_display(heard.stderr),
+            exit_code: raw.exit_code,
+            stdout: truncate_for_display(value.unwrap_or(raw.stdout)),
+            stderr: truncate_for_display(raw.stderr),
             failure,
             is_cancelled,
-            spent: heard.spent,
+            spent: raw.spent,
             answer,
         }
     }
@@ -246,7 +253,6 @@ impl SingleHookRun {
     }
 }
 
-/// The beginning of what is shown to people.
 fn truncate_for_display(mut text: String) -> String {
     if let Some((cut, _)) = text.char_indices().nth(crate::long_output::CHARS_MAX) {
         text.truncate(cut);

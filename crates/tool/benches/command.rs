@@ -29,12 +29,12 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let registry = Arc::new(ToolRegistry::with_builtin_tools());
-    let surroundings = Arc::new(ToolSessionContext::new(place.path(), place.path().join("spill")));
+    let context = Arc::new(ToolSessionContext::new(place.path(), place.path().join("spill")));
     let run = async |command: &'static str| {
         let (Some(tool), Some(granted)) = (registry.get("Bash"), granted(command)) else {
             return;
         };
-        tool.run(granted, ToolCallContext::new(Arc::clone(&surroundings))).await;
+        tool.run(granted, ToolCallContext::new(Arc::clone(&context))).await;
     };
     println!("{:<28} {:>10} {:>10} {:>10}", "command", "shell", "ours", "added");
     let mut is_missed = false;
@@ -96,6 +96,6 @@ fn granted(command: &str) -> Option<PermissionGrant<ToolCall>> {
     let policy = Policy { mode: PermissionMode::BypassPermissions, ..Policy::default() };
     match decide(&policy, call, &ToolInspection::EXCLUSIVE_EFFECT, PriorDecision::None) {
         PermissionDecision::Allow(granted) => Some(granted),
-        _ => None,
+        PermissionDecision::Ask(_) | PermissionDecision::Deny { .. } => None,
     }
 }

@@ -45,9 +45,9 @@ fn main() -> ExitCode {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return ExitCode::FAILURE;
     };
-    let bench = Bench {
+    let fixture = SearchFixture {
         registry: ToolRegistry::with_builtin_tools(),
-        surroundings: Arc::new(ToolSessionContext::new(&root, place.path().join("spill"))),
+        context: Arc::new(ToolSessionContext::new(&root, place.path().join("spill"))),
         runtime,
     };
     println!("{:<28} {:>10} {:>10} {:>7}", "search", "ours", "rg", "ratio");
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     for case in cases() {
         let (mut ours, mut theirs) = (Duration::MAX, Duration::MAX);
         for _ in 0..rounds {
-            ours = ours.min(bench.run(&case));
+            ours = ours.min(fixture.run(&case));
             if has_rg {
                 theirs = theirs.min(rg(&root, case.rg));
             }
@@ -140,13 +140,13 @@ fn plant(root: &Path, directories: usize) -> std::io::Result<()> {
     Ok(())
 }
 
-struct Bench {
+struct SearchFixture {
     registry: ToolRegistry,
-    surroundings: Arc<ToolSessionContext>,
+    context: Arc<ToolSessionContext>,
     runtime: tokio::runtime::Runtime,
 }
 
-impl Bench {
+impl SearchFixture {
     fn run(&self, case: &Case) -> Duration {
         let call = ToolCall {
             id: ToolCallId::from("call"),
@@ -162,8 +162,8 @@ impl Bench {
             return Duration::MAX;
         };
         let began = Instant::now();
-        let job = ToolCallContext::new(Arc::clone(&self.surroundings));
-        let outcome: ToolOutcome = self.runtime.block_on(tool.run(granted, job));
+        let call = ToolCallContext::new(Arc::clone(&self.context));
+        let outcome: ToolOutcome = self.runtime.block_on(tool.run(granted, call));
         let took = began.elapsed();
         if outcome.is_error {
             println!("{}: {outcome:?}", case.name);

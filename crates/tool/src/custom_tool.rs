@@ -1,8 +1,8 @@
-//! Tools of one's own in a few lines: an input type, a function, and whether it only looks.
+//! Custom tools in a few lines: an input type, a function, and whether it only looks.
 //!
 //! The schema is derived from the input type, and an input that does not fit it is refused with the
-//! field and the reason before the function is called, as with the built-in tools. Whoever needs
-//! more (pictures, structured results, changes of the session) implements [`Tool`].
+//! field and the reason before the function is called, as with the built-in tools. For
+//! more (pictures, structured results, changes of the session) implement [`Tool`].
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -14,7 +14,7 @@ use windlass_vocabulary::{ToolInspection, ToolOutcome};
 
 use crate::input::InputError;
 use crate::tool::{Tool, ToolCallContext};
-use crate::typed_tool::{self, TypedTool, TypedToolFuture};
+use crate::typed_tool::{self, ToolDescription, TypedTool, TypedToolFuture};
 
 /// A tool that only looks at things: it needs no permission and runs beside others.
 ///
@@ -45,7 +45,7 @@ where
     build_custom_tool(name.into(), description.into(), ToolInspection::SHARED_READ, act)
 }
 
-/// A tool that changes something: it runs alone, and only where a rule or somebody allows it.
+/// A tool that changes something: it runs alone, and only where a rule or the user allows it.
 pub fn build_effectful_tool<I, D>(
     name: impl Into<String>,
     description: impl Into<String>,
@@ -93,16 +93,20 @@ where
 {
     type Input = I;
 
-    fn describe(&self) -> (&str, &str, usize) {
-        (&self.name, &self.description, RESULT_BYTES_MAX)
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription {
+            name: &self.name,
+            text: &self.description,
+            result_bytes_max: RESULT_BYTES_MAX,
+        }
     }
 
     fn check_input(&self, _input: &I) -> Result<ToolInspection, InputError> {
         Ok(self.inspection.clone())
     }
 
-    fn run(&self, input: I, job: ToolCallContext) -> TypedToolFuture<'_> {
-        let done = (self.run)(input, job);
+    fn run(&self, input: I, call: ToolCallContext) -> TypedToolFuture<'_> {
+        let done = (self.run)(input, call);
         Box::pin(async move { done.await.map(ToolOutcome::from_text) })
     }
 }

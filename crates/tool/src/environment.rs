@@ -42,7 +42,6 @@ impl ExportedVariables {
         )
     }
 
-    /// The environment with the difference made.
     pub(crate) fn apply_to(&self, base: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let mut environment: Vec<_> =
             base.iter().filter(|(name, _)| !self.0.contains_key(name)).cloned().collect();
@@ -56,7 +55,6 @@ impl ExportedVariables {
     }
 }
 
-/// Variables carried over at most.
 const VARIABLES_MAX: usize = 1_000;
 
 /// Not what we set ourselves, nor what makes every later program run something else first: that
@@ -95,7 +93,6 @@ fn is_never_passed(name: &OsStr) -> bool {
         || NEVER_PASSED.iter().any(|hidden| OsStr::new(hidden) == name)
 }
 
-/// Ours alone; never a child's.
 const NEVER_PASSED: &[&str] = &[
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",

@@ -1,17 +1,15 @@
 //! The lines between the first two `---` of a Markdown file, as JSON. The part of YAML that people
 //! write there: keys with texts, numbers, lists and keys below them, in lines or in brackets.
 //!
-//! A line that is none of this is named, and the rest is read all the same: what a broken head still
-//! says may matter. What the keys mean is known to whoever asks for them.
+//! A line that cannot be read is named and the rest is still read: people's files are often not valid
+//! YAML (decision 0052). What the keys mean is for the caller.
 
 use serde_json::{Map, Number, Value};
 
-/// A file with such lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrontMatter<'a> {
     fields: Map<String, Value>,
     problem: Option<String>,
-    /// What stands behind them.
     pub body: &'a str,
 }
 
@@ -24,7 +22,8 @@ impl<'a> FrontMatter<'a> {
         if first.trim_end() != "---" {
             return None;
         }
-        let (mut lines, mut at) = (Vec::new(), 0);
+        let mut lines = Vec::new();
+        let mut at = 0;
         for line in rest.split_inclusive('\n') {
             at += line.len();
             if line.trim_end() == "---" {
@@ -48,7 +47,6 @@ impl<'a> FrontMatter<'a> {
         self.problem.as_deref()
     }
 
-    /// What stands under a key.
     #[must_use]
     pub fn value(&self, key: &str) -> Option<&Value> {
         self.fields.get(key)
@@ -75,7 +73,6 @@ impl<'a> FrontMatter<'a> {
         Some(values.filter(|value| !value.is_empty()).collect())
     }
 
-    /// Yes or no, however people write it.
     #[must_use]
     pub fn flag(&self, key: &str) -> Option<bool> {
         match value_to_text(self.fields.get(key)?).to_ascii_lowercase().as_str() {
@@ -235,7 +232,6 @@ impl<'a> YamlBlockParser<'a> {
         fields.insert(name, value);
     }
 
-    /// A value that stands on this line whole.
     fn parse_inline(&mut self, text: &str) -> Value {
         if !text.starts_with(['[', '{']) {
             return parse_scalar(text);
@@ -246,7 +242,6 @@ impl<'a> YamlBlockParser<'a> {
         })
     }
 
-    /// Everything further in, as one text.
     fn parse_folded_text(&mut self, indent: usize, between: &str) -> Value {
         let mut texts: Vec<&str> = Vec::new();
         while let Some(line) = self.lines.get(self.line_index) {
@@ -264,8 +259,8 @@ impl<'a> YamlBlockParser<'a> {
     }
 
     fn record_problem(&mut self) {
-        let (number, line) =
-            (self.line_index + 2, self.lines.get(self.line_index).copied().unwrap_or_default());
+        let number = self.line_index + 2;
+        let line = self.lines.get(self.line_index).copied().unwrap_or_default();
         let line: String = line.trim().chars().take(60).collect();
         self.problem.get_or_insert_with(|| format!("line {number} cannot be read: `{line}`"));
     }
@@ -281,7 +276,6 @@ fn strip_item_marker(text: &str) -> Option<&str> {
     if text == "-" { Some("") } else { text.strip_prefix("- ").map(str::trim_start) }
 }
 
-/// A key and what stands behind its colon.
 fn split_key(text: &str) -> Option<(String, &str)> {
     let (name, rest) = match text.split_once(": ") {
         Some(pair) => pair,
@@ -295,7 +289,6 @@ fn is_plain_text(text: &str) -> bool {
     strip_item_marker(text).is_none() && split_key(text).is_none()
 }
 
-/// A single value.
 fn parse_scalar(text: &str) -> Value {
     let text = text.trim();
     if let Some(inner) = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
@@ -408,7 +401,6 @@ impl<'a> YamlFlowParser<'a> {
     }
 }
 
-/// How deep values may lie in one another.
 const DEPTH_MAX: u8 = 12;
 
 #[cfg(test)]

@@ -4,61 +4,64 @@
 //! session share), [`registry`] (name to tool), then the tools themselves. Nothing here decides
 //! whether a call may run: `run` takes a proof that it may.
 
-mod ask_user_question;
+#![allow(missing_docs, reason = "nobody embeds this crate")]
+
 mod background;
-mod bash;
+mod builtin;
 pub mod custom_tool;
-mod edit;
 pub mod environment;
 mod file;
-mod file_walk;
 pub mod front_matter;
 pub mod git;
-mod glob;
-mod grep;
+mod hidden_path_set;
 pub mod image_fit;
 pub mod input;
+mod limits;
+mod lock;
+mod model_state;
+mod network_access;
 mod notebook;
 mod pdf;
-mod plan_mode;
 mod process;
 mod process_output;
-mod read;
+mod progress;
 pub mod registry;
 pub mod secrets;
+mod shell_state;
 pub mod side_question;
-mod skill;
 mod skill_files;
 pub mod task_lists;
 pub mod tool;
-mod tool_search;
 pub mod tool_session_context;
 mod tool_source;
 mod typed_tool;
-mod web;
 pub mod worktree;
-mod write;
 
 pub use background::{
     BackgroundAgent, BackgroundEndNotice, BackgroundTask, BackgroundTasks, ForegroundAgentGuard,
+    StoppedTask,
 };
-pub use file::{FileBackupStore, FileChange, PendingFileChange, count_changed_lines};
+pub use builtin::reread_file;
+pub use file::{FileBackupStore, FileChange, FileContext, PendingFileChange, count_changed_lines};
 pub use git::{GitError, GitOutput, GitRunner};
+pub use hidden_path_set::HiddenPathSet;
 pub use image_fit::{ImageFit, ImageLimits, fit_image};
+pub use limits::ToolLimits;
+pub use model_state::ModelState;
+pub use network_access::NetworkAccess;
 pub use process::one_shot_command::{
     CapturedStream, OneShotCommand, OneShotEndCause, OneShotResult,
 };
 pub use process::{
-    LaunchExit, LaunchRequest, LongLivedProcess, LongLivedProgram, PreparedLaunch, ProcessLauncher,
-    SpawnCommandFn,
+    LaunchExit, LaunchRequest, LongLivedProcess, LongLivedProgram, PreparedLaunch, ProcessContext,
+    ProcessLauncher, ProcessStreams, SpawnCommandFn,
 };
+pub use progress::ProgressSender;
 pub use registry::ToolRegistry;
 pub use secrets::Secrets;
+pub use shell_state::ShellState;
 pub use skill_files::{SkillDefinition, load_skills};
 pub use task_lists::TaskLists;
-pub use tool::{
-    BackgroundCostSender, CallLimits, ProgressSender, Tool, ToolCallContext, ToolFuture,
-};
-pub use tool_session_context::{ToolLimits, ToolSessionContext};
+pub use tool::{BackgroundCostSender, CallLimits, Tool, ToolCallContext, ToolFuture};
+pub use tool_session_context::ToolSessionContext;
 pub use tool_source::ToolSource;
-pub use web::NetworkAccess;

@@ -38,12 +38,10 @@ impl HeadAndTail {
         self.tail.extend(rest);
     }
 
-    /// The first bytes.
     pub(crate) fn into_head(self) -> Vec<u8> {
         self.head
     }
 
-    /// Bytes seen.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
@@ -61,13 +59,13 @@ impl HeadAndTail {
 
     /// The stream as text of at most `bytes_max` bytes; what is left out is said in the middle.
     pub(crate) fn render(&self, bytes_max: usize) -> String {
-        let mut held = self.head.clone();
+        let mut shown = self.head.clone();
         if self.total <= bytes_max as u64 {
-            held.extend(&self.tail);
-            return decode_lossy(&held);
+            shown.extend(&self.tail);
+            return decode_lossy(&shown);
         }
         let half = bytes_max / 2;
-        let first = trim_partial_char_at_end(held.get(..half).unwrap_or(&held));
+        let first = trim_partial_char_at_end(shown.get(..half).unwrap_or(&shown));
         let all: Vec<u8> = self.head.iter().chain(&self.tail).copied().collect();
         let last =
             trim_partial_char_at_start(all.get(all.len().saturating_sub(half)..).unwrap_or(&all));
@@ -108,15 +106,13 @@ pub(crate) struct OutputSpill {
     file: Option<File>,
     written: u64,
     problem: Option<String>,
-    /// Somebody reads along.
+    /// The file is read while it is written, so each write is flushed.
     is_live: bool,
     redactor: StreamRedactor,
 }
 
-/// Whether more may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpillCapacity {
-    /// Go on.
     Available,
     /// The cap is reached: stop the process.
     Exhausted,
@@ -143,13 +139,12 @@ impl OutputSpill {
         Self { problem, ..Self::new(PathBuf::new(), 0, u64::MAX) }
     }
 
-    /// Without these keys in it.
     pub(crate) fn with_redaction(mut self, secrets: &Secrets) -> Self {
         self.redactor = secrets.redact_stream();
         self
     }
 
-    /// One that is on disk from the first byte, for whoever reads along. The file exists at once.
+    /// One that is on disk from the first byte, to be read while it is written. The file exists at once.
     pub(crate) async fn create_live(path: PathBuf, bytes_max: u64) -> std::io::Result<Self> {
         let file = Some(create_file(&path).await?);
         Ok(Self { file, is_live: true, ..Self::new(path, 0, bytes_max) })

@@ -9,26 +9,17 @@ use std::sync::Arc;
 
 use windlass_vocabulary::{Json, ToolInspection, ToolName, ToolSpec};
 
-use crate::ask_user_question::AskUserQuestionTool;
-use crate::background::{MonitorTool, TaskStopTool};
-use crate::bash::BashTool;
-use crate::edit::EditTool;
-use crate::glob::GlobTool;
-use crate::grep::GrepTool;
-use crate::notebook::NotebookEditTool;
-use crate::plan_mode::{EnterPlanModeTool, ExitPlanModeTool};
-use crate::read::ReadTool;
-use crate::skill::SkillTool;
-use crate::task_lists::{TaskCreateTool, TaskGetTool, TaskListTool, TaskUpdateTool, TodoWriteTool};
+use crate::builtin::{
+    AskUserQuestionTool, BashTool, EditTool, EnterPlanModeTool, ExitPlanModeTool, GlobTool,
+    GrepTool, MonitorTool, NotebookEditTool, ReadTool, SkillTool, TaskCreateTool, TaskGetTool,
+    TaskListTool, TaskStopTool, TaskUpdateTool, TodoWriteTool, ToolSearchTool, WebFetchTool,
+    WebSearchTool, WriteTool,
+};
 use crate::tool::Tool;
-use crate::tool_search::ToolSearchTool;
 use crate::tool_session_context::ToolSessionContext;
 use crate::tool_source::{RestrictedToolSource, ToolSource};
 use crate::typed_tool::into_tool;
-use crate::web::{WebFetchTool, WebSearchTool};
-use crate::write::WriteTool;
 
-/// The tools of a session.
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<RegisteredTool>,
@@ -44,7 +35,6 @@ struct RegisteredTool {
 }
 
 impl ToolRegistry {
-    /// No tools.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
@@ -83,9 +73,9 @@ impl ToolRegistry {
     }
 
     /// Adds the tool that loads skills, behind the others, where there are folders with skills.
-    pub fn insert_skills(&mut self, surroundings: &ToolSessionContext) {
-        if !surroundings.skill_directories.is_empty() {
-            self.insert(into_tool(SkillTool::new(surroundings)));
+    pub fn insert_skills(&mut self, context: &ToolSessionContext) {
+        if !context.skill_directories.is_empty() {
+            self.insert(into_tool(SkillTool::new(context)));
         }
     }
 
@@ -127,7 +117,6 @@ impl ToolRegistry {
         replaced
     }
 
-    /// Decides anew which tools are deferred.
     pub fn defer(&mut self, is_deferred: impl Fn(&ToolSpec) -> bool) {
         for entry in &mut self.tools {
             entry.is_deferred = is_deferred(entry.tool.spec());
@@ -162,14 +151,12 @@ impl ToolRegistry {
         offered.chain(&self.search_tool).map(|tool| tool.spec().clone()).collect()
     }
 
-    /// What the model can find by searching.
     #[must_use]
     pub fn deferred_specs(&self) -> Vec<ToolSpec> {
         let deferred = self.tools.iter().filter(|entry| entry.is_deferred);
         deferred.map(|entry| entry.tool.spec().clone()).collect()
     }
 
-    /// Every tool's name, offered or not.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let all = self.tools.iter().map(|entry| &entry.tool).chain(&self.search_tool);
         all.map(|tool| tool.spec().name.as_str())
@@ -183,7 +170,6 @@ impl ToolRegistry {
             is_needed.then(|| into_tool(ToolSearchTool::new(deferred, self.source.clone())));
     }
 
-    /// The tool of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let mut all = self.tools.iter().map(|entry| &entry.tool).chain(&self.search_tool);
@@ -224,13 +210,13 @@ impl std::fmt::Debug for ToolRegistry {
 
 /// Letters to change, add or drop to make one name of the other. Names are short; a name of any
 /// length from outside is cut first.
-fn edit_distance(known: &str, asked: &str) -> usize {
+fn edit_distance(known: &str, wanted: &str) -> usize {
     const LETTERS_MAX: usize = 128;
-    let asked: Vec<char> = asked.chars().take(LETTERS_MAX).collect();
-    let mut row: Vec<usize> = (0..=asked.len()).collect();
+    let wanted: Vec<char> = wanted.chars().take(LETTERS_MAX).collect();
+    let mut row: Vec<usize> = (0..=wanted.len()).collect();
     for (i, a) in known.chars().take(LETTERS_MAX).enumerate() {
         let mut next = vec![i + 1];
-        for ((b, above), diagonal) in asked.iter().zip(row.iter().skip(1)).zip(row.iter()) {
+        for ((b, above), diagonal) in wanted.iter().zip(row.iter().skip(1)).zip(row.iter()) {
             let left = next.last().copied().unwrap_or(0);
             let change = diagonal + usize::from(a != *b);
             next.push(change.min(above + 1).min(left + 1));

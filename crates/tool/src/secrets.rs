@@ -2,7 +2,7 @@
 //!
 //! A tool may print a key: one that stands in a file, or in the environment of a process. Where it
 //! equals one of ours it is replaced before it reaches a record, a model, a person or a file of long
-//! output. Only our own keys are known here; what else is a secret nobody told us.
+//! output. Only our own keys are known here, no other secrets.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,7 +20,6 @@ const CHARS_MIN: usize = 8;
 const REPLACEMENT: &str = "[key removed]";
 
 impl Secrets {
-    /// One more.
     pub fn add(&self, secret: &str) {
         let secret = secret.trim();
         let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -31,7 +30,6 @@ impl Secrets {
         }
     }
 
-    /// The text without them.
     #[must_use]
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let list = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +42,6 @@ impl Secrets {
         clean
     }
 
-    /// A stream without them.
     pub(crate) fn redact_stream(&self) -> StreamRedactor {
         let list = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
         StreamRedactor { secrets: list, pending: Vec::new() }
@@ -72,7 +69,6 @@ impl fmt::Debug for StreamRedactor {
 }
 
 impl StreamRedactor {
-    /// What of it may be passed on now.
     pub(crate) fn redact_chunk<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         if self.secrets.is_empty() {
             return Cow::Borrowed(bytes);

@@ -12,16 +12,13 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use windlass_vocabulary::MicroUsd;
 
-/// Somebody who can be asked.
 pub trait SideModel: fmt::Debug + Send + Sync {
     /// Asks, and answers in time, whatever happens: also that there is no answer has its price.
     fn ask(&self, question: SideQuestion) -> SideAnswerFuture<'_>;
 }
 
-/// A question under way.
 pub type SideAnswerFuture<'a> = Pin<Box<dyn Future<Output = SideAnswer> + Send + 'a>>;
 
-/// What is asked.
 #[derive(Clone, Debug)]
 pub struct SideQuestion {
     /// Everything there is to say: the model sees nothing else.
@@ -30,25 +27,19 @@ pub struct SideQuestion {
     pub search_domains: Option<SideSearchDomains>,
     /// The most it may cost, where money is limited.
     pub allowance: Option<MicroUsd>,
-    /// The longest it may take.
     pub timeout: Duration,
-    /// Ends it early.
     pub cancel: CancellationToken,
 }
 
-/// Where to search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SideSearchDomains {
     /// Only these hosts and those below them; all when empty.
     pub allowed: Vec<String>,
-    /// Not these hosts and those below them.
     pub blocked: Vec<String>,
 }
 
-/// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideAnswer {
-    /// The answer, or why there is none.
     pub answer: Result<String, String>,
     /// The pages it rests on: title and address.
     pub links: Vec<(String, String)>,

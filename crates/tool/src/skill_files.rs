@@ -1,7 +1,7 @@
-//! Skills where they lie: folders with a `SKILL.md`, read in one place for everybody who asks.
+//! Skills where they lie: folders with a `SKILL.md`, read in one place for all callers.
 //!
-//! The file itself may not be a link: a project could make one that leads to somebody's secrets. A
-//! head that cannot be read is told of, and what can be read of it counts. What is in a plugin is
+//! The file itself may not be a link: a project could make one that leads to secrets of the user. A
+//! head that cannot be read is reported, and what can be read of it counts. What is in a plugin is
 //! called by the plugin's name too.
 
 use std::path::{Path, PathBuf};
@@ -12,30 +12,22 @@ use serde_json::Value;
 use crate::file;
 use crate::front_matter::FrontMatter;
 
-/// A skill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillDefinition {
-    /// By which it is asked for.
     pub name: String,
     /// What it says of itself, in one line.
     pub description: String,
-    /// What may be written after its name.
     pub argument_hint: Option<String>,
-    /// What it says.
     pub body: String,
     /// Where its files are, by its real path.
     pub folder: PathBuf,
-    /// Where it was found.
     pub listed_path: PathBuf,
     /// What lies there is a link to it.
     pub is_link: bool,
-    /// Only people may ask for it.
     pub is_user_only: bool,
-    /// Only models may ask for it.
     pub is_model_only: bool,
     /// Programs that run as long as the session lives, once it is loaded.
     pub hooks: Option<Value>,
-    /// What is wrong with its head.
     pub problem: Option<String>,
 }
 
@@ -87,20 +79,20 @@ fn read_skill(listed: &Path, is_hidden: impl Fn(&Path) -> bool) -> Option<SkillD
         None => text.starts_with("---\n").then(|| "the lines after `---` never end".to_owned()),
     };
     let body = page.as_ref().map_or(text.as_str(), |page| page.body.trim_start());
-    let said = |key: &str| page.as_ref().and_then(|page| page.text(key));
+    let field = |key: &str| page.as_ref().and_then(|page| page.text(key));
     let flag = |key: &str| page.as_ref().and_then(|page| page.flag(key));
-    let about = said("description").unwrap_or_else(|| find_first_line(body));
-    let about = match said("when_to_use") {
+    let about = field("description").unwrap_or_else(|| find_first_line(body));
+    let about = match field("when_to_use") {
         Some(when) => format!("{about} {when}"),
         None => about,
     };
     Some(SkillDefinition {
-        name: match said("name").filter(|name| is_valid_skill_name(name)) {
+        name: match field("name").filter(|name| is_valid_skill_name(name)) {
             Some(name) => name,
             None => folder.file_name()?.to_str()?.to_owned(),
         },
         description: about,
-        argument_hint: said("argument-hint"),
+        argument_hint: field("argument-hint"),
         body: body.to_owned(),
         is_user_only: flag("disable-model-invocation") == Some(true),
         is_model_only: flag("user-invocable") == Some(false),
@@ -122,7 +114,6 @@ fn find_first_line(text: &str) -> String {
     line.into_iter().find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// Skills looked at in one folder.
 const SKILLS_MAX: usize = 256;
 /// A longer file is not a skill, and no more than this is handed over.
 pub(crate) const SKILL_BYTES_MAX: usize = 100_000;

@@ -9,57 +9,54 @@ use tokio_util::sync::CancellationToken;
 use windlass_permission::{PermissionGrant, Policy};
 use windlass_vocabulary::{Json, MicroUsd, ToolCall, ToolInspection, ToolOutcome, ToolSpec};
 
+use crate::progress::ProgressSender;
 use crate::side_question::SideModel;
 use crate::tool_session_context::ToolSessionContext;
-use crate::typed_tool::TypedToolResult;
 
 /// A call under way. Dropping it ends whatever it started.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
 
-/// Something a model may call.
 pub trait Tool: Send + Sync {
-    /// What the model is told of it.
     fn spec(&self) -> &ToolSpec;
 
     /// Looks at an input without acting on it.
     fn inspect(&self, input: &Json) -> ToolInspection;
 
-    /// Does it. A failure is content for the model, so there is no error to return.
-    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a>;
+    /// A failure is content for the model, so there is no error to return.
+    fn run<'a>(
+        &'a self,
+        call: PermissionGrant<ToolCall>,
+        context: ToolCallContext,
+    ) -> ToolFuture<'a>;
 }
 
-/// What one call is given.
 #[derive(Clone, Debug)]
 pub struct ToolCallContext {
     /// What it shares with the other calls of its session.
     pub tool_context: Arc<ToolSessionContext>,
     /// Ends the call early; what it has so far is its outcome.
     pub cancel: CancellationToken,
-    /// Where it may say how far it is.
     pub progress: ProgressSender,
-    /// On which terms it may start a session of its own.
+    /// What a session that the call starts may do and spend.
     pub call_limits: CallLimits,
-    /// Where a session that it leaves in the background says what it spent.
     pub cost_sender: BackgroundCostSender,
-    /// Whom it may ask beside the conversation, if anybody.
+    /// Answers questions of the call outside the conversation.
     pub side_model: Option<Arc<dyn SideModel>>,
 }
 
-/// Where a session that was left in the background says what it spent, once.
+/// Reports what a session in the background has spent, once.
 #[derive(Clone, Debug, Default)]
 pub struct BackgroundCostSender(Option<mpsc::Sender<MicroUsd>>);
 
 impl BackgroundCostSender {
-    /// Says it into this channel.
     #[must_use]
     pub fn from_sender(sender: mpsc::Sender<MicroUsd>) -> Self {
         Self(Some(sender))
     }
 
-    /// Says what was spent.
     pub fn report(self, spent: MicroUsd) {
         if let Some(sender) = self.0 {
-            // Nobody listens when the session is gone; then nobody counts either.
+            // Fails when the session is gone; then its cost is not counted either.
             let _ = sender.try_send(spent);
         }
     }
@@ -75,7 +72,7 @@ pub struct CallLimits {
 }
 
 impl ToolCallContext {
-    /// A job that nobody cancels and nobody watches.
+    /// A context without cancellation, progress or limits of its own.
     #[must_use]
     pub fn new(tool_context: Arc<ToolSessionContext>) -> Self {
         Self {
@@ -86,64 +83,5 @@ impl ToolCallContext {
             cost_sender: BackgroundCostSender::default(),
             side_model: None,
         }
-    }
-}
-
-/// Words on how far a call is. Never waits: what cannot be taken at once is dropped.
-#[derive(Clone, Debug, Default)]
-pub struct ProgressSender(Option<mpsc::Sender<String>>);
-
-impl ProgressSender {
-    /// Says it into this channel.
-    #[must_use]
-    pub fn from_sender(sender: mpsc::Sender<String>) -> Self {
-        Self(Some(sender))
-    }
-
-    /// Says how far the call is.
-    pub fn report(&self, text: impl FnOnce() -> String) {
-        if let Some(sender) = &self.0
-            && let Ok(permit) = sender.try_reserve()
-        {
-            permit.send(text());
-        }
-    }
-}
-
-/// Runs file work where it may block. A cancelled call ends at once; what is still under way is
-/// told to stop by the same token and its result is dropped, so only reading may use this.
-pub(crate) async fn run_blocking(
-    job: ToolCallContext,
-    work: impl FnOnce(ToolCallContext) -> TypedToolResult + Send + 'static,
-) -> TypedToolResult {
-    let cancel = job.cancel.clone();
-    let worker = tokio::task::spawn_blocking(move || work(job));
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => Err("Interrupted before it ended.".to_owned()),
-        ended = worker => resolve_join(ended),
-    }
-}
-
-/// Runs file work that changes something: once begun it is waited for, cancelled or not, so that
-/// what is told is what happened.
-pub(crate) async fn run_to_completion(
-    job: ToolCallContext,
-    work: impl FnOnce(ToolCallContext) -> TypedToolResult + Send + 'static,
-) -> TypedToolResult {
-    if job.cancel.is_cancelled() {
-        return Err("Interrupted before it began.".to_owned());
-    }
-    resolve_join(tokio::task::spawn_blocking(move || work(job)).await)
-}
-
-/// A panic goes on to whoever runs the tool, who turns it into an error result.
-fn resolve_join(ended: Result<TypedToolResult, tokio::task::JoinError>) -> TypedToolResult {
-    match ended {
-        Ok(done) => done,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err("The program is shutting down; the call was dropped.".to_owned()),
-        },
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use windlass_permission::PermissionGrant;
 use windlass_vocabulary::{Json, ToolCall, ToolInspection, ToolOutcome, ToolSpec};
 
@@ -19,25 +20,26 @@ use crate::tool::{Tool, ToolCallContext, ToolFuture};
 /// What came of an action: an outcome, or a failure in words for the model.
 pub(crate) type TypedToolResult = Result<ToolOutcome, String>;
 
-/// An action under way.
 pub(crate) type TypedToolFuture<'a> = Pin<Box<dyn Future<Output = TypedToolResult> + Send + 'a>>;
 
-/// What one built-in tool does.
+pub(crate) struct ToolDescription<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) result_bytes_max: usize,
+}
+
 pub(crate) trait TypedTool: Send + Sync + 'static {
     /// What it is given.
     type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
 
-    /// Its name, its description and the longest result it gives, in bytes.
-    fn describe(&self) -> (&str, &str, usize);
+    fn describe(&self) -> ToolDescription<'_>;
 
     /// Looks at an input that has the right shape: what is known of the call, or what is wrong.
     fn check_input(&self, input: &Self::Input) -> Result<ToolInspection, InputError>;
 
-    /// Does it.
-    fn run(&self, input: Self::Input, job: ToolCallContext) -> TypedToolFuture<'_>;
+    fn run(&self, input: Self::Input, call: ToolCallContext) -> TypedToolFuture<'_>;
 }
 
-/// The tool that does this.
 pub(crate) fn into_tool(action: impl TypedTool) -> Arc<dyn Tool> {
     Arc::new(TypedToolAdapter::new(action))
 }
@@ -49,8 +51,8 @@ struct TypedToolAdapter<A> {
 
 impl<A: TypedTool> TypedToolAdapter<A> {
     fn new(tool: A) -> Self {
-        let (name, description, result_bytes_max) = tool.describe();
-        let spec = input::build_spec::<A::Input>(name, description, result_bytes_max);
+        let ToolDescription { name, text, result_bytes_max } = tool.describe();
+        let spec = input::build_spec::<A::Input>(name, text, result_bytes_max);
         Self { spec, tool }
     }
 
@@ -74,13 +76,61 @@ impl<A: TypedTool> Tool for TypedToolAdapter<A> {
         }
     }
 
-    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a> {
+    fn run<'a>(
+        &'a self,
+        call: PermissionGrant<ToolCall>,
+        context: ToolCallContext,
+    ) -> ToolFuture<'a> {
         Box::pin(async move {
             let done = match self.parse_and_check(&call.get().input) {
-                Ok((input, _)) => self.tool.run(input, job).await,
+                Ok((input, _)) => self.tool.run(input, context).await,
                 Err(problem) => Err(problem),
             };
             done.unwrap_or_else(ToolOutcome::failure)
         })
+    }
+}
+
+/// An outcome with a text for the model and an object for hooks and clients.
+pub(crate) fn build_outcome(text: String, structured: &Value) -> ToolOutcome {
+    let structured = Some(Json::from_checked(&structured.to_string()));
+    ToolOutcome { structured, ..ToolOutcome::from_text(text) }
+}
+
+/// Runs file work where it may block. A cancelled call ends at once; what is still under way is
+/// told to stop by the same token and its result is dropped, so only reading may use this.
+pub(crate) async fn run_blocking(
+    call: ToolCallContext,
+    work: impl FnOnce(ToolCallContext) -> TypedToolResult + Send + 'static,
+) -> TypedToolResult {
+    let cancel = call.cancel.clone();
+    let worker = tokio::task::spawn_blocking(move || work(call));
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err("Interrupted before it ended.".to_owned()),
+        ended = worker => resolve_join(ended),
+    }
+}
+
+/// Runs file work that changes something: once begun it is waited for, cancelled or not, so that
+/// what is told is what happened.
+pub(crate) async fn run_to_completion(
+    call: ToolCallContext,
+    work: impl FnOnce(ToolCallContext) -> TypedToolResult + Send + 'static,
+) -> TypedToolResult {
+    if call.cancel.is_cancelled() {
+        return Err("Interrupted before it began.".to_owned());
+    }
+    resolve_join(tokio::task::spawn_blocking(move || work(call)).await)
+}
+
+/// A panic is resumed in the caller, which turns it into an error result.
+fn resolve_join(ended: Result<TypedToolResult, tokio::task::JoinError>) -> TypedToolResult {
+    match ended {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err("The program is shutting down; the call was dropped.".to_owned()),
+        },
     }
 }

@@ -1,8 +1,8 @@
-//! A second checkout of a repository, for an agent that must not step on others' toes.
+//! A second checkout of a repository, for an agent that must not disturb the work of others.
 //!
 //! It holds the last commit, not what is changed and not committed. At the end one in which nothing
 //! happened is removed; one with changes or commits of its own is kept for people to look at. Git is
-//! called through the one door for calls of our own, so nothing that the repository names runs.
+//! called through `GitRunner`, so nothing that the repository configures runs.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -17,17 +17,14 @@ use crate::git::GitRunner;
 /// Writing out a large repository takes its time.
 const CHECKOUT_MAX: Duration = Duration::from_secs(300);
 
-/// A checkout of its own.
 #[derive(Clone, Debug)]
 pub struct Worktree {
     /// Where the repository's own files are.
     repository_root: PathBuf,
     path: PathBuf,
-    /// The commit it began with.
     base_commit: String,
 }
 
-/// What became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorktreeOutcome {
     /// Nothing was changed; it is gone.
@@ -38,7 +35,7 @@ pub enum WorktreeOutcome {
 
 impl Worktree {
     /// Makes one at this path, which must not be there yet, of the repository this directory is in.
-    /// One that nobody waits for any more is removed again.
+    /// Cancelled meanwhile, it is removed again.
     ///
     /// # Errors
     /// Why there is none, in words for the model: no git, no repository, no commit, no room.
@@ -64,7 +61,6 @@ impl Worktree {
         &self.repository_root
     }
 
-    /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -94,7 +90,7 @@ impl Worktree {
         settled.await.unwrap_or_else(|error| WorktreeOutcome::Kept(error.to_string()))
     }
 
-    /// The same for one that nobody looks after any more, because whoever made it was killed. What it
+    /// The same for one whose owner was killed. What it
     /// began with is not known then: a commit that no branch has is its own.
     pub async fn remove_orphan_if_unchanged(path: PathBuf) -> WorktreeOutcome {
         let found = spawn_blocking(move || open_existing(path)).await;
@@ -104,7 +100,6 @@ impl Worktree {
         }
     }
 
-    /// What happened in it, in words.
     fn describe_changes(&self) -> Result<Option<String>, String> {
         let git = open_git(&self.path)?;
         let changed = run_git(&git, "status", &["--porcelain"])?.lines().count();
@@ -118,7 +113,7 @@ impl Worktree {
 
     fn remove(&self) {
         let path = self.path.to_string_lossy();
-        // What git does not want to remove lies in a folder of our own and harms nobody.
+        // What git refuses to remove stays in a folder of our own and does no harm.
         let _ = open_git(&self.repository_root)
             .and_then(|git| run_git(&git, "worktree", &["remove", "--force", "--force", &*path]));
     }
@@ -156,7 +151,7 @@ fn create_worktree(directory: &Path, path: PathBuf) -> Result<Worktree, String> 
     }
 }
 
-/// One that is there, with what nobody would lose as its beginning.
+/// One that exists already. Its base is its head if another branch holds that commit too.
 fn open_existing(path: PathBuf) -> Result<Worktree, String> {
     let git = open_git(&path)?;
     let absolute = ["--path-format=absolute", "--git-common-dir"];
@@ -176,7 +171,6 @@ fn open_git(directory: &Path) -> Result<GitRunner, String> {
     GitRunner::in_directory(directory).map_err(|failure| format!("{failure}."))
 }
 
-/// What it prints, or why it failed.
 fn run_git(git: &GitRunner, sub: &str, arguments: &[&str]) -> Result<String, String> {
     let end = git.run(sub, arguments).map_err(|failure| format!("{failure}."))?;
     match end.code {
@@ -186,5 +180,5 @@ fn run_git(git: &GitRunner, sub: &str, arguments: &[&str]) -> Result<String, Str
 }
 
 fn run_git_line(git: &GitRunner, sub: &str, arguments: &[&str]) -> Result<String, String> {
-    run_git(git, sub, arguments).map(|said| said.trim_end_matches('\n').to_owned())
+    run_git(git, sub, arguments).map(|output| output.trim_end_matches('\n').to_owned())
 }

@@ -29,9 +29,11 @@ impl ElicitationHooks {
         let is_wanted = hooks.has_event(HookEvent::Elicitation)
             || hooks.has_event(HookEvent::ElicitationResult);
         is_wanted.then(|| {
-            let cwd = surroundings.cwd.clone();
-            let (environment, spill) =
-                (surroundings.environment.clone(), surroundings.spill_directory.clone());
+            let cwd = surroundings.files.cwd.clone();
+            let (environment, spill) = (
+                surroundings.processes.environment.clone(),
+                surroundings.processes.spill_directory.clone(),
+            );
             let ground = HookEnvironment::new(
                 cwd.clone(),
                 user_directories::find_project_root(&cwd),

@@ -155,7 +155,7 @@ pub fn start_session_servers(
         true => &[],
         false => &layers.loaded.mcp_servers,
     };
-    let configured = load_server_configs(&args.mcp, kept, &surroundings.cwd, lookup)?;
+    let configured = load_server_configs(&args.mcp, kept, &surroundings.files.cwd, lookup)?;
     notes.extend(configured.notes);
     // A program that drives us may yet bring more.
     let is_needed = !configured.servers.is_empty() || args.reads_stream_json();
@@ -183,7 +183,7 @@ pub fn start_servers(
     seat: PrompterSlot,
     lookup: &impl EnvLookup,
 ) -> Result<McpServers, CommandError> {
-    let host = Arc::new(SessionRoots { roots: surroundings.working_directories() });
+    let host = Arc::new(SessionRoots { roots: surroundings.files.working_directories() });
     let mut common =
         McpServerContext::new(surroundings.for_subagent(), read_timeouts(lookup)?, host);
     common.list_cache = user_directories::cache_directory(lookup)

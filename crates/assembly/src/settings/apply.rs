@@ -217,8 +217,8 @@ impl SettingsLayers {
     /// Sets the variables for tools. Those that hold keys are taken out by whoever knows them.
     pub fn export_variables(&self, surroundings: &mut ToolSessionContext) {
         for (name, value) in self.loaded.variables() {
-            surroundings.environment.retain(|(known, _)| known != name);
-            surroundings.environment.push((OsString::from(name), OsString::from(value)));
+            surroundings.processes.environment.retain(|(known, _)| known != name);
+            surroundings.processes.environment.push((OsString::from(name), OsString::from(value)));
         }
     }
 

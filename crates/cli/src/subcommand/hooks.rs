@@ -126,7 +126,7 @@ async fn test_hooks(
     let spill = std::env::temp_dir().join(format!("windlass-hooks-{}", std::process::id()));
     let ground = HookEnvironment {
         project: user_directories::find_project_root(&cwd),
-        env_vars: ToolSessionContext::new(&cwd, &spill).environment,
+        env_vars: ToolSessionContext::new(&cwd, &spill).processes.environment,
         spill,
         background: Arc::default(),
         watcher: None,

@@ -13,8 +13,11 @@ use windlass_tool::{OneShotCommand, ToolSessionContext};
 
 /// A new file for variables.
 pub(super) fn create_env_file(surroundings: &ToolSessionContext) -> Option<PathBuf> {
-    std::fs::create_dir_all(&surroundings.spill_directory).ok()?;
-    let path = surroundings.spill_directory.join(format!("variables-{}", super::generate_uuid()));
+    std::fs::create_dir_all(&surroundings.processes.spill_directory).ok()?;
+    let path = surroundings
+        .processes
+        .spill_directory
+        .join(format!("variables-{}", super::generate_uuid()));
     std::fs::File::create_new(&path).ok()?;
     Some(path)
 }
@@ -41,8 +44,8 @@ async fn read_exported_variables(
     let errand = OneShotCommand {
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), script.into(), file.into()],
-        directory: surroundings.cwd.clone(),
-        environment: surroundings.environment.clone(),
+        directory: surroundings.files.cwd.clone(),
+        environment: surroundings.processes.environment.clone(),
         input: Vec::new(),
         timeout: READING_MAX,
         output_bytes_max: BYTES_MAX,

@@ -91,11 +91,11 @@ impl SessionHooks {
     ) -> Arc<Self> {
         let woken = Arc::new(SessionWaker::new(events));
         let surroundings = &inspector.tool_context;
-        let cwd = surroundings.cwd.clone();
+        let cwd = surroundings.files.cwd.clone();
         let ground = HookEnvironment {
             project: identity.project.clone().unwrap_or_else(|| cwd.clone()),
-            env_vars: surroundings.environment.clone(),
-            spill: surroundings.spill_directory.clone(),
+            env_vars: surroundings.processes.environment.clone(),
+            spill: surroundings.processes.spill_directory.clone(),
             background: Arc::default(),
             watcher: Some(Arc::new(HookNoticeWatcher(teller.clone()))),
             backend: Some(Arc::new(SessionHookBackend {
@@ -205,7 +205,7 @@ impl SessionHooks {
         let common = self.facts.build_shared_fields(event, policy.mode);
         let mut fields = self.facts.build_subject_fields(subject);
         if let Some(tasks) = fields.get_mut("background_tasks") {
-            let left = self.inspector.tool_context.background().list_tasks();
+            let left = self.inspector.tool_context.background.list_tasks();
             *tasks = left.iter().filter_map(hook_input::render_background_task).collect();
         }
         let asking = self.build_pending_hooks(chosen, target.as_deref(), common, fields);

@@ -161,12 +161,12 @@ impl SessionBuilder {
         };
         surroundings.secrets = secrets;
         // The model must be told the name under which it can really read things back.
-        let spill = surroundings.spill_directory.to_string_lossy();
+        let spill = surroundings.processes.spill_directory.to_string_lossy();
         self.settings.context.spill_directory = Arc::from(spill.as_ref());
         let undo = match journal {
             // A nested session's files are its parent's to take back.
             Some(place)
-                if surroundings.file_backup.is_none() && !self.settings.agent.is_subagent =>
+                if surroundings.files.backup.is_none() && !self.settings.agent.is_subagent =>
             {
                 let session = self.transcript.as_ref().map(|kept| kept.about.session.clone());
                 let settings = self.settings.clone();
@@ -175,7 +175,7 @@ impl SessionBuilder {
             _ => None,
         };
         if let Some(undo) = undo.as_ref().filter(|_| self.keeps_file_history) {
-            surroundings.file_backup = Some(Arc::<FileHistory>::clone(undo));
+            surroundings.files.backup = Some(Arc::<FileHistory>::clone(undo));
         }
         Ok((Arc::new(surroundings), scratch, undo))
     }

@@ -121,7 +121,7 @@ impl SessionLoop {
     /// Nothing of what the last process had under way is still there: its run goes on without it, or
     /// is closed.
     async fn resume_unfinished(mut self) -> Self {
-        for left in self.performer.tool_context().end_orphaned_commands() {
+        for left in self.performer.tool_context().processes.end_orphaned_commands() {
             let words = "a command that the last process left running was ended";
             let wrote = match left.exists() {
                 true => format!("; what it wrote is in {}", left.display()),
@@ -263,7 +263,7 @@ impl SessionLoop {
         let deadline = clock::now() + TOOLS_GONE_MAX;
         // What was left in the background has no owner after this.
         let surroundings = self.performer.tool_context();
-        let _ = timeout_at(deadline, surroundings.background().close()).await;
+        let _ = timeout_at(deadline, surroundings.background.close()).await;
         while self.performer.is_busy() {
             let event = tokio::select! {
                 Some(event) = self.events.recv() => Some(event),

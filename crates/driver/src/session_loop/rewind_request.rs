@@ -112,8 +112,7 @@ impl SessionLoop {
     ) -> (Self, Result<(), RewindError>) {
         // What was left in the background is nothing the conversation knows of any more.
         let surroundings = self.performer.tool_context();
-        let _ =
-            timeout_at(clock::now() + RUN_END_WAIT_MAX, surroundings.background().close()).await;
+        let _ = timeout_at(clock::now() + RUN_END_WAIT_MAX, surroundings.background.close()).await;
         let (report, events) = mpsc::channel(EVENTS_MAX);
         self.performer.reset(report);
         self.events = events;

@@ -225,7 +225,8 @@ impl SessionLoop {
         if policy.rules.deny != denied {
             self.performer
                 .tool_context()
-                .set_added_hidden_paths(policy.rules.build_hidden_paths(&policy.directories));
+                .hidden_paths
+                .set_added(policy.rules.build_hidden_paths(&policy.directories));
         }
         self.settings = Arc::new(settings.clone());
         Event::Configured(Box::new(settings))

@@ -10,7 +10,7 @@ use crate::test_bed::{HookTestBed, command_hook};
 
 fn names(set: &HookSet, event: HookEvent, target: &str) -> usize {
     let chosen = set.select(event, Some(target), |rule| rule == "Bash(git *)");
-    if chosen.is_empty() { 0 } else { format!("{chosen:?}").matches("written:").count() }
+    if chosen.is_empty() { 0 } else { format!("{chosen:?}").matches("matcher_text:").count() }
 }
 
 #[test]

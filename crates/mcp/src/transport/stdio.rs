@@ -14,7 +14,7 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::mpsc;
-use windlass_tool::{LongLivedProcess, LongLivedProgram, ToolSessionContext};
+use windlass_tool::{LongLivedProcess, LongLivedProgram, ProcessStreams, ToolSessionContext};
 
 use super::capped_lines::{CappedLine, CappedLines, send_line, write_lines};
 use super::{IncomingMessage, MESSAGE_BYTES_MAX, PeerGone, parse_message, parse_message_bytes};

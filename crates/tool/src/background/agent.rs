@@ -10,13 +10,12 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{BackgroundKind, BackgroundOutcome, BackgroundRecord};
-use crate::tool_session_context::ToolSessionContext;
+use super::{BackgroundKind, BackgroundOutcome, BackgroundRecord, BackgroundTasks};
+use crate::process::ProcessContext;
 
-/// Bytes kept of what an agent does.
 const OUTPUT_BYTES_MAX: usize = 16 << 20;
 
-/// Held by whoever runs an agent in the background. Dropped before [`BackgroundAgent::finish`], it counts as
+/// Owned by the task that runs an agent in the background. Dropped before [`BackgroundAgent::finish`], it counts as
 /// lost.
 #[derive(Debug)]
 pub struct BackgroundAgent {
@@ -26,28 +25,29 @@ pub struct BackgroundAgent {
     bytes_left: usize,
 }
 
-impl ToolSessionContext {
+impl BackgroundTasks {
     /// An agent goes on beside the session under this name. It has to end when the token says so:
     /// the one given, or the one of [`BackgroundAgent::cancel_token`], which is its child.
     ///
     /// # Errors
     /// When what it does cannot be kept on disk.
-    pub fn start_background_agent(
+    pub fn start_agent(
         &self,
+        processes: &ProcessContext,
         id: &str,
-        told: &str,
+        description: &str,
         cancel: &CancellationToken,
     ) -> io::Result<BackgroundAgent> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.spill_directory)?;
-        let output = self.new_spill_path("agent");
+        DirBuilder::new().recursive(true).mode(0o700).create(&processes.spill_directory)?;
+        let output = processes.new_spill_path("agent");
         let mut options = OpenOptions::new();
         let file = options.append(true).create_new(true).mode(0o600).open(&output)?;
-        let mut task = BackgroundRecord::new(BackgroundKind::Agent, id.to_owned(), told, output);
+        let mut task =
+            BackgroundRecord::new(BackgroundKind::Agent, id.to_owned(), description, output);
         task.cancel = cancel.child_token();
-        let (task, ends) = (self.background().add_agent(task), self.background().end_signal());
         Ok(BackgroundAgent {
-            record: task,
-            end_signal: ends,
+            record: self.add_agent(task),
+            end_signal: self.end_signal(),
             file: Some(file),
             bytes_left: OUTPUT_BYTES_MAX,
         })
@@ -55,13 +55,11 @@ impl ToolSessionContext {
 }
 
 impl BackgroundAgent {
-    /// Where everything it does is written.
     #[must_use]
     pub fn output_path(&self) -> &Path {
         &self.record.output_path
     }
 
-    /// Tells it to end.
     #[must_use]
     pub fn cancel_token(&self) -> CancellationToken {
         self.record.cancel.clone()
@@ -79,7 +77,6 @@ impl BackgroundAgent {
         self.record.update_signal.notify_waiters();
     }
 
-    /// It has ended, in these words; its answer is told to the model.
     pub fn finish(self, words: String, is_failure: bool, answer: Option<String>) {
         self.record.set_outcome(BackgroundOutcome { summary: words, is_failure, answer });
     }

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex};
 use tokio_util::sync::CancellationToken;
 
 use super::BackgroundTasks;
-use crate::tool_session_context::{ToolSessionContext, lock};
+use crate::lock::lock;
 
-/// All of them.
 pub(super) type ForegroundAgents = Arc<Mutex<Vec<ForegroundAgent>>>;
 
 #[derive(Debug)]
@@ -19,12 +18,10 @@ pub(super) struct ForegroundAgent {
     background_request: CancellationToken,
 }
 
-/// Held while a call waits for an agent.
 #[derive(Debug)]
 pub struct ForegroundAgentGuard {
     agents: ForegroundAgents,
     id: String,
-    /// It has to end when this says so.
     pub stop: CancellationToken,
     /// It is waited for no longer when this says so, and goes on in the background.
     pub background_request: CancellationToken,
@@ -36,7 +33,7 @@ impl Drop for ForegroundAgentGuard {
     }
 }
 
-impl ToolSessionContext {
+impl BackgroundTasks {
     /// A call waits for an agent of this name, until this token or the one it is given says so.
     #[must_use]
     pub fn register_foreground_agent(
@@ -45,19 +42,18 @@ impl ToolSessionContext {
         call: &str,
         cancel: &CancellationToken,
     ) -> ForegroundAgentGuard {
-        let (stop, leave) = (cancel.child_token(), CancellationToken::new());
-        let list = self.background().foreground_agents();
+        let stop = cancel.child_token();
+        let background_request = CancellationToken::new();
+        let list = self.foreground_agents();
         lock(&list).push(ForegroundAgent {
             id: id.to_owned(),
             call_id: call.to_owned(),
             stop: stop.clone(),
-            background_request: leave.clone(),
+            background_request: background_request.clone(),
         });
-        ForegroundAgentGuard { agents: list, id: id.to_owned(), stop, background_request: leave }
+        ForegroundAgentGuard { agents: list, id: id.to_owned(), stop, background_request }
     }
-}
 
-impl BackgroundTasks {
     /// Ends the agent of this name that a call waits for. Says whether there is one.
     #[must_use]
     pub fn stop_foreground_agent(&self, id: &str) -> bool {

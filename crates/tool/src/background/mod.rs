@@ -2,16 +2,15 @@
 //! TaskStop.
 //!
 //! Each has an owner (the session), a deadline, and a cap on what it may write; there are only so
-//! many at a time. What it writes goes to a file as it comes. When the session's surroundings are
+//! many at a time. What it writes goes to a file as it comes. When the session's context is
 //! dropped, all of them are ended; what a killed process left is ended by the next start.
 
 mod agent;
 mod foreground_agent;
-mod monitor;
 mod new_output;
-mod task_stop;
 mod tasks;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -19,31 +18,29 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::bash::outcome::{explain_spawn_failure, render_end_cause, render_exit_status};
+use crate::limits::ToolLimits;
+use crate::lock::lock;
 use crate::process::{
-    self, FinishedProcess, ProcessEndCause, ProgramSpec, RunningNote, SuperviseOptions,
-    SuperviseOutputOptions, spawn_with_retry, supervise,
+    self, FinishedProcess, ProcessContext, ProcessEndCause, ProgramSpec, RunningNote,
+    SuperviseOptions, SuperviseOutputOptions, explain_spawn_failure, render_end_cause,
+    render_exit_status, spawn_with_retry, supervise,
 };
 use crate::process_output::OutputSpill;
-use crate::tool::ProgressSender;
-use crate::tool_session_context::{ToolSessionContext, lock};
+use crate::progress::ProgressSender;
+use crate::secrets::Secrets;
 
 pub use agent::BackgroundAgent;
 pub use foreground_agent::ForegroundAgentGuard;
-pub(crate) use monitor::MonitorTool;
-pub(crate) use task_stop::TaskStopTool;
-pub use tasks::{BackgroundEndNotice, BackgroundTask, BackgroundTasks};
+pub(crate) use new_output::{read_output_since, visit_output_since};
+pub use tasks::{BackgroundEndNotice, BackgroundTask, BackgroundTasks, StoppedTask};
 
-/// Characters of what a task was told to do that are shown.
 const COMMAND_CHARS_MAX: usize = 200;
 /// Bytes of either end of a stream kept in memory: only the last line is ever asked for.
 const INLINE_BYTES_MAX: usize = 1_024;
 
-/// One command or agent in the background.
 #[derive(Debug)]
 pub(crate) struct BackgroundRecord {
     pub(crate) id: String,
-    /// What it was told to do.
     pub(crate) command: String,
     pub(crate) kind: BackgroundKind,
     pub(crate) output_path: PathBuf,
@@ -56,7 +53,6 @@ pub(crate) struct BackgroundRecord {
     state: Mutex<BackgroundRecordState>,
 }
 
-/// What runs there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BackgroundKind {
     Command,
@@ -69,11 +65,9 @@ struct BackgroundRecordState {
     outcome: Option<BackgroundOutcome>,
     /// How far what it wrote has been shown to the model.
     shown_bytes: u64,
-    /// The model knows that it ended.
     is_end_reported: bool,
 }
 
-/// How a task ended.
 #[derive(Clone, Debug)]
 pub(crate) struct BackgroundOutcome {
     pub(crate) summary: String,
@@ -121,12 +115,10 @@ impl BackgroundRecord {
         state.outcome.is_some() && !std::mem::replace(&mut state.is_end_reported, true)
     }
 
-    /// Does the model know of the end?
     pub(crate) fn is_end_reported(&self) -> bool {
         lock(&self.state).is_end_reported
     }
 
-    /// Ends it here and now, without asking.
     fn kill(&self) {
         if self.outcome().is_none() {
             self.cancel.cancel();
@@ -140,64 +132,79 @@ impl BackgroundRecord {
     }
 }
 
-/// Starts a command and lets it run.
-///
-/// # Errors
-/// Why it was not started, in words for the model.
-pub(crate) async fn start_background_command(
-    surroundings: &ToolSessionContext,
-    program: &ProgramSpec,
-    command: &str,
-    limit: Duration,
-) -> Result<Arc<BackgroundRecord>, String> {
-    let limits = &surroundings.limits;
-    let output = surroundings.new_spill_path("background");
-    let spill =
-        OutputSpill::create_live(output.clone(), limits.output_spill_bytes_max).await.map_err(
-            |error| format!("`{}` could not be made for the output: {error}.", output.display()),
-        )?;
-    let spill = spill.with_redaction(&surroundings.secrets);
-    let tasks = surroundings.background();
-    let task = tasks.add_command(command, output, limits.background_tasks_max)?;
-    let process = match spawn_with_retry(program, surroundings).await {
-        Ok(process) => process,
-        Err(error) => {
-            tasks.remove(&task.id);
-            return Err(explain_spawn_failure(&error, &program.path));
-        }
-    };
-    let note = RunningNote::write(surroundings, Some(&task.output_path), &process);
-    let _ = task.process_identity.set(process.identity());
-    let order = SuperviseOptions {
-        timeout: limit,
-        output: SuperviseOutputOptions {
-            spill,
-            inline_max: INLINE_BYTES_MAX,
-            processes_max: limits.processes_max,
-            update_signal: Some(Arc::clone(&task.update_signal)),
-            first_line: None,
-        },
-        cancel: task.cancel.clone(),
-        progress: ProgressSender::default(),
-    };
-    let (supervised, ends, spill_max) =
-        (Arc::clone(&task), tasks.end_signal(), limits.output_spill_bytes_max);
-    tokio::spawn(async move {
-        let end = match supervise(process, order).await {
-            Ok(ended) => build_outcome(&ended, limit, spill_max),
-            Err(error) => BackgroundOutcome::without_answer(format!("It was lost: {error}."), true),
+pub(crate) struct BackgroundCommand<'a> {
+    pub(crate) program: &'a ProgramSpec,
+    /// As the model wrote it.
+    pub(crate) command: &'a str,
+    pub(crate) timeout: Duration,
+    pub(crate) environment: &'a [(OsString, OsString)],
+    pub(crate) processes: &'a ProcessContext,
+    pub(crate) limits: &'a ToolLimits,
+    pub(crate) secrets: &'a Secrets,
+}
+
+impl BackgroundTasks {
+    /// Starts a command and lets it run.
+    ///
+    /// # Errors
+    /// Why it was not started, in words for the model.
+    pub(crate) async fn start_command(
+        &self,
+        start: BackgroundCommand<'_>,
+    ) -> Result<Arc<BackgroundRecord>, String> {
+        let BackgroundCommand { program, processes, limits, timeout, .. } = start;
+        let spill_max = limits.output_spill_bytes_max;
+        let output = processes.new_spill_path("background");
+        let spill = OutputSpill::create_live(output.clone(), spill_max).await.map_err(|error| {
+            format!("`{}` could not be made for the output: {error}.", output.display())
+        })?;
+        let spill = spill.with_redaction(start.secrets);
+        let task = self.add_command(start.command, output, limits.background_tasks_max)?;
+        let process = match spawn_with_retry(program, processes, start.environment).await {
+            Ok(process) => process,
+            Err(error) => {
+                self.remove(&task.id);
+                return Err(explain_spawn_failure(&error, &program.path));
+            }
         };
-        drop(note);
-        supervised.set_outcome(end);
-        ends.notify_waiters();
-    });
-    Ok(task)
+        let note = RunningNote::write(processes, Some(&task.output_path), &process);
+        let _ = task.process_identity.set(process.identity());
+        let options = SuperviseOptions {
+            timeout,
+            output: SuperviseOutputOptions {
+                spill,
+                inline_max: INLINE_BYTES_MAX,
+                processes_max: limits.processes_max,
+                update_signal: Some(Arc::clone(&task.update_signal)),
+                first_line: None,
+            },
+            cancel: task.cancel.clone(),
+            progress: ProgressSender::default(),
+        };
+        let supervised = Arc::clone(&task);
+        let end_signal = self.end_signal();
+        tokio::spawn(async move {
+            let outcome = match supervise(process, options).await {
+                Ok(ended) => build_outcome(&ended, timeout, spill_max),
+                Err(error) => {
+                    BackgroundOutcome::without_answer(format!("It was lost: {error}."), true)
+                }
+            };
+            drop(note);
+            supervised.set_outcome(outcome);
+            end_signal.notify_waiters();
+        });
+        Ok(task)
+    }
 }
 
 fn build_outcome(ended: &FinishedProcess, limit: Duration, spill_max: u64) -> BackgroundOutcome {
     let cause = match ended.cause {
         ProcessEndCause::Cancelled => Some("Stopped.".to_owned()),
-        cause => render_end_cause(cause, limit, spill_max),
+        ProcessEndCause::Exited
+        | ProcessEndCause::Deadline
+        | ProcessEndCause::TooMuchOutput
+        | ProcessEndCause::TooManyProcesses => render_end_cause(ended.cause, limit, spill_max),
     };
     let failure = cause.or_else(|| render_exit_status(ended.status));
     let is_failure = failure.is_some();

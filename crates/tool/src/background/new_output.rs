@@ -8,19 +8,14 @@ use crate::process_output::HeadAndTail;
 
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// New output.
 #[derive(Debug)]
-pub(super) struct NewOutput {
-    /// Its first and last bytes, as text.
-    pub(super) text: String,
-    /// How many bytes there are.
-    pub(super) bytes: u64,
-    /// Where the next look begins.
-    pub(super) end: u64,
+pub(crate) struct NewOutput {
+    pub(crate) text: String,
+    pub(crate) bytes: u64,
+    pub(crate) end: u64,
 }
 
-/// Everything from a byte on, its ends kept if it is long.
-pub(super) fn read_output_since(
+pub(crate) fn read_output_since(
     path: &Path,
     from: u64,
     bytes_max: usize,
@@ -35,7 +30,7 @@ pub(super) fn read_output_since(
 }
 
 /// Goes through what was written from a byte on. Returns where it stopped.
-pub(super) fn visit_output_since(
+pub(crate) fn visit_output_since(
     path: &Path,
     from: u64,
     mut visit: impl FnMut(&[u8]) -> bool,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::{BackgroundKind, BackgroundRecord};
-use crate::tool_session_context::lock;
+use crate::lock::lock;
 
 /// Ended ones that are remembered; older ones are forgotten first.
 const ENDED_MAX: usize = 64;
@@ -16,7 +16,6 @@ const ENDED_MAX: usize = 64;
 /// above.
 const STOP_WAIT_MAX: Duration = Duration::from_secs(6);
 
-/// Bytes of an agent's answer that are told.
 const ANSWER_BYTES_MAX: usize = 20_000;
 
 /// The background commands and agents of a session. Kills all of them when dropped; [`BackgroundTasks::close`] asks
@@ -34,32 +33,32 @@ struct BackgroundRecords {
     started_count: u64,
 }
 
-/// One background command or agent, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackgroundTask {
     /// Its name, for Monitor and TaskStop.
     pub id: String,
     /// What was run, or what it was told to do.
     pub command: String,
-    /// Where everything it writes is.
     pub output_path: PathBuf,
     /// How it ended, in words; `None` while it runs.
     pub end_summary: Option<String>,
     /// It ended badly, or was stopped.
     pub has_failed: bool,
-    /// It is an agent, and no command.
     pub is_agent: bool,
-    /// The model knows that it ended.
     pub is_end_reported: bool,
 }
 
-/// The end of a background command or agent, to be told to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackgroundEndNotice {
-    /// Which.
     pub task: BackgroundTask,
-    /// A sentence for the model.
     pub note: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoppedTask {
+    pub task: BackgroundTask,
+    /// It had ended by itself before.
+    pub had_ended: bool,
 }
 
 impl BackgroundTasks {
@@ -73,12 +72,13 @@ impl BackgroundTasks {
     #[must_use]
     pub fn take_end_notices(&self) -> Vec<BackgroundEndNotice> {
         let tasks = lock(&self.records).list.clone();
-        let told = tasks.iter().filter(|task| task.mark_end_reported());
-        told.map(|task| BackgroundEndNotice {
-            task: build_snapshot(task),
-            note: render_end_note(task),
-        })
-        .collect()
+        let ended = tasks.iter().filter(|task| task.mark_end_reported());
+        ended
+            .map(|task| BackgroundEndNotice {
+                task: build_snapshot(task),
+                note: render_end_note(task),
+            })
+            .collect()
     }
 
     /// Waits until one more command has ended. Waits for ever if none does.
@@ -89,12 +89,12 @@ impl BackgroundTasks {
     /// Waits until not so many have ended any more, but more of them.
     pub async fn wait_until_ended_count_changes(&self, count: usize) {
         loop {
-            let bell = self.end_signal.notified();
+            let signal = self.end_signal.notified();
             let tasks = lock(&self.records).list.clone();
             if tasks.iter().filter(|task| task.outcome().is_some()).count() != count {
                 return;
             }
-            bell.await;
+            signal.await;
         }
     }
 
@@ -120,32 +120,30 @@ impl BackgroundTasks {
         }
     }
 
-    /// Ends one with everything it started and waits until it is gone. Gives what it was, and whether
-    /// it had ended before.
+    /// Ends one with everything it started and waits until it is gone.
     ///
     /// # Errors
     /// There is none of this name, or it is still there after a while; in words.
-    pub async fn stop(&self, id: &str) -> Result<(BackgroundTask, bool), String> {
+    pub async fn stop(&self, id: &str) -> Result<StoppedTask, String> {
         let task = self.find(id)?;
         let had_ended = task.outcome().is_some();
         task.cancel.cancel();
         let gone = async {
             loop {
-                let bell = task.update_signal.notified();
+                let signal = task.update_signal.notified();
                 if task.outcome().is_some() {
                     return;
                 }
-                bell.await;
+                signal.await;
             }
         };
         if tokio::time::timeout(STOP_WAIT_MAX, gone).await.is_err() {
             return Err(format!("`{}` was told to end but is still there.", task.id));
         }
         task.mark_end_reported();
-        Ok((build_snapshot(&task), had_ended))
+        Ok(StoppedTask { task: build_snapshot(&task), had_ended })
     }
 
-    /// How many are running.
     #[must_use]
     pub fn running_count(&self) -> usize {
         lock(&self.records).list.iter().filter(|task| task.outcome().is_none()).count()
@@ -189,8 +187,7 @@ impl BackgroundTasks {
         lock(&self.records).list.retain(|task| task.id != id);
     }
 
-    /// The task of that name, or what there is instead.
-    pub(super) fn find(&self, id: &str) -> Result<Arc<BackgroundRecord>, String> {
+    pub(crate) fn find(&self, id: &str) -> Result<Arc<BackgroundRecord>, String> {
         let tasks = lock(&self.records);
         if let Some(task) = tasks.list.iter().find(|task| task.id == id) {
             return Ok(Arc::clone(task));
@@ -219,7 +216,7 @@ impl BackgroundRecords {
 }
 
 impl Drop for BackgroundTasks {
-    /// Whoever supervises them may never run again, so there is no time to ask.
+    /// Their supervisors may never run again, so they are killed at once.
     fn drop(&mut self) {
         for task in &lock(&self.records).list {
             task.kill();
@@ -239,7 +236,6 @@ fn build_snapshot(task: &BackgroundRecord) -> BackgroundTask {
     }
 }
 
-/// How it ended, for the model; an agent's answer goes with it.
 fn render_end_note(task: &BackgroundRecord) -> String {
     let BackgroundRecord { id, command, output_path: output, .. } = task;
     let end = task.outcome();

@@ -1,4 +1,4 @@
-//! What a file held is shown to whoever keeps it, before the file is changed.
+//! Backs up the content of a file before a tool changes it.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,20 +18,16 @@ pub trait FileBackupStore: core::fmt::Debug + Send + Sync {
     fn back_up(&self, change: &PendingFileChange<'_>) -> Result<(), String>;
 }
 
-/// A change that is about to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingFileChange<'a> {
-    /// The file: an absolute path.
     pub path: &'a Path,
     /// What it holds now; nothing if it is not there.
     pub before: Option<&'a [u8]>,
-    /// What it will hold.
     pub after: &'a [u8],
-    /// The bits of its mode now.
     pub mode: Option<u32>,
 }
 
-/// What a file of this directory holds. It was opened before by whoever changes it, and is looked at
+/// What a file of this directory holds. The caller opened it before; it is read
 /// again right before it is replaced.
 pub(super) fn read_current_content(
     directory: &OwnedFd,

@@ -1,43 +1,38 @@
-//! Files that changed since the model last saw them, each change told once.
+//! Files that changed since the model last saw them, each change reported once.
 //!
 //! Times and sizes are compared first; only where they differ is a file read and its content
-//! compared, so that a file somebody merely touched is no news.
+//! compared, so that a file that was merely touched is not reported.
 
 use std::path::{Path, PathBuf};
 
 use super::diff::render_unified_diff;
 use super::file_content::read_bounded;
+use super::file_context::FileContext;
 use super::file_state::{FileState, hash_content};
 use super::known_files::{KnownFile, TEXT_BYTES_MAX};
 use super::open::{OpenedFile, open_regular_file};
 use super::text_encoding::TextEncoding;
-use crate::tool_session_context::ToolSessionContext;
 
 /// Changes told at a time; more wait for the next time.
 const CHANGES_MAX: usize = 20;
-/// Bytes of what changed that are shown of one file.
 const SHOWN_BYTES_MAX: usize = 4_000;
 /// Larger files are compared by time and size alone.
 const COMPARED_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
-/// A file that is not as the model knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// Which.
     pub path: PathBuf,
-    /// What happened to it, in words for the model.
     pub note: String,
 }
 
-/// Looks at every file that is known, the one used last first.
-pub(crate) fn find_changed_files(surroundings: &ToolSessionContext) -> Vec<FileChange> {
+pub(super) fn find_changed_files(files: &FileContext) -> Vec<FileChange> {
     let mut changes = Vec::new();
-    for path in surroundings.recent_files() {
+    for path in files.recent_files() {
         if changes.len() == CHANGES_MAX {
             break;
         }
-        if let Some(known) = surroundings.known_file(&path)
-            && let Some(note) = describe_change(surroundings, &path, &known)
+        if let Some(known) = files.known_file(&path)
+            && let Some(note) = describe_change(files, &path, &known)
         {
             changes.push(FileChange { path, note });
         }
@@ -45,16 +40,12 @@ pub(crate) fn find_changed_files(surroundings: &ToolSessionContext) -> Vec<FileC
     changes
 }
 
-fn describe_change(
-    surroundings: &ToolSessionContext,
-    path: &Path,
-    known: &KnownFile,
-) -> Option<String> {
+fn describe_change(files: &FileContext, path: &Path, known: &KnownFile) -> Option<String> {
     let shown = path.display();
     let metadata = match std::fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            surroundings.forget_file(path);
+            files.forget_file(path);
             return Some(format!("`{shown}` was deleted or moved."));
         }
         Err(_) => return None,
@@ -66,16 +57,16 @@ fn describe_change(
         return None;
     }
     // Something else stands there now, or it may no longer be read: an edit will say so.
-    let OpenedFile { file, metadata } = open_regular_file(surroundings, path).ok()?;
+    let OpenedFile { file, metadata } = open_regular_file(files, path).ok()?;
     let told = |digest| FileState::new(&metadata, digest);
     if metadata.len() > COMPARED_BYTES_MAX || !known.state.has_digest() {
-        surroundings.update_known_file(path, |known| known.reported_state = Some(told(None)));
+        files.update_known_file(path, |known| known.reported_state = Some(told(None)));
         return Some(format!("`{shown}` was changed. Read it again before you rely on it."));
     }
     let content = read_bounded(&file, COMPARED_BYTES_MAX).ok()?;
     let now = told(Some(hash_content(&content)));
     if known.state.matches_content(&metadata, &content) {
-        surroundings.update_known_file(path, |known| known.state = now);
+        files.update_known_file(path, |known| known.state = now);
         return None;
     }
     let difference = known.text.as_deref().filter(|_| content.len() as u64 <= TEXT_BYTES_MAX);
@@ -84,15 +75,15 @@ fn describe_change(
         render_unified_diff(&encoding.decode(old), &encoding.decode(&content), SHOWN_BYTES_MAX)
     });
     match difference {
-        // Whoever has seen the whole difference knows the file as it is now.
+        // With the whole difference shown, the model knows the file as it is now.
         Some(difference) => {
-            surroundings.update_known_file(path, |known| {
+            files.update_known_file(path, |known| {
                 *known = KnownFile::new(now, Some(&content));
             });
             Some(format!("`{shown}` was changed:\n{difference}"))
         }
         None => {
-            surroundings.update_known_file(path, |known| known.reported_state = Some(now));
+            files.update_known_file(path, |known| known.reported_state = Some(now));
             Some(format!("`{shown}` was changed. Read it again before you rely on it."))
         }
     }

@@ -9,7 +9,6 @@ use similar::{ChangeTag, DiffOp, TextDiff};
 const DIFF_TIME_MAX: Duration = Duration::from_millis(200);
 const CONTEXT_LINES: usize = 3;
 
-/// Lines that changed, with a few around them.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DiffHunk {
@@ -20,7 +19,6 @@ pub(crate) struct DiffHunk {
     lines: Vec<String>,
 }
 
-/// How many lines of the old text are gone, and how many of the new one are new.
 #[must_use]
 pub fn count_changed_lines(old: &str, new: &str) -> (usize, usize) {
     let diff = TextDiff::configure().timeout(DIFF_TIME_MAX).diff_lines(old, new);
@@ -28,14 +26,15 @@ pub fn count_changed_lines(old: &str, new: &str) -> (usize, usize) {
     (of(ChangeTag::Delete), of(ChangeTag::Insert))
 }
 
-/// What became of the old text.
 pub(crate) fn diff_hunks(old: &str, new: &str) -> Vec<DiffHunk> {
     let diff = TextDiff::configure().timeout(DIFF_TIME_MAX).diff_lines(old, new);
     diff.grouped_ops(CONTEXT_LINES)
         .iter()
         .filter_map(|ops| {
-            let (first, last) = (ops.first()?, ops.last()?);
-            let (old_start, new_start) = (first.old_range().start, first.new_range().start);
+            let first = ops.first()?;
+            let last = ops.last()?;
+            let old_start = first.old_range().start;
+            let new_start = first.new_range().start;
             Some(DiffHunk {
                 old_start: old_start + 1,
                 old_lines: last.old_range().end - old_start,
@@ -47,7 +46,6 @@ pub(crate) fn diff_hunks(old: &str, new: &str) -> Vec<DiffHunk> {
         .collect()
 }
 
-/// The difference as people write it, if it fits.
 pub(crate) fn render_unified_diff(old: &str, new: &str, bytes_max: usize) -> Option<String> {
     let mut text = String::new();
     for hunk in diff_hunks(old, new) {

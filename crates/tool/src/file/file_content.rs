@@ -4,13 +4,15 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
+use super::file_context::FileContext;
 use super::open::{OpenedFile, open_regular_file};
-use crate::tool_session_context::ToolSessionContext;
 
 /// Larger files are not changed by these tools.
 const CHANGEABLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// A file as it is now.
+/// Clients get the old content of a changed file up to this size.
+pub(crate) const ORIGINAL_BYTES_MAX: usize = 256 * 1024;
+
 #[derive(Debug)]
 pub(crate) struct FileContent {
     pub(crate) bytes: Vec<u8>,
@@ -19,13 +21,10 @@ pub(crate) struct FileContent {
 
 /// The content of a file whose present state was read in this session, or why it must not be
 /// changed.
-pub(crate) fn read_for_change(
-    surroundings: &ToolSessionContext,
-    path: &Path,
-) -> Result<FileContent, String> {
-    let OpenedFile { file, metadata } = open_regular_file(surroundings, path)?;
+pub(crate) fn read_for_change(files: &FileContext, path: &Path) -> Result<FileContent, String> {
+    let OpenedFile { file, metadata } = open_regular_file(files, path)?;
     let shown = path.display();
-    let Some(known) = surroundings.known_file(path) else {
+    let Some(known) = files.known_file(path) else {
         return Err(format!("`{shown}` has not been read yet. Read it first, then change it."));
     };
     let too_large = || {

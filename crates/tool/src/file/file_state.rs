@@ -4,7 +4,6 @@ use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hasher};
 use std::time::SystemTime;
 
-/// The state of a file at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileState {
     modified: Option<SystemTime>,
@@ -32,7 +31,6 @@ impl FileState {
         self.bytes == metadata.len() && self.modified == metadata.modified().ok()
     }
 
-    /// Whether the content itself can be compared.
     pub(crate) fn has_digest(&self) -> bool {
         self.digest.is_some()
     }

@@ -11,14 +11,11 @@ use std::sync::Arc;
 
 use super::file_state::{FileState, hash_content};
 
-/// Files remembered at most.
 const FILES_MAX: usize = 2_000;
 /// Texts up to this size are kept, to show what changed.
 pub(crate) const TEXT_BYTES_MAX: u64 = 64 * 1024;
-/// Bytes of all texts kept.
 const TEXTS_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// The files a session has read or written.
 #[derive(Debug, Default)]
 pub(crate) struct KnownFiles {
     files: HashMap<PathBuf, KnownFile>,
@@ -26,7 +23,6 @@ pub(crate) struct KnownFiles {
     text_bytes: usize,
 }
 
-/// What is known of one file.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownFile {
     pub(crate) state: FileState,
@@ -34,12 +30,10 @@ pub(crate) struct KnownFile {
     pub(crate) text: Option<Arc<[u8]>>,
     /// The state a change was last told for.
     pub(crate) reported_state: Option<FileState>,
-    /// Line and byte of places in a huge file.
     pub(crate) line_offsets: Arc<[LineOffset]>,
     last_use: u64,
 }
 
-/// Where a line of a huge file begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineOffset {
     pub(crate) line: u64,
@@ -63,7 +57,6 @@ pub(crate) fn known_file_from_content(metadata: &Metadata, content: &[u8]) -> Kn
 }
 
 impl KnownFiles {
-    /// This is how the file is now, and the model knows.
     pub(crate) fn remember(&mut self, path: PathBuf, mut known: KnownFile) {
         self.forget(&path);
         self.use_counter += 1;
@@ -105,7 +98,6 @@ impl KnownFiles {
         }
     }
 
-    /// Every file, the one used last first.
     pub(crate) fn paths_by_recency(&self) -> Vec<PathBuf> {
         let mut files: Vec<_> = self.files.iter().collect();
         files.sort_by_key(|(_, known)| std::cmp::Reverse(known.last_use));

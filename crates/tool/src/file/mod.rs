@@ -2,28 +2,29 @@
 //!
 //! A path is opened exactly as it was judged: by its spelling, with no symbolic link followed
 //! below the working directory. Only regular files are opened, and never in a way that could wait
-//! for somebody at the other end. A file is replaced whole or not at all.
+//! for the other end of a pipe. A file is replaced whole or not at all.
 
 mod backup;
 mod changed_files;
 mod diff;
 mod file_content;
+mod file_context;
 mod file_state;
 mod known_files;
+mod line_ends;
 mod open;
 mod replace;
 mod text_encoding;
 
 pub use backup::{FileBackupStore, PendingFileChange};
 pub use changed_files::FileChange;
-pub(crate) use changed_files::find_changed_files;
 pub use diff::count_changed_lines;
 pub(crate) use diff::diff_hunks;
-pub(crate) use file_content::{FileContent, read_bounded, read_for_change};
+pub(crate) use file_content::{FileContent, ORIGINAL_BYTES_MAX, read_bounded, read_for_change};
+pub use file_context::FileContext;
 pub(crate) use file_state::FileState;
-pub(crate) use known_files::{
-    KnownFile, KnownFiles, LineOffset, TEXT_BYTES_MAX, known_file_from_content,
-};
+pub(crate) use known_files::{KnownFile, LineOffset, TEXT_BYTES_MAX, known_file_from_content};
+pub(crate) use line_ends::{convert_line_ends, has_only_crlf};
 pub(crate) use open::{
     OpenedFile, open_beneath, open_regular_file, open_search_root, resolve_path,
 };

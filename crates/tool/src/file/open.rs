@@ -10,7 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use windlass_permission::path_pattern::normalize_path;
 
-use crate::tool_session_context::ToolSessionContext;
+use super::file_context::FileContext;
 
 /// Another process renaming directories can make the kernel ask us to look again.
 const OPEN_ATTEMPTS_MAX: u8 = 8;
@@ -18,36 +18,28 @@ const OPEN_ATTEMPTS_MAX: u8 = 8;
 const DESCRIPTOR_WAIT_MAX: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A regular file, open for reading.
 #[derive(Debug)]
 pub(crate) struct OpenedFile {
     pub(crate) file: File,
     pub(crate) metadata: Metadata,
 }
 
-/// The absolute path a model meant.
-pub(crate) fn resolve_path(
-    surroundings: &ToolSessionContext,
-    raw: &str,
-) -> Result<PathBuf, String> {
+pub(crate) fn resolve_path(files: &FileContext, raw: &str) -> Result<PathBuf, String> {
     if raw.is_empty() || raw.contains('\0') {
         return Err("The path is empty or contains a NUL byte. Give an absolute path.".to_owned());
     }
     if raw == "~" || raw.starts_with("~/") {
         return Err(format!("`{raw}` is not expanded here. Give the absolute path."));
     }
-    Ok(normalize_path(&surroundings.cwd, Path::new(raw)))
+    Ok(normalize_path(&files.cwd, Path::new(raw)))
 }
 
 /// Opens a regular file without following links, waiting, or touching a device.
-pub(crate) fn open_regular_file(
-    surroundings: &ToolSessionContext,
-    path: &Path,
-) -> Result<OpenedFile, String> {
+pub(crate) fn open_regular_file(files: &FileContext, path: &Path) -> Result<OpenedFile, String> {
     if is_virtual_path(path) {
         return Err(format!("`{}` is not a file on disk, so it is not read.", path.display()));
     }
-    let file = open_without_links(surroundings, path, READ_FLAGS)
+    let file = open_without_links(files, path, READ_FLAGS)
         .map(File::from)
         .map_err(|errno| explain_errno(path, errno))?;
     let metadata = file.metadata().map_err(|error| format!("`{}`: {error}", path.display()))?;
@@ -70,14 +62,14 @@ pub(crate) fn open_regular_file(
 /// Is this a directory or a regular file that can be searched, reached over no link? A directory
 /// comes back held open.
 pub(crate) fn open_search_root(
-    surroundings: &ToolSessionContext,
+    files: &FileContext,
     path: &Path,
 ) -> Result<Option<OwnedFd>, String> {
     if is_virtual_path(path) {
         return Err(format!("`{}` holds no files on disk, so it is not searched.", path.display()));
     }
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let place = open_without_links(surroundings, path, flags)
+    let place = open_without_links(files, path, flags)
         .map(File::from)
         .map_err(|errno| explain_errno(path, errno))?;
     match place.metadata() {
@@ -110,7 +102,7 @@ pub(crate) fn open_beneath(
     }
 }
 
-/// Never waits for somebody at the other end.
+/// Opening must not block on a pipe or become our controlling terminal.
 const READ_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
@@ -152,13 +144,13 @@ fn is_virtual_path(path: &Path) -> bool {
 /// Opens anything by its spelling alone. Where too many files are open, it waits for a while: calls
 /// beside this one will end and give theirs back.
 pub(super) fn open_without_links(
-    surroundings: &ToolSessionContext,
+    files: &FileContext,
     path: &Path,
     flags: OFlags,
 ) -> Result<OwnedFd, Errno> {
     let mut looks_left = DESCRIPTOR_WAIT_MAX.as_millis() / POLL_INTERVAL.as_millis();
     loop {
-        match open_literal_path(surroundings, path, flags) {
+        match open_literal_path(files, path, flags) {
             Err(Errno::MFILE | Errno::NFILE) if looks_left > 0 => looks_left -= 1,
             opened => return opened,
         }
@@ -166,12 +158,8 @@ pub(super) fn open_without_links(
     }
 }
 
-fn open_literal_path(
-    surroundings: &ToolSessionContext,
-    path: &Path,
-    flags: OFlags,
-) -> Result<OwnedFd, Errno> {
-    let root = surroundings.working_directories().into_iter().find(|root| path.starts_with(root));
+fn open_literal_path(files: &FileContext, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let root = files.working_directories().into_iter().find(|root| path.starts_with(root));
     // The way to a working directory may lead over links: the user chose it.
     let (start, rest) = match &root {
         Some(root) => {

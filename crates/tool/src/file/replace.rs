@@ -1,8 +1,8 @@
 //! Puts new content in the place of a file: a temporary file beside it, synced, then renamed.
 //!
-//! Whoever reads meanwhile sees the old content or the new, and a full disk leaves the old. The
-//! mode is kept; the owner and extended attributes too, where we may. The directory is held open, so that nobody can swap
-//! it for another between the checks and the rename.
+//! A concurrent reader sees the old content or the new, and a full disk leaves the old. The mode is
+//! kept; the owner and extended attributes too, where permitted. The directory is held open, so that
+//! it cannot be swapped for another between the checks and the rename.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -17,8 +17,8 @@ use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use super::backup::{PendingFileChange, read_current_content};
+use super::file_context::FileContext;
 use super::open::{explain_errno, open_without_links};
-use crate::tool_session_context::ToolSessionContext;
 
 static TEMPORARY_COUNTER: AtomicU64 = AtomicU64::new(0);
 
@@ -28,7 +28,7 @@ const ATTRIBUTE_BYTES_MAX: usize = 64 * 1024;
 /// Writes the file. `old` is what is being replaced, `None` when nothing may be there yet.
 /// Returns the metadata of the new file.
 pub(crate) fn replace_file(
-    surroundings: &ToolSessionContext,
+    files: &FileContext,
     path: &Path,
     old: Option<&Metadata>,
     content: &[u8],
@@ -37,10 +37,10 @@ pub(crate) fn replace_file(
         return Err(format!("`{}` is not a path to a file.", path.display()));
     };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = open_without_links(surroundings, parent, flags)
-        .map_err(|errno| explain_errno(parent, errno))?;
+    let directory =
+        open_without_links(files, parent, flags).map_err(|errno| explain_errno(parent, errno))?;
     let target = ReplaceTarget { directory, name };
-    if let Some(keeper) = &surroundings.file_backup {
+    if let Some(backup) = &files.backup {
         let failed = |error: io::Error| {
             format!("`{}` could not be read: {error}. Nothing was changed.", path.display())
         };
@@ -49,7 +49,7 @@ pub(crate) fn replace_file(
             .transpose()
             .map_err(failed)?;
         let mode = old.map(Metadata::mode);
-        keeper.back_up(&PendingFileChange {
+        backup.back_up(&PendingFileChange {
             path,
             before: before.as_deref(),
             after: content,
@@ -81,9 +81,9 @@ pub(crate) fn render_hard_link_note(old: Option<&Metadata>) -> String {
     }
 }
 
-/// Like [`replace`], making the directories on the way to a new file.
+/// Like [`replace_file`], making the directories on the way to a new file.
 pub(crate) fn write_file(
-    surroundings: &ToolSessionContext,
+    files: &FileContext,
     path: &Path,
     old: Option<&Metadata>,
     content: &[u8],
@@ -94,13 +94,13 @@ pub(crate) fn write_file(
         // What is there already must not lead elsewhere; what is made now cannot.
         if let Some(nearest) = parent.ancestors().find(|place| place.exists()) {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            open_without_links(surroundings, nearest, flags)
+            open_without_links(files, nearest, flags)
                 .map_err(|errno| explain_errno(nearest, errno))?;
         }
         std::fs::create_dir_all(parent)
             .map_err(|error| format!("`{}` could not be made: {error}.", parent.display()))?;
     }
-    replace_file(surroundings, path, old, content)
+    replace_file(files, path, old, content)
 }
 
 enum ReplaceError {
@@ -161,7 +161,7 @@ impl ReplaceTarget<'_> {
         content: &[u8],
     ) -> Result<Metadata, ReplaceError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        // A new file gets what the user's mask allows; a copy is nobody's business until it has
+        // A new file gets what the user's mask allows; a copy stays private until it has
         // the mode of the original.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
         let opened = rustix::fs::openat(&self.directory, name, flags, Mode::from_raw_mode(mode))?;
@@ -170,7 +170,8 @@ impl ReplaceTarget<'_> {
         if let Some(old) = old {
             let new = file.metadata()?;
             if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-                let (uid, gid) = (Uid::from_raw(old.uid()), Gid::from_raw(old.gid()));
+                let uid = Uid::from_raw(old.uid());
+                let gid = Gid::from_raw(old.gid());
                 // Only root may give files away; for others the editor becomes the owner.
                 let _ = rustix::fs::fchown(&file, Some(uid), Some(gid));
             }

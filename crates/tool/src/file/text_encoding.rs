@@ -10,10 +10,8 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{EncoderResult, Encoding as Known, WINDOWS_1252};
 
-/// Bytes looked at to find an older encoding.
 pub(crate) const DETECTION_BYTES_MAX: usize = 1024 * 1024;
 
-/// How text is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextEncoding {
     Utf8,
@@ -34,7 +32,8 @@ impl TextEncoding {
             return Self::Utf8;
         }
         let start = content.get(..DETECTION_BYTES_MAX).unwrap_or(content);
-        let (mut wide, mut broken) = (0_usize, 0_usize);
+        let mut wide = 0_usize;
+        let mut broken = 0_usize;
         for chunk in start.utf8_chunks() {
             wide += chunk.valid().chars().filter(|letter| !letter.is_ascii()).count();
             broken += usize::from(!chunk.invalid().is_empty());
@@ -50,7 +49,6 @@ impl TextEncoding {
         }
     }
 
-    /// Its name, for people and models.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "UTF-8",

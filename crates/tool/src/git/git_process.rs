@@ -87,10 +87,11 @@ fn spawn_reader(pipe: Option<impl Read + Send + 'static>, most: usize) -> mpsc::
 
 /// Where the user's own settings lie, and otherwise only what is said here.
 fn build_environment(settings: &[(String, String)]) -> Vec<(OsString, OsString)> {
-    let kept = ["HOME", "XDG_CONFIG_HOME", "TMPDIR"];
-    let kept = kept.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
+    let passed_on = ["HOME", "XDG_CONFIG_HOME", "TMPDIR"];
+    let passed_on =
+        passed_on.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
     let fixed = FIXED_ENVIRONMENT.iter().map(|(name, value)| (name.into(), value.into()));
-    let mut all: Vec<(OsString, OsString)> = kept.chain(fixed).collect();
+    let mut all: Vec<(OsString, OsString)> = passed_on.chain(fixed).collect();
     all.push(("GIT_CONFIG_COUNT".into(), settings.len().to_string().into()));
     for (number, (key, value)) in settings.iter().enumerate() {
         all.push((format!("GIT_CONFIG_KEY_{number}").into(), OsStr::new(key).into()));

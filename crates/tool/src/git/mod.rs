@@ -15,29 +15,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Git in one directory.
 #[derive(Clone, Debug)]
 pub struct GitRunner {
     program: PathBuf,
     directory: PathBuf,
-    /// How long a call may take.
     pub timeout: Duration,
-    /// Bytes of output taken of a call.
     pub output_bytes_max: usize,
 }
 
-/// What a call left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitOutput {
     /// The exit code; `None` when a signal ended it.
     pub code: Option<i32>,
-    /// What it printed.
     pub stdout: Vec<u8>,
     /// What it complained, its beginning.
     pub stderr: String,
 }
 
-/// Why there is nothing to tell.
 #[derive(Debug)]
 pub enum GitError {
     /// There is no git in any of the places where systems keep it.
@@ -48,7 +42,6 @@ pub enum GitError {
     TooManyPrograms,
     /// The repository's configuration cannot be read, so what it names is not known.
     UnreadableConfig(String),
-    /// It could not be started.
     NotStarted(io::Error),
     /// It took too long, and was ended with everything it had started.
     TimedOut(Duration),
@@ -82,12 +75,11 @@ impl GitRunner {
     pub fn in_directory(directory: impl Into<PathBuf>) -> Result<Self, GitError> {
         let program = GIT_PATHS.iter().map(PathBuf::from).find(|path| path.is_file());
         let program = program.ok_or(GitError::Missing)?;
-        let (within, output_max) = (TIMEOUT_DEFAULT, OUTPUT_BYTES_MAX);
         Ok(Self {
             program,
             directory: directory.into(),
-            timeout: within,
-            output_bytes_max: output_max,
+            timeout: TIMEOUT_DEFAULT,
+            output_bytes_max: OUTPUT_BYTES_MAX,
         })
     }
 
@@ -123,19 +115,16 @@ impl GitRunner {
         String::from_utf8(end.stdout).ok()?.lines().next().map(str::to_owned)
     }
 
-    /// Where it runs.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 }
 
-/// What guards a sub-command needs besides settings.
 #[derive(Clone, Copy, Debug)]
 enum GitGuards {
     Plain,
     Status,
-    /// Prints differences.
     Diff,
 }
 

@@ -16,11 +16,9 @@ pub(super) const WEBP: &str = "image/webp";
 
 /// Nothing that people look at is larger, and much that is larger was made to do harm.
 const SIDE_MAX: u32 = 16_384;
-/// All that a decoder may hold.
 pub(super) const DECODED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 const ERROR_CHARS_MAX: usize = 200;
 
-/// In pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PixelSize {
     pub(crate) width: u32,
@@ -28,7 +26,6 @@ pub(crate) struct PixelSize {
 }
 
 impl PixelSize {
-    /// The longer edge.
     pub(super) fn longer_side(self) -> u32 {
         self.width.max(self.height)
     }
@@ -99,7 +96,6 @@ pub(super) fn describe_decode_error(error: &image::ImageError) -> String {
     format!("it is broken ({})", why.replace('\n', " "))
 }
 
-/// Is everything there up to its end?
 pub(super) fn is_complete(kind: &str, bytes: &[u8]) -> bool {
     let walked = match kind {
         PNG => check_png(bytes),
@@ -160,7 +156,6 @@ fn check_gif(bytes: &[u8]) -> Option<()> {
     }
 }
 
-/// Bytes of the colour table the flags announce.
 fn color_table_bytes(flags: u8) -> usize {
     if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
 }

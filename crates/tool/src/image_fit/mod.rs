@@ -2,7 +2,7 @@
 //!
 //! An image that fits is left alone: its header is read, its pixels are not. One that does not is
 //! decoded within bounds and made again, smaller. Only the processor is used here: no file is
-//! touched, nothing is remembered, and whoever calls this decides on which thread. Documents are
+//! touched, nothing is remembered, and the caller decides on which thread. Documents are
 //! not looked at, and nothing here knows how many images a request may hold.
 
 mod image_header;
@@ -17,14 +17,12 @@ use windlass_vocabulary::MediaContent;
 pub(crate) use image_header::{PixelSize, detect_media_type};
 use reencode::{ReencodeTarget, ReencodedImage};
 
-/// What a provider takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageLimits {
     /// Pixels of the longer edge.
     pub side_max: u32,
     /// Bytes of the image as it is sent, in base64.
     pub base64_bytes_max: usize,
-    /// The media types taken, for example `image/png`.
     pub media_types: &'static [&'static str],
 }
 
@@ -39,7 +37,6 @@ impl Default for ImageLimits {
     }
 }
 
-/// What came of fitting one image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageFit {
     /// It fits, or it is no image.
@@ -86,18 +83,13 @@ pub fn fit_image(media: &MediaContent, limits: &ImageLimits) -> ImageFit {
     }
 }
 
-/// An image that can be sent.
 #[derive(Debug)]
 pub(crate) struct FittedImage {
-    /// As it came.
     pub(crate) original_size: PixelSize,
-    /// As it is sent.
     pub(crate) sent_size: PixelSize,
-    /// How the two differ, if they do.
     pub(crate) replacement: Option<ImageReplacement>,
 }
 
-/// What has to be sent instead.
 #[derive(Debug)]
 pub(crate) struct ImageReplacement {
     pub(crate) media_type: &'static str,
@@ -106,7 +98,7 @@ pub(crate) struct ImageReplacement {
     pub(crate) note: String,
 }
 
-/// Like [`fit`], for bytes that are at hand. The error says why it cannot be sent.
+/// Like [`fit_image`], for bytes that are at hand. The error says why it cannot be sent.
 pub(crate) fn fit_image_bytes(
     name: &str,
     label: &str,

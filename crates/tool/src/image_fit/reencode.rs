@@ -17,21 +17,16 @@ use super::image_header::{
 const PIXELS_MAX: u64 = 50_000_000;
 /// How good a JPEG is at first, and while only its quality falls.
 const QUALITIES: [u8; 3] = [85, 70, 50];
-/// How often the edges are halved after that.
 const HALVINGS_MAX: u32 = 6;
 
-/// What has to come out.
 #[derive(Debug)]
 pub(super) struct ReencodeTarget {
     pub(super) side_max: u32,
     pub(super) bytes_max: usize,
-    /// May it be a PNG?
     pub(super) may_be_png: bool,
-    /// May it be a JPEG?
     pub(super) may_be_jpeg: bool,
 }
 
-/// What came out.
 #[derive(Debug)]
 pub(super) struct ReencodedImage {
     pub(super) media_type: &'static str,
@@ -41,7 +36,6 @@ pub(super) struct ReencodedImage {
     pub(super) size: PixelSize,
 }
 
-/// Makes it again so that it fits.
 pub(super) fn reencode_to_fit(
     kind: &str,
     bytes: &[u8],
@@ -50,9 +44,10 @@ pub(super) fn reencode_to_fit(
     if aim.side_max == 0 || !(aim.may_be_png || aim.may_be_jpeg) {
         return Err("no image can be sent that way".to_owned());
     }
-    let (full, original, turn) = decode(kind, bytes)?;
-    let mut picture = to_eight_bit(shrink(full, aim.side_max));
-    picture.apply_orientation(turn);
+    let decoded = decode(kind, bytes)?;
+    let original = decoded.upright_size;
+    let mut picture = to_eight_bit(shrink(decoded.picture, aim.side_max));
+    picture.apply_orientation(decoded.orientation);
     let is_drawing = kind == PNG || kind == GIF || (kind == WEBP && picture.has_alpha());
     if aim.may_be_png
         && (is_drawing || !aim.may_be_jpeg)
@@ -79,8 +74,13 @@ pub(super) fn reencode_to_fit(
     Err(format!("it cannot be made to fit into {} bytes", aim.bytes_max))
 }
 
-/// The pixels, their size once upright, and how to turn them.
-fn decode(kind: &str, bytes: &[u8]) -> Result<(DynamicImage, PixelSize, Orientation), String> {
+struct DecodedImage {
+    picture: DynamicImage,
+    upright_size: PixelSize,
+    orientation: Orientation,
+}
+
+fn decode(kind: &str, bytes: &[u8]) -> Result<DecodedImage, String> {
     let mut decoder = image_header::build_decoder(kind, bytes)?;
     let (width, height) = decoder.dimensions();
     let pixels = u64::from(width) * u64::from(height);
@@ -88,21 +88,22 @@ fn decode(kind: &str, bytes: &[u8]) -> Result<(DynamicImage, PixelSize, Orientat
         return Err(format!("{width}×{height} pixels are too many to look at"));
     }
     // Without it the picture lies on its side, which is better than none.
-    let turn = match kind {
+    let orientation = match kind {
         JPEG => decoder.orientation().unwrap_or(Orientation::NoTransforms),
         _ => Orientation::NoTransforms,
     };
     let picture =
         DynamicImage::from_decoder(decoder).map_err(|error| describe_decode_error(&error))?;
     let size = PixelSize { width, height };
-    let lies = matches!(
-        turn,
+    let lies_on_side = matches!(
+        orientation,
         Orientation::Rotate90
             | Orientation::Rotate270
             | Orientation::Rotate90FlipH
             | Orientation::Rotate270FlipH
     );
-    Ok((picture, if lies { size.swap_sides() } else { size }, turn))
+    let upright_size = if lies_on_side { size.swap_sides() } else { size };
+    Ok(DecodedImage { picture, upright_size, orientation })
 }
 
 fn shrink(picture: DynamicImage, side_max: u32) -> DynamicImage {
@@ -123,7 +124,8 @@ fn shrink(picture: DynamicImage, side_max: u32) -> DynamicImage {
     } else {
         picture
     };
-    let (width, height) = (scaled(size.width, side_max), scaled(size.height, side_max));
+    let width = scaled(size.width, side_max);
+    let height = scaled(size.height, side_max);
     picture.resize_exact(width, height, FilterType::CatmullRom)
 }
 
@@ -148,7 +150,8 @@ fn flatten_on_white(picture: DynamicImage) -> DynamicImage {
     for (to, from) in flat.pixels_mut().zip(picture.pixels()) {
         let [red, green, blue, alpha] = from.0;
         to.0 = [red, green, blue].map(|channel| {
-            let (channel, alpha) = (u16::from(channel), u16::from(alpha));
+            let channel = u16::from(channel);
+            let alpha = u16::from(alpha);
             let mixed = (channel * alpha + 255 * (255 - alpha)) / 255;
             u8::try_from(mixed).unwrap_or(u8::MAX)
         });

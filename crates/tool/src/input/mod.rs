@@ -23,12 +23,10 @@ pub struct InputError {
 }
 
 impl InputError {
-    /// This field, for this reason.
     pub fn field(field: &'static str, why: impl Into<String>) -> Self {
         Self { field, reason: why.into() }
     }
 
-    /// In words for the model.
     pub fn to_message(&self, tool: &str) -> String {
         format!("The input of {tool} is not valid: field `{}`: {}.", self.field, self.reason)
     }
@@ -70,7 +68,6 @@ fn strip_position(error: &serde_json::Error) -> String {
     }
 }
 
-/// The field that a cause says is missing.
 fn parse_missing_field(cause: &str) -> Option<&str> {
     cause.strip_prefix("missing field `")?.strip_suffix('`')
 }
@@ -101,7 +98,6 @@ fn describe_expected(schema: &Value, path: &str) -> Option<String> {
     Some(text)
 }
 
-/// Fields that no part of the schema knows.
 fn describe_unknown_fields(schema: &Value, input: &Json) -> String {
     let (Ok(Value::Object(fields)), Some(Value::Object(known))) =
         (serde_json::from_str::<Value>(input.as_str()), schema.get("properties"))

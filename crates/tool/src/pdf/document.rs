@@ -14,20 +14,14 @@ use super::page_text;
 
 const OBJECTS_MAX: usize = 1_000_000;
 const PAGES_MAX: usize = 20_000;
-/// Streams of objects that are unpacked.
 const PACKED_MAX: usize = 20_000;
-/// Bytes of all of them.
 const PACKED_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// A reference to a reference to a reference.
 const REFERENCE_STEPS_MAX: usize = 16;
 
-/// A document.
 #[derive(Debug)]
 pub(crate) struct PdfDocument<'a> {
     bytes: &'a [u8],
-    /// Where objects begin.
     object_offsets: HashMap<u32, usize>,
-    /// Objects that were packed.
     packed_objects: HashMap<u32, PdfObject>,
     pages: Vec<PdfDictionary>,
 }
@@ -53,7 +47,6 @@ impl<'a> PdfDocument<'a> {
         }
     }
 
-    /// How many pages it has.
     pub(crate) fn page_count(&self) -> usize {
         self.pages.len()
     }
@@ -107,7 +100,6 @@ impl<'a> PdfDocument<'a> {
         self.packed_objects.get(&id).cloned().unwrap_or(PdfObject::Null)
     }
 
-    /// What is in a stream.
     pub(super) fn read_stream(&self, object: &PdfObject) -> Option<Vec<u8>> {
         let (Some(id), PdfObject::Dictionary(map)) = self.resolve(object) else { return None };
         self.read_stream_of(id, &map)
@@ -120,12 +112,12 @@ impl<'a> PdfDocument<'a> {
         let start = memmem::find(rest.get(..64).unwrap_or(rest), b"stream")? + 6;
         let rest = rest.get(start..)?;
         let rest = rest.strip_prefix(b"\r\n").or(rest.strip_prefix(b"\n")).unwrap_or(rest);
-        let said = map.get("Length").and_then(|it| self.resolve(it).1.as_index());
+        let declared_length = map.get("Length").and_then(|it| self.resolve(it).1.as_index());
         let is_end = |at: usize| {
             let after = rest.get(at..).unwrap_or_default();
             memmem::find(after.get(..32).unwrap_or(after), b"endstream").is_some()
         };
-        let end = match said.filter(|at| is_end(*at)) {
+        let end = match declared_length.filter(|at| is_end(*at)) {
             Some(end) => end,
             None => memmem::find(rest, b"endstream")?,
         };
@@ -139,7 +131,6 @@ impl<'a> PdfDocument<'a> {
         })
     }
 
-    /// Objects that are packed into streams.
     fn unpack_object_streams(&mut self) {
         let ids: Vec<u32> = self.object_offsets.keys().copied().collect();
         let mut bytes_left = PACKED_BYTES_MAX;

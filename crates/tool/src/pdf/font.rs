@@ -8,15 +8,12 @@ use super::document::PdfDocument;
 use super::glyph::glyph_to_text;
 use super::object::{PdfDictionary, PdfObject, PdfObjectReader};
 
-/// Characters one font may know.
 const CHARACTERS_MAX: usize = 70_000;
 
-/// A font, as far as text goes.
 #[derive(Debug, Default)]
 pub(super) struct PdfFont {
     /// What the document itself says its codes mean.
     to_unicode: HashMap<u32, String>,
-    /// Codes renamed by the font's encoding.
     encoding_differences: HashMap<u32, String>,
     is_two_byte: bool,
 }
@@ -38,16 +35,13 @@ impl PdfFont {
         let differences = differences.map(|it| document.resolve(it).1);
         let mut code = 0_u32;
         for one in differences.as_ref().and_then(PdfObject::as_array).unwrap_or_default() {
-            match one {
-                PdfObject::Name(name) => {
-                    if let Some(letters) = glyph_to_text(name) {
-                        font.encoding_differences.insert(code, letters);
-                    }
-                    code = code.saturating_add(1);
+            if let PdfObject::Name(name) = one {
+                if let Some(letters) = glyph_to_text(name) {
+                    font.encoding_differences.insert(code, letters);
                 }
-                other => {
-                    code = other.as_index().and_then(|it| u32::try_from(it).ok()).unwrap_or(code);
-                }
+                code = code.saturating_add(1);
+            } else {
+                code = one.as_index().and_then(|it| u32::try_from(it).ok()).unwrap_or(code);
             }
         }
         font
@@ -105,10 +99,8 @@ impl PdfFont {
 
     fn insert_range(&mut self, range: &[PdfObject]) {
         let [PdfObject::Text(first), PdfObject::Text(last), to] = range else { return };
-        let (first, last) = (
-            code_to_number(first),
-            code_to_number(last).min(code_to_number(first).saturating_add(0xFFFF)),
-        );
+        let first = code_to_number(first);
+        let last = code_to_number(last).min(first.saturating_add(0xFFFF));
         match to {
             PdfObject::Text(to) => {
                 let start: Vec<char> = decode_utf16_be(to).chars().collect();
@@ -127,7 +119,12 @@ impl PdfFont {
                     }
                 }
             }
-            _ => {}
+            PdfObject::Null
+            | PdfObject::Number(_)
+            | PdfObject::Name(_)
+            | PdfObject::Dictionary(_)
+            | PdfObject::Reference(_)
+            | PdfObject::Operator(_) => {}
         }
     }
 }

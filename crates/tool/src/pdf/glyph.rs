@@ -1,7 +1,6 @@
 //! Names of glyphs, as fonts give them, and the characters they stand for. Only names that texts
 //! really use are known.
 
-/// The characters a glyph's name stands for.
 pub(super) fn glyph_to_text(name: &str) -> Option<String> {
     let stem = name.split('.').next().unwrap_or(name);
     let mut letters = stem.chars();

@@ -4,7 +4,7 @@
 //! fonts that say which characters they show. It draws nothing, runs nothing, and does not open
 //! what is encrypted. Whatever a file claims, time and memory are bounded and nothing recurses
 //! without end. `object` reads values, `document` finds them, `font` and `glyph` turn codes into
-//! characters, `content` follows a page as it is written.
+//! characters, `page_text` follows a page as it is written.
 
 mod document;
 mod filter;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// Deeper values are cut off.
 const DEPTH_MAX: usize = 40;
 /// Elements of one value; the rest is left out.
 const ELEMENTS_MAX: usize = 200_000;
@@ -16,7 +15,6 @@ pub(super) enum PdfObject {
     Text(Vec<u8>),
     Array(Vec<PdfObject>),
     Dictionary(PdfDictionary),
-    /// Another object, by its number.
     Reference(u32),
     Operator(String),
 }
@@ -47,7 +45,6 @@ impl PdfObject {
     }
 }
 
-/// Reads one value after the other.
 pub(super) struct PdfObjectReader<'a> {
     bytes: &'a [u8],
     pub(super) position: usize,
@@ -76,7 +73,6 @@ impl<'a> PdfObjectReader<'a> {
         }
     }
 
-    /// The next value, `None` at the end.
     pub(super) fn read_next(&mut self) -> Option<PdfObject> {
         self.read_value(0)
     }
@@ -210,7 +206,13 @@ impl<'a> PdfObjectReader<'a> {
                     }
                     break;
                 }
-                _ => {}
+                PdfObject::Null
+                | PdfObject::Number(_)
+                | PdfObject::Text(_)
+                | PdfObject::Array(_)
+                | PdfObject::Dictionary(_)
+                | PdfObject::Reference(_)
+                | PdfObject::Operator(_) => {}
             }
             if map.len() >= ELEMENTS_MAX {
                 break;

@@ -9,18 +9,13 @@ use super::document::PdfDocument;
 use super::font::PdfFont;
 use super::object::{PdfObject, PdfObjectReader};
 
-/// Operators followed on one page.
 const STEPS_MAX: usize = 2_000_000;
-/// Bytes of text of one page.
 const TEXT_BYTES_MAX: usize = 1_000_000;
-/// Parts within parts.
 const DEPTH_MAX: usize = 4;
-/// Values before an operator that are kept.
 const VALUES_MAX: usize = 10_000;
 /// A gap wider than this, in thousandths of the font's size, is a space.
 const SPACE_GAP_MIN: f64 = 200.0;
 
-/// The text of a content with these resources.
 pub(super) fn extract_text(
     document: &PdfDocument<'_>,
     content: &[u8],
@@ -42,7 +37,6 @@ struct PageTextExtractor<'d, 'a> {
     document: &'d PdfDocument<'a>,
     text: String,
     steps: usize,
-    /// How high the pen is.
     pen_height: f64,
     font_size: f64,
 }
@@ -120,9 +114,10 @@ impl PageTextExtractor<'_, '_> {
 
     fn show_text_array(&mut self, list: Option<&PdfObject>, font: Option<&PdfFont>) {
         for one in list.and_then(PdfObject::as_array).unwrap_or_default() {
-            match one {
-                PdfObject::Number(gap) if *gap < -SPACE_GAP_MIN => self.push_space(),
-                one => self.show_text(Some(one), font),
+            if matches!(one, PdfObject::Number(gap) if *gap < -SPACE_GAP_MIN) {
+                self.push_space();
+            } else {
+                self.show_text(Some(one), font);
             }
         }
     }

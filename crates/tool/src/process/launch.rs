@@ -14,24 +14,20 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::process::Child;
 
+use super::process_context::ProcessContext;
 use super::process_table;
 use super::process_tree::ProcessTree;
-use crate::tool_session_context::ToolSessionContext;
 
-/// A process to be started.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchRequest<'a> {
-    /// The program, absolute.
+    /// Absolute.
     pub program: &'a Path,
-    /// Its arguments.
     pub arguments: &'a [OsString],
-    /// Where it runs.
     pub directory: &'a Path,
-    /// Its environment, complete.
+    /// Complete: nothing of ours is inherited.
     pub environment: &'a [(OsString, OsString)],
     /// Where the shell leaves word of its directory and its variables; has to be writable.
     pub scratch_directory: &'a Path,
-    /// It will go on running beside other calls.
     pub is_long_lived: bool,
     /// The call asks to run without confinement, and was granted that.
     pub is_unconfined: bool,
@@ -40,7 +36,6 @@ pub struct LaunchRequest<'a> {
 }
 
 impl LaunchRequest<'_> {
-    /// Just the program, started as it is.
     #[must_use]
     pub fn build_command(&self) -> std::process::Command {
         let mut command = std::process::Command::new(self.program);
@@ -78,10 +73,8 @@ pub trait PreparedLaunch: fmt::Debug + Send {
     fn finish(self: Box<Self>, end: &LaunchExit) -> Vec<String>;
 }
 
-/// Starts a command.
 pub type SpawnCommandFn<'a> = dyn FnMut(std::process::Command) -> io::Result<Child> + 'a;
 
-/// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchExit {
     /// Its exit code; `None` when a signal ended it.
@@ -107,7 +100,6 @@ pub(crate) struct ProgramSpec {
 const CALL_MARK_VARIABLE: &str = "WINDLASS_CALL";
 static CALL_COUNTER: AtomicU64 = AtomicU64::new(0);
 
-/// A process that was started.
 #[derive(Debug)]
 pub(crate) struct SpawnedProcess {
     pub(super) child: Child,
@@ -123,7 +115,6 @@ impl SpawnedProcess {
     }
 }
 
-/// When we began ourselves.
 pub(super) fn our_start_time() -> Option<u64> {
     static OUR_START_TIME: OnceLock<Option<u64>> = OnceLock::new();
     *OUR_START_TIME.get_or_init(|| process_start_time(std::process::id()))
@@ -135,7 +126,6 @@ pub(super) fn our_call_mark() -> String {
     format!("{}-{}.", std::process::id(), our_start_time().unwrap_or_default())
 }
 
-/// When a process began, if it is there.
 pub(super) fn process_start_time(id: u32) -> Option<u64> {
     process_table::read_process(i32::try_from(id).ok()?).map(|entry| entry.start_time)
 }
@@ -152,19 +142,17 @@ pub(crate) fn end_process_tree(identity: &str) -> bool {
     }
 }
 
-/// Starts it, without input.
 pub(super) fn spawn_once(
     program: &ProgramSpec,
-    surroundings: &ToolSessionContext,
+    processes: &ProcessContext,
+    environment: &[(OsString, OsString)],
 ) -> io::Result<SpawnedProcess> {
-    let environment = surroundings.build_child_environment();
-    spawn_in_environment(program, surroundings, environment, Stdio::null)
+    spawn_in_environment(program, processes, environment.to_vec(), Stdio::null)
 }
 
-/// Starts it in this environment, with this input.
 pub(super) fn spawn_in_environment(
     program: &ProgramSpec,
-    surroundings: &ToolSessionContext,
+    processes: &ProcessContext,
     mut environment: Vec<(OsString, OsString)>,
     input: fn() -> Stdio,
 ) -> io::Result<SpawnedProcess> {
@@ -179,14 +167,14 @@ pub(super) fn spawn_in_environment(
     mark.push(&name);
     environment.push((CALL_MARK_VARIABLE.into(), mark));
     environment.push(("PWD".into(), program.directory.clone().into()));
-    let session = surroundings.setsid_program().filter(|_| needs_session(program));
+    let session = processes.setsid_program.as_ref().filter(|_| needs_session(program));
     let mut arguments = program.arguments.clone();
     // A session of its own keeps a process away from our terminal and its descendants together.
     if session.is_some() {
         arguments.insert(0, program.path.clone().into_os_string());
     }
     // Behind a launcher it may lead a group, and has to stay as long as what it starts.
-    if session.is_some() && surroundings.launcher.is_some() {
+    if session.is_some() && processes.launcher.is_some() {
         arguments.insert(0, "--wait".into());
     }
     let launch = LaunchRequest {
@@ -194,12 +182,12 @@ pub(super) fn spawn_in_environment(
         arguments: &arguments,
         directory: &program.directory,
         environment: &environment,
-        scratch_directory: &surroundings.spill_directory,
+        scratch_directory: &processes.spill_directory,
         is_long_lived: program.is_long_lived,
         is_unconfined: program.is_unconfined,
         is_excluded: program.is_excluded,
     };
-    let (child, prepared) = match &surroundings.launcher {
+    let (child, prepared) = match &processes.launcher {
         Some(launcher) => {
             let mut prepared = launcher.prepare(&launch).map_err(io::Error::other)?;
             let child = prepared.spawn(&mut |command| start_command(command, true, input()))?;

@@ -14,19 +14,22 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use super::launch::{LaunchExit, ProgramSpec, SpawnedProcess, spawn_in_environment};
-use crate::tool_session_context::ToolSessionContext;
+use super::process_context::ProcessContext;
 
-/// What is to be started.
 #[derive(Clone, Debug)]
 pub struct LongLivedProgram {
-    /// The program, absolute.
+    /// Absolute.
     pub path: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Where it runs.
     pub directory: PathBuf,
-    /// Its environment, complete.
     pub environment: Vec<(OsString, OsString)>,
+}
+
+#[derive(Debug)]
+pub struct ProcessStreams {
+    pub stdin: ChildStdin,
+    pub stdout: ChildStdout,
+    pub stderr: ChildStderr,
 }
 
 /// A process that stays. Dropped, it is killed with everything it started.
@@ -41,7 +44,7 @@ impl LongLivedProcess {
     /// # Errors
     ///
     /// When it cannot be started, or cannot be held as it must be.
-    pub fn start(program: LongLivedProgram, surroundings: &ToolSessionContext) -> io::Result<Self> {
+    pub fn start(program: LongLivedProgram, processes: &ProcessContext) -> io::Result<Self> {
         let LongLivedProgram { path, arguments, directory, environment } = program;
         let program = ProgramSpec {
             path,
@@ -52,14 +55,18 @@ impl LongLivedProcess {
             is_unconfined: false,
             is_excluded: false,
         };
-        let process = spawn_in_environment(&program, surroundings, environment, Stdio::piped)?;
+        let process = spawn_in_environment(&program, processes, environment, Stdio::piped)?;
         Ok(Self { process })
     }
 
     /// Its standard streams, once.
-    pub fn take_streams(&mut self) -> Option<(ChildStdin, ChildStdout, ChildStderr)> {
+    pub fn take_streams(&mut self) -> Option<ProcessStreams> {
         let child = &mut self.process.child;
-        Some((child.stdin.take()?, child.stdout.take()?, child.stderr.take()?))
+        Some(ProcessStreams {
+            stdin: child.stdin.take()?,
+            stdout: child.stdout.take()?,
+            stderr: child.stderr.take()?,
+        })
     }
 
     /// Waits for its exit: the code, or `None` when a signal ended it.

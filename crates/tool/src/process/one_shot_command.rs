@@ -18,73 +18,53 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::launch::{ProgramSpec, spawn_in_environment};
+use super::process_context::ProcessContext;
 use super::supervisor::{
     FirstLineReporter, ProcessEndCause, SuperviseOptions, SuperviseOutputOptions, supervise,
 };
+use crate::limits::ToolLimits;
 use crate::process_output::{HeadAndTail, OutputSpill};
-use crate::tool::ProgressSender;
-use crate::tool_session_context::{ToolLimits, ToolSessionContext};
+use crate::progress::ProgressSender;
 
-/// A program to be run to its end.
 #[derive(Clone, Debug)]
 pub struct OneShotCommand {
-    /// The program.
     pub program: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Where it runs.
     pub directory: PathBuf,
-    /// Its environment, complete.
     pub environment: Vec<(OsString, OsString)>,
-    /// What it is told on standard input.
     pub input: Vec<u8>,
     /// How long it may take; then its whole tree is ended.
     pub timeout: Duration,
-    /// Bytes of each stream that are kept.
     pub output_bytes_max: usize,
     /// Ends it early, with its whole tree.
     pub cancel: CancellationToken,
 }
 
-/// How it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OneShotResult {
-    /// By whose doing.
     pub cause: OneShotEndCause,
     /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
-    /// The signal that ended it.
     pub signal: Option<i32>,
-    /// What it wrote to standard output.
     pub stdout: CapturedStream,
-    /// What it wrote to standard error.
     pub stderr: CapturedStream,
 }
 
-/// By whose doing it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OneShotEndCause {
-    /// Its own.
     Exited,
-    /// It took too long.
     Deadline,
-    /// It was called off.
     Cancelled,
-    /// It started processes without end.
     TooManyProcesses,
 }
 
-/// What came through a pipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapturedStream {
-    /// The first bytes.
     pub bytes: Vec<u8>,
-    /// How many there were in all.
     pub total: u64,
 }
 
 impl CapturedStream {
-    /// Was there more than was kept?
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.total > self.bytes.len() as u64
@@ -126,10 +106,11 @@ impl OneShotCommand {
             is_excluded: false,
         };
         // Without a launcher, whatever the session has: it is the user's own program.
-        let free = ToolSessionContext::new(&program.directory, &program.directory);
-        let mut process = spawn_in_environment(&program, &free, self.environment, Stdio::piped)?;
+        let processes = ProcessContext::unconfined(program.directory.clone());
+        let mut process =
+            spawn_in_environment(&program, &processes, self.environment, Stdio::piped)?;
         let stdin = process.child.stdin.take();
-        let order = SuperviseOptions {
+        let options = SuperviseOptions {
             timeout: self.timeout,
             output: SuperviseOutputOptions {
                 spill: OutputSpill::discarding(),
@@ -141,13 +122,13 @@ impl OneShotCommand {
             cancel: self.cancel,
             progress: ProgressSender::default(),
         };
-        let mut end = pin!(supervise(process, order));
-        let mut told = pin!(write_stdin(stdin, self.input));
-        let mut is_told = false;
+        let mut end = pin!(supervise(process, options));
+        let mut writing_input = pin!(write_stdin(stdin, self.input));
+        let mut is_written = false;
         let ended = loop {
             tokio::select! {
                 ended = &mut end => break ended?,
-                () = &mut told, if !is_told => is_told = true,
+                () = &mut writing_input, if !is_written => is_written = true,
             }
         };
         Ok(OneShotResult {

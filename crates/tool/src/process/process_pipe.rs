@@ -8,7 +8,6 @@ use crate::process_output::HeadAndTail;
 
 const CHUNK_BYTES: usize = 32 * 1024;
 
-/// One pipe and what came through it.
 pub(super) struct ProcessPipe<R> {
     pipe: Option<R>,
     pub(super) chunk: Vec<u8>,

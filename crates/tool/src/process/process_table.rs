@@ -5,7 +5,6 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-/// One process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProcessEntry {
     pub(super) pid: i32,
@@ -18,7 +17,6 @@ pub(super) struct ProcessEntry {
     pub(super) is_alive: bool,
 }
 
-/// Bytes of an environment that are looked at.
 const ENVIRONMENT_BYTES_MAX: u64 = 256 * 1024;
 
 /// All processes that can be seen; `None` where they cannot be listed.
@@ -44,13 +42,11 @@ pub(super) fn list_processes_since(id: i32) -> Option<Vec<ProcessEntry>> {
 /// So many numbers are tried one by one; beyond, listing all processes is quicker.
 const PROBED_PIDS_MAX: i32 = 300;
 
-/// The number given out last.
 fn read_last_pid() -> Option<i32> {
     let load = std::fs::read_to_string("/proc/loadavg").ok()?;
     load.split_ascii_whitespace().nth(4)?.parse().ok()
 }
 
-/// One process by its number.
 pub(super) fn read_process(id: i32) -> Option<ProcessEntry> {
     let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
     // The name in parentheses may hold anything, so the fields are counted from its end.
@@ -59,16 +55,11 @@ pub(super) fn read_process(id: i32) -> Option<ProcessEntry> {
     let mut fields = fields.split_ascii_whitespace();
     let lives = !matches!(fields.next()?, "Z" | "X" | "x");
     let mut number = || fields.next()?.parse().ok();
-    let (parent, group, session) = (number()?, number()?, number()?);
+    let parent_pid = number()?;
+    let group = number()?;
+    let session = number()?;
     let began = fields.nth(15)?.parse().ok()?;
-    Some(ProcessEntry {
-        pid: id,
-        parent_pid: parent,
-        group,
-        session,
-        start_time: began,
-        is_alive: lives,
-    })
+    Some(ProcessEntry { pid: id, parent_pid, group, session, start_time: began, is_alive: lives })
 }
 
 /// How many processes and threads there are in all: one small file, whatever their number.

@@ -18,7 +18,7 @@ const ROUNDS_MAX: usize = 10;
 const KILL_WAIT_MAX: Duration = Duration::from_millis(500);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Nobody can use up all numbers of processes in this time.
+/// Process numbers cannot all be used up in this time.
 const PID_REUSE_MIN: Duration = Duration::from_secs(2);
 
 /// A child and its descendants. Whatever is left of them is killed when this is dropped, so a call
@@ -118,7 +118,6 @@ impl ProcessTree {
         })
     }
 
-    /// Asks all of it to end.
     pub(super) fn terminate(&self) {
         let _ = kill_process_group(self.leader, Signal::TERM);
         for entry in self.list_escaped() {
@@ -126,7 +125,6 @@ impl ProcessTree {
         }
     }
 
-    /// Ends all of it.
     pub(super) fn kill(&self) {
         for _ in 0..ROUNDS_MAX {
             let _ = kill_process_group(self.leader, Signal::KILL);
@@ -140,7 +138,7 @@ impl ProcessTree {
         }
     }
 
-    /// Is anything of it left that can still do something? Dead processes that nobody has buried
+    /// Is anything of it left that can still do something? Zombies that were not waited for
     /// count for the kernel, and in a container without an init they stay for ever, so the processes
     /// are looked at one by one. Where they cannot be listed, the kernel's word has to do.
     pub(super) fn is_alive(&self) -> bool {
@@ -151,7 +149,6 @@ impl ProcessTree {
         self.list_living().map_or_else(has_group, |living| !living.is_empty())
     }
 
-    /// How many processes it has.
     pub(super) fn count_living(&self) -> usize {
         self.list_living().map_or(0, |living| living.len())
     }
@@ -171,12 +168,11 @@ impl ProcessTree {
     }
 
     /// For the moment before `setsid` has made the group, when only the process itself can be
-    /// reached. Only while it has not been waited for, or the number may be somebody else's.
+    /// reached. Only while it has not been waited for, or the number may belong to another process.
     pub(super) fn kill_leader(&self) {
         let _ = kill_process(self.leader, Signal::KILL);
     }
 
-    /// What lives outside the group.
     fn list_escaped(&self) -> Vec<ProcessEntry> {
         if self.is_leaf_program {
             return Vec::new();

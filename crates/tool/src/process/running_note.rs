@@ -8,11 +8,10 @@
 use std::path::{Path, PathBuf};
 
 use super::launch::{self, SpawnedProcess};
-use crate::tool_session_context::ToolSessionContext;
+use super::process_context::ProcessContext;
 
 const NOTE_EXTENSION: &str = "running";
 const OWNER_PREFIX: &str = "owner";
-/// Notes looked at.
 const NOTES_MAX: usize = 1_000;
 const NOTE_BYTES_MAX: usize = 1_000;
 
@@ -24,18 +23,18 @@ impl RunningNote {
     /// Writes the note, beside the output if there is one. A command without a note runs all the
     /// same.
     pub(crate) fn write(
-        surroundings: &ToolSessionContext,
+        processes: &ProcessContext,
         output: Option<&Path>,
         process: &SpawnedProcess,
     ) -> Option<Self> {
         let us = launch::our_start_time()?;
         let place = match output {
             Some(output) => output.with_extension(NOTE_EXTENSION),
-            None => surroundings.new_spill_path("command").with_extension(NOTE_EXTENSION),
+            None => processes.new_spill_path("command").with_extension(NOTE_EXTENSION),
         };
         let note = format!("{} {us} {}", std::process::id(), process.identity());
         if std::fs::write(&place, &note).is_err() {
-            std::fs::create_dir_all(&surroundings.spill_directory).ok()?;
+            std::fs::create_dir_all(&processes.spill_directory).ok()?;
             std::fs::write(&place, note).ok()?;
         }
         Some(Self(place))
@@ -43,11 +42,11 @@ impl RunningNote {
 }
 
 impl RunningNote {
-    /// Says whose commands run in these surroundings, before the first of them starts.
-    pub(crate) fn write_owner(surroundings: &ToolSessionContext) -> Option<Self> {
+    /// Says whose commands run in this spill directory, before the first of them starts.
+    pub(crate) fn write_owner(processes: &ProcessContext) -> Option<Self> {
         let us = launch::our_start_time()?;
-        let place = surroundings.new_spill_path(OWNER_PREFIX).with_extension(NOTE_EXTENSION);
-        std::fs::create_dir_all(&surroundings.spill_directory).ok()?;
+        let place = processes.new_spill_path(OWNER_PREFIX).with_extension(NOTE_EXTENSION);
+        std::fs::create_dir_all(&processes.spill_directory).ok()?;
         let note = format!("{} {us} 0 {us} {}", std::process::id(), launch::our_call_mark());
         std::fs::write(&place, note).ok()?;
         Some(Self(place))
@@ -61,7 +60,7 @@ impl Drop for RunningNote {
 }
 
 /// Ends every command whose owner is gone. Returns where the output of each is.
-pub(crate) fn end_orphaned_commands(directory: &Path) -> Vec<PathBuf> {
+pub(super) fn end_orphaned_commands(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let notes = entries.flatten().map(|entry| entry.path());
     let notes =

@@ -2,36 +2,37 @@
 //!
 //! A system that has no files or processes left to give has them again when others end. So a call
 //! that meets this waits, one at a time with the others that did, instead of failing at once; for a
-//! while only, because it may be somebody else who holds them.
+//! while only, because another program may hold them.
 
+use std::ffi::OsString;
 use std::io;
 use std::time::Duration;
 
 use rustix::io::Errno;
 
 use super::launch::{self, ProgramSpec, SpawnedProcess};
-use crate::tool_session_context::ToolSessionContext;
+use super::process_context::ProcessContext;
 
 /// How long a call waits for room, and how often it looks.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Starts it as soon as there is room.
 pub(crate) async fn spawn_with_retry(
     program: &ProgramSpec,
-    surroundings: &ToolSessionContext,
+    processes: &ProcessContext,
+    environment: &[(OsString, OsString)],
 ) -> io::Result<SpawnedProcess> {
-    surroundings.write_owner_note();
-    let full = match launch::spawn_once(program, surroundings) {
+    processes.write_owner_note();
+    let full = match launch::spawn_once(program, processes, environment) {
         Err(error) if is_resource_exhausted(&error) => error,
         started => return started,
     };
     let waiting = async {
-        // Whoever waits here tries alone: the first that gets room leaves the rest to the next.
-        let _turn = surroundings.spawn_queue().lock().await;
+        // One waiting call tries at a time: the first that gets room leaves the rest to the next.
+        let _turn = processes.spawn_queue.lock().await;
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
-            match launch::spawn_once(program, surroundings) {
+            match launch::spawn_once(program, processes, environment) {
                 Err(error) if is_resource_exhausted(&error) => {}
                 started => return started,
             }
@@ -40,7 +41,6 @@ pub(crate) async fn spawn_with_retry(
     tokio::time::timeout(WAIT_MAX, waiting).await.unwrap_or(Err(full))
 }
 
-/// Is it a matter of room?
 fn is_resource_exhausted(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw_os_error);
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::AGAIN))

@@ -20,21 +20,18 @@ use super::launch::{LaunchExit, SpawnedProcess};
 use super::process_pipe::ProcessPipe;
 use super::process_tree::ProcessTree;
 use crate::process_output::{HeadAndTail, OutputSpill, SpillCapacity, SpillOutcome};
-use crate::tool::ProgressSender;
+use crate::progress::ProgressSender;
 
 const DRAIN_MAX: Duration = Duration::from_millis(250);
 const TERMINATE_GRACE: Duration = Duration::from_secs(2);
 const KILL_WAIT_MAX: Duration = Duration::from_millis(500);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Bytes of standard error told to whoever started it.
+/// Bytes of standard error passed to the launcher.
 const STDERR_BYTES_REPORTED: usize = 8 * 1024;
-/// A longer first line is not told.
 const FIRST_LINE_MAX: usize = 4 * 1024;
-/// How often a tree is counted.
 const COUNT_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// Within which bounds a process runs.
 pub(crate) struct SuperviseOptions {
     pub(crate) timeout: Duration,
     pub(crate) output: SuperviseOutputOptions,
@@ -42,12 +39,10 @@ pub(crate) struct SuperviseOptions {
     pub(crate) progress: ProgressSender,
 }
 
-/// Where what it writes is kept.
 pub(crate) struct SuperviseOutputOptions {
     pub(crate) spill: OutputSpill,
     /// Bytes of either end of each stream kept in memory.
     pub(crate) inline_max: usize,
-    /// Processes it may have at a time.
     pub(crate) processes_max: usize,
     /// Rung whenever something was written.
     pub(crate) update_signal: Option<Arc<Notify>>,
@@ -72,7 +67,7 @@ impl FirstLineReporter {
         let end = chunk.iter().position(|byte| *byte == b'\n');
         self.line.extend(chunk.iter().take(end.unwrap_or(chunk.len())));
         if end.is_some() {
-            // Nobody wants to know any more if this fails.
+            // Fails when the receiver was dropped.
             let _ = self.sender.send(String::from_utf8_lossy(&self.line).into_owned());
             return None;
         }
@@ -80,7 +75,6 @@ impl FirstLineReporter {
     }
 }
 
-/// How it came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessEndCause {
     Exited,
@@ -90,7 +84,6 @@ pub(crate) enum ProcessEndCause {
     TooManyProcesses,
 }
 
-/// What is left of a process.
 #[derive(Debug)]
 pub(crate) struct FinishedProcess {
     /// `None` when it could not even be killed in time.
@@ -101,45 +94,44 @@ pub(crate) struct FinishedProcess {
     pub(crate) spill_outcome: SpillOutcome,
     /// Other processes of its tree were still there and were killed.
     pub(crate) had_leftovers: bool,
-    /// What whoever started it has to say.
+    /// From the launcher, for the model.
     pub(crate) notes: Vec<String>,
 }
 
-/// Stays with a process to its end.
 pub(crate) async fn supervise(
     process: SpawnedProcess,
-    order: SuperviseOptions,
+    options: SuperviseOptions,
 ) -> io::Result<FinishedProcess> {
     let SpawnedProcess { mut child, tree, is_leaf_program: is_plain, prepared } = process;
-    let mut watch = ProcessSupervisor {
-        stdout: ProcessPipe::new(child.stdout.take(), order.output.inline_max),
-        stderr: ProcessPipe::new(child.stderr.take(), order.output.inline_max),
-        spill: order.output.spill,
+    let mut supervisor = ProcessSupervisor {
+        stdout: ProcessPipe::new(child.stdout.take(), options.output.inline_max),
+        stderr: ProcessPipe::new(child.stderr.take(), options.output.inline_max),
+        spill: options.output.spill,
         phase: SupervisionPhase::Running,
         cause: ProcessEndCause::Exited,
         tree,
         last_progress: Instant::now(),
         has_new_output: false,
-        cancel: order.cancel,
-        progress: order.progress,
-        update_signal: order.output.update_signal,
-        first_line: order.output.first_line,
-        fork_bomb_guard: ForkBombGuard::new(is_plain, order.output.processes_max),
+        cancel: options.cancel,
+        progress: options.progress,
+        update_signal: options.output.update_signal,
+        first_line: options.output.first_line,
+        fork_bomb_guard: ForkBombGuard::new(is_plain, options.output.processes_max),
     };
-    let status = watch.run_until_end(&mut child, order.timeout).await?;
+    let status = supervisor.run_until_end(&mut child, options.timeout).await?;
     if status.is_none() {
-        watch.tree.kill_leader();
+        supervisor.tree.kill_leader();
     }
-    let left_over = watch.tree.is_alive();
+    let left_over = supervisor.tree.is_alive();
     if left_over {
-        watch.tree.kill();
-        watch.tree.wait_until_gone().await;
+        supervisor.tree.kill();
+        supervisor.tree.wait_until_gone().await;
     } else {
-        watch.tree.mark_gone();
+        supervisor.tree.mark_gone();
     }
     let end = LaunchExit {
         code: status.and_then(|status| status.code()),
-        stderr: watch.stderr.captured.render(STDERR_BYTES_REPORTED),
+        stderr: supervisor.stderr.captured.render(STDERR_BYTES_REPORTED),
     };
     let notes = match prepared {
         // It may have to wait for a moment, which must not hold up the thread.
@@ -149,11 +141,11 @@ pub(crate) async fn supervise(
     Ok(FinishedProcess {
         status,
         notes: notes.unwrap_or_else(|_| vec!["What held the command broke down.".to_owned()]),
-        cause: watch.cause,
-        had_leftovers: left_over && watch.cause == ProcessEndCause::Exited,
-        stdout: watch.stdout.captured,
-        stderr: watch.stderr.captured,
-        spill_outcome: watch.spill.finish().await,
+        cause: supervisor.cause,
+        had_leftovers: left_over && supervisor.cause == ProcessEndCause::Exited,
+        stdout: supervisor.stdout.captured,
+        stderr: supervisor.stderr.captured,
+        spill_outcome: supervisor.spill.finish().await,
     })
 }
 
@@ -178,7 +170,6 @@ struct ProcessSupervisor {
     cause: ProcessEndCause,
     tree: ProcessTree,
     last_progress: Instant,
-    /// Something was printed since.
     has_new_output: bool,
     cancel: CancellationToken,
     progress: ProgressSender,
@@ -303,7 +294,6 @@ impl ProcessSupervisor {
         }
     }
 
-    /// Says what was printed last.
     fn report_progress(&mut self) {
         (self.last_progress, self.has_new_output) = (Instant::now(), false);
         let line = || self.stdout.captured.last_line().or_else(|| self.stderr.captured.last_line());

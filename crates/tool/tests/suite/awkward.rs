@@ -7,7 +7,7 @@ use encoding_rs::Encoding;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::world::{World, structured, text};
+use crate::test_project::{TestProject, structured, text};
 
 /// The bytes of a text in an encoding, with its mark where it needs one.
 fn written(name: &str, text: &str) -> Vec<u8> {
@@ -48,15 +48,15 @@ const CORPUS: &[(&str, &str, &str)] = &[
 async fn an_edit_keeps_the_encoding_and_every_other_byte() {
     for (name, before, new) in CORPUS {
         for ends in ["\n", "\r\n"] {
-            let world = World::new();
+            let project = TestProject::new();
             let before = before.replace("\r\n", "\n").replace('\n', ends);
-            let path = world.write("a.txt", written(name, &before));
-            let shown = world.read(&path).await;
+            let path = project.write("a.txt", written(name, &before));
+            let shown = project.read(&path).await;
             let lines: Vec<&str> = text(&shown).lines().collect();
             assert_eq!(lines[1], "     2\tSPOT", "{name}: {}", text(&shown));
             assert_eq!(lines[0], format!("     1\t{}", before.lines().next().unwrap()), "{name}");
             let input = json!({"file_path": path, "old_string": "SPOT", "new_string": new});
-            let outcome = world.call("Edit", input).await;
+            let outcome = project.call("Edit", input).await;
             assert!(!outcome.is_error, "{name}: {}", text(&outcome));
             let after = written(name, &before.replace("SPOT", new));
             assert_eq!(std::fs::read(&path).unwrap(), after, "{name}");
@@ -70,21 +70,21 @@ async fn an_edit_keeps_the_encoding_and_every_other_byte() {
 async fn a_character_is_never_taken_for_half_of_another() {
     // In Shift_JIS the second byte of 表 is a backslash, the second of ソ too; in GBK and Big5
     // letters occur as second bytes.
-    let world = World::new();
+    let project = TestProject::new();
     let text_before = "これは日本語のテキストです。表示とソース\nC:\\表\n終わり\n";
-    let path = world.write("a.txt", written("shift_jis", text_before));
-    world.read(&path).await;
+    let path = project.write("a.txt", written("shift_jis", text_before));
+    project.read(&path).await;
     let input = json!({"file_path": path, "old_string": "\\", "new_string": "/"});
-    let outcome = world.call("Edit", input).await;
+    let outcome = project.call("Edit", input).await;
     assert!(!outcome.is_error, "{}", text(&outcome));
     let expected = written("shift_jis", &text_before.replace('\\', "/"));
     assert_eq!(std::fs::read(&path).unwrap(), expected);
 
     // The bytes 0A 61 within two UTF-16 characters are not a line feed and an a.
-    let path = world.write("b.txt", written("UTF-16BE", "\u{4e0a}\u{6162}\nab\n"));
-    world.read(&path).await;
+    let path = project.write("b.txt", written("UTF-16BE", "\u{4e0a}\u{6162}\nab\n"));
+    project.read(&path).await;
     let input = json!({"file_path": path, "old_string": "\na", "new_string": "\nx"});
-    let outcome = world.call("Edit", input).await;
+    let outcome = project.call("Edit", input).await;
     assert!(text(&outcome).contains("at line 1"), "{}", text(&outcome));
     let expected = written("UTF-16BE", "\u{4e0a}\u{6162}\nxb\n");
     assert_eq!(std::fs::read(&path).unwrap(), expected);
@@ -92,19 +92,19 @@ async fn a_character_is_never_taken_for_half_of_another() {
 
 #[tokio::test]
 async fn what_an_encoding_cannot_write_is_refused_and_nothing_changes() {
-    let world = World::new();
+    let project = TestProject::new();
     let before = written("windows-1252", "Die Größe der Bücher für Mädchen\n");
-    let path = world.write("a.txt", &before);
-    world.read(&path).await;
+    let path = project.write("a.txt", &before);
+    project.read(&path).await;
     let input = json!({"file_path": path, "old_string": "Bücher", "new_string": "本"});
-    let outcome = world.call("Edit", input).await;
+    let outcome = project.call("Edit", input).await;
     assert!(outcome.is_error && text(&outcome).contains("has no `本` (U+672C)"));
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
 #[tokio::test]
 async fn replacing_all_of_a_file_keeps_what_reading_does_not_show() {
-    let world = World::new();
+    let project = TestProject::new();
     let cases: &[(&str, &str, &str, &str)] = &[
         ("UTF-16LE", "größe\r\n", "neu\nund schön\n", "neu\r\nund schön\r\n"),
         ("UTF-8 with mark", "a\n", "b\n", "b\n"),
@@ -113,38 +113,38 @@ async fn replacing_all_of_a_file_keeps_what_reading_does_not_show() {
         ("windows-1252", "Die Größe der Bücher für Mädchen\n", "schön\n", "schön\n"),
     ];
     for (name, before, content, after) in cases {
-        let path = world.write("a.txt", written(name, before));
-        world.read(&path).await;
+        let path = project.write("a.txt", written(name, before));
+        project.read(&path).await;
         let input = json!({"file_path": path, "content": content});
-        let outcome = world.call("Write", input).await;
+        let outcome = project.call("Write", input).await;
         assert!(!outcome.is_error, "{name}: {}", text(&outcome));
         assert_eq!(std::fs::read(&path).unwrap(), written(name, after), "{name}");
     }
     // What no longer fits becomes UTF-8, and is said to.
-    let path = world.write("a.txt", written("windows-1252", "Größe für Mädchen\n"));
-    world.read(&path).await;
-    let outcome = world.call("Write", json!({"file_path": path, "content": "本\n"})).await;
+    let path = project.write("a.txt", written("windows-1252", "Größe für Mädchen\n"));
+    project.read(&path).await;
+    let outcome = project.call("Write", json!({"file_path": path, "content": "本\n"})).await;
     assert!(text(&outcome).contains("It is UTF-8 now"), "{}", text(&outcome));
     assert_eq!(std::fs::read(&path).unwrap(), "本\n".as_bytes());
 }
 
 #[tokio::test]
 async fn mixed_line_ends_are_explained() {
-    let world = World::new();
-    let path = world.write("a.txt", "one\r\ntwo\nthree\r\n");
-    world.read(&path).await;
+    let project = TestProject::new();
+    let path = project.write("a.txt", "one\r\ntwo\nthree\r\n");
+    project.read(&path).await;
     let input = json!({"file_path": path, "old_string": "two\nthree\n", "new_string": "x\n"});
-    let outcome = world.call("Edit", input).await;
+    let outcome = project.call("Edit", input).await;
     assert!(text(&outcome).contains("Only line ends differ"), "{}", text(&outcome));
     let input = json!({"file_path": path, "old_string": "two\nthree", "new_string": "x\ny"});
-    assert!(!world.call("Edit", input).await.is_error);
+    assert!(!project.call("Edit", input).await.is_error);
     assert_eq!(std::fs::read(&path).unwrap(), b"one\r\nx\ny\r\n");
 }
 
 #[tokio::test]
 async fn mode_owner_and_attributes_go_along() {
-    let world = World::new();
-    let path = world.write("a.sh", "one\n");
+    let project = TestProject::new();
+    let path = project.write("a.sh", "one\n");
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o4751)).unwrap();
     let is_root = rustix::process::geteuid().is_root();
     if is_root {
@@ -155,9 +155,9 @@ async fn mode_owner_and_attributes_go_along() {
     let flags = rustix::fs::XattrFlags::empty();
     let has_attributes = rustix::fs::setxattr(&path, "user.note", b"mine", flags).is_ok();
     let before = std::fs::metadata(&path).unwrap();
-    world.read(&path).await;
+    project.read(&path).await;
     let input = json!({"file_path": path, "old_string": "one", "new_string": "two"});
-    let outcome = world.call("Edit", input).await;
+    let outcome = project.call("Edit", input).await;
     assert!(!outcome.is_error, "{}", text(&outcome));
     let after = std::fs::metadata(&path).unwrap();
     assert_ne!(before.ino(), after.ino());
@@ -185,11 +185,11 @@ proptest! {
         let content = [before.as_slice(), b"\n@SPOT@\n", &after].concat();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (now, outcome) = runtime.block_on(async {
-            let world = World::new();
-            let path = world.write("a.txt", &content);
-            world.read(&path).await;
+            let project = TestProject::new();
+            let path = project.write("a.txt", &content);
+            project.read(&path).await;
             let input = json!({"file_path": path, "old_string": "@SPOT@", "new_string": new});
-            let outcome = world.call("Edit", input).await;
+            let outcome = project.call("Edit", input).await;
             (std::fs::read(&path).unwrap(), outcome)
         });
         let expected = [before.as_slice(), b"\n", new.as_bytes(), b"\n", &after].concat();
@@ -201,21 +201,21 @@ proptest! {
 /// A file with two names: the one that was changed is told to stand alone now.
 #[tokio::test]
 async fn parting_hard_links_is_told() {
-    let world = World::new();
+    let project = TestProject::new();
     for (name, input) in [
-        ("Edit", json!({ "file_path": world.path("one"), "old_string": "b", "new_string": "B" })),
-        ("Write", json!({ "file_path": world.path("one"), "content": "new\n" })),
+        ("Edit", json!({ "file_path": project.path("one"), "old_string": "b", "new_string": "B" })),
+        ("Write", json!({ "file_path": project.path("one"), "content": "new\n" })),
     ] {
-        let _ = std::fs::remove_file(world.path("two"));
-        world.write("one", "a\nb\n");
-        std::fs::hard_link(world.path("one"), world.path("two")).unwrap();
-        world.call("Read", json!({ "file_path": world.path("one") })).await;
-        let outcome = world.call(name, input.clone()).await;
+        let _ = std::fs::remove_file(project.path("two"));
+        project.write("one", "a\nb\n");
+        std::fs::hard_link(project.path("one"), project.path("two")).unwrap();
+        project.call("Read", json!({ "file_path": project.path("one") })).await;
+        let outcome = project.call(name, input.clone()).await;
         assert!(!outcome.is_error && text(&outcome).contains("2 names"), "{outcome:?}");
-        assert_eq!(std::fs::read_to_string(world.path("two")).unwrap(), "a\nb\n");
+        assert_eq!(std::fs::read_to_string(project.path("two")).unwrap(), "a\nb\n");
         // It has one name now, and nothing more is to be said.
-        let again = json!({ "file_path": world.path("one"), "content": "again\n" });
-        let outcome = world.call("Write", again).await;
+        let again = json!({ "file_path": project.path("one"), "content": "again\n" });
+        let outcome = project.call("Write", again).await;
         assert!(!outcome.is_error && !text(&outcome).contains("names"), "{outcome:?}");
     }
 }

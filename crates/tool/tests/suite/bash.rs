@@ -8,11 +8,11 @@ use serde_json::json;
 use windlass_tool::environment::build_child_environment;
 use windlass_vocabulary::{Concurrency, EffectClass};
 
-use crate::world::{World, is_running, structured, text};
+use crate::test_project::{TestProject, is_running, structured, text};
 
 #[tokio::test]
 async fn shows_output_and_exit_code() {
-    let world = World::new();
+    let project = TestProject::new();
     let cases: &[(&str, bool, &str)] = &[
         ("echo ok", false, "ok"),
         ("echo out; echo err >&2", false, "out\nerr"),
@@ -30,69 +30,69 @@ async fn shows_output_and_exit_code() {
         ("foo (", true, "Exit code 2\n"),
     ];
     for (command, is_error, expected) in cases {
-        let outcome = world.bash(command).await;
+        let outcome = project.bash(command).await;
         assert_eq!(outcome.is_error, *is_error, "{command}: {outcome:?}");
         let shown = text(&outcome);
         assert!(shown.starts_with(expected), "{command}: {shown}");
     }
-    let both = structured(&world.bash("echo a; echo b >&2").await);
+    let both = structured(&project.bash("echo a; echo b >&2").await);
     assert_eq!(both, json!({"stdout": "a\n", "stderr": "b\n", "interrupted": false}));
 }
 
 #[tokio::test]
 async fn a_hanging_command_that_ignores_the_request_to_end_is_killed_with_its_children() {
-    let world = World::new();
+    let project = TestProject::new();
     let command = "trap '' TERM; echo $$ > leader; (echo $BASHPID > child; while :; do sleep 0.2; \
                    done) & echo before; while :; do sleep 0.2; done";
     let began = Instant::now();
-    let outcome = world.call("Bash", json!({"command": command, "timeout": 300})).await;
+    let outcome = project.call("Bash", json!({"command": command, "timeout": 300})).await;
     let took = began.elapsed();
     assert!(took >= Duration::from_millis(2300) && took < Duration::from_secs(5), "{took:?}");
     assert!(outcome.is_error);
     assert_eq!(text(&outcome), "Timed out after 300 ms and was stopped.\nbefore");
     assert_eq!(structured(&outcome)["timedOutAfterMs"], 300);
-    assert!(!is_running(&world.path("leader")) && !is_running(&world.path("child")));
+    assert!(!is_running(&project.path("leader")) && !is_running(&project.path("child")));
 }
 
 #[tokio::test]
 async fn a_command_that_ends_when_asked_may_clean_up() {
-    let world = World::new();
+    let project = TestProject::new();
     // The shell dies of the signal at once; its child takes a moment.
     let child =
         "trap 'sleep 0.4; echo cleaned; exit' TERM; echo ready; while :; do sleep 0.05; done";
     let input = json!({"command": format!("bash -c '{}'; true", child.replace('\'', "'\\''")),
                        "timeout": 300});
     let began = Instant::now();
-    let outcome = world.call("Bash", input).await;
+    let outcome = project.call("Bash", input).await;
     assert!(text(&outcome).contains("\nready\ncleaned"), "{}", text(&outcome));
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
 async fn a_grandchild_that_holds_the_pipe_is_not_waited_for_and_does_not_survive() {
-    let world = World::new();
+    let project = TestProject::new();
     let began = Instant::now();
-    let outcome = world.bash("sleep 30 & echo $! > child; echo done").await;
+    let outcome = project.bash("sleep 30 & echo $! > child; echo done").await;
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     assert!(!outcome.is_error);
     assert_eq!(text(&outcome), "done\n[Processes left in the background were stopped]");
-    assert!(!is_running(&world.path("child")));
+    assert!(!is_running(&project.path("child")));
 
     // Nor does one survive that gave the pipes up.
-    let outcome = world.bash("sleep 30 >/dev/null 2>&1 & echo $! > child; echo done").await;
+    let outcome = project.bash("sleep 30 >/dev/null 2>&1 & echo $! > child; echo done").await;
     assert!(text(&outcome).contains("were stopped"));
-    assert!(!is_running(&world.path("child")));
+    assert!(!is_running(&project.path("child")));
 }
 
 #[tokio::test]
 async fn cancelling_keeps_what_was_written() {
-    let world = World::new();
-    let job = world.job();
-    let cancel = job.cancel.clone();
-    let fifo = Fifo::new(&world);
+    let project = TestProject::new();
+    let call = project.call_context();
+    let cancel = call.cancel.clone();
+    let fifo = Fifo::new(&project);
     let command = "echo early; sleep 30 & exec 3>fifo; wait";
     let (outcome, ()) =
-        tokio::join!(world.call_in("Bash", json!({ "command": command }), job), async {
+        tokio::join!(project.call_in("Bash", json!({ "command": command }), call), async {
             fifo.opened().await;
             cancel.cancel();
         });
@@ -102,10 +102,10 @@ async fn cancelling_keeps_what_was_written() {
 
 #[tokio::test]
 async fn a_call_that_is_dropped_takes_its_processes_with_it() {
-    let world = World::new();
-    let fifo = Fifo::new(&world);
+    let project = TestProject::new();
+    let fifo = Fifo::new(&project);
     let opened = tokio::select! {
-        outcome = world.bash("exec 3>fifo; sleep 30 & sleep 30") => panic!("{outcome:?}"),
+        outcome = project.bash("exec 3>fifo; sleep 30 & sleep 30") => panic!("{outcome:?}"),
         opened = fifo.opened() => opened,
     };
     // The end of the file comes when nobody holds the pipe any more.
@@ -115,8 +115,8 @@ async fn a_call_that_is_dropped_takes_its_processes_with_it() {
 
 #[tokio::test]
 async fn long_output_shows_both_ends_and_is_kept_in_a_file() {
-    let world = World::new();
-    let outcome = world.bash("seq 1 20000").await;
+    let project = TestProject::new();
+    let outcome = project.bash("seq 1 20000").await;
     let shown = text(&outcome);
     assert!(shown.starts_with("1\n2\n3\n"));
     assert!(shown.contains("\n19999\n20000\n[All 108894 bytes are in "), "{shown}");
@@ -127,7 +127,7 @@ async fn long_output_shows_both_ends_and_is_kept_in_a_file() {
     assert!(kept.lines().eq((1..=20_000).map(|n| n.to_string())));
 
     // Standard error is not pushed out by standard output, nor the other way round.
-    let shown = world.bash("seq 1 20000; seq 30001 50000 >&2").await;
+    let shown = project.bash("seq 1 20000; seq 30001 50000 >&2").await;
     let shown = text(&shown);
     for end in ["1\n2\n", "\n20000\n", "\n30001\n", "\n50000\n"] {
         assert!(shown.contains(end), "{end:?}");
@@ -137,9 +137,9 @@ async fn long_output_shows_both_ends_and_is_kept_in_a_file() {
 
 #[tokio::test]
 async fn endless_output_is_stopped_in_constant_memory() {
-    let world = World::new();
+    let project = TestProject::new();
     let before = peak_kilobytes();
-    let outcome = world.bash("yes | tr -d '\\n'").await;
+    let outcome = project.bash("yes | tr -d '\\n'").await;
     assert!(outcome.is_error);
     assert!(text(&outcome).starts_with("Stopped: it wrote more than 67108864 bytes"));
     let result = structured(&outcome);
@@ -152,8 +152,9 @@ async fn endless_output_is_stopped_in_constant_memory() {
 
 #[tokio::test]
 async fn output_that_cannot_be_saved_is_still_shown() {
-    let world = World::with(|surroundings| surroundings.spill_directory = "/dev/null/spill".into());
-    let outcome = world.bash("seq 1 20000").await;
+    let project =
+        TestProject::with(|context| context.processes.spill_directory = "/dev/null/spill".into());
+    let outcome = project.bash("seq 1 20000").await;
     let shown = text(&outcome);
     assert!(shown.contains("\n20000\n[The whole output could not be saved on the file system of"));
     assert!(!outcome.is_error);
@@ -161,9 +162,9 @@ async fn output_that_cannot_be_saved_is_still_shown() {
 
 #[tokio::test]
 async fn the_directory_is_kept_between_calls_and_nothing_else_changes() {
-    let world = World::new();
-    std::fs::create_dir_all(world.path("it's a/sub")).unwrap();
-    let root = world.root.display().to_string();
+    let project = TestProject::new();
+    std::fs::create_dir_all(project.path("it's a/sub")).unwrap();
+    let root = project.root.display().to_string();
     // (command, error, output, where the next command runs)
     let cases: &[(&str, bool, String, &str)] = &[
         ("pwd", false, root.clone(), ""),
@@ -184,34 +185,34 @@ async fn the_directory_is_kept_between_calls_and_nothing_else_changes() {
         ),
     ];
     for (command, is_error, expected, after) in cases {
-        let outcome = world.bash(command).await;
+        let outcome = project.bash(command).await;
         assert_eq!(text(&outcome), expected, "{command}");
         assert_eq!(outcome.is_error, *is_error, "{command}");
-        assert_eq!(world.surroundings.shell_directory(), world.root.join(after), "{command}");
+        assert_eq!(project.context.shell.directory(), project.root.join(after), "{command}");
     }
-    assert!(world.left_behind().is_empty(), "{:?}", world.left_behind());
+    assert!(project.left_behind().is_empty(), "{:?}", project.left_behind());
 }
 
 #[tokio::test]
 async fn a_deleted_directory_is_told_and_left() {
-    let world = World::new();
-    let root = world.root.display();
-    let outcome = world.bash("mkdir sub && cd sub && rmdir ../sub").await;
+    let project = TestProject::new();
+    let root = project.root.display();
+    let outcome = project.bash("mkdir sub && cd sub && rmdir ../sub").await;
     let expected = format!(
         "[The directory the command ended in no longer exists. The next one runs in `{root}`.]"
     );
     assert_eq!(text(&outcome), expected);
 
-    world.bash("mkdir sub && cd sub").await;
-    world.bash("rmdir ../sub").await;
-    let outcome = world.bash("pwd").await;
+    project.bash("mkdir sub && cd sub").await;
+    project.bash("rmdir ../sub").await;
+    let outcome = project.bash("pwd").await;
     let expected = format!(
         "{root}\n[The shell's directory `{root}/sub` no longer exists. The command ran in `{root}`.]"
     );
     assert_eq!(text(&outcome), expected);
 
-    world.bash("rm -rf ../project").await;
-    let outcome = world.bash("pwd").await;
+    project.bash("rm -rf ../project").await;
+    let outcome = project.bash("pwd").await;
     assert!(outcome.is_error);
     assert!(text(&outcome).contains("no longer exists"), "{}", text(&outcome));
 }
@@ -231,9 +232,9 @@ async fn children_get_neither_credentials_nor_editors() {
         ("MINE", "kept"),
     ];
     let ours = ours.iter().map(|(name, value)| (name.into(), value.into()));
-    let world =
-        World::with(|surroundings| surroundings.environment = build_child_environment(ours));
-    let outcome = world.bash("env").await;
+    let project =
+        TestProject::with(|context| context.processes.environment = build_child_environment(ours));
+    let outcome = project.bash("env").await;
     let shown = text(&outcome);
     assert!(!shown.contains("secret") && !shown.contains("BASH_ENV"), "{shown}");
     for line in
@@ -245,16 +246,16 @@ async fn children_get_neither_credentials_nor_editors() {
 
 #[tokio::test]
 async fn parallel_calls_each_get_one_result() {
-    let world = World::new();
-    let third = world.job();
+    let project = TestProject::new();
+    let third = project.call_context();
     third.cancel.cancel();
     let command = |text: &str| json!({ "command": text });
     let (a, b, c, d, e) = tokio::join!(
-        world.call("Bash", command("echo a")),
-        world.call("Bash", command("exit 7")),
-        world.call_in("Bash", command("sleep 30"), third),
-        world.call("Bash", command("kill -9 $$")),
-        world.call("Bash", command("echo e")),
+        project.call("Bash", command("echo a")),
+        project.call("Bash", command("exit 7")),
+        project.call_in("Bash", command("sleep 30"), third),
+        project.call("Bash", command("kill -9 $$")),
+        project.call("Bash", command("echo e")),
     );
     let shown: Vec<_> = [&a, &b, &c, &d, &e].into_iter().map(text).collect();
     assert_eq!(
@@ -265,7 +266,7 @@ async fn parallel_calls_each_get_one_result() {
 
 #[test]
 fn only_plain_reading_is_shared() {
-    let world = World::new();
+    let project = TestProject::new();
     let cases: &[(&str, bool)] = &[
         ("ls -la", true),
         ("cat a.txt", true),
@@ -290,7 +291,7 @@ fn only_plain_reading_is_shared() {
         ("cargo test", false),
     ];
     for (command, is_shared) in cases {
-        let inspection = world.inspect("Bash", &json!({ "command": command }));
+        let inspection = project.inspect("Bash", &json!({ "command": command }));
         assert_eq!(inspection.problem, None);
         assert_eq!(inspection.concurrency == Concurrency::Shared, *is_shared, "{command}");
         assert_eq!(inspection.class == EffectClass::Pure, *is_shared, "{command}");
@@ -303,8 +304,8 @@ struct Fifo(PathBuf);
 struct OpenedFifo(std::fs::File);
 
 impl Fifo {
-    fn new(world: &World) -> Self {
-        let path = world.path("fifo");
+    fn new(project: &TestProject) -> Self {
+        let path = project.path("fifo");
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         Self(path)

@@ -7,16 +7,16 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use windlass_vocabulary::ToolOutcome;
 
-use crate::world::{World, structured, text};
+use crate::test_project::{TestProject, structured, text};
 
-async fn edit(world: &World, path: &Path, old: &str, new: &str) -> ToolOutcome {
+async fn edit(project: &TestProject, path: &Path, old: &str, new: &str) -> ToolOutcome {
     let input = json!({"file_path": path, "old_string": old, "new_string": new});
-    world.call("Edit", input).await
+    project.call("Edit", input).await
 }
 
 #[tokio::test]
 async fn replaces_exact_text_and_nothing_else() {
-    let world = World::new();
+    let project = TestProject::new();
     let cases: &[(&[u8], &str, &str, &[u8])] = &[
         (b"a\nb\nc\n", "b", "x", b"a\nx\nc\n"),
         (b"a\nb", "b", "x\n", b"a\nx\n"),
@@ -27,25 +27,25 @@ async fn replaces_exact_text_and_nothing_else() {
         (b"f(a, b)\n", "(a, b)", "($1, \\1)", b"f($1, \\1)\n"),
     ];
     for (before, old, new, after) in cases {
-        let path = world.write("a.txt", before);
+        let path = project.write("a.txt", before);
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o754)).unwrap();
-        world.read(&path).await;
-        let outcome = edit(&world, &path, old, new).await;
+        project.read(&path).await;
+        let outcome = edit(&project, &path, old, new).await;
         let shown = text(&outcome);
         assert!(!outcome.is_error && outcome.changed_workspace, "{shown}");
         assert_eq!(std::fs::read(&path).unwrap(), *after, "{shown}");
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o7777, 0o754);
     }
-    assert_eq!(std::fs::read_dir(&world.root).unwrap().count(), 1, "temporary files were left");
+    assert_eq!(std::fs::read_dir(&project.root).unwrap().count(), 1, "temporary files were left");
 }
 
 #[tokio::test]
 async fn reports_the_change_as_hunks() {
-    let world = World::new();
-    let path = world.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
-    world.read(&path).await;
-    let outcome = edit(&world, &path, "5\n", "five\nfive and a half\n").await;
+    let project = TestProject::new();
+    let path = project.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    project.read(&path).await;
+    let outcome = edit(&project, &path, "5\n", "five\nfive and a half\n").await;
     assert_eq!(text(&outcome), format!("Changed `{}` at line 5.", path.display()));
     let expected = json!({
         "filePath": path, "oldString": "5\n", "newString": "five\nfive and a half\n",
@@ -60,43 +60,43 @@ async fn reports_the_change_as_hunks() {
 
 #[tokio::test]
 async fn a_file_must_have_been_read_and_not_changed_since() {
-    let world = World::new();
-    let path = world.write("a.txt", "one\n");
+    let project = TestProject::new();
+    let path = project.write("a.txt", "one\n");
     let refused = |outcome: &ToolOutcome, why: &str| {
         assert!(outcome.is_error && !outcome.changed_workspace);
         assert!(text(outcome).contains(why), "{}", text(outcome));
     };
-    refused(&edit(&world, &path, "one", "two").await, "has not been read yet");
+    refused(&edit(&project, &path, "one", "two").await, "has not been read yet");
 
-    world.read(&path).await;
+    project.read(&path).await;
     let before = std::fs::metadata(&path).unwrap().modified().unwrap();
     std::fs::write(&path, "ONE\n").unwrap();
     // Same length, same time: only the content can tell.
     std::fs::File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
-    refused(&edit(&world, &path, "ONE", "two").await, "has changed since it was read");
+    refused(&edit(&project, &path, "ONE", "two").await, "has changed since it was read");
     assert_eq!(std::fs::read(&path).unwrap(), b"ONE\n");
 
     // Touching it changes nothing, and our own edits are known.
-    world.read(&path).await;
-    world.bash("touch a.txt").await;
-    assert!(!edit(&world, &path, "ONE", "two").await.is_error);
-    assert!(!edit(&world, &path, "two", "three").await.is_error);
+    project.read(&path).await;
+    project.bash("touch a.txt").await;
+    assert!(!edit(&project, &path, "ONE", "two").await.is_error);
+    assert!(!edit(&project, &path, "two", "three").await.is_error);
     assert_eq!(std::fs::read(&path).unwrap(), b"three\n");
 
     // A file longer than the buffers is known by its whole content too.
-    let path = world.write("long.txt", format!("start\n{}", "x\n".repeat(200_000)));
+    let path = project.write("long.txt", format!("start\n{}", "x\n".repeat(200_000)));
     let input = json!({"file_path": path, "limit": 1});
-    world.call("Read", input).await;
-    world.bash("touch long.txt").await;
-    assert!(!edit(&world, &path, "start", "begin").await.is_error);
+    project.call("Read", input).await;
+    project.bash("touch long.txt").await;
+    assert!(!edit(&project, &path, "start", "begin").await.is_error);
 }
 
 #[tokio::test]
 async fn says_why_a_text_was_not_found() {
-    let world = World::new();
+    let project = TestProject::new();
     let content = "fn main() {\n\tprintln!(\"it’s\");\n\tif a  &&  b {\n\t\tc();\n\t}\n}\n\nc();\n";
-    let path = world.write("a.rs", content);
-    world.read(&path).await;
+    let path = project.write("a.rs", content);
+    project.read(&path).await;
     let cases = [
         (
             "c();",
@@ -116,7 +116,7 @@ async fn says_why_a_text_was_not_found() {
         ("nowhere", "Nothing like it was found", ""),
     ];
     for (old, why, more) in cases {
-        let outcome = edit(&world, &path, old, "x").await;
+        let outcome = edit(&project, &path, old, "x").await;
         let shown = text(&outcome);
         assert!(
             outcome.is_error && shown.contains(why) && shown.contains(more),
@@ -125,30 +125,30 @@ async fn says_why_a_text_was_not_found() {
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
     let same = json!({"file_path": path, "old_string": "a", "new_string": "a"});
-    assert!(world.inspect("Edit", &same).problem.unwrap().contains("nothing to change"));
+    assert!(project.inspect("Edit", &same).problem.unwrap().contains("nothing to change"));
 }
 
 #[tokio::test]
 async fn an_empty_old_text_creates_a_file() {
-    let world = World::new();
-    let path = world.path("new/dir/a.txt");
-    assert!(edit(&world, &path, "", "hello\n").await.changed_workspace);
+    let project = TestProject::new();
+    let path = project.path("new/dir/a.txt");
+    assert!(edit(&project, &path, "", "hello\n").await.changed_workspace);
     assert_eq!(std::fs::read(&path).unwrap(), b"hello\n");
-    let outcome = edit(&world, &path, "", "again\n").await;
+    let outcome = edit(&project, &path, "", "again\n").await;
     assert!(outcome.is_error && text(&outcome).contains("exists"));
-    assert!(!edit(&world, &path, "hello", "bye").await.is_error);
+    assert!(!edit(&project, &path, "hello", "bye").await.is_error);
 }
 
 #[tokio::test]
 async fn never_writes_through_a_link_or_out_of_a_directory_that_is_one() {
-    let world = World::new();
-    let target = world.write("target.txt", "one\n");
-    std::os::unix::fs::symlink(&target, world.path("link.txt")).unwrap();
+    let project = TestProject::new();
+    let target = project.write("target.txt", "one\n");
+    std::os::unix::fs::symlink(&target, project.path("link.txt")).unwrap();
     let outside = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(outside.path(), world.path("out")).unwrap();
-    world.read(&target).await;
+    std::os::unix::fs::symlink(outside.path(), project.path("out")).unwrap();
+    project.read(&target).await;
     for (path, old) in [("link.txt", "one"), ("link.txt", ""), ("out/x.txt", ""), ("out/a/b", "")] {
-        let outcome = edit(&world, &world.path(path), old, "two").await;
+        let outcome = edit(&project, &project.path(path), old, "two").await;
         assert!(outcome.is_error, "{path}: {}", text(&outcome));
     }
     assert_eq!(std::fs::read(&target).unwrap(), b"one\n");
@@ -187,12 +187,12 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (after, outcome) = runtime.block_on(async {
-            let world = World::new();
-            let path = world.write("a.txt", &content);
-            world.read(&path).await;
+            let project = TestProject::new();
+            let path = project.write("a.txt", &content);
+            project.read(&path).await;
             let input: Value = json!({"file_path": path, "old_string": old, "new_string": new,
                                       "replace_all": replace_all});
-            let outcome = world.call("Edit", input).await;
+            let outcome = project.call("Edit", input).await;
             (std::fs::read_to_string(&path).unwrap(), outcome)
         });
         let expected = model(&content, &old, &new, replace_all);

@@ -8,34 +8,34 @@ use tempfile::TempDir;
 use windlass_tool::{GitError, GitRunner};
 
 /// A repository with one commit and one change, and the place where anything it runs leaves word.
-struct Trap {
+struct HostileRepository {
     _folder: TempDir,
     repository: PathBuf,
     words: PathBuf,
 }
 
-impl Trap {
+impl HostileRepository {
     fn set() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         let (repository, words) = (top.join("repository"), top.join("words"));
         std::fs::create_dir(&repository).unwrap();
         std::fs::create_dir(&words).unwrap();
-        let trap = Self { _folder: folder, repository, words };
-        trap.git(&["init", "-q", "-b", "main"]);
-        std::fs::write(trap.repository.join("a.txt"), "one\n").unwrap();
-        std::fs::write(trap.repository.join("b.bin"), "one\n").unwrap();
-        trap.git(&["add", "."]);
-        trap.git(&["commit", "-q", "-m", "first"]);
+        let hostile = Self { _folder: folder, repository, words };
+        hostile.git(&["init", "-q", "-b", "main"]);
+        std::fs::write(hostile.repository.join("a.txt"), "one\n").unwrap();
+        std::fs::write(hostile.repository.join("b.bin"), "one\n").unwrap();
+        hostile.git(&["add", "."]);
+        hostile.git(&["commit", "-q", "-m", "first"]);
         std::fs::write(
-            trap.repository.join(".gitattributes"),
+            hostile.repository.join(".gitattributes"),
             "*.txt filter=bad\n*.bin diff=odd merge=odd\n",
         )
         .unwrap();
-        trap.arm();
-        std::fs::write(trap.repository.join("a.txt"), "two, and longer\n").unwrap();
-        std::fs::write(trap.repository.join("b.bin"), "two, and longer\n").unwrap();
-        trap
+        hostile.arm();
+        std::fs::write(hostile.repository.join("a.txt"), "two, and longer\n").unwrap();
+        std::fs::write(hostile.repository.join("b.bin"), "two, and longer\n").unwrap();
+        hostile
     }
 
     /// Every program leaves a file with its name, then does its duty as far as that is easy.
@@ -100,24 +100,24 @@ impl Trap {
 
 #[test]
 fn a_repository_that_names_programs_gets_none_of_them_run() {
-    let trap = Trap::set();
-    let changed = trap.ours().run("diff", &["HEAD", "--", "a.txt"]).unwrap();
+    let hostile = HostileRepository::set();
+    let changed = hostile.ours().run("diff", &["HEAD", "--", "a.txt"]).unwrap();
     assert!(String::from_utf8_lossy(&changed.stdout).contains("+two, and longer"));
-    for (sub, words) in calls(&trap.repository) {
-        let end = trap.ours().run(sub, &words).unwrap();
+    for (sub, words) in calls(&hostile.repository) {
+        let end = hostile.ours().run(sub, &words).unwrap();
         assert_eq!(end.code, Some(0), "{sub} {words:?}: {}", end.stderr);
-        assert_eq!(trap.said(), Vec::<String>::new(), "git {sub} {words:?} ran a program");
+        assert_eq!(hostile.said(), Vec::<String>::new(), "git {sub} {words:?} ran a program");
     }
     assert_eq!(
-        trap.ours().first_line("rev-parse", &["--abbrev-ref", "HEAD"]).as_deref(),
+        hostile.ours().first_line("rev-parse", &["--abbrev-ref", "HEAD"]).as_deref(),
         Some("main")
     );
 
     // The traps do go off when they are stepped on.
-    trap.git(&["status"]);
-    std::fs::write(trap.repository.join("a.txt"), "three, which is another length\n").unwrap();
-    trap.git(&["diff", "HEAD"]);
-    let said = trap.said();
+    hostile.git(&["status"]);
+    std::fs::write(hostile.repository.join("a.txt"), "three, which is another length\n").unwrap();
+    hostile.git(&["diff", "HEAD"]);
+    let said = hostile.said();
     for name in ["fsmonitor", "external", "clean"] {
         assert!(said.iter().any(|said| said == name), "{name} is no trap: {said:?}");
     }
@@ -144,24 +144,24 @@ fn calls(repository: &Path) -> Vec<(&'static str, Vec<String>)> {
 
 #[test]
 fn only_listed_calls_within_bounds() {
-    let trap = Trap::set();
-    let alias = trap.ours().run("unheard", &[""; 0]);
+    let hostile = HostileRepository::set();
+    let alias = hostile.ours().run("unheard", &[""; 0]);
     assert!(matches!(alias, Err(GitError::UnknownSubcommand(_))), "{alias:?}");
-    let mut short = trap.ours();
+    let mut short = hostile.ours();
     short.output_bytes_max = 30;
     let cut = short.run("log", &["-p"]);
     assert!(matches!(cut, Err(GitError::OutputTooLong(30))), "{cut:?}");
-    let mut hurried = trap.ours();
+    let mut hurried = hostile.ours();
     hurried.timeout = Duration::ZERO;
     assert!(matches!(hurried.run("log", &["-p"]), Err(GitError::TimedOut(_))));
-    assert_eq!(trap.said(), Vec::<String>::new());
+    assert_eq!(hostile.said(), Vec::<String>::new());
 }
 
 #[test]
 fn a_folder_that_only_looks_like_a_repository_is_none() {
-    let trap = Trap::set();
-    let bare = trap.repository.join("fixtures");
-    trap.git(&["init", "-q", "--bare", "fixtures"]);
+    let hostile = HostileRepository::set();
+    let bare = hostile.repository.join("fixtures");
+    hostile.git(&["init", "-q", "--bare", "fixtures"]);
     let end = GitRunner::in_directory(&bare).unwrap().run("status", &[""; 0]).unwrap();
     assert_ne!(end.code, Some(0));
 }

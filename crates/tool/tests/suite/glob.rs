@@ -3,12 +3,12 @@
 use serde_json::json;
 use windlass_permission::{Rule, Rules};
 
-use crate::world::{World, structured, text};
+use crate::test_project::{TestProject, structured, text};
 
-async fn names(world: &World, pattern: &str) -> Vec<String> {
-    let outcome = world.call("Glob", json!({ "pattern": pattern })).await;
+async fn names(project: &TestProject, pattern: &str) -> Vec<String> {
+    let outcome = project.call("Glob", json!({ "pattern": pattern })).await;
     assert!(!outcome.is_error, "{}", text(&outcome));
-    let root = format!("{}/", world.root.display());
+    let root = format!("{}/", project.root.display());
     let names = structured(&outcome)["filenames"].as_array().unwrap().clone();
     let mut names: Vec<_> = names
         .iter()
@@ -20,7 +20,7 @@ async fn names(world: &World, pattern: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn finds_what_matches_and_nothing_else() {
-    let world = World::new();
+    let project = TestProject::new();
     for name in [
         "a.rs",
         "b.md",
@@ -31,11 +31,11 @@ async fn finds_what_matches_and_nothing_else() {
         "out/g.rs",
         "secret/h.rs",
     ] {
-        world.write(name, "x");
+        project.write(name, "x");
     }
-    world.write(".gitignore", "out/\n");
-    std::os::unix::fs::symlink(".", world.path("circle")).unwrap();
-    std::os::unix::fs::symlink("/etc", world.path("away")).unwrap();
+    project.write(".gitignore", "out/\n");
+    std::os::unix::fs::symlink(".", project.path("circle")).unwrap();
+    std::os::unix::fs::symlink("/etc", project.path("away")).unwrap();
     let cases: &[(&str, &[&str])] = &[
         ("*.rs", &["a.rs"]),
         ("**/*.rs", &["a.rs", "secret/h.rs", "src/c.rs", "src/deep/d.rs"]),
@@ -47,13 +47,13 @@ async fn finds_what_matches_and_nothing_else() {
         ("nothing", &[]),
     ];
     for (pattern, expected) in cases {
-        assert_eq!(names(&world, pattern).await, *expected, "{pattern}");
+        assert_eq!(names(&project, pattern).await, *expected, "{pattern}");
     }
 
     let rules = Rules { deny: vec![Rule::parse("Read(secret/**)").unwrap()], ..Rules::default() };
-    let directories = vec![world.root.display().to_string()];
-    let other = World::with(|surroundings| {
-        surroundings.hidden_paths = rules.build_hidden_paths(&directories);
+    let directories = vec![project.root.display().to_string()];
+    let other = TestProject::with(|context| {
+        context.hidden_paths.configured = rules.build_hidden_paths(&directories);
     });
     other.write("secret/h.rs", "x");
     other.write("open/h.rs", "x");
@@ -62,15 +62,15 @@ async fn finds_what_matches_and_nothing_else() {
 
 #[tokio::test]
 async fn shows_the_newest_first_and_no_more_than_a_hundred() {
-    let world = World::new();
+    let project = TestProject::new();
     for number in 0..120 {
-        let path = world.write(&format!("{number}.txt"), "x");
+        let path = project.write(&format!("{number}.txt"), "x");
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000 + number);
         std::fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
     }
-    let outcome = world.call("Glob", json!({"pattern": "*.txt"})).await;
+    let outcome = project.call("Glob", json!({"pattern": "*.txt"})).await;
     let shown = text(&outcome);
-    assert!(shown.starts_with(&world.path("119.txt").display().to_string()), "{shown}");
+    assert!(shown.starts_with(&project.path("119.txt").display().to_string()), "{shown}");
     assert!(shown.ends_with("[The newest 100 of 120 files]"), "{shown}");
     let result = structured(&outcome);
     assert_eq!((&result["numFiles"], &result["totalMatches"]), (&json!(100), &json!(120)));
@@ -79,18 +79,18 @@ async fn shows_the_newest_first_and_no_more_than_a_hundred() {
 
 #[tokio::test]
 async fn stays_where_it_was_sent() {
-    let world = World::new();
-    std::os::unix::fs::symlink("/etc", world.path("away")).unwrap();
+    let project = TestProject::new();
+    std::os::unix::fs::symlink("/etc", project.path("away")).unwrap();
     for pattern in ["/etc/*", "../*", "a/../../*", "~/x", "[", "a/{b"] {
-        let problem = world.inspect("Glob", &json!({ "pattern": pattern })).problem.unwrap();
+        let problem = project.inspect("Glob", &json!({ "pattern": pattern })).problem.unwrap();
         assert!(problem.contains("field `pattern`"), "{problem}");
     }
     for (path, why) in
         [("away", "symbolic link to `/etc`"), ("/proc", "no files"), ("gone", "does not exist")]
     {
-        let outcome = world.call("Glob", json!({"pattern": "*", "path": path})).await;
+        let outcome = project.call("Glob", json!({"pattern": "*", "path": path})).await;
         assert!(outcome.is_error && text(&outcome).contains(why), "{}", text(&outcome));
     }
-    let outcome = world.call("Glob", json!({"pattern": "*.xyz"})).await;
+    let outcome = project.call("Glob", json!({"pattern": "*.xyz"})).await;
     assert!(text(&outcome).contains("use `**/*.xyz`"));
 }

@@ -35,8 +35,8 @@ mod registry;
 #[cfg(test)]
 mod skill;
 #[cfg(test)]
-mod web;
+mod test_project;
 #[cfg(test)]
-mod world;
+mod web;
 #[cfg(test)]
 mod write;

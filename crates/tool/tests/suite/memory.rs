@@ -4,19 +4,21 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::json;
 
-use crate::world::{World, text};
+use windlass_tool::reread_file;
+
+use crate::test_project::{TestProject, text};
 
 #[tokio::test]
 async fn a_change_behind_the_models_back_is_told_once_with_what_changed() {
-    let world = World::new();
-    let files = &world.surroundings;
-    let small = world.write("small", "one\ntwo\nthree\n");
-    let large = world.write("large", "x\n".repeat(100_000));
-    let gone = world.write("gone", "x\n");
-    let touched = world.write("touched", "x\n");
-    let unread = world.write("unread", "x\n");
+    let project = TestProject::new();
+    let files = &project.context.files;
+    let small = project.write("small", "one\ntwo\nthree\n");
+    let large = project.write("large", "x\n".repeat(100_000));
+    let gone = project.write("gone", "x\n");
+    let touched = project.write("touched", "x\n");
+    let unread = project.write("unread", "x\n");
     for path in [&small, &large, &gone, &touched] {
-        world.read(path).await;
+        project.read(path).await;
     }
     assert_eq!(files.find_changed_files(), []);
 
@@ -40,41 +42,41 @@ async fn a_change_behind_the_models_back_is_told_once_with_what_changed() {
 
     // Who has seen the whole difference may edit; who has not must read first.
     let edit = |path, old, new| json!({"file_path": path, "old_string": old, "new_string": new});
-    assert!(!world.call("Edit", edit(&small, "2", "zwei")).await.is_error);
-    let refused = world.call("Edit", edit(&large, "x", "z")).await;
+    assert!(!project.call("Edit", edit(&small, "2", "zwei")).await.is_error);
+    let refused = project.call("Edit", edit(&large, "x", "z")).await;
     assert!(text(&refused).contains("has changed since it was read"));
     assert_eq!(files.find_changed_files(), [], "our own edits are no news");
-    world.bash("echo more >> small").await;
+    project.bash("echo more >> small").await;
     assert_eq!(files.find_changed_files().len(), 1);
 }
 
 #[tokio::test]
 async fn files_in_hand_are_read_again_within_a_bound() {
-    let world = World::new();
-    let first = world.write("first", "one\ntwo\nthree\n");
-    let second = world.write("second", "x\n");
-    world.read(&first).await;
-    world.read(&second).await;
-    assert_eq!(world.surroundings.recent_files(), [second.clone(), first.clone()]);
-    world.read(&first).await;
-    assert_eq!(world.surroundings.recent_files(), [first.clone(), second.clone()]);
-    let shown = world.surroundings.reread_file(&first, 8).unwrap();
+    let project = TestProject::new();
+    let first = project.write("first", "one\ntwo\nthree\n");
+    let second = project.write("second", "x\n");
+    project.read(&first).await;
+    project.read(&second).await;
+    assert_eq!(project.context.files.recent_files(), [second.clone(), first.clone()]);
+    project.read(&first).await;
+    assert_eq!(project.context.files.recent_files(), [first.clone(), second.clone()]);
+    let shown = reread_file(&project.context, &first, 8).unwrap();
     assert_eq!(shown, "     1\tone\n     2\ttwo\n[3 lines in all; the next is offset 3]\n");
     std::fs::write(&second, "y\n").unwrap();
-    assert_eq!(world.surroundings.reread_file(&second, 1_000).unwrap(), "     1\ty\n");
-    assert_eq!(world.surroundings.find_changed_files(), [], "what was read again is known");
+    assert_eq!(reread_file(&project.context, &second, 1_000).unwrap(), "     1\ty\n");
+    assert_eq!(project.context.files.find_changed_files(), [], "what was read again is known");
     std::fs::remove_file(&second).unwrap();
-    assert!(world.surroundings.reread_file(&second, 10).unwrap_err().contains("does not exist"));
+    assert!(reread_file(&project.context, &second, 10).unwrap_err().contains("does not exist"));
 }
 
 #[tokio::test]
 async fn looking_for_changes_costs_little() {
-    let world = World::new();
+    let project = TestProject::new();
     for number in 0..500 {
-        let path = world.write(&format!("{number}"), format!("{number}\n"));
-        world.read(&path).await;
+        let path = project.write(&format!("{number}"), format!("{number}\n"));
+        project.read(&path).await;
     }
     let began = Instant::now();
-    assert_eq!(world.surroundings.find_changed_files(), []);
+    assert_eq!(project.context.files.find_changed_files(), []);
     assert!(began.elapsed() < Duration::from_millis(200), "{:?}", began.elapsed());
 }

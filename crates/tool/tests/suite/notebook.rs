@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windlass_vocabulary::ToolResultPart;
 
-use crate::world::{World, structured, text};
+use crate::test_project::{TestProject, structured, text};
 
 const NOTEBOOK: &str = r##"{
  "cells": [
@@ -39,9 +39,9 @@ const NOTEBOOK: &str = r##"{
 
 #[tokio::test]
 async fn cells_are_shown_with_what_they_gave() {
-    let world = World::new();
-    let path = world.write("a.ipynb", NOTEBOOK);
-    let outcome = world.read(&path).await;
+    let project = TestProject::new();
+    let path = project.write("a.ipynb", NOTEBOOK);
+    let outcome = project.read(&path).await;
     let [ToolResultPart::Text(shown), ToolResultPart::Media(picture)] = outcome.content.as_slice()
     else {
         panic!("{outcome:?}");
@@ -53,9 +53,9 @@ async fn cells_are_shown_with_what_they_gave() {
     assert_eq!((&*picture.media_type, &*picture.data), ("image/png", "aGVsbG8="));
     assert_eq!(structured(&outcome)["file"]["cells"][1]["cell_id"], "sum");
     // As plain text it can be read too, and a broken one says what is wrong.
-    let plain = world.call("Read", json!({"file_path": path, "offset": 2, "limit": 1})).await;
+    let plain = project.call("Read", json!({"file_path": path, "offset": 2, "limit": 1})).await;
     assert!(text(&plain).starts_with("     2\t \"cells\": [\n"));
-    let broken = world.read(&world.write("b.ipynb", "{\"cells\": [")).await;
+    let broken = project.read(&project.write("b.ipynb", "{\"cells\": [")).await;
     assert!(broken.is_error && text(&broken).contains("Give an offset"));
 }
 
@@ -89,13 +89,13 @@ async fn one_cell_changes_and_no_other_byte() {
         (json!({"cell_id": "intro", "edit_mode": "delete"}), NOTEBOOK.replace(intro, "")),
     ];
     for (mut input, expected) in cases {
-        let world = World::new();
-        let path = world.write("a.ipynb", NOTEBOOK);
+        let project = TestProject::new();
+        let path = project.write("a.ipynb", NOTEBOOK);
         input["notebook_path"] = json!(path);
-        let early = world.call("NotebookEdit", input.clone()).await;
+        let early = project.call("NotebookEdit", input.clone()).await;
         assert!(text(&early).contains("has not been read yet"));
-        world.read(&path).await;
-        let outcome = world.call("NotebookEdit", input.clone()).await;
+        project.read(&path).await;
+        let outcome = project.call("NotebookEdit", input.clone()).await;
         assert!(!outcome.is_error && outcome.changed_workspace, "{}", text(&outcome));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), expected, "{input}");
     }
@@ -103,9 +103,9 @@ async fn one_cell_changes_and_no_other_byte() {
 
 #[tokio::test]
 async fn every_other_way_leaves_a_notebook_too() {
-    let world = World::new();
-    let path = world.write("a.ipynb", r#"{"cells":[],"nbformat":4,"nbformat_minor":2}"#);
-    world.read(&path).await;
+    let project = TestProject::new();
+    let path = project.write("a.ipynb", r#"{"cells":[],"nbformat":4,"nbformat_minor":2}"#);
+    project.read(&path).await;
     let steps = [
         (json!({"new_source": "b", "edit_mode": "insert", "cell_type": "code"}), "b"),
         (json!({"new_source": "a", "edit_mode": "insert", "cell_type": "markdown"}), "a b"),
@@ -120,7 +120,7 @@ async fn every_other_way_leaves_a_notebook_too() {
     ];
     for (mut input, expected) in steps {
         input["notebook_path"] = json!(path);
-        let outcome = world.call("NotebookEdit", input.clone()).await;
+        let outcome = project.call("NotebookEdit", input.clone()).await;
         assert!(!outcome.is_error, "{input}: {}", text(&outcome));
         let now: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         let sources: Vec<&str> = now["cells"]
@@ -136,8 +136,8 @@ async fn every_other_way_leaves_a_notebook_too() {
         (json!({"notebook_path": path, "new_source": "x"}), "field `cell_id`"),
     ];
     for (input, why) in refused {
-        assert!(world.inspect("NotebookEdit", &input).problem.unwrap().contains(why));
+        assert!(project.inspect("NotebookEdit", &input).problem.unwrap().contains(why));
     }
     let input = json!({"notebook_path": path, "cell_id": "nowhere", "new_source": "x"});
-    assert!(text(&world.call("NotebookEdit", input).await).contains("has no cell `nowhere`"));
+    assert!(text(&project.call("NotebookEdit", input).await).contains("has no cell `nowhere`"));
 }

@@ -6,7 +6,7 @@ use miniz_oxide::deflate::compress_to_vec_zlib;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::world::{World, structured, text};
+use crate::test_project::{TestProject, structured, text};
 
 /// How a document is packed.
 #[derive(Clone, Copy, PartialEq)]
@@ -85,25 +85,25 @@ fn document(pages: usize, packing: Packing) -> Vec<u8> {
 
 #[tokio::test]
 async fn text_is_shown_by_page_however_it_is_packed() {
-    let world = World::new();
+    let project = TestProject::new();
     for packing in [Packing::Plain, Packing::Compressed, Packing::Objects] {
-        let path = world.write("a.pdf", document(12, packing));
-        let outcome = world.call("Read", json!({"file_path": path, "pages": "3-4"})).await;
+        let path = project.write("a.pdf", document(12, packing));
+        let outcome = project.call("Read", json!({"file_path": path, "pages": "3-4"})).await;
         let page =
             |number| format!("[Page {number} of 12]\nPage ({number}) first ä€\nsp acedout\nOαβγ\n");
         let expected =
             format!("{}{}[12 pages in all; the next is pages \"5-\"]\n", page(3), page(4));
         assert_eq!(text(&outcome), expected);
         assert_eq!(structured(&outcome)["file"]["totalPages"], 12);
-        let outcome = world.call("Read", json!({"file_path": path, "pages": "12"})).await;
+        let outcome = project.call("Read", json!({"file_path": path, "pages": "12"})).await;
         assert_eq!(text(&outcome), page(12));
-        assert!(text(&world.read(&path).await).contains("the next is pages \"11-\""));
+        assert!(text(&project.read(&path).await).contains("the next is pages \"11-\""));
     }
 }
 
 #[tokio::test]
 async fn what_cannot_be_shown_says_why() {
-    let world = World::new();
+    let project = TestProject::new();
     let whole = document(1, Packing::Plain);
     let encrypted = String::from_utf8_lossy(&whole).replace("/Root", "/Encrypt 7 0 R /Root");
     let cases = [
@@ -112,8 +112,8 @@ async fn what_cannot_be_shown_says_why() {
         ("c.pdf", whole, json!({"pages": "2"}), "has 1 pages; there is no page 2"),
     ];
     for (name, content, mut input, why) in cases {
-        input["file_path"] = json!(world.write(name, content));
-        let outcome = world.call("Read", input).await;
+        input["file_path"] = json!(project.write(name, content));
+        let outcome = project.call("Read", input).await;
         assert!(outcome.is_error && text(&outcome).contains(why), "{}", text(&outcome));
     }
     for (pages, why) in [
@@ -123,14 +123,14 @@ async fn what_cannot_be_shown_says_why() {
         ("1-21", "more than 20 pages"),
     ] {
         let input = json!({"file_path": "/a.pdf", "pages": pages});
-        let problem = world.inspect("Read", &input).problem.unwrap();
+        let problem = project.inspect("Read", &input).problem.unwrap();
         assert!(problem.contains("field `pages`") && problem.contains(why), "{problem}");
     }
 }
 
 #[tokio::test]
 async fn hostile_documents_are_read_in_bounded_time() {
-    let world = World::new();
+    let project = TestProject::new();
     let loops = "%PDF-1.7\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n2 0 obj << /Type /Pages \
                  /Kids [2 0 R 3 0 R 3 0 R] >> endobj\n3 0 obj << /Type /Page /Contents 3 0 R >> endobj\n\
                  4 0 obj 4 0 R endobj\n";
@@ -143,9 +143,9 @@ async fn hostile_documents_are_read_in_bounded_time() {
     packed.extend(bomb);
     packed.extend(b"\nendstream endobj");
     for content in [loops.as_bytes().to_vec(), deep.into_bytes(), packed] {
-        let path = world.write("a.pdf", content);
+        let path = project.write("a.pdf", content);
         let began = Instant::now();
-        world.read(&path).await;
+        project.read(&path).await;
         assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     }
 }
@@ -168,8 +168,8 @@ proptest! {
         content.truncate(8 + cut.index(content.len() * 2).min(content.len()));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let world = World::new();
-            world.read(&world.write("a.pdf", &content)).await;
+            let project = TestProject::new();
+            project.read(&project.write("a.pdf", &content)).await;
         });
     }
 }

@@ -5,11 +5,14 @@ use windlass_permission::Policy;
 use windlass_tool::{CallLimits, ToolCallContext};
 use windlass_vocabulary::{Concurrency, EffectClass, PermissionMode, ToolOutcome};
 
-use crate::world::{World, structured, text};
+use crate::test_project::{TestProject, structured, text};
 
-fn in_mode(world: &World, mode: PermissionMode, can_ask: bool) -> ToolCallContext {
+fn in_mode(project: &TestProject, mode: PermissionMode, can_ask: bool) -> ToolCallContext {
     let policy = Policy { mode, can_ask, ..Policy::default() };
-    ToolCallContext { call_limits: CallLimits { policy, allowance: None }, ..world.job() }
+    ToolCallContext {
+        call_limits: CallLimits { policy, allowance: None },
+        ..project.call_context()
+    }
 }
 
 fn turned(outcome: &ToolOutcome) -> Option<PermissionMode> {
@@ -18,7 +21,7 @@ fn turned(outcome: &ToolOutcome) -> Option<PermissionMode> {
 
 #[tokio::test]
 async fn plan_mode_is_entered_where_somebody_can_end_it() {
-    let world = World::new();
+    let project = TestProject::new();
     for (mode, can_ask, expected, words) in [
         (PermissionMode::Default, true, Some(PermissionMode::Plan), "Plan mode is on: nothing"),
         (PermissionMode::AcceptEdits, true, Some(PermissionMode::Plan), "Plan mode is on: nothing"),
@@ -32,8 +35,8 @@ async fn plan_mode_is_entered_where_somebody_can_end_it() {
         (PermissionMode::Plan, false, None, "on already"),
         (PermissionMode::BypassPermissions, false, None, "Nobody can approve a plan here"),
     ] {
-        let job = in_mode(&world, mode, can_ask);
-        let outcome = world.call_in("EnterPlanMode", json!({}), job).await;
+        let call = in_mode(&project, mode, can_ask);
+        let outcome = project.call_in("EnterPlanMode", json!({}), call).await;
         assert_eq!(turned(&outcome), expected, "{mode:?}");
         assert!(text(&outcome).contains(words), "{mode:?}: {}", text(&outcome));
         assert_eq!(outcome.is_error, words.starts_with("Nobody"));
@@ -42,22 +45,22 @@ async fn plan_mode_is_entered_where_somebody_can_end_it() {
 
 #[tokio::test]
 async fn an_approved_plan_ends_plan_mode_and_no_other() {
-    let world = World::new();
+    let project = TestProject::new();
     let plan = json!({"plan": "1. dig\n2. fill"});
     for (mode, expected, words) in [
         (PermissionMode::Plan, Some(PermissionMode::Default), "The plan was approved"),
         (PermissionMode::AcceptEdits, None, "The plan was approved"),
         (PermissionMode::BypassPermissions, None, "Plan mode was not on"),
     ] {
-        let job = in_mode(&world, mode, true);
-        let outcome = world.call_in("ExitPlanMode", plan.clone(), job).await;
+        let call = in_mode(&project, mode, true);
+        let outcome = project.call_in("ExitPlanMode", plan.clone(), call).await;
         assert_eq!((turned(&outcome), outcome.is_error), (expected, false), "{mode:?}");
         assert!(text(&outcome).starts_with(words), "{mode:?}: {}", text(&outcome));
         assert_eq!(structured(&outcome), plan);
     }
     // Plan mode forbids what is not pure, and nothing may run beside a change of mode.
     for (tool, input) in [("EnterPlanMode", json!({})), ("ExitPlanMode", plan)] {
-        let seen = world.inspect(tool, &input);
+        let seen = project.inspect(tool, &input);
         assert_eq!(seen.problem, None);
         assert_eq!((seen.class, seen.concurrency), (EffectClass::Pure, Concurrency::Exclusive));
     }
@@ -66,7 +69,7 @@ async fn an_approved_plan_ends_plan_mode_and_no_other() {
         (json!({"plan": " "}), "field `plan`: empty"),
         (json!({"plan": "x".repeat(50_001)}), "field `plan`: more than 50000"),
     ] {
-        assert!(world.inspect("ExitPlanMode", &input).problem.unwrap().contains(why));
+        assert!(project.inspect("ExitPlanMode", &input).problem.unwrap().contains(why));
     }
 }
 
@@ -78,7 +81,7 @@ fn question(text: &str, labels: &[&str]) -> Value {
 
 #[tokio::test]
 async fn answers_come_back_in_words_and_in_structure() {
-    let world = World::new();
+    let project = TestProject::new();
     let questions = json!([
         question("Which colour?", &["red", "blue"]),
         question("Which parts?", &["hull", "mast", "sail"]),
@@ -91,8 +94,8 @@ async fn answers_come_back_in_words_and_in_structure() {
         "When?": " ",
     });
     let input = json!({"questions": questions, "answers": answers});
-    assert_eq!(world.inspect("AskUserQuestion", &input).problem, None);
-    let outcome = world.call("AskUserQuestion", input).await;
+    assert_eq!(project.inspect("AskUserQuestion", &input).problem, None);
+    let outcome = project.call("AskUserQuestion", input).await;
     assert_eq!(
         text(&outcome),
         "Which colour?\n→ a shade of green\n\nWhich parts?\n→ hull, sail\n\nWhen?\n(not answered)"
@@ -104,14 +107,14 @@ async fn answers_come_back_in_words_and_in_structure() {
     assert_eq!(structured(&outcome), expected);
     for answers in [json!(null), json!({}), json!({"Other?": "x"}), json!({"When?": []})] {
         let input = json!({"questions": questions, "answers": answers});
-        let outcome = world.call("AskUserQuestion", input).await;
+        let outcome = project.call("AskUserQuestion", input).await;
         assert!(outcome.is_error && text(&outcome).contains("Nobody answered"), "{answers}");
     }
 }
 
 #[test]
 fn questions_are_few_and_can_be_told_apart() {
-    let world = World::new();
+    let project = TestProject::new();
     let one = || question("Which?", &["a", "b"]);
     let cases = [
         (json!([]), "must be 1 to 4"),
@@ -127,10 +130,10 @@ fn questions_are_few_and_can_be_told_apart() {
     ];
     for (questions, why) in cases {
         let input = json!({"questions": questions});
-        let problem = world.inspect("AskUserQuestion", &input).problem.unwrap();
+        let problem = project.inspect("AskUserQuestion", &input).problem.unwrap();
         assert!(problem.contains(why), "{input}: {problem}");
     }
-    let found = world.registry.get("AskUserQuestion").unwrap().spec().clone();
+    let found = project.registry.get("AskUserQuestion").unwrap().spec().clone();
     assert!(
         !found.input_schema.as_str().contains("\"answers\""),
         "the model does not answer itself"

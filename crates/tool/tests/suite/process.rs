@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use windlass_tool::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
 
-use crate::world::{World, is_running, text};
+use crate::test_project::{TestProject, is_running, text};
 
 /// T2: however a descendant leaves the group, it is not waited for and does not survive.
 #[tokio::test]
 async fn whatever_leaves_the_group_is_found_and_ended() {
-    let world = World::new();
+    let project = TestProject::new();
     let sleeper = "echo $$ > child; exec sleep 30";
     let ways = [
         format!("setsid bash -c '{sleeper}' & sleep 0.2"),
@@ -28,38 +28,38 @@ async fn whatever_leaves_the_group_is_found_and_ended() {
         format!("(set -m; (nohup setsid -f bash -c '{sleeper}' >/dev/null 2>&1 &)); sleep 0.2"),
     ];
     for way in ways {
-        let _ = std::fs::remove_file(world.path("child"));
+        let _ = std::fs::remove_file(project.path("child"));
         let began = Instant::now();
-        let outcome = world.bash(&way).await;
+        let outcome = project.bash(&way).await;
         assert!(began.elapsed() < Duration::from_secs(3), "{way}: {:?}", began.elapsed());
         assert!(text(&outcome).contains("were stopped"), "{way}: {}", text(&outcome));
-        assert!(!is_running(&world.path("child")), "{way}");
+        assert!(!is_running(&project.path("child")), "{way}");
     }
 }
 
 /// T1: the same when the deadline passes, and when the call is dropped.
 #[tokio::test]
 async fn a_deadline_ends_what_has_left_the_group_too() {
-    let world = World::new();
+    let project = TestProject::new();
     let command = "setsid bash -c 'trap \"\" TERM; echo $$ > child; while :; do sleep 0.1; done' & \
                    while [ ! -s child ]; do sleep 0.05; done; sleep 30";
-    let outcome = world.call("Bash", json!({"command": command, "timeout": 700})).await;
+    let outcome = project.call("Bash", json!({"command": command, "timeout": 700})).await;
     assert!(text(&outcome).starts_with("Timed out after 700 ms"), "{}", text(&outcome));
-    assert!(!is_running(&world.path("child")));
+    assert!(!is_running(&project.path("child")));
 
-    std::fs::remove_file(world.path("child")).unwrap();
+    std::fs::remove_file(project.path("child")).unwrap();
     let started = async {
-        while !std::fs::read(world.path("child")).is_ok_and(|id| !id.is_empty()) {
+        while !std::fs::read(project.path("child")).is_ok_and(|id| !id.is_empty()) {
             tokio::task::yield_now().await;
         }
     };
     tokio::select! {
-        outcome = world.bash(command) => panic!("{outcome:?}"),
+        outcome = project.bash(command) => panic!("{outcome:?}"),
         () = started => {}
     }
     // It was told to die when the call was dropped; dying takes the kernel a moment.
     let gone = async {
-        while is_running(&world.path("child")) {
+        while is_running(&project.path("child")) {
             tokio::task::yield_now().await;
         }
     };
@@ -69,10 +69,10 @@ async fn a_deadline_ends_what_has_left_the_group_too() {
 /// T4: a command that multiplies is stopped, quickly, and nothing of it is left.
 #[tokio::test]
 async fn a_swarm_is_stopped() {
-    let world = World::with(|surroundings| surroundings.limits.processes_max = 100);
+    let project = TestProject::with(|context| context.limits.processes_max = 100);
     let command = "i=0; while [ $i -lt 1000 ]; do setsid sleep 30.125 & i=$((i+1)); done; wait";
     let began = Instant::now();
-    let outcome = world.bash(command).await;
+    let outcome = project.bash(command).await;
     let took = began.elapsed();
     assert!(text(&outcome).contains("started processes without end"), "{}", text(&outcome));
     assert!(took < Duration::from_secs(8), "{took:?}");
@@ -83,16 +83,18 @@ async fn a_swarm_is_stopped() {
 /// T8: a signal to everybody reaches nobody outside its namespace; the engine answers.
 #[tokio::test]
 async fn a_signal_to_all_does_not_reach_us() {
-    let world = World::new();
-    world.bash("unshare -Ur --pid --fork bash -c 'kill -KILL -- -1' 2>/dev/null; kill -9 0").await;
-    assert_eq!(text(&world.bash("echo alive").await), "alive");
+    let project = TestProject::new();
+    project
+        .bash("unshare -Ur --pid --fork bash -c 'kill -KILL -- -1' 2>/dev/null; kill -9 0")
+        .await;
+    assert_eq!(text(&project.bash("echo alive").await), "alive");
 }
 
 /// T18: no command finds a terminal, even where we have one.
 #[tokio::test]
 async fn no_command_gets_our_terminal() {
-    let world = World::new();
-    let outcome = world.bash("stty raw </dev/tty; tty; echo $?").await;
+    let project = TestProject::new();
+    let outcome = project.bash("stty raw </dev/tty; tty; echo $?").await;
     assert!(text(&outcome).contains("/dev/tty: "), "{}", text(&outcome));
     if std::env::var_os(INSIDE).is_some() {
         assert!(std::fs::File::open("/dev/tty").is_ok(), "the test itself has no terminal");
@@ -128,8 +130,8 @@ const INSIDE: &str = "WINDLASS_TEST_HAS_TERMINAL";
 
 #[tokio::test]
 async fn exported_variables_are_kept_as_in_a_shell() {
-    let world = World::with(|surroundings| {
-        surroundings.environment.push(("GIVEN".into(), "from the start".into()));
+    let project = TestProject::with(|context| {
+        context.processes.environment.push(("GIVEN".into(), "from the start".into()));
     });
     // (command, what it shows)
     let steps = [
@@ -150,24 +152,24 @@ async fn exported_variables_are_kept_as_in_a_shell() {
         ("echo ${#BIG}$D", "01"),
     ];
     for (command, expected) in steps {
-        let outcome = world.bash(command).await;
+        let outcome = project.bash(command).await;
         assert!(text(&outcome).starts_with(expected), "{command}: {}", text(&outcome));
     }
-    let kept = world.surroundings.exported_variables();
+    let kept = project.context.shell.exported_variables();
     assert!(
         kept.contains(&("A".into(), Some("".into()))) && kept.contains(&("GIVEN".into(), None))
     );
-    assert!(world.left_behind().is_empty(), "{:?}", world.left_behind());
+    assert!(project.left_behind().is_empty(), "{:?}", project.left_behind());
 }
 
 /// Starts everything behind `env` with one more variable, or nothing at all.
 #[derive(Debug)]
-struct Behind(&'static str);
+struct PrefixLauncher(&'static str);
 
 #[derive(Debug)]
-struct Ready(Option<Command>);
+struct PrefixLaunch(Option<Command>);
 
-impl ProcessLauncher for Behind {
+impl ProcessLauncher for PrefixLauncher {
     fn prepare(&self, launch: &LaunchRequest<'_>) -> Result<Box<dyn PreparedLaunch>, String> {
         if self.0.is_empty() {
             return Err("the sandbox cannot start here".to_owned());
@@ -182,11 +184,11 @@ impl ProcessLauncher for Behind {
         command.arg(self.0).arg(launch.program).args(launch.arguments);
         command.current_dir(launch.directory).env_clear();
         command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
-        Ok(Box::new(Ready(Some(command))))
+        Ok(Box::new(PrefixLaunch(Some(command))))
     }
 }
 
-impl PreparedLaunch for Ready {
+impl PreparedLaunch for PrefixLaunch {
     fn spawn(&mut self, start: &mut SpawnCommandFn<'_>) -> std::io::Result<tokio::process::Child> {
         start(self.0.take().unwrap())
     }
@@ -201,36 +203,39 @@ impl PreparedLaunch for Ready {
 
 #[tokio::test]
 async fn a_launcher_stands_before_every_process_and_may_refuse() {
-    let behind =
-        |words| World::with(|surroundings| surroundings.launcher = Some(Arc::new(Behind(words))));
-    let world = behind("CONFINED=yes");
-    assert_eq!(text(&world.bash("echo $CONFINED").await), "yes");
+    let behind = |words| {
+        TestProject::with(|context| {
+            context.processes.launcher = Some(Arc::new(PrefixLauncher(words)));
+        })
+    };
+    let project = behind("CONFINED=yes");
+    assert_eq!(text(&project.bash("echo $CONFINED").await), "yes");
     assert_eq!(
-        text(&world.bash("cd / ; setsid sleep 30 & echo $CONFINED").await).lines().next(),
+        text(&project.bash("cd / ; setsid sleep 30 & echo $CONFINED").await).lines().next(),
         Some("yes")
     );
     let input = json!({"command": "echo $CONFINED", "dangerouslyDisableSandbox": true});
-    let outcome = world.call("Bash", input).await;
+    let outcome = project.call("Bash", input).await;
     assert!(outcome.is_error && text(&outcome).contains("may not leave the sandbox"));
-    let failed = world.bash("echo no >&2; exit 7").await;
+    let failed = project.bash("echo no >&2; exit 7").await;
     assert_eq!(text(&failed), "Exit code 7\nno\n[held back: no]");
     let input = json!({"command": "touch made", "run_in_background": true});
-    let outcome = world.call("Bash", input).await;
+    let outcome = project.call("Bash", input).await;
     assert!(outcome.is_error && text(&outcome).contains("nothing may last here"));
-    assert_eq!(world.surroundings.background().list_tasks(), []);
-    assert!(!world.path("made").exists());
-    let world = behind("");
+    assert_eq!(project.context.background.list_tasks(), []);
+    assert!(!project.path("made").exists());
+    let project = behind("");
     let input = json!({"command": "touch made"});
-    let outcome = world.call("Bash", input).await;
+    let outcome = project.call("Bash", input).await;
     assert!(outcome.is_error && text(&outcome).contains("the sandbox cannot start here"));
-    assert!(!world.path("made").exists());
+    assert!(!project.path("made").exists());
 }
 
 /// T10: a full file system is named, the old file stays, and output is shown all the same.
 #[tokio::test]
 async fn a_full_file_system_harms_nothing() {
-    let world = World::new();
-    let small = world.path("small");
+    let project = TestProject::new();
+    let small = project.path("small");
     std::fs::create_dir(&small).unwrap();
     let mounted = Command::new("mount")
         .args(["-t", "tmpfs", "-o", "size=256k", "none"])
@@ -243,8 +248,8 @@ async fn a_full_file_system_harms_nothing() {
         assert!(!rustix::process::geteuid().is_root() || !small.join("x").exists());
         return;
     }
-    let path = world.write("small/a.txt", "old\n");
-    world.read(&path).await;
+    let path = project.write("small/a.txt", "old\n");
+    project.read(&path).await;
     let big = "x".repeat(400_000);
     let inputs = [
         ("Edit", json!({"file_path": path, "old_string": "old", "new_string": big})),
@@ -252,7 +257,7 @@ async fn a_full_file_system_harms_nothing() {
         ("Write", json!({"file_path": small.join("new.txt"), "content": big})),
     ];
     for (tool, input) in inputs {
-        let outcome = world.call(tool, input).await;
+        let outcome = project.call(tool, input).await;
         let shown = text(&outcome);
         assert!(outcome.is_error && shown.contains("No space left on device"), "{shown}");
         assert!(shown.contains(&format!("file system of `{}`", small.display())), "{shown}");
@@ -260,7 +265,8 @@ async fn a_full_file_system_harms_nothing() {
     assert_eq!(std::fs::read(&path).unwrap(), b"old\n");
     assert_eq!(std::fs::read_dir(&small).unwrap().count(), 1, "nothing half-written is left");
 
-    let spilling = World::with(|surroundings| surroundings.spill_directory = small.join("spill"));
+    let spilling =
+        TestProject::with(|context| context.processes.spill_directory = small.join("spill"));
     let outcome = spilling.bash("seq 1 200000").await;
     let shown = text(&outcome);
     assert!(shown.contains("\n200000\n[The whole output could not be saved on the file system of"));
@@ -296,13 +302,14 @@ fn calls_that_find_no_room_wait_for_it() {
 }
 
 async fn crowd() {
-    let world = World::new();
-    world.write("a.txt", "calm\n");
+    let project = TestProject::new();
+    project.write("a.txt", "calm\n");
     let calls = (0..30).map(|number| {
         let command = format!("sleep 0.3; echo {number}");
-        world.call("Bash", json!({ "command": command }))
+        project.call("Bash", json!({ "command": command }))
     });
-    let reads = (0..10).map(|_| world.call("Read", json!({ "file_path": world.path("a.txt") })));
+    let reads =
+        (0..10).map(|_| project.call("Read", json!({ "file_path": project.path("a.txt") })));
     let (done, read) = tokio::join!(join_all(calls), join_all(reads));
     for (number, outcome) in done.iter().enumerate() {
         assert_eq!(text(outcome), number.to_string());

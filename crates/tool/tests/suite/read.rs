@@ -11,11 +11,11 @@ use serde_json::json;
 use windlass_vocabulary::ToolResultPart;
 
 use crate::picture::{packed, smooth};
-use crate::world::{World, is_alone, structured, text};
+use crate::test_project::{TestProject, is_alone, structured, text};
 
 #[tokio::test]
 async fn shows_numbered_lines() {
-    let world = World::new();
+    let project = TestProject::new();
     // (content, input besides the path, what is shown)
     let cases = [
         ("one\ntwo\n", json!({}), "     1\tone\n     2\ttwo\n"),
@@ -33,64 +33,64 @@ async fn shows_numbered_lines() {
         ("a\u{1b}[31m\n", json!({}), "     1\ta\u{1b}[31m\n"),
     ];
     for (content, mut input, expected) in cases {
-        let path = world.write("a.txt", content);
+        let path = project.write("a.txt", content);
         input["file_path"] = json!(path);
-        let outcome = world.call("Read", input.clone()).await;
+        let outcome = project.call("Read", input.clone()).await;
         assert_eq!(text(&outcome), expected, "{content:?} {input}");
         assert!(!outcome.is_error && !outcome.changed_workspace);
     }
-    world.write("a.txt", b"caf\xe9\n");
+    project.write("a.txt", b"caf\xe9\n");
     assert_eq!(
-        text(&world.call("Read", json!({"file_path": "a.txt"})).await),
+        text(&project.call("Read", json!({"file_path": "a.txt"})).await),
         "     1\tcafé\n[The file is written in windows-1252; edits keep that]\n"
     );
-    world.write("a.txt", "a\nb\nc\n");
+    project.write("a.txt", "a\nb\nc\n");
     let range = json!({"file_path": "a.txt", "offset": 2, "limit": 1});
     let expected = json!({"type": "text", "file": {
-        "filePath": world.path("a.txt"), "content": "b",
+        "filePath": project.path("a.txt"), "content": "b",
         "numLines": 1, "startLine": 2, "totalLines": 3,
     }});
-    assert_eq!(structured(&world.call("Read", range).await), expected);
+    assert_eq!(structured(&project.call("Read", range).await), expected);
 }
 
 #[tokio::test]
 async fn long_files_and_long_lines_are_cut_and_say_so() {
-    let world = World::new();
+    let project = TestProject::new();
     let many: String = (1..=3000).map(|n| format!("{n}\n")).collect();
-    let path = world.write("many", &many);
-    let outcome = world.read(&path).await;
+    let path = project.write("many", &many);
+    let outcome = project.read(&path).await;
     assert!(
         text(&outcome).ends_with("  2000\t2000\n[3000 lines in all; the next is offset 2001]\n")
     );
 
-    let path = world.write("wide", format!("{}\nnext\n", "é".repeat(5000)));
-    let outcome = world.read(&path).await;
+    let path = project.write("wide", format!("{}\nnext\n", "é".repeat(5000)));
+    let outcome = project.read(&path).await;
     let expected = format!(
         "     1\t{}\n     2\tnext\n[1 lines were cut at 2000 characters]\n",
         "é".repeat(2000)
     );
     assert_eq!(text(&outcome), expected);
 
-    let path = world.write("both", format!("{}\n", "x".repeat(1900)).repeat(200));
-    let outcome = world.read(&path).await;
+    let path = project.write("both", format!("{}\n", "x".repeat(1900)).repeat(200));
+    let outcome = project.read(&path).await;
     assert!(text(&outcome).len() < 110_000);
     assert!(text(&outcome).ends_with("[200 lines in all; the next is offset 53]\n"));
 }
 
 #[tokio::test]
 async fn refuses_what_is_not_a_readable_text_file() {
-    let world = World::new();
-    world.write("binary", b"ab\0cd");
-    world.write("program", b"\x7fELF\x02\x01\x01\0\0");
-    std::fs::create_dir(world.path("directory")).unwrap();
+    let project = TestProject::new();
+    project.write("binary", b"ab\0cd");
+    project.write("program", b"\x7fELF\x02\x01\x01\0\0");
+    std::fs::create_dir(project.path("directory")).unwrap();
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     let fifo = rustix::fs::FileType::Fifo;
-    rustix::fs::mknodat(rustix::fs::CWD, world.path("fifo"), fifo, mode, 0).unwrap();
-    let _socket = UnixListener::bind(world.path("socket")).unwrap();
-    std::os::unix::fs::symlink("loop", world.path("loop")).unwrap();
-    std::os::unix::fs::symlink("/etc/passwd", world.path("link")).unwrap();
-    std::os::unix::fs::symlink("directory", world.path("inner")).unwrap();
-    world.write("directory/file", "x");
+    rustix::fs::mknodat(rustix::fs::CWD, project.path("fifo"), fifo, mode, 0).unwrap();
+    let _socket = UnixListener::bind(project.path("socket")).unwrap();
+    std::os::unix::fs::symlink("loop", project.path("loop")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", project.path("link")).unwrap();
+    std::os::unix::fs::symlink("directory", project.path("inner")).unwrap();
+    project.write("directory/file", "x");
     let long = "x".repeat(300);
     let cases = [
         ("binary", "is a binary file"),
@@ -112,20 +112,20 @@ async fn refuses_what_is_not_a_readable_text_file() {
     ];
     let began = Instant::now();
     for (path, expected) in cases {
-        let outcome = world.call("Read", json!({"file_path": path})).await;
+        let outcome = project.call("Read", json!({"file_path": path})).await;
         assert!(outcome.is_error, "{path}");
         assert!(text(&outcome).contains(expected), "{path}: {}", text(&outcome));
     }
     assert!(began.elapsed() < Duration::from_secs(2));
     let outcome =
-        world.call("Read", json!({"file_path": world.write("a", "x\n"), "offset": 5})).await;
+        project.call("Read", json!({"file_path": project.write("a", "x\n"), "offset": 5})).await;
     assert!(text(&outcome).ends_with("has 1 lines; there is no line 5."));
 }
 
 #[tokio::test]
 async fn a_range_of_a_huge_file_is_read_in_little_memory() {
-    let world = World::new();
-    let path = world.path("huge");
+    let project = TestProject::new();
+    let path = project.path("huge");
     let mut file = File::create(&path).unwrap();
     file.write_all("line\n".repeat(10_000).as_bytes()).unwrap();
     // The rest is a hole of ten gigabytes.
@@ -133,7 +133,7 @@ async fn a_range_of_a_huge_file_is_read_in_little_memory() {
     file.write_all(b"\nlast\n").unwrap();
     let began = Instant::now();
     let input = json!({"file_path": path, "offset": 9_000, "limit": 2});
-    let outcome = world.call("Read", input).await;
+    let outcome = project.call("Read", input).await;
     assert_eq!(
         text(&outcome),
         "  9000\tline\n  9001\tline\n[More may follow; the next line is offset 9002]\n"
@@ -147,8 +147,8 @@ async fn a_range_of_a_gigabyte_reads_little_of_it() {
     if !is_alone("read::a_range_of_a_gigabyte_reads_little_of_it") {
         return;
     }
-    let world = World::new();
-    let path = world.path("huge");
+    let project = TestProject::new();
+    let path = project.path("huge");
     let mut file = File::create(&path).unwrap();
     file.write_all("line\n".repeat(200_000).as_bytes()).unwrap();
     file.set_len(1_000_000_000).unwrap();
@@ -159,7 +159,7 @@ async fn a_range_of_a_gigabyte_reads_little_of_it() {
     for (offset, bytes_max) in [(1, 1_000_000), (100_000, 2_000_000)] {
         let before = read();
         let input = json!({"file_path": path, "offset": offset, "limit": 10});
-        let outcome = world.call("Read", input).await;
+        let outcome = project.call("Read", input).await;
         assert!(text(&outcome).starts_with(&format!("{offset:>6}\tline\n")));
         let bytes = read() - before;
         assert!(bytes < bytes_max, "{bytes} bytes were read for line {offset}");
@@ -172,9 +172,9 @@ async fn too_many_open_files_are_told_with_what_to_do() {
     if !is_alone("read::too_many_open_files_are_told_with_what_to_do") {
         return;
     }
-    let world = World::new();
-    let path = world.write("a.txt", "x\n");
-    world.bash("true").await;
+    let project = TestProject::new();
+    let path = project.write("a.txt", "x\n");
+    project.bash("true").await;
     let mut held = Vec::new();
     let limit = rustix::process::Rlimit { current: Some(64), maximum: Some(64) };
     rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).unwrap();
@@ -182,23 +182,23 @@ async fn too_many_open_files_are_told_with_what_to_do() {
         held.push(file);
     }
     for outcome in [
-        world.read(&path).await,
-        world.bash("echo hi").await,
-        world.call("Glob", json!({"pattern": "*"})).await,
-        world.call("Write", json!({"file_path": world.path("new"), "content": "y"})).await,
+        project.read(&path).await,
+        project.bash("echo hi").await,
+        project.call("Glob", json!({"pattern": "*"})).await,
+        project.call("Write", json!({"file_path": project.path("new"), "content": "y"})).await,
     ] {
         let shown = text(&outcome);
         assert!(outcome.is_error && shown.contains("Too many open files"), "{shown}");
     }
     drop(held);
-    assert_eq!(text(&world.read(&path).await), "     1\tx\n");
-    assert_eq!(text(&world.bash("echo hi").await), "hi");
+    assert_eq!(text(&project.read(&path).await), "     1\tx\n");
+    assert_eq!(text(&project.bash("echo hi").await), "hi");
 }
 
 #[tokio::test]
 async fn the_second_look_into_a_huge_file_begins_near_by() {
-    let world = World::new();
-    let path = world.path("huge");
+    let project = TestProject::new();
+    let path = project.path("huge");
     let mut file = File::create(&path).unwrap();
     file.write_all(format!("first\n{}", "x".repeat(10_000)).as_bytes()).unwrap();
     // Lines of eight megabytes each, most of it holes.
@@ -210,7 +210,7 @@ async fn the_second_look_into_a_huge_file_begins_near_by() {
     let took = async |offset: u64| {
         let began = Instant::now();
         let input = json!({"file_path": path, "offset": offset, "limit": 1});
-        let outcome = world.call("Read", input).await;
+        let outcome = project.call("Read", input).await;
         (text(&outcome).lines().next().unwrap().to_owned(), began.elapsed())
     };
     let (shown, first) = took(42).await;
@@ -225,11 +225,11 @@ async fn the_second_look_into_a_huge_file_begins_near_by() {
 
 #[tokio::test]
 async fn images_are_shown_as_images() {
-    let world = World::new();
+    let project = TestProject::new();
     for (format, kind) in FORMATS {
         let bytes = packed(smooth(30, 20), format);
-        let path = world.write("picture.txt", &bytes);
-        let outcome = world.read(&path).await;
+        let path = project.write("picture.txt", &bytes);
+        let outcome = project.read(&path).await;
         let [ToolResultPart::Media(media)] = outcome.content.as_slice() else {
             panic!("{outcome:?}");
         };
@@ -248,9 +248,9 @@ async fn images_are_shown_as_images() {
 
 #[tokio::test]
 async fn large_images_come_smaller_with_a_note() {
-    let world = World::new();
+    let project = TestProject::new();
     let bytes = packed(smooth(4000, 40), ImageFormat::Png);
-    let outcome = world.read(&world.write("wide.png", &bytes)).await;
+    let outcome = project.read(&project.write("wide.png", &bytes)).await;
     let [ToolResultPart::Text(note), ToolResultPart::Media(media)] = outcome.content.as_slice()
     else {
         panic!("{outcome:?}");
@@ -270,16 +270,16 @@ async fn large_images_come_smaller_with_a_note() {
 
 #[tokio::test]
 async fn broken_images_and_huge_files_are_refused() {
-    let world = World::new();
+    let project = TestProject::new();
     for (format, kind) in FORMATS {
         let bytes = packed(smooth(30, 20), format);
-        let outcome = world.read(&world.write("broken", &bytes[..20])).await;
+        let outcome = project.read(&project.write("broken", &bytes[..20])).await;
         assert!(outcome.is_error, "{kind}");
         assert!(text(&outcome).contains("/broken` cannot be shown. broken: it is "), "{kind}");
     }
-    let path = world.write("big.png", b"\x89PNG\r\n\x1a\n");
+    let path = project.write("big.png", b"\x89PNG\r\n\x1a\n");
     File::options().write(true).open(&path).unwrap().set_len(40_000_000).unwrap();
-    let outcome = world.read(&path).await;
+    let outcome = project.read(&path).await;
     assert!(outcome.is_error && text(&outcome).contains("Make a smaller copy"));
 }
 

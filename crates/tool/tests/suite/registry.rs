@@ -9,7 +9,7 @@ use windlass_vocabulary::{
     Concurrency, Json, ToolCall, ToolInspection, ToolName, ToolOutcome, ToolSpec,
 };
 
-use crate::world::World;
+use crate::test_project::TestProject;
 
 struct Custom(ToolSpec);
 
@@ -78,31 +78,34 @@ const DEFERRED: [&str; 8] = [
 
 #[tokio::test]
 async fn deferred_tools_are_found_and_offered_once() {
-    let mut world = World::new();
-    world.registry.insert_deferred(custom("mcp__disk__format"));
+    let mut project = TestProject::new();
+    project.registry.insert_deferred(custom("mcp__disk__format"));
     let deferred: Vec<String> =
-        world.registry.deferred_specs().iter().map(|spec| spec.name.to_string()).collect();
+        project.registry.deferred_specs().iter().map(|spec| spec.name.to_string()).collect();
     assert_eq!(deferred[..8], DEFERRED);
     let offered = |outcome: &ToolOutcome| -> Vec<String> {
         let tools = outcome.update.iter().flat_map(|update| &update.tools);
         tools.map(|spec| spec.name.to_string()).collect()
     };
-    let search = async |input| world.call("ToolSearch", input).await;
+    let search = async |input| project.call("ToolSearch", input).await;
     let found = search(json!({"query": "jupyter notebook cell"})).await;
     assert_eq!(offered(&found), ["NotebookEdit"]);
     assert_eq!(offered(&search(json!({"query": "notebook"})).await), [""; 0], "not twice");
     let found = search(json!({"query": "select:taskget, mcp__disk__format"})).await;
     assert_eq!(offered(&found), ["TaskGet", "mcp__disk__format"]);
     let found = search(json!({"query": "task", "max_results": 2})).await;
-    assert!(crate::world::text(&found).lines().count() == 3, "{found:?}");
+    assert!(crate::test_project::text(&found).lines().count() == 3, "{found:?}");
     let nothing = search(json!({"query": "teleport"})).await;
-    assert!(nothing.is_error && crate::world::text(&nothing).contains("There are: NotebookEdit,"));
+    assert!(
+        nothing.is_error
+            && crate::test_project::text(&nothing).contains("There are: NotebookEdit,")
+    );
     // Without anything to find there is nothing to search with.
-    world.registry.defer(|_| false);
-    assert!(world.registry.get("ToolSearch").is_none());
-    assert_eq!(world.registry.specs().len(), 19);
-    world.registry.retain(|spec| spec.name.as_str() == "Bash");
-    assert_eq!(world.registry.names().collect::<Vec<_>>(), ["Bash"]);
+    project.registry.defer(|_| false);
+    assert!(project.registry.get("ToolSearch").is_none());
+    assert_eq!(project.registry.specs().len(), 19);
+    project.registry.retain(|spec| spec.name.as_str() == "Bash");
+    assert_eq!(project.registry.names().collect::<Vec<_>>(), ["Bash"]);
 }
 
 /// What every request carries costs every time.
@@ -146,7 +149,7 @@ fn schemas_are_small_and_say_what_is_needed() {
 
 #[test]
 fn a_wrong_call_is_refused_with_what_is_wrong() {
-    let world = World::new();
+    let project = TestProject::new();
     let cases = [
         ("bash", json!({}), "There is no tool `bash`. Did you mean `Bash`?"),
         ("Raed", json!({}), "Did you mean `Read`?"),
@@ -191,12 +194,12 @@ fn a_wrong_call_is_refused_with_what_is_wrong() {
         ("Edit", json!("text"), "invalid type: string"),
     ];
     for (tool, input, expected) in cases {
-        let problem = world.inspect(tool, &input).problem.unwrap();
+        let problem = project.inspect(tool, &input).problem.unwrap();
         assert!(problem.contains(expected), "{tool} {input}: {problem}");
     }
-    let broken = world.registry.inspect("Bash", &Json::from_checked("{\"command\": \"l"));
+    let broken = project.registry.inspect("Bash", &Json::from_checked("{\"command\": \"l"));
     assert!(broken.problem.unwrap().contains("EOF"));
 
-    let fine = world.inspect("Bash", &json!({"command": "make", "timeout": 5.0, "unknown": {}}));
+    let fine = project.inspect("Bash", &json!({"command": "make", "timeout": 5.0, "unknown": {}}));
     assert_eq!((fine.problem, fine.concurrency), (None, Concurrency::Exclusive));
 }

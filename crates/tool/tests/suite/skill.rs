@@ -8,15 +8,15 @@ use windlass_permission::{Rule, Rules};
 use windlass_tool::{ToolRegistry, ToolSessionContext};
 use windlass_vocabulary::ToolInspection;
 
-use crate::world::{World, text};
+use crate::test_project::{TestProject, text};
 
 /// A world with two folders of skills.
-fn world() -> World {
-    let mut world = World::with(|surroundings| {
-        surroundings.skill_directories =
-            ["mine", "theirs"].map(|name| surroundings.cwd.join(name)).into();
+fn project() -> TestProject {
+    let mut project = TestProject::with(|context| {
+        context.skill_directories =
+            ["mine", "theirs"].map(|name| context.files.cwd.join(name)).into();
     });
-    world.registry.insert_skills(&world.surroundings);
+    project.registry.insert_skills(&project.context);
     let skills = [
         (
             "mine/deploy",
@@ -29,15 +29,15 @@ fn world() -> World {
         ("theirs/review", "---\r\nname: review\r\n---\r\nReview.\r\n"),
     ];
     for (folder, body) in skills {
-        world.write(&format!("{folder}/SKILL.md"), body);
+        project.write(&format!("{folder}/SKILL.md"), body);
     }
-    world.write("mine/no-skill/README.md", "nothing");
-    world
+    project.write("mine/no-skill/README.md", "nothing");
+    project
 }
 
 #[tokio::test]
 async fn a_skill_is_loaded_with_its_arguments() {
-    let world = world();
+    let project = project();
     let cases = [
         (json!({"skill": "deploy", "args": "it all"}), ":\n\nShip it all now: it all!\n"),
         (json!({"skill": "/deploy"}), ":\n\nShip  now: !\n"),
@@ -48,21 +48,21 @@ async fn a_skill_is_loaded_with_its_arguments() {
         (json!({"skill": "open"}), ":\n\n---\nname: never closed\n"),
     ];
     for (input, expected) in cases {
-        assert_eq!(world.inspect("Skill", &input), ToolInspection::SHARED_READ);
-        let outcome = world.call("Skill", input.clone()).await;
+        assert_eq!(project.inspect("Skill", &input), ToolInspection::SHARED_READ);
+        let outcome = project.call("Skill", input.clone()).await;
         assert!(!outcome.is_error && text(&outcome).ends_with(expected), "{input}: {outcome:?}");
     }
-    let outcome = world.call("Skill", json!({"skill": "deploy"})).await;
-    let folder = world.path("mine/deploy").display().to_string();
+    let outcome = project.call("Skill", json!({"skill": "deploy"})).await;
+    let folder = project.path("mine/deploy").display().to_string();
     assert!(text(&outcome).contains(&folder), "its other files can be found: {outcome:?}");
-    assert!(!world.path("ran").exists());
+    assert!(!project.path("ran").exists());
 }
 
 #[tokio::test]
 async fn an_unknown_skill_is_answered_with_those_there_are() {
-    let world = world();
+    let project = project();
     for name in ["depoly", "folder", "../mine/plain", "no-skill", "mine/plain"] {
-        let outcome = world.call("Skill", json!({ "skill": name })).await;
+        let outcome = project.call("Skill", json!({ "skill": name })).await;
         let expected = format!(
             "There is no skill `{name}`. There are: deploy, other-name, open, plain, review."
         );
@@ -74,52 +74,53 @@ async fn an_unknown_skill_is_answered_with_those_there_are() {
         (json!({"skill": ""}), "field `skill`: empty"),
         (json!({"skill": "plain", "args": "x".repeat(10_001)}), "field `args`: more than"),
     ] {
-        let outcome = world.call("Skill", input).await;
+        let outcome = project.call("Skill", input).await;
         assert!(outcome.is_error && text(&outcome).contains(why), "{outcome:?}");
     }
 }
 
 #[tokio::test]
 async fn a_skill_shows_nothing_but_itself() {
-    let mut world = world();
-    let secret = world.write("secret", "the secret");
-    world.write("elsewhere/linked/SKILL.md", "A folder may be a link.");
-    symlink(world.path("elsewhere/linked"), world.path("mine/linked")).unwrap();
-    std::fs::create_dir(world.path("mine/thief")).unwrap();
-    symlink(&secret, world.path("mine/thief/SKILL.md")).unwrap();
-    std::fs::create_dir_all(world.path("mine/directory/SKILL.md")).unwrap();
-    world.write("mine/huge/SKILL.md", "x".repeat(100_001));
-    world.write("mine/binary/SKILL.md", [0xff, 0xfe, 0x00]);
-    world.write("mine/greedy/SKILL.md", "$ARGUMENTS".repeat(9_000));
-    let load = async |world: &World, name: &str, args: &str| {
-        world.call("Skill", json!({"skill": name, "args": args})).await
+    let mut project = project();
+    let secret = project.write("secret", "the secret");
+    project.write("elsewhere/linked/SKILL.md", "A folder may be a link.");
+    symlink(project.path("elsewhere/linked"), project.path("mine/linked")).unwrap();
+    std::fs::create_dir(project.path("mine/thief")).unwrap();
+    symlink(&secret, project.path("mine/thief/SKILL.md")).unwrap();
+    std::fs::create_dir_all(project.path("mine/directory/SKILL.md")).unwrap();
+    project.write("mine/huge/SKILL.md", "x".repeat(100_001));
+    project.write("mine/binary/SKILL.md", [0xff, 0xfe, 0x00]);
+    project.write("mine/greedy/SKILL.md", "$ARGUMENTS".repeat(9_000));
+    let load = async |project: &TestProject, name: &str, args: &str| {
+        project.call("Skill", json!({"skill": name, "args": args})).await
     };
     for name in ["thief", "directory", "huge", "binary"] {
-        let outcome = load(&world, name, "").await;
+        let outcome = load(&project, name, "").await;
         assert!(outcome.is_error && text(&outcome).contains("There is no skill"), "{outcome:?}");
     }
-    assert!(!load(&world, "linked", "").await.is_error);
-    let outcome = load(&world, "greedy", &"x".repeat(10_000)).await;
+    assert!(!load(&project, "linked", "").await.is_error);
+    let outcome = load(&project, "greedy", &"x".repeat(10_000)).await;
     assert!(outcome.is_error && text(&outcome).contains("over 100000 bytes"));
     // What may not be read is not loaded either.
     let deny = vec![Rule::parse("Read(./mine/plain/**)").unwrap()];
     let rules = Rules { deny, ..Rules::default() };
-    let mut surroundings = ToolSessionContext::new(&world.root, world.path("spill"));
-    surroundings.skill_directories = world.surroundings.skill_directories.clone();
-    surroundings.hidden_paths = rules.build_hidden_paths(&[world.root.display().to_string()]);
-    world.surroundings = Arc::new(surroundings);
-    assert!(load(&world, "plain", "").await.is_error);
-    assert!(!load(&world, "deploy", "").await.is_error);
+    let mut context = ToolSessionContext::new(&project.root, project.path("spill"));
+    context.skill_directories = project.context.skill_directories.clone();
+    context.hidden_paths.configured =
+        rules.build_hidden_paths(&[project.root.display().to_string()]);
+    project.context = Arc::new(context);
+    assert!(load(&project, "plain", "").await.is_error);
+    assert!(!load(&project, "deploy", "").await.is_error);
 }
 
 #[test]
 fn the_tool_is_there_when_there_are_folders() {
     let mut registry = ToolRegistry::with_builtin_tools();
-    let mut surroundings = ToolSessionContext::new("/w", "/w/spill");
-    registry.insert_skills(&surroundings);
+    let mut context = ToolSessionContext::new("/w", "/w/spill");
+    registry.insert_skills(&context);
     assert!(registry.get("Skill").is_none());
-    surroundings.skill_directories.push("/w/skills".into());
-    registry.insert_skills(&surroundings);
+    context.skill_directories.push("/w/skills".into());
+    registry.insert_skills(&context);
     assert!(registry.specs().iter().any(|spec| spec.name.as_str() == "Skill"));
-    assert_eq!(surroundings.for_subagent().skill_directories, surroundings.skill_directories);
+    assert_eq!(context.for_subagent().skill_directories, context.skill_directories);
 }

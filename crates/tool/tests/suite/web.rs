@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use windlass_tool::NetworkAccess;
 use windlass_vocabulary::ToolOutcome;
 
-use crate::world::{World, structured, text};
+use crate::test_project::{TestProject, structured, text};
 
 /// Answers each request by its path, and remembers what it was asked.
 struct Server {
@@ -84,20 +84,20 @@ fn site(path: &str) -> Vec<u8> {
     }
 }
 
-async fn fetch(world: &World, url: &str) -> ToolOutcome {
-    world.call("WebFetch", json!({"url": url, "prompt": "what is there?"})).await
+async fn fetch(project: &TestProject, url: &str) -> ToolOutcome {
+    project.call("WebFetch", json!({"url": url, "prompt": "what is there?"})).await
 }
 
-fn open_world() -> World {
-    World::with(|surroundings| {
-        surroundings.network = NetworkAccess { loopback: true, private: false };
-        surroundings.environment.push(("HTTP_PROXY".into(), "http://127.0.0.1:9".into()));
+fn open_world() -> TestProject {
+    TestProject::with(|context| {
+        context.network = NetworkAccess { loopback: true, private: false };
+        context.processes.environment.push(("HTTP_PROXY".into(), "http://127.0.0.1:9".into()));
     })
 }
 
 #[tokio::test]
 async fn pages_are_shown_as_text_and_hops_are_looked_at() {
-    let world = open_world();
+    let project = open_world();
     let server = Server::start(site).await;
     // (path, is an error, what is shown)
     let cases = [
@@ -109,10 +109,10 @@ async fn pages_are_shown_as_text_and_hops_are_looked_at() {
         ("/nowhere", true, "The server answered 404 Not Found.\ngone"),
     ];
     for (path, is_error, expected) in cases {
-        let outcome = fetch(&world, &server.url(path)).await;
+        let outcome = fetch(&project, &server.url(path)).await;
         assert_eq!((text(&outcome), outcome.is_error), (expected, is_error), "{path}");
     }
-    let outcome = fetch(&world, &server.url("/elsewhere")).await;
+    let outcome = fetch(&project, &server.url("/elsewhere")).await;
     assert!(text(&outcome).ends_with("To follow it, fetch http://example.org/x"));
     assert_eq!(structured(&outcome)["code"], 302);
     let refused = [
@@ -122,11 +122,11 @@ async fn pages_are_shown_as_text_and_hops_are_looked_at() {
         ("/user", "user name or password"),
     ];
     for (path, why) in refused {
-        let outcome = fetch(&world, &server.url(path)).await;
+        let outcome = fetch(&project, &server.url(path)).await;
         assert!(outcome.is_error && text(&outcome).contains(why), "{path}: {}", text(&outcome));
     }
     // Another host, even a forbidden one, is never asked.
-    let outcome = fetch(&world, &server.url("/metadata")).await;
+    let outcome = fetch(&project, &server.url("/metadata")).await;
     assert!(text(&outcome).contains("redirects to another host"));
     for request in server.asked.lock().unwrap().iter() {
         let request = request.to_lowercase();
@@ -140,13 +140,13 @@ async fn pages_are_shown_as_text_and_hops_are_looked_at() {
 async fn addresses_are_checked_when_they_are_connected_to() {
     let server = Server::start(site).await;
     let port = server.address.port();
-    let closed = World::new();
-    let open = World::with(|surroundings| {
-        surroundings.network = NetworkAccess { loopback: true, private: true };
+    let closed = TestProject::new();
+    let open = TestProject::with(|context| {
+        context.network = NetworkAccess { loopback: true, private: true };
     });
     for url in ["http://169.254.169.254/", "http://[fe80::1]/", "http://0.0.0.0/"] {
-        for world in [&open, &closed] {
-            let outcome = fetch(world, url).await;
+        for project in [&open, &closed] {
+            let outcome = fetch(project, url).await;
             assert!(outcome.is_error && text(&outcome).contains("is not fetched"), "{url}");
         }
     }
@@ -170,27 +170,27 @@ async fn addresses_are_checked_when_they_are_connected_to() {
 
 #[tokio::test]
 async fn long_pages_come_in_parts_and_endless_ones_are_cut() {
-    let world = open_world();
+    let project = open_world();
     let server = Server::start(site).await;
-    let outcome = fetch(&world, &server.url("/long")).await;
+    let outcome = fetch(&project, &server.url("/long")).await;
     assert!(text(&outcome).ends_with("\n[220000 bytes in all; the next is offset 60000]"));
     let input = json!({"url": server.url("/long"), "prompt": "", "offset": 219_989});
-    assert_eq!(text(&world.call("WebFetch", input).await), "0123456789\n");
+    assert_eq!(text(&project.call("WebFetch", input).await), "0123456789\n");
     let input = json!({"url": server.url("/huge"), "prompt": "", "offset": 5 * 1024 * 1024 - 3});
-    let outcome = world.call("WebFetch", input).await;
+    let outcome = project.call("WebFetch", input).await;
     assert!(text(&outcome).starts_with("xxx\n[The page is longer"), "{}", text(&outcome));
 }
 
 #[tokio::test]
 async fn a_fetch_can_be_interrupted() {
-    let world = open_world();
+    let project = open_world();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let job = world.job();
-    let cancel = job.cancel.clone();
+    let call = project.call_context();
+    let cancel = call.cancel.clone();
     let began = Instant::now();
     let input = json!({"url": url, "prompt": ""});
-    let (outcome, _socket) = tokio::join!(world.call_in("WebFetch", input, job), async {
+    let (outcome, _socket) = tokio::join!(project.call_in("WebFetch", input, call), async {
         let socket = listener.accept().await;
         cancel.cancel();
         socket
@@ -204,9 +204,9 @@ async fn shown(html: &'static str) -> String {
     static ONE_AT_A_TIME: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
     let _alone = ONE_AT_A_TIME.lock().await;
     *PAGE.lock().unwrap() = html;
-    let world = open_world();
+    let project = open_world();
     let server = Server::start(|_| page("text/html", *PAGE.lock().unwrap())).await;
-    let outcome = fetch(&world, &server.url("/a/b")).await;
+    let outcome = fetch(&project, &server.url("/a/b")).await;
     let host = format!("http://{}", server.address);
     text(&outcome).replace(&host, "http://host")
 }
@@ -237,7 +237,7 @@ async fn html_becomes_markdown() {
 
 #[tokio::test]
 async fn no_page_is_too_deep_or_too_odd() {
-    let world = open_world();
+    let project = open_world();
     let server = Server::start(|path| {
         let piece = match path {
             "/b" => "<b>",
@@ -254,7 +254,7 @@ async fn no_page_is_too_deep_or_too_odd() {
     .await;
     for path in ["/b", "/ul", "/quote", "/entity", "/open", "/comment", "/raw", "/table"] {
         let began = Instant::now();
-        let outcome = fetch(&world, &server.url(path)).await;
+        let outcome = fetch(&project, &server.url(path)).await;
         assert!(!outcome.is_error, "{path}");
         assert!(began.elapsed() < Duration::from_secs(20), "{path}: {:?}", began.elapsed());
     }

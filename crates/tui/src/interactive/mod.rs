@@ -191,7 +191,7 @@ async fn run_session(
         facts: about,
         mode,
         display: looks,
-        scratch_directory: desk.expander.tools.tool_context.spill_directory.clone(),
+        scratch_directory: desk.expander.tools.tool_context.processes.spill_directory.clone(),
         host: Arc::new(PromptHost { prompt_handler: Arc::new(desk) }),
         working_directory: portrait.cwd,
         prompt_history: said,

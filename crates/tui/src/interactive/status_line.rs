@@ -72,8 +72,8 @@ async fn run_status_command(
     let errand = OneShotCommand {
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), command.into()],
-        directory: place.cwd.clone(),
-        environment: place.environment.clone(),
+        directory: place.files.cwd.clone(),
+        environment: place.processes.environment.clone(),
         input: told.to_string().into_bytes(),
         timeout: STATUS_LINE_TIMEOUT,
         output_bytes_max: OUTPUT_BYTES_MAX,

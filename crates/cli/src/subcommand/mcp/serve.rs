@@ -110,8 +110,9 @@ async fn call_tool(
         Err(why) => return ToolOutcome::failure(why),
     };
     // Judged when it is its turn: a call before it may have moved the shell.
-    let shell = bench.tool_context.shell_directory();
-    let standing = (shell != bench.tool_context.cwd).then(|| shell.to_string_lossy().into_owned());
+    let shell = bench.tool_context.shell.directory();
+    let standing =
+        (shell != bench.tool_context.files.cwd).then(|| shell.to_string_lossy().into_owned());
     let policy = Policy { standing, ..bench.policy.clone() };
     let inspection = bench.registry.inspect(call.name.as_str(), &call.input);
     let Some(tool) = bench.registry.get(call.name.as_str()) else {
@@ -151,15 +152,17 @@ async fn run_pre_tool_hooks(
     if chosen.is_empty() {
         return Ok(PriorDecision::None);
     }
-    let cwd = bench.tool_context.cwd.clone();
+    let cwd = bench.tool_context.files.cwd.clone();
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
     let told = json!({
         "session_id": "", "transcript_path": "", "cwd": cwd.to_string_lossy(),
         "hook_event_name": event.name(), "permission_mode": bench.policy.mode.name(),
         "tool_name": name, "tool_input": input, "tool_use_id": call.id.as_str(),
     });
-    let (environment, spill) =
-        (bench.tool_context.environment.clone(), bench.tool_context.spill_directory.clone());
+    let (environment, spill) = (
+        bench.tool_context.processes.environment.clone(),
+        bench.tool_context.processes.spill_directory.clone(),
+    );
     let ground = HookEnvironment::new(
         cwd.clone(),
         user_directories::find_project_root(&cwd),

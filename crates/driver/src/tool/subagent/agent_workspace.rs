@@ -41,7 +41,7 @@ impl AgentWorkspace {
         };
         let folder = std::path::absolute(&folder).unwrap_or(folder);
         let path = folder.join(id.as_str());
-        match Worktree::create(parent.cwd.clone(), path, cancel.clone()).await {
+        match Worktree::create(parent.files.cwd.clone(), path, cancel.clone()).await {
             Ok(worktree) => Ok(Self::Worktree(Box::new(worktree))),
             Err(problem) => {
                 // Only if it is empty.
@@ -60,7 +60,7 @@ impl AgentWorkspace {
         let Self::Worktree(worktree) = self else {
             return Ok(parent.for_subagent());
         };
-        let inside = parent.working_directories();
+        let inside = parent.files.working_directories();
         let inside: Vec<(PathBuf, PathBuf)> = inside
             .into_iter()
             .filter_map(|old| worktree.map_directory(&old).map(|new| (old, new)))
@@ -76,9 +76,11 @@ impl AgentWorkspace {
         policy.directories = directories.iter().map(text).collect();
         policy.standing = None;
         let there = parent.for_subagent_in(directories)?;
-        match there.cwd.is_dir() {
+        match there.files.cwd.is_dir() {
             true => Ok(there),
-            false => Err(format!("`{}` is not part of the last commit.", there.cwd.display())),
+            false => {
+                Err(format!("`{}` is not part of the last commit.", there.files.cwd.display()))
+            }
         }
     }
 

@@ -126,7 +126,7 @@ impl NestedSession {
     /// Waits for it, unless somebody sends it into the background meanwhile.
     async fn run_awaited(mut self) -> ToolOutcome {
         let surroundings = Arc::clone(&self.job.tool_context);
-        let waiting = surroundings.register_foreground_agent(
+        let waiting = surroundings.background.register_foreground_agent(
             self.id.as_str(),
             self.call.as_str(),
             &self.cancel,
@@ -153,8 +153,12 @@ impl NestedSession {
     fn move_to_background(&mut self) {
         let Some((_, answer)) = self.background_request.take() else { return };
         let Self { id, input, job, .. } = &*self;
-        let begun =
-            job.tool_context.start_background_agent(id.as_str(), &input.description, &job.cancel);
+        let begun = job.tool_context.background.start_agent(
+            &job.tool_context.processes,
+            id.as_str(),
+            &input.description,
+            &job.cancel,
+        );
         let Ok(beside) = begun else { return };
         let launched = agent_outcome::build_launched_outcome(id, input, beside.output_path());
         if answer.send(launched).is_ok() {
@@ -166,8 +170,12 @@ impl NestedSession {
     /// Lets it run and says where it can be found.
     async fn run_in_background(mut self) -> ToolOutcome {
         let Self { id, input, job, .. } = &self;
-        let begun =
-            job.tool_context.start_background_agent(id.as_str(), &input.description, &job.cancel);
+        let begun = job.tool_context.background.start_agent(
+            &job.tool_context.processes,
+            id.as_str(),
+            &input.description,
+            &job.cancel,
+        );
         let beside = match begun {
             Ok(beside) => beside,
             Err(error) => {

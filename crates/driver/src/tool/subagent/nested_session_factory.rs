@@ -122,12 +122,12 @@ impl NestedSessionFactory {
             timeouts,
         } = self.parent.clone();
         let CallLimits { mut policy, allowance } = terms;
-        let parents = surroundings.cwd.to_string_lossy().into_owned();
+        let parents = surroundings.files.cwd.to_string_lossy().into_owned();
         let mut surroundings = place.build_tool_context(&surroundings, &mut policy)?;
         let mut settings = derive_nested_settings(settings, id, definition, policy, allowance);
         definition.model.iter().for_each(|wanted| switch_model(&mut settings, &models, wanted));
         relocate_context(&mut settings, &parents, &surroundings);
-        surroundings.hidden_paths =
+        surroundings.hidden_paths.configured =
             settings.policy.rules.build_hidden_paths(&settings.policy.directories);
         let transcript = transcript.map(|kept| kept.for_agent(id, &definition.name, call));
         let written = transcript.as_ref().and_then(|kept| kept.path.clone());
@@ -211,7 +211,7 @@ fn parse_agent_hooks(definition: &AgentDefinition) -> HookSet {
 /// What is told of where the parent works is told of where the agent does.
 fn relocate_context(settings: &mut Settings, parents: &str, surroundings: &ToolSessionContext) {
     for (_, value) in settings.system_context.iter_mut().filter(|(_, value)| value == parents) {
-        *value = surroundings.cwd.to_string_lossy().into_owned();
+        *value = surroundings.files.cwd.to_string_lossy().into_owned();
     }
 }
 

@@ -1,0 +1,222 @@
+//! Runs a shell command and returns its outcome, or lets it run in the background.
+//!
+//! `outcome` puts the result into words, `shell_state_capture` carries the shell's directory and
+//! variables over. Whether the command may run was decided before.
+
+mod outcome;
+mod shell_state_capture;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use windlass_permission::is_excluded_from_sandbox;
+use windlass_permission::shell_command::{analyze_read_only, is_read_only_line, parse_plain_words};
+use windlass_vocabulary::ToolInspection;
+
+use crate::background::BackgroundCommand;
+use crate::input::{self, InputError};
+use crate::process::{
+    self, ProgramSpec, RunningNote, SuperviseOptions, SuperviseOutputOptions, spawn_with_retry,
+    supervise,
+};
+use crate::process_output::OutputSpill;
+use crate::tool::ToolCallContext;
+use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
+use shell_state_capture::ShellStateCapture;
+
+#[derive(Debug)]
+pub(crate) struct BashTool {
+    shell: ShellProgram,
+}
+
+#[derive(Debug)]
+struct ShellProgram {
+    program: PathBuf,
+    is_bash: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct BashInput {
+    /// The command line, run by bash.
+    command: String,
+    /// What it does, in five to ten words, for people.
+    #[serde(default)]
+    #[expect(dead_code, reason = "shown by front ends, which read it from the call")]
+    description: Option<String>,
+    /// Milliseconds until it is stopped: 120000 unless given, 600000 at most.
+    #[serde(default, deserialize_with = "input::whole_number")]
+    timeout: Option<u64>,
+    /// Let it run and return at once; look at it with Monitor, end it with TaskStop.
+    #[serde(default, deserialize_with = "input::flag")]
+    run_in_background: bool,
+    /// Run outside the sandbox, where there is one and it is in the way.
+    #[serde(default, rename = "dangerouslyDisableSandbox", deserialize_with = "input::flag")]
+    dangerously_disable_sandbox: bool,
+}
+
+const DESCRIPTION: &str = "Runs a command line with bash and returns what it wrote. The working \
+directory and exported variables are kept between calls. There is no terminal and no input: a \
+command that asks or pages fails or gets nothing. Processes it leaves behind are stopped when it \
+ends; use run_in_background for servers and long work. Long output is shortened and saved to a \
+file. Prefer Read, Edit, Write, Glob and Grep for files.";
+
+/// The output is cut here, by a limit that settings may raise up to 150,000; this only has to lie
+/// above it.
+const RESULT_BYTES_MAX: usize = 160_000;
+
+impl BashTool {
+    pub(crate) fn new() -> Self {
+        Self { shell: ShellProgram::find() }
+    }
+
+    async fn perform(&self, input: BashInput, call: ToolCallContext) -> TypedToolResult {
+        let context = &call.tool_context;
+        let limits = &context.limits;
+        let words = parse_plain_words(&input.command);
+        let is_plain = words.as_deref().is_some_and(|words| analyze_read_only(words).is_some());
+        if input.run_in_background {
+            return self.start_in_background(&input, &call).await;
+        }
+        let shell_state = ShellStateCapture::prepare(context, words.as_deref()).await?;
+        let limit = match input.timeout {
+            None | Some(0) => limits.command_timeout_default,
+            Some(millis) => Duration::from_millis(millis).min(limits.command_timeout_max),
+        };
+        let script = shell_state.wrap_script(&input.command, self.shell.is_bash);
+        let program = self.build_program(
+            &input,
+            script,
+            shell_state.directory.clone(),
+            is_plain,
+            &context.processes.unsandboxed_commands,
+        );
+        let output = context.processes.new_spill_path("output");
+        let options = SuperviseOptions {
+            timeout: limit,
+            output: SuperviseOutputOptions {
+                spill: OutputSpill::new(
+                    output,
+                    limits.output_inline_bytes_max,
+                    limits.output_spill_bytes_max,
+                )
+                .with_redaction(&context.secrets),
+                inline_max: limits.output_inline_bytes_max,
+                processes_max: limits.processes_max,
+                update_signal: None,
+                first_line: None,
+            },
+            cancel: call.cancel.clone(),
+            progress: call.progress.clone(),
+        };
+        let environment = context.build_child_environment();
+        let not_started = |error| process::explain_spawn_failure(&error, &self.shell.program);
+        let process = spawn_with_retry(&program, &context.processes, &environment)
+            .await
+            .map_err(not_started)?;
+        let note = RunningNote::write(&context.processes, None, &process);
+        let ended = supervise(process, options).await.map_err(not_started)?;
+        drop(note);
+        let moved = shell_state.apply_report(context).await;
+        Ok(outcome::build_command_outcome(
+            &ended,
+            words.as_deref(),
+            limits,
+            limit,
+            moved.as_deref(),
+        ))
+    }
+
+    async fn start_in_background(
+        &self,
+        input: &BashInput,
+        call: &ToolCallContext,
+    ) -> TypedToolResult {
+        let context = &call.tool_context;
+        let shell_state = ShellStateCapture::in_current_directory(context)?;
+        let timeout_max = context.limits.background_timeout_max;
+        let limit = match input.timeout {
+            None | Some(0) => timeout_max,
+            Some(millis) => Duration::from_millis(millis).min(timeout_max),
+        };
+        let program = self.build_program(
+            input,
+            input.command.clone(),
+            shell_state.directory.clone(),
+            false,
+            &context.processes.unsandboxed_commands,
+        );
+        let start = BackgroundCommand {
+            program: &program,
+            command: &input.command,
+            timeout: limit,
+            environment: &context.build_child_environment(),
+            processes: &context.processes,
+            limits: &context.limits,
+            secrets: &context.secrets,
+        };
+        let task = context.background.start_command(start).await?;
+        Ok(outcome::build_background_outcome(&task.id, &task.output_path))
+    }
+
+    fn build_program(
+        &self,
+        input: &BashInput,
+        script: String,
+        directory: PathBuf,
+        is_plain: bool,
+        outside: &[String],
+    ) -> ProgramSpec {
+        let mut arguments: Vec<OsString> = Vec::new();
+        if self.shell.is_bash {
+            arguments.extend(["--noprofile".into(), "--norc".into()]);
+        }
+        arguments.extend(["-c".into(), script.into()]);
+        ProgramSpec {
+            path: self.shell.program.clone(),
+            arguments,
+            directory,
+            is_leaf_program: is_plain,
+            is_long_lived: input.run_in_background,
+            is_unconfined: input.dangerously_disable_sandbox,
+            is_excluded: is_excluded_from_sandbox(outside, &input.command),
+        }
+    }
+}
+
+impl TypedTool for BashTool {
+    type Input = BashInput;
+
+    fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription { name: "Bash", text: DESCRIPTION, result_bytes_max: RESULT_BYTES_MAX }
+    }
+
+    fn check_input(&self, input: &BashInput) -> Result<ToolInspection, InputError> {
+        if input.command.trim().is_empty() {
+            return Err(InputError::field("command", "empty"));
+        }
+        if input.command.contains('\0') {
+            return Err(InputError::field("command", "contains a NUL byte"));
+        }
+        Ok(match !input.run_in_background && is_read_only_line(&input.command) {
+            true => ToolInspection::SHARED_READ,
+            false => ToolInspection::EXCLUSIVE_EFFECT,
+        })
+    }
+
+    fn run(&self, input: BashInput, call: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(self.perform(input, call))
+    }
+}
+
+impl ShellProgram {
+    fn find() -> Self {
+        let first = |paths: &[&str]| {
+            paths.iter().map(Path::new).find(|path| path.exists()).map(Path::to_path_buf)
+        };
+        let bash = first(&["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"]);
+        Self { is_bash: bash.is_some(), program: bash.unwrap_or_else(|| PathBuf::from("/bin/sh")) }
+    }
+}

@@ -1,0 +1,201 @@
+//! Where the shell stands and what it has exported, from one command to the next.
+//!
+//! Each command is a new shell, so the directory it ends in and its exported variables have to be
+//! carried over. A command that could change them gets a line in front that writes them to a file
+//! when the shell exits; neither its output nor its exit code changes. A command that cannot gets
+//! nothing, which also lets bash replace itself by a single program. Functions, aliases and
+//! options are not carried over.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use crate::tool_session_context::ToolSessionContext;
+
+/// A directory and all exported variables; more is not carried over.
+const REPORT_BYTES_MAX: u64 = 256 * 1024;
+
+/// Where a command runs and how its last directory comes back.
+#[derive(Debug)]
+pub(super) struct ShellStateCapture {
+    pub(super) directory: PathBuf,
+    report_path: Option<PathBuf>,
+    note: Option<String>,
+}
+
+impl ShellStateCapture {
+    pub(super) async fn prepare(
+        context: &ToolSessionContext,
+        words: Option<&[String]>,
+    ) -> Result<Self, String> {
+        let mut capture = Self::in_current_directory(context)?;
+        if may_change_shell_state(words) {
+            capture.report_path = prepare_report_path(context).await;
+        }
+        Ok(capture)
+    }
+
+    /// Where the last command ended, or the session's directory if that is gone.
+    pub(super) fn in_current_directory(context: &ToolSessionContext) -> Result<Self, String> {
+        let mut directory = context.shell.directory();
+        let mut note = None;
+        if !directory.is_dir() {
+            let root = &context.files.cwd;
+            if !root.is_dir() {
+                return Err(format!(
+                    "The working directory `{}` no longer exists, so no command can run there. \
+                     Create it again, or start in another directory.",
+                    root.display()
+                ));
+            }
+            note = Some(format!(
+                "The shell's directory `{}` no longer exists. The command ran in `{}`.",
+                directory.display(),
+                root.display()
+            ));
+            directory.clone_from(root);
+            context.shell.set_directory(directory.clone());
+        }
+        Ok(Self { directory, report_path: None, note })
+    }
+
+    pub(super) fn wrap_script(&self, command: &str, is_bash: bool) -> String {
+        match self.report_path.as_deref().and_then(Path::to_str) {
+            Some(file) => {
+                let file = file.replace('\'', "'\\''");
+                let action = match is_bash {
+                    true => BASH_REPORT_SCRIPT.replace("FILE", &format!("'{file}'")),
+                    false => format!("{{ command pwd -P >|'{file}'; }} 2>/dev/null"),
+                };
+                // Within the trap's quotes the file's own quotes must be quoted once more.
+                format!("trap '{}' EXIT\n{command}", action.replace('\'', "'\\''"))
+            }
+            None => command.to_owned(),
+        }
+    }
+
+    /// Takes over the directory the command ended in. Returns what the model must know.
+    pub(super) async fn apply_report(self, context: &ToolSessionContext) -> Option<String> {
+        let Some(file) = &self.report_path else {
+            return self.note;
+        };
+        let Some(report) = ShellExitReport::read_and_remove(file) else {
+            return self.note;
+        };
+        let too_much = report.apply_variables(context).err();
+        self.change_directory(report.directory, context).or(too_much)
+    }
+
+    fn change_directory(
+        self,
+        ended: Option<PathBuf>,
+        context: &ToolSessionContext,
+    ) -> Option<String> {
+        let Some(ended) = ended else {
+            return Some(format!(
+                "The directory the command ended in no longer exists. The next one runs in `{}`.",
+                self.directory.display()
+            ));
+        };
+        if ended == self.directory {
+            return self.note;
+        }
+        if context.files.is_in_working_directory(&ended) || is_inside_canonical(context, &ended) {
+            context.shell.set_directory(ended);
+            return self.note;
+        }
+        context.shell.set_directory(context.files.cwd.clone());
+        Some(format!(
+            "The command ended in `{}`, outside the working directories. The next one runs in `{}`.",
+            ended.display(),
+            context.files.cwd.display()
+        ))
+    }
+}
+
+/// Could the shell stand elsewhere afterwards? Only what is known not to move is excluded.
+fn may_change_shell_state(words: Option<&[String]>) -> bool {
+    match words.and_then(<[String]>::first) {
+        Some(first) => first.contains('=') || STATE_CHANGING_COMMANDS.contains(&first.as_str()),
+        None => true,
+    }
+}
+
+const STATE_CHANGING_COMMANDS: &[&str] = &[
+    "cd", "pushd", "popd", "eval", "source", ".", "builtin", "command", "export", "unset",
+    "declare", "typeset", "readonly", "set",
+];
+
+/// Written when the shell exits: the directory, then every exported variable. Only builtins, so
+/// that nothing is started for it; without the options the command may have set, which could end
+/// it half-way; unseen, whatever is traced.
+const BASH_REPORT_SCRIPT: &str = "{ set +euxo pipefail; builtin pwd -P; builtin printf \"\\0\"; \
+builtin compgen -e >|FILE.names; while IFS= builtin read -r REPLY; do builtin printf \
+\"%s=%s\\0\" \"$REPLY\" \"${!REPLY}\"; done <FILE.names; } >|FILE 2>/dev/null";
+
+/// A working directory may be reached through a symbolic link, while the shell reports real paths.
+fn is_inside_canonical(context: &ToolSessionContext, path: &Path) -> bool {
+    context
+        .files
+        .working_directories()
+        .iter()
+        .filter_map(|directory| directory.canonicalize().ok())
+        .any(|directory| path.starts_with(directory))
+}
+
+/// Without the spill directory the shell just stays where it was.
+async fn prepare_report_path(context: &ToolSessionContext) -> Option<PathBuf> {
+    if !context.processes.spill_directory.is_dir() {
+        tokio::fs::create_dir_all(&context.processes.spill_directory).await.ok()?;
+    }
+    Some(context.processes.new_spill_path("directory"))
+}
+
+struct ShellExitReport {
+    /// `None` when its directory was gone.
+    directory: Option<PathBuf>,
+    variables: Option<Vec<(OsString, OsString)>>,
+    is_cut: bool,
+}
+
+impl ShellExitReport {
+    /// Nothing when the shell never came to its end.
+    fn read_and_remove(file: &Path) -> Option<Self> {
+        let mut names = file.as_os_str().to_owned();
+        names.push(".names");
+        let _ = std::fs::remove_file(names);
+        let mut bytes = Vec::new();
+        let opened = std::fs::File::open(file).ok()?;
+        opened.take(REPORT_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        let _ = std::fs::remove_file(file);
+        let is_cut = bytes.len() as u64 == REPORT_BYTES_MAX;
+        let mut parts = bytes.split(|byte| *byte == 0);
+        let path = parts.next().unwrap_or_default();
+        let path = path.strip_suffix(b"\n").unwrap_or_default();
+        let path = PathBuf::from(OsString::from_vec(path.to_vec()));
+        let variables = bytes.contains(&0).then(|| {
+            let pair = |part: &[u8]| {
+                let at = part.iter().position(|byte| *byte == b'=')?;
+                let (name, value) = part.split_at(at);
+                let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+                Some((text(name), text(value.get(1..)?)))
+            };
+            parts.filter_map(pair).collect()
+        });
+        Some(Self { directory: path.is_absolute().then_some(path), variables, is_cut })
+    }
+
+    fn apply_variables(&self, context: &ToolSessionContext) -> Result<(), String> {
+        if self.is_cut {
+            return Err(format!(
+                "The exported variables have more than {REPORT_BYTES_MAX} bytes; the next command \
+                 gets those from before."
+            ));
+        }
+        if let Some(variables) = &self.variables {
+            context.set_exported_variables(variables);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! Walks a directory for the searching tools, on several threads and within bounds.
+//!
+//! Leaves out what git ignores, the git directory itself, what deny rules hide, and everything
+//! that is neither a directory nor a regular file. Follows no symbolic links, so it cannot go
+//! round in circles or out of where it began. Files come in no order: the caller sorts.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use ignore::{DirEntry, WalkBuilder, WalkState};
+use rustix::fs::{AtFlags, Mode, OFlags};
+
+use crate::file;
+use crate::tool::ToolCallContext;
+
+/// After this a search returns what it has.
+const TIME_MAX: Duration = Duration::from_secs(30);
+const THREADS_MAX: usize = 8;
+
+pub(crate) struct FileWalk {
+    call: ToolCallContext,
+    deadline: Instant,
+    start_path: PathBuf,
+    /// Where it starts, held open, if that is a directory.
+    directory: Option<OwnedFd>,
+    has_timed_out: AtomicBool,
+    is_stopped: AtomicBool,
+    stop_checks: AtomicU64,
+}
+
+impl FileWalk {
+    /// Where a search begins: a directory or a regular file, reached over no link.
+    pub(crate) fn new(call: &ToolCallContext, raw: Option<&str>) -> Result<Self, String> {
+        let context = &call.tool_context;
+        let start = match raw {
+            None => context.files.cwd.clone(),
+            Some(raw) => file::resolve_path(&context.files, raw)?,
+        };
+        if context.hidden_paths.covers(&start) {
+            return Err(format!("`{}` may not be read: a deny rule says so.", start.display()));
+        }
+        let directory = file::open_search_root(&context.files, &start)?;
+        Ok(Self {
+            call: call.clone(),
+            deadline: Instant::now() + TIME_MAX,
+            start_path: start,
+            directory,
+            has_timed_out: AtomicBool::new(false),
+            is_stopped: AtomicBool::new(false),
+            stop_checks: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn relative_path<'p>(&self, path: &'p Path) -> &'p Path {
+        match path.strip_prefix(&self.start_path) {
+            Ok(below) if !below.as_os_str().is_empty() => below,
+            _ => path,
+        }
+    }
+
+    /// Shows every regular file to a visitor, one visitor for each thread, until one of them says
+    /// to stop, or out of time.
+    pub(crate) fn visit_files<V>(&self, visitor: impl Fn() -> V)
+    where
+        V: FnMut(&Path) -> bool + Send,
+    {
+        let context = Arc::clone(&self.call.tool_context);
+        let is_wanted = move |entry: &DirEntry| {
+            entry.file_name() != ".git" && !context.hidden_paths.covers(entry.path())
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let walk = WalkBuilder::new(&self.start_path)
+            .hidden(false)
+            .follow_links(false)
+            .threads(threads.min(THREADS_MAX))
+            .filter_entry(is_wanted)
+            .build_parallel();
+        walk.run(|| {
+            let mut visit = visitor();
+            Box::new(move |entry| {
+                if self.should_stop() {
+                    self.has_timed_out.store(true, Ordering::Relaxed);
+                    return WalkState::Quit;
+                }
+                let Ok(entry) = entry else { return WalkState::Continue };
+                let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+                if is_file && !visit(entry.path()) {
+                    self.is_stopped.store(true, Ordering::Relaxed);
+                }
+                match self.is_stopped.load(Ordering::Relaxed) {
+                    true => WalkState::Quit,
+                    false => WalkState::Continue,
+                }
+            })
+        });
+    }
+
+    /// Opens a file that was found, by its spelling alone.
+    pub(crate) fn open_file(&self, path: &Path) -> Result<File, String> {
+        match &self.directory {
+            Some(directory) => file::open_beneath(directory, self.relative_path(path), path),
+            None => file::open_regular_file(&self.call.tool_context.files, path)
+                .map(|opened| opened.file),
+        }
+    }
+
+    fn root_fd(&self) -> BorrowedFd<'_> {
+        self.directory.as_ref().map_or(rustix::fs::CWD, AsFd::as_fd)
+    }
+
+    /// When a file was last changed. One that is gone by now counts as the oldest.
+    pub(crate) fn modified_time(&self, path: &Path) -> SystemTime {
+        read_modified_time(self.root_fd(), self.relative_path(path))
+    }
+
+    /// Tells for one thread when files were last changed.
+    pub(crate) fn modified_time_reader(&self) -> ModifiedTimeReader<'_> {
+        ModifiedTimeReader { walk: self, folder: PathBuf::new(), directory_fd: None }
+    }
+
+    /// Cancelled or out of time. Asked often, also from inside a long file; the clock is asked now
+    /// and then.
+    pub(crate) fn should_stop(&self) -> bool {
+        const EVERY: u64 = 64;
+        let is_due = self.stop_checks.fetch_add(1, Ordering::Relaxed).is_multiple_of(EVERY);
+        self.call.cancel.is_cancelled() || is_due && Instant::now() >= self.deadline
+    }
+
+    pub(crate) fn render_remark(&self) -> Option<String> {
+        self.has_timed_out.load(Ordering::Relaxed).then(|| {
+            let seconds = TIME_MAX.as_secs();
+            format!("[Stopped after {seconds} s; not everything was searched. Narrow the search.]")
+        })
+    }
+}
+
+/// Tells when files were last changed. Files of one folder come one after the other, so the folder is
+/// held: the way to it is gone once and not for each file.
+pub(crate) struct ModifiedTimeReader<'a> {
+    walk: &'a FileWalk,
+    folder: PathBuf,
+    directory_fd: Option<OwnedFd>,
+}
+
+impl ModifiedTimeReader<'_> {
+    /// When a file was last changed. One that is gone by now counts as the oldest.
+    pub(crate) fn modified_time(&mut self, path: &Path) -> SystemTime {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return SystemTime::UNIX_EPOCH;
+        };
+        if self.directory_fd.is_none() || self.folder != folder {
+            self.directory_fd = self.open_directory(folder);
+            folder.clone_into(&mut self.folder);
+        }
+        let (folder, name) = match &self.directory_fd {
+            Some(held) => (held.as_fd(), Path::new(name)),
+            None => (self.walk.root_fd(), self.walk.relative_path(path)),
+        };
+        read_modified_time(folder, name)
+    }
+
+    fn open_directory(&self, folder: &Path) -> Option<OwnedFd> {
+        let below = folder.strip_prefix(&self.walk.start_path).ok()?;
+        let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(self.walk.root_fd(), below, flags, Mode::empty()).ok()
+    }
+}
+
+fn read_modified_time(folder: BorrowedFd<'_>, name: &Path) -> SystemTime {
+    let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
+        return SystemTime::UNIX_EPOCH;
+    };
+    let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
+    let nanos = u32::try_from(stat.st_mtime_nsec).unwrap_or(0);
+    SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos)
+}

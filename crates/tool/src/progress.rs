@@ -1,0 +1,22 @@
+//! How far a call is, for the user who watches.
+
+use tokio::sync::mpsc;
+
+/// Words on how far a call is. Never waits: what cannot be taken at once is dropped.
+#[derive(Clone, Debug, Default)]
+pub struct ProgressSender(Option<mpsc::Sender<String>>);
+
+impl ProgressSender {
+    #[must_use]
+    pub fn from_sender(sender: mpsc::Sender<String>) -> Self {
+        Self(Some(sender))
+    }
+
+    pub fn report(&self, text: impl FnOnce() -> String) {
+        if let Some(sender) = &self.0
+            && let Ok(permit) = sender.try_reserve()
+        {
+            permit.send(text());
+        }
+    }
+}
