@@ -3,12 +3,13 @@
 //! Who may answer and what an answer means is not known here. An input that the answerer changed is
 //! shown to the registry again, because the engine judges calls by what the registry says of them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Event;
-use windlass_vocabulary::{Notice, PermissionAnswer, PermissionQuestion, Ticket, ToolCall};
+use windlass_vocabulary::{Json, Notice, PermissionAnswer, PermissionQuestion, Ticket, ToolCall};
 
 use crate::call_inspector::CallInspector;
 use crate::notices::NoticeSender;
@@ -73,7 +74,14 @@ impl PermissionPrompts {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn take_answer(&self, ticket: Ticket, answer: PermissionAnswer) -> Event {
+    /// Closes the question. Keys are removed from a changed input here, before the registry inspects
+    /// it, because what is inspected must be what runs.
+    pub(crate) fn take_answer(&self, ticket: Ticket, mut answer: PermissionAnswer) -> Event {
+        if let PermissionAnswer::Allow { updated_input: Some(input), .. } = &mut answer
+            && let Cow::Owned(clean) = self.inspector.tool_context.secrets.redact(input.as_str())
+        {
+            *input = Json::from_checked(&clean);
+        }
         let call = self.lock_open().remove(&ticket).map(|open| open.call);
         let inspection = match (&answer, call) {
             (PermissionAnswer::Allow { updated_input: Some(input), .. }, Some(call)) => {

@@ -10,6 +10,7 @@ pub(crate) mod hook_input;
 mod hook_notices;
 pub(crate) mod hook_tasks;
 pub(crate) mod prompt_intake;
+mod redact_hook_result;
 mod session_waker;
 mod task_lists;
 mod teammate_idle;
@@ -33,6 +34,7 @@ use windlass_vocabulary::{
 use self::hook_backend::SessionHookBackend;
 use self::hook_input::{HookFacts, SessionIdentity};
 use self::hook_notices::HookNoticeWatcher;
+use self::redact_hook_result::redact_hook_result;
 use self::session_waker::SessionWaker;
 use crate::call_inspector::{CallInspector, HostFileSystem};
 use crate::notices::NoticeSender;
@@ -67,7 +69,8 @@ pub(crate) struct PendingHooks {
 impl PendingHooks {
     /// Asks them, and tells people what they should know of it.
     pub(crate) async fn run(self) -> CombinedHookResult {
-        let joint = self.chosen.run(self.occasion, &self.hooks.ground).await;
+        let mut joint = self.chosen.run(self.occasion, &self.hooks.ground).await;
+        redact_hook_result(&mut joint, &self.hooks.inspector.tool_context.secrets);
         for words in joint.warnings.iter().chain(&joint.messages) {
             self.hooks.notice_sender.warn(words.clone());
         }
@@ -97,7 +100,10 @@ impl SessionHooks {
             env_vars: surroundings.environment.clone(),
             spill: surroundings.spill_directory.clone(),
             background: Arc::default(),
-            watcher: Some(Arc::new(HookNoticeWatcher(teller.clone()))),
+            watcher: Some(Arc::new(HookNoticeWatcher {
+                notice_sender: teller.clone(),
+                secrets: surroundings.secrets.clone(),
+            })),
             backend: Some(Arc::new(SessionHookBackend {
                 side_model: Arc::clone(asides),
                 inspector: Arc::clone(inspector),
