@@ -19,17 +19,17 @@ use windlass_vocabulary::{
 
 use crate::attachment::AttachmentSources;
 use crate::call_inspector::CallInspector;
-use crate::durability::DurabilityGate;
 use crate::hook::SessionHooks;
 use crate::hook::hook_tasks::HookTasks;
 use crate::memory_file::MemoryFile;
 use crate::model::ModelClient;
+use crate::model::side_model::SessionSideModel;
+use crate::model::summary_call;
 use crate::notices::NoticeSender;
 use crate::panic_guard::catch_panic;
 use crate::permission_prompts::PermissionPrompts;
-use crate::side_model::SessionSideModel;
+use crate::session_journal::durability::DurabilityGate;
 use crate::spill_writer::SpillWriter;
-use crate::summary_call;
 use crate::tool::ToolRunner;
 
 /// Everything under way, and what is needed to start more.

@@ -16,7 +16,7 @@ use windlass_tool::{FileBackupStore, PendingFileChange, count_changed_lines};
 
 pub use windlass_journal::snapshot_store::RestoreStatus;
 
-use crate::session_journal::JournalLocation;
+use crate::journal_location::JournalLocation;
 
 /// What is not covered, for people.
 pub const REWIND_NOT_COVERED: &str =
@@ -210,4 +210,15 @@ impl FileBackupStore for FileHistory {
             )),
         }
     }
+}
+
+/// Does work that waits for the disk on a thread where that matters to nobody.
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, RewindError> + Send + 'static,
+) -> Result<T, RewindError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(_) => Err(RewindError::Closed),
+    })
 }

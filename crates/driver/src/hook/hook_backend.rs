@@ -17,7 +17,7 @@ use windlass_tool::{CallLimits, ToolCallContext};
 use windlass_vocabulary::{Json, MicroUsd, ToolCall, ToolCallId, ToolName, ToolResultPart};
 
 use crate::call_inspector::{CallInspector, HostFileSystem};
-use crate::side_model::SessionSideModel;
+use crate::model::side_model::SessionSideModel;
 
 /// Asks in one session.
 #[derive(Debug)]

@@ -37,8 +37,9 @@ use self::hook_notices::HookNoticeWatcher;
 use self::redact_hook_result::redact_hook_result;
 use self::session_waker::SessionWaker;
 use crate::call_inspector::{CallInspector, HostFileSystem};
+use crate::model::side_model::SessionSideModel;
 use crate::notices::NoticeSender;
-use crate::side_model::SessionSideModel;
+use crate::session_end_reason::SessionEndReason;
 
 /// The hooks of one session, with everything they are told of it.
 #[derive(Debug)]
@@ -343,40 +344,6 @@ pub(crate) fn find_hook_points(set: &HookSet) -> Hooks {
         pre_compact: has(HookPoint::PreCompact),
         // A session starts anew, for hooks, when its history was compacted.
         post_compact: has(HookPoint::PostCompact) || set.has_event(HookEvent::SessionStart),
-    }
-}
-
-/// Why a session ends, as hooks are told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SessionEndReason {
-    /// What was said is forgotten, and another begins.
-    Clear,
-    /// An earlier one is taken up in its place.
-    Resume,
-    /// The user logs out.
-    Logout,
-    /// The user left the prompt.
-    PromptInputExit,
-    /// Anything else.
-    #[default]
-    Other,
-}
-
-impl SessionEndReason {
-    /// Every one there is.
-    pub const ALL: &'static [Self] =
-        &[Self::Clear, Self::Resume, Self::Logout, Self::PromptInputExit, Self::Other];
-
-    /// Its name in configuration and JSON.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Clear => "clear",
-            Self::Resume => "resume",
-            Self::Logout => "logout",
-            Self::PromptInputExit => "prompt_input_exit",
-            Self::Other => "other",
-        }
     }
 }
 

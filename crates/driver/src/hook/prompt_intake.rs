@@ -22,7 +22,7 @@ use windlass_vocabulary::{
 
 use super::{PendingHooks, SessionHooks, env_file};
 use crate::clock;
-use crate::session::{PromptSubmission, SlashCommandCall};
+use crate::prompt_submission::{PromptSubmission, SlashCommandCall};
 
 /// The door of a session.
 pub(crate) struct PromptIntake {

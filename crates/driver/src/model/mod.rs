@@ -12,8 +12,12 @@ mod http_endpoint;
 mod image_fitter;
 mod model_client;
 mod model_routes;
+pub(crate) mod side_model;
+pub(crate) mod summary_call;
+mod switch_model;
 mod watchdog;
 
 pub use endpoint::{CredentialRenewal, Endpoint, ModelTimeouts, RENEWAL_MAX};
 pub(crate) use model_client::ModelClient;
 pub(crate) use model_routes::ModelRoutes;
+pub(crate) use switch_model::switch_model;

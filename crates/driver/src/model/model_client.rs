@@ -21,8 +21,8 @@ use super::model_routes::{EndpointRoute, ModelRoutes};
 use super::watchdog::{SilenceAlarm, StreamWatchdog, format_seconds};
 use crate::call_inspector::CallInspector;
 use crate::clock;
-use crate::durability::DurabilityGate;
 use crate::notices::NoticeSender;
+use crate::session_journal::durability::DurabilityGate;
 use windlass_engine::Event;
 
 /// Everything an attempt needs; shared by all attempts of a session.

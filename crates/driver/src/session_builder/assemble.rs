@@ -1,11 +1,7 @@
 //! From the pieces of a session to one that only has to be set going.
 
 use std::collections::VecDeque;
-use std::fs::DirBuilder;
-use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use tokio::sync::mpsc;
@@ -21,16 +17,19 @@ use crate::call_inspector::CallInspector;
 use crate::effect_performer::{EffectPerformer, EffectPerformerParts};
 use crate::error::SessionStartError;
 use crate::hook::prompt_intake::PromptIntake;
-use crate::hook::{self, SessionEndReason, SessionHooks, SharedHooks};
+use crate::hook::{self, SessionHooks, SharedHooks};
 use crate::memory_file::MemoryFile;
+use crate::model::side_model::SessionSideModel;
 use crate::model::{ModelClient, ModelRoutes};
 use crate::notices::{self, NoticeSender, Notices};
 use crate::rewind::FileHistory;
-use crate::session_background::WeakSessionResources;
+use crate::scratch_directory::create_scratch_directory;
+use crate::session::WeakSessionResources;
+use crate::session_command::SessionCommand;
+use crate::session_end_reason::SessionEndReason;
 use crate::session_journal::{OpenedJournal, SessionJournal};
-use crate::session_loop::{self, SessionCommand, SessionLoop};
-use crate::side_model::SessionSideModel;
-use crate::tool::subagent::{
+use crate::session_loop::{self, SessionLoop};
+use crate::subagent::{
     AgentTool, NestedSessionFactory, ParentSession, SubagentConfig, agent_workspace,
 };
 use crate::transcript_writer::SessionTranscriptWriter;
@@ -291,23 +290,4 @@ fn build_default_tool_context(
     }
     let scratch = create_scratch_directory()?;
     Ok((ToolSessionContext::new(cwd, &scratch), Some(scratch)))
-}
-
-/// A new directory for this user alone. Names of the temporary directory can be guessed, so one that
-/// is already there is somebody else's and never used.
-pub(crate) fn create_scratch_directory() -> Result<PathBuf, SessionStartError> {
-    static SCRATCH_DIRECTORY_COUNT: AtomicU64 = AtomicU64::new(0);
-    let mut tries_left = 100_u8;
-    loop {
-        let number = SCRATCH_DIRECTORY_COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("windlass-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        match DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && tries_left > 0 => {
-                tries_left -= 1;
-            }
-            Err(source) => return Err(SessionStartError::Directory { path, source }),
-        }
-    }
 }

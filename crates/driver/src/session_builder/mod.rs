@@ -20,16 +20,16 @@ use crate::attachment::path_instructions::PathInstructionSource;
 use crate::client_questions::ClientQuestions;
 use crate::error::SessionStartError;
 use crate::hook::hook_input::SessionIdentity;
+use crate::journal_location::JournalLocation;
 use crate::latency::LatencyHistogram;
 use crate::model::{Endpoint, ModelTimeouts};
 use crate::notices::Notices;
 use crate::session::{CLOSE_GRACE, Session};
-use crate::session_journal::JournalLocation;
 use crate::session_loop;
-use crate::tool::subagent::{SessionTree, SubagentConfig};
+use crate::subagent::{SessionTree, SubagentConfig};
 use crate::transcript_writer::{TranscriptConfig, TranscriptListener};
 
-pub(crate) use assemble::{AssembledSession, create_scratch_directory};
+pub(crate) use assemble::AssembledSession;
 
 /// Puts a session together, piece by piece, and starts it. Every piece has a usual value; the quick start
 /// stands at the head of this crate.
@@ -380,5 +380,68 @@ impl SessionBuilder {
             },
             notices,
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session_command::SessionCommand;
+    use crate::{Credential, SessionEndReason};
+    use serde_json::json;
+    use std::time::Duration;
+    use windlass_engine::Interrupt;
+    use windlass_rehearsal::{
+        Rehearsal, RehearsalOptions, Script, ScriptedAnswer as Says, ScriptedFault,
+    };
+    use windlass_vocabulary::{Notice, PermissionMode, Prices, Terminal, Tokens, WireFormat};
+
+    fn settings() -> Settings {
+        let mut settings = Settings::new(ModelFacts {
+            name: "rehearsed-model".into(),
+            window: Tokens(200_000),
+            output_default: Tokens(8_000),
+            output_max: Tokens(64_000),
+            prices: Prices { input: 3_000_000, output: 15_000_000, ..Prices::default() },
+        });
+        settings.policy.mode = PermissionMode::BypassPermissions;
+        settings.tools = ToolRegistry::with_builtin_tools().specs().into();
+        settings
+    }
+
+    #[tokio::test]
+    async fn the_journal_replays_to_the_state_that_was_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = directory.path().join("session.jsonl");
+        let script = Script::new()
+            .answer(Says::text("cut").thinking("hm").fault(ScriptedFault::cut_after_event(6)))
+            .answer(Says::text("go").tool("Bash", json!({ "command": "echo one" })).chunk(1))
+            .answer(
+                Says::text("a longer text, cut by the user")
+                    .fault(ScriptedFault::stall_after_event(5)),
+            );
+        let server = Rehearsal::start(script, RehearsalOptions::default()).await.unwrap();
+        let endpoint = Endpoint::new(WireFormat::AnthropicMessages, server.url())
+            .credential(Credential::Key("key".to_owned()));
+        let builder = SessionBuilder::new(settings(), endpoint)
+            .registry(ToolRegistry::with_builtin_tools())
+            .journal(&journal, Durability::Written);
+        let AssembledSession { session_loop, commands, mut notices, .. } =
+            builder.assemble().unwrap();
+        let mut settings = settings();
+        settings.context.spill_directory = session_loop.settings.context.spill_directory.clone();
+        let run = tokio::spawn(session_loop.run_until_closed());
+        commands.send(SessionCommand::Submit("do it".into())).await.unwrap();
+        assert!(server.wait_for_requests(3, Duration::from_secs(20)).await);
+        while !matches!(notices.next().await, Some(Notice::Continued { turn: 2, .. })) {}
+        while !matches!(notices.next().await, Some(Notice::Streamed { .. })) {}
+        commands.send(SessionCommand::Interrupt(Interrupt::User)).await.unwrap();
+        let ending = notices.wait_for_run_end().await.unwrap();
+        assert_eq!(ending.terminal, Terminal::AbortedStreaming);
+        commands.send(SessionCommand::Close(SessionEndReason::Other)).await.unwrap();
+        let left = run.await.unwrap();
+        let replayed = windlass_journal::fold(&journal, &settings).unwrap();
+        assert_eq!(format!("{left:#?}"), format!("{:#?}", replayed.state));
+        assert!(replayed.seq > 10);
     }
 }

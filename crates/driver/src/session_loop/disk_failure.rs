@@ -9,7 +9,7 @@ use windlass_vocabulary::notice::RunEnding;
 
 use super::SessionLoop;
 use crate::clock;
-use crate::durability::DurabilityGate;
+use crate::session_journal::durability::DurabilityGate;
 
 impl SessionLoop {
     /// The disk failed to keep what was written. Even if it was saved elsewhere, nothing more is done

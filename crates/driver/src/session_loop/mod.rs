@@ -5,10 +5,11 @@
 //! The loop ends when it is told to close, when every handle is gone, or when the disk fails under the
 //! journal: without it no further effect may start.
 
+mod apply_command;
+mod config_change;
 mod disk_failure;
+mod perform_rewind;
 mod redact_event;
-mod rewind_request;
-mod session_command;
 mod settings_in_force;
 mod supervise;
 
@@ -26,16 +27,16 @@ use windlass_vocabulary::{Chore, ModelFacts};
 
 use crate::clock;
 use crate::effect_performer::EffectPerformer;
+use crate::hook::SessionHooks;
 use crate::hook::prompt_intake::{IntakeItem, PromptIntake, RunStatus};
-use crate::hook::{SessionEndReason, SessionHooks};
+use crate::nested_questions::NestedQuestions;
 use crate::rewind::FileHistory;
+use crate::session_command::{RewindRequest, SessionCommand};
+use crate::session_end_reason::SessionEndReason;
 use crate::session_journal::{DecidedStep, SessionJournal};
-use crate::tool::subagent::NestedQuestions;
 use crate::transcript_writer::{SessionTranscriptWriter, TitleSource};
 
 use redact_event::redact_event;
-pub(crate) use rewind_request::RewindRequest;
-pub(crate) use session_command::{SessionCommand, SettingsChange};
 pub(crate) use settings_in_force::RunOverrides;
 pub(crate) use supervise::supervise;
 
@@ -290,80 +291,3 @@ pub(crate) const COMMANDS_MAX: usize = 1_024;
 pub(crate) const EVENTS_MAX: usize = 256;
 /// How long tools get to be gone when a session closes.
 const TOOLS_GONE_MAX: Duration = Duration::from_secs(3);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session_builder::AssembledSession;
-    use crate::{Credential, Durability, Endpoint, SessionBuilder, ToolRegistry, notices};
-    use serde_json::json;
-    use tokio::sync::watch;
-    use windlass_rehearsal::{
-        Rehearsal, RehearsalOptions, Script, ScriptedAnswer as Says, ScriptedFault,
-    };
-    use windlass_vocabulary::{
-        ModelFacts, Notice, PermissionMode, Prices, Terminal, Tokens, WireFormat,
-    };
-
-    fn settings() -> Settings {
-        let mut settings = Settings::new(ModelFacts {
-            name: "rehearsed-model".into(),
-            window: Tokens(200_000),
-            output_default: Tokens(8_000),
-            output_max: Tokens(64_000),
-            prices: Prices { input: 3_000_000, output: 15_000_000, ..Prices::default() },
-        });
-        settings.policy.mode = PermissionMode::BypassPermissions;
-        settings.tools = ToolRegistry::with_builtin_tools().specs().into();
-        settings
-    }
-
-    #[tokio::test]
-    async fn the_journal_replays_to_the_state_that_was_left() {
-        let directory = tempfile::tempdir().unwrap();
-        let journal = directory.path().join("session.jsonl");
-        let script = Script::new()
-            .answer(Says::text("cut").thinking("hm").fault(ScriptedFault::cut_after_event(6)))
-            .answer(Says::text("go").tool("Bash", json!({ "command": "echo one" })).chunk(1))
-            .answer(
-                Says::text("a longer text, cut by the user")
-                    .fault(ScriptedFault::stall_after_event(5)),
-            );
-        let server = Rehearsal::start(script, RehearsalOptions::default()).await.unwrap();
-        let endpoint = Endpoint::new(WireFormat::AnthropicMessages, server.url())
-            .credential(Credential::Key("key".to_owned()));
-        let builder = SessionBuilder::new(settings(), endpoint)
-            .registry(ToolRegistry::with_builtin_tools())
-            .journal(&journal, Durability::Written);
-        let AssembledSession { session_loop, commands, mut notices, .. } =
-            builder.assemble().unwrap();
-        let mut settings = settings();
-        settings.context.spill_directory = session_loop.settings.context.spill_directory.clone();
-        let run = tokio::spawn(session_loop.run_until_closed());
-        commands.send(SessionCommand::Submit("do it".into())).await.unwrap();
-        assert!(server.wait_for_requests(3, Duration::from_secs(20)).await);
-        while !matches!(notices.next().await, Some(Notice::Continued { turn: 2, .. })) {}
-        while !matches!(notices.next().await, Some(Notice::Streamed { .. })) {}
-        commands.send(SessionCommand::Interrupt(Interrupt::User)).await.unwrap();
-        let ending = notices.wait_for_run_end().await.unwrap();
-        assert_eq!(ending.terminal, Terminal::AbortedStreaming);
-        commands.send(SessionCommand::Close(SessionEndReason::Other)).await.unwrap();
-        let left = run.await.unwrap();
-        let replayed = windlass_journal::fold(&journal, &settings).unwrap();
-        assert_eq!(format!("{left:#?}"), format!("{:#?}", replayed.state));
-        assert!(replayed.seq > 10);
-    }
-
-    #[tokio::test]
-    async fn a_panic_of_the_session_ends_the_run_and_not_the_process() {
-        let (teller, mut notices) = notices::channel();
-        let (over, closed) = watch::channel(false);
-        teller.send(Notice::RunStarted);
-        let run = async { panic!("the loop must come nearer to its end") };
-        supervise(run, teller, None, over).await;
-        let ending = notices.wait_for_run_end().await.unwrap();
-        assert!(ending.why.contains("nearer to its end"), "{ending:?}");
-        assert_eq!(notices.next().await, None);
-        assert!(*closed.borrow());
-    }
-}

@@ -9,10 +9,10 @@ use windlass_permission::Rule;
 use windlass_vocabulary::{ModelFacts, ModelName, ToolCall};
 
 use super::SessionLoop;
-use super::session_command::SettingsChange;
 use crate::hook::prompt_intake::IntakeItem;
-use crate::session::PromptSubmission;
-use crate::tool::subagent::switch_model;
+use crate::model::switch_model;
+use crate::prompt_submission::PromptSubmission;
+use crate::session_command::SettingsChange;
 
 /// What the run under way was lent.
 pub(crate) struct RunOverrides {

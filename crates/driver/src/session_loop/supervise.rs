@@ -32,3 +32,23 @@ pub(crate) async fn supervise(
     teller.close();
     let _ = over.send(true);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notices;
+    use windlass_vocabulary::Notice;
+
+    #[tokio::test]
+    async fn a_panic_of_the_session_ends_the_run_and_not_the_process() {
+        let (teller, mut notices) = notices::channel();
+        let (over, closed) = watch::channel(false);
+        teller.send(Notice::RunStarted);
+        let run = async { panic!("the loop must come nearer to its end") };
+        supervise(run, teller, None, over).await;
+        let ending = notices.wait_for_run_end().await.unwrap();
+        assert!(ending.why.contains("nearer to its end"), "{ending:?}");
+        assert_eq!(notices.next().await, None);
+        assert!(*closed.borrow());
+    }
+}

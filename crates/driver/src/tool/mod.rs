@@ -8,7 +8,6 @@
 mod context_reporter;
 mod execute;
 pub(crate) mod sandbox_launcher;
-pub(crate) mod subagent;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,8 +27,8 @@ use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
 use self::context_reporter::ContextReporter;
 use crate::attachment::path_instructions::PathInstructions;
 use crate::clock;
-use crate::durability::DurabilityGate;
 use crate::hook::SessionHooks;
+use crate::session_journal::durability::DurabilityGate;
 
 /// The calls under way.
 pub(crate) struct ToolRunner {

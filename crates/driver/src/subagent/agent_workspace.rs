@@ -9,9 +9,9 @@ use windlass_tool::worktree::{Worktree, WorktreeOutcome};
 use windlass_vocabulary::AgentId;
 
 use super::agent_definition::AgentIsolation;
+use crate::journal_location::JournalLocation;
 use crate::notices::NoticeSender;
-use crate::session_builder::create_scratch_directory;
-use crate::session_journal::JournalLocation as JournalPlace;
+use crate::scratch_directory::create_scratch_directory;
 
 /// Where an agent works.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl AgentWorkspace {
         isolation: AgentIsolation,
         id: &AgentId,
         parent: &ToolSessionContext,
-        journal: Option<&JournalPlace>,
+        journal: Option<&JournalLocation>,
         cancel: &CancellationToken,
     ) -> Result<Self, String> {
         if isolation == AgentIsolation::None {
@@ -101,12 +101,12 @@ impl AgentWorkspace {
 }
 
 /// Where the agents of a session that is kept have their worktrees.
-fn worktrees_folder(journal: &JournalPlace) -> PathBuf {
+fn worktrees_folder(journal: &JournalLocation) -> PathBuf {
     journal.path.with_extension("worktrees")
 }
 
 /// Worktrees that earlier processes of this session left.
-pub(crate) fn find_leftover_worktrees(journal: &JournalPlace) -> Vec<PathBuf> {
+pub(crate) fn find_leftover_worktrees(journal: &JournalLocation) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(worktrees_folder(journal)).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).take(LEFTOVERS_MAX).collect()
 }

@@ -4,82 +4,16 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use windlass_engine::context::inventory;
-use windlass_engine::{Event, Interrupt, Settings};
-use windlass_hook::HookSet;
+use windlass_engine::{Event, Settings};
 use windlass_journal::JournalNote;
-use windlass_vocabulary::context_usage::ContextUsage;
-use windlass_vocabulary::{Chore, ContentBlock, PermissionAnswer, Ticket};
+use windlass_vocabulary::{Chore, ContentBlock};
 
 use super::SessionLoop;
-use super::rewind_request::RewindRequest;
-use crate::config_change::ConfigChange;
-use crate::hook::SessionEndReason;
 use crate::hook::prompt_intake::IntakeItem;
-use crate::session::{PromptSubmission, QueuedMessage};
-use crate::tool::subagent::NestedQuestions;
+use crate::nested_questions::NestedQuestions;
+use crate::prompt_submission::{PromptSubmission, QueuedMessage};
+use crate::session_command::{SessionCommand, SettingsChange};
 use crate::transcript_writer::TitleSource;
-
-/// What a handle may ask for.
-#[derive(Debug)]
-pub(crate) enum SessionCommand {
-    /// A message came.
-    Submit(PromptSubmission),
-    /// A question was answered.
-    Answer(Ticket, PermissionAnswer),
-    /// End what is going on.
-    Interrupt(Interrupt),
-    /// Look again at the call that was put off, and say whether there is one.
-    ResumeDeferred(oneshot::Sender<bool>),
-    /// Ask hooks whether an agent that was left alone and has nothing more to do may end; what they
-    /// want of it, if not.
-    AskIdleHooks(oneshot::Sender<Option<String>>),
-    /// Compact history.
-    Compact(Option<String>),
-    /// Say what fills the window.
-    GetInventory(oneshot::Sender<ContextUsage>),
-    /// Say what is set now.
-    GetSettings(oneshot::Sender<Box<Settings>>),
-    /// Say what waits for the next tool boundary.
-    ListQueued(oneshot::Sender<Vec<QueuedMessage>>),
-    /// Change what waits there, or take it back.
-    ChangeQueued {
-        /// What is meant.
-        queued: QueuedMessage,
-        /// What it says from now on.
-        content: Option<Vec<ContentBlock>>,
-        /// Was it still waiting? Answered when the change is on record.
-        reply: oneshot::Sender<bool>,
-    },
-    /// Ask something beside the conversation.
-    AskSideQuestion(String),
-    /// Call the session this.
-    Rename(String),
-    /// Say when nothing is seen to beside runs any more.
-    Drain(oneshot::Sender<()>),
-    /// Wait no longer before the next try.
-    RetryNow,
-    /// Go back to an earlier prompt.
-    Rewind(RewindRequest),
-    /// Go on with other settings.
-    Configure(SettingsChange),
-    /// Say whether a run is going on.
-    IsRunActive(oneshot::Sender<bool>),
-    /// Ask hooks whether a change of settings files may take effect.
-    ReviewConfigChange(ConfigChange, oneshot::Sender<Result<(), String>>),
-    /// Ask other hooks from now on.
-    ReplaceHooks(HookSet),
-    /// End the session.
-    Close(SessionEndReason),
-}
-
-/// What to change in a session's settings.
-pub(crate) struct SettingsChange(pub(crate) Box<dyn FnOnce(&mut Settings) + Send>);
-
-impl std::fmt::Debug for SettingsChange {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Change")
-    }
-}
 
 impl SessionLoop {
     /// What a command means for the engine, if it means something now.

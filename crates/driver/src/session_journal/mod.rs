@@ -7,10 +7,12 @@
 //! at all. When the disk fails, the event in hand is not acted on and the session ends; what is not safe
 //! is saved in another file where that can be done.
 
+pub(crate) mod durability;
+mod journal_notes;
+
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
@@ -22,10 +24,10 @@ use windlass_journal::{
 };
 use windlass_vocabulary::{Delta, EffectClass, MicroUsd};
 
+use self::durability::{DurabilityGate, JournalSyncer};
+use self::journal_notes::{JournalNoteCollector, effect_class};
 use crate::clock;
-use crate::durability::{DurabilityGate, JournalSyncer};
-use crate::journal_notes::{JournalNoteCollector, effect_class};
-use crate::latency::LatencyHistogram;
+use crate::journal_location::JournalLocation;
 use crate::notices::NoticeSender;
 use crate::rewind::FileHistory;
 use crate::transcript_writer::SessionTranscriptWriter;
@@ -54,20 +56,6 @@ pub(crate) struct OpenJournal {
     syncer: Option<JournalSyncer>,
     /// Why a file was left for the next one, in words.
     abandoned_reason: Option<String>,
-}
-
-/// Where a journal lies and what it says of itself.
-#[derive(Clone, Debug)]
-pub(crate) struct JournalLocation {
-    pub(crate) path: PathBuf,
-    pub(crate) durability: Durability,
-    pub(crate) head: JournalHead,
-    /// The version of the price table.
-    pub(crate) price_table: Option<String>,
-    /// The number of its last record, for those who keep things beside it.
-    pub(crate) last_seq: Arc<AtomicU64>,
-    /// Counts how long the disk was waited for.
-    pub(crate) latency: Arc<LatencyHistogram>,
 }
 
 impl SessionJournal {

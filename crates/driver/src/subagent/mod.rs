@@ -12,15 +12,11 @@ pub(crate) mod agent_definition;
 mod agent_input;
 mod agent_outcome;
 pub(crate) mod agent_workspace;
-mod nested_questions;
 mod nested_session;
 mod nested_session_factory;
 
 pub use agent_definition::{AgentDefinition, AgentIsolation, SubagentConfig};
-pub(crate) use nested_questions::NestedQuestions;
-pub(crate) use nested_session_factory::{
-    NestedSessionFactory, ParentSession, SessionTree, switch_model,
-};
+pub(crate) use nested_session_factory::{NestedSessionFactory, ParentSession, SessionTree};
 
 use std::sync::Arc;
 

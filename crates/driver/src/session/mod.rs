@@ -4,23 +4,28 @@
 //! enough) and gives two ends: a [`Session`] to speak into and [`Notices`](crate::Notices) to read
 //! from. Speaking never waits; whatever comes of it is told as a notice. Nothing is decided here.
 
+mod background;
+mod config_change;
+mod prompt_result;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use windlass_engine::{Interrupt, Settings};
-use windlass_permission::Rule;
 use windlass_vocabulary::context_usage::ContextUsage;
-use windlass_vocabulary::{ContentBlock, ModelName, PermissionAnswer, PermissionQuestion, Ticket};
+use windlass_vocabulary::{ContentBlock, PermissionAnswer, PermissionQuestion, Ticket};
 
+pub(crate) use self::background::WeakSessionResources;
+pub use self::prompt_result::PromptResult;
 use crate::client_questions::ClientQuestions;
 use crate::error::SendError;
-use crate::hook::SessionEndReason;
+use crate::prompt_submission::{PromptSubmission, QueuedMessage};
 use crate::rewind::{
-    FileHistory, FileRewind, RewindError, RewindOptions, RewindResult, RewindScope,
+    FileHistory, FileRewind, RewindError, RewindOptions, RewindResult, RewindScope, run_blocking,
 };
-use crate::session_background::WeakSessionResources;
-use crate::session_loop::{RewindRequest, SessionCommand, SettingsChange};
+use crate::session_command::{RewindRequest, SessionCommand, SettingsChange};
+use crate::session_end_reason::SessionEndReason;
 
 /// The handle of a running session. Clones speak to the same session; when the last one is
 /// dropped, the session closes.
@@ -270,97 +275,5 @@ impl Session {
             mpsc::error::TrySendError::Full(_) => SendError::Full,
             mpsc::error::TrySendError::Closed(_) => SendError::Closed,
         })
-    }
-}
-/// Does work that waits for the disk on a thread where that matters to nobody.
-pub(crate) async fn run_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, RewindError> + Send + 'static,
-) -> Result<T, RewindError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| match error.try_into_panic() {
-        Ok(panic) => std::panic::resume_unwind(panic),
-        Err(_) => Err(RewindError::Closed),
-    })
-}
-
-/// A message for a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PromptSubmission {
-    /// What it says.
-    pub content: Vec<ContentBlock>,
-    /// It survives every context level word for word.
-    pub pinned: bool,
-    /// What the transcript calls it: a UUID of the sender's. One is made up if there is none.
-    pub name: Option<String>,
-    /// What may run besides, for this run alone.
-    pub allow: Vec<Rule>,
-    /// Who is asked, for this run alone, if the session knows it.
-    pub model: Option<ModelName>,
-    /// The page whose words these are. A skill of that name is loaded, with its hooks.
-    pub slash_command: Option<SlashCommandCall>,
-}
-
-/// A page of somebody's whose words a message is: a command, or a skill that a person called.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlashCommandCall {
-    /// Its name, without the slash.
-    pub name: String,
-    /// What was written behind it.
-    pub arguments: String,
-    /// Whose it is: `user` or `project`.
-    pub source: &'static str,
-}
-
-/// A message that waits for the next tool boundary.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueuedMessage {
-    /// Its place among those that wait, counted from 0.
-    pub index: usize,
-    /// What its sender calls it.
-    pub name: Option<String>,
-    /// What it says.
-    pub content: Vec<ContentBlock>,
-    /// It survives every context level word for word.
-    pub pinned: bool,
-}
-
-impl PromptSubmission {
-    /// Calls it this in the transcript.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Makes it survive every context level.
-    #[must_use]
-    pub fn pin(mut self) -> Self {
-        self.pinned = true;
-        self
-    }
-}
-
-impl From<Vec<ContentBlock>> for PromptSubmission {
-    fn from(content: Vec<ContentBlock>) -> Self {
-        Self {
-            content,
-            pinned: false,
-            name: None,
-            allow: Vec::new(),
-            model: None,
-            slash_command: None,
-        }
-    }
-}
-
-impl From<String> for PromptSubmission {
-    fn from(text: String) -> Self {
-        Self::from(vec![ContentBlock::Text(text)])
-    }
-}
-
-impl From<&str> for PromptSubmission {
-    fn from(text: &str) -> Self {
-        Self::from(text.to_owned())
     }
 }

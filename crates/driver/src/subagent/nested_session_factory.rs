@@ -15,14 +15,14 @@ use windlass_vocabulary::{AgentId, MicroUsd, ModelFacts, ModelName, ToolCallId};
 
 use super::agent_definition::{AgentDefinition, SubagentConfig};
 use super::agent_workspace::AgentWorkspace;
-use super::nested_questions::SharedNestedQuestions;
 use crate::attachment::path_instructions::PathInstructionSource;
 use crate::hook::SharedHooks;
 use crate::hook::hook_input::{AgentIdentity, SessionIdentity};
-use crate::model::{Endpoint, ModelTimeouts};
+use crate::journal_location::JournalLocation;
+use crate::model::{Endpoint, ModelTimeouts, switch_model};
+use crate::nested_questions::SharedNestedQuestions;
 use crate::notices::NoticeSender;
 use crate::session_builder::SessionBuilder;
-use crate::session_journal::JournalLocation as JournalPlace;
 use crate::transcript_writer::TranscriptConfig;
 
 /// What of the parent nested sessions are made of.
@@ -37,7 +37,7 @@ pub(crate) struct ParentSession {
     pub(crate) hooks: SharedHooks,
     pub(crate) nearby: Option<Arc<dyn PathInstructionSource>>,
     pub(crate) identity: SessionIdentity,
-    pub(crate) journal: Option<JournalPlace>,
+    pub(crate) journal: Option<JournalLocation>,
     pub(crate) transcript: Option<TranscriptConfig>,
     pub(crate) models: Arc<[(String, ModelFacts)]>,
     pub(crate) timeouts: ModelTimeouts,
@@ -163,7 +163,7 @@ impl NestedSessionFactory {
         }
         if let Some(place) = journal {
             let path = agent_journal_path(&place, id);
-            let JournalPlace {
+            let JournalLocation {
                 path: _,
                 durability,
                 head,
@@ -216,12 +216,12 @@ fn relocate_context(settings: &mut Settings, parents: &str, surroundings: &ToolS
 }
 
 /// Where one agent's journal lies.
-fn agent_journal_path(place: &JournalPlace, id: &AgentId) -> PathBuf {
+fn agent_journal_path(place: &JournalLocation, id: &AgentId) -> PathBuf {
     agent_journals_folder(place).join(format!("{id}.jsonl"))
 }
 
 /// Where the journals of a session's agents lie.
-fn agent_journals_folder(place: &JournalPlace) -> PathBuf {
+fn agent_journals_folder(place: &JournalLocation) -> PathBuf {
     place.path.with_extension("agents")
 }
 
@@ -247,23 +247,4 @@ fn derive_nested_settings(
         settings.limits.turns_max = turns.min(settings.limits.turns_max).max(1);
     }
     settings
-}
-
-/// Another model of the session goes first, or one that may be asked for by this name; one that the
-/// session does not know is left alone.
-pub(crate) fn switch_model(
-    settings: &mut Settings,
-    models: &[(String, ModelFacts)],
-    wanted: &ModelName,
-) {
-    if settings.model.name == *wanted {
-        return;
-    }
-    let own = settings.fallbacks.iter().chain(&settings.small_model);
-    let own = own.into_iter().find(|model| model.name == *wanted);
-    let others = || models.iter().find(|(name, _)| name == wanted.as_str());
-    if let Some(model) = own.or_else(|| others().map(|(_, model)| model)).cloned() {
-        settings.fallbacks.retain(|fallback| fallback.name != model.name);
-        settings.model = model;
-    }
 }

@@ -20,7 +20,7 @@ use windlass_vocabulary::{
     MicroUsd, ModelFacts, ModelFailure, ModelRequest, RequestSource, ThinkingMode, Tokens, Usage,
 };
 
-use crate::model::ModelClient;
+use super::ModelClient;
 use crate::panic_guard::catch_panic;
 
 /// The most an answer may be.

@@ -4,9 +4,10 @@
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{Notice, PermissionAnswer, PermissionQuestion, Role};
 
+use super::Session;
 use crate::error::SendError;
 use crate::notices::Notices;
-use crate::session::{PromptSubmission, Session};
+use crate::prompt_submission::PromptSubmission;
 
 /// What came of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]

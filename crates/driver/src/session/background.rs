@@ -11,10 +11,10 @@ use windlass_engine::Settings;
 use windlass_tool::{BackgroundTask, ToolSessionContext};
 use windlass_vocabulary::ModelName;
 
+use super::Session;
 use crate::error::SessionStartError;
 use crate::model::{Endpoint, ModelClient};
-use crate::session::Session;
-use crate::session_loop::SessionCommand;
+use crate::session_command::SessionCommand;
 
 /// The ways to what a session is made of.
 #[derive(Clone, Debug)]

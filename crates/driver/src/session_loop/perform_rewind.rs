@@ -8,38 +8,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use windlass_engine::{Event, Interrupt};
 
 use super::{EVENTS_MAX, SessionLoop};
 use crate::clock;
-use crate::rewind::{FileHistory, RewindError, RewindOptions, RewindResult, RewindScope};
-use crate::session::run_blocking;
+use crate::rewind::{
+    FileHistory, RewindError, RewindOptions, RewindResult, RewindScope, run_blocking,
+};
+use crate::session_command::{RewindRequest, SettingsChange};
 use crate::session_journal::RewoundState;
-use crate::session_loop::session_command::SettingsChange;
-
-/// Somebody wants to go back.
-#[derive(Debug)]
-pub(crate) struct RewindRequest {
-    message: String,
-    scope: RewindScope,
-    options: RewindOptions,
-    reply: oneshot::Sender<Result<RewindResult, RewindError>>,
-    /// What is going on must have ended by then.
-    deadline: Option<Instant>,
-}
-
-impl RewindRequest {
-    pub(crate) fn new(
-        message: String,
-        scope: RewindScope,
-        options: RewindOptions,
-        reply: oneshot::Sender<Result<RewindResult, RewindError>>,
-    ) -> Self {
-        Self { message, scope, options, reply, deadline: None }
-    }
-}
 
 impl SessionLoop {
     /// Ends what is going on, so that the session can go back.
