@@ -85,32 +85,40 @@ impl PendingHooks {
     }
 }
 
+/// What [`SessionHooks`] are made of.
+pub(crate) struct SessionHooksParts {
+    pub(crate) base: SharedHooks,
+    pub(crate) identity: SessionIdentity,
+    pub(crate) inspector: Arc<CallInspector>,
+    pub(crate) side_model: Arc<SessionSideModel>,
+    pub(crate) notice_sender: NoticeSender,
+}
+
 impl SessionHooks {
     pub(crate) fn new(
-        (base, identity): (SharedHooks, SessionIdentity),
+        parts: SessionHooksParts,
         settings: &Settings,
-        inspector: &Arc<CallInspector>,
-        (asides, events): (&Arc<SessionSideModel>, &mpsc::Sender<Event>),
-        teller: &NoticeSender,
+        events: &mpsc::Sender<Event>,
     ) -> Arc<Self> {
-        let woken = Arc::new(SessionWaker::new(events));
-        let surroundings = &inspector.tool_context;
-        let cwd = surroundings.cwd.clone();
+        let SessionHooksParts { base, identity, inspector, side_model, notice_sender } = parts;
+        let waker = Arc::new(SessionWaker::new(events));
+        let tool_context = &inspector.tool_context;
+        let cwd = tool_context.cwd.clone();
         let ground = HookEnvironment {
             project: identity.project.clone().unwrap_or_else(|| cwd.clone()),
-            env_vars: surroundings.environment.clone(),
-            spill: surroundings.spill_directory.clone(),
+            env_vars: tool_context.environment.clone(),
+            spill: tool_context.spill_directory.clone(),
             background: Arc::default(),
             watcher: Some(Arc::new(HookNoticeWatcher {
-                notice_sender: teller.clone(),
-                secrets: surroundings.secrets.clone(),
+                notice_sender: notice_sender.clone(),
+                secrets: tool_context.secrets.clone(),
             })),
             backend: Some(Arc::new(SessionHookBackend {
-                side_model: Arc::clone(asides),
-                inspector: Arc::clone(inspector),
+                side_model,
+                inspector: Arc::clone(&inspector),
                 allowance: settings.budget_max.map(|most| MicroUsd(most.0 / ALLOWANCE_DIVISOR)),
             })),
-            waker: Some(Arc::<SessionWaker>::clone(&woken)),
+            waker: Some(Arc::<SessionWaker>::clone(&waker)),
             cwd: cwd.clone(),
         };
         let facts = HookFacts {
@@ -120,19 +128,9 @@ impl SessionHooks {
             effort: settings.effort,
             prompt: std::sync::Mutex::default(),
         };
-        let (inspector, teller) = (Arc::clone(inspector), teller.clone());
         let set = RwLock::new(base.read().unwrap_or_else(PoisonError::into_inner).clone());
-        let more = RwLock::default();
-        Arc::new(Self {
-            set,
-            skill_hooks: more,
-            base,
-            ground,
-            facts,
-            inspector,
-            notice_sender: teller,
-            waker: woken,
-        })
+        let skill_hooks = RwLock::default();
+        Arc::new(Self { set, skill_hooks, base, ground, facts, inspector, notice_sender, waker })
     }
 
     /// What hooks say of themselves is heard there from now on.

@@ -3,6 +3,7 @@
 //! Only gathers; how the pieces are put together is in `assemble`.
 
 mod assemble;
+mod session_parts;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,39 +27,24 @@ use crate::model::{Endpoint, ModelTimeouts};
 use crate::notices::Notices;
 use crate::session::{CLOSE_GRACE, Session};
 use crate::session_loop;
-use crate::subagent::{SessionTree, SubagentConfig};
+use crate::subagent::SubagentConfig;
 use crate::transcript_writer::{TranscriptConfig, TranscriptListener};
 
 pub(crate) use assemble::AssembledSession;
+use session_parts::{ContextSources, HookSetup, SessionRecord, ToolSetup};
+pub(crate) use session_parts::{ModelAccess, Nesting};
 
-/// Puts a session together, piece by piece, and starts it. Every piece has a usual value; the quick start
-/// stands at the head of this crate.
+/// Collects what a session is made of, and starts it. Everything but the settings and the endpoint has
+/// a default; the quick start is at the head of this crate.
 #[derive(Debug)]
 pub struct SessionBuilder {
     settings: Settings,
-    endpoint: Endpoint,
-    endpoints: Vec<(ModelName, Endpoint)>,
-    registry: ToolRegistry,
-    tool_context: Option<ToolSessionContext>,
-    hooks: HookSet,
-    memory: Option<Arc<dyn AttachmentFinder>>,
-    skills: Option<Arc<dyn AttachmentFinder>>,
-    path_instructions: Option<Arc<dyn PathInstructionSource>>,
-    journal: Option<JournalLocation>,
-    transcript: Option<TranscriptConfig>,
-    timeouts: ModelTimeouts,
-    raw_events: bool,
-    subagents: Option<SubagentConfig>,
-    depth: u8,
-    tree: SessionTree,
-    resumes_run: bool,
-    web_search: bool,
-    identity: SessionIdentity,
-    start_source: Option<String>,
-    memory_file: Option<PathBuf>,
-    skill_hooks: Vec<(String, HookSet)>,
-    named_models: Arc<[(String, ModelFacts)]>,
-    keeps_file_history: bool,
+    model: ModelAccess,
+    tools: ToolSetup,
+    context: ContextSources,
+    record: SessionRecord,
+    hooks: HookSetup,
+    nesting: Nesting,
 }
 
 impl SessionBuilder {
@@ -67,29 +53,12 @@ impl SessionBuilder {
     pub fn new(settings: Settings, endpoint: Endpoint) -> Self {
         Self {
             settings,
-            endpoint,
-            endpoints: Vec::new(),
-            registry: ToolRegistry::empty(),
-            tool_context: None,
-            hooks: HookSet::default(),
-            memory: None,
-            skills: None,
-            path_instructions: None,
-            journal: None,
-            transcript: None,
-            timeouts: ModelTimeouts::default(),
-            raw_events: false,
-            subagents: None,
-            depth: 0,
-            tree: SessionTree::default(),
-            resumes_run: false,
-            web_search: false,
-            identity: SessionIdentity::default(),
-            start_source: None,
-            memory_file: None,
-            skill_hooks: Vec::new(),
-            named_models: Arc::default(),
-            keeps_file_history: true,
+            model: ModelAccess::new(endpoint),
+            tools: ToolSetup::default(),
+            context: ContextSources::default(),
+            record: SessionRecord::default(),
+            hooks: HookSetup::default(),
+            nesting: Nesting::default(),
         }
     }
 
@@ -102,7 +71,7 @@ impl SessionBuilder {
     /// With more tools than it was given, or fewer.
     #[must_use]
     pub fn change_registry(self, change: impl FnOnce(&mut ToolRegistry)) -> Self {
-        let mut registry = self.registry.clone();
+        let mut registry = self.tools.registry.clone();
         change(&mut registry);
         self.registry(registry)
     }
@@ -125,7 +94,7 @@ impl SessionBuilder {
     /// provider's, and a conversation changes its wire where the model changes.
     #[must_use]
     pub fn endpoint_for(mut self, model: ModelName, endpoint: Endpoint) -> Self {
-        self.endpoints.push((model, endpoint));
+        self.model.endpoints.push((model, endpoint));
         self
     }
 
@@ -133,7 +102,7 @@ impl SessionBuilder {
     /// where the session was built. Without this only the session's own can be asked for.
     #[must_use]
     pub fn named_models(mut self, models: impl IntoIterator<Item = (String, ModelFacts)>) -> Self {
-        self.named_models = models.into_iter().collect();
+        self.model.named_models = models.into_iter().collect();
         self
     }
 
@@ -141,7 +110,7 @@ impl SessionBuilder {
     #[must_use]
     pub fn registry(mut self, registry: ToolRegistry) -> Self {
         self.settings.tools = registry.specs().into();
-        self.registry = registry;
+        self.tools.registry = registry;
         self
     }
 
@@ -150,15 +119,15 @@ impl SessionBuilder {
     /// The model is told the name of the spill directory, whatever `Settings` says.
     #[must_use]
     pub fn tool_context(mut self, surroundings: ToolSessionContext) -> Self {
-        self.tool_context = Some(surroundings);
+        self.tools.tool_context = Some(surroundings);
         self
     }
 
     /// The session's name and the project's root, as hooks are told them.
     #[must_use]
     pub fn identity(mut self, session: impl Into<String>, project: Option<PathBuf>) -> Self {
-        self.identity.session = session.into();
-        self.identity.project = project;
+        self.hooks.identity.session = session.into();
+        self.hooks.identity.project = project;
         self
     }
 
@@ -166,57 +135,57 @@ impl SessionBuilder {
     /// journal.
     #[must_use]
     pub fn start_source(mut self, source: impl Into<String>) -> Self {
-        self.start_source = Some(source.into());
+        self.hooks.start_source = Some(source.into());
         self
     }
 
     /// With these hooks, after those it has. Which points of the loop have hooks follows from them.
     #[must_use]
     pub fn hooks(mut self, hooks: HookSet) -> Self {
-        self.hooks = self.hooks.join(hooks);
+        self.hooks.set = self.hooks.set.join(hooks);
         self
     }
 
     /// With other tools than it has.
     #[must_use]
     pub fn change_tools(mut self, change: impl FnOnce(&mut ToolRegistry)) -> Self {
-        change(&mut self.registry);
-        self.settings.tools = self.registry.specs().into();
+        change(&mut self.tools.registry);
+        self.settings.tools = self.tools.registry.specs().into();
         self
     }
 
     /// Looks here for memories beside the first call of a run, if `Settings::prefetch` is on.
     #[must_use]
     pub fn memory(mut self, finder: impl AttachmentFinder + 'static) -> Self {
-        self.memory = Some(Arc::new(finder));
+        self.context.memory = Some(Arc::new(finder));
         self
     }
 
     /// Writes what is worth knowing in later sessions into this file, if `Settings::after` says so.
     #[must_use]
     pub fn memory_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.memory_file = Some(path.into());
+        self.context.memory_file = Some(path.into());
         self
     }
 
     /// Hooks that are asked once the skill of this name was loaded, as long as the session lives.
     #[must_use]
     pub fn skill_hooks(mut self, hooks: Vec<(String, HookSet)>) -> Self {
-        self.skill_hooks = hooks;
+        self.hooks.skill_hooks = hooks;
         self
     }
 
     /// Looks here for skills beside the first call of a run, if `Settings::prefetch` is on.
     #[must_use]
     pub fn skills(mut self, finder: impl AttachmentFinder + 'static) -> Self {
-        self.skills = Some(Arc::new(finder));
+        self.context.skills = Some(Arc::new(finder));
         self
     }
 
     /// Says what counts for a file when the model first holds it, here and in nested sessions.
     #[must_use]
     pub fn path_instructions(mut self, nearby: Arc<dyn PathInstructionSource>) -> Self {
-        self.path_instructions = Some(nearby);
+        self.context.path_instructions = Some(nearby);
         self
     }
 
@@ -225,16 +194,13 @@ impl SessionBuilder {
     /// interrupted.
     #[must_use]
     pub fn journal(mut self, path: impl Into<PathBuf>, durability: Durability) -> Self {
-        let path = path.into();
-        let (head, prices, count, waits) =
-            (JournalHead::default(), None, Arc::default(), Arc::default());
-        self.journal = Some(JournalLocation {
-            path,
+        self.record.journal = Some(JournalLocation {
+            path: path.into(),
             durability,
-            head,
-            price_table: prices,
-            last_seq: count,
-            latency: waits,
+            head: JournalHead::default(),
+            price_table: None,
+            last_seq: Arc::default(),
+            latency: Arc::default(),
         });
         self
     }
@@ -242,7 +208,7 @@ impl SessionBuilder {
     /// Also writes the transcript that other programs read, behind the journal.
     #[must_use]
     pub fn transcript(mut self, transcript: TranscriptConfig) -> Self {
-        self.transcript = Some(transcript);
+        self.record.transcript = Some(transcript);
         self
     }
 
@@ -250,7 +216,7 @@ impl SessionBuilder {
     /// message it belongs to is told; of those of nested sessions too.
     #[must_use]
     pub fn transcript_listener(mut self, heard: TranscriptListener) -> Self {
-        self.transcript.get_or_insert_default().listener = Some(heard);
+        self.record.transcript.get_or_insert_default().listener = Some(heard);
         self
     }
 
@@ -259,7 +225,7 @@ impl SessionBuilder {
     /// outcome is told as unknown.
     #[must_use]
     pub fn resume_run(mut self, on: bool) -> Self {
-        self.resumes_run = on;
+        self.record.resumes_run = on;
         self
     }
 
@@ -267,7 +233,7 @@ impl SessionBuilder {
     /// new. Means nothing without a journal.
     #[must_use]
     pub fn journal_head(mut self, head: JournalHead) -> Self {
-        if let Some(place) = &mut self.journal {
+        if let Some(place) = &mut self.record.journal {
             place.head = head;
         }
         self
@@ -277,7 +243,7 @@ impl SessionBuilder {
     /// without a journal.
     #[must_use]
     pub fn disk_latency(mut self, waits: Arc<LatencyHistogram>) -> Self {
-        if let Some(place) = &mut self.journal {
+        if let Some(place) = &mut self.record.journal {
             place.latency = waits;
         }
         self
@@ -286,7 +252,7 @@ impl SessionBuilder {
     /// The version of the price table, for the rows of the account. Means nothing without a journal.
     #[must_use]
     pub fn price_table(mut self, version: impl Into<String>) -> Self {
-        if let Some(place) = &mut self.journal {
+        if let Some(place) = &mut self.record.journal {
             place.price_table = Some(version.into());
         }
         self
@@ -296,35 +262,35 @@ impl SessionBuilder {
     /// journal.
     #[must_use]
     pub fn keep_file_history(mut self, on: bool) -> Self {
-        self.keeps_file_history = on;
+        self.record.keeps_file_history = on;
         self
     }
 
     /// Waits this long for the model server.
     #[must_use]
     pub fn timeouts(mut self, timeouts: ModelTimeouts) -> Self {
-        self.timeouts = timeouts;
+        self.model.timeouts = timeouts;
         self
     }
 
     /// Also tells every event of the wire, verbatim, as `Delta::Raw`.
     #[must_use]
     pub fn raw_events(mut self, on: bool) -> Self {
-        self.raw_events = on;
+        self.model.raw_events = on;
         self
     }
 
     /// With a tool that searches the web, if the first endpoint's provider does that.
     #[must_use]
     pub fn web_search(mut self, on: bool) -> Self {
-        self.web_search = on;
+        self.tools.web_search = on;
         self
     }
 
     /// With nested sessions: the model is offered the tool `Agent`.
     #[must_use]
     pub fn subagents(mut self, agents: SubagentConfig) -> Self {
-        self.subagents = Some(agents);
+        self.tools.subagents = Some(agents);
         self
     }
 
@@ -334,16 +300,22 @@ impl SessionBuilder {
         self
     }
 
-    /// As a nested session of this identity, so deep in this tree.
-    pub(crate) fn nested_in(
-        mut self,
-        identity: SessionIdentity,
-        depth: u8,
-        tree: SessionTree,
-    ) -> Self {
-        self.identity = identity;
-        self.depth = depth;
-        self.tree = tree;
+    /// With the models of the parent session.
+    pub(crate) fn model_access(mut self, model: ModelAccess) -> Self {
+        self.model = model;
+        self
+    }
+
+    /// With a journal at this location.
+    pub(crate) fn journal_location(mut self, location: JournalLocation) -> Self {
+        self.record.journal = Some(location);
+        self
+    }
+
+    /// As a nested session of this identity.
+    pub(crate) fn nested_in(mut self, identity: SessionIdentity, nesting: Nesting) -> Self {
+        self.hooks.identity = identity;
+        self.nesting = nesting;
         self
     }
 

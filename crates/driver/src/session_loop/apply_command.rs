@@ -20,7 +20,7 @@ impl SessionLoop {
     pub(super) fn apply_command(&mut self, command: SessionCommand) -> Option<Event> {
         Some(match command {
             SessionCommand::Submit(submission) => {
-                let submission = self.prompt_intake.submit(submission)?;
+                let submission = self.inbox.prompt_intake.submit(submission)?;
                 self.accept_prompt(submission)
             }
             SessionCommand::Answer(ticket, answer) if NestedQuestions::is_nested_ticket(ticket) => {
@@ -31,7 +31,7 @@ impl SessionLoop {
                 self.performer.answer_question(ticket, answer)
             }
             SessionCommand::Interrupt(why) => {
-                self.prompt_intake.interrupt(self.run_status());
+                self.inbox.prompt_intake.interrupt(self.run_status());
                 Event::Interrupted(why)
             }
             SessionCommand::ResumeDeferred(reply) => {
@@ -83,7 +83,7 @@ impl SessionLoop {
             }
             SessionCommand::Rename(title) => self.set_title(title, TitleSource::Person),
             SessionCommand::Drain(reply) => {
-                self.drain_waiters.push(reply);
+                self.waiters.drained.push(reply);
                 self.notify_drained();
                 return None;
             }
@@ -101,12 +101,12 @@ impl SessionLoop {
 
     /// Tells those who wait that nothing is seen to beside runs any more, if that is so.
     pub(super) fn notify_drained(&mut self) {
-        if !self.drain_waiters.is_empty()
+        if !self.waiters.drained.is_empty()
             && self.state.chores.are_done()
             && self.performer.are_chores_saved()
-            && self.events.is_empty()
+            && self.inbox.events.is_empty()
         {
-            for reply in self.drain_waiters.drain(..) {
+            for reply in self.waiters.drained.drain(..) {
                 // Nobody waits for it any more if this fails.
                 let _ = reply.send(());
             }
@@ -145,7 +145,7 @@ impl SessionLoop {
         if content.is_none() {
             self.add_note(JournalNote::Unqueued(place as u64));
         }
-        self.record_waiter = Some(reply);
+        self.waiters.recorded = Some(reply);
         Some(Event::QueueChanged { place, content })
     }
 
@@ -177,7 +177,7 @@ impl SessionLoop {
         if let Some(page) = submission.slash_command.take()
             && let Some(event) = self.load_skill_hooks(&page.name)
         {
-            self.ready_items.push_front(IntakeItem::Prompt(submission));
+            self.inbox.ready_items.push_front(IntakeItem::Prompt(submission));
             return event;
         }
         if !submission.allow.is_empty() || submission.model.is_some() {

@@ -32,8 +32,8 @@ impl SessionLoop {
             let event = tokio::select! {
                 biased;
                 // Whatever it is, somebody is there and does not want to wait.
-                _ = self.commands.recv() => break,
-                Some(event) = self.events.recv() => Some(event),
+                _ = self.inbox.commands.recv() => break,
+                Some(event) = self.inbox.events.recv() => Some(event),
                 () = self.performer.wait_for_one() => None,
                 () = tokio::time::sleep_until(deadline) => break,
             };

@@ -50,40 +50,64 @@ enum LoopStep {
     Close,
 }
 
-/// A session under way.
+/// A running session: the engine's state with everything that feeds it and acts on it.
 pub(crate) struct SessionLoop {
     pub(crate) state: State,
     pub(crate) settings: Arc<Settings>,
     pub(crate) journal: SessionJournal,
     pub(crate) transcript: SessionTranscriptWriter,
     pub(crate) performer: EffectPerformer,
+    pub(crate) hooks: Arc<SessionHooks>,
+    pub(crate) nested_questions: Arc<NestedQuestions>,
+    pub(crate) inbox: LoopInbox,
+    pub(crate) overrides: LoopOverrides,
+    pub(crate) rewind: LoopRewind,
+    pub(crate) waiters: LoopWaiters,
+    pub(crate) lifecycle: LoopLifecycle,
+}
+
+/// Where the loop takes its next step from.
+pub(crate) struct LoopInbox {
     pub(crate) commands: mpsc::Receiver<SessionCommand>,
     pub(crate) events: mpsc::Receiver<Event>,
-    pub(crate) nested_questions: Arc<NestedQuestions>,
-    /// A run that the last process left unfinished goes on.
-    pub(crate) resumes_run: bool,
-    /// Who is told when the event in hand is on record.
-    pub(crate) record_waiter: Option<oneshot::Sender<bool>>,
-    /// Who is told when nothing is seen to beside runs any more.
-    pub(crate) drain_waiters: Vec<oneshot::Sender<()>>,
-    pub(crate) hooks: Arc<SessionHooks>,
     pub(crate) prompt_intake: PromptIntake,
-    /// What came through the door together.
+    /// What left the prompt intake and is not processed yet.
     pub(crate) ready_items: VecDeque<IntakeItem>,
+}
+
+/// What a prompt or a skill may change for a while.
+pub(crate) struct LoopOverrides {
+    /// What holds until the current run ends.
+    pub(crate) active: Option<RunOverrides>,
+    /// Hooks by the name of the skill that brings them, until it is loaded.
+    pub(crate) skill_hooks: Vec<(String, HookSet)>,
+    /// Models that a prompt may ask for, by the names users give them.
+    pub(crate) named_models: Arc<[(String, ModelFacts)]>,
+}
+
+/// What a rewind needs.
+pub(crate) struct LoopRewind {
+    pub(crate) file_history: Option<Arc<FileHistory>>,
+    /// A rewind that waits for the current run to end.
+    pub(crate) pending: Option<RewindRequest>,
+}
+
+/// Callers that wait for something of the loop.
+#[derive(Default)]
+pub(crate) struct LoopWaiters {
+    /// Answered when the current event is on record.
+    pub(crate) recorded: Option<oneshot::Sender<bool>>,
+    /// Answered when no chore is under way any more.
+    pub(crate) drained: Vec<oneshot::Sender<()>>,
+}
+
+/// How the session starts and ends.
+pub(crate) struct LoopLifecycle {
+    /// Continue a run that the last process left unfinished, instead of closing it.
+    pub(crate) resumes_run: bool,
     /// Why the session starts, where that does not follow from its journal.
     pub(crate) start_source: Option<String>,
-    /// Why it ends.
     pub(crate) end_reason: SessionEndReason,
-    /// What the run under way was lent.
-    pub(crate) run_overrides: Option<RunOverrides>,
-    /// Hooks that skills bring along, until they are loaded.
-    pub(crate) skill_hooks: Vec<(String, HookSet)>,
-    /// Models that a prompt may bring along, by the names people have for them.
-    pub(crate) named_models: Arc<[(String, ModelFacts)]>,
-    /// Keeps what files held.
-    pub(crate) file_history: Option<Arc<FileHistory>>,
-    /// Somebody wants to go back.
-    pub(crate) pending_rewind: Option<RewindRequest>,
 }
 
 impl SessionLoop {
@@ -111,12 +135,12 @@ impl SessionLoop {
 
     /// Hooks are told that the session starts, and why.
     fn run_start_hooks(&mut self) {
-        let source = match (&self.start_source, self.journal.is_continued()) {
+        let source = match (&self.lifecycle.start_source, self.journal.is_continued()) {
             (Some(source), _) => source.as_str(),
             (None, true) => "resume",
             (None, false) => "startup",
         };
-        self.prompt_intake.run_start_hooks(source, self.state.tool_context.policy.mode);
+        self.inbox.prompt_intake.run_start_hooks(source, self.state.tool_context.policy.mode);
     }
 
     /// Nothing of what the last process had under way is still there: its run goes on without it, or
@@ -130,7 +154,7 @@ impl SessionLoop {
             };
             self.performer.warn(format!("{words}{wrote}"));
         }
-        if !self.resumes_run {
+        if !self.lifecycle.resumes_run {
             return self.process_event(Event::Interrupted(Interrupt::Crashed)).await;
         }
         let Revival { effects, events } = revival(&self.state);
@@ -150,7 +174,7 @@ impl SessionLoop {
             if let Some(back) = self.take_ready_rewind() {
                 return LoopStep::Rewind(back);
             }
-            match self.ready_items.pop_front() {
+            match self.inbox.ready_items.pop_front() {
                 Some(IntakeItem::Event(event)) => return LoopStep::Event(event),
                 Some(IntakeItem::Title(title)) => {
                     return LoopStep::Event(self.set_title(title, TitleSource::Person));
@@ -164,10 +188,10 @@ impl SessionLoop {
             let is_ending = until.is_some() && self.performer.is_busy();
             tokio::select! {
                 biased;
-                command = self.commands.recv() => match command {
+                command = self.inbox.commands.recv() => match command {
                     None => return LoopStep::Close,
                     Some(SessionCommand::Close(why)) => {
-                        self.end_reason = why;
+                        self.lifecycle.end_reason = why;
                         return LoopStep::Close;
                     }
                     Some(command) => {
@@ -177,10 +201,10 @@ impl SessionLoop {
                     }
                 },
                 () = self.journal.wait_for_failure() => return LoopStep::DiskFailed,
-                Some(event) = self.events.recv() => return LoopStep::Event(event),
+                Some(event) = self.inbox.events.recv() => return LoopStep::Event(event),
                 () = self.performer.wait_for_change(is_ending) => self.notify_drained(),
                 () = sleep_until(until.unwrap_or_else(clock::now)), if until.is_some() => {}
-                passed = self.prompt_intake.next(standing) => self.ready_items.extend(passed),
+                passed = self.inbox.prompt_intake.next(standing) => self.inbox.ready_items.extend(passed),
             }
         }
     }
@@ -214,10 +238,10 @@ impl SessionLoop {
         (self, effects) = self.decide(event);
         // Whoever is told that a run is over, or a change made, may switch the machine off.
         let is_over = effects.iter().any(|effect| matches!(effect, Effect::Finish(_)));
-        if is_over || self.record_waiter.is_some() || self.journal.is_overdue() {
+        if is_over || self.waiters.recorded.is_some() || self.journal.is_overdue() {
             self.journal = self.journal.wait_until_synced().await;
         }
-        if let Some(awaited) = self.record_waiter.take() {
+        if let Some(awaited) = self.waiters.recorded.take() {
             let _ = awaited.send(!self.journal.is_broken());
         }
         if self.journal.has_failed() {
@@ -255,19 +279,20 @@ impl SessionLoop {
 
     /// Ends whatever is under way and waits until the tools are gone, as long as they may take.
     async fn close(mut self) -> State {
-        self.commands.close();
+        self.inbox.commands.close();
         if !self.journal.has_failed() {
             self = self.process_event(Event::Interrupted(Interrupt::Shutdown)).await;
         }
         self.performer.cancel_all();
-        let parting = tokio::spawn(Arc::clone(&self.hooks).run_session_end_hooks(self.end_reason));
+        let parting =
+            tokio::spawn(Arc::clone(&self.hooks).run_session_end_hooks(self.lifecycle.end_reason));
         let deadline = clock::now() + TOOLS_GONE_MAX;
         // What was left in the background has no owner after this.
         let surroundings = self.performer.tool_context();
         let _ = timeout_at(deadline, surroundings.background().close()).await;
         while self.performer.is_busy() {
             let event = tokio::select! {
-                Some(event) = self.events.recv() => Some(event),
+                Some(event) = self.inbox.events.recv() => Some(event),
                 () = self.performer.wait_for_one() => None,
                 () = sleep_until(deadline) => break,
             };
@@ -275,7 +300,7 @@ impl SessionLoop {
                 self = self.process_event(event).await;
             }
         }
-        while let Ok(event) = self.events.try_recv() {
+        while let Ok(event) = self.inbox.events.try_recv() {
             self = self.process_event(event).await;
         }
         let _ = timeout_at(deadline, self.journal.finish()).await;

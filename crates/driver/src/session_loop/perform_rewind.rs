@@ -23,9 +23,9 @@ use crate::session_journal::RewoundState;
 impl SessionLoop {
     /// Ends what is going on, so that the session can go back.
     pub(super) fn prepare_rewind(&mut self, mut back: RewindRequest) -> Option<Event> {
-        self.prompt_intake.interrupt(self.run_status());
+        self.inbox.prompt_intake.interrupt(self.run_status());
         back.deadline = Some(clock::now() + RUN_END_WAIT_MAX);
-        if let Some(earlier) = self.pending_rewind.replace(back) {
+        if let Some(earlier) = self.rewind.pending.replace(back) {
             // Nobody waits for it any more if this fails.
             let _ = earlier.reply.send(Err(RewindError::StillRunning));
         }
@@ -36,13 +36,14 @@ impl SessionLoop {
     /// The wish to go back, once nothing is going on any more, or that took too long.
     pub(super) fn take_ready_rewind(&mut self) -> Option<RewindRequest> {
         let is_over = !self.state.control.phase.is_running() && !self.performer.is_busy();
-        self.pending_rewind
+        self.rewind
+            .pending
             .take_if(|back| is_over || back.deadline.is_none_or(|until| until <= clock::now()))
     }
 
     /// Until when what is going on must have ended, if somebody wants to go back.
     pub(super) fn rewind_deadline(&self) -> Option<Instant> {
-        self.pending_rewind.as_ref().and_then(|back| back.deadline)
+        self.rewind.pending.as_ref().and_then(|back| back.deadline)
     }
 
     /// Goes back, and answers.
@@ -61,7 +62,7 @@ impl SessionLoop {
         part: RewindScope,
         wish: RewindOptions,
     ) -> (Self, Result<RewindResult, RewindError>) {
-        let Some(undo) = self.file_history.clone() else {
+        let Some(undo) = self.rewind.file_history.clone() else {
             return (self, Err(RewindError::NotKept));
         };
         if self.state.control.phase.is_running() {
@@ -95,8 +96,8 @@ impl SessionLoop {
             timeout_at(clock::now() + RUN_END_WAIT_MAX, surroundings.background().close()).await;
         let (report, events) = mpsc::channel(EVENTS_MAX);
         self.performer.reset(report);
-        self.events = events;
-        self.ready_items.clear();
+        self.inbox.events = events;
+        self.inbox.ready_items.clear();
         let (policy, tools) = {
             let context = &self.state.tool_context;
             (context.policy.clone(), context.tools.clone())
