@@ -1,7 +1,7 @@
 //! What is in force, in words: for commands that ask about it.
 
 use windlass_driver::mcp::McpServers;
-use windlass_driver::{AgentDefinition, Settings};
+use windlass_driver::{AgentDefinition, SessionSettingsView};
 use windlass_permission::Rule;
 
 use crate::command_error::to_single_line;
@@ -14,7 +14,7 @@ use crate::slash_command::{self, FrontEnd, OverviewSection};
 /// Everything that may be asked about.
 pub(crate) struct SessionOverview<'a> {
     /// What the session is set to.
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a SessionSettingsView,
     /// Agents kept in files.
     pub(crate) agents: &'a [AgentDefinition],
     /// Pages kept as commands.

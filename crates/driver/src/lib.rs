@@ -14,10 +14,9 @@
 //! ```
 //! use schemars::JsonSchema;
 //! use serde::Deserialize;
+//! use windlass_driver::engine_settings::Settings;
 //! use windlass_driver::vocabulary::{ModelFacts, PermissionAnswer, WireFormat};
-//! use windlass_driver::{
-//!     Credential, Endpoint, SessionBuilder, Settings, ToolRegistry, custom_tool,
-//! };
+//! use windlass_driver::{Credential, Endpoint, SessionBuilder, ToolRegistry, custom_tool};
 //!
 //! #[derive(Deserialize, JsonSchema)]
 //! struct Text {
@@ -72,6 +71,7 @@ mod call_inspector;
 mod client_questions;
 mod clock;
 mod effect_performer;
+pub mod engine_settings;
 mod error;
 mod hook;
 mod journal_location;
@@ -91,6 +91,7 @@ mod session_command;
 mod session_end_reason;
 mod session_journal;
 mod session_loop;
+mod session_settings;
 mod spill_writer;
 mod subagent;
 mod tool;
@@ -112,14 +113,12 @@ pub use session::{PromptResult, Session};
 pub use session_builder::SessionBuilder;
 pub use session_command::ConfigChange;
 pub use session_end_reason::SessionEndReason;
+pub use session_settings::{SessionSettingsView, SettingsChange};
 pub use subagent::{AgentDefinition, AgentIsolation, SubagentConfig};
 pub use tool::sandbox_launcher::{CommandSandboxConfig, ToolSandboxLauncher};
 pub use transcript_writer::{AppendedTranscriptLines, TranscriptConfig, TranscriptListener};
 
 pub use windlass_dialect::{Credential, ProviderRules, provider_rules};
-pub use windlass_engine::bound::{Bound, bound};
-pub use windlass_engine::settings::{After, Agent, Context, Hooks, Limits};
-pub use windlass_engine::{Interrupt, Settings};
 pub use windlass_hook as hooks;
 pub use windlass_hook::HookSet;
 pub use windlass_journal::transcript::TranscriptContext;
@@ -132,6 +131,7 @@ pub use windlass_tool::{
     ToolSessionContext, custom_tool, front_matter, load_skills,
 };
 pub use windlass_vocabulary as vocabulary;
+pub use windlass_vocabulary::Interrupt;
 
 /// The longest time [`Session::close`] takes: tools get 3 seconds to be gone, then they are dropped.
 pub const CLOSE_MAX: Duration = Duration::from_secs(4);

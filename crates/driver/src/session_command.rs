@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-use windlass_engine::{Interrupt, Settings};
 use windlass_hook::HookSet;
 use windlass_vocabulary::context_usage::ContextUsage;
-use windlass_vocabulary::{ContentBlock, PermissionAnswer, Ticket};
+use windlass_vocabulary::{ContentBlock, Interrupt, PermissionAnswer, Ticket};
 
 use crate::prompt_submission::{PromptSubmission, QueuedMessage};
 use crate::rewind::{RewindError, RewindOptions, RewindResult, RewindScope};
 use crate::session_end_reason::SessionEndReason;
+use crate::session_settings::{SessionSettingsView, SettingsChange};
 
 /// What a handle may ask for.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) enum SessionCommand {
     /// Say what fills the window.
     GetInventory(oneshot::Sender<ContextUsage>),
     /// Say what is set now.
-    GetSettings(oneshot::Sender<Box<Settings>>),
+    GetSettings(oneshot::Sender<Box<SessionSettingsView>>),
     /// Say what waits for the next tool boundary.
     ListQueued(oneshot::Sender<Vec<QueuedMessage>>),
     /// Change what waits there, or take it back.
@@ -57,7 +57,7 @@ pub(crate) enum SessionCommand {
     /// Go back to an earlier prompt.
     Rewind(RewindRequest),
     /// Go on with other settings.
-    Configure(SettingsChange),
+    Configure(Vec<SettingsChange>),
     /// Say whether a run is going on.
     IsRunActive(oneshot::Sender<bool>),
     /// Ask hooks whether a change of settings files may take effect.
@@ -66,15 +66,6 @@ pub(crate) enum SessionCommand {
     ReplaceHooks(HookSet),
     /// End the session.
     Close(SessionEndReason),
-}
-
-/// What to change in a session's settings.
-pub(crate) struct SettingsChange(pub(crate) Box<dyn FnOnce(&mut Settings) + Send>);
-
-impl std::fmt::Debug for SettingsChange {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Change")
-    }
 }
 
 /// Somebody wants to go back.

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use tokio::sync::oneshot;
-use windlass_engine::Settings;
 use windlass_tool::{BackgroundTask, ToolSessionContext};
 use windlass_vocabulary::ModelName;
 
@@ -15,6 +14,7 @@ use super::Session;
 use crate::error::SessionStartError;
 use crate::model::{Endpoint, ModelClient};
 use crate::session_command::SessionCommand;
+use crate::session_settings::SessionSettingsView;
 
 /// The ways to what a session is made of.
 #[derive(Clone, Debug)]
@@ -30,8 +30,8 @@ impl WeakSessionResources {
 }
 
 impl Session {
-    /// What is set now, with everything that was allowed on the way; `None` when the session is over.
-    pub async fn settings(&self) -> Option<Settings> {
+    /// The settings of this moment; `None` when the session is over.
+    pub async fn settings(&self) -> Option<SessionSettingsView> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(SessionCommand::GetSettings(reply)).await.ok()?;
         answer.await.ok().map(|settings| *settings)

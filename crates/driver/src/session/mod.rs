@@ -12,9 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
-use windlass_engine::{Interrupt, Settings};
 use windlass_vocabulary::context_usage::ContextUsage;
-use windlass_vocabulary::{ContentBlock, PermissionAnswer, PermissionQuestion, Ticket};
+use windlass_vocabulary::{ContentBlock, Interrupt, PermissionAnswer, PermissionQuestion, Ticket};
 
 pub(crate) use self::background::WeakSessionResources;
 pub use self::prompt_result::PromptResult;
@@ -24,8 +23,9 @@ use crate::prompt_submission::{PromptSubmission, QueuedMessage};
 use crate::rewind::{
     FileHistory, FileRewind, RewindError, RewindOptions, RewindResult, RewindScope, run_blocking,
 };
-use crate::session_command::{RewindRequest, SessionCommand, SettingsChange};
+use crate::session_command::{RewindRequest, SessionCommand};
 use crate::session_end_reason::SessionEndReason;
+use crate::session_settings::SettingsChange;
 
 /// The handle of a running session. Clones speak to the same session; when the last one is
 /// dropped, the session closes.
@@ -95,18 +95,17 @@ impl Session {
         self.send(SessionCommand::RetryNow)
     }
 
-    /// Changes the settings from now on: the mode, rules, the model, how it thinks. The change is
-    /// given the settings of this moment, with everything that was allowed on the way. The number of
-    /// models must stay as it is while a run is going on.
+    /// Changes the settings from now on, all of these changes as one. The number of models must stay
+    /// as it is while a run is going on.
     ///
     /// # Errors
     ///
     /// When the session is closed, or does not keep up.
     pub fn configure(
         &self,
-        change: impl FnOnce(&mut Settings) + Send + 'static,
+        changes: impl IntoIterator<Item = SettingsChange>,
     ) -> Result<(), SendError> {
-        self.send(SessionCommand::Configure(SettingsChange(Box::new(change))))
+        self.send(SessionCommand::Configure(changes.into_iter().collect()))
     }
 
     /// Goes on without a word: a call that a hook put off (`Ending::deferred`) is looked at again, and

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use windlass_engine::Settings;
 use windlass_hook::HookSet;
 use windlass_journal::{Durability, JournalHead};
+use windlass_permission::Policy;
 use windlass_tool::{ToolRegistry, ToolSessionContext};
 use windlass_vocabulary::{Effort, ModelFacts, ModelName};
 
@@ -27,6 +28,7 @@ use crate::model::{Endpoint, ModelTimeouts};
 use crate::notices::Notices;
 use crate::session::{CLOSE_GRACE, Session};
 use crate::session_loop;
+use crate::session_settings::SessionSettingsView;
 use crate::subagent::SubagentConfig;
 use crate::transcript_writer::{TranscriptConfig, TranscriptListener};
 
@@ -62,10 +64,36 @@ impl SessionBuilder {
         }
     }
 
-    /// What the session will go by.
+    /// The settings the session will start with.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
-        &self.settings
+    pub fn settings(&self) -> SessionSettingsView {
+        SessionSettingsView::from(&self.settings)
+    }
+
+    /// The policy the session will start with, to be changed.
+    pub fn policy_mut(&mut self) -> &mut Policy {
+        &mut self.settings.policy
+    }
+
+    /// Replaces the system prompt.
+    pub fn set_system_prompt(&mut self, prompt: impl Into<Arc<str>>) {
+        self.settings.system_prompt = prompt.into();
+    }
+
+    /// Whether hooks may defer a call. Only where the session can be continued by a later process,
+    /// because a deferred call ends the run.
+    pub fn set_deferrable_calls(&mut self, on: bool) {
+        self.settings.hooks.can_defer = on;
+    }
+
+    /// Keeps what [`Session::ask_side_question`] needs, which costs memory.
+    pub fn enable_side_questions(&mut self) {
+        self.settings.after.questions = true;
+    }
+
+    /// Asks the model after each run what the user may want to say next.
+    pub fn enable_prompt_suggestions(&mut self) {
+        self.settings.after.suggestion = true;
     }
 
     /// With more tools than it was given, or fewer.
@@ -74,11 +102,6 @@ impl SessionBuilder {
         let mut registry = self.tools.registry.clone();
         change(&mut registry);
         self.registry(registry)
-    }
-
-    /// The same, to be changed before the session starts.
-    pub fn settings_mut(&mut self) -> &mut Settings {
-        &mut self.settings
     }
 
     /// Whether somebody answers questions, told as `Notice::PermissionAsked`. Without this nobody is

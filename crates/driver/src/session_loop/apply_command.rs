@@ -12,7 +12,8 @@ use super::SessionLoop;
 use crate::hook::prompt_intake::IntakeItem;
 use crate::nested_questions::NestedQuestions;
 use crate::prompt_submission::{PromptSubmission, QueuedMessage};
-use crate::session_command::{SessionCommand, SettingsChange};
+use crate::session_command::SessionCommand;
+use crate::session_settings::SessionSettingsView;
 use crate::transcript_writer::TitleSource;
 
 impl SessionLoop {
@@ -57,7 +58,7 @@ impl SessionLoop {
                 return None;
             }
             SessionCommand::GetSettings(reply) => {
-                let _ = reply.send(Box::new(self.current_settings()));
+                let _ = reply.send(Box::new(SessionSettingsView::from(&self.current_settings())));
                 return None;
             }
             SessionCommand::ListQueued(reply) => {
@@ -68,7 +69,9 @@ impl SessionLoop {
                 self.change_queued(&queued, content, reply)?
             }
             SessionCommand::Rewind(back) => self.prepare_rewind(back)?,
-            SessionCommand::Configure(change) => self.apply_settings_change(change),
+            SessionCommand::Configure(changes) => self.change_settings(|settings| {
+                changes.into_iter().for_each(|change| change.apply(settings));
+            }),
             SessionCommand::IsRunActive(reply) => {
                 let _ = reply.send(self.state.control.phase.is_running());
                 return None;
@@ -151,10 +154,10 @@ impl SessionLoop {
 
     /// The settings as they are now, changed. What was allowed and loaded since the session began is
     /// part of them, so that a change of one thing takes nothing else back.
-    pub(crate) fn apply_settings_change(&mut self, change: SettingsChange) -> Event {
+    pub(crate) fn change_settings(&mut self, change: impl FnOnce(&mut Settings)) -> Event {
         let mut settings = self.current_settings();
         let denied = settings.policy.rules.deny.clone();
-        (change.0)(&mut settings);
+        change(&mut settings);
         let policy = &settings.policy;
         if policy.rules.deny != denied {
             self.performer

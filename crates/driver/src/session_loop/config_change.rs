@@ -4,21 +4,21 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
-use windlass_engine::{Event, Settings};
+use windlass_engine::Event;
 use windlass_hook::{HookEvent, HookSet};
 use windlass_vocabulary::HookVerdict;
 
 use super::SessionLoop;
-use crate::session_command::{ConfigChange, SettingsChange};
+use crate::session_command::ConfigChange;
 
 impl SessionLoop {
     /// Other hooks are asked from now on.
     pub(crate) fn apply_hooks(&mut self, hooks: HookSet) -> Event {
         let (points, has_stop) = self.hooks.replace_base_hooks(hooks);
-        self.apply_settings_change(SettingsChange(Box::new(move |settings: &mut Settings| {
+        self.change_settings(|settings| {
             crate::hook::apply_hook_points(settings, points);
             settings.limits.stop_hooks = has_stop;
-        })))
+        })
     }
 
     /// Hooks are asked, beside everything else.

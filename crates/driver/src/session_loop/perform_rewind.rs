@@ -17,7 +17,7 @@ use crate::clock;
 use crate::rewind::{
     FileHistory, RewindError, RewindOptions, RewindResult, RewindScope, run_blocking,
 };
-use crate::session_command::{RewindRequest, SettingsChange};
+use crate::session_command::RewindRequest;
 use crate::session_journal::RewoundState;
 
 impl SessionLoop {
@@ -116,10 +116,10 @@ impl SessionLoop {
             Ok(None) => return (self, Ok(())),
             Err(error) => return (self, Err(error.into())),
         };
-        let event = self.apply_settings_change(SettingsChange(Box::new(move |settings| {
+        let event = self.change_settings(|settings| {
             (settings.policy, settings.tools) = (policy, tools);
             settings.budget_max = settings.budget_max.map(|limit| limit.less(spent));
-        })));
+        });
         self = self.process_event(event).await;
         if self.state.control.phase.is_running() {
             // The prompt came in the middle of a run, which has lost what it had under way.

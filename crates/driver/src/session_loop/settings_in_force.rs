@@ -12,7 +12,6 @@ use super::SessionLoop;
 use crate::hook::prompt_intake::IntakeItem;
 use crate::model::switch_model;
 use crate::prompt_submission::PromptSubmission;
-use crate::session_command::SettingsChange;
 
 /// What the run under way was lent.
 pub(crate) struct RunOverrides {
@@ -43,12 +42,12 @@ impl SessionLoop {
         lent.allow.extend(allow.iter().cloned());
         self.overrides.active = Some(lent);
         let models = Arc::clone(&self.overrides.named_models);
-        self.apply_settings_change(SettingsChange(Box::new(move |settings: &mut Settings| {
+        self.change_settings(|settings| {
             settings.policy.rules.allow.extend(allow);
             if let Some(model) = &model {
                 switch_model(settings, &models, model);
             }
-        })))
+        })
     }
 
     /// Can it be asked in this session?
@@ -64,16 +63,15 @@ impl SessionLoop {
         let Some(RunOverrides { allow, model, fallbacks }) = self.overrides.active.take() else {
             return;
         };
-        let event =
-            self.apply_settings_change(SettingsChange(Box::new(move |settings: &mut Settings| {
-                let rules = &mut settings.policy.rules.allow;
-                for rule in &allow {
-                    if let Some(place) = rules.iter().rposition(|known| known == rule) {
-                        rules.remove(place);
-                    }
+        let event = self.change_settings(|settings| {
+            let rules = &mut settings.policy.rules.allow;
+            for rule in &allow {
+                if let Some(place) = rules.iter().rposition(|known| known == rule) {
+                    rules.remove(place);
                 }
-                (settings.model, settings.fallbacks) = (model, fallbacks);
-            })));
+            }
+            (settings.model, settings.fallbacks) = (model, fallbacks);
+        });
         self.inbox.ready_items.push_back(IntakeItem::Event(event));
     }
 
@@ -91,11 +89,9 @@ impl SessionLoop {
         let place = self.overrides.skill_hooks.iter().position(|(skill, _)| skill == name)?;
         let (_, set) = self.overrides.skill_hooks.remove(place);
         let (points, has_stop) = self.hooks.add_skill_hooks(set);
-        Some(self.apply_settings_change(SettingsChange(Box::new(
-            move |settings: &mut Settings| {
-                crate::hook::apply_hook_points(settings, points);
-                settings.limits.stop_hooks = has_stop;
-            },
-        ))))
+        Some(self.change_settings(|settings| {
+            crate::hook::apply_hook_points(settings, points);
+            settings.limits.stop_hooks = has_stop;
+        }))
     }
 }

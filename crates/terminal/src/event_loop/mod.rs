@@ -21,7 +21,7 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
-use windlass_driver::{Interrupt, Notices, PromptSubmission, Session};
+use windlass_driver::{Interrupt, Notices, PromptSubmission, Session, SettingsChange};
 use windlass_vocabulary::context_usage::ContextUsage;
 use windlass_vocabulary::{Notice, PermissionMode};
 
@@ -379,7 +379,7 @@ impl TuiEventLoop {
             }
             AppAction::SaveRules(rules) => self.save_rules(rules),
             AppAction::SetMode(mode) => {
-                let change = self.session.configure(move |settings| settings.policy.mode = mode);
+                let change = self.session.configure([SettingsChange::Mode(mode)]);
                 self.show_send_error(change);
             }
             AppAction::SearchFiles(wanted) => self.file_search.request(wanted),

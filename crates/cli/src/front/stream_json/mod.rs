@@ -121,7 +121,7 @@ pub(crate) async fn run(args: RunArgs, mut signals: SignalListener) -> Result<Ex
 
 /// Hooks may put calls off where the session can be taken up again by another process.
 fn enable_deferred_calls(mut plan: SessionPlan) -> SessionPlan {
-    plan.builder.settings_mut().hooks.can_defer = plan.journal.is_some();
+    plan.builder.set_deferrable_calls(plan.journal.is_some());
     plan
 }
 

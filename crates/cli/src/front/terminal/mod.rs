@@ -14,7 +14,7 @@ mod status_line;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use windlass_driver::{SessionEndReason, Settings};
+use windlass_driver::{SessionEndReason, SessionSettingsView};
 use windlass_terminal::{SlashCommandHint, TuiSessionFacts, TuiSetup, run_tui as converse};
 
 use super::{close_session_for, run_blocking_unless_signalled};
@@ -138,7 +138,7 @@ async fn run_session(
     if let Some(agents) = agents {
         builder = builder.subagents(agents);
     }
-    let settings = builder.settings().clone();
+    let settings = builder.settings();
     let about = describe_session(&settings, &portrait.cwd, &expander);
     let mode = settings.policy.mode;
     let older = journal.as_deref().filter(|_| begun.is_resumed);
@@ -215,7 +215,11 @@ fn session_end_reason(next: Option<&NextSession>, is_signalled: bool) -> Session
 }
 
 /// What is shown of the session.
-fn describe_session(settings: &Settings, cwd: &Path, expander: &PromptExpander) -> TuiSessionFacts {
+fn describe_session(
+    settings: &SessionSettingsView,
+    cwd: &Path,
+    expander: &PromptExpander,
+) -> TuiSessionFacts {
     TuiSessionFacts {
         model: settings.model.name.as_str().to_owned(),
         directory_label: appearance::abbreviate_home(cwd),

@@ -7,7 +7,7 @@ pub(crate) mod why;
 
 use std::path::{Path, PathBuf};
 
-use windlass_driver::Settings;
+use windlass_driver::engine_settings::Settings;
 
 use super::sessions::find_session;
 use crate::command_error::CommandError;

@@ -72,7 +72,7 @@ async fn a_key_in_a_hook_s_answer_to_a_question_is_taken_out() {
             "hookEventName": "PermissionRequest", "decision": decision,
         } }))
     };
-    let asks = |settings: &mut windlass_driver::Settings| {
+    let asks = |settings: &mut windlass_driver::engine_settings::Settings| {
         settings.policy.mode = PermissionMode::Default;
         settings.policy.can_ask = true;
     };
