@@ -28,4 +28,4 @@ macro_rules! rules {
     };
 }
 
-rules!(edges purity branches lints headers words paths folders map pages faults dependencies);
+rules!(edges purity branches engine_types lints headers words paths folders map pages faults dependencies);
