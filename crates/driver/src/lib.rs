@@ -74,6 +74,7 @@ mod effect_performer;
 pub mod engine_settings;
 mod error;
 mod hook;
+mod joinable_delta;
 mod journal_location;
 mod latency;
 mod memory_file;

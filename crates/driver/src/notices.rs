@@ -19,6 +19,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use crate::joinable_delta::find_joinable_delta;
 use futures_core::Stream;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
@@ -156,10 +157,8 @@ struct NoticeQueue {
 
 impl NoticeQueue {
     fn push(&mut self, notice: Notice) {
-        match notice {
-            Notice::RunStarted => self.is_running = true,
-            Notice::RunEnded(_) => self.is_running = false,
-            _ => {}
+        if matches!(notice, Notice::RunStarted | Notice::RunEnded(_)) {
+            self.is_running = notice == Notice::RunStarted;
         }
         let Some((notice, size)) = self.merge_into_last(notice) else {
             return;
@@ -211,23 +210,16 @@ impl NoticeQueue {
     }
 }
 
-/// The two texts, when the second notice goes on where the first stopped.
+/// The two texts, when the second notice continues the first.
 fn find_joinable_text<'a>(
     last: &'a mut Notice,
     next: &'a Notice,
 ) -> Option<(&'a mut String, &'a str)> {
-    let (
-        Notice::Streamed { attempt: a, delta: tail },
-        Notice::Streamed { attempt: b, delta: piece },
-    ) = (last, next)
-    else {
-        return None;
-    };
-    match (tail, piece) {
-        _ if a != b => None,
-        (Delta::Text(tail), Delta::Text(piece))
-        | (Delta::Thinking(tail), Delta::Thinking(piece))
-        | (Delta::CallInput(tail), Delta::CallInput(piece)) => Some((tail, piece)),
+    match (last, next) {
+        (
+            Notice::Streamed { attempt: a, delta: tail },
+            Notice::Streamed { attempt: b, delta: piece },
+        ) if a == b => find_joinable_delta(tail, piece),
         _ => None,
     }
 }
@@ -236,7 +228,31 @@ fn is_decoration(notice: &Notice) -> bool {
     match notice {
         Notice::Streamed { .. } | Notice::ToolProgressed { .. } | Notice::Hook(_) => true,
         Notice::SubagentNotice { notice, .. } => is_decoration(notice),
-        _ => false,
+        Notice::RunStarted
+        | Notice::RequestStarted { .. }
+        | Notice::Retracted { .. }
+        | Notice::Sealed { .. }
+        | Notice::MessageAdded(_)
+        | Notice::ToolStarted(_)
+        | Notice::ToolEnded { .. }
+        | Notice::ToolDenied { .. }
+        | Notice::PermissionAsked { .. }
+        | Notice::PermissionWithdrawn(_)
+        | Notice::RetryScheduled { .. }
+        | Notice::ModelSwitched { .. }
+        | Notice::Repaired { .. }
+        | Notice::ContextShrunk { .. }
+        | Notice::Continued { .. }
+        | Notice::HookMessage { .. }
+        | Notice::ToolsLabelled(_)
+        | Notice::SessionTitled(_)
+        | Notice::PromptSuggested(_)
+        | Notice::SideQuestionAnswered(_)
+        | Notice::InputQueued(_)
+        | Notice::Billed { .. }
+        | Notice::Warning(_)
+        | Notice::MaxTurnsReached { .. }
+        | Notice::RunEnded(_) => false,
     }
 }
 
@@ -260,7 +276,30 @@ fn estimate_size(notice: &Notice) -> usize {
             outcome.content.iter().map(ToolResultPart::bytes).sum()
         }
         Notice::Hook(HookNotice::Ended { stdout, stderr, .. }) => stdout.len() + stderr.len(),
-        _ => 0,
+        Notice::RunStarted
+        | Notice::RequestStarted { .. }
+        | Notice::Retracted { .. }
+        | Notice::Sealed { .. }
+        | Notice::MessageAdded(_)
+        | Notice::ToolStarted(_)
+        | Notice::ToolDenied { .. }
+        | Notice::PermissionAsked { .. }
+        | Notice::PermissionWithdrawn(_)
+        | Notice::RetryScheduled { .. }
+        | Notice::ModelSwitched { .. }
+        | Notice::Repaired { .. }
+        | Notice::ContextShrunk { .. }
+        | Notice::Continued { .. }
+        | Notice::HookMessage { .. }
+        | Notice::Hook(HookNotice::Started { .. })
+        | Notice::ToolsLabelled(_)
+        | Notice::SessionTitled(_)
+        | Notice::PromptSuggested(_)
+        | Notice::SideQuestionAnswered(_)
+        | Notice::InputQueued(_)
+        | Notice::Billed { .. }
+        | Notice::MaxTurnsReached { .. }
+        | Notice::RunEnded(_) => 0,
     };
     own + 200
 }

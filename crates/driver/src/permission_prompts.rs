@@ -87,7 +87,7 @@ impl PermissionPrompts {
             (PermissionAnswer::Allow { updated_input: Some(input), .. }, Some(call)) => {
                 Some(self.inspector.inspect(&ToolCall { input: input.clone(), ..call }))
             }
-            _ => None,
+            (PermissionAnswer::Allow { .. } | PermissionAnswer::Deny { .. }, _) => None,
         };
         Event::PermissionAnswered { ticket, answer, inspection }
     }

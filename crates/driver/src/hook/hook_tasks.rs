@@ -179,7 +179,14 @@ impl HookTasks {
 fn build_panic_report(point: HookPoint, words: &str) -> HookReport {
     let verdict = match point {
         HookPoint::PreToolUse => HookVerdict::Ask(format!("its hooks broke down: {words}")),
-        _ => HookVerdict::Pass,
+        HookPoint::PostToolUse
+        | HookPoint::PostToolUseFailure
+        | HookPoint::PostToolBatch
+        | HookPoint::Stop
+        | HookPoint::SubagentStop
+        | HookPoint::StopFailure
+        | HookPoint::PreCompact
+        | HookPoint::PostCompact => HookVerdict::Pass,
     };
     HookReport { verdict, ..HookReport::default() }
 }

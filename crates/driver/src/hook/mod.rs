@@ -202,7 +202,11 @@ impl SessionHooks {
     ) -> Option<PendingHooks> {
         let call = match subject {
             HookSubject::Call(call) | HookSubject::Outcome(call, _) => Some(call),
-            _ => None,
+            HookSubject::Batch(_)
+            | HookSubject::Stop { .. }
+            | HookSubject::Failure { .. }
+            | HookSubject::Compaction { .. }
+            | HookSubject::Compacted { .. } => None,
         };
         let target = self.facts.matcher_target(subject);
         let speaks = |rule: &str| call.is_some_and(|call| may_rule_match(rule, policy, call));
@@ -243,18 +247,14 @@ impl SessionHooks {
 
     /// What the engine is told of a joint verdict.
     fn build_report(&self, joint: CombinedHookResult, subject: &HookSubject) -> HookReport {
-        let updated = match (subject, &joint.updated_input) {
-            (HookSubject::Call(call), Some(input)) => {
-                let input = Json::from_checked(&input.to_string());
-                let call = ToolCall { input: input.clone(), ..call.clone() };
-                Some((input, self.inspector.inspect(&call)))
-            }
-            _ => None,
-        };
-        let output = match subject {
-            HookSubject::Outcome(_, outcome) if !outcome.is_error => joint.updated_output.as_ref(),
-            _ => None,
-        };
+        let mut updated = None;
+        if let (HookSubject::Call(call), Some(input)) = (subject, &joint.updated_input) {
+            let input = Json::from_checked(&input.to_string());
+            let call = ToolCall { input: input.clone(), ..call.clone() };
+            updated = Some((input, self.inspector.inspect(&call)));
+        }
+        let is_success = matches!(subject, HookSubject::Outcome(_, outcome) if !outcome.is_error);
+        let output = joint.updated_output.as_ref().filter(|_| is_success);
         HookReport {
             verdict: joint.verdict,
             name: joint.decided_by,

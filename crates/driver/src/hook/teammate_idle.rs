@@ -25,7 +25,11 @@ impl SessionHooks {
             None => None,
             Some(asking) => match asking.run().await.verdict {
                 HookVerdict::Block(why) => Some(why),
-                _ => None,
+                HookVerdict::Pass
+                | HookVerdict::Allow
+                | HookVerdict::Ask(_)
+                | HookVerdict::Defer(_)
+                | HookVerdict::Halt(_) => None,
             },
         };
         // Nobody waits for it any more if this fails.

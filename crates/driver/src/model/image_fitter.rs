@@ -107,7 +107,10 @@ fn fit_block(block: &ContentBlock, limits: &ImageLimits, notes: &mut Vec<String>
             });
             ContentBlock::ToolResult(ToolResult { content: parts.collect(), ..result.clone() })
         }
-        other => other.clone(),
+        ContentBlock::Text(_)
+        | ContentBlock::Thinking(_)
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::Provider(_) => block.clone(),
     }
 }
 
@@ -127,7 +130,10 @@ fn count_media(message: &Message) -> usize {
         ContentBlock::ToolResult(result) => {
             result.content.iter().filter(|part| matches!(part, ToolResultPart::Media(_))).count()
         }
-        _ => 0,
+        ContentBlock::Text(_)
+        | ContentBlock::Thinking(_)
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::Provider(_) => 0,
     };
     message.content.iter().map(count).sum()
 }

@@ -178,7 +178,15 @@ impl SessionSideModel {
                         heard.usage = heard.usage.max(&usage);
                         return Ok(());
                     }
-                    _ => {}
+                    DecodedEvent::Started { .. }
+                    | DecodedEvent::Text(_)
+                    | DecodedEvent::Thinking(_)
+                    | DecodedEvent::CallStarted { .. }
+                    | DecodedEvent::CallInput(_)
+                    | DecodedEvent::Block(_)
+                    | DecodedEvent::Call { .. }
+                    | DecodedEvent::ToolResultsCleared { .. }
+                    | DecodedEvent::Ping => {}
                 }
             }
         }

@@ -47,7 +47,16 @@ async fn collect_text(
                     *used = used.max(&usage);
                     return Ok(text);
                 }
-                _ => {}
+                DecodedEvent::Started { .. }
+                | DecodedEvent::Text(_)
+                | DecodedEvent::Thinking(_)
+                | DecodedEvent::CallStarted { .. }
+                | DecodedEvent::CallInput(_)
+                | DecodedEvent::Block(_)
+                | DecodedEvent::Call { .. }
+                | DecodedEvent::ToolResultsCleared { .. }
+                | DecodedEvent::Ping
+                | DecodedEvent::Raw(_) => {}
             }
         }
     }

@@ -35,15 +35,15 @@ impl Session {
         self.submit(message)?;
         let mut text = String::new();
         loop {
-            match notices.next().await.ok_or(SendError::Closed)? {
-                Notice::PermissionAsked { ticket, question } => {
-                    self.answer(ticket, judge(&question))?;
-                }
-                Notice::MessageAdded(message) if message.role == Role::Assistant => {
+            let notice = notices.next().await.ok_or(SendError::Closed)?;
+            if let Notice::PermissionAsked { ticket, question } = notice {
+                self.answer(ticket, judge(&question))?;
+            } else if let Notice::MessageAdded(message) = notice {
+                if message.role == Role::Assistant {
                     text = message.text();
                 }
-                Notice::RunEnded(ending) => return Ok(PromptResult { text, ending }),
-                _ => {}
+            } else if let Notice::RunEnded(ending) = notice {
+                return Ok(PromptResult { text, ending });
             }
         }
     }

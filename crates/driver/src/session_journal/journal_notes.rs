@@ -71,7 +71,16 @@ impl JournalNoteCollector {
                     notes.push(JournalNote::Context(Box::new(inventory(state, settings))));
                     is_urgent = true;
                 }
-                _ => {}
+                Effect::CallModel(_)
+                | Effect::Summarize { .. }
+                | Effect::CancelModel { .. }
+                | Effect::CancelTool { .. }
+                | Effect::RunHook { .. }
+                | Effect::Spill { .. }
+                | Effect::Keep { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. }
+                | Effect::Tell(_) => {}
             }
         }
         is_urgent

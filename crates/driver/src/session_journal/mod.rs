@@ -27,6 +27,7 @@ use windlass_vocabulary::{Delta, EffectClass, MicroUsd};
 use self::durability::{DurabilityGate, JournalSyncer};
 use self::journal_notes::{JournalNoteCollector, effect_class};
 use crate::clock;
+use crate::joinable_delta::find_joinable_delta;
 use crate::journal_location::JournalLocation;
 use crate::notices::NoticeSender;
 use crate::rewind::FileHistory;
@@ -147,7 +148,7 @@ impl SessionJournal {
         let journal = self.wait_until_synced().await;
         let mut book = match journal {
             Self::On(book) if book.abandoned_reason.is_none() => book,
-            other => return (other, Ok(None)),
+            Self::Off | Self::On(_) | Self::Broken(_) => return (journal, Ok(None)),
         };
         let (settings, teller) = (Arc::clone(settings), teller.clone());
         let going = spawn_blocking(move || {
@@ -254,7 +255,16 @@ impl SessionJournal {
         let cannot_be_undone = match effect {
             Effect::CallModel(_) | Effect::Summarize { .. } => true,
             Effect::StartTool { ticket, .. } => effect_class(state, *ticket) != EffectClass::Pure,
-            _ => false,
+            Effect::CancelModel { .. }
+            | Effect::CancelTool { .. }
+            | Effect::AskPermission { .. }
+            | Effect::RunHook { .. }
+            | Effect::Spill { .. }
+            | Effect::Keep { .. }
+            | Effect::Prefetch { .. }
+            | Effect::SetTimer { .. }
+            | Effect::Tell(_)
+            | Effect::Finish(_) => false,
         };
         if cannot_be_undone { keeper.request_sync() } else { DurabilityGate::open() }
     }
@@ -357,16 +367,17 @@ impl OpenJournal {
     /// What must be written now. Text is held back, joined to what is already held; raw wire events
     /// and words of progress are not written at all.
     fn buffer_event(&mut self, event: &Event) -> Option<Event> {
-        match event {
-            Event::ToolProgressed { .. } | Event::ModelDelta { delta: Delta::Raw(_), .. } => {
-                return None;
-            }
-            Event::ModelDelta {
-                delta: Delta::Text(_) | Delta::Thinking(_) | Delta::CallInput(_),
-                ..
-            } => {}
-            _ => return Some(event.clone()),
+        if let Event::ToolProgressed { .. } | Event::ModelDelta { delta: Delta::Raw(_), .. } = event
+        {
+            return None;
         }
+        let Event::ModelDelta {
+            delta: Delta::Text(_) | Delta::Thinking(_) | Delta::CallInput(_),
+            ..
+        } = event
+        else {
+            return Some(event.clone());
+        };
         match &mut self.pending_text {
             None => self.pending_text = Some(event.clone()),
             Some(pending) => match find_joinable_text(pending, event) {
@@ -405,22 +416,16 @@ impl OpenJournal {
     }
 }
 
+/// The two texts, when the second event continues the first.
 fn find_joinable_text<'a>(
     held: &'a mut Event,
     next: &'a Event,
 ) -> Option<(&'a mut String, &'a str)> {
-    let (
-        Event::ModelDelta { attempt: a, delta: held },
-        Event::ModelDelta { attempt: b, delta: more },
-    ) = (held, next)
-    else {
-        return None;
-    };
-    match (held, more) {
-        _ if a != b => None,
-        (Delta::Text(held), Delta::Text(more))
-        | (Delta::Thinking(held), Delta::Thinking(more))
-        | (Delta::CallInput(held), Delta::CallInput(more)) => Some((held, more)),
+    match (held, next) {
+        (
+            Event::ModelDelta { attempt: a, delta: held },
+            Event::ModelDelta { attempt: b, delta: more },
+        ) if a == b => find_joinable_delta(held, more),
         _ => None,
     }
 }

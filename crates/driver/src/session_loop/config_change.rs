@@ -42,7 +42,12 @@ impl SessionLoop {
                 HookVerdict::Block(why) | HookVerdict::Halt(why) if !change.is_policy_change() => {
                     Err(why)
                 }
-                _ => Ok(()),
+                HookVerdict::Pass
+                | HookVerdict::Allow
+                | HookVerdict::Ask(_)
+                | HookVerdict::Defer(_)
+                | HookVerdict::Block(_)
+                | HookVerdict::Halt(_) => Ok(()),
             });
         });
     }

@@ -65,7 +65,17 @@ impl SessionLoop {
                     why: self.journal.failure_message(),
                     ..ending
                 }),
-                _ => continue,
+                Effect::CallModel(_)
+                | Effect::CancelModel { .. }
+                | Effect::StartTool { .. }
+                | Effect::CancelTool { .. }
+                | Effect::AskPermission { .. }
+                | Effect::RunHook { .. }
+                | Effect::Summarize { .. }
+                | Effect::Spill { .. }
+                | Effect::Keep { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. } => continue,
             };
             self.performer.perform(told, &self.state.tool_context.policy, DurabilityGate::open());
         }

@@ -262,7 +262,18 @@ impl SessionLoop {
                     self.load_called_skill(granted.get());
                 }
                 Effect::Finish(_) => self.revert_run_overrides(),
-                _ => {}
+                Effect::CallModel(_)
+                | Effect::CancelModel { .. }
+                | Effect::StartTool { .. }
+                | Effect::CancelTool { .. }
+                | Effect::AskPermission { .. }
+                | Effect::RunHook { .. }
+                | Effect::Summarize { .. }
+                | Effect::Spill { .. }
+                | Effect::Keep { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. }
+                | Effect::Tell(_) => {}
             }
         }
         self.perform_effects(effects);

@@ -115,7 +115,7 @@ pub(super) fn build_outcome(
 pub(super) fn collect_outcome_text(outcome: &ToolOutcome) -> String {
     let parts = outcome.content.iter().filter_map(|part| match part {
         ToolResultPart::Text(text) => Some(text.as_str()),
-        _ => None,
+        ToolResultPart::Media(_) => None,
     });
     parts.collect::<Vec<_>>().join("\n")
 }
