@@ -71,17 +71,18 @@ impl EffectPerformer {
             model, registry, side_model: aside, inspector, attachments, ..
         } = parts;
         let EffectPerformerParts { hooks, memory_file, notice_sender, events, .. } = parts;
-        let surroundings = Arc::clone(&attachments.tool_context);
+        let tool_context = Arc::clone(&attachments.tool_context);
         Self {
             model,
-            spills: SpillWriter::new(surroundings.spill_directory.clone(), notice_sender.clone()),
+            spills: SpillWriter::new(tool_context.spill_directory.clone(), notice_sender.clone()),
             permission_prompts: PermissionPrompts::new(inspector, notice_sender.clone()),
             tools: ToolRunner::new(
                 registry,
-                surroundings,
+                tool_context,
                 Arc::clone(&attachments.path_instructions),
                 aside,
-                (Arc::clone(&hooks), events.clone()),
+                Arc::clone(&hooks),
+                events.clone(),
             ),
             attachments: Arc::new(attachments),
             hooks: HookTasks::new(hooks, events.clone()),
@@ -110,8 +111,8 @@ impl EffectPerformer {
                 }
             }
             Effect::StartTool { ticket, granted, allowance } => {
-                let terms = CallLimits { policy: policy.clone(), allowance };
-                self.tools.start(ticket, granted, terms, gate);
+                let limits = CallLimits { policy: policy.clone(), allowance };
+                self.tools.start(ticket, granted, limits, gate);
             }
             Effect::CancelTool { ticket } => self.tools.cancel(ticket),
             Effect::AskPermission { ticket, question } => {
@@ -202,7 +203,7 @@ impl EffectPerformer {
     fn ask_permission(&mut self, ticket: Ticket, question: PermissionQuestion, policy: &Policy) {
         let words = format!("Windlass needs your permission to use {}", question.call.name);
         let call = self.hooks.select_notification_hooks("permission_prompt", &words, policy.mode);
-        let Some(asking) = self.hooks.select_permission_hooks(&question, policy) else {
+        let Some(pending) = self.hooks.select_permission_hooks(&question, policy) else {
             self.permission_prompts.ask(ticket, question);
             if let Some(call) = call {
                 self.hooks.spawn(async move { drop(call.run().await) });
@@ -210,10 +211,11 @@ impl EffectPerformer {
             return;
         };
         let cancel = self.permission_prompts.register(ticket, &question);
-        let (questions, events) = (self.permission_prompts.clone(), self.events.clone());
+        let questions = self.permission_prompts.clone();
+        let events = self.events.clone();
         self.hooks.spawn(async move {
-            let joint = asking.with_cancel(cancel.clone()).run().await;
-            let answer = match joint.permission_answer {
+            let combined = pending.with_cancel(cancel.clone()).run().await;
+            let answer = match combined.permission_answer {
                 _ if cancel.is_cancelled() => return,
                 Some(answer) => to_answer(answer),
                 None => {
@@ -238,7 +240,8 @@ impl EffectPerformer {
 
     fn call_model(&mut self, request: Box<ModelRequest>, gate: DurabilityGate) {
         let attempt = request.attempt;
-        let (model, events) = (Arc::clone(&self.model), self.events.clone());
+        let model = Arc::clone(&self.model);
+        let events = self.events.clone();
         let call = self.tasks.spawn(async move {
             let report = |event| send_event(&events, event);
             if let Err(words) = catch_panic(model.run_attempt(&request, gate, report)).await {
@@ -254,7 +257,8 @@ impl EffectPerformer {
 
     fn summarize(&mut self, ticket: Ticket, request: Box<ModelRequest>, gate: DurabilityGate) {
         let attempt = request.attempt;
-        let (model, events) = (Arc::clone(&self.model), self.events.clone());
+        let model = Arc::clone(&self.model);
+        let events = self.events.clone();
         let call = self.tasks.spawn(async move {
             let event = summary_call::summarize(&model, ticket, &request, gate).await;
             let _ = events.send(event).await;
@@ -288,7 +292,8 @@ impl EffectPerformer {
     /// Keeps what came of a chore. Titles are the journal's and the transcript's to keep.
     fn save_chore(&mut self, chore: Chore, text: String) {
         let Some(notebook) = self.memory_file.clone() else { return };
-        let (events, teller) = (self.events.clone(), self.notice_sender.clone());
+        let events = self.events.clone();
+        let notice_sender = self.notice_sender.clone();
         self.chores.spawn(async move {
             match notebook.save(chore, text).await {
                 Ok(Some(about)) => {
@@ -296,7 +301,7 @@ impl EffectPerformer {
                     let _ = events.send(Event::ChoreAsked { chore, about }).await;
                 }
                 Ok(None) => {}
-                Err(problem) => teller.warn(problem),
+                Err(problem) => notice_sender.warn(problem),
             }
         });
     }
@@ -325,7 +330,8 @@ impl EffectPerformer {
 
     /// A prefetch that finds nothing says so by not arriving.
     fn prefetch(&mut self, kind: AttachmentKind, about: String) {
-        let (attachments, events) = (Arc::clone(&self.attachments), self.events.clone());
+        let attachments = Arc::clone(&self.attachments);
+        let events = self.events.clone();
         self.tasks.spawn(async move {
             if let Some(event) = attachments.find(kind, about).await {
                 let _ = events.send(event).await;

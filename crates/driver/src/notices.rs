@@ -333,11 +333,11 @@ mod tests {
 
     #[tokio::test]
     async fn unread_text_is_joined_within_its_attempt() {
-        let (teller, mut notices) = channel();
+        let (notice_sender, mut notices) = channel();
         for notice in [text(1, "a"), text(1, "b"), text(2, "c"), Notice::RunStarted, text(2, "d")] {
-            teller.send(notice);
+            notice_sender.send(notice);
         }
-        teller.close();
+        notice_sender.close();
         let mut read = Vec::new();
         while let Some(notice) = notices.next().await {
             read.push(notice);
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_what_must_arrive_arrives() {
-        let (teller, mut notices) = channel();
+        let (notice_sender, mut notices) = channel();
         let call = ToolCall {
             id: "c".into(),
             name: "Bash".into(),
@@ -356,19 +356,19 @@ mod tests {
         };
         let question =
             PermissionQuestion { call, why: String::new(), suggestions: Vec::new(), agent: None };
-        teller.send(Notice::RunStarted);
-        teller.send(Notice::PermissionAsked { ticket: Ticket(1), question });
+        notice_sender.send(Notice::RunStarted);
+        notice_sender.send(Notice::PermissionAsked { ticket: Ticket(1), question });
         let piece = "x".repeat(1 << 20);
         for attempt in 0..100 {
-            teller.send(text(attempt, &piece));
+            notice_sender.send(text(attempt, &piece));
             let outcome = ToolOutcome::from_text(piece.clone());
-            teller.send(Notice::ToolEnded { call: "c".into(), outcome });
+            notice_sender.send(Notice::ToolEnded { call: "c".into(), outcome });
         }
         for _ in 0..NOTICES_MAX {
-            teller.warn("again");
+            notice_sender.warn("again");
         }
-        teller.fail("over".to_owned());
-        let queue = teller.shared.lock_queue();
+        notice_sender.fail("over".to_owned());
+        let queue = notice_sender.shared.lock_queue();
         assert!(queue.bytes <= BYTES_MAX && queue.unread.len() <= NOTICES_MAX);
         drop(queue);
         let mut read = Vec::new();

@@ -103,20 +103,20 @@ pub fn rewind(
     kept: &SnapshotStore,
     to_record: u64,
     end: u64,
-    wish: RewindOptions,
+    options: RewindOptions,
 ) -> Result<Vec<FileRewind>, RewindError> {
     let mut plan = kept.plan_restore(to_record);
     plan.retain(|planned| planned.status != RestoreStatus::AlreadyRestored);
     let files = plan.iter().map(|planned| describe_file_rewind(kept, planned)).collect();
-    if wish.dry_run {
+    if options.dry_run {
         return Ok(files);
     }
     let by_others = plan.iter().filter(|planned| planned.status == RestoreStatus::ChangedByOthers);
     let by_others: Vec<PathBuf> = by_others.map(|planned| planned.path.clone()).collect();
-    if !wish.overwrite && !by_others.is_empty() {
+    if !options.overwrite && !by_others.is_empty() {
         return Err(RewindError::ChangedByOthers(by_others));
     }
-    kept.restore(&plan, end, |_| wish.overwrite)?;
+    kept.restore(&plan, end, |_| options.overwrite)?;
     Ok(files)
 }
 
@@ -125,7 +125,8 @@ fn describe_file_rewind(kept: &SnapshotStore, planned: &PlannedRestore) -> FileR
     let [now, then] = [&now, &then].map(|bytes| String::from_utf8_lossy(bytes));
     let (deletions, insertions) = count_changed_lines(&now, &then);
     let is_removed = planned.target == FileImage::Absent;
-    let (path, standing) = (planned.path.clone(), planned.status);
+    let path = planned.path.clone();
+    let standing = planned.status;
     FileRewind { path, file_state: standing, is_removed, insertions, deletions }
 }
 
@@ -148,7 +149,8 @@ impl FileHistory {
     ) -> Result<Self, JournalError> {
         let folder = SnapshotStore::folder_for(&place.path);
         let kept = SnapshotStore::open(&folder, place.durability, SnapshotLimits::default())?;
-        let (journal, count) = (place.path.clone(), Arc::clone(&place.last_seq));
+        let journal = place.path.clone();
+        let count = Arc::clone(&place.last_seq);
         Ok(Self { store: kept, journal, last_seq: count, session, settings })
     }
 
@@ -156,10 +158,10 @@ impl FileHistory {
     pub(crate) fn rewind(
         &self,
         message: &str,
-        wish: RewindOptions,
+        options: RewindOptions,
     ) -> Result<Vec<FileRewind>, RewindError> {
         let (before, _) = self.find_message(message)?;
-        self.rewind_to(before, wish)
+        self.rewind_to(before, options)
     }
 
     /// The last record before this message, and what it says. Blocks.
@@ -176,9 +178,9 @@ impl FileHistory {
     pub(crate) fn rewind_to(
         &self,
         record: u64,
-        wish: RewindOptions,
+        options: RewindOptions,
     ) -> Result<Vec<FileRewind>, RewindError> {
-        rewind(&self.store, record, self.last_seq.load(Ordering::Relaxed), wish)
+        rewind(&self.store, record, self.last_seq.load(Ordering::Relaxed), options)
     }
 
     /// What is kept.

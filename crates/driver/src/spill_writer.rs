@@ -28,9 +28,9 @@ struct SpillDirectory {
 }
 
 impl SpillWriter {
-    pub(crate) fn new(path: PathBuf, teller: NoticeSender) -> Self {
+    pub(crate) fn new(path: PathBuf, notice_sender: NoticeSender) -> Self {
         let directory =
-            Arc::new(SpillDirectory { path, notice_sender: teller, written: AtomicU64::new(0) });
+            Arc::new(SpillDirectory { path, notice_sender, written: AtomicU64::new(0) });
         Self { directory, writing: JoinSet::new() }
     }
 

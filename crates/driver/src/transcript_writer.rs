@@ -150,20 +150,20 @@ impl SessionTranscriptWriter {
     }
 
     /// Writes what one event led to.
-    pub(crate) fn write(&mut self, effects: &[Effect], teller: &NoticeSender) {
+    pub(crate) fn write(&mut self, effects: &[Effect], notice_sender: &NoticeSender) {
         let before = self.transcriber.last_uuid().map(str::to_owned);
         let done = self.transcriber.transcribe_effects(effects, clock::unix_millis());
         let is_end = effects.iter().any(|effect| matches!(effect, Effect::Finish(_)));
         if !done.is_empty()
             && let Err(error) = self.append(before.as_deref(), &done)
         {
-            self.disable_with_warning(teller, &error);
+            self.disable_with_warning(notice_sender, &error);
         }
         for TranscribedMessage { message, uuids, lines } in &done {
             self.notify_listener(Some(*message), uuids, lines);
         }
         if is_end && let Err(error) = self.append_title_if_missing() {
-            self.disable_with_warning(teller, &error);
+            self.disable_with_warning(notice_sender, &error);
         }
     }
 
@@ -224,7 +224,12 @@ impl SessionTranscriptWriter {
     }
 
     /// The session has a name: a person's goes before a model's.
-    pub(crate) fn set_title(&mut self, title: &str, whose: TitleSource, teller: &NoticeSender) {
+    pub(crate) fn set_title(
+        &mut self,
+        title: &str,
+        whose: TitleSource,
+        notice_sender: &NoticeSender,
+    ) {
         let line = match whose {
             TitleSource::Person => self.transcriber.render_title_line(title),
             TitleSource::Model if self.config.title.is_some() => return,
@@ -241,7 +246,7 @@ impl SessionTranscriptWriter {
         let Some(file) = &mut self.file else { return };
         match file.append(&line) {
             Ok(()) => self.notify_listener(None, &[], &line),
-            Err(error) => self.disable_with_warning(teller, &error),
+            Err(error) => self.disable_with_warning(notice_sender, &error),
         }
     }
 
@@ -256,10 +261,10 @@ impl SessionTranscriptWriter {
         heard(&AppendedTranscriptLines { path, agent, message, uuids, lines });
     }
 
-    fn disable_with_warning(&mut self, teller: &NoticeSender, error: &JournalError) {
+    fn disable_with_warning(&mut self, notice_sender: &NoticeSender, error: &JournalError) {
         self.is_broken = true;
         self.file = None;
-        teller.warn(format!(
+        notice_sender.warn(format!(
             "the transcript for other programs is no longer written: {error}; the session itself \
              is kept"
         ));

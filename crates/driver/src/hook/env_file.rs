@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 use windlass_tool::{OneShotCommand, ToolSessionContext};
 
 /// A new file for variables.
-pub(super) fn create_env_file(surroundings: &ToolSessionContext) -> Option<PathBuf> {
-    std::fs::create_dir_all(&surroundings.spill_directory).ok()?;
-    let path = surroundings.spill_directory.join(format!("variables-{}", super::generate_uuid()));
+pub(super) fn create_env_file(tool_context: &ToolSessionContext) -> Option<PathBuf> {
+    std::fs::create_dir_all(&tool_context.spill_directory).ok()?;
+    let path = tool_context.spill_directory.join(format!("variables-{}", super::generate_uuid()));
     std::fs::File::create_new(&path).ok()?;
     Some(path)
 }
@@ -22,12 +22,12 @@ pub(super) fn create_env_file(surroundings: &ToolSessionContext) -> Option<PathB
 /// Takes over what the file says, and removes it. An error says why not.
 pub(super) async fn import_env_file(
     file: &Path,
-    surroundings: &ToolSessionContext,
+    tool_context: &ToolSessionContext,
 ) -> Result<(), String> {
     let is_empty = std::fs::metadata(file).is_ok_and(|found| found.len() == 0);
     if !is_empty {
-        let read = read_exported_variables(file, surroundings).await?;
-        surroundings.set_exported_variables(&read);
+        let read = read_exported_variables(file, tool_context).await?;
+        tool_context.set_exported_variables(&read);
     }
     let _ = std::fs::remove_file(file);
     Ok(())
@@ -35,14 +35,14 @@ pub(super) async fn import_env_file(
 
 async fn read_exported_variables(
     file: &Path,
-    surroundings: &ToolSessionContext,
+    tool_context: &ToolSessionContext,
 ) -> Result<Vec<(OsString, OsString)>, String> {
     let script = "set -a; . \"$0\" >/dev/null 2>&1; exec env -0";
     let errand = OneShotCommand {
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), script.into(), file.into()],
-        directory: surroundings.cwd.clone(),
-        environment: surroundings.environment.clone(),
+        directory: tool_context.cwd.clone(),
+        environment: tool_context.environment.clone(),
         input: Vec::new(),
         timeout: READING_MAX,
         output_bytes_max: BYTES_MAX,

@@ -15,27 +15,28 @@ pub(crate) struct HookNoticeWatcher {
 
 impl HookWatcher for HookNoticeWatcher {
     fn hook_started(&self, number: u64, name: &str, event: HookEvent) {
-        let (event, name) = (event.name(), name.to_owned());
+        let event = event.name();
+        let name = name.to_owned();
         self.notice_sender.send(Notice::Hook(HookNotice::Started { number, event, name }));
     }
 
-    fn hook_ended(&self, said: &HookRunResult) {
-        let outcome = match &said.failure {
-            _ if said.is_cancelled => HookOutcome::Cancelled,
+    fn hook_ended(&self, result: &HookRunResult) {
+        let outcome = match &result.failure {
+            _ if result.is_cancelled => HookOutcome::Cancelled,
             Some(_) => HookOutcome::Error,
             None => HookOutcome::Success,
         };
         let clean = |text: &str| self.secrets.redact(text).into_owned();
         self.notice_sender.send(Notice::Hook(HookNotice::Ended {
-            number: said.number,
-            event: said.event.name(),
-            name: said.event_label.clone(),
-            hook: clean(&said.name),
-            stdout: clean(&said.stdout),
-            stderr: clean(&said.stderr),
-            exit_code: said.exit_code,
+            number: result.number,
+            event: result.event.name(),
+            name: result.event_label.clone(),
+            hook: clean(&result.name),
+            stdout: clean(&result.stdout),
+            stderr: clean(&result.stderr),
+            exit_code: result.exit_code,
             outcome,
-            took: Millis(u64::try_from(said.duration.as_millis()).unwrap_or(u64::MAX)),
+            took: Millis(u64::try_from(result.duration.as_millis()).unwrap_or(u64::MAX)),
         }));
     }
 }

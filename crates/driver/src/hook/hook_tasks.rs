@@ -33,7 +33,8 @@ pub(crate) struct HookTasks {
 
 impl HookTasks {
     pub(crate) fn new(hooks: Arc<SessionHooks>, events: mpsc::Sender<Event>) -> Self {
-        let (run, idle) = (CancellationToken::new(), CancellationToken::new());
+        let run = CancellationToken::new();
+        let idle = CancellationToken::new();
         Self { hooks, events, running: JoinSet::new(), run, idle }
     }
 
@@ -56,14 +57,16 @@ impl HookTasks {
         if point == HookPoint::PostCompact {
             self.run_compact_start_hooks(policy.mode);
         }
-        let asking = self.hooks.select_hooks_for_subject(point.into(), &subject, policy);
-        let (hooks, events, run) = (Arc::clone(&self.hooks), self.events.clone(), self.run.clone());
-        match (ticket, asking) {
-            (Some(ticket), Some(asking)) => {
+        let pending = self.hooks.select_hooks_for_subject(point.into(), &subject, policy);
+        let hooks = Arc::clone(&self.hooks);
+        let events = self.events.clone();
+        let run = self.run.clone();
+        match (ticket, pending) {
+            (Some(ticket), Some(pending)) => {
                 self.running.spawn(async move {
-                    let joint = catch_panic(asking.with_cancel(run).run()).await;
-                    let report = match joint {
-                        Ok(joint) => hooks.build_report(joint, &subject),
+                    let combined = catch_panic(pending.with_cancel(run).run()).await;
+                    let report = match combined {
+                        Ok(combined) => hooks.build_report(combined, &subject),
                         Err(words) => build_panic_report(point, &words),
                     };
                     let _ = events.send(Event::HookEnded { ticket, report }).await;
@@ -75,8 +78,8 @@ impl HookTasks {
                     let _ = events.send(Event::HookEnded { ticket, report }).await;
                 });
             }
-            (None, Some(asking)) => {
-                self.running.spawn(async move { drop(asking.run().await) });
+            (None, Some(pending)) => {
+                self.running.spawn(async move { drop(pending.run().await) });
             }
             (None, None) => {}
         }
@@ -89,13 +92,13 @@ impl HookTasks {
         policy: &Policy,
     ) -> Option<PendingHooks> {
         let subject = HookSubject::Call(question.call.clone());
-        let mut asking =
+        let mut pending =
             self.hooks.select_hooks_for_subject(HookEvent::PermissionRequest, &subject, policy)?;
-        if let Value::Object(fields) = &mut asking.occasion.input {
+        if let Value::Object(fields) = &mut pending.occasion.input {
             fields.remove("tool_use_id");
             fields.extend(hook_input::build_question_fields(question));
         }
-        Some(asking)
+        Some(pending)
     }
 
     /// Tells hooks that somebody should look here; `None` when nobody wants to know.
@@ -125,7 +128,7 @@ impl HookTasks {
             return;
         }
         let words = "Windlass is waiting for your input";
-        let Some(asking) = self.select_notification_hooks("idle_prompt", words, mode) else {
+        let Some(pending) = self.select_notification_hooks("idle_prompt", words, mode) else {
             return;
         };
         self.idle = CancellationToken::new();
@@ -133,7 +136,7 @@ impl HookTasks {
         self.running.spawn(async move {
             tokio::select! {
                 () = idle.cancelled() => {}
-                () = tokio::time::sleep(IDLE_NOTIFICATION_AFTER) => drop(asking.run().await),
+                () = tokio::time::sleep(IDLE_NOTIFICATION_AFTER) => drop(pending.run().await),
             }
         });
     }
@@ -147,11 +150,11 @@ impl HookTasks {
     fn run_compact_start_hooks(&mut self, mode: PermissionMode) {
         let source = "compact";
         let fields = Map::from_iter([("source".to_owned(), Value::from(source))]);
-        let asking = self.hooks.select_hooks(HookEvent::SessionStart, Some(source), mode, fields);
-        if let Some(asking) = asking {
+        let pending = self.hooks.select_hooks(HookEvent::SessionStart, Some(source), mode, fields);
+        if let Some(pending) = pending {
             let events = self.events.clone();
             self.running.spawn(async move {
-                for text in asking.run().await.context {
+                for text in pending.run().await.context {
                     let kind = AttachmentKind::Hook;
                     let _ = events.send(Event::AttachmentArrived { kind, text }).await;
                 }

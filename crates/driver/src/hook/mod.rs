@@ -70,12 +70,12 @@ pub(crate) struct PendingHooks {
 impl PendingHooks {
     /// Asks them, and tells people what they should know of it.
     pub(crate) async fn run(self) -> CombinedHookResult {
-        let mut joint = self.chosen.run(self.occasion, &self.hooks.ground).await;
-        redact_hook_result(&mut joint, &self.hooks.inspector.tool_context.secrets);
-        for words in joint.warnings.iter().chain(&joint.messages) {
+        let mut combined = self.chosen.run(self.occasion, &self.hooks.ground).await;
+        redact_hook_result(&mut combined, &self.hooks.inspector.tool_context.secrets);
+        for words in combined.warnings.iter().chain(&combined.messages) {
             self.hooks.notice_sender.warn(words.clone());
         }
-        joint
+        combined
     }
 
     /// Can be called off.
@@ -217,11 +217,11 @@ impl SessionHooks {
             let left = self.inspector.tool_context.background().list_tasks();
             *tasks = left.iter().filter_map(hook_input::render_background_task).collect();
         }
-        let asking = self.build_pending_hooks(chosen, target.as_deref(), common, fields);
+        let pending = self.build_pending_hooks(chosen, target.as_deref(), common, fields);
         let id = call.map(|call| call.id.as_str().to_owned());
-        asking.map(|mut asking| {
-            asking.occasion.tool_use_id = id;
-            asking
+        pending.map(|mut pending| {
+            pending.occasion.tool_use_id = id;
+            pending
         })
     }
 
@@ -246,22 +246,22 @@ impl SessionHooks {
     }
 
     /// What the engine is told of a joint verdict.
-    fn build_report(&self, joint: CombinedHookResult, subject: &HookSubject) -> HookReport {
+    fn build_report(&self, combined: CombinedHookResult, subject: &HookSubject) -> HookReport {
         let mut updated = None;
-        if let (HookSubject::Call(call), Some(input)) = (subject, &joint.updated_input) {
+        if let (HookSubject::Call(call), Some(input)) = (subject, &combined.updated_input) {
             let input = Json::from_checked(&input.to_string());
             let call = ToolCall { input: input.clone(), ..call.clone() };
             updated = Some((input, self.inspector.inspect(&call)));
         }
         let is_success = matches!(subject, HookSubject::Outcome(_, outcome) if !outcome.is_error);
-        let output = joint.updated_output.as_ref().filter(|_| is_success);
+        let output = combined.updated_output.as_ref().filter(|_| is_success);
         HookReport {
-            verdict: joint.verdict,
-            name: joint.decided_by,
-            context: joint.context,
+            verdict: combined.verdict,
+            name: combined.decided_by,
+            context: combined.context,
             updated,
             output: output.map(render_updated_output),
-            spent: joint.spent,
+            spent: combined.spent,
         }
     }
 
@@ -288,11 +288,11 @@ impl SessionHooks {
     pub(crate) async fn run_session_end_hooks(self: Arc<Self>, why: SessionEndReason) {
         let fields = Map::from_iter([("reason".to_owned(), Value::from(why.name()))]);
         let mode = PermissionMode::Default;
-        let asking = self.select_hooks(HookEvent::SessionEnd, Some(why.name()), mode, fields);
-        if let Some(mut asking) = asking.filter(|_| !self.is_nested()) {
-            asking.occasion.timeout = Some(HookEvent::SESSION_END_TIMEOUT);
+        let pending = self.select_hooks(HookEvent::SessionEnd, Some(why.name()), mode, fields);
+        if let Some(mut pending) = pending.filter(|_| !self.is_nested()) {
+            pending.occasion.timeout = Some(HookEvent::SESSION_END_TIMEOUT);
             // What does not heed the end of its time is dropped, and with it all it started.
-            let _ = tokio::time::timeout(self.session_end_timeout(), asking.run()).await;
+            let _ = tokio::time::timeout(self.session_end_timeout(), pending.run()).await;
         }
         self.ground.background.close(DETACHED_HOOKS_GRACE).await;
     }
@@ -356,9 +356,11 @@ const DETACHED_HOOKS_GRACE: Duration = Duration::from_millis(500);
 fn generate_uuid() -> String {
     use std::hash::{BuildHasher, RandomState};
     let half = || RandomState::new().hash_one(crate::clock::unix_millis());
-    let (high, low) = (half(), half());
+    let high = half();
+    let low = half();
     let version = (high & 0x0fff) | 0x4000;
     let variant = (low >> 48 & 0x3fff) | 0x8000;
-    let (a, b) = (high >> 32, high >> 16 & 0xffff);
+    let a = high >> 32;
+    let b = high >> 16 & 0xffff;
     format!("{a:08x}-{b:04x}-{version:04x}-{variant:04x}-{:012x}", low & 0xffff_ffff_ffff)
 }

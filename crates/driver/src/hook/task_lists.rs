@@ -18,27 +18,28 @@ impl SessionHooks {
     /// The lists as they are before a call, if hooks want to know what it changes.
     pub(crate) fn snapshot_task_lists(
         &self,
-        surroundings: &ToolSessionContext,
+        tool_context: &ToolSessionContext,
     ) -> Option<TaskLists> {
         let is_watched = self.has(HookEvent::TaskCreated) || self.has(HookEvent::TaskCompleted);
-        is_watched.then(|| surroundings.task_lists())
+        is_watched.then(|| tool_context.task_lists())
     }
 
     /// Tells hooks what the call changed. If one objects, nothing is changed and the call has failed.
     pub(crate) async fn review_task_lists(
         self: &Arc<Self>,
         before: TaskLists,
-        surroundings: &ToolSessionContext,
-        (mode, cancel): (PermissionMode, CancellationToken),
+        tool_context: &ToolSessionContext,
+        mode: PermissionMode,
+        cancel: CancellationToken,
         outcome: &mut ToolOutcome,
     ) {
-        let after = surroundings.task_lists();
+        let after = tool_context.task_lists();
         for (event, fields) in find_task_changes(&before, &after) {
-            let Some(asking) = self.select_hooks(event, None, mode, fields) else { continue };
-            let joint = asking.with_cancel(cancel.clone()).run().await;
-            if let HookVerdict::Block(why) | HookVerdict::Halt(why) = joint.verdict {
-                if surroundings.task_lists() == after {
-                    surroundings.restore_task_lists(before);
+            let Some(pending) = self.select_hooks(event, None, mode, fields) else { continue };
+            let combined = pending.with_cancel(cancel.clone()).run().await;
+            if let HookVerdict::Block(why) | HookVerdict::Halt(why) = combined.verdict {
+                if tool_context.task_lists() == after {
+                    tool_context.restore_task_lists(before);
                 }
                 *outcome = ToolOutcome { took: outcome.took, ..ToolOutcome::failure(why) };
                 return;

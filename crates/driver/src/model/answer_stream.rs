@@ -77,14 +77,14 @@ impl AnswerStream {
         self.tail.push(bytes);
         let is_life =
             |piece: &DecodedEvent| matches!(piece, DecodedEvent::Ping | DecodedEvent::Raw(_));
-        let heard = match out.as_slice() {
+        let activity = match out.as_slice() {
             // A comment, an event nobody knows: nothing is left half-said.
             [] if self.tail.is_blank_line() => StreamActivity::Ping,
             [] => StreamActivity::Bytes,
             pieces if pieces.iter().all(is_life) => StreamActivity::Ping,
             _ => StreamActivity::Progress,
         };
-        self.watchdog.record_activity(heard);
+        self.watchdog.record_activity(activity);
     }
 
     /// The connection broke. If the answer was already whole, that does not matter.

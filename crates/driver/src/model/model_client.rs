@@ -174,13 +174,14 @@ impl ModelClient {
         if self.keeps_raw {
             decoder.emit_raw_events();
         }
-        let (watchdog, teller) = (StreamWatchdog::new(self.timeouts), self.notice_sender.clone());
+        let watchdog = StreamWatchdog::new(self.timeouts);
+        let notice_sender = self.notice_sender.clone();
         Ok(AnswerStream {
             response,
             decoder,
             watchdog,
             request_id,
-            notice_sender: teller,
+            notice_sender,
             tail: StreamTail::default(),
         })
     }

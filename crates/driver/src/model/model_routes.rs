@@ -79,7 +79,8 @@ impl EndpointRoute {
         let law =
             endpoint.provider_rules.clone().map(|law| ProviderRules { wire: endpoint.wire, ..law });
         let http = HttpEndpoint::new(endpoint, dialect, timeouts, clients)?;
-        let (written, darkroom) = (Mutex::default(), ImageFitter::default());
+        let written = Mutex::default();
+        let darkroom = ImageFitter::default();
         Ok(Self {
             dialect,
             http,

@@ -96,8 +96,9 @@ impl SessionSideModel {
             let text = Err("there is too little money left for it.".to_owned());
             return SideAnswer { answer: text, links: Vec::new(), spent: MicroUsd(0) };
         };
-        let mut heard = SideAnswerBuilder::default();
-        let answered = catch_panic(self.collect_answer(&question, facts, output, &mut heard));
+        let mut answer_so_far = SideAnswerBuilder::default();
+        let answered =
+            catch_panic(self.collect_answer(&question, facts, output, &mut answer_so_far));
         let text = tokio::select! {
             biased;
             () = question.cancel.cancelled() => Err("it was interrupted.".to_owned()),
@@ -108,9 +109,9 @@ impl SessionSideModel {
                 Err(_) => Err(format!("no answer within {} s.", question.timeout.as_secs())),
             },
         };
-        let searched = multiply_fee(fee, heard.search_count());
-        let said = heard.into_answer(text, facts, input);
-        SideAnswer { spent: said.spent + searched, ..said }
+        let searched = multiply_fee(fee, answer_so_far.search_count());
+        let reply = answer_so_far.into_answer(text, facts, input);
+        SideAnswer { spent: reply.spent + searched, ..reply }
     }
 
     /// The small model reads; the first one, whose provider is known to search, searches.
@@ -137,7 +138,7 @@ impl SessionSideModel {
         question: &SideQuestion,
         facts: &ModelFacts,
         output: Tokens,
-        heard: &mut SideAnswerBuilder,
+        answer_so_far: &mut SideAnswerBuilder,
     ) -> Result<(), ModelFailure> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let mut messages = Messages::default();
@@ -162,20 +163,24 @@ impl SessionSideModel {
             .search_domains
             .clone()
             .map(|SideSearchDomains { allowed, blocked }| WebSearchDomains { allowed, blocked });
-        heard.is_sent = true;
+        answer_so_far.is_sent = true;
         let mut answer = self.model.open_side_question(&request, search.as_ref()).await?;
         loop {
             for piece in answer.next().await {
                 match piece {
                     DecodedEvent::Raw(event) => {
-                        collect_links(&event, &mut heard.links);
-                        heard.searches = count_searches(&event, heard.searches);
+                        collect_links(&event, &mut answer_so_far.links);
+                        answer_so_far.searches = count_searches(&event, answer_so_far.searches);
                     }
-                    DecodedEvent::Block(ContentBlock::Text(text)) => heard.text.push_str(&text),
-                    DecodedEvent::Usage(usage) => heard.usage = heard.usage.max(&usage),
+                    DecodedEvent::Block(ContentBlock::Text(text)) => {
+                        answer_so_far.text.push_str(&text)
+                    }
+                    DecodedEvent::Usage(usage) => {
+                        answer_so_far.usage = answer_so_far.usage.max(&usage)
+                    }
                     DecodedEvent::Failed(failure) => return Err(failure),
                     DecodedEvent::Ended { usage, .. } => {
-                        heard.usage = heard.usage.max(&usage);
+                        answer_so_far.usage = answer_so_far.usage.max(&usage);
                         return Ok(());
                     }
                     DecodedEvent::Started { .. }

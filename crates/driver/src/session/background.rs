@@ -24,8 +24,8 @@ pub(crate) struct WeakSessionResources {
 }
 
 impl WeakSessionResources {
-    pub(crate) fn new(model: &Arc<ModelClient>, surroundings: &Arc<ToolSessionContext>) -> Self {
-        Self { model_client: Arc::downgrade(model), tool_context: Arc::downgrade(surroundings) }
+    pub(crate) fn new(model: &Arc<ModelClient>, tool_context: &Arc<ToolSessionContext>) -> Self {
+        Self { model_client: Arc::downgrade(model), tool_context: Arc::downgrade(tool_context) }
     }
 }
 
@@ -40,8 +40,8 @@ impl Session {
     /// Commands and agents in the background, in the order they were started.
     #[must_use]
     pub fn background_tasks(&self) -> Vec<BackgroundTask> {
-        let surroundings = self.resources.tool_context.upgrade();
-        surroundings.map(|it| it.background().list_tasks()).unwrap_or_default()
+        let tool_context = self.resources.tool_context.upgrade();
+        tool_context.map(|it| it.background().list_tasks()).unwrap_or_default()
     }
 
     /// Ends one of them with everything it started, and waits until it is gone.
@@ -50,31 +50,31 @@ impl Session {
     ///
     /// When there is none of this name, or it does not go; in words.
     pub async fn stop_background_task(&self, id: &str) -> Result<BackgroundTask, String> {
-        let surroundings = self.resources.tool_context.upgrade();
-        let surroundings = surroundings.ok_or("The session is over.")?;
-        surroundings.background().stop(id).await.map(|(task, _)| task)
+        let tool_context = self.resources.tool_context.upgrade();
+        let tool_context = tool_context.ok_or("The session is over.")?;
+        tool_context.background().stop(id).await.map(|(task, _)| task)
     }
 
     /// Ends the agent of this name that a call waits for. Says whether there is one.
     #[must_use]
     pub fn stop_awaited_agent(&self, id: &str) -> bool {
-        let surroundings = self.resources.tool_context.upgrade();
-        surroundings.is_some_and(|it| it.background().stop_foreground_agent(id))
+        let tool_context = self.resources.tool_context.upgrade();
+        tool_context.is_some_and(|it| it.background().stop_foreground_agent(id))
     }
 
     /// Sends agents that calls wait for into the background: that of one call, or all of them. Says
     /// whether there is one. Commands stay where they are.
     #[must_use]
     pub fn move_awaited_to_background(&self, call: Option<&str>) -> bool {
-        let surroundings = self.resources.tool_context.upgrade();
-        surroundings.is_some_and(|it| it.background().move_agents_to_background(call))
+        let tool_context = self.resources.tool_context.upgrade();
+        tool_context.is_some_and(|it| it.background().move_agents_to_background(call))
     }
 
     /// Waits until not so many of them have ended any more, but more; for ever if that never comes.
     pub async fn wait_for_background_end(&self, known: usize) {
         match self.resources.tool_context.upgrade() {
-            Some(surroundings) => {
-                surroundings.background().wait_until_ended_count_changes(known).await;
+            Some(tool_context) => {
+                tool_context.background().wait_until_ended_count_changes(known).await;
             }
             None => std::future::pending().await,
         }
@@ -87,9 +87,9 @@ impl Session {
     ///
     /// When it cannot be read as text; in words.
     pub fn mark_file_read(&self, path: &Path) -> Result<(), String> {
-        let surroundings = self.resources.tool_context.upgrade();
-        let surroundings = surroundings.ok_or("The session is over.")?;
-        surroundings.reread_file(path, usize::MAX).map(drop)
+        let tool_context = self.resources.tool_context.upgrade();
+        let tool_context = tool_context.ok_or("The session is over.")?;
+        tool_context.reread_file(path, usize::MAX).map(drop)
     }
 
     /// Asks this model there from now on, as [`Builder::endpoint_for`](crate::SessionBuilder::endpoint_for)
@@ -103,11 +103,11 @@ impl Session {
         model: ModelName,
         endpoint: Endpoint,
     ) -> Result<(), SessionStartError> {
-        let (Some(port), Some(surroundings)) =
+        let (Some(port), Some(tool_context)) =
             (self.resources.model_client.upgrade(), self.resources.tool_context.upgrade())
         else {
             return Ok(());
         };
-        port.routes.add(model, &endpoint.with_registered_secrets(&surroundings.secrets))
+        port.routes.add(model, &endpoint.with_registered_secrets(&tool_context.secrets))
     }
 }

@@ -203,11 +203,11 @@ impl Session {
     pub async fn rewind_files(
         &self,
         message: impl Into<String>,
-        wish: RewindOptions,
+        options: RewindOptions,
     ) -> Result<Vec<FileRewind>, RewindError> {
-        let (undo, message) =
-            (self.file_history.clone().ok_or(RewindError::NotKept)?, message.into());
-        run_blocking(move || undo.rewind(&message, wish)).await
+        let file_history = self.file_history.clone().ok_or(RewindError::NotKept)?;
+        let message = message.into();
+        run_blocking(move || file_history.rewind(&message, options)).await
     }
 
     /// Goes back to before this message, called by its name in the transcript: what was said from it
@@ -220,21 +220,22 @@ impl Session {
     pub async fn rewind(
         &self,
         message: impl Into<String>,
-        part: RewindScope,
-        wish: RewindOptions,
+        scope: RewindScope,
+        options: RewindOptions,
     ) -> Result<RewindResult, RewindError> {
-        let (undo, message) =
-            (self.file_history.clone().ok_or(RewindError::NotKept)?, message.into());
-        if wish.dry_run {
+        let file_history = self.file_history.clone().ok_or(RewindError::NotKept)?;
+        let message = message.into();
+        if options.dry_run {
             return run_blocking(move || {
-                let (before, prompt) = undo.find_message(&message)?;
-                let files = if part.files { undo.rewind_to(before, wish)? } else { Vec::new() };
+                let (before, prompt) = file_history.find_message(&message)?;
+                let files =
+                    if scope.files { file_history.rewind_to(before, options)? } else { Vec::new() };
                 Ok(RewindResult { prompt, files })
             })
             .await;
         }
         let (reply, answer) = oneshot::channel();
-        let command = SessionCommand::Rewind(RewindRequest::new(message, part, wish, reply));
+        let command = SessionCommand::Rewind(RewindRequest::new(message, scope, options, reply));
         self.commands.send(command).await.map_err(|_| RewindError::Closed)?;
         answer.await.unwrap_or(Err(RewindError::Closed))
     }

@@ -141,8 +141,8 @@ impl SessionBuilder {
     /// journal, or else below the system's temporary directory and removed when the session ends.
     /// The model is told the name of the spill directory, whatever `Settings` says.
     #[must_use]
-    pub fn tool_context(mut self, surroundings: ToolSessionContext) -> Self {
-        self.tools.tool_context = Some(surroundings);
+    pub fn tool_context(mut self, tool_context: ToolSessionContext) -> Self {
+        self.tools.tool_context = Some(tool_context);
         self
     }
 
@@ -207,8 +207,8 @@ impl SessionBuilder {
 
     /// Says what counts for a file when the model first holds it, here and in nested sessions.
     #[must_use]
-    pub fn path_instructions(mut self, nearby: Arc<dyn PathInstructionSource>) -> Self {
-        self.context.path_instructions = Some(nearby);
+    pub fn path_instructions(mut self, path_instructions: Arc<dyn PathInstructionSource>) -> Self {
+        self.context.path_instructions = Some(path_instructions);
         self
     }
 
@@ -353,23 +353,28 @@ impl SessionBuilder {
         let runtime = Handle::try_current().map_err(|_| SessionStartError::NoRuntime)?;
         let AssembledSession {
             session_loop: run,
-            notice_sender: teller,
+            notice_sender,
             scratch,
             commands,
             notices,
-            file_history: undo,
+            file_history,
             resources: late,
         } = self.assemble()?;
         let (over, closed) = watch::channel(false);
         let close_max = crate::CLOSE_MAX.max(run.hooks.session_end_timeout() + CLOSE_GRACE);
-        let outside = ClientQuestions::new(teller.clone());
-        runtime.spawn(session_loop::supervise(run.run_until_closed(), teller, scratch, over));
+        let outside = ClientQuestions::new(notice_sender.clone());
+        runtime.spawn(session_loop::supervise(
+            run.run_until_closed(),
+            notice_sender,
+            scratch,
+            over,
+        ));
         Ok((
             Session {
                 commands,
                 closed,
                 close_max,
-                file_history: undo,
+                file_history,
                 client_questions: outside,
                 resources: late,
             },

@@ -126,7 +126,8 @@ impl SessionLoop {
         let names = self.transcript.queued_names().into_iter().chain(std::iter::repeat(None));
         let queued = self.state.inbox.queued.iter().zip(names).enumerate();
         let listed = queued.map(|(place, (submission, name))| {
-            let (content, pinned) = (submission.content.clone(), submission.pinned);
+            let content = submission.content.clone();
+            let pinned = submission.pinned;
             QueuedMessage { index: place, name, content, pinned }
         });
         listed.collect()

@@ -29,15 +29,15 @@ impl SessionLoop {
     ) {
         let mode = self.state.tool_context.policy.mode;
         let fields = build_config_change_fields(&change.file, change.source);
-        let asking =
+        let pending =
             self.hooks.select_hooks(HookEvent::ConfigChange, Some(change.source), mode, fields);
-        let Some(asking) = asking else {
+        let Some(pending) = pending else {
             // Nobody waits for it any more if this fails.
             let _ = reply.send(Ok(()));
             return;
         };
         self.performer.spawn_detached(async move {
-            let verdict = asking.run().await.verdict;
+            let verdict = pending.run().await.verdict;
             let _ = reply.send(match verdict {
                 HookVerdict::Block(why) | HookVerdict::Halt(why) if !change.is_policy_change() => {
                     Err(why)

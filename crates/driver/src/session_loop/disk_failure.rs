@@ -58,7 +58,7 @@ impl SessionLoop {
     /// Shows what was decided and does nothing of it. A run that ends now ends for want of a disk.
     pub(super) fn show_effects(&mut self, effects: Vec<Effect>) {
         for effect in effects {
-            let told = match effect {
+            let shown = match effect {
                 Effect::Tell(notice) => Effect::Tell(notice),
                 Effect::Finish(ending) => Effect::Finish(RunEnding {
                     outcome: Some(Outcome::StorageFailed),
@@ -77,7 +77,7 @@ impl SessionLoop {
                 | Effect::Prefetch { .. }
                 | Effect::SetTimer { .. } => continue,
             };
-            self.performer.perform(told, &self.state.tool_context.policy, DurabilityGate::open());
+            self.performer.perform(shown, &self.state.tool_context.policy, DurabilityGate::open());
         }
     }
 }

@@ -125,7 +125,7 @@ impl SessionLoop {
         while !self.journal.has_failed() {
             match self.next().await {
                 LoopStep::Event(event) => self = self.process_event(event).await,
-                LoopStep::Rewind(back) => self = self.perform_rewind(back).await,
+                LoopStep::Rewind(request) => self = self.perform_rewind(request).await,
                 LoopStep::DiskFailed => self = self.recover_journal().await,
                 LoopStep::Close => break,
             }
@@ -171,8 +171,8 @@ impl SessionLoop {
     /// The next thing that happened.
     async fn next(&mut self) -> LoopStep {
         loop {
-            if let Some(back) = self.take_ready_rewind() {
-                return LoopStep::Rewind(back);
+            if let Some(request) = self.take_ready_rewind() {
+                return LoopStep::Rewind(request);
             }
             match self.inbox.ready_items.pop_front() {
                 Some(IntakeItem::Event(event)) => return LoopStep::Event(event),
@@ -184,7 +184,8 @@ impl SessionLoop {
                 }
                 None => {}
             }
-            let (standing, until) = (self.run_status(), self.rewind_deadline());
+            let status = self.run_status();
+            let until = self.rewind_deadline();
             let is_ending = until.is_some() && self.performer.is_busy();
             tokio::select! {
                 biased;
@@ -204,7 +205,7 @@ impl SessionLoop {
                 Some(event) = self.inbox.events.recv() => return LoopStep::Event(event),
                 () = self.performer.wait_for_change(is_ending) => self.notify_drained(),
                 () = sleep_until(until.unwrap_or_else(clock::now)), if until.is_some() => {}
-                passed = self.inbox.prompt_intake.next(standing) => self.inbox.ready_items.extend(passed),
+                passed = self.inbox.prompt_intake.next(status) => self.inbox.ready_items.extend(passed),
             }
         }
     }
@@ -295,12 +296,12 @@ impl SessionLoop {
             self = self.process_event(Event::Interrupted(Interrupt::Shutdown)).await;
         }
         self.performer.cancel_all();
-        let parting =
+        let end_hooks =
             tokio::spawn(Arc::clone(&self.hooks).run_session_end_hooks(self.lifecycle.end_reason));
         let deadline = clock::now() + TOOLS_GONE_MAX;
         // What was left in the background has no owner after this.
-        let surroundings = self.performer.tool_context();
-        let _ = timeout_at(deadline, surroundings.background().close()).await;
+        let tool_context = self.performer.tool_context();
+        let _ = timeout_at(deadline, tool_context.background().close()).await;
         while self.performer.is_busy() {
             let event = tokio::select! {
                 Some(event) = self.inbox.events.recv() => Some(event),
@@ -316,7 +317,7 @@ impl SessionLoop {
         }
         let _ = timeout_at(deadline, self.journal.finish()).await;
         // Bounded by its own deadlines.
-        let _ = parting.await;
+        let _ = end_hooks.await;
         self.state
     }
 }

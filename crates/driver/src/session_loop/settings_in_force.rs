@@ -34,13 +34,13 @@ impl SessionLoop {
         }
         self.inbox.ready_items.push_front(IntakeItem::Prompt(submission));
         let settings = &self.settings;
-        let mut lent = self.overrides.active.take().unwrap_or_else(|| RunOverrides {
+        let mut overrides = self.overrides.active.take().unwrap_or_else(|| RunOverrides {
             allow: Vec::new(),
             model: settings.model.clone(),
             fallbacks: settings.fallbacks.clone(),
         });
-        lent.allow.extend(allow.iter().cloned());
-        self.overrides.active = Some(lent);
+        overrides.allow.extend(allow.iter().cloned());
+        self.overrides.active = Some(overrides);
         let models = Arc::clone(&self.overrides.named_models);
         self.change_settings(|settings| {
             settings.policy.rules.allow.extend(allow);

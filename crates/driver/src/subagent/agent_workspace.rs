@@ -112,7 +112,7 @@ pub(crate) fn find_leftover_worktrees(journal: &JournalLocation) -> Vec<PathBuf>
 }
 
 /// Removes those of them in which nothing happened, and says where work lies that nobody took over.
-pub(crate) async fn clean_up_leftovers(left: Vec<PathBuf>, teller: NoticeSender) {
+pub(crate) async fn clean_up_leftovers(left: Vec<PathBuf>, notice_sender: NoticeSender) {
     let mut kept = Vec::new();
     for path in left {
         match Worktree::remove_orphan_if_unchanged(path.clone()).await {
@@ -124,7 +124,7 @@ pub(crate) async fn clean_up_leftovers(left: Vec<PathBuf>, teller: NoticeSender)
         }
     }
     if !kept.is_empty() {
-        teller.warn(format!("agents of this session left work in: {}", kept.join(", ")));
+        notice_sender.warn(format!("agents of this session left work in: {}", kept.join(", ")));
     }
 }
 
@@ -133,7 +133,8 @@ const LEFTOVERS_MAX: usize = 16;
 
 /// A rule that names a place by its full path holds for the copy of that place too.
 fn copy_rules_to(rules: &mut Vec<Rule>, old: &Path, new: &Path) {
-    let (old, new) = (old.to_string_lossy(), new.to_string_lossy());
+    let old = old.to_string_lossy();
+    let new = new.to_string_lossy();
     let home = std::env::home_dir().map(|home| home.to_string_lossy().into_owned());
     let moved = rules.iter().filter_map(|rule| {
         let content = rule.content.as_deref()?;

@@ -66,7 +66,11 @@ impl Tool for AgentTool {
         }
     }
 
-    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a> {
+    fn run<'a>(
+        &'a self,
+        call: PermissionGrant<ToolCall>,
+        call_context: ToolCallContext,
+    ) -> ToolFuture<'a> {
         Box::pin(async move {
             match self.parse_input(&call.get().input) {
                 Ok((input, definition)) => {
@@ -75,7 +79,7 @@ impl Tool for AgentTool {
                         input,
                         definition,
                         &call.get().id,
-                        job,
+                        call_context,
                     )
                     .await
                 }

@@ -196,9 +196,9 @@ fn parse_agent_hooks(definition: &AgentDefinition) -> HookSet {
 }
 
 /// What is told of where the parent works is told of where the agent does.
-fn relocate_context(settings: &mut Settings, parents: &str, surroundings: &ToolSessionContext) {
+fn relocate_context(settings: &mut Settings, parents: &str, tool_context: &ToolSessionContext) {
     for (_, value) in settings.system_context.iter_mut().filter(|(_, value)| value == parents) {
-        *value = surroundings.cwd.to_string_lossy().into_owned();
+        *value = tool_context.cwd.to_string_lossy().into_owned();
     }
 }
 

@@ -26,11 +26,11 @@ impl ContextReporter {
     /// Adds what is new to what came of a call.
     pub(crate) fn append_changes(
         &self,
-        surroundings: &ToolSessionContext,
+        tool_context: &ToolSessionContext,
         outcome: &mut ToolOutcome,
     ) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let in_hand = surroundings.recent_files();
+        let in_hand = tool_context.recent_files();
         let files: Vec<Arc<str>> = in_hand
             .iter()
             .take(FILES_MAX)
@@ -41,14 +41,14 @@ impl ContextReporter {
             last.files.clone_from(&files);
             outcome.files.extend(files);
         }
-        let shell = surroundings.shell_directory();
-        let is_moved = last.directory.is_some() || shell != surroundings.cwd;
+        let shell = tool_context.shell_directory();
+        let is_moved = last.directory.is_some() || shell != tool_context.cwd;
         let directory: Arc<str> = Arc::from(shell.to_string_lossy());
         if is_moved && last.directory.as_ref() != Some(&directory) {
             last.directory = Some(directory.clone());
             outcome.update.get_or_insert_default().working_directory = Some(directory);
         }
-        let tasks: Option<Arc<str>> = surroundings.task_lists().render().map(Arc::from);
+        let tasks: Option<Arc<str>> = tool_context.task_lists().render().map(Arc::from);
         if tasks != last.tasks {
             last.tasks.clone_from(&tasks);
             let update = outcome.update.get_or_insert_default();
