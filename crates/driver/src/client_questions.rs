@@ -16,7 +16,6 @@ const FIRST_CLIENT_TICKET: u64 = 1 << 63;
 /// More at a time are not put: nobody could answer them.
 const OPEN_MAX: usize = 16;
 
-/// The questions that are open.
 #[derive(Debug)]
 pub(crate) struct ClientQuestions {
     notice_sender: NoticeSender,
@@ -49,7 +48,6 @@ impl ClientQuestions {
         answered.await.ok()
     }
 
-    /// Tells people something.
     pub(crate) fn warn(&self, words: String) {
         self.notice_sender.warn(words);
     }
@@ -71,7 +69,6 @@ impl ClientQuestions {
     }
 }
 
-/// A question that somebody waits for.
 struct OpenClientQuestion {
     questions: Arc<ClientQuestions>,
     ticket: Ticket,

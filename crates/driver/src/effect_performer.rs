@@ -52,7 +52,6 @@ pub(crate) struct EffectPerformer {
     memory_file: Option<Arc<MemoryFile>>,
 }
 
-/// What a performer is made of.
 pub(crate) struct EffectPerformerParts {
     pub(crate) model: Arc<ModelClient>,
     pub(crate) registry: Arc<ToolRegistry>,
@@ -139,12 +138,10 @@ impl EffectPerformer {
         self.permission_prompts.take_answer(ticket, answer)
     }
 
-    /// Where tools work.
     pub(crate) fn tool_context(&self) -> Arc<ToolSessionContext> {
         Arc::clone(&self.attachments.tool_context)
     }
 
-    /// Where people are told things.
     pub(crate) fn notice_sender(&self) -> &NoticeSender {
         &self.notice_sender
     }
@@ -266,7 +263,6 @@ impl EffectPerformer {
         self.track_attempt(attempt, call);
     }
 
-    /// Keeps the means to cancel a request.
     fn track_attempt(&mut self, attempt: AttemptId, call: AbortHandle) {
         self.attempts.retain(|_, call| !call.is_finished());
         self.attempts.insert(attempt, call);

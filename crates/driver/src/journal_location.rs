@@ -14,7 +14,6 @@ pub(crate) struct JournalLocation {
     pub(crate) path: PathBuf,
     pub(crate) durability: Durability,
     pub(crate) head: JournalHead,
-    /// The version of the price table.
     pub(crate) price_table: Option<String>,
     /// The number of its last record, for those who keep things beside it.
     pub(crate) last_seq: Arc<AtomicU64>,

@@ -79,5 +79,4 @@ impl NestedQuestions {
     }
 }
 
-/// Shared by a tree of sessions.
 pub(crate) type SharedNestedQuestions = Arc<NestedQuestions>;

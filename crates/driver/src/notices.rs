@@ -39,7 +39,6 @@ pub(crate) struct NoticeSender {
     shared: Arc<SharedNoticeQueue>,
 }
 
-/// A teller and its reader.
 pub(crate) fn channel() -> (NoticeSender, Notices) {
     let shared = Arc::new(SharedNoticeQueue::default());
     (NoticeSender { shared: Arc::clone(&shared) }, Notices { shared })
@@ -115,7 +114,6 @@ impl NoticeSender {
         }
     }
 
-    /// No notice follows.
     pub(crate) fn close(&self) {
         self.shared.update(|queue| queue.is_closed = true);
     }
@@ -151,7 +149,6 @@ struct NoticeQueue {
     /// A run began and its end was not told.
     is_running: bool,
     is_closed: bool,
-    /// Who waits for the next one.
     waker: Option<Waker>,
 }
 

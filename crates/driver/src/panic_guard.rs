@@ -23,12 +23,10 @@ pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Strin
     .await
 }
 
-/// The same for a plain call.
 pub(crate) fn catch_panic_sync<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_message(&*panic))
 }
 
-/// What a panic said.
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

@@ -14,7 +14,6 @@ use windlass_vocabulary::{Json, Notice, PermissionAnswer, PermissionQuestion, Ti
 use crate::call_inspector::CallInspector;
 use crate::notices::NoticeSender;
 
-/// The questions that wait for an answer.
 #[derive(Clone)]
 pub(crate) struct PermissionPrompts {
     inspector: Arc<CallInspector>,
@@ -22,7 +21,6 @@ pub(crate) struct PermissionPrompts {
     open: Arc<Mutex<HashMap<Ticket, OpenPermissionPrompt>>>,
 }
 
-/// A question that waits.
 struct OpenPermissionPrompt {
     call: ToolCall,
     /// Calls off the hooks that look at it.
@@ -63,7 +61,6 @@ impl PermissionPrompts {
         is_there
     }
 
-    /// The question was withdrawn.
     pub(crate) fn withdraw(&self, ticket: Ticket) {
         if let Some(open) = self.lock_open().remove(&ticket) {
             open.cancel.cancel();

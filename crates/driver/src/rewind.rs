@@ -135,7 +135,6 @@ fn describe_file_rewind(kept: &SnapshotStore, planned: &PlannedRestore) -> FileR
 pub(crate) struct FileHistory {
     store: SnapshotStore,
     journal: PathBuf,
-    /// The number of the session's last record.
     last_seq: Arc<AtomicU64>,
     session: String,
     settings: Settings,
@@ -183,7 +182,6 @@ impl FileHistory {
         rewind(&self.store, record, self.last_seq.load(Ordering::Relaxed), options)
     }
 
-    /// What is kept.
     pub(crate) fn store(&self) -> &SnapshotStore {
         &self.store
     }

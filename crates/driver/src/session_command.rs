@@ -15,7 +15,6 @@ use crate::rewind::{RewindError, RewindOptions, RewindResult, RewindScope};
 use crate::session_end_reason::SessionEndReason;
 use crate::session_settings::{SessionSettingsView, SettingsChange};
 
-/// What a handle may ask for.
 #[derive(Debug)]
 pub(crate) enum SessionCommand {
     /// A message came.
@@ -68,7 +67,6 @@ pub(crate) enum SessionCommand {
     Close(SessionEndReason),
 }
 
-/// Somebody wants to go back.
 #[derive(Debug)]
 pub(crate) struct RewindRequest {
     pub(crate) message: String,

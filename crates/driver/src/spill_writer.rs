@@ -34,7 +34,6 @@ impl SpillWriter {
         Self { directory, writing: JoinSet::new() }
     }
 
-    /// Begins to write one text.
     pub(crate) fn write(&mut self, name: Arc<str>, text: String) {
         while self.writing.try_join_next().is_some() {}
         let directory = Arc::clone(&self.directory);

@@ -88,7 +88,6 @@ impl TranscriptConfig {
     }
 }
 
-/// Who gave a session its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TitleSource {
     /// A person, or a program of theirs.
@@ -97,7 +96,6 @@ pub(crate) enum TitleSource {
     Model,
 }
 
-/// Writes a transcript.
 pub(crate) struct SessionTranscriptWriter {
     config: TranscriptConfig,
     transcriber: Transcriber,
@@ -117,12 +115,10 @@ impl SessionTranscriptWriter {
         Self { config, transcriber, file: None, journal: None, is_broken: false }
     }
 
-    /// The same before anything was said.
     pub(crate) fn clone_empty(&self) -> Self {
         Self::new(Some(self.config.clone()))
     }
 
-    /// Follows what was said before this process.
     pub(crate) fn replay(&mut self, effects: &[Effect]) {
         self.transcriber.transcribe_effects(effects, 0);
     }
@@ -132,14 +128,12 @@ impl SessionTranscriptWriter {
         self.transcriber.observe_entry(entry);
     }
 
-    /// From now on something may be said.
     pub(crate) fn begin_writing(&mut self, journal: Option<(PathBuf, Arc<Settings>)>) {
         let is_wanted = self.config.path.is_some() || self.config.listener.is_some();
         self.transcriber.set_writing(is_wanted);
         self.journal = journal;
     }
 
-    /// Takes in a note of this process.
     pub(crate) fn add_note(&mut self, note: &JournalNote) {
         self.transcriber.observe_note(note);
     }
@@ -149,7 +143,6 @@ impl SessionTranscriptWriter {
         self.transcriber.queued_names().map(|name| name.map(str::to_owned)).collect()
     }
 
-    /// Writes what one event led to.
     pub(crate) fn write(&mut self, effects: &[Effect], notice_sender: &NoticeSender) {
         let before = self.transcriber.last_uuid().map(str::to_owned);
         let done = self.transcriber.transcribe_effects(effects, clock::unix_millis());

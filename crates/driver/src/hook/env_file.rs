@@ -11,7 +11,6 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use windlass_tool::{OneShotCommand, ToolSessionContext};
 
-/// A new file for variables.
 pub(super) fn create_env_file(tool_context: &ToolSessionContext) -> Option<PathBuf> {
     std::fs::create_dir_all(&tool_context.spill_directory).ok()?;
     let path = tool_context.spill_directory.join(format!("variables-{}", super::generate_uuid()));

@@ -19,7 +19,6 @@ use windlass_vocabulary::{Json, MicroUsd, ToolCall, ToolCallId, ToolName, ToolRe
 use crate::call_inspector::{CallInspector, HostFileSystem};
 use crate::model::side_model::SessionSideModel;
 
-/// Asks in one session.
 #[derive(Debug)]
 pub(crate) struct SessionHookBackend {
     pub(crate) side_model: Arc<SessionSideModel>,

@@ -6,7 +6,6 @@ use windlass_vocabulary::{HookNotice, HookOutcome, Millis, Notice};
 
 use crate::notices::NoticeSender;
 
-/// Tells into the session's notices.
 #[derive(Debug)]
 pub(crate) struct HookNoticeWatcher {
     pub(crate) notice_sender: NoticeSender,

@@ -20,14 +20,11 @@ use windlass_vocabulary::{
 use super::{PendingHooks, SessionHooks, hook_input};
 use crate::panic_guard::catch_panic;
 
-/// Hooks under way.
 pub(crate) struct HookTasks {
     hooks: Arc<SessionHooks>,
     events: mpsc::Sender<Event>,
     running: JoinSet<()>,
-    /// Called off when the run ends.
     run: CancellationToken,
-    /// Called off when somebody speaks.
     idle: CancellationToken,
 }
 
@@ -45,7 +42,6 @@ impl HookTasks {
         (self.run, self.idle) = (CancellationToken::new(), CancellationToken::new());
     }
 
-    /// Asks the hooks at this point.
     pub(crate) fn run_hooks(
         &mut self,
         ticket: Option<Ticket>,
@@ -141,7 +137,6 @@ impl HookTasks {
         });
     }
 
-    /// Somebody speaks.
     pub(crate) fn cancel_idle_notification(&self) {
         self.idle.cancel();
     }

@@ -46,7 +46,6 @@ use crate::session_end_reason::SessionEndReason;
 pub(crate) struct SessionHooks {
     /// Skills bring hooks along when they are loaded.
     set: RwLock<HookSet>,
-    /// Those of skills.
     skill_hooks: RwLock<HookSet>,
     /// The others, which nested sessions are given too.
     base: SharedHooks,
@@ -78,7 +77,6 @@ impl PendingHooks {
         combined
     }
 
-    /// Can be called off.
     pub(crate) fn with_cancel(mut self, cancel: CancellationToken) -> Self {
         self.occasion.cancel = cancel;
         self
@@ -329,7 +327,6 @@ pub(crate) fn apply_hook_points(settings: &mut Settings, points: Hooks) {
     settings.hooks = Hooks { can_defer: settings.hooks.can_defer, ..points };
 }
 
-/// Which points of the loop have hooks.
 pub(crate) fn find_hook_points(set: &HookSet) -> Hooks {
     let has = |point: HookPoint| set.has_event(point.into());
     Hooks {

@@ -24,7 +24,6 @@ use super::{PendingHooks, SessionHooks, env_file};
 use crate::clock;
 use crate::prompt_submission::{PromptSubmission, SlashCommandCall};
 
-/// The door of a session.
 pub(crate) struct PromptIntake {
     hooks: Arc<SessionHooks>,
     start_hooks: JoinSet<CombinedHookResult>,
@@ -37,7 +36,6 @@ pub(crate) struct PromptIntake {
     start_message: Option<String>,
 }
 
-/// What comes through the door.
 pub(crate) enum IntakeItem {
     /// Words for the model.
     Event(Event),
@@ -68,7 +66,6 @@ impl PromptIntake {
         }
     }
 
-    /// The session starts, for this reason.
     pub(crate) fn run_start_hooks(&mut self, source: &str, mode: PermissionMode) {
         let facts = &self.hooks.facts;
         let pending = match &facts.identity.agent {
@@ -278,7 +275,6 @@ async fn run_in_sequence(all: Vec<PendingHooks>) -> CombinedHookResult {
     combined
 }
 
-/// What hooks want the model to know.
 fn into_intake_items(combined: CombinedHookResult) -> Vec<IntakeItem> {
     let kind = AttachmentKind::Hook;
     let arrived = |text| IntakeItem::Event(Event::AttachmentArrived { kind, text });

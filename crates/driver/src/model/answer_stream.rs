@@ -16,7 +16,6 @@ use super::watchdog::{StreamActivity, StreamWatchdog};
 use crate::clock;
 use crate::notices::NoticeSender;
 
-/// An answer under way.
 pub(crate) struct AnswerStream {
     pub(crate) response: Response,
     pub(crate) decoder: Box<dyn ResponseDecoder + Send>,
@@ -46,7 +45,6 @@ impl StreamTail {
 }
 
 impl AnswerStream {
-    /// The next pieces, at least one.
     pub(crate) async fn next(&mut self) -> Vec<DecodedEvent> {
         let mut out = Vec::new();
         while out.is_empty() {
@@ -114,7 +112,6 @@ impl AnswerStream {
     }
 }
 
-/// Joins neighbouring pieces of the same text.
 fn join_text_pieces(pieces: Vec<DecodedEvent>) -> Vec<DecodedEvent> {
     let mut out: Vec<DecodedEvent> = Vec::with_capacity(pieces.len());
     for piece in pieces {

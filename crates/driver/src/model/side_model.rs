@@ -35,14 +35,10 @@ const TOKEN_BYTES_MIN: u64 = 3;
 /// Attempts from here on are no part of a conversation; an engine counts up from one.
 const FIRST_SIDE_QUESTION_ATTEMPT: u64 = 1 << 62;
 
-/// Asks the models of a session.
 pub(crate) struct SessionSideModel {
     model: Arc<ModelClient>,
-    /// Answers questions about a text.
     reader: ModelFacts,
-    /// Searches.
     searcher: ModelFacts,
-    /// The models of the session.
     session_models: Vec<ModelFacts>,
     /// Others that may be asked for by name.
     named_models: Arc<[(String, ModelFacts)]>,
@@ -198,7 +194,6 @@ impl SessionSideModel {
     }
 }
 
-/// What came so far.
 #[derive(Default)]
 struct SideAnswerBuilder {
     is_sent: bool,

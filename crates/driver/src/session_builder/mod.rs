@@ -317,25 +317,21 @@ impl SessionBuilder {
         self
     }
 
-    /// With this effort, if one is given.
     pub(crate) fn effort(mut self, effort: Option<Effort>) -> Self {
         self.settings.effort = effort.or(self.settings.effort);
         self
     }
 
-    /// With the models of the parent session.
     pub(crate) fn model_access(mut self, model: ModelAccess) -> Self {
         self.model = model;
         self
     }
 
-    /// With a journal at this location.
     pub(crate) fn journal_location(mut self, location: JournalLocation) -> Self {
         self.record.journal = Some(location);
         self
     }
 
-    /// As a nested session of this identity.
     pub(crate) fn nested_in(mut self, identity: SessionIdentity, nesting: Nesting) -> Self {
         self.hooks.identity = identity;
         self.nesting = nesting;

@@ -15,7 +15,6 @@ use crate::model::{Endpoint, ModelTimeouts};
 use crate::subagent::{SessionTree, SubagentConfig};
 use crate::transcript_writer::TranscriptConfig;
 
-/// Which models can be asked, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelAccess {
     /// Where every model lives that has no endpoint of its own.

@@ -6,11 +6,9 @@ use windlass_engine::{Effect, Settings, State};
 use windlass_journal::{Intent, JournalNote, Row};
 use windlass_vocabulary::{EffectClass, MicroUsd, Notice, Ticket};
 
-/// Remembers what is noted down already.
 #[derive(Debug)]
 pub(crate) struct JournalNoteCollector {
     rows_noted: usize,
-    /// What stays set aside for good.
     reserve_noted: MicroUsd,
     price_table: Option<String>,
 }
@@ -88,7 +86,6 @@ impl JournalNoteCollector {
     }
 }
 
-/// What running this call twice would mean.
 pub(crate) fn effect_class(state: &State, ticket: Ticket) -> EffectClass {
     let place = state.queue.position(ticket);
     let entry = place.and_then(|place| state.queue.entries.get(place));

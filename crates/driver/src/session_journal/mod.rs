@@ -43,10 +43,8 @@ pub(crate) enum SessionJournal {
     Broken(JournalError),
 }
 
-/// A journal that can be written.
 pub(crate) struct OpenJournal {
     writer: JournalWriter,
-    /// Text that arrived since the last record.
     pending_text: Option<Event>,
     /// What follows from events and is not written yet.
     notes: Vec<JournalNote>,
@@ -213,7 +211,6 @@ impl SessionJournal {
         }
     }
 
-    /// How the disk failed, in words.
     pub(crate) fn failure_message(&self) -> String {
         match self {
             Self::Broken(error) => format!("the session ends, because {error}"),
@@ -254,7 +251,6 @@ impl SessionJournal {
         }
     }
 
-    /// What this effect has to wait for.
     pub(crate) fn build_gate(&self, effect: &Effect, state: &State) -> DurabilityGate {
         let Self::On(open) = self else { return DurabilityGate::open() };
         let Some(syncer) = &open.syncer else { return DurabilityGate::open() };
@@ -346,10 +342,8 @@ impl SessionJournal {
     }
 }
 
-/// A journal that was opened.
 pub(crate) struct OpenedJournal {
     pub(crate) journal: SessionJournal,
-    /// The state to begin with.
     pub(crate) state: State,
     /// What was spent on what the conversation went back from.
     pub(crate) spent_before_rewind: MicroUsd,
@@ -363,7 +357,6 @@ pub(crate) struct RewoundState {
     pub(crate) spent: MicroUsd,
 }
 
-/// An event that was decided.
 pub(crate) struct DecidedStep<'a> {
     pub(crate) state: &'a State,
     pub(crate) settings: &'a Settings,

@@ -176,7 +176,6 @@ impl SessionLoop {
         settings
     }
 
-    /// A prompt goes in.
     pub(super) fn accept_prompt(&mut self, mut submission: PromptSubmission) -> Event {
         if let Some(page) = submission.slash_command.take()
             && let Some(event) = self.load_skill_hooks(&page.name)

@@ -12,7 +12,6 @@ use super::SessionLoop;
 use crate::session_command::ConfigChange;
 
 impl SessionLoop {
-    /// Other hooks are asked from now on.
     pub(crate) fn apply_hooks(&mut self, hooks: HookSet) -> Event {
         let (points, has_stop) = self.hooks.replace_base_hooks(hooks);
         self.change_settings(|settings| {
@@ -21,7 +20,6 @@ impl SessionLoop {
         })
     }
 
-    /// Hooks are asked, beside everything else.
     pub(crate) fn run_config_change_hooks(
         &mut self,
         change: ConfigChange,

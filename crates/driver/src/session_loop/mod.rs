@@ -40,7 +40,6 @@ use redact_event::redact_event;
 pub(crate) use settings_in_force::RunOverrides;
 pub(crate) use supervise::supervise;
 
-/// What the loop is to do next.
 enum LoopStep {
     Event(Event),
     /// Nothing is in the way of going back.
@@ -77,7 +76,6 @@ pub(crate) struct LoopInbox {
 
 /// What a prompt or a skill may change for a while.
 pub(crate) struct LoopOverrides {
-    /// What holds until the current run ends.
     pub(crate) active: Option<RunOverrides>,
     /// Hooks by the name of the skill that brings them, until it is loaded.
     pub(crate) skill_hooks: Vec<(String, HookSet)>,
@@ -85,7 +83,6 @@ pub(crate) struct LoopOverrides {
     pub(crate) named_models: Arc<[(String, ModelFacts)]>,
 }
 
-/// What a rewind needs.
 pub(crate) struct LoopRewind {
     pub(crate) file_history: Option<Arc<FileHistory>>,
     /// A rewind that waits for the current run to end.
@@ -101,7 +98,6 @@ pub(crate) struct LoopWaiters {
     pub(crate) drained: Vec<oneshot::Sender<()>>,
 }
 
-/// How the session starts and ends.
 pub(crate) struct LoopLifecycle {
     /// Continue a run that the last process left unfinished, instead of closing it.
     pub(crate) resumes_run: bool,
@@ -111,7 +107,6 @@ pub(crate) struct LoopLifecycle {
 }
 
 impl SessionLoop {
-    /// Runs until told to close.
     pub(crate) async fn run_until_closed(mut self) -> State {
         if self.journal.is_on() {
             // Every process says with which settings it decides.
@@ -168,7 +163,6 @@ impl SessionLoop {
         self
     }
 
-    /// The next thing that happened.
     async fn next(&mut self) -> LoopStep {
         loop {
             if let Some(request) = self.take_ready_rewind() {
@@ -322,7 +316,6 @@ impl SessionLoop {
     }
 }
 
-/// Commands that may wait.
 pub(crate) const COMMANDS_MAX: usize = 1_024;
 /// Events that may wait; errands that report more wait themselves, down to the network.
 pub(crate) const EVENTS_MAX: usize = 256;

@@ -46,7 +46,6 @@ impl SessionLoop {
         self.rewind.pending.as_ref().and_then(|request| request.deadline)
     }
 
-    /// Goes back, and answers.
     pub(super) async fn perform_rewind(mut self, request: RewindRequest) -> Self {
         let RewindRequest { message, scope, options, reply, .. } = request;
         let result;
@@ -84,7 +83,6 @@ impl SessionLoop {
         }
     }
 
-    /// The conversation goes back to this record.
     async fn rewind_conversation(
         mut self,
         to: u64,

@@ -13,10 +13,8 @@ use crate::hook::prompt_intake::IntakeItem;
 use crate::model::switch_model;
 use crate::prompt_submission::PromptSubmission;
 
-/// What the run under way was lent.
 pub(crate) struct RunOverrides {
     allow: Vec<Rule>,
-    /// Who was asked before.
     model: ModelFacts,
     fallbacks: Vec<ModelFacts>,
 }

@@ -13,7 +13,6 @@ use crate::journal_location::JournalLocation;
 use crate::notices::NoticeSender;
 use crate::scratch_directory::create_scratch_directory;
 
-/// Where an agent works.
 #[derive(Debug)]
 pub(super) enum AgentWorkspace {
     /// Where its parent does.
@@ -23,7 +22,6 @@ pub(super) enum AgentWorkspace {
 }
 
 impl AgentWorkspace {
-    /// Makes the place ready.
     pub(super) async fn prepare(
         isolation: AgentIsolation,
         id: &AgentId,

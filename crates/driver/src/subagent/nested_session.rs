@@ -43,7 +43,6 @@ pub(super) async fn run_agent(
     }
 }
 
-/// A nested session under way.
 pub(super) struct NestedSession {
     sessions: Arc<NestedSessionFactory>,
     _slot: AgentSlot,
@@ -59,9 +58,7 @@ pub(super) struct NestedSession {
     background_agent: Option<BackgroundAgent>,
     /// Somebody may want it to be left alone after all; the call is answered here then.
     background_request: Option<(CancellationToken, oneshot::Sender<ToolOutcome>)>,
-    /// What it said last.
     pub(super) answer: String,
-    /// Tools it has started.
     pub(super) calls: u64,
     /// How often hooks were asked whether it may end.
     idle_rounds: u8,

@@ -40,7 +40,6 @@ pub(crate) struct ParentSession {
     pub(crate) transcript: Option<TranscriptConfig>,
 }
 
-/// Where nested sessions come from.
 #[derive(Debug)]
 pub(crate) struct NestedSessionFactory {
     pub(crate) subagents: SubagentConfig,
@@ -51,7 +50,6 @@ pub(crate) struct NestedSessionFactory {
     pub(crate) notice_sender: NoticeSender,
 }
 
-/// What a whole tree of sessions shares.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionTree {
     pub(crate) questions: SharedNestedQuestions,
@@ -178,7 +176,6 @@ impl NestedSessionFactory {
     }
 }
 
-/// The parent's hooks as they are now.
 fn read_hooks(hooks: &SharedHooks) -> HookSet {
     hooks.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
@@ -202,7 +199,6 @@ fn relocate_context(settings: &mut Settings, parents: &str, tool_context: &ToolS
     }
 }
 
-/// Where one agent's journal lies.
 fn agent_journal_path(place: &JournalLocation, id: &AgentId) -> PathBuf {
     agent_journals_folder(place).join(format!("{id}.jsonl"))
 }

@@ -9,7 +9,6 @@ use windlass_vocabulary::ToolOutcome;
 /// Files told with one outcome.
 const FILES_MAX: usize = 5;
 
-/// What the engine was told last.
 #[derive(Debug, Default)]
 pub(crate) struct ContextReporter {
     last: Mutex<ReportedContext>,

@@ -13,7 +13,6 @@ use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
 
 use crate::panic_guard::catch_panic;
 
-/// Runs the call and reports its progress.
 pub(crate) async fn execute(
     registry: &ToolRegistry,
     ticket: Ticket,

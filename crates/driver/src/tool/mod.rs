@@ -30,7 +30,6 @@ use crate::clock;
 use crate::hook::SessionHooks;
 use crate::session_journal::durability::DurabilityGate;
 
-/// The calls under way.
 pub(crate) struct ToolRunner {
     registry: Arc<ToolRegistry>,
     tool_context: Arc<ToolSessionContext>,

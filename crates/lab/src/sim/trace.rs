@@ -6,11 +6,9 @@ use std::fmt::{self, Write};
 use windlass_engine::{Effect, Event, State};
 use windlass_vocabulary::{Delta, Notice, RequestSource};
 
-/// The heads of the columns.
 pub const TRACE_HEADER: &str =
     "   time     #  event                              phase           turn  effects";
 
-/// One line of a trace.
 #[must_use]
 pub fn render_line(
     now: u64,
@@ -36,12 +34,9 @@ pub fn render_line(
     line
 }
 
-/// What came of an event.
 #[derive(Debug)]
 pub struct TracedStep<'a> {
-    /// Where the loop is.
     pub state: &'a State,
-    /// What it did.
     pub effects: &'a [Effect],
 }
 

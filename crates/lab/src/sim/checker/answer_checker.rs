@@ -10,7 +10,6 @@ use super::StepView;
 pub(super) struct AnswerChecker {
     /// Whole blocks of the answer under way, calls under the names the provider gave them.
     blocks: Vec<ContentBlock>,
-    /// The last call cannot be read.
     is_half: bool,
 }
 
@@ -52,7 +51,6 @@ impl AnswerChecker {
     }
 }
 
-/// Reasoning alone, or blanks, say nothing.
 fn has_content(block: &ContentBlock) -> bool {
     match block {
         ContentBlock::Text(text) => !text.trim().is_empty(),

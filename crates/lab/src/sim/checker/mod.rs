@@ -20,28 +20,18 @@ mod user_input_checker;
 use windlass_engine::bound::{Bound, bound};
 use windlass_engine::{Control, Effect, Event, Limits, Settings, State};
 
-/// One step, from outside.
 #[derive(Debug)]
 pub struct StepView<'a> {
-    /// The settings of the session.
     pub settings: &'a Settings,
-    /// Its limits, as the rules see them.
     pub limits: &'a Limits,
-    /// What was promised.
     pub bound: &'a Bound,
-    /// The finite part before the step.
     pub before: Control,
-    /// What happened.
     pub event: &'a Event,
-    /// It answers nothing that is out.
     pub is_dead: bool,
-    /// What is to be done.
     pub effects: &'a [Effect],
-    /// Where we are now.
     pub state: &'a State,
 }
 
-/// All of them.
 #[derive(Debug)]
 pub struct StepCheckers {
     limits: Limits,
@@ -59,7 +49,6 @@ pub struct StepCheckers {
 }
 
 impl StepCheckers {
-    /// Checkers for a session that has not begun.
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
         Self {
@@ -109,16 +98,10 @@ impl StepCheckers {
 /// What [`StepCheckers::check_step`] is shown.
 #[derive(Debug)]
 pub struct ObservedStep<'a> {
-    /// The settings of the session.
     pub settings: &'a Settings,
-    /// The finite part before the step.
     pub before: Control,
-    /// What happened.
     pub event: &'a Event,
-    /// It answers nothing that is out.
     pub is_dead: bool,
-    /// What is to be done.
     pub effects: &'a [Effect],
-    /// Where we are now.
     pub state: &'a State,
 }
