@@ -222,35 +222,10 @@ fn find_joinable_text<'a>(
 }
 
 fn is_decoration(notice: &Notice) -> bool {
-    match notice {
-        Notice::Streamed { .. } | Notice::ToolProgressed { .. } | Notice::Hook(_) => true,
-        Notice::SubagentNotice { notice, .. } => is_decoration(notice),
-        Notice::RunStarted
-        | Notice::RequestStarted { .. }
-        | Notice::Retracted { .. }
-        | Notice::Sealed { .. }
-        | Notice::MessageAdded(_)
-        | Notice::ToolStarted(_)
-        | Notice::ToolEnded { .. }
-        | Notice::ToolDenied { .. }
-        | Notice::PermissionAsked { .. }
-        | Notice::PermissionWithdrawn(_)
-        | Notice::RetryScheduled { .. }
-        | Notice::ModelSwitched { .. }
-        | Notice::Repaired { .. }
-        | Notice::ContextShrunk { .. }
-        | Notice::Continued { .. }
-        | Notice::HookMessage { .. }
-        | Notice::ToolsLabelled(_)
-        | Notice::SessionTitled(_)
-        | Notice::PromptSuggested(_)
-        | Notice::SideQuestionAnswered(_)
-        | Notice::InputQueued(_)
-        | Notice::Billed { .. }
-        | Notice::Warning(_)
-        | Notice::MaxTurnsReached { .. }
-        | Notice::RunEnded(_) => false,
+    if let Notice::SubagentNotice { notice, .. } = notice {
+        return is_decoration(notice);
     }
+    matches!(notice, Notice::Streamed { .. } | Notice::ToolProgressed { .. } | Notice::Hook(_))
 }
 
 fn must_arrive(notice: &Notice) -> bool {

@@ -175,16 +175,10 @@ impl HookTasks {
 
 /// A fault of ours is a fault of the hook: before a tool, never a yes.
 fn build_panic_report(point: HookPoint, words: &str) -> HookReport {
-    let verdict = match point {
-        HookPoint::PreToolUse => HookVerdict::Ask(format!("its hooks broke down: {words}")),
-        HookPoint::PostToolUse
-        | HookPoint::PostToolUseFailure
-        | HookPoint::PostToolBatch
-        | HookPoint::Stop
-        | HookPoint::SubagentStop
-        | HookPoint::StopFailure
-        | HookPoint::PreCompact
-        | HookPoint::PostCompact => HookVerdict::Pass,
+    let verdict = if point == HookPoint::PreToolUse {
+        HookVerdict::Ask(format!("its hooks broke down: {words}"))
+    } else {
+        HookVerdict::Pass
     };
     HookReport { verdict, ..HookReport::default() }
 }

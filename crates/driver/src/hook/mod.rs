@@ -1,8 +1,8 @@
-//! Users' hooks at the moments of a session: what they are told, and what becomes of what they say.
+//! Users' hooks in a session: what they are given, and what becomes of their answers.
 //!
-//! `errand` runs them when the engine asks, `question` before a person is asked, `door` at the start
-//! and before a prompt goes in; `input` says what they read, `watch` tells people of each. What a
-//! verdict means for the loop is the engine's to say.
+//! `hook_tasks` runs them when the engine asks and before the user is asked for permission;
+//! `prompt_intake` at the start of a session and before a prompt is accepted; `hook_input` builds the
+//! JSON they read, `hook_notices` reports each run. The engine decides what a verdict means.
 
 mod env_file;
 mod hook_backend;

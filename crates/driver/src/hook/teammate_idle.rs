@@ -26,11 +26,8 @@ impl SessionHooks {
             None => None,
             Some(pending) => match pending.run().await.verdict {
                 HookVerdict::Block(why) => Some(why),
-                HookVerdict::Pass
-                | HookVerdict::Allow
-                | HookVerdict::Ask(_)
-                | HookVerdict::Defer(_)
-                | HookVerdict::Halt(_) => None,
+                HookVerdict::Pass | HookVerdict::Allow | HookVerdict::Ask(_) => None,
+                HookVerdict::Defer(_) | HookVerdict::Halt(_) => None,
             },
         };
         // Nobody waits for it any more if this fails.

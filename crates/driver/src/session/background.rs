@@ -1,7 +1,7 @@
-//! What a session can be asked and given once it has begun, beside the conversation: its commands in
-//! the background, and models that live elsewhere.
+//! What a session can be asked and given while it runs, beside the conversation: its settings, its
+//! background tasks, and endpoints for more models.
 //!
-//! The handle holds nothing of the session alive by this: what is over has nothing to say.
+//! The handle holds weak references only, so that a session that is over can be dropped.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -92,7 +92,7 @@ impl Session {
         tool_context.reread_file(path, usize::MAX).map(drop)
     }
 
-    /// Asks this model there from now on, as [`Builder::endpoint_for`](crate::SessionBuilder::endpoint_for)
+    /// Asks this model there from now on, as [`SessionBuilder::endpoint_for`](crate::SessionBuilder::endpoint_for)
     /// does from the start. Nested sessions do not know of it.
     ///
     /// # Errors

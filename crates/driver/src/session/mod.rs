@@ -1,8 +1,8 @@
 //! The handle a front end or an embedder holds: submit, answer, interrupt, close.
 //!
-//! A [`Builder`](crate::SessionBuilder) starts a session on the tokio runtime it is called in (one thread is
-//! enough) and gives two ends: a [`Session`] to speak into and [`Notices`](crate::Notices) to read
-//! from. Speaking never waits; whatever comes of it is told as a notice. Nothing is decided here.
+//! A [`SessionBuilder`](crate::SessionBuilder) starts a session on the current tokio runtime (one thread
+//! is enough) and returns two ends: a [`Session`] to send to and [`Notices`](crate::Notices) to read
+//! from. Sending never blocks; the result arrives as a notice. Nothing is decided here.
 
 mod background;
 mod config_change;

@@ -1,5 +1,5 @@
-//! One prompt and what came of it, for those who want nothing else: a run is read to its end, questions are
-//! put to a function, and the last words of the model are the answer.
+//! One prompt and its result, for callers that need nothing else: the run is read to its end, questions
+//! go to a function, and the last message of the model is the answer.
 
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{Notice, PermissionAnswer, PermissionQuestion, Role};
@@ -12,16 +12,16 @@ use crate::prompt_submission::PromptSubmission;
 /// What came of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptResult {
-    /// The last words of the model.
+    /// The text of the last message of the model.
     pub text: String,
     /// How the run ended, and what it cost.
     pub ending: RunEnding,
 }
 
 impl Session {
-    /// Says something and reads on until the run is over. Questions are put to `judge`, if the session
-    /// may ask ([`Builder::asks`](crate::SessionBuilder::permission_prompts)). Everything else that is told on the way is
-    /// dropped: for that, [`submit`](Session::submit) and read [`Notices`] yourself.
+    /// Sends a prompt and waits for the end of its run. Questions go to `judge`, if the session may ask
+    /// ([`SessionBuilder::permission_prompts`](crate::SessionBuilder::permission_prompts)). All other
+    /// notices are dropped; to see them, [`submit`](Session::submit) and read [`Notices`] yourself.
     ///
     /// # Errors
     ///

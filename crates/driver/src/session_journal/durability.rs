@@ -1,7 +1,7 @@
 //! Waits for the disk beside the session's task, so that streaming goes on meanwhile.
 //!
 //! One wait covers everything that was written before it began. Whatever must not be done before its
-//! record is safe waits at a [`Gate`]; everything else does not wait. A wait that fails is not tried
+//! record is safe waits at a [`DurabilityGate`]; everything else does not wait. A wait that fails is not tried
 //! again, and nothing passes a gate any more: the session's task is told, and ends.
 
 use std::collections::VecDeque;

@@ -2,7 +2,7 @@
 //! that cannot be taken back.
 //!
 //! A request, a tool that changes something and the end of a run wait for the disk; all other records
-//! ride on the next such wait ([`Keeper`]). Pieces of text change no decision, so they are grouped
+//! ride on the next such wait ([`JournalSyncer`]). Pieces of text change no decision, so they are grouped
 //! and written with the next event that does; raw wire events and words of progress are not written
 //! at all. When the disk fails, the event in hand is not acted on and the session ends; what is not safe
 //! is saved in another file where that can be done.

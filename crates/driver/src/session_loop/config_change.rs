@@ -36,17 +36,15 @@ impl SessionLoop {
         };
         self.performer.spawn_detached(async move {
             let verdict = pending.run().await.verdict;
-            let _ = reply.send(match verdict {
-                HookVerdict::Block(why) | HookVerdict::Halt(why) if !change.is_policy_change() => {
-                    Err(why)
-                }
+            let objection = match verdict {
+                HookVerdict::Block(why) | HookVerdict::Halt(why) => Some(why),
                 HookVerdict::Pass
                 | HookVerdict::Allow
                 | HookVerdict::Ask(_)
-                | HookVerdict::Defer(_)
-                | HookVerdict::Block(_)
-                | HookVerdict::Halt(_) => Ok(()),
-            });
+                | HookVerdict::Defer(_) => None,
+            };
+            let objection = objection.filter(|_| !change.is_policy_change());
+            let _ = reply.send(objection.map_or(Ok(()), Err));
         });
     }
 }

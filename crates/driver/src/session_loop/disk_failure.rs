@@ -58,24 +58,16 @@ impl SessionLoop {
     /// Shows what was decided and does nothing of it. A run that ends now ends for want of a disk.
     pub(super) fn show_effects(&mut self, effects: Vec<Effect>) {
         for effect in effects {
-            let shown = match effect {
-                Effect::Tell(notice) => Effect::Tell(notice),
-                Effect::Finish(ending) => Effect::Finish(RunEnding {
+            let shown = if let Effect::Tell(_) = effect {
+                effect
+            } else if let Effect::Finish(ending) = effect {
+                Effect::Finish(RunEnding {
                     outcome: Some(Outcome::StorageFailed),
                     why: self.journal.failure_message(),
                     ..ending
-                }),
-                Effect::CallModel(_)
-                | Effect::CancelModel { .. }
-                | Effect::StartTool { .. }
-                | Effect::CancelTool { .. }
-                | Effect::AskPermission { .. }
-                | Effect::RunHook { .. }
-                | Effect::Summarize { .. }
-                | Effect::Spill { .. }
-                | Effect::Keep { .. }
-                | Effect::Prefetch { .. }
-                | Effect::SetTimer { .. } => continue,
+                })
+            } else {
+                continue;
             };
             self.performer.perform(shown, &self.state.tool_context.policy, DurabilityGate::open());
         }

@@ -244,31 +244,16 @@ impl SessionLoop {
         }
         self.transcript.write(&effects, self.performer.notice_sender());
         for effect in &effects {
-            match effect {
-                Effect::Keep { chore: Chore::Title, text } => {
-                    self.transcript.set_title(
-                        text,
-                        TitleSource::Model,
-                        self.performer.notice_sender(),
-                    );
-                    self.add_note(JournalNote::Titled(text.clone()));
-                }
-                Effect::StartTool { granted, .. } if granted.get().name.as_str() == "Skill" => {
+            if let Effect::Keep { chore: Chore::Title, text } = effect {
+                let notice_sender = self.performer.notice_sender();
+                self.transcript.set_title(text, TitleSource::Model, notice_sender);
+                self.add_note(JournalNote::Titled(text.clone()));
+            } else if let Effect::StartTool { granted, .. } = effect {
+                if granted.get().name.as_str() == "Skill" {
                     self.load_called_skill(granted.get());
                 }
-                Effect::Finish(_) => self.revert_run_overrides(),
-                Effect::CallModel(_)
-                | Effect::CancelModel { .. }
-                | Effect::StartTool { .. }
-                | Effect::CancelTool { .. }
-                | Effect::AskPermission { .. }
-                | Effect::RunHook { .. }
-                | Effect::Summarize { .. }
-                | Effect::Spill { .. }
-                | Effect::Keep { .. }
-                | Effect::Prefetch { .. }
-                | Effect::SetTimer { .. }
-                | Effect::Tell(_) => {}
+            } else if let Effect::Finish(_) = effect {
+                self.revert_run_overrides();
             }
         }
         self.perform_effects(effects);

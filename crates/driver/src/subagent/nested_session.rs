@@ -334,58 +334,29 @@ impl NestedSession {
         self.sessions.notice_sender.send(forwarded);
     }
 
-    /// Questions go to whoever answers the parent's; the rest is how far it is.
+    /// Passes questions on to the parent's client, and keeps track of progress.
     fn apply_notice(&mut self, notice: Notice) {
         let notice_sender = &self.sessions.notice_sender;
         let questions = &self.sessions.tree.questions;
-        match notice {
-            Notice::PermissionAsked { ticket, mut question } => {
-                question.agent.get_or_insert_with(|| self.id.clone());
-                questions.ask(notice_sender, &self.session, ticket, question);
+        if let Notice::PermissionAsked { ticket, mut question } = notice {
+            question.agent.get_or_insert_with(|| self.id.clone());
+            questions.ask(notice_sender, &self.session, ticket, question);
+        } else if let Notice::PermissionWithdrawn(ticket) = notice {
+            questions.withdraw(notice_sender, &self.session, ticket);
+        } else if let Notice::ToolStarted(call) = notice {
+            self.calls += 1;
+            let number = self.calls;
+            self.call_context.progress.report(|| format!("{} (call {number})", call.name));
+            if let Some(background) = &mut self.background_agent {
+                let input = call.input.as_str();
+                let cut = input.floor_char_boundary(CALL_BYTES_SHOWN);
+                let shown = input.get(..cut).unwrap_or_default();
+                background.write(&format!("[{} {shown}]\n", call.name));
             }
-            Notice::PermissionWithdrawn(ticket) => {
-                questions.withdraw(notice_sender, &self.session, ticket);
-            }
-            Notice::ToolStarted(call) => {
-                self.calls += 1;
-                let number = self.calls;
-                self.call_context.progress.report(|| format!("{} (call {number})", call.name));
-                if let Some(background) = &mut self.background_agent {
-                    let input = call.input.as_str();
-                    let abort = input.floor_char_boundary(CALL_BYTES_SHOWN);
-                    let shown = input.get(..abort).unwrap_or_default();
-                    background.write(&format!("[{} {shown}]\n", call.name));
-                }
-            }
-            Notice::MessageAdded(message) if message.role == Role::Assistant => {
-                self.remember_answer(&message);
-            }
-            Notice::RunStarted
-            | Notice::RequestStarted { .. }
-            | Notice::Streamed { .. }
-            | Notice::Retracted { .. }
-            | Notice::Sealed { .. }
-            | Notice::MessageAdded(_)
-            | Notice::ToolProgressed { .. }
-            | Notice::ToolEnded { .. }
-            | Notice::ToolDenied { .. }
-            | Notice::RetryScheduled { .. }
-            | Notice::ModelSwitched { .. }
-            | Notice::Repaired { .. }
-            | Notice::ContextShrunk { .. }
-            | Notice::Continued { .. }
-            | Notice::HookMessage { .. }
-            | Notice::Hook(_)
-            | Notice::ToolsLabelled(_)
-            | Notice::SessionTitled(_)
-            | Notice::PromptSuggested(_)
-            | Notice::SideQuestionAnswered(_)
-            | Notice::InputQueued(_)
-            | Notice::Billed { .. }
-            | Notice::Warning(_)
-            | Notice::MaxTurnsReached { .. }
-            | Notice::SubagentNotice { .. }
-            | Notice::RunEnded(_) => {}
+        } else if let Notice::MessageAdded(message) = notice
+            && message.role == Role::Assistant
+        {
+            self.remember_answer(&message);
         }
     }
 
