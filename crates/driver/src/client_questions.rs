@@ -1,5 +1,4 @@
-//! Questions from beside the conversation: a server of somebody else's wants to know something of the
-//! user. They are told as every question is, under tickets that nobody else uses, and the engine never
+//! Questions from outside the conversation: an MCP server wants to know something of the user. They are told as every question is, under tickets that nobody else uses, and the engine never
 //! hears of them.
 
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
-//! Catches panics at the edge of an errand, so that other people's code cannot take a session down.
+//! Catches panics at the edge of a task, so that code of tools and hooks cannot take a session down.
 //!
-//! An errand that panics has still to report its end, or the engine would wait for ever.
+//! A task that panics must still report its end, or the engine would wait for ever.
 
 use std::any::Any;
 use std::future::Future;

@@ -6,21 +6,21 @@ use windlass_vocabulary::{ContentBlock, ModelName};
 /// A message for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptSubmission {
-    /// What it says.
+    /// Text and media, in order.
     pub content: Vec<ContentBlock>,
     /// It survives every context level word for word.
     pub pinned: bool,
-    /// What the transcript calls it: a UUID of the sender's. One is made up if there is none.
+    /// Its name in the transcript: a UUID chosen by the sender. One is generated if there is none.
     pub name: Option<String>,
-    /// What may run besides, for this run alone.
+    /// Rules that allow more, for this run alone.
     pub allow: Vec<Rule>,
-    /// Who is asked, for this run alone, if the session knows it.
+    /// The model for this run alone, if the session knows it.
     pub model: Option<ModelName>,
-    /// The page whose words these are. A skill of that name is loaded, with its hooks.
+    /// The command or skill this text comes from. A skill of that name is loaded, with its hooks.
     pub slash_command: Option<SlashCommandCall>,
 }
 
-/// A page of somebody's whose words a message is: a command, or a skill that a person called.
+/// The custom command or skill that a user called, and whose text the message is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlashCommandCall {
     /// Its name, without the slash.

@@ -79,7 +79,7 @@ pub enum RewindError {
     /// The session is over.
     #[error("the session is over")]
     Closed,
-    /// Somebody else changed files since.
+    /// Other programs changed files since.
     #[error("changed by others since and left alone: {}", join_paths(.0))]
     ChangedByOthers(Vec<PathBuf>),
     /// The disk, or what is kept on it.
@@ -212,7 +212,7 @@ impl FileBackupStore for FileHistory {
     }
 }
 
-/// Does work that waits for the disk on a thread where that matters to nobody.
+/// Runs work that blocks on the disk on a thread for blocking work.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RewindError> + Send + 'static,
 ) -> Result<T, RewindError> {

@@ -22,7 +22,7 @@ use crate::notices::NoticeSender;
 /// Which transcript a session writes, and who hears of it.
 #[derive(Clone, Default)]
 pub struct TranscriptConfig {
-    /// Where it is written; nowhere, if only somebody is to hear of it.
+    /// The file; `None` if only the listener gets the lines.
     pub path: Option<PathBuf>,
     /// What its lines say of the session.
     pub about: TranscriptContext,
@@ -59,7 +59,7 @@ impl fmt::Debug for TranscriptConfig {
 }
 
 impl TranscriptConfig {
-    /// At this place, of which nobody hears yet.
+    /// A transcript at this path, without a listener.
     #[must_use]
     pub fn new(path: Option<PathBuf>, about: TranscriptContext, title: Option<String>) -> Self {
         Self { path, about, title, listener: None, agent_metadata: None }

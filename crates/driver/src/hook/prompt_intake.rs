@@ -1,5 +1,5 @@
-//! The door through which prompts come in: hooks at the start of a session stand there, and hooks that
-//! look at each prompt.
+//! The queue in front of the session: prompts wait here for hooks at the start of a session, and for
+//! hooks that review each prompt.
 //!
 //! Prompts keep their order. The session listens all the while: an interrupt calls off what waits
 //! here. A start that takes too long holds up the first prompt only for a while; what its hooks say

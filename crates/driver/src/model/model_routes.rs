@@ -1,4 +1,4 @@
-//! Which model lives where: one door for each endpoint, one HTTP client for each origin.
+//! Which endpoint serves which model: one route for each endpoint, one HTTP client for each origin.
 //!
 //! A model without an endpoint of its own lives at the session's first one. What a door is told of
 //! a credential stays with that door. Nothing is opened here.

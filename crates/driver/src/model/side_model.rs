@@ -169,10 +169,10 @@ impl SessionSideModel {
                         answer_so_far.searches = count_searches(&event, answer_so_far.searches);
                     }
                     DecodedEvent::Block(ContentBlock::Text(text)) => {
-                        answer_so_far.text.push_str(&text)
+                        answer_so_far.text.push_str(&text);
                     }
                     DecodedEvent::Usage(usage) => {
-                        answer_so_far.usage = answer_so_far.usage.max(&usage)
+                        answer_so_far.usage = answer_so_far.usage.max(&usage);
                     }
                     DecodedEvent::Failed(failure) => return Err(failure),
                     DecodedEvent::Ended { usage, .. } => {

@@ -44,7 +44,7 @@ impl Session {
         tool_context.map(|it| it.background().list_tasks()).unwrap_or_default()
     }
 
-    /// Ends one of them with everything it started, and waits until it is gone.
+    /// Stops a background task with everything it started, and waits until it is gone.
     ///
     /// # Errors
     ///
@@ -55,22 +55,22 @@ impl Session {
         tool_context.background().stop(id).await.map(|(task, _)| task)
     }
 
-    /// Ends the agent of this name that a call waits for. Says whether there is one.
+    /// Stops the agent of this name that a call waits for. Returns whether there is one.
     #[must_use]
     pub fn stop_awaited_agent(&self, id: &str) -> bool {
         let tool_context = self.resources.tool_context.upgrade();
         tool_context.is_some_and(|it| it.background().stop_foreground_agent(id))
     }
 
-    /// Sends agents that calls wait for into the background: that of one call, or all of them. Says
-    /// whether there is one. Commands stay where they are.
+    /// Moves agents that calls wait for into the background: that of one call, or all of them. Returns
+    /// whether there is one. Commands are not moved.
     #[must_use]
     pub fn move_awaited_to_background(&self, call: Option<&str>) -> bool {
         let tool_context = self.resources.tool_context.upgrade();
         tool_context.is_some_and(|it| it.background().move_agents_to_background(call))
     }
 
-    /// Waits until not so many of them have ended any more, but more; for ever if that never comes.
+    /// Waits until the number of ended background tasks differs from `known`; for ever if it never does.
     pub async fn wait_for_background_end(&self, known: usize) {
         match self.resources.tool_context.upgrade() {
             Some(tool_context) => {
@@ -80,8 +80,8 @@ impl Session {
         }
     }
 
-    /// The model knows this file already, as somebody else showed it: it may be changed without being
-    /// read again.
+    /// Marks this file as known to the model, because the client showed it: it may be edited without
+    /// being read first.
     ///
     /// # Errors
     ///

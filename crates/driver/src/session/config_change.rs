@@ -16,17 +16,17 @@ impl Session {
         sent.is_ok() && answer.await.unwrap_or(false)
     }
 
-    /// Tells people something, as `Notice::Warning`.
+    /// Shows the user a `Notice::Warning`.
     pub fn warn(&self, words: impl Into<String>) {
         self.client_questions.warn(words.into());
     }
 
-    /// Tells hooks that settings changed, and asks whether that may take effect: `Err` with the reason
-    /// of whoever objects. Takes as long as the hooks may take.
+    /// Runs the `ConfigChange` hooks, which may refuse that the change takes effect. Takes as long as
+    /// the hooks may take.
     ///
     /// # Errors
     ///
-    /// When a hook objects, and may.
+    /// With the hook's reason, when one refuses a change that is not the administrator's.
     pub async fn report_config_change(&self, change: ConfigChange) -> Result<(), String> {
         let (reply, answer) = oneshot::channel();
         if self.commands.send(SessionCommand::ReviewConfigChange(change, reply)).await.is_err() {
@@ -35,8 +35,8 @@ impl Session {
         answer.await.unwrap_or(Ok(()))
     }
 
-    /// Asks these hooks from now on in the place of those the session was built with. Those of skills
-    /// that were loaded stay; nested sessions that run already keep theirs.
+    /// Replaces the hooks the session was built with. Hooks of loaded skills stay; nested sessions that
+    /// already run keep theirs.
     ///
     /// # Errors
     ///

@@ -67,8 +67,9 @@ impl Session {
         self.send(SessionCommand::Answer(ticket, answer))
     }
 
-    /// Puts a question that is no part of the conversation to whoever answers this session's, as
-    /// `Notice::PermissionAsked`. `None` when nobody will answer; dropped, it is withdrawn.
+    /// Asks the client of this session a question that is not part of the conversation, as
+    /// `Notice::PermissionAsked`. Returns `None` when no answer will come; dropping the future withdraws
+    /// the question.
     pub fn ask_client(
         &self,
         question: PermissionQuestion,
@@ -76,7 +77,7 @@ impl Session {
         Arc::clone(&self.client_questions).ask(question)
     }
 
-    /// Ends what is going on, whatever it is. The end is told as `Notice::RunEnded`.
+    /// Ends the current run. Its end arrives as `Notice::RunEnded`.
     ///
     /// # Errors
     ///
@@ -85,8 +86,8 @@ impl Session {
         self.send(SessionCommand::Interrupt(why))
     }
 
-    /// Ends the pause before the next try, if there is one; for a person who knows that the network
-    /// is back.
+    /// Ends the pause before the next retry, if there is one: for a user who knows that the network is
+    /// back.
     ///
     /// # Errors
     ///
@@ -108,8 +109,8 @@ impl Session {
         self.send(SessionCommand::Configure(changes.into_iter().collect()))
     }
 
-    /// Goes on without a word: a call that a hook put off (`Ending::deferred`) is looked at again, and
-    /// a run begins with it. Says whether there is one. A prompt does the same before it is heard.
+    /// Continues without a prompt: a call that a hook deferred (`RunEnding::deferred`) is decided again,
+    /// and a run begins with it. Returns whether there is one. Submitting a prompt does the same first.
     pub async fn resume_deferred(&self) -> bool {
         let (reply, answer) = oneshot::channel();
         let sent = self.commands.send(SessionCommand::ResumeDeferred(reply)).await;
@@ -123,8 +124,8 @@ impl Session {
         answer.await.ok().flatten()
     }
 
-    /// Compacts history now, perhaps with a view to something. A run of its own, told like any
-    /// other; while a run is going on it is refused with a warning.
+    /// Compacts history now, with an optional focus for the summary. This is a run of its own; during
+    /// another run it is refused with a warning.
     ///
     /// # Errors
     ///
@@ -133,8 +134,8 @@ impl Session {
         self.send(SessionCommand::Compact(focus))
     }
 
-    /// Asks something about the conversation that is no part of it: of what was said up to the end of
-    /// the last run. Answered as `Notice::QuestionAnswered`, also while a run is going on.
+    /// Asks a question about the conversation, as of the end of the last run, without becoming part of
+    /// it. The answer arrives as `Notice::SideQuestionAnswered`, also during a run.
     ///
     /// # Errors
     ///
@@ -143,7 +144,7 @@ impl Session {
         self.send(SessionCommand::AskSideQuestion(question.into()))
     }
 
-    /// Gives the session a name, for lists. None is asked for then.
+    /// Sets the title of the session, for lists. The model is not asked for one then.
     ///
     /// # Errors
     ///
@@ -152,8 +153,8 @@ impl Session {
         self.send(SessionCommand::Rename(title.into()))
     }
 
-    /// Waits until everything that is seen to after a run is done and kept, at most so long. For
-    /// those who leave at once; a session that is closed drops what is under way.
+    /// Waits until the chores after a run (title, memory notes) are done and saved, at most this long.
+    /// For callers that exit at once: closing the session drops chores that are under way.
     pub async fn drain(&self, limit: Duration) {
         let (reply, done) = oneshot::channel();
         let drained = async {
@@ -164,7 +165,7 @@ impl Session {
         let _ = tokio::time::timeout(limit, drained).await;
     }
 
-    /// What fills the window now, and what was dropped to make room; `None` when the session is
+    /// What fills the context window now, and what was dropped to make room; `None` when the session is
     /// over.
     pub async fn inventory(&self) -> Option<ContextUsage> {
         let (reply, answer) = oneshot::channel();
@@ -180,8 +181,8 @@ impl Session {
         answer.await.ok()
     }
 
-    /// Changes a message that waits, or takes it back if it is to say nothing. Says whether it was
-    /// still waiting; when it returns, the change is kept like the message was.
+    /// Changes a queued message, or removes it if `content` is `None`. Returns whether it was still
+    /// queued; by then the change is on record.
     pub async fn change_queued_message(
         &self,
         queued: QueuedMessage,
@@ -193,13 +194,13 @@ impl Session {
         sent.is_ok() && answer.await.unwrap_or(false)
     }
 
-    /// Takes files back to where they were before this message, called by its name in the
-    /// transcript; or says what that would change. Meant for the time between runs.
+    /// Restores files to what they were before this message, given by its name in the transcript; a dry
+    /// run only returns what would change. Meant for the time between runs.
     ///
     /// # Errors
     ///
-    /// When nothing is kept, there is no such message, others changed files since and may not be
-    /// overwritten, or the disk says no.
+    /// When no history is kept, there is no such message, other programs changed files since and may not
+    /// be overwritten, or the disk fails.
     pub async fn rewind_files(
         &self,
         message: impl Into<String>,
@@ -210,13 +211,13 @@ impl Session {
         run_blocking(move || file_history.rewind(&message, options)).await
     }
 
-    /// Goes back to before this message, called by its name in the transcript: what was said from it
-    /// on no longer counts, files are as they were, or both. What is going on is ended first, and the
-    /// session goes on from there. If it is only to be looked at, nothing ends and nothing changes.
+    /// Goes back to before this message, given by its name in the transcript: the conversation from it
+    /// on is dropped, files are restored, or both. The current run is ended first, and the session
+    /// continues from there. A dry run ends and changes nothing.
     ///
     /// # Errors
     ///
-    /// As [`Session::rewind_files`]; and when the session is over, or what is going on does not end.
+    /// As [`Session::rewind_files`]; and when the session is over, or the current run does not end.
     pub async fn rewind(
         &self,
         message: impl Into<String>,
@@ -240,8 +241,8 @@ impl Session {
         answer.await.unwrap_or(Err(RewindError::Closed))
     }
 
-    /// Interrupts what is going on, waits until every process of every tool is gone, and closes
-    /// the session. Done within [`CLOSE_MAX`](crate::CLOSE_MAX), unless a hook at the end is
+    /// Interrupts the current run, waits until every process of every tool is gone, and closes the
+    /// session. Returns within [`CLOSE_MAX`](crate::CLOSE_MAX), unless a hook at the end is
     /// configured to take longer. May be called again.
     pub async fn close(&self) {
         self.close_with_reason(SessionEndReason::Other).await;

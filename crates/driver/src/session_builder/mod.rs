@@ -96,7 +96,7 @@ impl SessionBuilder {
         self.settings.after.suggestion = true;
     }
 
-    /// With more tools than it was given, or fewer.
+    /// Changes the tools, and what the model is told of them.
     #[must_use]
     pub fn change_registry(self, change: impl FnOnce(&mut ToolRegistry)) -> Self {
         let mut registry = self.tools.registry.clone();
@@ -104,8 +104,8 @@ impl SessionBuilder {
         self.registry(registry)
     }
 
-    /// Whether somebody answers questions, told as `Notice::PermissionAsked`. Without this nobody is
-    /// asked, and what would have to be is denied.
+    /// Whether the caller answers permission questions, which arrive as `Notice::PermissionAsked`.
+    /// Without this, a call that would need a question is denied.
     #[must_use]
     pub fn permission_prompts(mut self, on: bool) -> Self {
         self.settings.policy.can_ask = on;
@@ -205,7 +205,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Says what counts for a file when the model first holds it, here and in nested sessions.
+    /// Adds instructions for a file when the model first reads or writes it, also in nested sessions.
     #[must_use]
     pub fn path_instructions(mut self, path_instructions: Arc<dyn PathInstructionSource>) -> Self {
         self.context.path_instructions = Some(path_instructions);
@@ -235,8 +235,8 @@ impl SessionBuilder {
         self
     }
 
-    /// Lets somebody hear of every line of the transcript right after it was written, and before the
-    /// message it belongs to is told; of those of nested sessions too.
+    /// Calls this function with every line of the transcript right after it was written, and before the
+    /// notice of the message it belongs to; also for nested sessions.
     #[must_use]
     pub fn transcript_listener(mut self, heard: TranscriptListener) -> Self {
         self.record.transcript.get_or_insert_default().listener = Some(heard);
@@ -281,22 +281,22 @@ impl SessionBuilder {
         self
     }
 
-    /// Whether what edits replace is kept, so that files can be taken back; it is, where there is a
-    /// journal.
+    /// Whether the former content of edited files is kept, so that they can be restored. On by default
+    /// where there is a journal.
     #[must_use]
     pub fn keep_file_history(mut self, on: bool) -> Self {
         self.record.keeps_file_history = on;
         self
     }
 
-    /// Waits this long for the model server.
+    /// How long to wait for the model server.
     #[must_use]
     pub fn timeouts(mut self, timeouts: ModelTimeouts) -> Self {
         self.model.timeouts = timeouts;
         self
     }
 
-    /// Also tells every event of the wire, verbatim, as `Delta::Raw`.
+    /// Also streams every event of the wire, verbatim, as `Delta::Raw`.
     #[must_use]
     pub fn raw_events(mut self, on: bool) -> Self {
         self.model.raw_events = on;

@@ -43,7 +43,9 @@ pub(crate) fn render_effect(
             let head = match request.source {
                 RequestSource::ToolLabel => "label".to_owned(),
                 RequestSource::Chore(chore) => chore.name().to_owned(),
-                _ => "summarize".to_owned(),
+                RequestSource::Main | RequestSource::Compaction | RequestSource::Aside => {
+                    "summarize".to_owned()
+                }
             };
             return Some(render_request(head, request, setup));
         }

@@ -110,7 +110,9 @@ impl SimTasks {
                         self.billed_after_cancel.insert(key);
                         SimTask::Label
                     }
-                    _ => SimTask::Summary(request.attempt),
+                    RequestSource::Main | RequestSource::Compaction | RequestSource::Aside => {
+                        SimTask::Summary(request.attempt)
+                    }
                 };
                 self.live.insert(key, errand);
             }

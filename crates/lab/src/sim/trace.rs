@@ -107,7 +107,9 @@ fn describe_effect(effect: &Effect) -> Option<String> {
         Effect::Summarize { ticket, request } => match request.source {
             RequestSource::ToolLabel => format!("label:{ticket}"),
             RequestSource::Chore(chore) => format!("{}:{ticket}", chore.name()),
-            _ => format!("summarize:{ticket}({})", request.messages.len()),
+            RequestSource::Main | RequestSource::Compaction | RequestSource::Aside => {
+                format!("summarize:{ticket}({})", request.messages.len())
+            }
         },
         Effect::Keep { chore, .. } => format!("keep:{}", chore.name()),
         Effect::Spill { name, .. } => format!("spill:{name}"),

@@ -56,7 +56,7 @@ fn has_content(block: &ContentBlock) -> bool {
         ContentBlock::Text(text) => !text.trim().is_empty(),
         ContentBlock::Thinking(_) => false,
         ContentBlock::Provider(block) => !block.is_reasoning,
-        _ => true,
+        ContentBlock::ToolUse(_) | ContentBlock::ToolResult(_) | ContentBlock::Media(_) => true,
     }
 }
 

@@ -74,7 +74,8 @@ impl StepCheckers {
     /// The first promise that was broken.
     pub fn check_step(&mut self, look: &ObservedStep<'_>) -> Result<(), String> {
         let ObservedStep { settings, before, event, is_dead, effects, state } = *look;
-        let (limits, bound) = (&self.limits, &self.bound);
+        let limits = &self.limits;
+        let bound = &self.bound;
         let view = StepView { settings, limits, bound, before, event, is_dead, effects, state };
         let named = |name: &str, result: Result<(), String>| {
             result.map_err(|words| format!("{name}: {words}"))
@@ -82,11 +83,11 @@ impl StepCheckers {
         named("pairing", pairing_checker::check(&view))?;
         named("answer", self.answers.check(&view))?;
         named("ending", self.ending.check(&view))?;
-        named("bill", budget_checker::check(&view))?;
-        named("guard", stop_hook_checker::check(&view))?;
+        named("budget", budget_checker::check(&view))?;
+        named("stop_hook", stop_hook_checker::check(&view))?;
         named("input", self.user_input.check(&view))?;
-        named("keep", self.pinned_messages.check(&view))?;
-        named("law", self.provider_rules.check(&view))?;
+        named("pinned_message", self.pinned_messages.check(&view))?;
+        named("provider_rules", self.provider_rules.check(&view))?;
         named("result", self.tool_results.check(&view))?;
         named("prefix", self.prefix.check(&view))?;
         named("rule", self.control_rules.check(&view))?;
