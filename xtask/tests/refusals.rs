@@ -146,6 +146,18 @@ fn branches_refuses_a_rule_in_the_driver() {
 }
 
 #[test]
+fn engine_types_refuses_the_engine_in_a_front_end() {
+    for names in ["use windlass_engine::State;", "use windlass_driver::engine_settings::Limits;"] {
+        let text = format!("//! Paints.\n{names}\n");
+        let file = "crates/terminal/src/painter.rs";
+        refuses("engine_types", &[(file, &text)], "painter.rs:2: a front end names");
+        accepts("engine_types", &[("crates/cli/src/wiring.rs", &text)], "crates");
+    }
+    let comment = "//! Paints.\n// Not from windlass_engine.\nuse windlass_driver::Session;\n";
+    accepts("engine_types", &[("crates/web/src/page.rs", comment)], "crates");
+}
+
+#[test]
 fn lints_refuses_an_unlinted_crate_and_features() {
     let bare = "[package]\nname = \"windlass-hook\"\n";
     refuses("lints", &[("crates/hook/Cargo.toml", bare)], "[lints] workspace = true");

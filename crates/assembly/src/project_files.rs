@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_driver::{
-    AgentDefinition, HookSet, MemoryFolder, SessionBuilder, Settings, SkillFolders,
-};
+use windlass_driver::engine_settings::Settings;
+use windlass_driver::{AgentDefinition, HookSet, MemoryFolder, SessionBuilder, SkillFolders};
 
 use windlass_vocabulary::ModelFacts;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
-use windlass_driver::{Endpoint, SessionBuilder, Settings, ToolSessionContext};
+use windlass_driver::engine_settings::Settings;
+use windlass_driver::{Endpoint, SessionBuilder, SessionSettingsView, ToolSessionContext};
 use windlass_vocabulary::{ModelName, WireFormat};
 
 use super::project_files::ProjectFiles;
@@ -146,7 +147,7 @@ pub(super) fn expand_command(
             }
             let (agents, pages, remote) = (&found.agents, &found.custom_commands, &remote);
             let in_force = SessionOverview {
-                settings,
+                settings: &SessionSettingsView::from(settings),
                 agents,
                 custom_commands: pages,
                 layers,

@@ -1,7 +1,7 @@
 //! What is in force, in words: for commands that ask about it.
 
 use windlass_driver::mcp::McpServers;
-use windlass_driver::{AgentDefinition, Settings};
+use windlass_driver::{AgentDefinition, SessionSettingsView};
 use windlass_permission::Rule;
 
 use crate::hooks;

@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use windlass_driver::engine_settings::Settings;
 use windlass_driver::mcp::McpServers;
 use windlass_driver::{
-    Durability, Endpoint, SessionBuilder, Settings, SubagentConfig, ToolRegistry,
-    ToolSessionContext,
+    Durability, Endpoint, SessionBuilder, SubagentConfig, ToolRegistry, ToolSessionContext,
 };
 use windlass_permission::Policy;
 use windlass_vocabulary::{ModelFacts, PermissionMode, WireFormat};

@@ -5,8 +5,9 @@
 
 use std::io::Write;
 
+use windlass_driver::engine_settings::Settings;
 use windlass_driver::vocabulary::{Delta, ModelFacts, Notice, WireFormat};
-use windlass_driver::{Credential, Endpoint, SessionBuilder, Settings};
+use windlass_driver::{Credential, Endpoint, SessionBuilder};
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 
 #[tokio::main(flavor = "current_thread")]

@@ -2,10 +2,11 @@
 //! fine, everything else is not.
 
 use serde_json::json;
+use windlass_driver::engine_settings::Settings;
 use windlass_driver::vocabulary::{
     ModelFacts, Notice, PermissionAnswer, PermissionQuestion, WireFormat,
 };
-use windlass_driver::{Endpoint, SessionBuilder, Settings, ToolRegistry};
+use windlass_driver::{Endpoint, SessionBuilder, ToolRegistry};
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer as Says};
 
 fn judge(question: &PermissionQuestion) -> PermissionAnswer {

@@ -4,8 +4,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use windlass_driver::engine_settings::Settings;
 use windlass_driver::vocabulary::{ModelFacts, Notice, WireFormat};
-use windlass_driver::{Endpoint, SessionBuilder, Settings, ToolRegistry, custom_tool};
+use windlass_driver::{Endpoint, SessionBuilder, ToolRegistry, custom_tool};
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 
 #[derive(Deserialize, JsonSchema)]

@@ -2,7 +2,8 @@
 //!
 //! Two rehearsed servers stand for the providers, so that it needs neither keys nor a network.
 
-use windlass_driver::{Credential, Endpoint, SessionBuilder, Settings};
+use windlass_driver::engine_settings::Settings;
+use windlass_driver::{Credential, Endpoint, SessionBuilder};
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer, ScriptedFault};
 use windlass_vocabulary::{Delta, ModelFacts, Notice, Prices, Tokens, WireFormat};
 

@@ -16,7 +16,6 @@ use windlass_vocabulary::{PathKind, ToolCall, ToolInspection};
 
 use crate::panic_guard::catch_panic_sync;
 
-/// Looks at calls.
 #[derive(Debug)]
 pub(crate) struct CallInspector {
     pub(crate) registry: Arc<ToolRegistry>,

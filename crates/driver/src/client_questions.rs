@@ -1,5 +1,4 @@
-//! Questions from beside the conversation: a server of somebody else's wants to know something of the
-//! user. They are told as every question is, under tickets that nobody else uses, and the engine never
+//! Questions from outside the conversation: an MCP server wants to know something of the user. They are told as every question is, under tickets that nobody else uses, and the engine never
 //! hears of them.
 
 use std::collections::HashMap;
@@ -16,7 +15,6 @@ const FIRST_CLIENT_TICKET: u64 = 1 << 63;
 /// More at a time are not put: nobody could answer them.
 const OPEN_MAX: usize = 16;
 
-/// The questions that are open.
 #[derive(Debug)]
 pub(crate) struct ClientQuestions {
     notice_sender: NoticeSender,
@@ -25,8 +23,8 @@ pub(crate) struct ClientQuestions {
 }
 
 impl ClientQuestions {
-    pub(crate) fn new(teller: NoticeSender) -> Arc<Self> {
-        Arc::new(Self { notice_sender: teller, count: AtomicU64::new(0), open: Mutex::default() })
+    pub(crate) fn new(notice_sender: NoticeSender) -> Arc<Self> {
+        Arc::new(Self { notice_sender, count: AtomicU64::new(0), open: Mutex::default() })
     }
 
     /// Puts a question and waits for the answer; `None` when there will be none. Dropped, the
@@ -49,7 +47,6 @@ impl ClientQuestions {
         answered.await.ok()
     }
 
-    /// Tells people something.
     pub(crate) fn warn(&self, words: String) {
         self.notice_sender.warn(words);
     }
@@ -71,7 +68,6 @@ impl ClientQuestions {
     }
 }
 
-/// A question that somebody waits for.
 struct OpenClientQuestion {
     questions: Arc<ClientQuestions>,
     ticket: Ticket,
@@ -92,7 +88,8 @@ mod tests {
     use windlass_vocabulary::{Json, ToolCall};
 
     fn question() -> PermissionQuestion {
-        let (id, name) = ("q".into(), "AskUserQuestion".into());
+        let id = "q".into();
+        let name = "AskUserQuestion".into();
         let call = ToolCall { id, name, input: Json::empty_object(), signature: None };
         PermissionQuestion {
             call,
@@ -104,9 +101,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_is_answered_once_or_withdrawn() {
-        let (teller, mut notices) = notices::channel();
-        let outside = ClientQuestions::new(teller);
-        let asking = tokio::spawn(Arc::clone(&outside).ask(question()));
+        let (notice_sender, mut notices) = notices::channel();
+        let outside = ClientQuestions::new(notice_sender);
+        let pending = tokio::spawn(Arc::clone(&outside).ask(question()));
         let Some(Notice::PermissionAsked { ticket, .. }) = notices.next().await else {
             panic!("nothing was asked")
         };
@@ -114,12 +111,12 @@ mod tests {
         let yes = PermissionAnswer::Allow { updated_input: None, remember: Vec::new() };
         outside.answer(ticket, yes.clone());
         outside.answer(ticket, yes.clone());
-        assert_eq!(asking.await.expect("a task"), Some(yes));
-        let asking = tokio::spawn(Arc::clone(&outside).ask(question()));
+        assert_eq!(pending.await.expect("a task"), Some(yes));
+        let pending = tokio::spawn(Arc::clone(&outside).ask(question()));
         let Some(Notice::PermissionAsked { ticket, .. }) = notices.next().await else {
             panic!("nothing was asked")
         };
-        asking.abort();
+        pending.abort();
         assert_eq!(notices.next().await, Some(Notice::PermissionWithdrawn(ticket)));
         let many: Vec<_> =
             (0..OPEN_MAX).map(|_| tokio::spawn(Arc::clone(&outside).ask(question()))).collect();

@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 use windlass_vocabulary::Millis;
 
-/// The monotonic clock.
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
@@ -19,7 +18,6 @@ pub(crate) fn unix_millis() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How long ago that was.
 pub(crate) fn elapsed_since(instant: Instant) -> Millis {
     Millis(u64::try_from(instant.elapsed().as_millis()).unwrap_or(u64::MAX))
 }

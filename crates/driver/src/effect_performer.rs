@@ -19,17 +19,17 @@ use windlass_vocabulary::{
 
 use crate::attachment::AttachmentSources;
 use crate::call_inspector::CallInspector;
-use crate::durability::DurabilityGate;
 use crate::hook::SessionHooks;
 use crate::hook::hook_tasks::HookTasks;
 use crate::memory_file::MemoryFile;
 use crate::model::ModelClient;
+use crate::model::side_model::SessionSideModel;
+use crate::model::summary_call;
 use crate::notices::NoticeSender;
 use crate::panic_guard::catch_panic;
 use crate::permission_prompts::PermissionPrompts;
-use crate::side_model::SessionSideModel;
+use crate::session_journal::durability::DurabilityGate;
 use crate::spill_writer::SpillWriter;
-use crate::summary_call;
 use crate::tool::ToolRunner;
 
 /// Everything under way, and what is needed to start more.
@@ -52,7 +52,6 @@ pub(crate) struct EffectPerformer {
     memory_file: Option<Arc<MemoryFile>>,
 }
 
-/// What a performer is made of.
 pub(crate) struct EffectPerformerParts {
     pub(crate) model: Arc<ModelClient>,
     pub(crate) registry: Arc<ToolRegistry>,
@@ -71,7 +70,7 @@ impl EffectPerformer {
             model, registry, side_model: aside, inspector, attachments, ..
         } = parts;
         let EffectPerformerParts { hooks, memory_file, notice_sender, events, .. } = parts;
-        let surroundings = Arc::clone(&attachments.tool_context);
+        let tool_context = Arc::clone(&attachments.tool_context);
         Self {
             model,
             spills: SpillWriter::new(
@@ -81,10 +80,11 @@ impl EffectPerformer {
             permission_prompts: PermissionPrompts::new(inspector, notice_sender.clone()),
             tools: ToolRunner::new(
                 registry,
-                surroundings,
+                tool_context,
                 Arc::clone(&attachments.path_instructions),
                 aside,
-                (Arc::clone(&hooks), events.clone()),
+                Arc::clone(&hooks),
+                events.clone(),
             ),
             attachments: Arc::new(attachments),
             hooks: HookTasks::new(hooks, events.clone()),
@@ -113,8 +113,8 @@ impl EffectPerformer {
                 }
             }
             Effect::StartTool { ticket, granted, allowance } => {
-                let terms = CallLimits { policy: policy.clone(), allowance };
-                self.tools.start(ticket, granted, terms, gate);
+                let limits = CallLimits { policy: policy.clone(), allowance };
+                self.tools.start(ticket, granted, limits, gate);
             }
             Effect::CancelTool { ticket } => self.tools.cancel(ticket),
             Effect::AskPermission { ticket, question } => {
@@ -141,12 +141,10 @@ impl EffectPerformer {
         self.permission_prompts.take_answer(ticket, answer)
     }
 
-    /// Where tools work.
     pub(crate) fn tool_context(&self) -> Arc<ToolSessionContext> {
         Arc::clone(&self.attachments.tool_context)
     }
 
-    /// Where people are told things.
     pub(crate) fn notice_sender(&self) -> &NoticeSender {
         &self.notice_sender
     }
@@ -205,7 +203,7 @@ impl EffectPerformer {
     fn ask_permission(&mut self, ticket: Ticket, question: PermissionQuestion, policy: &Policy) {
         let words = format!("Windlass needs your permission to use {}", question.call.name);
         let call = self.hooks.select_notification_hooks("permission_prompt", &words, policy.mode);
-        let Some(asking) = self.hooks.select_permission_hooks(&question, policy) else {
+        let Some(pending) = self.hooks.select_permission_hooks(&question, policy) else {
             self.permission_prompts.ask(ticket, question);
             if let Some(call) = call {
                 self.hooks.spawn(async move { drop(call.run().await) });
@@ -213,10 +211,11 @@ impl EffectPerformer {
             return;
         };
         let cancel = self.permission_prompts.register(ticket, &question);
-        let (questions, events) = (self.permission_prompts.clone(), self.events.clone());
+        let questions = self.permission_prompts.clone();
+        let events = self.events.clone();
         self.hooks.spawn(async move {
-            let joint = asking.with_cancel(cancel.clone()).run().await;
-            let answer = match joint.permission_answer {
+            let combined = pending.with_cancel(cancel.clone()).run().await;
+            let answer = match combined.permission_answer {
                 _ if cancel.is_cancelled() => return,
                 Some(answer) => to_answer(answer),
                 None => {
@@ -241,7 +240,8 @@ impl EffectPerformer {
 
     fn call_model(&mut self, request: Box<ModelRequest>, gate: DurabilityGate) {
         let attempt = request.attempt;
-        let (model, events) = (Arc::clone(&self.model), self.events.clone());
+        let model = Arc::clone(&self.model);
+        let events = self.events.clone();
         let call = self.tasks.spawn(async move {
             let report = |event| send_event(&events, event);
             if let Err(words) = catch_panic(model.run_attempt(&request, gate, report)).await {
@@ -257,7 +257,8 @@ impl EffectPerformer {
 
     fn summarize(&mut self, ticket: Ticket, request: Box<ModelRequest>, gate: DurabilityGate) {
         let attempt = request.attempt;
-        let (model, events) = (Arc::clone(&self.model), self.events.clone());
+        let model = Arc::clone(&self.model);
+        let events = self.events.clone();
         let call = self.tasks.spawn(async move {
             let event = summary_call::summarize(&model, ticket, &request, gate).await;
             let _ = events.send(event).await;
@@ -265,7 +266,6 @@ impl EffectPerformer {
         self.track_attempt(attempt, call);
     }
 
-    /// Keeps the means to cancel a request.
     fn track_attempt(&mut self, attempt: AttemptId, call: AbortHandle) {
         self.attempts.retain(|_, call| !call.is_finished());
         self.attempts.insert(attempt, call);
@@ -291,7 +291,8 @@ impl EffectPerformer {
     /// Keeps what came of a chore. Titles are the journal's and the transcript's to keep.
     fn save_chore(&mut self, chore: Chore, text: String) {
         let Some(notebook) = self.memory_file.clone() else { return };
-        let (events, teller) = (self.events.clone(), self.notice_sender.clone());
+        let events = self.events.clone();
+        let notice_sender = self.notice_sender.clone();
         self.chores.spawn(async move {
             match notebook.save(chore, text).await {
                 Ok(Some(about)) => {
@@ -299,7 +300,7 @@ impl EffectPerformer {
                     let _ = events.send(Event::ChoreAsked { chore, about }).await;
                 }
                 Ok(None) => {}
-                Err(problem) => teller.warn(problem),
+                Err(problem) => notice_sender.warn(problem),
             }
         });
     }
@@ -328,7 +329,8 @@ impl EffectPerformer {
 
     /// A prefetch that finds nothing says so by not arriving.
     fn prefetch(&mut self, kind: AttachmentKind, about: String) {
-        let (attachments, events) = (Arc::clone(&self.attachments), self.events.clone());
+        let attachments = Arc::clone(&self.attachments);
+        let events = self.events.clone();
         self.tasks.spawn(async move {
             if let Some(event) = attachments.find(kind, about).await {
                 let _ = events.send(event).await;

@@ -54,7 +54,8 @@ fn bucket_index(waited: Duration) -> usize {
 }
 
 fn bucket_upper_bound(bucket: usize) -> Duration {
-    let (doublings, eighth) = (bucket / 8, bucket % 8);
+    let doublings = bucket / 8;
+    let eighth = bucket % 8;
     let base = 1_u64 << doublings.min(40);
     Duration::from_micros(base + base * (u64::try_from(eighth).unwrap_or(7) + 1) / 8)
 }

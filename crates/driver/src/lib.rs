@@ -1,23 +1,23 @@
 //! Performs the engine's effects and reports what happened; decides nothing.
 //!
-//! This is the crate to embed: [`SessionBuilder`] starts a session, [`Session`] speaks to it, [`Notices`]
-//! tells what happens. Inside, one task owns the engine's state and does nothing but take an event,
-//! write it down, ask the engine for the next state and effects, and start each effect as a task of
-//! its own that reports back as an event. So a slow tool or server never makes the session deaf,
-//! and an interrupt is served at once.
+//! This is the crate to embed: [`SessionBuilder`] starts a session, [`Session`] is the handle to it, and
+//! [`Notices`] is the stream of what happens. Inside, one task owns the engine's state: it takes an
+//! event, writes it down, asks the engine for the next state and effects, and starts each effect as a
+//! task of its own that reports back as an event. A slow tool or server therefore never blocks the
+//! session, and an interrupt is served at once.
 //!
 //! # Quick start
 //!
-//! A session with a tool of one's own and somebody who answers questions. The server is a rehearsed one
-//! that comes with Windlass; with a real one only the endpoint changes. Start it on any tokio runtime.
+//! A session with a custom tool and a function that answers permission questions. The server is a
+//! rehearsal server that comes with Windlass; with a real one only the endpoint changes. Any tokio
+//! runtime will do.
 //!
 //! ```
 //! use schemars::JsonSchema;
 //! use serde::Deserialize;
+//! use windlass_driver::engine_settings::Settings;
 //! use windlass_driver::vocabulary::{ModelFacts, PermissionAnswer, WireFormat};
-//! use windlass_driver::{
-//!     Credential, Endpoint, SessionBuilder, Settings, ToolRegistry, custom_tool,
-//! };
+//! use windlass_driver::{Credential, Endpoint, SessionBuilder, ToolRegistry, custom_tool};
 //!
 //! #[derive(Deserialize, JsonSchema)]
 //! struct Text {
@@ -45,54 +45,57 @@
 //!     .start()?;
 //!
 //! let no = |_: &_| PermissionAnswer::Deny { message: "not here".to_owned(), interrupt: false };
-//! let answered = session.prompt("How many words are in this?", &mut notices, no).await?;
-//! assert_eq!(answered.text, "Three.");
+//! let result = session.prompt("How many words are in this?", &mut notices, no).await?;
+//! assert_eq!(result.text, "Three.");
 //! session.close().await;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Whoever wants to see what happens on the way reads [`Notices`]: pieces of text as they come, calls and
-//! what came of them, questions, the end of each run. The programs in `examples/` show that
-//! (`one_shot`), a front end that answers questions (`own_answerer`), a tool (`own_tool`) and two
-//! providers in one session (`two_providers`); each runs without a key: `cargo run --example own_tool`.
+//! To follow a run, read [`Notices`]: streamed text, tool calls and their results, questions, the end of
+//! each run. The programs in `examples/` show that (`one_shot`), a front end that answers questions
+//! (`own_answerer`), a tool (`own_tool`) and two providers in one session (`two_providers`); each runs
+//! without a key: `cargo run --example own_tool`.
 //!
 //! # What is promised
 //!
-//! What a driver owes the engine: each effect is performed once, in order; every errand that is
-//! not cancelled reports exactly one end, even if it panics; an event is on disk before its effects
+//! What a driver owes the engine: each effect is performed once, in order; every task that is not
+//! cancelled reports exactly one end, even if it panics; an event is on disk before its effects
 //! are performed; and no rule of the loop is repeated here: there is no branch on a transition or a
 //! terminal reason in this crate.
 //!
-//! Reading order: `builder`, [`session`], `run`, `perform`, then the errands: `model`, `tool`, `compact`,
-//! `permission`, `hook`, `spill`, `attachment`.
+//! Reading order: `session_builder`, `session`, `session_loop`, `effect_performer`, then what it starts:
+//! `model`, `tool`, `subagent`, `permission_prompts`, `hook`, `spill_writer`, `attachment`.
 
 pub mod attachment;
 mod call_inspector;
 mod client_questions;
 mod clock;
-mod config_change;
-mod durability;
 mod effect_performer;
+pub mod engine_settings;
 mod error;
 mod hook;
-mod journal_notes;
+mod joinable_delta;
+mod journal_location;
 mod latency;
 mod memory_file;
 mod model;
+mod nested_questions;
 mod notices;
 mod panic_guard;
 mod permission_prompts;
-mod prompt_result;
+mod prompt_submission;
 pub mod rewind;
-pub mod session;
-mod session_background;
+mod scratch_directory;
+mod session;
 mod session_builder;
+mod session_command;
+mod session_end_reason;
 mod session_journal;
 mod session_loop;
-mod side_model;
+mod session_settings;
 mod spill_writer;
-mod summary_call;
+mod subagent;
 mod tool;
 mod transcript_writer;
 
@@ -103,23 +106,21 @@ pub use attachment::memory_folder::MemoryFolder;
 pub use attachment::path_instructions::{PathInstruction, PathInstructionSource};
 pub use attachment::skill_folders::SkillFolders;
 pub use call_inspector::HostFileSystem;
-pub use config_change::ConfigChange;
 pub use error::{SendError, SessionStartError};
-pub use hook::SessionEndReason;
 pub use latency::LatencyHistogram;
 pub use model::{CredentialRenewal, Endpoint, ModelTimeouts, RENEWAL_MAX};
 pub use notices::Notices;
-pub use prompt_result::PromptResult;
-pub use session::{PromptSubmission, QueuedMessage, Session, SlashCommandCall};
+pub use prompt_submission::{PromptSubmission, QueuedMessage, SlashCommandCall};
+pub use session::{PromptResult, Session};
 pub use session_builder::SessionBuilder;
+pub use session_command::ConfigChange;
+pub use session_end_reason::SessionEndReason;
+pub use session_settings::{SessionSettingsView, SettingsChange};
+pub use subagent::{AgentDefinition, AgentIsolation, SubagentConfig};
 pub use tool::sandbox_launcher::{CommandSandboxConfig, ToolSandboxLauncher};
-pub use tool::subagent::{AgentDefinition, AgentIsolation, SubagentConfig};
 pub use transcript_writer::{AppendedTranscriptLines, TranscriptConfig, TranscriptListener};
 
 pub use windlass_dialect::{Credential, ProviderRules, provider_rules};
-pub use windlass_engine::bound::{Bound, bound};
-pub use windlass_engine::settings::{After, Agent, Context, Hooks, Limits};
-pub use windlass_engine::{Interrupt, Settings};
 pub use windlass_hook as hooks;
 pub use windlass_hook::HookSet;
 pub use windlass_journal::transcript::TranscriptContext;
@@ -132,6 +133,7 @@ pub use windlass_tool::{
     ToolSessionContext, custom_tool, front_matter, load_skills,
 };
 pub use windlass_vocabulary as vocabulary;
+pub use windlass_vocabulary::Interrupt;
 
-/// The longest time [`Session::close`] takes: tools get 3 seconds to be gone, then they are dropped.
+/// The longest [`Session::close`] takes: tools get 3 seconds to end, then they are dropped.
 pub const CLOSE_MAX: Duration = Duration::from_secs(4);

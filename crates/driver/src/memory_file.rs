@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use tokio::task::spawn_blocking;
 use windlass_vocabulary::Chore;
 
-/// The file.
 #[derive(Debug)]
 pub(crate) struct MemoryFile {
     path: PathBuf,

@@ -19,6 +19,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use crate::joinable_delta::find_joinable_delta;
 use futures_core::Stream;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
@@ -38,7 +39,6 @@ pub(crate) struct NoticeSender {
     shared: Arc<SharedNoticeQueue>,
 }
 
-/// A teller and its reader.
 pub(crate) fn channel() -> (NoticeSender, Notices) {
     let shared = Arc::new(SharedNoticeQueue::default());
     (NoticeSender { shared: Arc::clone(&shared) }, Notices { shared })
@@ -114,7 +114,6 @@ impl NoticeSender {
         }
     }
 
-    /// No notice follows.
     pub(crate) fn close(&self) {
         self.shared.update(|queue| queue.is_closed = true);
     }
@@ -150,16 +149,13 @@ struct NoticeQueue {
     /// A run began and its end was not told.
     is_running: bool,
     is_closed: bool,
-    /// Who waits for the next one.
     waker: Option<Waker>,
 }
 
 impl NoticeQueue {
     fn push(&mut self, notice: Notice) {
-        match notice {
-            Notice::RunStarted => self.is_running = true,
-            Notice::RunEnded(_) => self.is_running = false,
-            _ => {}
+        if matches!(notice, Notice::RunStarted | Notice::RunEnded(_)) {
+            self.is_running = notice == Notice::RunStarted;
         }
         let Some((notice, size)) = self.merge_into_last(notice) else {
             return;
@@ -211,33 +207,25 @@ impl NoticeQueue {
     }
 }
 
-/// The two texts, when the second notice goes on where the first stopped.
+/// The two texts, when the second notice continues the first.
 fn find_joinable_text<'a>(
     last: &'a mut Notice,
     next: &'a Notice,
 ) -> Option<(&'a mut String, &'a str)> {
-    let (
-        Notice::Streamed { attempt: a, delta: tail },
-        Notice::Streamed { attempt: b, delta: piece },
-    ) = (last, next)
-    else {
-        return None;
-    };
-    match (tail, piece) {
-        _ if a != b => None,
-        (Delta::Text(tail), Delta::Text(piece))
-        | (Delta::Thinking(tail), Delta::Thinking(piece))
-        | (Delta::CallInput(tail), Delta::CallInput(piece)) => Some((tail, piece)),
+    match (last, next) {
+        (
+            Notice::Streamed { attempt: a, delta: tail },
+            Notice::Streamed { attempt: b, delta: piece },
+        ) if a == b => find_joinable_delta(tail, piece),
         _ => None,
     }
 }
 
 fn is_decoration(notice: &Notice) -> bool {
-    match notice {
-        Notice::Streamed { .. } | Notice::ToolProgressed { .. } | Notice::Hook(_) => true,
-        Notice::SubagentNotice { notice, .. } => is_decoration(notice),
-        _ => false,
+    if let Notice::SubagentNotice { notice, .. } = notice {
+        return is_decoration(notice);
     }
+    matches!(notice, Notice::Streamed { .. } | Notice::ToolProgressed { .. } | Notice::Hook(_))
 }
 
 fn must_arrive(notice: &Notice) -> bool {
@@ -260,7 +248,30 @@ fn estimate_size(notice: &Notice) -> usize {
             outcome.content.iter().map(ToolResultPart::bytes).sum()
         }
         Notice::Hook(HookNotice::Ended { stdout, stderr, .. }) => stdout.len() + stderr.len(),
-        _ => 0,
+        Notice::RunStarted
+        | Notice::RequestStarted { .. }
+        | Notice::Retracted { .. }
+        | Notice::Sealed { .. }
+        | Notice::MessageAdded(_)
+        | Notice::ToolStarted(_)
+        | Notice::ToolDenied { .. }
+        | Notice::PermissionAsked { .. }
+        | Notice::PermissionWithdrawn(_)
+        | Notice::RetryScheduled { .. }
+        | Notice::ModelSwitched { .. }
+        | Notice::Repaired { .. }
+        | Notice::ContextShrunk { .. }
+        | Notice::Continued { .. }
+        | Notice::HookMessage { .. }
+        | Notice::Hook(HookNotice::Started { .. })
+        | Notice::ToolsLabelled(_)
+        | Notice::SessionTitled(_)
+        | Notice::PromptSuggested(_)
+        | Notice::SideQuestionAnswered(_)
+        | Notice::InputQueued(_)
+        | Notice::Billed { .. }
+        | Notice::MaxTurnsReached { .. }
+        | Notice::RunEnded(_) => 0,
     };
     own + 200
 }
@@ -294,11 +305,11 @@ mod tests {
 
     #[tokio::test]
     async fn unread_text_is_joined_within_its_attempt() {
-        let (teller, mut notices) = channel();
+        let (notice_sender, mut notices) = channel();
         for notice in [text(1, "a"), text(1, "b"), text(2, "c"), Notice::RunStarted, text(2, "d")] {
-            teller.send(notice);
+            notice_sender.send(notice);
         }
-        teller.close();
+        notice_sender.close();
         let mut read = Vec::new();
         while let Some(notice) = notices.next().await {
             read.push(notice);
@@ -308,7 +319,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_what_must_arrive_arrives() {
-        let (teller, mut notices) = channel();
+        let (notice_sender, mut notices) = channel();
         let call = ToolCall {
             id: "c".into(),
             name: "Bash".into(),
@@ -317,19 +328,19 @@ mod tests {
         };
         let question =
             PermissionQuestion { call, why: String::new(), suggestions: Vec::new(), agent: None };
-        teller.send(Notice::RunStarted);
-        teller.send(Notice::PermissionAsked { ticket: Ticket(1), question });
+        notice_sender.send(Notice::RunStarted);
+        notice_sender.send(Notice::PermissionAsked { ticket: Ticket(1), question });
         let piece = "x".repeat(1 << 20);
         for attempt in 0..100 {
-            teller.send(text(attempt, &piece));
+            notice_sender.send(text(attempt, &piece));
             let outcome = ToolOutcome::from_text(piece.clone());
-            teller.send(Notice::ToolEnded { call: "c".into(), outcome });
+            notice_sender.send(Notice::ToolEnded { call: "c".into(), outcome });
         }
         for _ in 0..NOTICES_MAX {
-            teller.warn("again");
+            notice_sender.warn("again");
         }
-        teller.fail("over".to_owned());
-        let queue = teller.shared.lock_queue();
+        notice_sender.fail("over".to_owned());
+        let queue = notice_sender.shared.lock_queue();
         assert!(queue.bytes <= BYTES_MAX && queue.unread.len() <= NOTICES_MAX);
         drop(queue);
         let mut read = Vec::new();

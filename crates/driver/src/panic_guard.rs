@@ -1,6 +1,6 @@
-//! Catches panics at the edge of an errand, so that other people's code cannot take a session down.
+//! Catches panics at the edge of a task, so that code of tools and hooks cannot take a session down.
 //!
-//! An errand that panics has still to report its end, or the engine would wait for ever.
+//! A task that panics must still report its end, or the engine would wait for ever.
 
 use std::any::Any;
 use std::future::Future;
@@ -23,12 +23,10 @@ pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Strin
     .await
 }
 
-/// The same for a plain call.
 pub(crate) fn catch_panic_sync<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_message(&*panic))
 }
 
-/// What a panic said.
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

@@ -3,17 +3,17 @@
 //! Who may answer and what an answer means is not known here. An input that the answerer changed is
 //! shown to the registry again, because the engine judges calls by what the registry says of them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Event;
-use windlass_vocabulary::{Notice, PermissionAnswer, PermissionQuestion, Ticket, ToolCall};
+use windlass_vocabulary::{Json, Notice, PermissionAnswer, PermissionQuestion, Ticket, ToolCall};
 
 use crate::call_inspector::CallInspector;
 use crate::notices::NoticeSender;
 
-/// The questions that wait for an answer.
 #[derive(Clone)]
 pub(crate) struct PermissionPrompts {
     inspector: Arc<CallInspector>,
@@ -21,7 +21,6 @@ pub(crate) struct PermissionPrompts {
     open: Arc<Mutex<HashMap<Ticket, OpenPermissionPrompt>>>,
 }
 
-/// A question that waits.
 struct OpenPermissionPrompt {
     call: ToolCall,
     /// Calls off the hooks that look at it.
@@ -62,7 +61,6 @@ impl PermissionPrompts {
         is_there
     }
 
-    /// The question was withdrawn.
     pub(crate) fn withdraw(&self, ticket: Ticket) {
         if let Some(open) = self.lock_open().remove(&ticket) {
             open.cancel.cancel();
@@ -73,13 +71,20 @@ impl PermissionPrompts {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn take_answer(&self, ticket: Ticket, answer: PermissionAnswer) -> Event {
+    /// Closes the question. Keys are removed from a changed input here, before the registry inspects
+    /// it, because what is inspected must be what runs.
+    pub(crate) fn take_answer(&self, ticket: Ticket, mut answer: PermissionAnswer) -> Event {
+        if let PermissionAnswer::Allow { updated_input: Some(input), .. } = &mut answer
+            && let Cow::Owned(clean) = self.inspector.tool_context.secrets.redact(input.as_str())
+        {
+            *input = Json::from_checked(&clean);
+        }
         let call = self.lock_open().remove(&ticket).map(|open| open.call);
         let inspection = match (&answer, call) {
             (PermissionAnswer::Allow { updated_input: Some(input), .. }, Some(call)) => {
                 Some(self.inspector.inspect(&ToolCall { input: input.clone(), ..call }))
             }
-            _ => None,
+            (PermissionAnswer::Allow { .. } | PermissionAnswer::Deny { .. }, _) => None,
         };
         Event::PermissionAnswered { ticket, answer, inspection }
     }

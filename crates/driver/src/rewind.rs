@@ -16,7 +16,7 @@ use windlass_tool::{FileBackupStore, PendingFileChange, count_changed_lines};
 
 pub use windlass_journal::snapshot_store::RestoreStatus;
 
-use crate::session_journal::JournalLocation;
+use crate::journal_location::JournalLocation;
 
 /// What is not covered, for people.
 pub const REWIND_NOT_COVERED: &str =
@@ -79,7 +79,7 @@ pub enum RewindError {
     /// The session is over.
     #[error("the session is over")]
     Closed,
-    /// Somebody else changed files since.
+    /// Other programs changed files since.
     #[error("changed by others since and left alone: {}", join_paths(.0))]
     ChangedByOthers(Vec<PathBuf>),
     /// The disk, or what is kept on it.
@@ -103,20 +103,20 @@ pub fn rewind(
     kept: &SnapshotStore,
     to_record: u64,
     end: u64,
-    wish: RewindOptions,
+    options: RewindOptions,
 ) -> Result<Vec<FileRewind>, RewindError> {
     let mut plan = kept.plan_restore(to_record);
     plan.retain(|planned| planned.status != RestoreStatus::AlreadyRestored);
     let files = plan.iter().map(|planned| describe_file_rewind(kept, planned)).collect();
-    if wish.dry_run {
+    if options.dry_run {
         return Ok(files);
     }
     let by_others = plan.iter().filter(|planned| planned.status == RestoreStatus::ChangedByOthers);
     let by_others: Vec<PathBuf> = by_others.map(|planned| planned.path.clone()).collect();
-    if !wish.overwrite && !by_others.is_empty() {
+    if !options.overwrite && !by_others.is_empty() {
         return Err(RewindError::ChangedByOthers(by_others));
     }
-    kept.restore(&plan, end, |_| wish.overwrite)?;
+    kept.restore(&plan, end, |_| options.overwrite)?;
     Ok(files)
 }
 
@@ -125,7 +125,8 @@ fn describe_file_rewind(kept: &SnapshotStore, planned: &PlannedRestore) -> FileR
     let [now, then] = [&now, &then].map(|bytes| String::from_utf8_lossy(bytes));
     let (deletions, insertions) = count_changed_lines(&now, &then);
     let is_removed = planned.target == FileImage::Absent;
-    let (path, standing) = (planned.path.clone(), planned.status);
+    let path = planned.path.clone();
+    let standing = planned.status;
     FileRewind { path, file_state: standing, is_removed, insertions, deletions }
 }
 
@@ -134,7 +135,6 @@ fn describe_file_rewind(kept: &SnapshotStore, planned: &PlannedRestore) -> FileR
 pub(crate) struct FileHistory {
     store: SnapshotStore,
     journal: PathBuf,
-    /// The number of the session's last record.
     last_seq: Arc<AtomicU64>,
     session: String,
     settings: Settings,
@@ -148,7 +148,8 @@ impl FileHistory {
     ) -> Result<Self, JournalError> {
         let folder = SnapshotStore::folder_for(&place.path);
         let kept = SnapshotStore::open(&folder, place.durability, SnapshotLimits::default())?;
-        let (journal, count) = (place.path.clone(), Arc::clone(&place.last_seq));
+        let journal = place.path.clone();
+        let count = Arc::clone(&place.last_seq);
         Ok(Self { store: kept, journal, last_seq: count, session, settings })
     }
 
@@ -156,10 +157,10 @@ impl FileHistory {
     pub(crate) fn rewind(
         &self,
         message: &str,
-        wish: RewindOptions,
+        options: RewindOptions,
     ) -> Result<Vec<FileRewind>, RewindError> {
         let (before, _) = self.find_message(message)?;
-        self.rewind_to(before, wish)
+        self.rewind_to(before, options)
     }
 
     /// The last record before this message, and what it says. Blocks.
@@ -176,12 +177,11 @@ impl FileHistory {
     pub(crate) fn rewind_to(
         &self,
         record: u64,
-        wish: RewindOptions,
+        options: RewindOptions,
     ) -> Result<Vec<FileRewind>, RewindError> {
-        rewind(&self.store, record, self.last_seq.load(Ordering::Relaxed), wish)
+        rewind(&self.store, record, self.last_seq.load(Ordering::Relaxed), options)
     }
 
-    /// What is kept.
     pub(crate) fn store(&self) -> &SnapshotStore {
         &self.store
     }
@@ -210,4 +210,15 @@ impl FileBackupStore for FileHistory {
             )),
         }
     }
+}
+
+/// Runs work that blocks on the disk on a thread for blocking work.
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, RewindError> + Send + 'static,
+) -> Result<T, RewindError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(_) => Err(RewindError::Closed),
+    })
 }

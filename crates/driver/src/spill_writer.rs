@@ -28,13 +28,12 @@ struct SpillDirectory {
 }
 
 impl SpillWriter {
-    pub(crate) fn new(path: PathBuf, teller: NoticeSender) -> Self {
+    pub(crate) fn new(path: PathBuf, notice_sender: NoticeSender) -> Self {
         let directory =
-            Arc::new(SpillDirectory { path, notice_sender: teller, written: AtomicU64::new(0) });
+            Arc::new(SpillDirectory { path, notice_sender, written: AtomicU64::new(0) });
         Self { directory, writing: JoinSet::new() }
     }
 
-    /// Begins to write one text.
     pub(crate) fn write(&mut self, name: Arc<str>, text: String) {
         while self.writing.try_join_next().is_some() {}
         let directory = Arc::clone(&self.directory);

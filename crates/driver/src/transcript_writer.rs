@@ -22,7 +22,7 @@ use crate::notices::NoticeSender;
 /// Which transcript a session writes, and who hears of it.
 #[derive(Clone, Default)]
 pub struct TranscriptConfig {
-    /// Where it is written; nowhere, if only somebody is to hear of it.
+    /// The file; `None` if only the listener gets the lines.
     pub path: Option<PathBuf>,
     /// What its lines say of the session.
     pub about: TranscriptContext,
@@ -59,7 +59,7 @@ impl fmt::Debug for TranscriptConfig {
 }
 
 impl TranscriptConfig {
-    /// At this place, of which nobody hears yet.
+    /// A transcript at this path, without a listener.
     #[must_use]
     pub fn new(path: Option<PathBuf>, about: TranscriptContext, title: Option<String>) -> Self {
         Self { path, about, title, listener: None, agent_metadata: None }
@@ -88,7 +88,6 @@ impl TranscriptConfig {
     }
 }
 
-/// Who gave a session its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TitleSource {
     /// A person, or a program of theirs.
@@ -97,7 +96,6 @@ pub(crate) enum TitleSource {
     Model,
 }
 
-/// Writes a transcript.
 pub(crate) struct SessionTranscriptWriter {
     config: TranscriptConfig,
     transcriber: Transcriber,
@@ -117,12 +115,10 @@ impl SessionTranscriptWriter {
         Self { config, transcriber, file: None, journal: None, is_broken: false }
     }
 
-    /// The same before anything was said.
     pub(crate) fn clone_empty(&self) -> Self {
         Self::new(Some(self.config.clone()))
     }
 
-    /// Follows what was said before this process.
     pub(crate) fn replay(&mut self, effects: &[Effect]) {
         self.transcriber.transcribe_effects(effects, 0);
     }
@@ -132,14 +128,12 @@ impl SessionTranscriptWriter {
         self.transcriber.observe_entry(entry);
     }
 
-    /// From now on something may be said.
     pub(crate) fn begin_writing(&mut self, journal: Option<(PathBuf, Arc<Settings>)>) {
         let is_wanted = self.config.path.is_some() || self.config.listener.is_some();
         self.transcriber.set_writing(is_wanted);
         self.journal = journal;
     }
 
-    /// Takes in a note of this process.
     pub(crate) fn add_note(&mut self, note: &JournalNote) {
         self.transcriber.observe_note(note);
     }
@@ -149,21 +143,20 @@ impl SessionTranscriptWriter {
         self.transcriber.queued_names().map(|name| name.map(str::to_owned)).collect()
     }
 
-    /// Writes what one event led to.
-    pub(crate) fn write(&mut self, effects: &[Effect], teller: &NoticeSender) {
+    pub(crate) fn write(&mut self, effects: &[Effect], notice_sender: &NoticeSender) {
         let before = self.transcriber.last_uuid().map(str::to_owned);
         let done = self.transcriber.transcribe_effects(effects, clock::unix_millis());
         let is_end = effects.iter().any(|effect| matches!(effect, Effect::Finish(_)));
         if !done.is_empty()
             && let Err(error) = self.append(before.as_deref(), &done)
         {
-            self.disable_with_warning(teller, &error);
+            self.disable_with_warning(notice_sender, &error);
         }
         for TranscribedMessage { message, uuids, lines } in &done {
             self.notify_listener(Some(*message), uuids, lines);
         }
         if is_end && let Err(error) = self.append_title_if_missing() {
-            self.disable_with_warning(teller, &error);
+            self.disable_with_warning(notice_sender, &error);
         }
     }
 
@@ -224,7 +217,12 @@ impl SessionTranscriptWriter {
     }
 
     /// The session has a name: a person's goes before a model's.
-    pub(crate) fn set_title(&mut self, title: &str, whose: TitleSource, teller: &NoticeSender) {
+    pub(crate) fn set_title(
+        &mut self,
+        title: &str,
+        whose: TitleSource,
+        notice_sender: &NoticeSender,
+    ) {
         let line = match whose {
             TitleSource::Person => self.transcriber.render_title_line(title),
             TitleSource::Model if self.config.title.is_some() => return,
@@ -241,7 +239,7 @@ impl SessionTranscriptWriter {
         let Some(file) = &mut self.file else { return };
         match file.append(&line) {
             Ok(()) => self.notify_listener(None, &[], &line),
-            Err(error) => self.disable_with_warning(teller, &error),
+            Err(error) => self.disable_with_warning(notice_sender, &error),
         }
     }
 
@@ -256,10 +254,10 @@ impl SessionTranscriptWriter {
         heard(&AppendedTranscriptLines { path, agent, message, uuids, lines });
     }
 
-    fn disable_with_warning(&mut self, teller: &NoticeSender, error: &JournalError) {
+    fn disable_with_warning(&mut self, notice_sender: &NoticeSender, error: &JournalError) {
         self.is_broken = true;
         self.file = None;
-        teller.warn(format!(
+        notice_sender.warn(format!(
             "the transcript for other programs is no longer written: {error}; the session itself \
              is kept"
         ));

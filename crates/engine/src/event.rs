@@ -14,6 +14,8 @@ use windlass_vocabulary::{
 
 use crate::settings::Settings;
 
+pub use windlass_vocabulary::Interrupt;
+
 /// Something happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
@@ -135,17 +137,4 @@ pub enum Event {
         /// The errand.
         ticket: Ticket,
     },
-}
-
-/// Why a run is interrupted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Interrupt {
-    /// A person pressed the key.
-    User,
-    /// A new message replaces what is going on; it says itself why, so no note is added.
-    NewMessage,
-    /// The process is ending, or its storage failed.
-    Shutdown,
-    /// The process that ran it is gone; this is what the next one finds.
-    Crashed,
 }

@@ -9,7 +9,6 @@ use windlass_vocabulary::{Json, Tokens, ToolName, ToolSpec};
 
 use crate::manual_session::{ManualSession, build_settings};
 
-/// What kind of session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LongSessionKind {
     /// Nothing ever has to go; every turn brings the same.
@@ -24,7 +23,6 @@ pub enum LongSessionKind {
 }
 
 impl LongSessionKind {
-    /// What such a session is started with.
     #[must_use]
     pub fn build_settings(self) -> Settings {
         let mut settings = match self {
@@ -45,7 +43,6 @@ impl LongSessionKind {
         settings
     }
 
-    /// The levels that must act in it.
     #[must_use]
     pub fn expected_levels(self) -> &'static [usize] {
         match self {
@@ -55,7 +52,6 @@ impl LongSessionKind {
         }
     }
 
-    /// Bytes of the result of a turn.
     #[must_use]
     pub fn result_bytes(self, turn: usize) -> usize {
         match self {
@@ -113,7 +109,6 @@ pub fn play_turn(
     session.request.is_some().then_some(took)
 }
 
-/// Plays one turn, event by event.
 pub fn play_turn_with(
     session: &mut ManualSession,
     kind: LongSessionKind,
@@ -141,7 +136,6 @@ const SUMMARY_TEXT: &str = "What was asked, what was done, which files matter an
     the parts were read one after the other, each was found to be as it should, and the next one \
     is to be looked at. ";
 
-/// A result, different each time.
 fn build_result_text(turn: usize, bytes: usize) -> String {
     let mut words = String::with_capacity(bytes);
     let mut line = 0;

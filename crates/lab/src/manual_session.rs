@@ -13,27 +13,19 @@ use windlass_vocabulary::{
     ToolInspection, ToolName, ToolOutcome, Usage,
 };
 
-/// A session under way.
 #[derive(Debug)]
 pub struct ManualSession {
-    /// What it was started with.
     pub settings: Settings,
     state: Option<State>,
-    /// The request that waits for its answer.
     pub request: Option<Box<ModelRequest>>,
-    /// What the engine thinks the last request is.
     pub estimate: Tokens,
-    /// The summary that waits for its answer.
     pub summary: Option<(Ticket, Box<ModelRequest>)>,
-    /// Calls that wait for their results.
     pub tools: VecDeque<Ticket>,
-    /// How the last run ended.
     pub ending: Option<RunEnding>,
     calls: u64,
 }
 
 impl ManualSession {
-    /// Nothing has happened yet.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self {
@@ -89,13 +81,11 @@ impl ManualSession {
         others
     }
 
-    /// The attempt that waits for its answer.
     #[must_use]
     pub fn attempt(&self) -> AttemptId {
         self.request.as_ref().map(|request| request.attempt).unwrap_or_default()
     }
 
-    /// A message of the user's.
     pub fn submit(&mut self, words: &str) -> Vec<Effect> {
         let content = vec![ContentBlock::Text(words.to_owned())];
         self.apply_event(Event::UserSubmitted { content, pinned: false })
@@ -130,13 +120,11 @@ impl ManualSession {
         Event::ModelEnded { attempt: self.attempt(), stop: ModelStopReason::EndTurn, usage }
     }
 
-    /// The result of the call that waits longest.
     pub fn result_event(&mut self, words: String) -> Event {
         let ticket = self.tools.pop_front().unwrap_or_default();
         Event::ToolEnded { ticket, outcome: ToolOutcome::from_text(words) }
     }
 
-    /// The summary that was asked for.
     pub fn summary_event(&mut self, words: &str) -> Option<Event> {
         let (ticket, _) = self.summary.take()?;
         let usage = Usage { input: Tokens(1), output: Tokens(1), ..Usage::default() };

@@ -114,19 +114,21 @@ impl InitializeOptions {
         let rules = others
             .iter()
             .map(|name| Rule { tool: "Skill".to_owned(), content: Some(name.clone()) });
-        plan.builder.settings_mut().policy.rules.deny.extend(rules);
+        plan.builder.policy_mut().rules.deny.extend(rules);
         plan.description.hidden_skills.extend(others);
     }
 
     fn apply_system_prompt(&self, plan: &mut SessionPlan) {
-        let settings = plan.builder.settings_mut();
-        settings.after.suggestion |= self.wants_prompt_suggestions;
+        if self.wants_prompt_suggestions {
+            plan.builder.enable_prompt_suggestions();
+        }
         if let Some(prompt) = &self.system_prompt {
-            settings.system_prompt = prompt.as_str().into();
+            plan.builder.set_system_prompt(prompt.as_str());
         }
         if let Some(more) = &self.append_system_prompt {
-            let prompt = format!("{}\n\n{more}", settings.system_prompt.trim_end());
-            settings.system_prompt = prompt.trim_start().into();
+            let system_prompt = plan.builder.settings().system_prompt;
+            let prompt = format!("{}\n\n{more}", system_prompt.trim_end());
+            plan.builder.set_system_prompt(prompt.trim_start());
         }
     }
 }
@@ -197,10 +199,10 @@ pub(crate) fn build_initialize_response(plan: &SessionPlan, wishes: &InitializeO
         .flat_map(|agents| &agents.definitions)
         .map(|agent| json!({ "name": agent.name, "description": agent.description }))
         .collect();
-    let first = plan.builder.settings().model.name.as_str();
+    let first = plan.builder.settings().model.name;
     let models = model::list_choosable_models(
         &plan.endpoints.config,
-        first,
+        first.as_str(),
         plan.settings_layers.available_models(),
     );
     let own = plan.description.output_styles.iter().map(String::as_str);

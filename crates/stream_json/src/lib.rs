@@ -126,7 +126,7 @@ pub async fn run(args: RunOptions, mut signals: SignalListener) -> Result<Exit, 
 
 /// Hooks may put calls off where the session can be taken up again by another process.
 fn enable_deferred_calls(mut plan: SessionPlan) -> SessionPlan {
-    plan.builder.settings_mut().hooks.can_defer = plan.journal.is_some();
+    plan.builder.set_deferrable_calls(plan.journal.is_some());
     plan
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use windlass_driver::mcp::{McpServerReport, McpServers};
 use windlass_driver::{
-    AgentDefinition, HookSet, Notices, Session, SessionBuilder, SessionEndReason, Settings,
+    AgentDefinition, HookSet, Notices, Session, SessionBuilder, SessionEndReason,
+    SessionSettingsView,
 };
 use windlass_permission::Rule;
 use windlass_vocabulary::{ModelName, Notice, PermissionMode, ThinkingMode};
@@ -72,7 +73,7 @@ pub(crate) struct LiveSession {
     betas: Vec<String>,
     has_agents: bool,
     agents: Vec<AgentDefinition>,
-    settings: Settings,
+    settings: SessionSettingsView,
     description: SessionDescription,
     /// The settings in force.
     pub layers: SettingsLayers,
@@ -122,7 +123,7 @@ impl LiveSession {
         if let Some(name) = &terms.agent {
             builder = become_agent(builder, name, known)?;
         }
-        let denied = builder.settings().policy.rules.deny.clone();
+        let denied = builder.settings().policy.rules.deny;
         let is_hidden =
             |name: &str| denied.iter().any(|rule| rule.content.is_none() && rule.tool == name);
         builder = builder.change_tools(|registry| {
@@ -139,12 +140,12 @@ impl LiveSession {
             let (tool, side) = build_structured_output(schema);
             builder = builder.change_tools(|registry| drop(registry.insert(Arc::new(tool))));
             let rule = Rule { tool: structured_output::TOOL_NAME.to_owned(), content: None };
-            builder.settings_mut().policy.rules.allow.push(rule);
+            builder.policy_mut().rules.allow.push(rule);
             wanted = Some(side);
         }
         // A client may ask about the conversation at any time.
-        builder.settings_mut().after.questions = true;
-        let settings = builder.settings().clone();
+        builder.enable_side_questions();
+        let settings = builder.settings();
         let (model, mode) = (settings.model.name.as_str().to_owned(), settings.policy.mode);
         if let Some(agents) = agents {
             builder = builder.subagents(agents);
@@ -338,7 +339,7 @@ fn become_agent(
 ) -> Result<SessionBuilder, CommandError> {
     let agent = find_agent(name, known)?;
     if let Some(prompt) = &agent.prompt {
-        builder.settings_mut().system_prompt = prompt.as_str().into();
+        builder.set_system_prompt(prompt.as_str());
     }
     Ok(match &agent.tools {
         Some(tools) => builder.change_tools(|registry| {

@@ -11,6 +11,7 @@ pub mod cycles;
 mod declarations;
 pub mod dependencies;
 pub mod edges;
+pub mod engine_types;
 pub mod faults;
 pub mod folders;
 pub mod glossary;
@@ -59,6 +60,11 @@ pub const RULES: &[TidyRule] = &[
         name: "branches",
         description: "the driver never branches on why the loop goes on or stops",
         check: branches::check,
+    },
+    TidyRule {
+        name: "engine_types",
+        description: "front ends name no type of the engine",
+        check: engine_types::check,
     },
     TidyRule {
         name: "lints",

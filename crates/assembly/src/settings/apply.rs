@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use windlass_driver::{After, Settings, ToolSessionContext};
+use windlass_driver::ToolSessionContext;
+use windlass_driver::engine_settings::{After, Settings};
 use windlass_journal::project_key::project_key;
 use windlass_permission::Policy;
 use windlass_settings::settings::EffortLevel;

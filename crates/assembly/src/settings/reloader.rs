@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use windlass_driver::{ConfigChange, HookSet, Session};
+use windlass_driver::{ConfigChange, HookSet, Session, SettingsChange};
 use windlass_permission::{Policy, Rule, Rules};
 use windlass_settings::{
     LoadedSettings, SettingsFileChanged, SettingsRequest, SettingsSource, SettingsWatcher,
@@ -161,7 +161,7 @@ impl SettingsReloader {
         let told = change.clone();
         // A session that does not take this is over, which is told next.
         let _ = session.replace_hooks(hooks);
-        let _ = session.configure(move |settings| told.apply(&mut settings.policy));
+        let _ = session.configure([SettingsChange::policy(move |policy| told.apply(policy))]);
         let files = changed.into_iter().map(|file| file.path);
         let files = files.filter(|path| !refused.contains(path)).collect();
         ReloadOutcome { change: Some(change), files, lines }

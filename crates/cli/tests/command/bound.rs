@@ -1,7 +1,7 @@
 //! The worst case, as the command tells it.
 
 use serde_json::{Value, json};
-use windlass_driver::{Limits, Settings, bound};
+use windlass_driver::engine_settings::{Limits, Settings, bound};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 use windlass_vocabulary::{ModelFacts, Prices, Tokens};
 

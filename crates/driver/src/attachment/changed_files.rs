@@ -23,7 +23,7 @@ pub(super) fn describe_changed_files(surroundings: &ToolSessionContext) -> Optio
 }
 
 /// The files as they are now, the one used last first.
-pub(super) fn reread_files(surroundings: &ToolSessionContext, paths: &str) -> Option<String> {
+pub(super) fn reread_files(tool_context: &ToolSessionContext, paths: &str) -> Option<String> {
     let mut words = String::new();
     for path in paths.lines().take(FILES_MAX) {
         // A file that is gone or cannot be shown is not in hand any more.

@@ -27,7 +27,6 @@ pub trait AttachmentFinder: Debug + Send + Sync {
     fn find(&self, prompt: &str) -> Option<String>;
 }
 
-/// Everything that can be looked for.
 pub(crate) struct AttachmentSources {
     pub(crate) tool_context: Arc<ToolSessionContext>,
     pub(crate) memory: Option<Arc<dyn AttachmentFinder>>,
@@ -39,7 +38,6 @@ pub(crate) struct AttachmentSources {
 const DEADLINE: Duration = Duration::from_secs(5);
 
 impl AttachmentSources {
-    /// Looks for it.
     pub(crate) async fn find(
         self: Arc<Self>,
         kind: AttachmentKind,

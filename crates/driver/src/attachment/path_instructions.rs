@@ -65,10 +65,10 @@ impl PathInstructions {
     }
 
     fn render_unsent(&self, files: &[Arc<str>]) -> Option<String> {
-        let nearby = self.source.as_ref()?;
+        let path_instructions = self.source.as_ref()?;
         let found: Vec<PathInstruction> = files
             .iter()
-            .flat_map(|file| nearby.load_instructions(Path::new(file.as_ref())))
+            .flat_map(|file| path_instructions.load_instructions(Path::new(file.as_ref())))
             .collect();
         let mut said = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let mut words = String::new();

@@ -25,12 +25,12 @@ pub(super) fn create_env_file(surroundings: &ToolSessionContext) -> Option<PathB
 /// Takes over what the file says, and removes it. An error says why not.
 pub(super) async fn import_env_file(
     file: &Path,
-    surroundings: &ToolSessionContext,
+    tool_context: &ToolSessionContext,
 ) -> Result<(), String> {
     let is_empty = std::fs::metadata(file).is_ok_and(|found| found.len() == 0);
     if !is_empty {
-        let read = read_exported_variables(file, surroundings).await?;
-        surroundings.set_exported_variables(&read);
+        let read = read_exported_variables(file, tool_context).await?;
+        tool_context.set_exported_variables(&read);
     }
     let _ = std::fs::remove_file(file);
     Ok(())
@@ -38,7 +38,7 @@ pub(super) async fn import_env_file(
 
 async fn read_exported_variables(
     file: &Path,
-    surroundings: &ToolSessionContext,
+    tool_context: &ToolSessionContext,
 ) -> Result<Vec<(OsString, OsString)>, String> {
     let script = "set -a; . \"$0\" >/dev/null 2>&1; exec env -0";
     let errand = OneShotCommand {

@@ -17,9 +17,8 @@ use windlass_tool::{CallLimits, ToolCallContext};
 use windlass_vocabulary::{Json, MicroUsd, ToolCall, ToolCallId, ToolName, ToolResultPart};
 
 use crate::call_inspector::{CallInspector, HostFileSystem};
-use crate::side_model::SessionSideModel;
+use crate::model::side_model::SessionSideModel;
 
-/// Asks in one session.
 #[derive(Debug)]
 pub(crate) struct SessionHookBackend {
     pub(crate) side_model: Arc<SessionSideModel>,
@@ -35,27 +34,28 @@ impl HookBackend for SessionHookBackend {
         model: Option<&str>,
         limit: Duration,
     ) -> HookBackendReplyFuture<'_> {
-        let asked = match model {
+        let model = match model {
             None => Ok(None),
             Some(name) => self.side_model.find_model(name).map(Some),
         };
         Box::pin(async move {
-            let (allowance, cancel) = (self.allowance, CancellationToken::new());
+            let allowance = self.allowance;
+            let cancel = CancellationToken::new();
             let question =
                 SideQuestion { prompt, search_domains: None, allowance, timeout: limit, cancel };
-            let asked = match asked {
-                Ok(asked) => asked,
+            let model = match model {
+                Ok(model) => model,
                 Err(why) => return HookBackendReply { text: Err(why), spent: MicroUsd(0) },
             };
-            let said = self.side_model.ask_model(asked, question).await;
-            HookBackendReply { text: said.answer, spent: said.spent }
+            let reply = self.side_model.ask_model(model, question).await;
+            HookBackendReply { text: reply.answer, spent: reply.spent }
         })
     }
 
     fn call_tool(&self, tool: String, input: Value) -> HookBackendReplyFuture<'_> {
         Box::pin(async move {
             match self.call_tool(&tool, &input).await {
-                Ok(weighed) => weighed,
+                Ok(reply) => reply,
                 Err(why) => HookBackendReply { text: Err(why), spent: MicroUsd(0) },
             }
         })
@@ -87,10 +87,11 @@ impl SessionHookBackend {
             PermissionDecision::Ask(question) => return Err(question.view().why.clone()),
             PermissionDecision::Deny { why, .. } => return Err(why),
         };
-        let mut job = ToolCallContext::new(Arc::clone(&self.inspector.tool_context));
-        let (policy, allowance) = (self.inspector.policy.clone(), self.allowance);
-        job.call_limits = CallLimits { policy, allowance };
-        let outcome = tool.run(granted, job).await;
+        let mut call_context = ToolCallContext::new(Arc::clone(&self.inspector.tool_context));
+        let policy = self.inspector.policy.clone();
+        let allowance = self.allowance;
+        call_context.call_limits = CallLimits { policy, allowance };
+        let outcome = tool.run(granted, call_context).await;
         let texts = outcome.content.iter().filter_map(|part| match part {
             ToolResultPart::Text(text) => Some(text.as_str()),
             ToolResultPart::Media(_) => None,

@@ -12,12 +12,9 @@ use windlass_vocabulary::{
     ToolResultPart,
 };
 
-/// Who a session is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionIdentity {
-    /// Its name.
     pub(crate) session: String,
-    /// Where it is written down.
     pub(crate) transcript: Option<PathBuf>,
     /// The project's root, if it is not where the session works.
     pub(crate) project: Option<PathBuf>,
@@ -25,7 +22,6 @@ pub(crate) struct SessionIdentity {
     pub(crate) agent: Option<AgentIdentity>,
 }
 
-/// Who a nested session is.
 #[derive(Clone, Debug)]
 pub(crate) struct AgentIdentity {
     pub(crate) id: String,
@@ -33,7 +29,6 @@ pub(crate) struct AgentIdentity {
     pub(crate) transcript: Option<PathBuf>,
 }
 
-/// What is told at every moment.
 #[derive(Debug)]
 pub(crate) struct HookFacts {
     pub(crate) identity: SessionIdentity,
@@ -45,7 +40,6 @@ pub(crate) struct HookFacts {
 }
 
 impl HookFacts {
-    /// The part all events have in common.
     pub(crate) fn build_shared_fields(
         &self,
         event: HookEvent,
@@ -73,7 +67,6 @@ impl HookFacts {
         fields
     }
 
-    /// What the engine asks about.
     pub(crate) fn build_subject_fields(&self, subject: &HookSubject) -> Map<String, Value> {
         match subject {
             HookSubject::Call(call) => build_call_fields(call),
@@ -125,7 +118,6 @@ impl HookFacts {
         }
     }
 
-    /// What a matcher is held against.
     pub(crate) fn matcher_target(&self, subject: &HookSubject) -> Option<String> {
         match subject {
             HookSubject::Call(call) | HookSubject::Outcome(call, _) => {
@@ -152,7 +144,6 @@ pub(crate) fn render_background_task(task: &BackgroundTask) -> Option<Value> {
     task.end_summary.is_none().then_some(told)
 }
 
-/// A question that waits for an answer.
 pub(crate) fn build_question_fields(question: &PermissionQuestion) -> Map<String, Value> {
     let mut fields = build_call_fields(&question.call);
     // The sheet gives no id here: a question may outlive the call it was about.

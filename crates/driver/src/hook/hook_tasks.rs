@@ -20,20 +20,18 @@ use windlass_vocabulary::{
 use super::{PendingHooks, SessionHooks, hook_input};
 use crate::panic_guard::catch_panic;
 
-/// Hooks under way.
 pub(crate) struct HookTasks {
     hooks: Arc<SessionHooks>,
     events: mpsc::Sender<Event>,
     running: JoinSet<()>,
-    /// Called off when the run ends.
     run: CancellationToken,
-    /// Called off when somebody speaks.
     idle: CancellationToken,
 }
 
 impl HookTasks {
     pub(crate) fn new(hooks: Arc<SessionHooks>, events: mpsc::Sender<Event>) -> Self {
-        let (run, idle) = (CancellationToken::new(), CancellationToken::new());
+        let run = CancellationToken::new();
+        let idle = CancellationToken::new();
         Self { hooks, events, running: JoinSet::new(), run, idle }
     }
 
@@ -44,7 +42,6 @@ impl HookTasks {
         (self.run, self.idle) = (CancellationToken::new(), CancellationToken::new());
     }
 
-    /// Asks the hooks at this point.
     pub(crate) fn run_hooks(
         &mut self,
         ticket: Option<Ticket>,
@@ -56,14 +53,16 @@ impl HookTasks {
         if point == HookPoint::PostCompact {
             self.run_compact_start_hooks(policy.mode);
         }
-        let asking = self.hooks.select_hooks_for_subject(point.into(), &subject, policy);
-        let (hooks, events, run) = (Arc::clone(&self.hooks), self.events.clone(), self.run.clone());
-        match (ticket, asking) {
-            (Some(ticket), Some(asking)) => {
+        let pending = self.hooks.select_hooks_for_subject(point.into(), &subject, policy);
+        let hooks = Arc::clone(&self.hooks);
+        let events = self.events.clone();
+        let run = self.run.clone();
+        match (ticket, pending) {
+            (Some(ticket), Some(pending)) => {
                 self.running.spawn(async move {
-                    let joint = catch_panic(asking.with_cancel(run).run()).await;
-                    let report = match joint {
-                        Ok(joint) => hooks.build_report(joint, &subject),
+                    let combined = catch_panic(pending.with_cancel(run).run()).await;
+                    let report = match combined {
+                        Ok(combined) => hooks.build_report(combined, &subject),
                         Err(words) => build_panic_report(point, &words),
                     };
                     let _ = events.send(Event::HookEnded { ticket, report }).await;
@@ -75,8 +74,8 @@ impl HookTasks {
                     let _ = events.send(Event::HookEnded { ticket, report }).await;
                 });
             }
-            (None, Some(asking)) => {
-                self.running.spawn(async move { drop(asking.run().await) });
+            (None, Some(pending)) => {
+                self.running.spawn(async move { drop(pending.run().await) });
             }
             (None, None) => {}
         }
@@ -89,13 +88,13 @@ impl HookTasks {
         policy: &Policy,
     ) -> Option<PendingHooks> {
         let subject = HookSubject::Call(question.call.clone());
-        let mut asking =
+        let mut pending =
             self.hooks.select_hooks_for_subject(HookEvent::PermissionRequest, &subject, policy)?;
-        if let Value::Object(fields) = &mut asking.occasion.input {
+        if let Value::Object(fields) = &mut pending.occasion.input {
             fields.remove("tool_use_id");
             fields.extend(hook_input::build_question_fields(question));
         }
-        Some(asking)
+        Some(pending)
     }
 
     /// Tells hooks that somebody should look here; `None` when nobody wants to know.
@@ -125,7 +124,7 @@ impl HookTasks {
             return;
         }
         let words = "Windlass is waiting for your input";
-        let Some(asking) = self.select_notification_hooks("idle_prompt", words, mode) else {
+        let Some(pending) = self.select_notification_hooks("idle_prompt", words, mode) else {
             return;
         };
         self.idle = CancellationToken::new();
@@ -133,12 +132,11 @@ impl HookTasks {
         self.running.spawn(async move {
             tokio::select! {
                 () = idle.cancelled() => {}
-                () = tokio::time::sleep(IDLE_NOTIFICATION_AFTER) => drop(asking.run().await),
+                () = tokio::time::sleep(IDLE_NOTIFICATION_AFTER) => drop(pending.run().await),
             }
         });
     }
 
-    /// Somebody speaks.
     pub(crate) fn cancel_idle_notification(&self) {
         self.idle.cancel();
     }
@@ -147,11 +145,11 @@ impl HookTasks {
     fn run_compact_start_hooks(&mut self, mode: PermissionMode) {
         let source = "compact";
         let fields = Map::from_iter([("source".to_owned(), Value::from(source))]);
-        let asking = self.hooks.select_hooks(HookEvent::SessionStart, Some(source), mode, fields);
-        if let Some(asking) = asking {
+        let pending = self.hooks.select_hooks(HookEvent::SessionStart, Some(source), mode, fields);
+        if let Some(pending) = pending {
             let events = self.events.clone();
             self.running.spawn(async move {
-                for text in asking.run().await.context {
+                for text in pending.run().await.context {
                     let kind = AttachmentKind::Hook;
                     let _ = events.send(Event::AttachmentArrived { kind, text }).await;
                 }
@@ -177,9 +175,10 @@ impl HookTasks {
 
 /// A fault of ours is a fault of the hook: before a tool, never a yes.
 fn build_panic_report(point: HookPoint, words: &str) -> HookReport {
-    let verdict = match point {
-        HookPoint::PreToolUse => HookVerdict::Ask(format!("its hooks broke down: {words}")),
-        _ => HookVerdict::Pass,
+    let verdict = if point == HookPoint::PreToolUse {
+        HookVerdict::Ask(format!("its hooks broke down: {words}"))
+    } else {
+        HookVerdict::Pass
     };
     HookReport { verdict, ..HookReport::default() }
 }

@@ -1,8 +1,8 @@
-//! Users' hooks at the moments of a session: what they are told, and what becomes of what they say.
+//! Users' hooks in a session: what they are given, and what becomes of their answers.
 //!
-//! `errand` runs them when the engine asks, `question` before a person is asked, `door` at the start
-//! and before a prompt goes in; `input` says what they read, `watch` tells people of each. What a
-//! verdict means for the loop is the engine's to say.
+//! `hook_tasks` runs them when the engine asks and before the user is asked for permission;
+//! `prompt_intake` at the start of a session and before a prompt is accepted; `hook_input` builds the
+//! JSON they read, `hook_notices` reports each run. The engine decides what a verdict means.
 
 mod env_file;
 mod hook_backend;
@@ -10,6 +10,7 @@ pub(crate) mod hook_input;
 mod hook_notices;
 pub(crate) mod hook_tasks;
 pub(crate) mod prompt_intake;
+mod redact_hook_result;
 mod session_waker;
 mod task_lists;
 mod teammate_idle;
@@ -33,17 +34,18 @@ use windlass_vocabulary::{
 use self::hook_backend::SessionHookBackend;
 use self::hook_input::{HookFacts, SessionIdentity};
 use self::hook_notices::HookNoticeWatcher;
+use self::redact_hook_result::redact_hook_result;
 use self::session_waker::SessionWaker;
 use crate::call_inspector::{CallInspector, HostFileSystem};
+use crate::model::side_model::SessionSideModel;
 use crate::notices::NoticeSender;
-use crate::side_model::SessionSideModel;
+use crate::session_end_reason::SessionEndReason;
 
 /// The hooks of one session, with everything they are told of it.
 #[derive(Debug)]
 pub(crate) struct SessionHooks {
     /// Skills bring hooks along when they are loaded.
     set: RwLock<HookSet>,
-    /// Those of skills.
     skill_hooks: RwLock<HookSet>,
     /// The others, which nested sessions are given too.
     base: SharedHooks,
@@ -67,27 +69,34 @@ pub(crate) struct PendingHooks {
 impl PendingHooks {
     /// Asks them, and tells people what they should know of it.
     pub(crate) async fn run(self) -> CombinedHookResult {
-        let joint = self.chosen.run(self.occasion, &self.hooks.ground).await;
-        for words in joint.warnings.iter().chain(&joint.messages) {
+        let mut combined = self.chosen.run(self.occasion, &self.hooks.ground).await;
+        redact_hook_result(&mut combined, &self.hooks.inspector.tool_context.secrets);
+        for words in combined.warnings.iter().chain(&combined.messages) {
             self.hooks.notice_sender.warn(words.clone());
         }
-        joint
+        combined
     }
 
-    /// Can be called off.
     pub(crate) fn with_cancel(mut self, cancel: CancellationToken) -> Self {
         self.occasion.cancel = cancel;
         self
     }
 }
 
+/// What [`SessionHooks`] are made of.
+pub(crate) struct SessionHooksParts {
+    pub(crate) base: SharedHooks,
+    pub(crate) identity: SessionIdentity,
+    pub(crate) inspector: Arc<CallInspector>,
+    pub(crate) side_model: Arc<SessionSideModel>,
+    pub(crate) notice_sender: NoticeSender,
+}
+
 impl SessionHooks {
     pub(crate) fn new(
-        (base, identity): (SharedHooks, SessionIdentity),
+        parts: SessionHooksParts,
         settings: &Settings,
-        inspector: &Arc<CallInspector>,
-        (asides, events): (&Arc<SessionSideModel>, &mpsc::Sender<Event>),
-        teller: &NoticeSender,
+        events: &mpsc::Sender<Event>,
     ) -> Arc<Self> {
         let woken = Arc::new(SessionWaker::new(events));
         let surroundings = &inspector.tool_context;
@@ -97,13 +106,16 @@ impl SessionHooks {
             env_vars: surroundings.processes.environment.clone(),
             spill: surroundings.processes.spill_directory.clone(),
             background: Arc::default(),
-            watcher: Some(Arc::new(HookNoticeWatcher(teller.clone()))),
+            watcher: Some(Arc::new(HookNoticeWatcher {
+                notice_sender: notice_sender.clone(),
+                secrets: tool_context.secrets.clone(),
+            })),
             backend: Some(Arc::new(SessionHookBackend {
-                side_model: Arc::clone(asides),
-                inspector: Arc::clone(inspector),
+                side_model,
+                inspector: Arc::clone(&inspector),
                 allowance: settings.budget_max.map(|most| MicroUsd(most.0 / ALLOWANCE_DIVISOR)),
             })),
-            waker: Some(Arc::<SessionWaker>::clone(&woken)),
+            waker: Some(Arc::<SessionWaker>::clone(&waker)),
             cwd: cwd.clone(),
         };
         let facts = HookFacts {
@@ -113,19 +125,9 @@ impl SessionHooks {
             effort: settings.effort,
             prompt: std::sync::Mutex::default(),
         };
-        let (inspector, teller) = (Arc::clone(inspector), teller.clone());
         let set = RwLock::new(base.read().unwrap_or_else(PoisonError::into_inner).clone());
-        let more = RwLock::default();
-        Arc::new(Self {
-            set,
-            skill_hooks: more,
-            base,
-            ground,
-            facts,
-            inspector,
-            notice_sender: teller,
-            waker: woken,
-        })
+        let skill_hooks = RwLock::default();
+        Arc::new(Self { set, skill_hooks, base, ground, facts, inspector, notice_sender, waker })
     }
 
     /// What hooks say of themselves is heard there from now on.
@@ -197,7 +199,11 @@ impl SessionHooks {
     ) -> Option<PendingHooks> {
         let call = match subject {
             HookSubject::Call(call) | HookSubject::Outcome(call, _) => Some(call),
-            _ => None,
+            HookSubject::Batch(_)
+            | HookSubject::Stop { .. }
+            | HookSubject::Failure { .. }
+            | HookSubject::Compaction { .. }
+            | HookSubject::Compacted { .. } => None,
         };
         let target = self.facts.matcher_target(subject);
         let speaks = |rule: &str| call.is_some_and(|call| may_rule_match(rule, policy, call));
@@ -208,11 +214,11 @@ impl SessionHooks {
             let left = self.inspector.tool_context.background.list_tasks();
             *tasks = left.iter().filter_map(hook_input::render_background_task).collect();
         }
-        let asking = self.build_pending_hooks(chosen, target.as_deref(), common, fields);
+        let pending = self.build_pending_hooks(chosen, target.as_deref(), common, fields);
         let id = call.map(|call| call.id.as_str().to_owned());
-        asking.map(|mut asking| {
-            asking.occasion.tool_use_id = id;
-            asking
+        pending.map(|mut pending| {
+            pending.occasion.tool_use_id = id;
+            pending
         })
     }
 
@@ -237,26 +243,22 @@ impl SessionHooks {
     }
 
     /// What the engine is told of a joint verdict.
-    fn build_report(&self, joint: CombinedHookResult, subject: &HookSubject) -> HookReport {
-        let updated = match (subject, &joint.updated_input) {
-            (HookSubject::Call(call), Some(input)) => {
-                let input = Json::from_checked(&input.to_string());
-                let call = ToolCall { input: input.clone(), ..call.clone() };
-                Some((input, self.inspector.inspect(&call)))
-            }
-            _ => None,
-        };
-        let output = match subject {
-            HookSubject::Outcome(_, outcome) if !outcome.is_error => joint.updated_output.as_ref(),
-            _ => None,
-        };
+    fn build_report(&self, combined: CombinedHookResult, subject: &HookSubject) -> HookReport {
+        let mut updated = None;
+        if let (HookSubject::Call(call), Some(input)) = (subject, &combined.updated_input) {
+            let input = Json::from_checked(&input.to_string());
+            let call = ToolCall { input: input.clone(), ..call.clone() };
+            updated = Some((input, self.inspector.inspect(&call)));
+        }
+        let is_success = matches!(subject, HookSubject::Outcome(_, outcome) if !outcome.is_error);
+        let output = combined.updated_output.as_ref().filter(|_| is_success);
         HookReport {
-            verdict: joint.verdict,
-            name: joint.decided_by,
-            context: joint.context,
+            verdict: combined.verdict,
+            name: combined.decided_by,
+            context: combined.context,
             updated,
             output: output.map(render_updated_output),
-            spent: joint.spent,
+            spent: combined.spent,
         }
     }
 
@@ -283,11 +285,11 @@ impl SessionHooks {
     pub(crate) async fn run_session_end_hooks(self: Arc<Self>, why: SessionEndReason) {
         let fields = Map::from_iter([("reason".to_owned(), Value::from(why.name()))]);
         let mode = PermissionMode::Default;
-        let asking = self.select_hooks(HookEvent::SessionEnd, Some(why.name()), mode, fields);
-        if let Some(mut asking) = asking.filter(|_| !self.is_nested()) {
-            asking.occasion.timeout = Some(HookEvent::SESSION_END_TIMEOUT);
+        let pending = self.select_hooks(HookEvent::SessionEnd, Some(why.name()), mode, fields);
+        if let Some(mut pending) = pending.filter(|_| !self.is_nested()) {
+            pending.occasion.timeout = Some(HookEvent::SESSION_END_TIMEOUT);
             // What does not heed the end of its time is dropped, and with it all it started.
-            let _ = tokio::time::timeout(self.session_end_timeout(), asking.run()).await;
+            let _ = tokio::time::timeout(self.session_end_timeout(), pending.run()).await;
         }
         self.ground.background.close(DETACHED_HOOKS_GRACE).await;
     }
@@ -324,7 +326,6 @@ pub(crate) fn apply_hook_points(settings: &mut Settings, points: Hooks) {
     settings.hooks = Hooks { can_defer: settings.hooks.can_defer, ..points };
 }
 
-/// Which points of the loop have hooks.
 pub(crate) fn find_hook_points(set: &HookSet) -> Hooks {
     let has = |point: HookPoint| set.has_event(point.into());
     Hooks {
@@ -337,40 +338,6 @@ pub(crate) fn find_hook_points(set: &HookSet) -> Hooks {
         pre_compact: has(HookPoint::PreCompact),
         // A session starts anew, for hooks, when its history was compacted.
         post_compact: has(HookPoint::PostCompact) || set.has_event(HookEvent::SessionStart),
-    }
-}
-
-/// Why a session ends, as hooks are told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SessionEndReason {
-    /// What was said is forgotten, and another begins.
-    Clear,
-    /// An earlier one is taken up in its place.
-    Resume,
-    /// The user logs out.
-    Logout,
-    /// The user left the prompt.
-    PromptInputExit,
-    /// Anything else.
-    #[default]
-    Other,
-}
-
-impl SessionEndReason {
-    /// Every one there is.
-    pub const ALL: &'static [Self] =
-        &[Self::Clear, Self::Resume, Self::Logout, Self::PromptInputExit, Self::Other];
-
-    /// Its name in configuration and JSON.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Clear => "clear",
-            Self::Resume => "resume",
-            Self::Logout => "logout",
-            Self::PromptInputExit => "prompt_input_exit",
-            Self::Other => "other",
-        }
     }
 }
 

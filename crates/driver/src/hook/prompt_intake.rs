@@ -1,5 +1,5 @@
-//! The door through which prompts come in: hooks at the start of a session stand there, and hooks that
-//! look at each prompt.
+//! The queue in front of the session: prompts wait here for hooks at the start of a session, and for
+//! hooks that review each prompt.
 //!
 //! Prompts keep their order. The session listens all the while: an interrupt calls off what waits
 //! here. A start that takes too long holds up the first prompt only for a while; what its hooks say
@@ -22,9 +22,8 @@ use windlass_vocabulary::{
 
 use super::{PendingHooks, SessionHooks, env_file};
 use crate::clock;
-use crate::session::{PromptSubmission, SlashCommandCall};
+use crate::prompt_submission::{PromptSubmission, SlashCommandCall};
 
-/// The door of a session.
 pub(crate) struct PromptIntake {
     hooks: Arc<SessionHooks>,
     start_hooks: JoinSet<CombinedHookResult>,
@@ -37,7 +36,6 @@ pub(crate) struct PromptIntake {
     start_message: Option<String>,
 }
 
-/// What comes through the door.
 pub(crate) enum IntakeItem {
     /// Words for the model.
     Event(Event),
@@ -68,10 +66,9 @@ impl PromptIntake {
         }
     }
 
-    /// The session starts, for this reason.
     pub(crate) fn run_start_hooks(&mut self, source: &str, mode: PermissionMode) {
         let facts = &self.hooks.facts;
-        let asking = match &facts.identity.agent {
+        let pending = match &facts.identity.agent {
             Some(agent) => self.hooks.select_hooks(
                 HookEvent::SubagentStart,
                 Some(&agent.kind),
@@ -85,12 +82,12 @@ impl PromptIntake {
                 self.hooks.select_hooks(HookEvent::SessionStart, Some(source), mode, fields)
             }
         };
-        let Some(mut asking) = asking else { return };
+        let Some(mut pending) = pending else { return };
         if !self.hooks.is_nested() {
             self.env_file = env_file::create_env_file(&self.hooks.inspector.tool_context);
-            asking.occasion.env_file.clone_from(&self.env_file);
+            pending.occasion.env_file.clone_from(&self.env_file);
         }
-        self.start_hooks.spawn(asking.run());
+        self.start_hooks.spawn(pending.run());
         self.start_deadline = Some(clock::now() + START_HOOKS_WAIT_MAX);
     }
 
@@ -109,24 +106,24 @@ impl PromptIntake {
     }
 
     /// What comes through next. Waits for ever when nothing can; dropping the future loses nothing.
-    pub(crate) async fn next(&mut self, standing: RunStatus) -> Vec<IntakeItem> {
+    pub(crate) async fn next(&mut self, status: RunStatus) -> Vec<IntakeItem> {
         loop {
             let is_free = self.start_deadline.is_none() && self.prompt_hooks.is_empty();
-            if is_free && let Some(events) = self.review_next(standing.mode) {
+            if is_free && let Some(events) = self.review_next(status.mode) {
                 return events;
             }
             let until = self.start_deadline.filter(|_| !self.queued.is_empty());
             tokio::select! {
-                Some(joint) = self.start_hooks.join_next() => {
+                Some(combined) = self.start_hooks.join_next() => {
                     self.start_deadline = None;
                     self.import_variables().await;
-                    let mut joint = joint.unwrap_or_default();
-                    self.start_message = joint.first_message.take();
-                    return into_intake_items(joint);
+                    let mut combined = combined.unwrap_or_default();
+                    self.start_message = combined.first_message.take();
+                    return into_intake_items(combined);
                 }
-                Some(joint) = self.prompt_hooks.join_next() => {
-                    let joint = joint.unwrap_or_else(|error| block_after_panic(&error));
-                    return self.finish_review(joint, standing);
+                Some(combined) = self.prompt_hooks.join_next() => {
+                    let combined = combined.unwrap_or_else(|error| block_after_panic(&error));
+                    return self.finish_review(combined, status);
                 }
                 () = async { sleep_until(until.unwrap_or_else(clock::now)).await },
                     if until.is_some() =>
@@ -144,13 +141,13 @@ impl PromptIntake {
     }
 
     /// Nothing that waits here comes in any more. Says whether anything did.
-    pub(crate) fn interrupt(&mut self, standing: RunStatus) -> bool {
+    pub(crate) fn interrupt(&mut self, status: RunStatus) -> bool {
         let had_any = !self.queued.is_empty();
         self.queued.clear();
         self.prompt_hooks = JoinSet::new();
-        if had_any && !standing.is_running {
+        if had_any && !status.is_running {
             let why = "interrupted before the prompt was sent".to_owned();
-            self.report_run_ended(Terminal::AbortedStreaming, why, standing.spent);
+            self.report_run_ended(Terminal::AbortedStreaming, why, status.spent);
         }
         had_any
     }
@@ -160,15 +157,15 @@ impl PromptIntake {
         let submission = self.queued.front()?;
         let prompt = collect_prompt_text(submission);
         self.hooks.begin_prompt();
-        let page = submission
+        let command = submission
             .slash_command
             .as_ref()
-            .and_then(|page| self.select_expansion_hooks(page, &prompt, mode));
+            .and_then(|command| self.select_expansion_hooks(command, &prompt, mode));
         let fields = Map::from_iter([("prompt".to_owned(), Value::from(prompt))]);
         let is_nested = self.hooks.is_nested();
-        let asking = self.hooks.select_hooks(HookEvent::UserPromptSubmit, None, mode, fields);
+        let pending = self.hooks.select_hooks(HookEvent::UserPromptSubmit, None, mode, fields);
         let all: Vec<PendingHooks> =
-            page.into_iter().chain(asking).filter(|_| !is_nested).collect();
+            command.into_iter().chain(pending).filter(|_| !is_nested).collect();
         match all.is_empty() {
             false => {
                 self.prompt_hooks.spawn(run_in_sequence(all));
@@ -184,32 +181,36 @@ impl PromptIntake {
     /// Those who are asked whether a page may stand for what was typed.
     fn select_expansion_hooks(
         &self,
-        page: &SlashCommandCall,
+        command: &SlashCommandCall,
         prompt: &str,
         mode: PermissionMode,
     ) -> Option<PendingHooks> {
         let fields = json!({
             "expansion_type": "slash_command",
-            "command_name": page.name,
-            "command_args": page.arguments,
-            "command_source": page.source,
+            "command_name": command.name,
+            "command_args": command.arguments,
+            "command_source": command.source,
             "prompt": prompt,
         });
         let fields = fields.as_object().cloned().unwrap_or_default();
-        self.hooks.select_hooks(HookEvent::UserPromptExpansion, Some(&page.name), mode, fields)
+        self.hooks.select_hooks(HookEvent::UserPromptExpansion, Some(&command.name), mode, fields)
     }
 
     /// Hooks have looked at the first prompt that waits.
-    fn finish_review(&mut self, joint: CombinedHookResult, standing: RunStatus) -> Vec<IntakeItem> {
+    fn finish_review(
+        &mut self,
+        combined: CombinedHookResult,
+        status: RunStatus,
+    ) -> Vec<IntakeItem> {
         let Some(submission) = self.queued.pop_front() else {
             return Vec::new();
         };
-        match joint.verdict {
+        match combined.verdict {
             HookVerdict::Block(why) | HookVerdict::Halt(why) => {
-                let why = format!("a hook ({}) refused the prompt: {why}", joint.decided_by);
+                let why = format!("a hook ({}) refused the prompt: {why}", combined.decided_by);
                 self.hooks.warn(why.clone());
-                if !standing.is_running {
-                    self.report_run_ended(Terminal::HookStopped, why, standing.spent);
+                if !status.is_running {
+                    self.report_run_ended(Terminal::HookStopped, why, status.spent);
                 }
                 Vec::new()
             }
@@ -217,7 +218,7 @@ impl PromptIntake {
             | HookVerdict::Allow
             | HookVerdict::Ask(_)
             | HookVerdict::Defer(_) => {
-                let mut events = into_intake_items(joint);
+                let mut events = into_intake_items(combined);
                 events.push(IntakeItem::Prompt(self.prepend_start_message(submission)));
                 events
             }
@@ -234,9 +235,9 @@ impl PromptIntake {
 
     /// A prompt that never came in is over all the same: whoever sent it waits for its end.
     fn report_run_ended(&self, terminal: Terminal, why: String, cost: MicroUsd) {
-        let teller = &self.hooks.notice_sender;
-        teller.send(Notice::RunStarted);
-        teller.send(Notice::RunEnded(RunEnding {
+        let notice_sender = &self.hooks.notice_sender;
+        notice_sender.send(Notice::RunStarted);
+        notice_sender.send(Notice::RunEnded(RunEnding {
             terminal,
             outcome: None,
             why,
@@ -260,26 +261,25 @@ impl PromptIntake {
 
 /// Asks one after the other, as long as nobody objects.
 async fn run_in_sequence(all: Vec<PendingHooks>) -> CombinedHookResult {
-    let mut joint = CombinedHookResult::default();
-    for asking in all {
-        let said = asking.run().await;
-        let is_over = matches!(said.verdict, HookVerdict::Block(_) | HookVerdict::Halt(_));
-        let context = [std::mem::take(&mut joint.context), said.context.clone()].concat();
-        let title = said.title.clone().or(joint.title.take());
-        joint = CombinedHookResult { context, title, ..said };
+    let mut combined = CombinedHookResult::default();
+    for pending in all {
+        let result = pending.run().await;
+        let is_over = matches!(result.verdict, HookVerdict::Block(_) | HookVerdict::Halt(_));
+        let context = [std::mem::take(&mut combined.context), result.context.clone()].concat();
+        let title = result.title.clone().or(combined.title.take());
+        combined = CombinedHookResult { context, title, ..result };
         if is_over {
             break;
         }
     }
-    joint
+    combined
 }
 
-/// What hooks want the model to know.
-fn into_intake_items(joint: CombinedHookResult) -> Vec<IntakeItem> {
+fn into_intake_items(combined: CombinedHookResult) -> Vec<IntakeItem> {
     let kind = AttachmentKind::Hook;
     let arrived = |text| IntakeItem::Event(Event::AttachmentArrived { kind, text });
-    let title = joint.title.map(IntakeItem::Title);
-    title.into_iter().chain(joint.context.into_iter().map(arrived)).collect()
+    let title = combined.title.map(IntakeItem::Title);
+    title.into_iter().chain(combined.context.into_iter().map(arrived)).collect()
 }
 
 fn block_after_panic(error: &tokio::task::JoinError) -> CombinedHookResult {

@@ -16,7 +16,6 @@ impl SessionWaker {
         Self(Mutex::new(events.downgrade()))
     }
 
-    /// The session hears there from now on.
     pub(crate) fn report_to(&self, events: &mpsc::Sender<Event>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = events.downgrade();
     }

@@ -18,7 +18,7 @@ impl SessionHooks {
     /// The lists as they are before a call, if hooks want to know what it changes.
     pub(crate) fn snapshot_task_lists(
         &self,
-        surroundings: &ToolSessionContext,
+        tool_context: &ToolSessionContext,
     ) -> Option<TaskLists> {
         let is_watched = self.has(HookEvent::TaskCreated) || self.has(HookEvent::TaskCompleted);
         is_watched.then(|| surroundings.model.task_lists())
@@ -28,8 +28,9 @@ impl SessionHooks {
     pub(crate) async fn review_task_lists(
         self: &Arc<Self>,
         before: TaskLists,
-        surroundings: &ToolSessionContext,
-        (mode, cancel): (PermissionMode, CancellationToken),
+        tool_context: &ToolSessionContext,
+        mode: PermissionMode,
+        cancel: CancellationToken,
         outcome: &mut ToolOutcome,
     ) {
         let after = surroundings.model.task_lists();

@@ -20,15 +20,17 @@ impl SessionHooks {
         let name = identity.agent.as_ref().map_or("main", |agent| agent.id.as_str());
         let fields = [("teammate_name", name), ("team_name", identity.session.as_str())];
         let fields = fields.map(|(name, value)| (name.to_owned(), Value::from(value)));
-        let asking = self.select_hooks(HookEvent::TeammateIdle, None, mode, Map::from_iter(fields));
-        let wish = match asking {
+        let pending =
+            self.select_hooks(HookEvent::TeammateIdle, None, mode, Map::from_iter(fields));
+        let prompt = match pending {
             None => None,
-            Some(asking) => match asking.run().await.verdict {
+            Some(pending) => match pending.run().await.verdict {
                 HookVerdict::Block(why) => Some(why),
-                _ => None,
+                HookVerdict::Pass | HookVerdict::Allow | HookVerdict::Ask(_) => None,
+                HookVerdict::Defer(_) | HookVerdict::Halt(_) => None,
             },
         };
         // Nobody waits for it any more if this fails.
-        let _ = reply.send(wish);
+        let _ = reply.send(prompt);
     }
 }

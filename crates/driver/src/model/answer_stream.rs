@@ -16,7 +16,6 @@ use super::watchdog::{StreamActivity, StreamWatchdog};
 use crate::clock;
 use crate::notices::NoticeSender;
 
-/// An answer under way.
 pub(crate) struct AnswerStream {
     pub(crate) response: Response,
     pub(crate) decoder: Box<dyn ResponseDecoder + Send>,
@@ -46,7 +45,6 @@ impl StreamTail {
 }
 
 impl AnswerStream {
-    /// The next pieces, at least one.
     pub(crate) async fn next(&mut self) -> Vec<DecodedEvent> {
         let mut out = Vec::new();
         while out.is_empty() {
@@ -77,14 +75,14 @@ impl AnswerStream {
         self.tail.push(bytes);
         let is_life =
             |piece: &DecodedEvent| matches!(piece, DecodedEvent::Ping | DecodedEvent::Raw(_));
-        let heard = match out.as_slice() {
+        let activity = match out.as_slice() {
             // A comment, an event nobody knows: nothing is left half-said.
             [] if self.tail.is_blank_line() => StreamActivity::Ping,
             [] => StreamActivity::Bytes,
             pieces if pieces.iter().all(is_life) => StreamActivity::Ping,
             _ => StreamActivity::Progress,
         };
-        self.watchdog.record_activity(heard);
+        self.watchdog.record_activity(activity);
     }
 
     /// The connection broke. If the answer was already whole, that does not matter.
@@ -114,7 +112,6 @@ impl AnswerStream {
     }
 }
 
-/// Joins neighbouring pieces of the same text.
 fn join_text_pieces(pieces: Vec<DecodedEvent>) -> Vec<DecodedEvent> {
     let mut out: Vec<DecodedEvent> = Vec::with_capacity(pieces.len());
     for piece in pieces {

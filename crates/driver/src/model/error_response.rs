@@ -19,7 +19,6 @@ pub(crate) fn is_stream(response: &Response, dialect: &dyn Dialect) -> bool {
         && content_encoding(response).is_none()
 }
 
-/// Sorts a reply that is no stream.
 pub(crate) async fn read_failure(mut response: Response, dialect: &dyn Dialect) -> ModelFailure {
     let status = response.status();
     if status.is_redirection() {

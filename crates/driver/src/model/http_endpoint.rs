@@ -26,7 +26,6 @@ use super::endpoint::RENEWAL_MAX;
 use super::{Endpoint, ModelTimeouts};
 use crate::error::SessionStartError;
 
-/// A door to one server.
 #[derive(Debug)]
 pub(crate) struct HttpEndpoint {
     base: Url,
@@ -43,14 +42,12 @@ struct EndpointAuth {
     headers: HeaderMap,
 }
 
-/// The clients of a session, by origin.
 #[derive(Default)]
 pub(crate) struct HttpClientPool {
     by_origin: HashMap<String, Arc<OnceLock<Client>>>,
 }
 
 impl HttpEndpoint {
-    /// Checks address and headers; opens nothing yet.
     pub(crate) fn new(
         endpoint: &Endpoint,
         dialect: &dyn Dialect,
@@ -204,7 +201,6 @@ fn build_headers(
     Ok(headers)
 }
 
-/// Sorts an error of the connection.
 pub(crate) fn classify_transport_error(error: &reqwest::Error) -> ModelFailure {
     let words = render_error_chain(error);
     if has_bad_certificate(error) {

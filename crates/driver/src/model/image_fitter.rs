@@ -35,7 +35,7 @@ impl ImageFitter {
         &self,
         request: &'a ModelRequest,
         law: &ProviderRules,
-        teller: &NoticeSender,
+        notice_sender: &NoticeSender,
     ) -> Cow<'a, ModelRequest> {
         let count: usize = request.messages.iter().map(|message| count_media(message)).sum();
         if count == 0 {
@@ -58,7 +58,7 @@ impl ImageFitter {
             let form = match known {
                 Some((_, form)) => form.clone(),
                 None if count_media(message) == 0 => message.clone(),
-                None => fit_message(message, limits, teller).await,
+                None => fit_message(message, limits, notice_sender).await,
             };
             forms.push((message.clone(), form));
         }
@@ -76,7 +76,7 @@ impl ImageFitter {
 async fn fit_message(
     message: &Arc<Message>,
     limits: ImageLimits,
-    teller: &NoticeSender,
+    notice_sender: &NoticeSender,
 ) -> Arc<Message> {
     let original = message.clone();
     let work = spawn_blocking(move || {
@@ -87,7 +87,7 @@ async fn fit_message(
     match work.await {
         Ok((form, notes)) if !notes.is_empty() => {
             for note in notes {
-                teller.warn(note);
+                notice_sender.warn(note);
             }
             Arc::new(form)
         }
@@ -107,7 +107,10 @@ fn fit_block(block: &ContentBlock, limits: &ImageLimits, notes: &mut Vec<String>
             });
             ContentBlock::ToolResult(ToolResult { content: parts.collect(), ..result.clone() })
         }
-        other => other.clone(),
+        ContentBlock::Text(_)
+        | ContentBlock::Thinking(_)
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::Provider(_) => block.clone(),
     }
 }
 
@@ -127,7 +130,10 @@ fn count_media(message: &Message) -> usize {
         ContentBlock::ToolResult(result) => {
             result.content.iter().filter(|part| matches!(part, ToolResultPart::Media(_))).count()
         }
-        _ => 0,
+        ContentBlock::Text(_)
+        | ContentBlock::Thinking(_)
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::Provider(_) => 0,
     };
     message.content.iter().map(count).sum()
 }

@@ -1,9 +1,9 @@
 //! One attempt at a model, over the wire.
 //!
-//! `route` knows which model lives where; `call` encodes and sends; `answer` reads and decodes,
-//! `refusal` what is no answer; `media` makes images fit; `http` owns the connections; `watchdog`
-//! listens for silence. Everything that goes wrong is one `ModelFailure`, sorted by the dialect or
-//! by `http`; what to do about it is the engine's to say.
+//! `model_routes` knows which endpoint serves which model; `model_client` encodes and sends;
+//! `answer_stream` reads and decodes, `error_response` reads what is not a stream; `image_fitter` makes
+//! images fit; `http_endpoint` owns the connections; `watchdog` detects silence. Every failure is one
+//! `ModelFailure`, classified by the dialect or by `http_endpoint`; the engine decides what follows.
 
 mod answer_stream;
 mod endpoint;
@@ -12,8 +12,12 @@ mod http_endpoint;
 mod image_fitter;
 mod model_client;
 mod model_routes;
+pub(crate) mod side_model;
+pub(crate) mod summary_call;
+mod switch_model;
 mod watchdog;
 
 pub use endpoint::{CredentialRenewal, Endpoint, ModelTimeouts, RENEWAL_MAX};
 pub(crate) use model_client::ModelClient;
 pub(crate) use model_routes::ModelRoutes;
+pub(crate) use switch_model::switch_model;

@@ -21,8 +21,8 @@ use super::model_routes::{EndpointRoute, ModelRoutes};
 use super::watchdog::{SilenceAlarm, StreamWatchdog, format_seconds};
 use crate::call_inspector::CallInspector;
 use crate::clock;
-use crate::durability::DurabilityGate;
 use crate::notices::NoticeSender;
+use crate::session_journal::durability::DurabilityGate;
 use windlass_engine::Event;
 
 /// Everything an attempt needs; shared by all attempts of a session.
@@ -174,13 +174,14 @@ impl ModelClient {
         if self.keeps_raw {
             decoder.emit_raw_events();
         }
-        let (watchdog, teller) = (StreamWatchdog::new(self.timeouts), self.notice_sender.clone());
+        let watchdog = StreamWatchdog::new(self.timeouts);
+        let notice_sender = self.notice_sender.clone();
         Ok(AnswerStream {
             response,
             decoder,
             watchdog,
             request_id,
-            notice_sender: teller,
+            notice_sender,
             tail: StreamTail::default(),
         })
     }

@@ -1,4 +1,4 @@
-//! Which model lives where: one door for each endpoint, one HTTP client for each origin.
+//! Which endpoint serves which model: one route for each endpoint, one HTTP client for each origin.
 //!
 //! A model without an endpoint of its own lives at the session's first one. What a door is told of
 //! a credential stays with that door. Nothing is opened here.
@@ -14,21 +14,18 @@ use super::image_fitter::ImageFitter;
 use super::{Endpoint, ModelTimeouts};
 use crate::error::SessionStartError;
 
-/// Every door of a session.
 pub(crate) struct ModelRoutes {
     default_route: Arc<EndpointRoute>,
     by_model: RwLock<BTreeMap<ModelName, Arc<EndpointRoute>>>,
     timeouts: ModelTimeouts,
 }
 
-/// The way to one endpoint.
 pub(crate) struct EndpointRoute {
     pub(crate) dialect: &'static dyn Dialect,
     pub(crate) http: HttpEndpoint,
     provider_rules: Option<ProviderRules>,
     /// What was written last, so that a message's bytes are made once.
     encode_cache: Mutex<EncodedRequestCache>,
-    /// Images as they were sent last.
     pub(crate) image_fitter: ImageFitter,
 }
 
@@ -48,13 +45,11 @@ impl ModelRoutes {
         Ok(Self { default_route: first, by_model: others, timeouts })
     }
 
-    /// The way to this model.
     pub(crate) fn route_for(&self, model: &ModelName) -> Arc<EndpointRoute> {
         let others = self.by_model.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(others.get(model).unwrap_or(&self.default_route))
     }
 
-    /// From now on this model lives there.
     pub(crate) fn add(
         &self,
         model: ModelName,
@@ -79,7 +74,8 @@ impl EndpointRoute {
         let law =
             endpoint.provider_rules.clone().map(|law| ProviderRules { wire: endpoint.wire, ..law });
         let http = HttpEndpoint::new(endpoint, dialect, timeouts, clients)?;
-        let (written, darkroom) = (Mutex::default(), ImageFitter::default());
+        let written = Mutex::default();
+        let darkroom = ImageFitter::default();
         Ok(Self {
             dialect,
             http,
@@ -99,7 +95,6 @@ impl EndpointRoute {
         self.dialect.encode_cached(request, self.provider_rules(), &mut written)
     }
 
-    /// What the server accepts.
     pub(crate) fn provider_rules(&self) -> &ProviderRules {
         self.provider_rules.as_ref().unwrap_or(self.dialect.rules())
     }

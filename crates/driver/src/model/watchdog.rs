@@ -11,7 +11,6 @@ use tokio::time::Instant;
 use super::ModelTimeouts;
 use crate::clock;
 
-/// The three clocks of one stream.
 #[derive(Debug)]
 pub(crate) struct StreamWatchdog {
     timeouts: ModelTimeouts,
@@ -22,14 +21,12 @@ pub(crate) struct StreamWatchdog {
 }
 
 impl StreamWatchdog {
-    /// Starts all clocks.
     pub(crate) fn new(timeouts: ModelTimeouts) -> Self {
         let now = clock::now();
         let alarm = SilenceAlarm::new(timeouts.quiet);
         Self { timeouts, byte: now, event: now, progress: now, alarm }
     }
 
-    /// When the next clock runs out.
     pub(crate) fn deadline(&self) -> Instant {
         let ModelTimeouts { silence, event, pings, .. } = self.timeouts;
         let ends = [(self.byte, silence), (self.event, event), (self.progress, pings)];
@@ -50,7 +47,6 @@ impl StreamWatchdog {
         }
     }
 
-    /// Which clock ran out, in words.
     pub(crate) fn describe_timeout(&self) -> String {
         let ModelTimeouts { silence, event, pings, .. } = self.timeouts;
         let now = clock::now();
@@ -88,12 +84,10 @@ impl SilenceAlarm {
         Self { since: clock::now(), after: after.max(Duration::from_millis(1)) }
     }
 
-    /// When it rings next.
     pub(crate) fn due_at(&self) -> Instant {
         clock::add_span(self.since, self.after)
     }
 
-    /// It rang: what to say.
     pub(crate) fn next_warning(&mut self) -> String {
         let words = format!("no data from the model server for {}", format_seconds(self.after));
         self.after = self.after.saturating_mul(2);
@@ -101,7 +95,6 @@ impl SilenceAlarm {
     }
 }
 
-/// A span in words, without false precision.
 pub(crate) fn format_seconds(span: Duration) -> String {
     if span < Duration::from_secs(2) {
         format!("{} ms", span.as_millis())

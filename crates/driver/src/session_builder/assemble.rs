@@ -1,11 +1,7 @@
 //! From the pieces of a session to one that only has to be set going.
 
 use std::collections::VecDeque;
-use std::fs::DirBuilder;
-use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use tokio::sync::mpsc;
@@ -14,23 +10,28 @@ use windlass_hook::HookEvent;
 use windlass_tool::{Secrets, ToolSessionContext};
 use windlass_vocabulary::{MicroUsd, ModelName};
 
-use super::SessionBuilder;
+use super::{ModelAccess, SessionBuilder};
 use crate::attachment::AttachmentSources;
 use crate::attachment::path_instructions::PathInstructions;
 use crate::call_inspector::CallInspector;
 use crate::effect_performer::{EffectPerformer, EffectPerformerParts};
 use crate::error::SessionStartError;
 use crate::hook::prompt_intake::PromptIntake;
-use crate::hook::{self, SessionEndReason, SessionHooks, SharedHooks};
+use crate::hook::{self, SessionHooks, SessionHooksParts, SharedHooks};
 use crate::memory_file::MemoryFile;
+use crate::model::side_model::SessionSideModel;
 use crate::model::{ModelClient, ModelRoutes};
 use crate::notices::{self, NoticeSender, Notices};
 use crate::rewind::FileHistory;
-use crate::session_background::WeakSessionResources;
+use crate::scratch_directory::create_scratch_directory;
+use crate::session::WeakSessionResources;
+use crate::session_command::SessionCommand;
+use crate::session_end_reason::SessionEndReason;
 use crate::session_journal::{OpenedJournal, SessionJournal};
-use crate::session_loop::{self, SessionCommand, SessionLoop};
-use crate::side_model::SessionSideModel;
-use crate::tool::subagent::{
+use crate::session_loop::{
+    self, LoopInbox, LoopLifecycle, LoopOverrides, LoopRewind, LoopWaiters, SessionLoop,
+};
+use crate::subagent::{
     AgentTool, NestedSessionFactory, ParentSession, SubagentConfig, agent_workspace,
 };
 use crate::transcript_writer::SessionTranscriptWriter;
@@ -41,199 +42,219 @@ impl SessionBuilder {
         self.add_web_search();
         self.apply_hooks_to_settings();
         let secrets = self.register_secrets();
-        let routes = ModelRoutes::new(&self.endpoint, &self.endpoints, self.timeouts)?;
-        let (surroundings, scratch, undo) = self.prepare_tool_context(secrets)?;
-        let (teller, notices) = notices::channel();
-        let base = SharedHooks::new(RwLock::new(std::mem::take(&mut self.hooks)));
-        if let Some(subagents) = self.subagents.take() {
-            self.insert_agent_tool(subagents, &surroundings, (&teller, &base));
+        let model = &self.model;
+        let routes = ModelRoutes::new(&model.endpoint, &model.endpoints, model.timeouts)?;
+        let PreparedToolContext { tool_context, scratch, file_history } =
+            self.prepare_tool_context(secrets)?;
+        let (notice_sender, notices) = notices::channel();
+        let base_hooks = SharedHooks::new(RwLock::new(std::mem::take(&mut self.hooks.set)));
+        if let Some(subagents) = self.tools.subagents.take() {
+            self.insert_agent_tool(subagents, &tool_context, &notice_sender, &base_hooks);
         }
-        let model = self.build_model_client(routes, &surroundings, &teller);
-        let (settings, inspector) = (Arc::new(self.settings), Arc::clone(&model.inspector));
-        let registry = Arc::clone(&inspector.registry);
-        let asides = Arc::new(SessionSideModel::new(&model, &settings, &self.named_models));
-        let (report, events) = mpsc::channel(session_loop::EVENTS_MAX);
-        let who = (base, self.identity);
-        let hooks = SessionHooks::new(who, &settings, &inspector, (&asides, &report), &teller);
-        let mut pen = SessionTranscriptWriter::new(self.transcript);
-        let left =
-            self.journal.as_ref().map(agent_workspace::find_leftover_worktrees).unwrap_or_default();
-        let opened = SessionJournal::open(self.journal, &settings, &teller, &mut pen)?;
-        let OpenedJournal { journal, state, spent_before_rewind: spent_beside } = opened;
-        let settings = reduce_budget(settings, spent_beside);
-        let (orders, commands) = mpsc::channel(session_loop::COMMANDS_MAX);
-        let late = WeakSessionResources::new(&model, &surroundings);
+        let model_client = self.build_model_client(routes, &tool_context, &notice_sender);
+        let Self { settings, model, tools: _, context, record, hooks: hook_setup, nesting } = self;
+        let settings = Arc::new(settings);
+        let inspector = Arc::clone(&model_client.inspector);
+        let side_model =
+            Arc::new(SessionSideModel::new(&model_client, &settings, &model.named_models));
+        let (event_sender, events) = mpsc::channel(session_loop::EVENTS_MAX);
+        let hooks = SessionHooks::new(
+            SessionHooksParts {
+                base: base_hooks,
+                identity: hook_setup.identity,
+                inspector: Arc::clone(&inspector),
+                side_model: Arc::clone(&side_model),
+                notice_sender: notice_sender.clone(),
+            },
+            &settings,
+            &event_sender,
+        );
+        let mut transcript = SessionTranscriptWriter::new(record.transcript);
+        let leftover_worktrees = record
+            .journal
+            .as_ref()
+            .map(agent_workspace::find_leftover_worktrees)
+            .unwrap_or_default();
+        let OpenedJournal { journal, state, spent_before_rewind } =
+            SessionJournal::open(record.journal, &settings, &notice_sender, &mut transcript)?;
+        let resources = WeakSessionResources::new(&model_client, &tool_context);
         let mut performer = EffectPerformer::new(EffectPerformerParts {
-            side_model: asides,
-            model,
+            side_model,
+            model: model_client,
+            registry: Arc::clone(&inspector.registry),
             inspector,
-            registry,
             attachments: AttachmentSources {
-                tool_context: surroundings,
-                memory: self.memory,
-                skills: self.skills,
-                path_instructions: Arc::new(PathInstructions::new(self.path_instructions)),
+                tool_context,
+                memory: context.memory,
+                skills: context.skills,
+                path_instructions: Arc::new(PathInstructions::new(context.path_instructions)),
             },
             hooks: Arc::clone(&hooks),
-            memory_file: self.memory_file.map(|path| Arc::new(MemoryFile::new(path))),
-            notice_sender: teller.clone(),
-            events: report,
+            memory_file: context.memory_file.map(|path| Arc::new(MemoryFile::new(path))),
+            notice_sender: notice_sender.clone(),
+            events: event_sender,
         });
-        if !left.is_empty() {
-            performer.spawn_detached(agent_workspace::clean_up_leftovers(left, teller.clone()));
+        if !leftover_worktrees.is_empty() {
+            let sender = notice_sender.clone();
+            performer
+                .spawn_detached(agent_workspace::clean_up_leftovers(leftover_worktrees, sender));
         }
-        let questions = self.tree.questions;
-        let run = SessionLoop {
+        let (command_sender, commands) = mpsc::channel(session_loop::COMMANDS_MAX);
+        let session_loop = SessionLoop {
             state,
-            settings,
+            settings: reduce_budget(settings, spent_before_rewind),
             journal,
-            transcript: pen,
+            transcript,
             performer,
-            commands,
-            events,
-            nested_questions: questions,
-            resumes_run: self.resumes_run,
-            record_waiter: None,
-            drain_waiters: Vec::new(),
-            prompt_intake: PromptIntake::new(Arc::clone(&hooks)),
+            nested_questions: nesting.tree.questions,
+            inbox: LoopInbox {
+                commands,
+                events,
+                prompt_intake: PromptIntake::new(Arc::clone(&hooks)),
+                ready_items: VecDeque::new(),
+            },
             hooks,
-            ready_items: VecDeque::new(),
-            start_source: self.start_source,
-            end_reason: SessionEndReason::Other,
-            run_overrides: None,
-            skill_hooks: self.skill_hooks,
-            named_models: self.named_models,
-            file_history: undo.clone(),
-            pending_rewind: None,
+            overrides: LoopOverrides {
+                active: None,
+                skill_hooks: hook_setup.skill_hooks,
+                named_models: model.named_models,
+            },
+            rewind: LoopRewind { file_history: file_history.clone(), pending: None },
+            waiters: LoopWaiters::default(),
+            lifecycle: LoopLifecycle {
+                resumes_run: record.resumes_run,
+                start_source: hook_setup.start_source,
+                end_reason: SessionEndReason::Other,
+            },
         };
         Ok(AssembledSession {
-            session_loop: run,
-            notice_sender: teller,
+            session_loop,
+            notice_sender,
             scratch,
-            commands: orders,
+            commands: command_sender,
             notices,
-            file_history: undo,
-            resources: late,
+            file_history,
+            resources,
         })
     }
 
     /// Lets every endpoint say what its keys are, so that they are taken out of everything.
     fn register_secrets(&mut self) -> Secrets {
-        let secrets = self.tool_context.as_ref().map(|it| it.secrets.clone()).unwrap_or_default();
-        self.endpoint = self.endpoint.clone().with_registered_secrets(&secrets);
-        for (_, endpoint) in &mut self.endpoints {
+        let secrets =
+            self.tools.tool_context.as_ref().map(|it| it.secrets.clone()).unwrap_or_default();
+        self.model.endpoint = self.model.endpoint.clone().with_registered_secrets(&secrets);
+        for (_, endpoint) in &mut self.model.endpoints {
             *endpoint = endpoint.clone().with_registered_secrets(&secrets);
         }
         secrets
     }
 
-    /// The way to the models.
     fn build_model_client(
         &self,
         routes: ModelRoutes,
-        surroundings: &Arc<ToolSessionContext>,
-        teller: &NoticeSender,
+        tool_context: &Arc<ToolSessionContext>,
+        notice_sender: &NoticeSender,
     ) -> Arc<ModelClient> {
         let inspector = Arc::new(CallInspector {
-            registry: Arc::new(self.registry.clone()),
-            tool_context: Arc::clone(surroundings),
+            registry: Arc::new(self.tools.registry.clone()),
+            tool_context: Arc::clone(tool_context),
             policy: self.settings.policy.clone(),
         });
         Arc::new(ModelClient {
             routes,
-            timeouts: self.timeouts,
-            keeps_raw: self.raw_events,
+            timeouts: self.model.timeouts,
+            keeps_raw: self.model.raw_events,
             inspector,
-            notice_sender: teller.clone(),
+            notice_sender: notice_sender.clone(),
             warned_notes: Mutex::default(),
         })
     }
 
-    /// Where tools work, the directory to remove at the end, and who keeps what they change.
     fn prepare_tool_context(
         &mut self,
         secrets: Secrets,
     ) -> Result<PreparedToolContext, SessionStartError> {
-        let journal = self.journal.as_ref();
-        let (mut surroundings, scratch) = match self.tool_context.take() {
-            Some(surroundings) => (surroundings, None),
+        let journal = self.record.journal.as_ref();
+        let (mut tool_context, scratch) = match self.tools.tool_context.take() {
+            Some(tool_context) => (tool_context, None),
             None => build_default_tool_context(journal.map(|place| place.path.as_path()))?,
         };
-        surroundings.secrets = secrets;
+        tool_context.secrets = secrets;
         // The model must be told the name under which it can really read things back.
         let spill = surroundings.processes.spill_directory.to_string_lossy();
         self.settings.context.spill_directory = Arc::from(spill.as_ref());
-        let undo = match journal {
+        let file_history = match journal {
             // A nested session's files are its parent's to take back.
             Some(place)
                 if surroundings.files.backup.is_none() && !self.settings.agent.is_subagent =>
             {
-                let session = self.transcript.as_ref().map(|kept| kept.about.session.clone());
+                let transcript = self.record.transcript.as_ref();
+                let session = transcript.map(|transcript| transcript.about.session.clone());
                 let settings = self.settings.clone();
-                Some(Arc::new(FileHistory::open(place, session.unwrap_or_default(), settings)?))
+                let opened = FileHistory::open(location, session.unwrap_or_default(), settings)?;
+                Some(Arc::new(opened))
             }
             _ => None,
         };
         if let Some(undo) = undo.as_ref().filter(|_| self.keeps_file_history) {
             surroundings.files.backup = Some(Arc::<FileHistory>::clone(undo));
         }
-        Ok((Arc::new(surroundings), scratch, undo))
+        Ok(PreparedToolContext { tool_context: Arc::new(tool_context), scratch, file_history })
     }
 
     /// Offers nested sessions, made of everything this one has.
     fn insert_agent_tool(
         &mut self,
         subagents: SubagentConfig,
-        surroundings: &Arc<ToolSessionContext>,
-        (teller, base): (&NoticeSender, &SharedHooks),
+        tool_context: &Arc<ToolSessionContext>,
+        notice_sender: &NoticeSender,
+        base_hooks: &SharedHooks,
     ) {
         let parent = ParentSession {
             settings: self.settings.clone(),
-            endpoint: self.endpoint.clone(),
-            endpoints: self.endpoints.clone(),
-            registry: self.registry.clone(),
-            tool_context: Arc::clone(surroundings),
-            hooks: Arc::clone(base),
-            identity: self.identity.clone(),
-            nearby: self.path_instructions.clone(),
-            journal: self.journal.clone(),
-            transcript: self.transcript.clone(),
-            models: Arc::clone(&self.named_models),
-            timeouts: self.timeouts,
+            // Raw events of the parent's models are told; those of nested sessions are not.
+            model: ModelAccess { raw_events: false, ..self.model.clone() },
+            registry: self.tools.registry.clone(),
+            tool_context: Arc::clone(tool_context),
+            hooks: Arc::clone(base_hooks),
+            identity: self.hooks.identity.clone(),
+            path_instructions: self.context.path_instructions.clone(),
+            journal: self.record.journal.clone(),
+            transcript: self.record.transcript.clone(),
         };
-        let (tree, teller) = (self.tree.clone(), teller.clone());
-        let nest = NestedSessionFactory {
+        let factory = NestedSessionFactory {
             subagents,
             parent,
-            depth: self.depth + 1,
-            tree,
-            notice_sender: teller,
+            depth: self.nesting.depth + 1,
+            tree: self.nesting.tree.clone(),
+            notice_sender: notice_sender.clone(),
         };
-        self.registry.insert(Arc::new(AgentTool::new(Arc::new(nest))));
-        self.settings.tools = self.registry.specs().into();
+        self.tools.registry.insert(Arc::new(AgentTool::new(Arc::new(factory))));
+        self.settings.tools = self.tools.registry.specs().into();
     }
 
     fn add_web_search(&mut self) {
-        if self.web_search && self.endpoint.can_search() {
-            self.registry.insert_web_search();
-            self.settings.tools = self.registry.specs().into();
+        if self.tools.web_search && self.model.endpoint.can_search() {
+            self.tools.registry.insert_web_search();
+            self.settings.tools = self.tools.registry.specs().into();
         }
     }
 
     /// The engine asks only at points where there are hooks, and hooks are told who we are.
     fn apply_hooks_to_settings(&mut self) {
         let is_nested = self.settings.agent.is_subagent;
-        if !self.hooks.is_empty() {
-            hook::apply_hook_points(&mut self.settings, hook::find_hook_points(&self.hooks));
+        if !self.hooks.set.is_empty() {
+            hook::apply_hook_points(&mut self.settings, hook::find_hook_points(&self.hooks.set));
             let stop = if is_nested { HookEvent::SubagentStop } else { HookEvent::Stop };
-            self.settings.limits.stop_hooks = self.hooks.has_event(stop);
+            self.settings.limits.stop_hooks = self.hooks.set.has_event(stop);
         }
-        if let Some(place) = self.journal.as_ref().filter(|_| !is_nested) {
-            let read_by_others = self.transcript.as_ref().and_then(|kept| kept.path.clone());
-            self.identity.transcript = read_by_others.or_else(|| Some(place.path.clone()));
-            let session = place.head.session.as_ref().filter(|_| self.identity.session.is_empty());
+        if let Some(place) = self.record.journal.as_ref().filter(|_| !is_nested) {
+            let read_by_others = self.record.transcript.as_ref().and_then(|kept| kept.path.clone());
+            self.hooks.identity.transcript = read_by_others.or_else(|| Some(place.path.clone()));
+            let session =
+                place.head.session.as_ref().filter(|_| self.hooks.identity.session.is_empty());
             if let Some(session) = session {
-                self.identity.session = session.as_str().to_owned();
+                self.hooks.identity.session = session.as_str().to_owned();
             }
         }
     }
@@ -246,14 +267,19 @@ impl SessionBuilder {
             let mut all = std::iter::once(model).chain(fallbacks).chain(small_model);
             all.any(|model| model.name == *name)
         };
-        match self.endpoints.iter().find(|(name, _)| !is_known(name)) {
+        match self.model.endpoints.iter().find(|(name, _)| !is_known(name)) {
             Some((name, _)) => Err(SessionStartError::Model { name: name.clone() }),
             None => Ok(()),
         }
     }
 }
 
-type PreparedToolContext = (Arc<ToolSessionContext>, Option<PathBuf>, Option<Arc<FileHistory>>);
+struct PreparedToolContext {
+    tool_context: Arc<ToolSessionContext>,
+    /// A directory to remove when the session is over.
+    scratch: Option<PathBuf>,
+    file_history: Option<Arc<FileHistory>>,
+}
 
 /// A session that only has to be set going.
 pub(crate) struct AssembledSession {
@@ -291,23 +317,4 @@ fn build_default_tool_context(
     }
     let scratch = create_scratch_directory()?;
     Ok((ToolSessionContext::new(cwd, &scratch), Some(scratch)))
-}
-
-/// A new directory for this user alone. Names of the temporary directory can be guessed, so one that
-/// is already there is somebody else's and never used.
-pub(crate) fn create_scratch_directory() -> Result<PathBuf, SessionStartError> {
-    static SCRATCH_DIRECTORY_COUNT: AtomicU64 = AtomicU64::new(0);
-    let mut tries_left = 100_u8;
-    loop {
-        let number = SCRATCH_DIRECTORY_COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("windlass-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        match DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && tries_left > 0 => {
-                tries_left -= 1;
-            }
-            Err(source) => return Err(SessionStartError::Directory { path, source }),
-        }
-    }
 }

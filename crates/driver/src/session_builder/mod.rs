@@ -3,6 +3,7 @@
 //! Only gathers; how the pieces are put together is in `assemble`.
 
 mod assemble;
+mod session_parts;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use tokio::sync::watch;
 use windlass_engine::Settings;
 use windlass_hook::HookSet;
 use windlass_journal::{Durability, JournalHead};
+use windlass_permission::Policy;
 use windlass_tool::{ToolRegistry, ToolSessionContext};
 use windlass_vocabulary::{Effort, ModelFacts, ModelName};
 
@@ -20,45 +22,31 @@ use crate::attachment::path_instructions::PathInstructionSource;
 use crate::client_questions::ClientQuestions;
 use crate::error::SessionStartError;
 use crate::hook::hook_input::SessionIdentity;
+use crate::journal_location::JournalLocation;
 use crate::latency::LatencyHistogram;
 use crate::model::{Endpoint, ModelTimeouts};
 use crate::notices::Notices;
 use crate::session::{CLOSE_GRACE, Session};
-use crate::session_journal::JournalLocation;
 use crate::session_loop;
-use crate::tool::subagent::{SessionTree, SubagentConfig};
+use crate::session_settings::SessionSettingsView;
+use crate::subagent::SubagentConfig;
 use crate::transcript_writer::{TranscriptConfig, TranscriptListener};
 
-pub(crate) use assemble::{AssembledSession, create_scratch_directory};
+pub(crate) use assemble::AssembledSession;
+use session_parts::{ContextSources, HookSetup, SessionRecord, ToolSetup};
+pub(crate) use session_parts::{ModelAccess, Nesting};
 
-/// Puts a session together, piece by piece, and starts it. Every piece has a usual value; the quick start
-/// stands at the head of this crate.
+/// Collects what a session is made of, and starts it. Everything but the settings and the endpoint has
+/// a default; the quick start is at the head of this crate.
 #[derive(Debug)]
 pub struct SessionBuilder {
     settings: Settings,
-    endpoint: Endpoint,
-    endpoints: Vec<(ModelName, Endpoint)>,
-    registry: ToolRegistry,
-    tool_context: Option<ToolSessionContext>,
-    hooks: HookSet,
-    memory: Option<Arc<dyn AttachmentFinder>>,
-    skills: Option<Arc<dyn AttachmentFinder>>,
-    path_instructions: Option<Arc<dyn PathInstructionSource>>,
-    journal: Option<JournalLocation>,
-    transcript: Option<TranscriptConfig>,
-    timeouts: ModelTimeouts,
-    raw_events: bool,
-    subagents: Option<SubagentConfig>,
-    depth: u8,
-    tree: SessionTree,
-    resumes_run: bool,
-    web_search: bool,
-    identity: SessionIdentity,
-    start_source: Option<String>,
-    memory_file: Option<PathBuf>,
-    skill_hooks: Vec<(String, HookSet)>,
-    named_models: Arc<[(String, ModelFacts)]>,
-    keeps_file_history: bool,
+    model: ModelAccess,
+    tools: ToolSetup,
+    context: ContextSources,
+    record: SessionRecord,
+    hooks: HookSetup,
+    nesting: Nesting,
 }
 
 impl SessionBuilder {
@@ -67,53 +55,57 @@ impl SessionBuilder {
     pub fn new(settings: Settings, endpoint: Endpoint) -> Self {
         Self {
             settings,
-            endpoint,
-            endpoints: Vec::new(),
-            registry: ToolRegistry::empty(),
-            tool_context: None,
-            hooks: HookSet::default(),
-            memory: None,
-            skills: None,
-            path_instructions: None,
-            journal: None,
-            transcript: None,
-            timeouts: ModelTimeouts::default(),
-            raw_events: false,
-            subagents: None,
-            depth: 0,
-            tree: SessionTree::default(),
-            resumes_run: false,
-            web_search: false,
-            identity: SessionIdentity::default(),
-            start_source: None,
-            memory_file: None,
-            skill_hooks: Vec::new(),
-            named_models: Arc::default(),
-            keeps_file_history: true,
+            model: ModelAccess::new(endpoint),
+            tools: ToolSetup::default(),
+            context: ContextSources::default(),
+            record: SessionRecord::default(),
+            hooks: HookSetup::default(),
+            nesting: Nesting::default(),
         }
     }
 
-    /// What the session will go by.
+    /// The settings the session will start with.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
-        &self.settings
+    pub fn settings(&self) -> SessionSettingsView {
+        SessionSettingsView::from(&self.settings)
     }
 
-    /// With more tools than it was given, or fewer.
+    /// The policy the session will start with, to be changed.
+    pub fn policy_mut(&mut self) -> &mut Policy {
+        &mut self.settings.policy
+    }
+
+    /// Replaces the system prompt.
+    pub fn set_system_prompt(&mut self, prompt: impl Into<Arc<str>>) {
+        self.settings.system_prompt = prompt.into();
+    }
+
+    /// Whether hooks may defer a call. Only where the session can be continued by a later process,
+    /// because a deferred call ends the run.
+    pub fn set_deferrable_calls(&mut self, on: bool) {
+        self.settings.hooks.can_defer = on;
+    }
+
+    /// Keeps what [`Session::ask_side_question`] needs, which costs memory.
+    pub fn enable_side_questions(&mut self) {
+        self.settings.after.questions = true;
+    }
+
+    /// Asks the model after each run what the user may want to say next.
+    pub fn enable_prompt_suggestions(&mut self) {
+        self.settings.after.suggestion = true;
+    }
+
+    /// Changes the tools, and what the model is told of them.
     #[must_use]
     pub fn change_registry(self, change: impl FnOnce(&mut ToolRegistry)) -> Self {
-        let mut registry = self.registry.clone();
+        let mut registry = self.tools.registry.clone();
         change(&mut registry);
         self.registry(registry)
     }
 
-    /// The same, to be changed before the session starts.
-    pub fn settings_mut(&mut self) -> &mut Settings {
-        &mut self.settings
-    }
-
-    /// Whether somebody answers questions, told as `Notice::PermissionAsked`. Without this nobody is
-    /// asked, and what would have to be is denied.
+    /// Whether the caller answers permission questions, which arrive as `Notice::PermissionAsked`.
+    /// Without this, a call that would need a question is denied.
     #[must_use]
     pub fn permission_prompts(mut self, on: bool) -> Self {
         self.settings.policy.can_ask = on;
@@ -125,7 +117,7 @@ impl SessionBuilder {
     /// provider's, and a conversation changes its wire where the model changes.
     #[must_use]
     pub fn endpoint_for(mut self, model: ModelName, endpoint: Endpoint) -> Self {
-        self.endpoints.push((model, endpoint));
+        self.model.endpoints.push((model, endpoint));
         self
     }
 
@@ -133,7 +125,7 @@ impl SessionBuilder {
     /// where the session was built. Without this only the session's own can be asked for.
     #[must_use]
     pub fn named_models(mut self, models: impl IntoIterator<Item = (String, ModelFacts)>) -> Self {
-        self.named_models = models.into_iter().collect();
+        self.model.named_models = models.into_iter().collect();
         self
     }
 
@@ -141,7 +133,7 @@ impl SessionBuilder {
     #[must_use]
     pub fn registry(mut self, registry: ToolRegistry) -> Self {
         self.settings.tools = registry.specs().into();
-        self.registry = registry;
+        self.tools.registry = registry;
         self
     }
 
@@ -149,16 +141,16 @@ impl SessionBuilder {
     /// journal, or else below the system's temporary directory and removed when the session ends.
     /// The model is told the name of the spill directory, whatever `Settings` says.
     #[must_use]
-    pub fn tool_context(mut self, surroundings: ToolSessionContext) -> Self {
-        self.tool_context = Some(surroundings);
+    pub fn tool_context(mut self, tool_context: ToolSessionContext) -> Self {
+        self.tools.tool_context = Some(tool_context);
         self
     }
 
     /// The session's name and the project's root, as hooks are told them.
     #[must_use]
     pub fn identity(mut self, session: impl Into<String>, project: Option<PathBuf>) -> Self {
-        self.identity.session = session.into();
-        self.identity.project = project;
+        self.hooks.identity.session = session.into();
+        self.hooks.identity.project = project;
         self
     }
 
@@ -166,57 +158,57 @@ impl SessionBuilder {
     /// journal.
     #[must_use]
     pub fn start_source(mut self, source: impl Into<String>) -> Self {
-        self.start_source = Some(source.into());
+        self.hooks.start_source = Some(source.into());
         self
     }
 
     /// With these hooks, after those it has. Which points of the loop have hooks follows from them.
     #[must_use]
     pub fn hooks(mut self, hooks: HookSet) -> Self {
-        self.hooks = self.hooks.join(hooks);
+        self.hooks.set = self.hooks.set.join(hooks);
         self
     }
 
     /// With other tools than it has.
     #[must_use]
     pub fn change_tools(mut self, change: impl FnOnce(&mut ToolRegistry)) -> Self {
-        change(&mut self.registry);
-        self.settings.tools = self.registry.specs().into();
+        change(&mut self.tools.registry);
+        self.settings.tools = self.tools.registry.specs().into();
         self
     }
 
     /// Looks here for memories beside the first call of a run, if `Settings::prefetch` is on.
     #[must_use]
     pub fn memory(mut self, finder: impl AttachmentFinder + 'static) -> Self {
-        self.memory = Some(Arc::new(finder));
+        self.context.memory = Some(Arc::new(finder));
         self
     }
 
     /// Writes what is worth knowing in later sessions into this file, if `Settings::after` says so.
     #[must_use]
     pub fn memory_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.memory_file = Some(path.into());
+        self.context.memory_file = Some(path.into());
         self
     }
 
     /// Hooks that are asked once the skill of this name was loaded, as long as the session lives.
     #[must_use]
     pub fn skill_hooks(mut self, hooks: Vec<(String, HookSet)>) -> Self {
-        self.skill_hooks = hooks;
+        self.hooks.skill_hooks = hooks;
         self
     }
 
     /// Looks here for skills beside the first call of a run, if `Settings::prefetch` is on.
     #[must_use]
     pub fn skills(mut self, finder: impl AttachmentFinder + 'static) -> Self {
-        self.skills = Some(Arc::new(finder));
+        self.context.skills = Some(Arc::new(finder));
         self
     }
 
-    /// Says what counts for a file when the model first holds it, here and in nested sessions.
+    /// Adds instructions for a file when the model first reads or writes it, also in nested sessions.
     #[must_use]
-    pub fn path_instructions(mut self, nearby: Arc<dyn PathInstructionSource>) -> Self {
-        self.path_instructions = Some(nearby);
+    pub fn path_instructions(mut self, path_instructions: Arc<dyn PathInstructionSource>) -> Self {
+        self.context.path_instructions = Some(path_instructions);
         self
     }
 
@@ -225,16 +217,13 @@ impl SessionBuilder {
     /// interrupted.
     #[must_use]
     pub fn journal(mut self, path: impl Into<PathBuf>, durability: Durability) -> Self {
-        let path = path.into();
-        let (head, prices, count, waits) =
-            (JournalHead::default(), None, Arc::default(), Arc::default());
-        self.journal = Some(JournalLocation {
-            path,
+        self.record.journal = Some(JournalLocation {
+            path: path.into(),
             durability,
-            head,
-            price_table: prices,
-            last_seq: count,
-            latency: waits,
+            head: JournalHead::default(),
+            price_table: None,
+            last_seq: Arc::default(),
+            latency: Arc::default(),
         });
         self
     }
@@ -242,15 +231,15 @@ impl SessionBuilder {
     /// Also writes the transcript that other programs read, behind the journal.
     #[must_use]
     pub fn transcript(mut self, transcript: TranscriptConfig) -> Self {
-        self.transcript = Some(transcript);
+        self.record.transcript = Some(transcript);
         self
     }
 
-    /// Lets somebody hear of every line of the transcript right after it was written, and before the
-    /// message it belongs to is told; of those of nested sessions too.
+    /// Calls this function with every line of the transcript right after it was written, and before the
+    /// notice of the message it belongs to; also for nested sessions.
     #[must_use]
     pub fn transcript_listener(mut self, heard: TranscriptListener) -> Self {
-        self.transcript.get_or_insert_default().listener = Some(heard);
+        self.record.transcript.get_or_insert_default().listener = Some(heard);
         self
     }
 
@@ -259,7 +248,7 @@ impl SessionBuilder {
     /// outcome is told as unknown.
     #[must_use]
     pub fn resume_run(mut self, on: bool) -> Self {
-        self.resumes_run = on;
+        self.record.resumes_run = on;
         self
     }
 
@@ -267,7 +256,7 @@ impl SessionBuilder {
     /// new. Means nothing without a journal.
     #[must_use]
     pub fn journal_head(mut self, head: JournalHead) -> Self {
-        if let Some(place) = &mut self.journal {
+        if let Some(place) = &mut self.record.journal {
             place.head = head;
         }
         self
@@ -277,7 +266,7 @@ impl SessionBuilder {
     /// without a journal.
     #[must_use]
     pub fn disk_latency(mut self, waits: Arc<LatencyHistogram>) -> Self {
-        if let Some(place) = &mut self.journal {
+        if let Some(place) = &mut self.record.journal {
             place.latency = waits;
         }
         self
@@ -286,64 +275,66 @@ impl SessionBuilder {
     /// The version of the price table, for the rows of the account. Means nothing without a journal.
     #[must_use]
     pub fn price_table(mut self, version: impl Into<String>) -> Self {
-        if let Some(place) = &mut self.journal {
+        if let Some(place) = &mut self.record.journal {
             place.price_table = Some(version.into());
         }
         self
     }
 
-    /// Whether what edits replace is kept, so that files can be taken back; it is, where there is a
-    /// journal.
+    /// Whether the former content of edited files is kept, so that they can be restored. On by default
+    /// where there is a journal.
     #[must_use]
     pub fn keep_file_history(mut self, on: bool) -> Self {
-        self.keeps_file_history = on;
+        self.record.keeps_file_history = on;
         self
     }
 
-    /// Waits this long for the model server.
+    /// How long to wait for the model server.
     #[must_use]
     pub fn timeouts(mut self, timeouts: ModelTimeouts) -> Self {
-        self.timeouts = timeouts;
+        self.model.timeouts = timeouts;
         self
     }
 
-    /// Also tells every event of the wire, verbatim, as `Delta::Raw`.
+    /// Also streams every event of the wire, verbatim, as `Delta::Raw`.
     #[must_use]
     pub fn raw_events(mut self, on: bool) -> Self {
-        self.raw_events = on;
+        self.model.raw_events = on;
         self
     }
 
     /// With a tool that searches the web, if the first endpoint's provider does that.
     #[must_use]
     pub fn web_search(mut self, on: bool) -> Self {
-        self.web_search = on;
+        self.tools.web_search = on;
         self
     }
 
     /// With nested sessions: the model is offered the tool `Agent`.
     #[must_use]
     pub fn subagents(mut self, agents: SubagentConfig) -> Self {
-        self.subagents = Some(agents);
+        self.tools.subagents = Some(agents);
         self
     }
 
-    /// With this effort, if one is given.
     pub(crate) fn effort(mut self, effort: Option<Effort>) -> Self {
         self.settings.effort = effort.or(self.settings.effort);
         self
     }
 
-    /// As a nested session of this identity, so deep in this tree.
-    pub(crate) fn nested_in(
-        mut self,
-        identity: SessionIdentity,
-        depth: u8,
-        tree: SessionTree,
-    ) -> Self {
-        self.identity = identity;
-        self.depth = depth;
-        self.tree = tree;
+    pub(crate) fn model_access(mut self, model: ModelAccess) -> Self {
+        self.model = model;
+        self
+    }
+
+    pub(crate) fn journal_location(mut self, location: JournalLocation) -> Self {
+        self.record.journal = Some(location);
+        self
+    }
+
+    pub(crate) fn nested_in(mut self, identity: SessionIdentity, nesting: Nesting) -> Self {
+        self.hooks.identity = identity;
+        self.nesting = nesting;
         self
     }
 
@@ -358,27 +349,95 @@ impl SessionBuilder {
         let runtime = Handle::try_current().map_err(|_| SessionStartError::NoRuntime)?;
         let AssembledSession {
             session_loop: run,
-            notice_sender: teller,
+            notice_sender,
             scratch,
             commands,
             notices,
-            file_history: undo,
+            file_history,
             resources: late,
         } = self.assemble()?;
         let (over, closed) = watch::channel(false);
         let close_max = crate::CLOSE_MAX.max(run.hooks.session_end_timeout() + CLOSE_GRACE);
-        let outside = ClientQuestions::new(teller.clone());
-        runtime.spawn(session_loop::supervise(run.run_until_closed(), teller, scratch, over));
+        let outside = ClientQuestions::new(notice_sender.clone());
+        runtime.spawn(session_loop::supervise(
+            run.run_until_closed(),
+            notice_sender,
+            scratch,
+            over,
+        ));
         Ok((
             Session {
                 commands,
                 closed,
                 close_max,
-                file_history: undo,
+                file_history,
                 client_questions: outside,
                 resources: late,
             },
             notices,
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session_command::SessionCommand;
+    use crate::{Credential, SessionEndReason};
+    use serde_json::json;
+    use std::time::Duration;
+    use windlass_engine::Interrupt;
+    use windlass_rehearsal::{
+        Rehearsal, RehearsalOptions, Script, ScriptedAnswer as Says, ScriptedFault,
+    };
+    use windlass_vocabulary::{Notice, PermissionMode, Prices, Terminal, Tokens, WireFormat};
+
+    fn settings() -> Settings {
+        let mut settings = Settings::new(ModelFacts {
+            name: "rehearsed-model".into(),
+            window: Tokens(200_000),
+            output_default: Tokens(8_000),
+            output_max: Tokens(64_000),
+            prices: Prices { input: 3_000_000, output: 15_000_000, ..Prices::default() },
+        });
+        settings.policy.mode = PermissionMode::BypassPermissions;
+        settings.tools = ToolRegistry::with_builtin_tools().specs().into();
+        settings
+    }
+
+    #[tokio::test]
+    async fn the_journal_replays_to_the_state_that_was_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = directory.path().join("session.jsonl");
+        let script = Script::new()
+            .answer(Says::text("cut").thinking("hm").fault(ScriptedFault::cut_after_event(6)))
+            .answer(Says::text("go").tool("Bash", json!({ "command": "echo one" })).chunk(1))
+            .answer(
+                Says::text("a longer text, cut by the user")
+                    .fault(ScriptedFault::stall_after_event(5)),
+            );
+        let server = Rehearsal::start(script, RehearsalOptions::default()).await.unwrap();
+        let endpoint = Endpoint::new(WireFormat::AnthropicMessages, server.url())
+            .credential(Credential::Key("key".to_owned()));
+        let builder = SessionBuilder::new(settings(), endpoint)
+            .registry(ToolRegistry::with_builtin_tools())
+            .journal(&journal, Durability::Written);
+        let AssembledSession { session_loop, commands, mut notices, .. } =
+            builder.assemble().unwrap();
+        let mut settings = settings();
+        settings.context.spill_directory = session_loop.settings.context.spill_directory.clone();
+        let run = tokio::spawn(session_loop.run_until_closed());
+        commands.send(SessionCommand::Submit("do it".into())).await.unwrap();
+        assert!(server.wait_for_requests(3, Duration::from_secs(20)).await);
+        while !matches!(notices.next().await, Some(Notice::Continued { turn: 2, .. })) {}
+        while !matches!(notices.next().await, Some(Notice::Streamed { .. })) {}
+        commands.send(SessionCommand::Interrupt(Interrupt::User)).await.unwrap();
+        let ending = notices.wait_for_run_end().await.unwrap();
+        assert_eq!(ending.terminal, Terminal::AbortedStreaming);
+        commands.send(SessionCommand::Close(SessionEndReason::Other)).await.unwrap();
+        let left = run.await.unwrap();
+        let replayed = windlass_journal::fold(&journal, &settings).unwrap();
+        assert_eq!(format!("{left:#?}"), format!("{:#?}", replayed.state));
+        assert!(replayed.seq > 10);
     }
 }

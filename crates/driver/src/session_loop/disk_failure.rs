@@ -9,7 +9,7 @@ use windlass_vocabulary::notice::RunEnding;
 
 use super::SessionLoop;
 use crate::clock;
-use crate::durability::DurabilityGate;
+use crate::session_journal::durability::DurabilityGate;
 
 impl SessionLoop {
     /// The disk failed to keep what was written. Even if it was saved elsewhere, nothing more is done
@@ -32,8 +32,8 @@ impl SessionLoop {
             let event = tokio::select! {
                 biased;
                 // Whatever it is, somebody is there and does not want to wait.
-                _ = self.commands.recv() => break,
-                Some(event) = self.events.recv() => Some(event),
+                _ = self.inbox.commands.recv() => break,
+                Some(event) = self.inbox.events.recv() => Some(event),
                 () = self.performer.wait_for_one() => None,
                 () = tokio::time::sleep_until(deadline) => break,
             };
@@ -58,16 +58,18 @@ impl SessionLoop {
     /// Shows what was decided and does nothing of it. A run that ends now ends for want of a disk.
     pub(super) fn show_effects(&mut self, effects: Vec<Effect>) {
         for effect in effects {
-            let told = match effect {
-                Effect::Tell(notice) => Effect::Tell(notice),
-                Effect::Finish(ending) => Effect::Finish(RunEnding {
+            let shown = if let Effect::Tell(_) = effect {
+                effect
+            } else if let Effect::Finish(ending) = effect {
+                Effect::Finish(RunEnding {
                     outcome: Some(Outcome::StorageFailed),
                     why: self.journal.failure_message(),
                     ..ending
-                }),
-                _ => continue,
+                })
+            } else {
+                continue;
             };
-            self.performer.perform(told, &self.state.tool_context.policy, DurabilityGate::open());
+            self.performer.perform(shown, &self.state.tool_context.policy, DurabilityGate::open());
         }
     }
 }

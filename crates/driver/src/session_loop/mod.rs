@@ -5,10 +5,11 @@
 //! The loop ends when it is told to close, when every handle is gone, or when the disk fails under the
 //! journal: without it no further effect may start.
 
+mod apply_command;
+mod config_change;
 mod disk_failure;
+mod perform_rewind;
 mod redact_event;
-mod rewind_request;
-mod session_command;
 mod settings_in_force;
 mod supervise;
 
@@ -26,20 +27,19 @@ use windlass_vocabulary::{Chore, ModelFacts};
 
 use crate::clock;
 use crate::effect_performer::EffectPerformer;
+use crate::hook::SessionHooks;
 use crate::hook::prompt_intake::{IntakeItem, PromptIntake, RunStatus};
-use crate::hook::{SessionEndReason, SessionHooks};
+use crate::nested_questions::NestedQuestions;
 use crate::rewind::FileHistory;
+use crate::session_command::{RewindRequest, SessionCommand};
+use crate::session_end_reason::SessionEndReason;
 use crate::session_journal::{DecidedStep, SessionJournal};
-use crate::tool::subagent::NestedQuestions;
 use crate::transcript_writer::{SessionTranscriptWriter, TitleSource};
 
 use redact_event::redact_event;
-pub(crate) use rewind_request::RewindRequest;
-pub(crate) use session_command::{SessionCommand, SettingsChange};
 pub(crate) use settings_in_force::RunOverrides;
 pub(crate) use supervise::supervise;
 
-/// What the loop is to do next.
 enum LoopStep {
     Event(Event),
     /// Nothing is in the way of going back.
@@ -49,44 +49,64 @@ enum LoopStep {
     Close,
 }
 
-/// A session under way.
+/// A running session: the engine's state with everything that feeds it and acts on it.
 pub(crate) struct SessionLoop {
     pub(crate) state: State,
     pub(crate) settings: Arc<Settings>,
     pub(crate) journal: SessionJournal,
     pub(crate) transcript: SessionTranscriptWriter,
     pub(crate) performer: EffectPerformer,
+    pub(crate) hooks: Arc<SessionHooks>,
+    pub(crate) nested_questions: Arc<NestedQuestions>,
+    pub(crate) inbox: LoopInbox,
+    pub(crate) overrides: LoopOverrides,
+    pub(crate) rewind: LoopRewind,
+    pub(crate) waiters: LoopWaiters,
+    pub(crate) lifecycle: LoopLifecycle,
+}
+
+/// Where the loop takes its next step from.
+pub(crate) struct LoopInbox {
     pub(crate) commands: mpsc::Receiver<SessionCommand>,
     pub(crate) events: mpsc::Receiver<Event>,
-    pub(crate) nested_questions: Arc<NestedQuestions>,
-    /// A run that the last process left unfinished goes on.
-    pub(crate) resumes_run: bool,
-    /// Who is told when the event in hand is on record.
-    pub(crate) record_waiter: Option<oneshot::Sender<bool>>,
-    /// Who is told when nothing is seen to beside runs any more.
-    pub(crate) drain_waiters: Vec<oneshot::Sender<()>>,
-    pub(crate) hooks: Arc<SessionHooks>,
     pub(crate) prompt_intake: PromptIntake,
-    /// What came through the door together.
+    /// What left the prompt intake and is not processed yet.
     pub(crate) ready_items: VecDeque<IntakeItem>,
+}
+
+/// What a prompt or a skill may change for a while.
+pub(crate) struct LoopOverrides {
+    pub(crate) active: Option<RunOverrides>,
+    /// Hooks by the name of the skill that brings them, until it is loaded.
+    pub(crate) skill_hooks: Vec<(String, HookSet)>,
+    /// Models that a prompt may ask for, by the names users give them.
+    pub(crate) named_models: Arc<[(String, ModelFacts)]>,
+}
+
+pub(crate) struct LoopRewind {
+    pub(crate) file_history: Option<Arc<FileHistory>>,
+    /// A rewind that waits for the current run to end.
+    pub(crate) pending: Option<RewindRequest>,
+}
+
+/// Callers that wait for something of the loop.
+#[derive(Default)]
+pub(crate) struct LoopWaiters {
+    /// Answered when the current event is on record.
+    pub(crate) recorded: Option<oneshot::Sender<bool>>,
+    /// Answered when no chore is under way any more.
+    pub(crate) drained: Vec<oneshot::Sender<()>>,
+}
+
+pub(crate) struct LoopLifecycle {
+    /// Continue a run that the last process left unfinished, instead of closing it.
+    pub(crate) resumes_run: bool,
     /// Why the session starts, where that does not follow from its journal.
     pub(crate) start_source: Option<String>,
-    /// Why it ends.
     pub(crate) end_reason: SessionEndReason,
-    /// What the run under way was lent.
-    pub(crate) run_overrides: Option<RunOverrides>,
-    /// Hooks that skills bring along, until they are loaded.
-    pub(crate) skill_hooks: Vec<(String, HookSet)>,
-    /// Models that a prompt may bring along, by the names people have for them.
-    pub(crate) named_models: Arc<[(String, ModelFacts)]>,
-    /// Keeps what files held.
-    pub(crate) file_history: Option<Arc<FileHistory>>,
-    /// Somebody wants to go back.
-    pub(crate) pending_rewind: Option<RewindRequest>,
 }
 
 impl SessionLoop {
-    /// Runs until told to close.
     pub(crate) async fn run_until_closed(mut self) -> State {
         if self.journal.is_on() {
             // Every process says with which settings it decides.
@@ -100,7 +120,7 @@ impl SessionLoop {
         while !self.journal.has_failed() {
             match self.next().await {
                 LoopStep::Event(event) => self = self.process_event(event).await,
-                LoopStep::Rewind(back) => self = self.perform_rewind(back).await,
+                LoopStep::Rewind(request) => self = self.perform_rewind(request).await,
                 LoopStep::DiskFailed => self = self.recover_journal().await,
                 LoopStep::Close => break,
             }
@@ -110,12 +130,12 @@ impl SessionLoop {
 
     /// Hooks are told that the session starts, and why.
     fn run_start_hooks(&mut self) {
-        let source = match (&self.start_source, self.journal.is_continued()) {
+        let source = match (&self.lifecycle.start_source, self.journal.is_continued()) {
             (Some(source), _) => source.as_str(),
             (None, true) => "resume",
             (None, false) => "startup",
         };
-        self.prompt_intake.run_start_hooks(source, self.state.tool_context.policy.mode);
+        self.inbox.prompt_intake.run_start_hooks(source, self.state.tool_context.policy.mode);
     }
 
     /// Nothing of what the last process had under way is still there: its run goes on without it, or
@@ -129,7 +149,7 @@ impl SessionLoop {
             };
             self.performer.warn(format!("{words}{wrote}"));
         }
-        if !self.resumes_run {
+        if !self.lifecycle.resumes_run {
             return self.process_event(Event::Interrupted(Interrupt::Crashed)).await;
         }
         let Revival { effects, events } = revival(&self.state);
@@ -143,13 +163,12 @@ impl SessionLoop {
         self
     }
 
-    /// The next thing that happened.
     async fn next(&mut self) -> LoopStep {
         loop {
-            if let Some(back) = self.take_ready_rewind() {
-                return LoopStep::Rewind(back);
+            if let Some(request) = self.take_ready_rewind() {
+                return LoopStep::Rewind(request);
             }
-            match self.ready_items.pop_front() {
+            match self.inbox.ready_items.pop_front() {
                 Some(IntakeItem::Event(event)) => return LoopStep::Event(event),
                 Some(IntakeItem::Title(title)) => {
                     return LoopStep::Event(self.set_title(title, TitleSource::Person));
@@ -159,14 +178,15 @@ impl SessionLoop {
                 }
                 None => {}
             }
-            let (standing, until) = (self.run_status(), self.rewind_deadline());
+            let status = self.run_status();
+            let until = self.rewind_deadline();
             let is_ending = until.is_some() && self.performer.is_busy();
             tokio::select! {
                 biased;
-                command = self.commands.recv() => match command {
+                command = self.inbox.commands.recv() => match command {
                     None => return LoopStep::Close,
                     Some(SessionCommand::Close(why)) => {
-                        self.end_reason = why;
+                        self.lifecycle.end_reason = why;
                         return LoopStep::Close;
                     }
                     Some(command) => {
@@ -176,10 +196,10 @@ impl SessionLoop {
                     }
                 },
                 () = self.journal.wait_for_failure() => return LoopStep::DiskFailed,
-                Some(event) = self.events.recv() => return LoopStep::Event(event),
+                Some(event) = self.inbox.events.recv() => return LoopStep::Event(event),
                 () = self.performer.wait_for_change(is_ending) => self.notify_drained(),
                 () = sleep_until(until.unwrap_or_else(clock::now)), if until.is_some() => {}
-                passed = self.prompt_intake.next(standing) => self.ready_items.extend(passed),
+                passed = self.inbox.prompt_intake.next(status) => self.inbox.ready_items.extend(passed),
             }
         }
     }
@@ -213,10 +233,10 @@ impl SessionLoop {
         (self, effects) = self.decide(event);
         // Whoever is told that a run is over, or a change made, may switch the machine off.
         let is_over = effects.iter().any(|effect| matches!(effect, Effect::Finish(_)));
-        if is_over || self.record_waiter.is_some() || self.journal.is_overdue() {
+        if is_over || self.waiters.recorded.is_some() || self.journal.is_overdue() {
             self.journal = self.journal.wait_until_synced().await;
         }
-        if let Some(awaited) = self.record_waiter.take() {
+        if let Some(awaited) = self.waiters.recorded.take() {
             let _ = awaited.send(!self.journal.is_broken());
         }
         if self.journal.has_failed() {
@@ -224,20 +244,16 @@ impl SessionLoop {
         }
         self.transcript.write(&effects, self.performer.notice_sender());
         for effect in &effects {
-            match effect {
-                Effect::Keep { chore: Chore::Title, text } => {
-                    self.transcript.set_title(
-                        text,
-                        TitleSource::Model,
-                        self.performer.notice_sender(),
-                    );
-                    self.add_note(JournalNote::Titled(text.clone()));
-                }
-                Effect::StartTool { granted, .. } if granted.get().name.as_str() == "Skill" => {
+            if let Effect::Keep { chore: Chore::Title, text } = effect {
+                let notice_sender = self.performer.notice_sender();
+                self.transcript.set_title(text, TitleSource::Model, notice_sender);
+                self.add_note(JournalNote::Titled(text.clone()));
+            } else if let Effect::StartTool { granted, .. } = effect {
+                if granted.get().name.as_str() == "Skill" {
                     self.load_called_skill(granted.get());
                 }
-                Effect::Finish(_) => self.revert_run_overrides(),
-                _ => {}
+            } else if let Effect::Finish(_) = effect {
+                self.revert_run_overrides();
             }
         }
         self.perform_effects(effects);
@@ -254,19 +270,20 @@ impl SessionLoop {
 
     /// Ends whatever is under way and waits until the tools are gone, as long as they may take.
     async fn close(mut self) -> State {
-        self.commands.close();
+        self.inbox.commands.close();
         if !self.journal.has_failed() {
             self = self.process_event(Event::Interrupted(Interrupt::Shutdown)).await;
         }
         self.performer.cancel_all();
-        let parting = tokio::spawn(Arc::clone(&self.hooks).run_session_end_hooks(self.end_reason));
+        let end_hooks =
+            tokio::spawn(Arc::clone(&self.hooks).run_session_end_hooks(self.lifecycle.end_reason));
         let deadline = clock::now() + TOOLS_GONE_MAX;
         // What was left in the background has no owner after this.
         let surroundings = self.performer.tool_context();
         let _ = timeout_at(deadline, surroundings.background.close()).await;
         while self.performer.is_busy() {
             let event = tokio::select! {
-                Some(event) = self.events.recv() => Some(event),
+                Some(event) = self.inbox.events.recv() => Some(event),
                 () = self.performer.wait_for_one() => None,
                 () = sleep_until(deadline) => break,
             };
@@ -274,96 +291,18 @@ impl SessionLoop {
                 self = self.process_event(event).await;
             }
         }
-        while let Ok(event) = self.events.try_recv() {
+        while let Ok(event) = self.inbox.events.try_recv() {
             self = self.process_event(event).await;
         }
         let _ = timeout_at(deadline, self.journal.finish()).await;
         // Bounded by its own deadlines.
-        let _ = parting.await;
+        let _ = end_hooks.await;
         self.state
     }
 }
 
-/// Commands that may wait.
 pub(crate) const COMMANDS_MAX: usize = 1_024;
 /// Events that may wait; errands that report more wait themselves, down to the network.
 pub(crate) const EVENTS_MAX: usize = 256;
 /// How long tools get to be gone when a session closes.
 const TOOLS_GONE_MAX: Duration = Duration::from_secs(3);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session_builder::AssembledSession;
-    use crate::{Credential, Durability, Endpoint, SessionBuilder, ToolRegistry, notices};
-    use serde_json::json;
-    use tokio::sync::watch;
-    use windlass_rehearsal::{
-        Rehearsal, RehearsalOptions, Script, ScriptedAnswer as Says, ScriptedFault,
-    };
-    use windlass_vocabulary::{
-        ModelFacts, Notice, PermissionMode, Prices, Terminal, Tokens, WireFormat,
-    };
-
-    fn settings() -> Settings {
-        let mut settings = Settings::new(ModelFacts {
-            name: "rehearsed-model".into(),
-            window: Tokens(200_000),
-            output_default: Tokens(8_000),
-            output_max: Tokens(64_000),
-            prices: Prices { input: 3_000_000, output: 15_000_000, ..Prices::default() },
-        });
-        settings.policy.mode = PermissionMode::BypassPermissions;
-        settings.tools = ToolRegistry::with_builtin_tools().specs().into();
-        settings
-    }
-
-    #[tokio::test]
-    async fn the_journal_replays_to_the_state_that_was_left() {
-        let directory = tempfile::tempdir().unwrap();
-        let journal = directory.path().join("session.jsonl");
-        let script = Script::new()
-            .answer(Says::text("cut").thinking("hm").fault(ScriptedFault::cut_after_event(6)))
-            .answer(Says::text("go").tool("Bash", json!({ "command": "echo one" })).chunk(1))
-            .answer(
-                Says::text("a longer text, cut by the user")
-                    .fault(ScriptedFault::stall_after_event(5)),
-            );
-        let server = Rehearsal::start(script, RehearsalOptions::default()).await.unwrap();
-        let endpoint = Endpoint::new(WireFormat::AnthropicMessages, server.url())
-            .credential(Credential::Key("key".to_owned()));
-        let builder = SessionBuilder::new(settings(), endpoint)
-            .registry(ToolRegistry::with_builtin_tools())
-            .journal(&journal, Durability::Written);
-        let AssembledSession { session_loop, commands, mut notices, .. } =
-            builder.assemble().unwrap();
-        let mut settings = settings();
-        settings.context.spill_directory = session_loop.settings.context.spill_directory.clone();
-        let run = tokio::spawn(session_loop.run_until_closed());
-        commands.send(SessionCommand::Submit("do it".into())).await.unwrap();
-        assert!(server.wait_for_requests(3, Duration::from_secs(20)).await);
-        while !matches!(notices.next().await, Some(Notice::Continued { turn: 2, .. })) {}
-        while !matches!(notices.next().await, Some(Notice::Streamed { .. })) {}
-        commands.send(SessionCommand::Interrupt(Interrupt::User)).await.unwrap();
-        let ending = notices.wait_for_run_end().await.unwrap();
-        assert_eq!(ending.terminal, Terminal::AbortedStreaming);
-        commands.send(SessionCommand::Close(SessionEndReason::Other)).await.unwrap();
-        let left = run.await.unwrap();
-        let replayed = windlass_journal::fold(&journal, &settings).unwrap();
-        assert_eq!(format!("{left:#?}"), format!("{:#?}", replayed.state));
-        assert!(replayed.seq > 10);
-    }
-
-    #[tokio::test]
-    async fn a_panic_of_the_session_ends_the_run_and_not_the_process() {
-        let (teller, mut notices) = notices::channel();
-        let (over, closed) = watch::channel(false);
-        teller.send(Notice::RunStarted);
-        let run = async { panic!("the loop must come nearer to its end") };
-        supervise(run, teller, None, over).await;
-        let ending = notices.wait_for_run_end().await.unwrap();
-        assert!(ending.why.contains("nearer to its end"), "{ending:?}");
-        assert_eq!(notices.next().await, None);
-        assert!(*closed.borrow());
-    }
-}

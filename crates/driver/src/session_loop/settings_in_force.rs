@@ -9,15 +9,12 @@ use windlass_permission::Rule;
 use windlass_vocabulary::{ModelFacts, ModelName, ToolCall};
 
 use super::SessionLoop;
-use super::session_command::SettingsChange;
 use crate::hook::prompt_intake::IntakeItem;
-use crate::session::PromptSubmission;
-use crate::tool::subagent::switch_model;
+use crate::model::switch_model;
+use crate::prompt_submission::PromptSubmission;
 
-/// What the run under way was lent.
 pub(crate) struct RunOverrides {
     allow: Vec<Rule>,
-    /// Who was asked before.
     model: ModelFacts,
     fallbacks: Vec<ModelFacts>,
 }
@@ -33,22 +30,22 @@ impl SessionLoop {
                 "the page wants {wanted}, which cannot be asked here; {asked} is asked as usual"
             ));
         }
-        self.ready_items.push_front(IntakeItem::Prompt(submission));
+        self.inbox.ready_items.push_front(IntakeItem::Prompt(submission));
         let settings = &self.settings;
-        let mut lent = self.run_overrides.take().unwrap_or_else(|| RunOverrides {
+        let mut overrides = self.overrides.active.take().unwrap_or_else(|| RunOverrides {
             allow: Vec::new(),
             model: settings.model.clone(),
             fallbacks: settings.fallbacks.clone(),
         });
-        lent.allow.extend(allow.iter().cloned());
-        self.run_overrides = Some(lent);
-        let models = Arc::clone(&self.named_models);
-        self.apply_settings_change(SettingsChange(Box::new(move |settings: &mut Settings| {
+        overrides.allow.extend(allow.iter().cloned());
+        self.overrides.active = Some(overrides);
+        let models = Arc::clone(&self.overrides.named_models);
+        self.change_settings(|settings| {
             settings.policy.rules.allow.extend(allow);
             if let Some(model) = &model {
                 switch_model(settings, &models, model);
             }
-        })))
+        })
     }
 
     /// Can it be asked in this session?
@@ -56,25 +53,24 @@ impl SessionLoop {
         let Settings { model, fallbacks, small_model, .. } = &*self.settings;
         let mut own = std::iter::once(model).chain(fallbacks).chain(small_model);
         own.any(|model| model.name == *wanted)
-            || self.named_models.iter().any(|(name, _)| name == wanted.as_str())
+            || self.overrides.named_models.iter().any(|(name, _)| name == wanted.as_str())
     }
 
     /// The run is over, and with it what was lent to it.
     pub(super) fn revert_run_overrides(&mut self) {
-        let Some(RunOverrides { allow, model, fallbacks }) = self.run_overrides.take() else {
+        let Some(RunOverrides { allow, model, fallbacks }) = self.overrides.active.take() else {
             return;
         };
-        let event =
-            self.apply_settings_change(SettingsChange(Box::new(move |settings: &mut Settings| {
-                let rules = &mut settings.policy.rules.allow;
-                for rule in &allow {
-                    if let Some(place) = rules.iter().rposition(|known| known == rule) {
-                        rules.remove(place);
-                    }
+        let event = self.change_settings(|settings| {
+            let rules = &mut settings.policy.rules.allow;
+            for rule in &allow {
+                if let Some(place) = rules.iter().rposition(|known| known == rule) {
+                    rules.remove(place);
                 }
-                (settings.model, settings.fallbacks) = (model, fallbacks);
-            })));
-        self.ready_items.push_back(IntakeItem::Event(event));
+            }
+            (settings.model, settings.fallbacks) = (model, fallbacks);
+        });
+        self.inbox.ready_items.push_back(IntakeItem::Event(event));
     }
 
     /// The model loads a skill: from now on its hooks are asked too.
@@ -82,20 +78,18 @@ impl SessionLoop {
         let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
         let name = input.get("skill").and_then(Value::as_str).unwrap_or_default();
         if let Some(event) = self.load_skill_hooks(name.trim().trim_start_matches('/')) {
-            self.ready_items.push_back(IntakeItem::Event(event));
+            self.inbox.ready_items.push_back(IntakeItem::Event(event));
         }
     }
 
     /// What a skill of this name brings along, if it was not loaded before.
     pub(super) fn load_skill_hooks(&mut self, name: &str) -> Option<Event> {
-        let place = self.skill_hooks.iter().position(|(skill, _)| skill == name)?;
-        let (_, set) = self.skill_hooks.remove(place);
+        let place = self.overrides.skill_hooks.iter().position(|(skill, _)| skill == name)?;
+        let (_, set) = self.overrides.skill_hooks.remove(place);
         let (points, has_stop) = self.hooks.add_skill_hooks(set);
-        Some(self.apply_settings_change(SettingsChange(Box::new(
-            move |settings: &mut Settings| {
-                crate::hook::apply_hook_points(settings, points);
-                settings.limits.stop_hooks = has_stop;
-            },
-        ))))
+        Some(self.change_settings(|settings| {
+            crate::hook::apply_hook_points(settings, points);
+            settings.limits.stop_hooks = has_stop;
+        }))
     }
 }

@@ -12,7 +12,7 @@ use crate::panic_guard;
 /// Runs a session in a task of its own and sees to it that its end is told, whatever it is.
 pub(crate) async fn supervise(
     run: impl Future<Output = State> + Send + 'static,
-    teller: NoticeSender,
+    notice_sender: NoticeSender,
     scratch: Option<PathBuf>,
     over: watch::Sender<bool>,
 ) {
@@ -21,7 +21,8 @@ pub(crate) async fn supervise(
             Ok(panic) => panic_guard::panic_message(&*panic),
             Err(_) => "the runtime is shutting down".to_owned(),
         };
-        teller.fail(format!("the session ended because of a fault inside Windlass: {words}"));
+        notice_sender
+            .fail(format!("the session ended because of a fault inside Windlass: {words}"));
     }
     if let Some(scratch) = scratch
         && std::fs::remove_dir(&scratch).is_err()
@@ -29,6 +30,26 @@ pub(crate) async fn supervise(
         // Not empty. Best effort: it lies in the system's temporary directory and was ours alone.
         let _ = spawn_blocking(move || std::fs::remove_dir_all(scratch)).await;
     }
-    teller.close();
+    notice_sender.close();
     let _ = over.send(true);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notices;
+    use windlass_vocabulary::Notice;
+
+    #[tokio::test]
+    async fn a_panic_of_the_session_ends_the_run_and_not_the_process() {
+        let (notice_sender, mut notices) = notices::channel();
+        let (over, closed) = watch::channel(false);
+        notice_sender.send(Notice::RunStarted);
+        let run = async { panic!("the loop must come nearer to its end") };
+        supervise(run, notice_sender, None, over).await;
+        let ending = notices.wait_for_run_end().await.unwrap();
+        assert!(ending.why.contains("nearer to its end"), "{ending:?}");
+        assert_eq!(notices.next().await, None);
+        assert!(*closed.borrow());
+    }
 }

@@ -9,7 +9,6 @@ use windlass_vocabulary::ToolOutcome;
 /// Files told with one outcome.
 const FILES_MAX: usize = 5;
 
-/// What the engine was told last.
 #[derive(Debug, Default)]
 pub(crate) struct ContextReporter {
     last: Mutex<ReportedContext>,
@@ -26,7 +25,7 @@ impl ContextReporter {
     /// Adds what is new to what came of a call.
     pub(crate) fn append_changes(
         &self,
-        surroundings: &ToolSessionContext,
+        tool_context: &ToolSessionContext,
         outcome: &mut ToolOutcome,
     ) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);

@@ -13,16 +13,15 @@ use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
 
 use crate::panic_guard::catch_panic;
 
-/// Runs the call and reports its progress.
 pub(crate) async fn execute(
     registry: &ToolRegistry,
     ticket: Ticket,
     granted: PermissionGrant<ToolCall>,
-    job: ToolCallContext,
+    call_context: ToolCallContext,
     mut said: mpsc::Receiver<String>,
     events: &mpsc::Sender<Event>,
 ) -> ToolOutcome {
-    let mut run = Box::pin(run_tool(registry, granted, job));
+    let mut run = Box::pin(run_tool(registry, granted, call_context));
     loop {
         tokio::select! {
             biased;
@@ -37,20 +36,20 @@ pub(crate) async fn execute(
 async fn run_tool(
     registry: &ToolRegistry,
     granted: PermissionGrant<ToolCall>,
-    job: ToolCallContext,
+    call_context: ToolCallContext,
 ) -> ToolOutcome {
     let name = granted.get().name.clone();
     let Some(tool) = registry.get(name.as_str()) else {
         return ToolOutcome::failure(format!("There is no tool `{name}` any more."));
     };
-    let cancel = job.cancel.clone();
+    let cancel = call_context.cancel.clone();
     let overdue = async {
         cancel.cancelled().await;
         tokio::time::sleep(CANCEL_GRACE).await;
     };
     tokio::select! {
         biased;
-        ended = catch_panic(async { tool.run(granted, job).await }) => ended.unwrap_or_else(|words| {
+        ended = catch_panic(async { tool.run(granted, call_context).await }) => ended.unwrap_or_else(|words| {
             ToolOutcome::failure(format!(
                 "The tool `{name}` broke down ({words}). What it did before that is not known."
             ))

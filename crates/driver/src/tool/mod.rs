@@ -8,7 +8,6 @@
 mod context_reporter;
 mod execute;
 pub(crate) mod sandbox_launcher;
-pub(crate) mod subagent;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,10 +27,9 @@ use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
 use self::context_reporter::ContextReporter;
 use crate::attachment::path_instructions::PathInstructions;
 use crate::clock;
-use crate::durability::DurabilityGate;
 use crate::hook::SessionHooks;
+use crate::session_journal::durability::DurabilityGate;
 
-/// The calls under way.
 pub(crate) struct ToolRunner {
     registry: Arc<ToolRegistry>,
     tool_context: Arc<ToolSessionContext>,
@@ -50,17 +48,16 @@ impl ToolRunner {
         tool_context: Arc<ToolSessionContext>,
         path_instructions: Arc<PathInstructions>,
         side_model: Arc<dyn SideModel>,
-        (hooks, events): (Arc<SessionHooks>, mpsc::Sender<Event>),
+        hooks: Arc<SessionHooks>,
+        events: mpsc::Sender<Event>,
     ) -> Self {
-        let (cancels, running) = (HashMap::new(), JoinSet::new());
-        let context_reporter = Arc::default();
         Self {
             registry,
             tool_context,
             events,
-            cancels,
-            running,
-            context_reporter,
+            cancels: HashMap::new(),
+            running: JoinSet::new(),
+            context_reporter: Arc::default(),
             path_instructions,
             side_model,
             hooks,
@@ -73,7 +70,7 @@ impl ToolRunner {
         &mut self,
         ticket: Ticket,
         granted: PermissionGrant<ToolCall>,
-        terms: CallLimits,
+        limits: CallLimits,
         gate: DurabilityGate,
     ) {
         while let Some(gone) = self.running.try_join_next() {
@@ -83,34 +80,38 @@ impl ToolRunner {
         self.cancels.insert(ticket, cancel.clone());
         let (progress, said) = mpsc::channel(PROGRESS_MAX);
         let (bill, mut billed) = mpsc::channel(1);
-        let job = ToolCallContext {
+        let call_context = ToolCallContext {
             tool_context: Arc::clone(&self.tool_context),
             cancel,
             progress: ProgressSender::from_sender(progress),
-            call_limits: terms,
+            call_limits: limits,
             cost_sender: BackgroundCostSender::from_sender(bill),
             side_model: Some(Arc::clone(&self.side_model)),
         };
-        let (registry, events) = (Arc::clone(&self.registry), self.events.clone());
-        let (told, surroundings) =
-            (Arc::clone(&self.context_reporter), Arc::clone(&self.tool_context));
-        let (neighbours, hooks) = (Arc::clone(&self.path_instructions), Arc::clone(&self.hooks));
-        let (mode, called_off) = (job.call_limits.policy.mode, job.cancel.clone());
+        let registry = Arc::clone(&self.registry);
+        let events = self.events.clone();
+        let told = Arc::clone(&self.context_reporter);
+        let tool_context = Arc::clone(&self.tool_context);
+        let path_instructions = Arc::clone(&self.path_instructions);
+        let hooks = Arc::clone(&self.hooks);
+        let mode = call_context.call_limits.policy.mode;
+        let called_off = call_context.cancel.clone();
         self.running.spawn(async move {
             if !gate.wait().await {
                 return ticket;
             }
             let begun = clock::now();
-            let lists = hooks.snapshot_task_lists(&surroundings);
+            let lists = hooks.snapshot_task_lists(&tool_context);
             let mut outcome =
-                execute::execute(&registry, ticket, granted, job, said, &events).await;
+                execute::execute(&registry, ticket, granted, call_context, said, &events).await;
             outcome.took = clock::elapsed_since(begun);
             if let Some(before) = lists {
-                let terms = (mode, called_off);
-                hooks.review_task_lists(before, &surroundings, terms, &mut outcome).await;
+                hooks
+                    .review_task_lists(before, &tool_context, mode, called_off, &mut outcome)
+                    .await;
             }
-            told.append_changes(&surroundings, &mut outcome);
-            neighbours.append_to_outcome(&mut outcome).await;
+            told.append_changes(&tool_context, &mut outcome);
+            path_instructions.append_to_outcome(&mut outcome).await;
             let is_left = outcome.is_left;
             let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
             // What runs on can be cancelled under its ticket until it has sent its bill.

@@ -127,7 +127,6 @@ impl ProcessLauncher for ToolSandboxLauncher {
     }
 }
 
-/// A command in the sandbox.
 #[derive(Debug)]
 struct SandboxedCommand {
     sandbox: Arc<Sandbox>,
@@ -172,7 +171,6 @@ fn describe_restored_path(taken: &RevertedProtectedFile) -> String {
     format!("{path} is protected: {kept}{before}.")
 }
 
-/// A command as it is.
 #[derive(Debug)]
 struct UnsandboxedCommand(Option<std::process::Command>);
 

@@ -6,7 +6,7 @@ use crate::stage::{
 };
 use serde_json::json;
 use windlass_dialect::{DecodedEvent, dialect};
-use windlass_driver::Settings;
+use windlass_driver::engine_settings::Settings;
 use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
 use windlass_vocabulary::{
     ContentBlock, FailureKind, Notice, PermissionMode, Transition, WireFormat,

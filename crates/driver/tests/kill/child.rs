@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getpid, kill_process, setrlimit};
 use serde_json::json;
+use windlass_driver::engine_settings::Settings;
 use windlass_driver::{
-    Durability, Endpoint, PermissionGrant, SessionBuilder, Settings, Tool, ToolCallContext,
-    ToolFuture, ToolRegistry, ToolSessionContext,
+    Durability, Endpoint, PermissionGrant, SessionBuilder, Tool, ToolCallContext, ToolFuture,
+    ToolRegistry, ToolSessionContext,
 };
 use windlass_vocabulary::{
     Json, ModelFacts, PermissionMode, Prices, Tokens, ToolCall, ToolInspection, ToolOutcome,

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::task::JoinSet;
+use windlass_driver::engine_settings::Settings;
 use windlass_driver::{
-    Durability, Endpoint, LatencyHistogram, PermissionGrant, SessionBuilder, Settings, Tool,
-    ToolCallContext, ToolFuture, ToolRegistry, ToolSessionContext,
+    Durability, Endpoint, LatencyHistogram, PermissionGrant, SessionBuilder, Tool, ToolCallContext,
+    ToolFuture, ToolRegistry, ToolSessionContext,
 };
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 use windlass_vocabulary::{

@@ -14,8 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use windlass_driver::engine_settings::Settings;
 use windlass_driver::{
-    Credential, Endpoint, ModelTimeouts, Notices, Session, SessionBuilder, Settings, ToolRegistry,
+    Credential, Endpoint, ModelTimeouts, Notices, Session, SessionBuilder, ToolRegistry,
     ToolSessionContext,
 };
 use windlass_rehearsal::{ReceivedRequest, Rehearsal, RehearsalOptions, Script, ScriptedAnswer};

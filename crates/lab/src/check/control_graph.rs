@@ -16,23 +16,16 @@ pub struct ControlGraph {
     edges: Vec<Vec<ControlEdge>>,
 }
 
-/// One signal in one state.
 #[derive(Clone, Copy, Debug)]
 pub struct ControlEdge {
-    /// What happened.
     pub signal: Signal,
-    /// What was decided.
     pub act: Act,
-    /// The state it leads to.
     pub to: usize,
 }
 
-/// The longest run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LongestRun {
-    /// Model calls in it, summaries included.
     pub calls: u64,
-    /// Decisions in it.
     pub steps: u64,
 }
 
@@ -71,7 +64,6 @@ impl ControlGraph {
         graph
     }
 
-    /// How many states there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.states.len()
@@ -83,18 +75,15 @@ impl ControlGraph {
         self.states.is_empty()
     }
 
-    /// How many edges there are.
     #[must_use]
     pub fn edge_count(&self) -> usize {
         self.edges.iter().map(Vec::len).sum()
     }
 
-    /// Every state with its edges.
     pub fn iter(&self) -> impl Iterator<Item = (Control, &[ControlEdge])> {
         self.states.iter().copied().zip(self.edges.iter().map(Vec::as_slice))
     }
 
-    /// The state behind an edge.
     #[must_use]
     pub fn state(&self, place: usize) -> Option<Control> {
         self.states.get(place).copied()

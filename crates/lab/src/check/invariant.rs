@@ -11,7 +11,6 @@ use windlass_vocabulary::{Outcome, Terminal, Transition};
 
 use super::control_graph::{ControlEdge, ControlGraph};
 
-/// What the walks have met so far.
 #[derive(Debug, Default)]
 pub struct ReachedMembers {
     transitions: BTreeSet<Transition>,
@@ -35,7 +34,6 @@ impl ReachedMembers {
     }
 }
 
-/// Checks every state and every edge.
 pub fn check_invariants(
     graph: &ControlGraph,
     limits: &Limits,

@@ -22,12 +22,10 @@ pub use scenario_run::{ScenarioOutcome, run_scenario};
 pub use scenario_script::{ExpectedEffect, ScenarioScript, ScenarioStep, parse_scenario};
 pub use scenario_setup::ScenarioSetup;
 
-/// Something wrong in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioProblem {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong.
     pub message: String,
 }
 

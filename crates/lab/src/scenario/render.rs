@@ -13,12 +13,10 @@ use super::block_parser::public_name;
 use super::scenario_setup::ScenarioSetup;
 use super::ticket_names::TicketNames;
 
-/// One effect, written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderedEffect {
     /// What follows `>`.
     pub head: String,
-    /// The lines below it.
     pub body: Vec<String>,
     /// The lines below it may be left out of a scenario.
     pub is_body_optional: bool,
@@ -45,7 +43,9 @@ pub(crate) fn render_effect(
             let head = match request.source {
                 RequestSource::ToolLabel => "label".to_owned(),
                 RequestSource::Chore(chore) => chore.name().to_owned(),
-                _ => "summarize".to_owned(),
+                RequestSource::Main | RequestSource::Compaction | RequestSource::Aside => {
+                    "summarize".to_owned()
+                }
             };
             return Some(render_request(head, request, setup));
         }
@@ -216,7 +216,6 @@ fn render_request(head: String, request: &ModelRequest, setup: &ScenarioSetup) -
     RenderedEffect { body, ..RenderedEffect::from_head(head) }
 }
 
-/// A message, one line per block.
 pub(crate) fn render_blocks(message: &Message) -> Vec<String> {
     let speaker = render_speaker(message);
     let is_wording_ours =

@@ -17,82 +17,55 @@ use super::block_parser::{
 use super::scenario_setup::{ScenarioSetup, parse_dollars, parse_mode};
 use super::token_reader::{TokenReader, parse_loose_text, split_head};
 
-/// One thing that happens.
 #[derive(Clone, Debug)]
 pub enum ScenarioEvent {
-    /// A message is sent.
     User {
-        /// What it says.
         content: Vec<ContentBlock>,
-        /// It survives every context level.
         pinned: bool,
     },
-    /// Somebody wants the run to end.
     Interrupt(Interrupt),
-    /// Pieces of an answer arrive.
     Model {
         /// Of which request; the last one if not said.
         request: Option<usize>,
-        /// In order.
         deltas: Vec<Delta>,
     },
-    /// The answer is complete.
     ModelEnds {
         /// Of which request; the last one if not said.
         request: Option<usize>,
-        /// Why it ended.
         stop: ModelStopReason,
-        /// What it used.
         usage: Usage,
     },
-    /// The call failed.
     ModelFails {
-        /// Which request; the last one if not said.
         request: Option<usize>,
-        /// Why.
         failure: ModelFailure,
     },
-    /// A tool says how far it is.
     ToolSays(ToolCallId, String),
-    /// A tool ended.
     ToolEnds(ToolCallId, ToolOutcome),
-    /// A question was answered.
     Answered(ToolCallId, PermissionAnswer, Option<ToolInspection>),
     /// Hooks have spoken about a call, or about the end of the run.
     Hook(HookPoint, Option<ToolCallId>, HookReport),
-    /// A summary came back, or failed.
     Summary {
-        /// Which one; the last one if not said.
         number: Option<usize>,
-        /// The text, or why there is none.
         result: Result<String, ModelFailure>,
     },
-    /// A label came back, or failed.
     Label(Result<String, ModelFailure>),
     /// A timer ran out; the last one if not said which.
     Timer(Option<usize>),
     /// Somebody wants the session to go on without a word.
     Resume,
-    /// Somebody wants history compacted.
     Compact(Option<String>),
-    /// Something to slip in is ready.
     Attachment(AttachmentKind, String),
-    /// The last event is delivered a second time.
     RepeatLast,
     /// A message of a history that is to be normalised.
     Message {
-        /// Where it comes from.
         origin: MessageOrigin,
-        /// The model that wrote it.
         model: Option<ModelName>,
-        /// What it says.
         content: Vec<ContentBlock>,
     },
     /// The messages so far go through the four steps.
     Normalize,
 }
 
-/// Reads one line.
 pub(crate) fn parse_scenario_event(
     line: &str,
     setup: &ScenarioSetup,

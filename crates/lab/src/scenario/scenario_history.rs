@@ -13,7 +13,6 @@ use super::render::{RenderedEffect, quote};
 use super::scenario_event::ScenarioEvent;
 use super::scenario_setup::ScenarioSetup;
 
-/// The messages a scenario has put together.
 pub(crate) struct ScenarioHistory<'a> {
     setup: &'a ScenarioSetup,
     messages: Messages,

@@ -10,7 +10,6 @@ use super::scenario_script::{ExpectedEffect, ScenarioScript, ScenarioStep};
 use super::scenario_session::ScenarioSession;
 use super::{ScenarioProblem, scenario_history};
 
-/// What came of playing a scenario.
 #[derive(Debug, Default)]
 pub struct ScenarioOutcome {
     /// Differences, each with its line and both sides; empty when all went as expected.
@@ -21,7 +20,6 @@ pub struct ScenarioOutcome {
     pub blessed: String,
 }
 
-/// Plays a scenario.
 #[must_use]
 pub fn run_scenario(script: &ScenarioScript) -> ScenarioOutcome {
     let mut outcome = ScenarioOutcome::default();

@@ -9,14 +9,10 @@ use super::scenario_event::ScenarioEvent;
 use super::scenario_setup::ScenarioSetup;
 use super::{ScenarioProblem, scenario_event};
 
-/// One file.
 #[derive(Debug)]
 pub struct ScenarioScript {
-    /// Every line, as it stands in the file.
     pub lines: Vec<String>,
-    /// The world it is played in.
     pub setup: ScenarioSetup,
-    /// What happens, in order.
     pub steps: Vec<ScenarioStep>,
 }
 
@@ -25,7 +21,6 @@ pub struct ScenarioScript {
 pub struct ScenarioStep {
     /// Its line, counted from 1.
     pub line: usize,
-    /// What happens.
     pub event: ScenarioEvent,
     /// What must come of it, in order, and nothing else.
     pub expected: Vec<ExpectedEffect>,
@@ -33,7 +28,6 @@ pub struct ScenarioStep {
     pub expected_lines: Range<usize>,
 }
 
-/// One effect that must come.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ExpectedEffect {
     /// Its line, counted from 1.

@@ -8,7 +8,6 @@ use super::scenario_event::ScenarioEvent;
 use super::scenario_setup::ScenarioSetup;
 use super::ticket_names::TicketNames;
 
-/// A session under way.
 pub(crate) struct ScenarioSession<'a> {
     setup: &'a ScenarioSetup,
     state: Option<State>,
@@ -26,7 +25,6 @@ impl<'a> ScenarioSession<'a> {
         }
     }
 
-    /// Lets it happen; says what came of it.
     pub(crate) fn apply(
         &mut self,
         happening: &ScenarioEvent,

@@ -14,10 +14,8 @@ use windlass_vocabulary::{
 
 use super::token_reader::{TokenReader, split_head};
 
-/// The world of a scenario.
 #[derive(Clone, Debug)]
 pub struct ScenarioSetup {
-    /// What the engine is given.
     pub settings: Settings,
     /// What the registry would say of each tool's calls.
     pub tools: Vec<(ToolName, ToolInspection)>,
@@ -57,7 +55,6 @@ impl Default for ScenarioSetup {
 }
 
 impl ScenarioSetup {
-    /// What the registry would say of a call.
     #[must_use]
     pub fn inspect(&self, name: &ToolName) -> ToolInspection {
         let known = self.tools.iter().find(|(tool, _)| tool == name);
@@ -67,7 +64,6 @@ impl ScenarioSetup {
         )
     }
 
-    /// Takes in one line.
     pub(crate) fn parse_line(&mut self, line: &str) -> Result<(), String> {
         if let (head, Some(text)) = split_head(line) {
             return self.parse_text_setting(head, text);
@@ -85,7 +81,6 @@ impl ScenarioSetup {
         words.expect_end()
     }
 
-    /// Settings whose value is a sentence.
     fn parse_text_setting(&mut self, head: &str, text: &str) -> Result<(), String> {
         let settings = &mut self.settings;
         match head.split_once(' ') {

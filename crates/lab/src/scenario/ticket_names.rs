@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use windlass_engine::{Effect, HookSubject};
 use windlass_vocabulary::{AttemptId, HookPoint, RequestSource, Ticket, ToolCallId};
 
-/// Everything that was handed out so far.
 #[derive(Debug, Default)]
 pub(crate) struct TicketNames {
     pub(crate) requests: Vec<AttemptId>,
@@ -24,7 +23,6 @@ pub(crate) struct TicketNames {
 }
 
 impl TicketNames {
-    /// Takes in what an effect hands out.
     pub(crate) fn record_effect(&mut self, effect: &Effect) {
         match effect {
             Effect::CallModel(request) => self.requests.push(request.attempt),
@@ -68,12 +66,10 @@ impl TicketNames {
         };
     }
 
-    /// The call an errand is about.
     pub(crate) fn call_name(&self, ticket: Ticket) -> String {
         self.calls.get(&ticket).map_or_else(|| ticket.to_string(), ToString::to_string)
     }
 
-    /// What a request to a model is called.
     pub(crate) fn request_name(&self, attempt: AttemptId) -> String {
         let at = |all: &[(Ticket, AttemptId)]| all.iter().position(|(_, id)| *id == attempt);
         if let Some(index) = self.requests.iter().position(|id| *id == attempt) {

@@ -4,14 +4,11 @@
 
 use windlass_vocabulary::Json;
 
-/// One word of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ScenarioToken {
-    /// Bare.
     Word(String),
     /// In quotation marks, with JSON's escapes; repeated if a number followed.
     Text(String),
-    /// A JSON object.
     Object(String),
     /// `;`
     Semicolon,
@@ -25,7 +22,6 @@ pub(crate) struct TokenReader {
 }
 
 impl TokenReader {
-    /// Cuts a line up.
     pub(crate) fn new(line: &str) -> Result<Self, String> {
         let mut tokens = Vec::new();
         let mut rest = line.trim_start();
@@ -55,7 +51,6 @@ impl TokenReader {
         token
     }
 
-    /// The next token must be a bare word.
     pub(crate) fn expect_word(&mut self, what: &str) -> Result<String, String> {
         match self.next_token() {
             Some(ScenarioToken::Word(word)) => Ok(word),
@@ -64,7 +59,6 @@ impl TokenReader {
         }
     }
 
-    /// The next bare word, if there is one.
     pub(crate) fn next_word(&mut self) -> Option<String> {
         match self.peek() {
             Some(ScenarioToken::Word(word)) => {
@@ -76,7 +70,6 @@ impl TokenReader {
         }
     }
 
-    /// Takes this word if it comes next.
     pub(crate) fn accept(&mut self, word: &str) -> bool {
         let is_next = matches!(self.peek(), Some(ScenarioToken::Word(next)) if next == word);
         self.next += usize::from(is_next);
@@ -96,7 +89,6 @@ impl TokenReader {
         Ok(joined)
     }
 
-    /// The next quoted text, if there is one.
     pub(crate) fn next_text(&mut self) -> Option<String> {
         match self.peek() {
             Some(ScenarioToken::Text(text)) => {
@@ -108,7 +100,6 @@ impl TokenReader {
         }
     }
 
-    /// The next JSON object, if there is one.
     pub(crate) fn next_object(&mut self) -> Option<Json> {
         match self.peek() {
             Some(ScenarioToken::Object(text)) => {
@@ -120,13 +111,11 @@ impl TokenReader {
         }
     }
 
-    /// The next token must be a whole number.
     pub(crate) fn expect_number(&mut self, what: &str) -> Result<u64, String> {
         let word = self.expect_word(what)?;
         parse_number(&word).ok_or_else(|| format!("expected {what}, found `{word}`"))
     }
 
-    /// The next whole number, if there is one.
     pub(crate) fn next_number(&mut self) -> Option<u64> {
         let number = match self.peek() {
             Some(ScenarioToken::Word(word)) => parse_number(word),
@@ -136,7 +125,6 @@ impl TokenReader {
         number
     }
 
-    /// Everything between semicolons, each by itself.
     pub(crate) fn split_at_semicolons(&self) -> Vec<Self> {
         let left = self.tokens.get(self.next..).unwrap_or(&[]);
         left.split(|token| *token == ScenarioToken::Semicolon)
@@ -145,7 +133,6 @@ impl TokenReader {
             .collect()
     }
 
-    /// Nothing may be left.
     pub(crate) fn expect_end(&self) -> Result<(), String> {
         match self.peek() {
             None => Ok(()),
@@ -231,7 +218,6 @@ fn parse_repetition(rest: &str) -> Result<(usize, &str), String> {
     Ok((times, after))
 }
 
-/// Where the quoted text at the beginning ends.
 fn find_quote_end(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -245,7 +231,6 @@ fn find_quote_end(text: &str) -> Option<usize> {
     None
 }
 
-/// Where the JSON object at the beginning ends.
 fn find_brace_end(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut is_quoted = false;

@@ -12,19 +12,14 @@ use super::seeded_random::SeededRandom;
 /// How often things go wrong, in percent unless it is said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Faults {
-    /// A model call fails before its answer begins.
     pub refused: u64,
-    /// An answer is cut somewhere.
     pub cut: u64,
     /// A summary fails, or is empty, or far too long.
     pub summary: u64,
-    /// An errand is never answered.
     pub lost: u64,
-    /// An event comes a second time, later.
     pub doubled: u64,
     /// An event comes although its errand was called off.
     pub late: u64,
-    /// Somebody interrupts; per thousand events.
     pub interrupted: u64,
     /// An event comes that answers nothing, or answers an errand of another kind; per thousand
     /// events.
@@ -32,7 +27,6 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Nothing goes wrong.
     pub const NONE: Self = Self {
         refused: 0,
         cut: 0,

@@ -33,25 +33,18 @@ use trace::{Fingerprint, TracedStep};
 /// More events than any session of this size may need.
 const EVENTS_MAX: u64 = 20_000;
 
-/// What one session came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SimOutcome {
-    /// Events delivered.
     pub events: u64,
-    /// Runs that ended.
     pub runs: u64,
-    /// What was reached.
     pub coverage: SimCoverage,
     /// Of everything the engine did, if it was asked for.
     pub fingerprint: Fingerprint,
 }
 
-/// How a session is watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SimWatch {
-    /// Print a line per event.
     pub trace: bool,
-    /// Take the fingerprint of everything the engine does.
     pub fingerprint: bool,
 }
 
@@ -106,7 +99,6 @@ struct SimSession {
     checkers: StepCheckers,
     world: SimWorld,
     outcome: SimOutcome,
-    /// Answers that came to their end.
     answers: u64,
     watch: SimWatch,
 }
@@ -200,18 +192,12 @@ fn fingerprint_state(state: &State) -> Fingerprint {
     print
 }
 
-/// What a fleet of sessions came to.
 #[derive(Debug, Default)]
 pub struct SimReport {
-    /// Sessions played.
     pub seeds: u64,
-    /// Events delivered.
     pub events: u64,
-    /// Runs that ended.
     pub runs: u64,
-    /// What was reached.
     pub coverage: SimCoverage,
-    /// Seeds that broke a promise, the lowest first.
     pub broken: Vec<(u64, String)>,
 }
 

@@ -15,10 +15,8 @@ use super::seeded_random::SeededRandom;
 /// Tools on offer, each with what the registry would say of a call: see [`super::simulated_model::draw_inspection`].
 pub const SIM_TOOLS: [&str; 4] = ["Read", "Bash", "Edit", "Task"];
 
-/// The one that starts a nested session.
 pub const NESTED_SESSION_TOOL: &str = "Task";
 
-/// Draws the settings of a run.
 #[must_use]
 pub fn draw_settings(random: &mut SeededRandom) -> Settings {
     let is_priced = random.draw_percent(50);

@@ -40,23 +40,19 @@ impl SeededRandom {
         u8::try_from(self.draw_between(u64::from(low), u64::from(high))).unwrap_or(high)
     }
 
-    /// True in so many of a hundred cases.
     pub fn draw_percent(&mut self, percent: u64) -> bool {
         self.draw_below(100) < percent
     }
 
-    /// True in so many of a thousand cases.
     pub fn draw_permille(&mut self, permille: u64) -> bool {
         self.draw_below(1_000) < permille
     }
 
-    /// One of these, which may not be empty.
     pub fn pick<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
         let index = usize::try_from(self.draw_below(all.len() as u64)).unwrap_or(0);
         all.get(index)
     }
 
-    /// One of these.
     pub fn choose<T: Copy, const N: usize>(&mut self, all: [T; N]) -> T {
         const { assert!(N > 0, "nothing to choose from") };
         let index = usize::try_from(self.draw_below(N as u64)).unwrap_or(0);

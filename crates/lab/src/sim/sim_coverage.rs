@@ -7,14 +7,12 @@ use windlass_engine::control::Phase;
 use windlass_engine::{Effect, Event};
 use windlass_vocabulary::{HookPoint, Notice, Outcome, RequestSource, Terminal, Transition};
 
-/// How often each thing was reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SimCoverage {
     counts: BTreeMap<String, u64>,
 }
 
 impl SimCoverage {
-    /// Takes in one step.
     pub fn record_step(&mut self, before: Phase, event: &Event, effects: &[Effect]) {
         if matches!(event, Event::Interrupted(_)) && before.is_running() {
             self.increment(&format!("interrupt in {}", phase_name(before)));
@@ -69,19 +67,16 @@ impl SimCoverage {
         }
     }
 
-    /// Adds what another reached.
     pub fn merge(&mut self, other: &Self) {
         for (name, count) in &other.counts {
             *self.counts.entry(name.clone()).or_default() += count;
         }
     }
 
-    /// Everything reached, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.counts.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// What should have been reached and was not.
     #[must_use]
     pub fn missing(&self) -> Vec<String> {
         // A disk that fails is the driver's to notice: the loop never ends for that.
@@ -130,7 +125,6 @@ const OTHER_COUNTERS: [&str; 13] = [
     "summary",
 ];
 
-/// The phase without what is inside it.
 fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Idle => "Idle",

@@ -7,35 +7,24 @@ use super::random_settings::NESTED_SESSION_TOOL;
 use windlass_engine::{Effect, Event};
 use windlass_vocabulary::{AttemptId, HookPoint, MicroUsd, Notice, RequestSource, Ticket};
 
-/// What an event answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SimTaskKey {
-    /// A request of the loop.
     Attempt(AttemptId),
-    /// Any other errand.
     Ticket(Ticket),
 }
 
-/// An errand that is out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimTask {
-    /// A request of the loop.
     Model,
-    /// A running tool with what it may spend.
     Tool(Option<MicroUsd>),
-    /// A question.
     Question,
     /// Hooks, and for those before a tool the attempt whose call they look at.
     Hook(HookPoint, Option<AttemptId>),
-    /// A timer.
     Timer,
-    /// A summary, and the attempt behind it.
     Summary(AttemptId),
-    /// A label; nobody cancels those.
     Label,
 }
 
-/// Every errand that is out.
 #[derive(Clone, Debug, Default)]
 pub struct SimTasks {
     live: BTreeMap<SimTaskKey, SimTask>,
@@ -44,7 +33,6 @@ pub struct SimTasks {
 }
 
 impl SimTasks {
-    /// What is out.
     pub fn iter(&self) -> impl Iterator<Item = (SimTaskKey, SimTask)> + '_ {
         self.live.iter().map(|(key, errand)| (*key, *errand))
     }
@@ -79,7 +67,6 @@ impl SimTasks {
         self.billed_after_cancel.contains(&key)
     }
 
-    /// Takes in that an event was delivered.
     pub fn mark_delivered(&mut self, event: &Event) {
         if !self.is_awaited(event) {
             return;
@@ -123,7 +110,9 @@ impl SimTasks {
                         self.billed_after_cancel.insert(key);
                         SimTask::Label
                     }
-                    _ => SimTask::Summary(request.attempt),
+                    RequestSource::Main | RequestSource::Compaction | RequestSource::Aside => {
+                        SimTask::Summary(request.attempt)
+                    }
                 };
                 self.live.insert(key, errand);
             }

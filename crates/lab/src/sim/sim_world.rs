@@ -15,16 +15,11 @@ use super::sim_task::{SimTask, SimTaskKey, SimTasks, is_final_event, task_key};
 use super::simulated_model::{self, Billing, ModelHabits};
 use super::{simulated_tool, simulated_user};
 
-/// The world.
 #[derive(Debug)]
 pub struct SimWorld {
-    /// Virtual milliseconds since the session began.
     pub now: u64,
-    /// What goes wrong at the moment.
     pub faults: Faults,
-    /// What is out.
     pub tasks: SimTasks,
-    /// What the model and the tools are like.
     habits: ModelHabits,
     /// Everybody is kind and brief: the model only speaks, hooks agree.
     is_quiet: bool,
@@ -34,7 +29,6 @@ pub struct SimWorld {
     name_count: u64,
 }
 
-/// An event on its way.
 #[derive(Debug)]
 struct ScheduledEvent {
     at: u64,
@@ -43,19 +37,15 @@ struct ScheduledEvent {
     is_copy: bool,
 }
 
-/// An event that happens now.
 #[derive(Debug)]
 pub struct DeliveredEvent {
-    /// The event.
     pub event: Event,
     /// It answers nothing that is out, so nothing may come of it.
     pub is_dead: bool,
-    /// Nothing but the account may change by it.
     pub is_billed_only: bool,
 }
 
 impl SimWorld {
-    /// A world in a storm.
     #[must_use]
     pub fn new(mut random: SeededRandom, faults: Faults) -> Self {
         let most = random.choose([1, 3, 3, 12]);
@@ -99,7 +89,6 @@ impl SimWorld {
         }
     }
 
-    /// What goes wrong beside an event.
     fn inject_faults(&mut self, event: &Event) {
         if self.random.draw_percent(self.faults.doubled) && task_key(event).is_some() {
             let after = self.random.draw_below(2_000);
@@ -145,7 +134,6 @@ impl SimWorld {
         }
     }
 
-    /// Performs one effect.
     pub fn perform(
         &mut self,
         effect: &Effect,
@@ -298,12 +286,10 @@ impl SimWorld {
 /// What was told in the same step before an effect, which the world needs to perform it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepEstimate {
-    /// Estimated input of the request that goes out.
     pub input_estimate: u64,
 }
 
 impl StepEstimate {
-    /// Takes in an effect.
     pub fn record_effect(&mut self, effect: &Effect) {
         if let Effect::Tell(Notice::RequestStarted { input_estimate, .. }) = effect {
             self.input_estimate = input_estimate.0;

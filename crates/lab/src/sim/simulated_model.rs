@@ -15,7 +15,6 @@ use super::seeded_random::SeededRandom;
 /// What an answer may be billed at most, as the request was reserved.
 #[derive(Clone, Copy, Debug)]
 pub struct Billing {
-    /// Input tokens.
     pub input_max: u64,
     /// Must the bill be honest? Where no money is at stake it may be absurd.
     pub is_honest: bool,
@@ -24,11 +23,8 @@ pub struct Billing {
 /// What the model and the tools of a session are like.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelHabits {
-    /// Blocks that are tool calls, in percent.
     pub calls: u64,
-    /// Blocks of an answer, at most.
     pub blocks_max: u64,
-    /// Results that are long, in percent.
     pub long_results: u64,
     /// Answers that end in another way than they should, in percent.
     pub odd_ends: u64,
@@ -91,7 +87,6 @@ pub fn draw_answer(
     events
 }
 
-/// An answer that only says something.
 #[must_use]
 pub fn build_brief_answer(attempt: AttemptId) -> Vec<(u64, Event)> {
     let delta = Delta::Block(ContentBlock::Text("Of course.".to_owned()));
@@ -195,7 +190,6 @@ fn draw_call(random: &mut SeededRandom, names: &mut u64, deltas: &mut Vec<Delta>
     deltas.push(Delta::Call { call, inspection });
 }
 
-/// What the registry says of a call.
 pub fn draw_inspection(random: &mut SeededRandom, tool: &str) -> ToolInspection {
     if random.draw_percent(8) {
         return ToolInspection::from_problem("the input is not valid");

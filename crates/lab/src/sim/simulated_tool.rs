@@ -67,7 +67,6 @@ pub fn draw_outcome(
     outcome
 }
 
-/// An image.
 pub fn build_image() -> MediaContent {
     MediaContent {
         media_type: Arc::from("image/png"),
@@ -76,7 +75,6 @@ pub fn build_image() -> MediaContent {
     }
 }
 
-/// What hooks say.
 pub fn draw_hook_report(random: &mut SeededRandom, point: HookPoint) -> HookReport {
     let words = random.choose(["no", "not yet", "never"]).to_owned();
     let verdict = match (point, random.draw_below(10)) {

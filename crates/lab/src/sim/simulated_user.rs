@@ -19,7 +19,6 @@ pub fn draw_message(random: &mut SeededRandom, number: u64) -> Event {
     Event::UserSubmitted { content, pinned: random.draw_percent(10) }
 }
 
-/// An answer to a question.
 pub fn draw_permission_answer(random: &mut SeededRandom, ticket: Ticket) -> Event {
     let mut inspection: Option<ToolInspection> = None;
     let answer = match random.draw_below(10) {
@@ -39,13 +38,11 @@ pub fn draw_permission_answer(random: &mut SeededRandom, ticket: Ticket) -> Even
     Event::PermissionAnswered { ticket, answer, inspection }
 }
 
-/// Yes, as it is.
 pub fn build_allow_answer(ticket: Ticket) -> Event {
     let answer = PermissionAnswer::Allow { updated_input: None, remember: Vec::new() };
     Event::PermissionAnswered { ticket, answer, inspection: None }
 }
 
-/// Why somebody interrupts.
 pub fn draw_interrupt(random: &mut SeededRandom) -> Interrupt {
     random.choose([Interrupt::User, Interrupt::NewMessage, Interrupt::Shutdown, Interrupt::Crashed])
 }

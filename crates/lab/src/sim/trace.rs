@@ -6,11 +6,9 @@ use std::fmt::{self, Write};
 use windlass_engine::{Effect, Event, State};
 use windlass_vocabulary::{Delta, Notice, RequestSource};
 
-/// The heads of the columns.
 pub const TRACE_HEADER: &str =
     "   time     #  event                              phase           turn  effects";
 
-/// One line of a trace.
 #[must_use]
 pub fn render_line(
     now: u64,
@@ -36,12 +34,9 @@ pub fn render_line(
     line
 }
 
-/// What came of an event.
 #[derive(Debug)]
 pub struct TracedStep<'a> {
-    /// Where the loop is.
     pub state: &'a State,
-    /// What it did.
     pub effects: &'a [Effect],
 }
 
@@ -112,7 +107,9 @@ fn describe_effect(effect: &Effect) -> Option<String> {
         Effect::Summarize { ticket, request } => match request.source {
             RequestSource::ToolLabel => format!("label:{ticket}"),
             RequestSource::Chore(chore) => format!("{}:{ticket}", chore.name()),
-            _ => format!("summarize:{ticket}({})", request.messages.len()),
+            RequestSource::Main | RequestSource::Compaction | RequestSource::Aside => {
+                format!("summarize:{ticket}({})", request.messages.len())
+            }
         },
         Effect::Keep { chore, .. } => format!("keep:{}", chore.name()),
         Effect::Spill { name, .. } => format!("spill:{name}"),

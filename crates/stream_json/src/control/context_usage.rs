@@ -32,7 +32,7 @@ pub(super) async fn build_context_usage(desk: &mut EventLoop) -> Result<Value, S
     super::set_field(&mut usage, "memoryFiles", memory);
     super::set_field(&mut usage, "mcpTools", tools.collect());
     super::set_field(&mut usage, "agents", agents.collect());
-    super::set_field(&mut usage, "isAutoCompactEnabled", settings.limits.auto_compact.into());
+    super::set_field(&mut usage, "isAutoCompactEnabled", settings.auto_compact.into());
     Ok(usage)
 }
 

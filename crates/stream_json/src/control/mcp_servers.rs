@@ -1,10 +1,10 @@
 //! Requests about MCP servers.
 
 use serde_json::{Map, Value, json};
-use windlass_driver::ToolRegistry;
 use windlass_driver::mcp::connection::McpContent;
 use windlass_driver::mcp::server_config::{McpConfigLayer, resolve_server_configs};
 use windlass_driver::mcp::{McpServerReport, McpServers};
+use windlass_driver::{SettingsChange, ToolRegistry};
 use windlass_vocabulary::ToolSpec;
 
 use super::{ControlOutcome, SESSION_OVER, answer_later, require_session, require_text};
@@ -83,11 +83,7 @@ pub(super) fn set_servers(desk: &mut EventLoop, request: &Value) -> Result<Contr
             }
         }
         let offered = list_tool_specs(&servers);
-        let changed = session.configure(move |settings| {
-            let is_remote = |name: &str| name.starts_with("mcp__");
-            let own = settings.tools.iter().filter(|spec| !is_remote(spec.name.as_str()));
-            settings.tools = own.cloned().chain(offered).collect();
-        });
+        let changed = session.configure([SettingsChange::McpTools(offered)]);
         move |_: &mut EventLoop| {
             changed.map_err(|error| error.to_string())?;
             Ok(json!({ "added": added, "removed": removed, "errors": errors }))

@@ -14,7 +14,7 @@ mod side_question;
 use std::pin::Pin;
 
 use serde_json::{Value, json};
-use windlass_driver::Interrupt;
+use windlass_driver::{Interrupt, SettingsChange};
 use windlass_vocabulary::PermissionMode;
 
 use super::client_requests::RequestCompletion;
@@ -192,10 +192,7 @@ fn set_permission_mode(desk: &mut EventLoop, request: &Value) -> Result<Value, S
     if wanted == PermissionMode::BypassPermissions && stage.layers.loaded.forbids_bypass {
         return Err("settings forbid bypassPermissions (disableBypassPermissionsMode)".to_owned());
     }
-    stage
-        .session
-        .configure(move |settings| settings.policy.mode = wanted)
-        .map_err(|error| error.to_string())?;
+    stage.session.configure([SettingsChange::Mode(wanted)]).map_err(|error| error.to_string())?;
     stage.mode = wanted;
     desk.send_permission_mode(wanted.name());
     Ok(json!({ "mode": wanted.name() }))

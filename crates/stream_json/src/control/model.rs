@@ -1,6 +1,7 @@
 //! Requests about models: which there are, and which is asked from now on.
 
 use serde_json::{Value, json};
+use windlass_driver::SettingsChange;
 use windlass_vocabulary::{ModelName, ThinkingMode, Tokens};
 
 use super::{ControlOutcome, answer_later, answer_now, require_session};
@@ -72,7 +73,7 @@ fn switch_model(desk: &mut EventLoop, chosen: &ChosenModel) -> Result<Value, Str
     desk.usage_totals.add_model_facts(&facts);
     let stage = require_session(desk)?;
     stage.model.clone_from(&chosen.name);
-    let changed = stage.session.configure(move |settings| settings.model = facts);
+    let changed = stage.session.configure([SettingsChange::Model(facts)]);
     changed.map_err(|error| error.to_string())?;
     Ok(json!({}))
 }
@@ -95,8 +96,7 @@ pub(super) fn set_thinking(desk: &mut EventLoop, request: &Value) -> Result<Valu
             Some(tokens) => ThinkingMode::Budget(Tokens(tokens)),
         },
     };
-    let changed =
-        require_session(desk)?.session.configure(move |settings| settings.thinking = thinking);
+    let changed = require_session(desk)?.session.configure([SettingsChange::Thinking(thinking)]);
     changed.map_err(|error| error.to_string())?;
     Ok(json!({}))
 }

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
+use windlass_driver::SettingsChange;
 use windlass_permission::{Policy, Rule};
 use windlass_settings::{SettingsFileState, SettingsSource, write_setting};
 use windlass_vocabulary::PermissionMode;
@@ -77,13 +78,14 @@ pub(super) fn apply_flag_settings(
     stage.layers = layers.clone();
     stage.mode = if is_mode_new { new.mode } else { stage.mode };
     stage.set_output_style(layers.output_style());
-    let changed = stage.session.configure(move |settings| {
-        let mode_before = settings.policy.mode;
-        replace_policy_rules(&mut settings.policy, &old, &new);
-        layers.enforce_managed_rules(&mut settings.policy, mode_before);
-        settings.effort = effort;
-        settings.thinking = thinking.unwrap_or(settings.thinking);
+    let policy = SettingsChange::policy(move |policy| {
+        let mode_before = policy.mode;
+        replace_policy_rules(policy, &old, &new);
+        layers.enforce_managed_rules(policy, mode_before);
     });
+    let changes = [policy, SettingsChange::Effort(effort)];
+    let thinking = thinking.map(SettingsChange::Thinking);
+    let changed = stage.session.configure(changes.into_iter().chain(thinking));
     changed.map_err(|error| error.to_string())?;
     let mode = stage.mode;
     desk.args.settings = after;

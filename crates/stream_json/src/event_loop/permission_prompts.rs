@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
+use windlass_driver::SettingsChange;
 use windlass_settings::{SettingsSource, write_setting};
 use windlass_vocabulary::{PermissionAnswer, PermissionMode, PermissionQuestion, Ticket};
 
@@ -174,11 +175,11 @@ impl EventLoop {
         let mode = mode.filter(|mode| !forbids || *mode != PermissionMode::BypassPermissions);
         if let Some(stage) = &mut self.live_session {
             let layers = stage.layers.clone();
-            let _ = stage.session.configure(move |settings| {
-                let before = settings.policy.mode;
-                updates.into_iter().for_each(|update| update.apply_to_policy(&mut settings.policy));
-                layers.enforce_managed_rules(&mut settings.policy, before);
-            });
+            let _ = stage.session.configure([SettingsChange::policy(move |policy| {
+                let before = policy.mode;
+                updates.into_iter().for_each(|update| update.apply_to_policy(policy));
+                layers.enforce_managed_rules(policy, before);
+            })]);
             stage.mode = mode.unwrap_or(stage.mode);
         }
         if let Some(mode) = mode {

@@ -149,7 +149,7 @@ async fn run_session(
     if let Some(agents) = agents {
         builder = builder.subagents(agents);
     }
-    let settings = builder.settings().clone();
+    let settings = builder.settings();
     let about = describe_session(&settings, &portrait.cwd, &expander);
     let mode = settings.policy.mode;
     let older = journal.as_deref().filter(|_| begun.is_resumed);
@@ -226,7 +226,11 @@ fn session_end_reason(next: Option<&NextSession>, is_signalled: bool) -> Session
 }
 
 /// What is shown of the session.
-fn describe_session(settings: &Settings, cwd: &Path, expander: &PromptExpander) -> TuiSessionFacts {
+fn describe_session(
+    settings: &SessionSettingsView,
+    cwd: &Path,
+    expander: &PromptExpander,
+) -> TuiSessionFacts {
     TuiSessionFacts {
         model: settings.model.name.as_str().to_owned(),
         directory_label: appearance::abbreviate_home(cwd),

@@ -75,7 +75,7 @@ pub(super) struct PromptHandler {
     pub(super) session: Session,
     pub(super) journal: Option<PathBuf>,
     pub(super) expander: PromptExpander,
-    pub(super) settings: Settings,
+    pub(super) settings: SessionSettingsView,
     pub(super) agents: Vec<AgentDefinition>,
     pub(super) layers: SettingsLayers,
     /// Looks after their files, and has the hooks of the session itself.
@@ -109,7 +109,7 @@ impl PromptHandler {
         expander
     }
 
-    /// Settings that changed take effect, unless something is being worked on.
+    /// SessionSettingsView that changed take effect, unless something is being worked on.
     pub(super) async fn reload_changed_settings(&self) {
         if self.session.is_run_active().await {
             return;
@@ -166,7 +166,7 @@ impl PromptHandler {
     }
 
     /// What is set now.
-    pub(super) async fn read_current_settings(&self) -> Result<Settings, CommandError> {
+    pub(super) async fn read_current_settings(&self) -> Result<SessionSettingsView, CommandError> {
         self.session.settings().await.ok_or_else(session_ended_error)
     }
 

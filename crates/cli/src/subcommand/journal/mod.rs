@@ -7,7 +7,7 @@ pub(crate) mod why;
 
 use std::path::{Path, PathBuf};
 
-use windlass_driver::Settings;
+use windlass_driver::engine_settings::Settings;
 
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_host::command_error::CommandError;

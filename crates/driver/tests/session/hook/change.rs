@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_driver::hooks::HookSource;
-use windlass_driver::{ConfigChange, HookSet, Rule};
+use windlass_driver::{ConfigChange, HookSet, Rule, SettingsChange};
 use windlass_rehearsal::ScriptedAnswer as Says;
 
 use super::{all, at, bash, last, log, logged, play};
@@ -62,7 +62,8 @@ async fn what_may_no_longer_be_read_is_no_longer_found() {
     stage.notices.wait_for_run_end().await.unwrap();
     assert!(last(&stage).contains("lies here"));
     let denied = Rule::parse("Read(secret.txt)").unwrap();
-    stage.session.configure(|settings| settings.policy.rules.deny.push(denied)).unwrap();
+    let change = SettingsChange::policy(|policy| policy.rules.deny.push(denied));
+    stage.session.configure([change]).unwrap();
     stage.session.submit("look again").unwrap();
     stage.notices.wait_for_run_end().await.unwrap();
     assert_eq!(last(&stage).matches("lies here").count(), 1);

@@ -68,7 +68,7 @@ async fn h5_a_hook_that_writes_into_the_transcript_changes_nothing_of_the_sessio
     assert!(!folded.damages.is_empty());
 }
 
-fn stage_settings() -> windlass_driver::Settings {
+fn stage_settings() -> windlass_driver::engine_settings::Settings {
     Setting::default().settings
 }
 

@@ -4,6 +4,7 @@ mod change;
 mod door;
 mod end;
 mod fault;
+mod key;
 mod tool;
 
 use std::path::Path;

@@ -10,7 +10,6 @@ use super::StepView;
 pub(super) struct AnswerChecker {
     /// Whole blocks of the answer under way, calls under the names the provider gave them.
     blocks: Vec<ContentBlock>,
-    /// The last call cannot be read.
     is_half: bool,
 }
 
@@ -52,13 +51,12 @@ impl AnswerChecker {
     }
 }
 
-/// Reasoning alone, or blanks, say nothing.
 fn has_content(block: &ContentBlock) -> bool {
     match block {
         ContentBlock::Text(text) => !text.trim().is_empty(),
         ContentBlock::Thinking(_) => false,
         ContentBlock::Provider(block) => !block.is_reasoning,
-        _ => true,
+        ContentBlock::ToolUse(_) | ContentBlock::ToolResult(_) | ContentBlock::Media(_) => true,
     }
 }
 

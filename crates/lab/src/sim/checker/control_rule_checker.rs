@@ -52,7 +52,6 @@ fn decide_signal(control: Control, signal: Signal, limits: &Limits) -> (Control,
     (decision.control, decision.act)
 }
 
-/// What an event may show the rules.
 fn may_show(event: &Event, signal: Signal) -> bool {
     match event {
         Event::UserSubmitted { .. } => signal == Signal::Submitted,

@@ -78,7 +78,6 @@ impl EndingChecker {
     }
 }
 
-/// Effects that belong to a run.
 fn is_work(effect: &Effect) -> bool {
     if let Effect::Summarize { request, .. } = effect
         && matches!(request.source, RequestSource::Chore(_))

@@ -20,28 +20,18 @@ mod user_input_checker;
 use windlass_engine::bound::{Bound, bound};
 use windlass_engine::{Control, Effect, Event, Limits, Settings, State};
 
-/// One step, from outside.
 #[derive(Debug)]
 pub struct StepView<'a> {
-    /// The settings of the session.
     pub settings: &'a Settings,
-    /// Its limits, as the rules see them.
     pub limits: &'a Limits,
-    /// What was promised.
     pub bound: &'a Bound,
-    /// The finite part before the step.
     pub before: Control,
-    /// What happened.
     pub event: &'a Event,
-    /// It answers nothing that is out.
     pub is_dead: bool,
-    /// What is to be done.
     pub effects: &'a [Effect],
-    /// Where we are now.
     pub state: &'a State,
 }
 
-/// All of them.
 #[derive(Debug)]
 pub struct StepCheckers {
     limits: Limits,
@@ -59,7 +49,6 @@ pub struct StepCheckers {
 }
 
 impl StepCheckers {
-    /// Checkers for a session that has not begun.
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
         Self {
@@ -85,7 +74,8 @@ impl StepCheckers {
     /// The first promise that was broken.
     pub fn check_step(&mut self, look: &ObservedStep<'_>) -> Result<(), String> {
         let ObservedStep { settings, before, event, is_dead, effects, state } = *look;
-        let (limits, bound) = (&self.limits, &self.bound);
+        let limits = &self.limits;
+        let bound = &self.bound;
         let view = StepView { settings, limits, bound, before, event, is_dead, effects, state };
         let named = |name: &str, result: Result<(), String>| {
             result.map_err(|words| format!("{name}: {words}"))
@@ -93,11 +83,11 @@ impl StepCheckers {
         named("pairing", pairing_checker::check(&view))?;
         named("answer", self.answers.check(&view))?;
         named("ending", self.ending.check(&view))?;
-        named("bill", budget_checker::check(&view))?;
-        named("guard", stop_hook_checker::check(&view))?;
+        named("budget", budget_checker::check(&view))?;
+        named("stop_hook", stop_hook_checker::check(&view))?;
         named("input", self.user_input.check(&view))?;
-        named("keep", self.pinned_messages.check(&view))?;
-        named("law", self.provider_rules.check(&view))?;
+        named("pinned_message", self.pinned_messages.check(&view))?;
+        named("provider_rules", self.provider_rules.check(&view))?;
         named("result", self.tool_results.check(&view))?;
         named("prefix", self.prefix.check(&view))?;
         named("rule", self.control_rules.check(&view))?;
@@ -109,16 +99,10 @@ impl StepCheckers {
 /// What [`StepCheckers::check_step`] is shown.
 #[derive(Debug)]
 pub struct ObservedStep<'a> {
-    /// The settings of the session.
     pub settings: &'a Settings,
-    /// The finite part before the step.
     pub before: Control,
-    /// What happened.
     pub event: &'a Event,
-    /// It answers nothing that is out.
     pub is_dead: bool,
-    /// What is to be done.
     pub effects: &'a [Effect],
-    /// Where we are now.
     pub state: &'a State,
 }

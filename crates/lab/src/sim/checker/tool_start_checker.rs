@@ -53,7 +53,6 @@ impl ToolStartChecker {
         Ok(())
     }
 
-    /// A doubled name gets a number behind it.
     fn is_whole(&self, id: &str) -> bool {
         self.whole.contains(id)
             || id.rsplit_once('_').is_some_and(|(name, _)| self.whole.contains(name))

@@ -87,7 +87,7 @@ impl PromptHandler {
             atlas.by_model.insert(name.clone(), place);
         }
         let window = facts.window.0;
-        let sent = self.session.configure(move |settings| settings.model = facts);
+        let sent = self.session.configure([SettingsChange::Model(facts)]);
         sent.map_err(|error| CommandError::failure(error.to_string()))?;
         Ok(Meant::ModelChanged(name.as_str().to_owned(), window))
     }

@@ -2,15 +2,17 @@
 //! that cannot be taken back.
 //!
 //! A request, a tool that changes something and the end of a run wait for the disk; all other records
-//! ride on the next such wait ([`Keeper`]). Pieces of text change no decision, so they are grouped
+//! ride on the next such wait ([`JournalSyncer`]). Pieces of text change no decision, so they are grouped
 //! and written with the next event that does; raw wire events and words of progress are not written
 //! at all. When the disk fails, the event in hand is not acted on and the session ends; what is not safe
 //! is saved in another file where that can be done.
 
+pub(crate) mod durability;
+mod journal_notes;
+
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
@@ -22,10 +24,11 @@ use windlass_journal::{
 };
 use windlass_vocabulary::{Delta, EffectClass, MicroUsd};
 
+use self::durability::{DurabilityGate, JournalSyncer};
+use self::journal_notes::{JournalNoteCollector, effect_class};
 use crate::clock;
-use crate::durability::{DurabilityGate, JournalSyncer};
-use crate::journal_notes::{JournalNoteCollector, effect_class};
-use crate::latency::LatencyHistogram;
+use crate::joinable_delta::find_joinable_delta;
+use crate::journal_location::JournalLocation;
 use crate::notices::NoticeSender;
 use crate::rewind::FileHistory;
 use crate::transcript_writer::SessionTranscriptWriter;
@@ -40,10 +43,8 @@ pub(crate) enum SessionJournal {
     Broken(JournalError),
 }
 
-/// A journal that can be written.
 pub(crate) struct OpenJournal {
     writer: JournalWriter,
-    /// Text that arrived since the last record.
     pending_text: Option<Event>,
     /// What follows from events and is not written yet.
     notes: Vec<JournalNote>,
@@ -56,94 +57,85 @@ pub(crate) struct OpenJournal {
     abandoned_reason: Option<String>,
 }
 
-/// Where a journal lies and what it says of itself.
-#[derive(Clone, Debug)]
-pub(crate) struct JournalLocation {
-    pub(crate) path: PathBuf,
-    pub(crate) durability: Durability,
-    pub(crate) head: JournalHead,
-    /// The version of the price table.
-    pub(crate) price_table: Option<String>,
-    /// The number of its last record, for those who keep things beside it.
-    pub(crate) last_seq: Arc<AtomicU64>,
-    /// Counts how long the disk was waited for.
-    pub(crate) latency: Arc<LatencyHistogram>,
-}
-
 impl SessionJournal {
     /// Opens the journal, if there is to be one, and gives what to begin with.
     pub(crate) fn open(
-        place: Option<JournalLocation>,
+        location: Option<JournalLocation>,
         settings: &Arc<Settings>,
-        teller: &NoticeSender,
-        pen: &mut SessionTranscriptWriter,
+        notice_sender: &NoticeSender,
+        transcript: &mut SessionTranscriptWriter,
     ) -> Result<OpenedJournal, JournalError> {
-        match place {
+        match location {
             None => {
-                pen.begin_writing(None);
-                let (journal, state) = (Self::Off, State::new(settings));
+                transcript.begin_writing(None);
+                let journal = Self::Off;
+                let state = State::new(settings);
                 Ok(OpenedJournal { journal, state, spent_before_rewind: MicroUsd(0) })
             }
-            Some(place) => Self::open_at((place, None), settings, teller, pen),
+            Some(location) => Self::open_at(location, None, settings, notice_sender, transcript),
         }
     }
 
     /// Opens the journal that lies here, which may be held already.
     fn open_at(
-        (place, held): (JournalLocation, Option<LockedJournal>),
+        location: JournalLocation,
+        held: Option<LockedJournal>,
         settings: &Arc<Settings>,
-        teller: &NoticeSender,
-        pen: &mut SessionTranscriptWriter,
+        notice_sender: &NoticeSender,
+        transcript: &mut SessionTranscriptWriter,
     ) -> Result<OpenedJournal, JournalError> {
-        let mut opening = JournalOpenOptions::new(place.durability);
-        opening.head = JournalHead { created: opening.at, ..place.head.clone() };
-        let mut spent_beside = MicroUsd(0);
-        let shared = RefCell::new(&mut *pen);
-        let see = |step: ReplayStep<'_>| shared.borrow_mut().replay(step.effects);
-        let met = |entry: &JournalEntry| {
+        let mut opening = JournalOpenOptions::new(location.durability);
+        opening.head = JournalHead { created: opening.at, ..location.head.clone() };
+        let mut spent_before_rewind = MicroUsd(0);
+        let shared = RefCell::new(&mut *transcript);
+        let on_step = |step: ReplayStep<'_>| shared.borrow_mut().replay(step.effects);
+        let on_entry = |entry: &JournalEntry| {
             if let JournalEntry::Head(head) = entry {
-                spent_beside = spent_beside.max(head.spent);
+                spent_before_rewind = spent_before_rewind.max(head.spent);
             }
             shared.borrow_mut().read_entry(entry);
         };
         let (writer, folded) = match held {
-            Some(held) => JournalWriter::open_from_lock(held, opening, settings, see, met)?,
-            None => JournalWriter::open_with_entries(&place.path, opening, settings, see, met)?,
+            Some(held) => {
+                JournalWriter::open_from_lock(held, opening, settings, on_step, on_entry)?
+            }
+            None => JournalWriter::open_with_entries(
+                &location.path,
+                opening,
+                settings,
+                on_step,
+                on_entry,
+            )?,
         };
         let FoldedJournal { state, settings: _, seq, whole_bytes: _, torn_bytes, damages } = folded;
-        let path = place.path.display();
+        let path = location.path.display();
         for (line, damage) in damages {
-            teller.warn(format!("line {line} of the journal {path} was skipped: {damage}"));
+            notice_sender.warn(format!("line {line} of the journal {path} was skipped: {damage}"));
         }
         if torn_bytes > 0 {
-            teller.warn(format!("the last record of the journal {path} was torn and is left out"));
+            notice_sender
+                .warn(format!("the last record of the journal {path} was torn and is left out"));
         }
-        pen.begin_writing(Some((place.path.clone(), Arc::clone(settings))));
-        let scribe = JournalNoteCollector::new(&state, place.price_table.clone());
-        place.last_seq.store(seq, Ordering::Relaxed);
-        let keeper = match place.durability {
+        transcript.begin_writing(Some((location.path.clone(), Arc::clone(settings))));
+        let note_collector = JournalNoteCollector::new(&state, location.price_table.clone());
+        location.last_seq.store(seq, Ordering::Relaxed);
+        let syncer = match location.durability {
             Durability::Written => None,
             Durability::Synced => {
-                Some(JournalSyncer::new(writer.flusher()?, seq, Arc::clone(&place.latency)))
+                Some(JournalSyncer::new(writer.flusher()?, seq, Arc::clone(&location.latency)))
             }
         };
-        let (pending, notes, is_continued) = (None, Vec::new(), seq > 0);
-        let left = None;
-        let book = OpenJournal {
+        let open = OpenJournal {
             writer,
-            pending_text: pending,
-            notes,
-            note_collector: scribe,
-            is_continued,
-            location: place,
-            syncer: keeper,
-            abandoned_reason: left,
+            pending_text: None,
+            notes: Vec::new(),
+            note_collector,
+            is_continued: seq > 0,
+            location,
+            syncer,
+            abandoned_reason: None,
         };
-        Ok(OpenedJournal {
-            journal: Self::On(Box::new(book)),
-            state,
-            spent_before_rewind: spent_beside,
-        })
+        Ok(OpenedJournal { journal: Self::On(Box::new(open)), state, spent_before_rewind })
     }
 
     /// Goes back to this record and is opened anew there. If there is nothing behind it, or it cannot
@@ -151,44 +143,45 @@ impl SessionJournal {
     pub(crate) async fn rewind_to(
         self,
         to: u64,
-        undo: Arc<FileHistory>,
+        file_history: Arc<FileHistory>,
         settings: &Arc<Settings>,
-        teller: &NoticeSender,
-        mut pen: SessionTranscriptWriter,
+        notice_sender: &NoticeSender,
+        mut transcript: SessionTranscriptWriter,
     ) -> (Self, Result<Option<RewoundState>, JournalError>) {
         let journal = self.wait_until_synced().await;
-        let mut book = match journal {
-            Self::On(book) if book.abandoned_reason.is_none() => book,
-            other => return (other, Ok(None)),
+        let mut open = match journal {
+            Self::On(open) if open.abandoned_reason.is_none() => open,
+            Self::Off | Self::On(_) | Self::Broken(_) => return (journal, Ok(None)),
         };
-        let (settings, teller) = (Arc::clone(settings), teller.clone());
-        let going = spawn_blocking(move || {
+        let settings = Arc::clone(settings);
+        let notice_sender = notice_sender.clone();
+        let rewinding = spawn_blocking(move || {
             // What is held back belongs to what is left behind.
-            let spent = match book.writer.rewind(to, &settings, undo.store()) {
+            let spent = match open.writer.rewind(to, &settings, file_history.store()) {
                 Ok(Some(spent)) => spent,
-                Ok(None) => return (Self::On(book), Ok(None)),
-                Err(error) => return (Self::On(book), Err(error)),
+                Ok(None) => return (Self::On(open), Ok(None)),
+                Err(error) => return (Self::On(open), Err(error)),
             };
-            let OpenJournal { writer, location: place, syncer: keeper, .. } = *book;
+            let OpenJournal { writer, location, syncer, .. } = *open;
             // Whoever still waits at a gate waits in vain.
-            drop(keeper);
-            let place = (place, Some(writer.into_locked()));
-            match Self::open_at(place, &settings, &teller, &mut pen) {
+            drop(syncer);
+            let held = Some(writer.into_locked());
+            match Self::open_at(location, held, &settings, &notice_sender, &mut transcript) {
                 Ok(OpenedJournal { journal, state, .. }) => {
-                    (journal, Ok(Some(RewoundState { state, transcript: pen, spent })))
+                    (journal, Ok(Some(RewoundState { state, transcript, spent })))
                 }
                 Err(error) => (Self::Broken(error), Ok(None)),
             }
         });
-        match going.await {
-            Ok(gone) => gone,
+        match rewinding.await {
+            Ok(rewound) => rewound,
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
 
     /// Does the session go on from an earlier process?
     pub(crate) fn is_continued(&self) -> bool {
-        matches!(self, Self::On(book) if book.is_continued)
+        matches!(self, Self::On(open) if open.is_continued)
     }
 
     /// Is anything written down?
@@ -198,8 +191,8 @@ impl SessionJournal {
 
     /// Takes in what is written down with the next event, before it.
     pub(crate) fn add_note(&mut self, note: JournalNote) {
-        if let Self::On(book) = self {
-            book.notes.push(note);
+        if let Self::On(open) = self {
+            open.notes.push(note);
         }
     }
 
@@ -213,16 +206,15 @@ impl SessionJournal {
     pub(crate) fn has_failed(&self) -> bool {
         match self {
             Self::Off => false,
-            Self::On(book) => book.abandoned_reason.is_some(),
+            Self::On(open) => open.abandoned_reason.is_some(),
             Self::Broken(_) => true,
         }
     }
 
-    /// How the disk failed, in words.
     pub(crate) fn failure_message(&self) -> String {
         match self {
             Self::Broken(error) => format!("the session ends, because {error}"),
-            Self::On(book) => match &book.abandoned_reason {
+            Self::On(open) => match &open.abandoned_reason {
                 Some(left) => format!(
                     "the session ends, because {left}; nothing is lost: look after the disk, and \
                      resume it"
@@ -237,7 +229,7 @@ impl SessionJournal {
     /// about it.
     pub(crate) fn buffer_event(&mut self, event: &Event) -> Option<Event> {
         match self {
-            Self::On(book) => book.buffer_event(event),
+            Self::On(open) => open.buffer_event(event),
             Self::Off | Self::Broken(_) => None,
         }
     }
@@ -245,48 +237,56 @@ impl SessionJournal {
     /// Writes down what was held of an event together with what follows from it, before its effects
     /// are performed. What need not be written yet goes with the next event.
     pub(crate) fn write(self, event: Option<&Event>, step: &DecidedStep<'_>) -> Self {
-        let Self::On(mut book) = self else { return self };
+        let Self::On(mut open) = self else { return self };
         let DecidedStep { state, settings, effects } = *step;
         let mut notes = Vec::new();
-        let is_urgent = book.note_collector.collect_notes(state, settings, effects, &mut notes);
+        let is_urgent = open.note_collector.collect_notes(state, settings, effects, &mut notes);
         if event.is_none() && !is_urgent {
-            book.notes.append(&mut notes);
-            return Self::On(book);
+            open.notes.append(&mut notes);
+            return Self::On(open);
         }
-        match book.write(event, &notes) {
-            Ok(()) => Self::On(book),
+        match open.write(event, &notes) {
+            Ok(()) => Self::On(open),
             Err(error) => Self::Broken(error),
         }
     }
 
-    /// What this effect has to wait for.
     pub(crate) fn build_gate(&self, effect: &Effect, state: &State) -> DurabilityGate {
-        let Self::On(book) = self else { return DurabilityGate::open() };
-        let Some(keeper) = &book.syncer else { return DurabilityGate::open() };
+        let Self::On(open) = self else { return DurabilityGate::open() };
+        let Some(syncer) = &open.syncer else { return DurabilityGate::open() };
         let cannot_be_undone = match effect {
             Effect::CallModel(_) | Effect::Summarize { .. } => true,
             Effect::StartTool { ticket, .. } => effect_class(state, *ticket) != EffectClass::Pure,
-            _ => false,
+            Effect::CancelModel { .. }
+            | Effect::CancelTool { .. }
+            | Effect::AskPermission { .. }
+            | Effect::RunHook { .. }
+            | Effect::Spill { .. }
+            | Effect::Keep { .. }
+            | Effect::Prefetch { .. }
+            | Effect::SetTimer { .. }
+            | Effect::Tell(_)
+            | Effect::Finish(_) => false,
         };
-        if cannot_be_undone { keeper.request_sync() } else { DurabilityGate::open() }
+        if cannot_be_undone { syncer.request_sync() } else { DurabilityGate::open() }
     }
 
     /// Is more written than may be in doubt?
     pub(crate) fn is_overdue(&self) -> bool {
-        matches!(self, Self::On(book) if book.writer.unsynced_bytes() > UNSYNCED_BYTES_MAX)
+        matches!(self, Self::On(open) if open.writer.unsynced_bytes() > UNSYNCED_BYTES_MAX)
     }
 
     /// Waits until everything that was written is safe.
     pub(crate) async fn wait_until_synced(self) -> Self {
         let mut journal = self;
         loop {
-            let Self::On(book) = &journal else { return journal };
-            let Some(keeper) = &book.syncer else { return journal };
-            match timeout(SYNC_WAIT_MAX, keeper.wait_until_synced()).await {
+            let Self::On(open) = &journal else { return journal };
+            let Some(syncer) = &open.syncer else { return journal };
+            match timeout(SYNC_WAIT_MAX, syncer.wait_until_synced()).await {
                 Ok(true) => return journal,
                 Ok(false) => journal = journal.recover().await,
                 Err(_) => {
-                    let error = book.writer.overdue_error(SYNC_WAIT_MAX);
+                    let error = open.writer.overdue_error(SYNC_WAIT_MAX);
                     return Self::Broken(error);
                 }
             }
@@ -296,7 +296,7 @@ impl SessionJournal {
     /// Returns when the disk has failed to keep something.
     pub(crate) async fn wait_for_failure(&self) {
         match self {
-            Self::On(book) if let Some(keeper) = &book.syncer => keeper.wait_for_failure().await,
+            Self::On(open) if let Some(syncer) = &open.syncer => syncer.wait_for_failure().await,
             Self::Off | Self::On(_) | Self::Broken(_) => std::future::pending().await,
         }
     }
@@ -304,21 +304,22 @@ impl SessionJournal {
     /// The disk failed to keep something: it is saved in another file, or the journal is broken.
     /// Whatever waited for it to be safe is not done.
     pub(crate) async fn recover(self) -> Self {
-        let Self::On(mut book) = self else { return self };
-        let Some(keeper) = book.syncer.take_if(|keeper| keeper.is_failing()) else {
-            return Self::On(book);
+        let Self::On(mut open) = self else { return self };
+        let Some(syncer) = open.syncer.take_if(|syncer| syncer.is_failing()) else {
+            return Self::On(open);
         };
-        let mend = move || {
-            let (upto, seq) = (keeper.synced_seq(), book.writer.seq());
-            book.writer.complete_flush(upto, Ok(()))?;
-            book.writer.complete_flush(upto, Err(keeper.take_failure()))?;
-            let waits = Arc::clone(&book.location.latency);
-            book.syncer = Some(JournalSyncer::new(book.writer.flusher()?, seq, waits));
-            book.abandoned_reason = Some(book.writer.take_warnings().join("; "));
-            Ok(book)
+        let recover = move || {
+            let upto = syncer.synced_seq();
+            let seq = open.writer.seq();
+            open.writer.complete_flush(upto, Ok(()))?;
+            open.writer.complete_flush(upto, Err(syncer.take_failure()))?;
+            let waits = Arc::clone(&open.location.latency);
+            open.syncer = Some(JournalSyncer::new(open.writer.flusher()?, seq, waits));
+            open.abandoned_reason = Some(open.writer.take_warnings().join("; "));
+            Ok(open)
         };
-        match spawn_blocking(mend).await {
-            Ok(Ok(book)) => Self::On(book),
+        match spawn_blocking(recover).await {
+            Ok(Ok(open)) => Self::On(open),
             Ok(Err(error)) => Self::Broken(error),
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
@@ -326,25 +327,23 @@ impl SessionJournal {
 
     /// Writes what is still held back, and waits for the disk.
     pub(crate) async fn finish(self) {
-        if let Self::On(mut book) = self {
+        if let Self::On(mut open) = self {
             // Only text and notes that nothing followed; the session is over without them.
-            if book.write(None, &[]).is_err() {
+            if open.write(None, &[]).is_err() {
                 return;
             }
-            if let Self::On(mut book) = Self::On(book).wait_until_synced().await
-                && let Some(keeper) = &book.syncer
+            if let Self::On(mut open) = Self::On(open).wait_until_synced().await
+                && let Some(syncer) = &open.syncer
             {
-                let _ = book.writer.complete_flush(keeper.synced_seq(), Ok(()));
-                let _ = book.writer.write_sync_marker(clock::unix_millis());
+                let _ = open.writer.complete_flush(syncer.synced_seq(), Ok(()));
+                let _ = open.writer.write_sync_marker(clock::unix_millis());
             }
         }
     }
 }
 
-/// A journal that was opened.
 pub(crate) struct OpenedJournal {
     pub(crate) journal: SessionJournal,
-    /// The state to begin with.
     pub(crate) state: State,
     /// What was spent on what the conversation went back from.
     pub(crate) spent_before_rewind: MicroUsd,
@@ -358,7 +357,6 @@ pub(crate) struct RewoundState {
     pub(crate) spent: MicroUsd,
 }
 
-/// An event that was decided.
 pub(crate) struct DecidedStep<'a> {
     pub(crate) state: &'a State,
     pub(crate) settings: &'a Settings,
@@ -369,16 +367,17 @@ impl OpenJournal {
     /// What must be written now. Text is held back, joined to what is already held; raw wire events
     /// and words of progress are not written at all.
     fn buffer_event(&mut self, event: &Event) -> Option<Event> {
-        match event {
-            Event::ToolProgressed { .. } | Event::ModelDelta { delta: Delta::Raw(_), .. } => {
-                return None;
-            }
-            Event::ModelDelta {
-                delta: Delta::Text(_) | Delta::Thinking(_) | Delta::CallInput(_),
-                ..
-            } => {}
-            _ => return Some(event.clone()),
+        if let Event::ToolProgressed { .. } | Event::ModelDelta { delta: Delta::Raw(_), .. } = event
+        {
+            return None;
         }
+        let Event::ModelDelta {
+            delta: Delta::Text(_) | Delta::Thinking(_) | Delta::CallInput(_),
+            ..
+        } = event
+        else {
+            return Some(event.clone());
+        };
         match &mut self.pending_text {
             None => self.pending_text = Some(event.clone()),
             Some(pending) => match find_joinable_text(pending, event) {
@@ -396,43 +395,38 @@ impl OpenJournal {
         event: Option<&Event>,
         follows: &[JournalNote],
     ) -> Result<(), JournalError> {
-        if let Some(keeper) = &self.syncer {
-            self.writer.complete_flush(keeper.synced_seq(), Ok(()))?;
+        if let Some(syncer) = &self.syncer {
+            self.writer.complete_flush(syncer.synced_seq(), Ok(()))?;
         }
-        let (notes, pending) = (std::mem::take(&mut self.notes), self.pending_text.take());
+        let notes = std::mem::take(&mut self.notes);
+        let pending = self.pending_text.take();
         let held = notes.iter().map(NewRecordItem::Note);
         let events = pending.iter().chain(event).map(NewRecordItem::Event);
         let follows = follows.iter().map(NewRecordItem::Note);
         let items: Vec<NewRecordItem<'_>> = held.chain(events).chain(follows).collect();
         let seq = self.writer.write_items(clock::unix_millis(), &items)?;
         self.location.last_seq.store(seq, Ordering::Relaxed);
-        if let Some(keeper) = &self.syncer {
-            keeper.record_written(seq);
+        if let Some(syncer) = &self.syncer {
+            syncer.record_written(seq);
             if self.writer.unsynced_bytes() > UNSYNCED_BYTES {
                 // Nobody waits for it.
-                drop(keeper.request_sync());
+                drop(syncer.request_sync());
             }
         }
         Ok(())
     }
 }
 
+/// The two texts, when the second event continues the first.
 fn find_joinable_text<'a>(
     held: &'a mut Event,
     next: &'a Event,
 ) -> Option<(&'a mut String, &'a str)> {
-    let (
-        Event::ModelDelta { attempt: a, delta: held },
-        Event::ModelDelta { attempt: b, delta: more },
-    ) = (held, next)
-    else {
-        return None;
-    };
-    match (held, more) {
-        _ if a != b => None,
-        (Delta::Text(held), Delta::Text(more))
-        | (Delta::Thinking(held), Delta::Thinking(more))
-        | (Delta::CallInput(held), Delta::CallInput(more)) => Some((held, more)),
+    match (held, next) {
+        (
+            Event::ModelDelta { attempt: a, delta: held },
+            Event::ModelDelta { attempt: b, delta: more },
+        ) if a == b => find_joinable_delta(held, more),
         _ => None,
     }
 }

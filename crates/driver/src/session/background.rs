@@ -1,20 +1,20 @@
-//! What a session can be asked and given once it has begun, beside the conversation: its commands in
-//! the background, and models that live elsewhere.
+//! What a session can be asked and given while it runs, beside the conversation: its settings, its
+//! background tasks, and endpoints for more models.
 //!
-//! The handle holds nothing of the session alive by this: what is over has nothing to say.
+//! The handle holds weak references only, so that a session that is over can be dropped.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use tokio::sync::oneshot;
-use windlass_engine::Settings;
 use windlass_tool::{BackgroundTask, ToolSessionContext};
 use windlass_vocabulary::ModelName;
 
+use super::Session;
 use crate::error::SessionStartError;
 use crate::model::{Endpoint, ModelClient};
-use crate::session::Session;
-use crate::session_loop::SessionCommand;
+use crate::session_command::SessionCommand;
+use crate::session_settings::SessionSettingsView;
 
 /// The ways to what a session is made of.
 #[derive(Clone, Debug)]
@@ -24,14 +24,14 @@ pub(crate) struct WeakSessionResources {
 }
 
 impl WeakSessionResources {
-    pub(crate) fn new(model: &Arc<ModelClient>, surroundings: &Arc<ToolSessionContext>) -> Self {
-        Self { model_client: Arc::downgrade(model), tool_context: Arc::downgrade(surroundings) }
+    pub(crate) fn new(model: &Arc<ModelClient>, tool_context: &Arc<ToolSessionContext>) -> Self {
+        Self { model_client: Arc::downgrade(model), tool_context: Arc::downgrade(tool_context) }
     }
 }
 
 impl Session {
-    /// What is set now, with everything that was allowed on the way; `None` when the session is over.
-    pub async fn settings(&self) -> Option<Settings> {
+    /// The settings of this moment; `None` when the session is over.
+    pub async fn settings(&self) -> Option<SessionSettingsView> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(SessionCommand::GetSettings(reply)).await.ok()?;
         answer.await.ok().map(|settings| *settings)
@@ -44,7 +44,7 @@ impl Session {
         surroundings.map(|it| it.background.list_tasks()).unwrap_or_default()
     }
 
-    /// Ends one of them with everything it started, and waits until it is gone.
+    /// Stops a background task with everything it started, and waits until it is gone.
     ///
     /// # Errors
     ///
@@ -55,22 +55,22 @@ impl Session {
         surroundings.background.stop(id).await.map(|stopped| stopped.task)
     }
 
-    /// Ends the agent of this name that a call waits for. Says whether there is one.
+    /// Stops the agent of this name that a call waits for. Returns whether there is one.
     #[must_use]
     pub fn stop_awaited_agent(&self, id: &str) -> bool {
         let surroundings = self.resources.tool_context.upgrade();
         surroundings.is_some_and(|it| it.background.stop_foreground_agent(id))
     }
 
-    /// Sends agents that calls wait for into the background: that of one call, or all of them. Says
-    /// whether there is one. Commands stay where they are.
+    /// Moves agents that calls wait for into the background: that of one call, or all of them. Returns
+    /// whether there is one. Commands are not moved.
     #[must_use]
     pub fn move_awaited_to_background(&self, call: Option<&str>) -> bool {
         let surroundings = self.resources.tool_context.upgrade();
         surroundings.is_some_and(|it| it.background.move_agents_to_background(call))
     }
 
-    /// Waits until not so many of them have ended any more, but more; for ever if that never comes.
+    /// Waits until the number of ended background tasks differs from `known`; for ever if it never does.
     pub async fn wait_for_background_end(&self, known: usize) {
         match self.resources.tool_context.upgrade() {
             Some(surroundings) => {
@@ -80,8 +80,8 @@ impl Session {
         }
     }
 
-    /// The model knows this file already, as somebody else showed it: it may be changed without being
-    /// read again.
+    /// Marks this file as known to the model, because the client showed it: it may be edited without
+    /// being read first.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Session {
         windlass_tool::reread_file(&surroundings, path, usize::MAX).map(drop)
     }
 
-    /// Asks this model there from now on, as [`Builder::endpoint_for`](crate::SessionBuilder::endpoint_for)
+    /// Asks this model there from now on, as [`SessionBuilder::endpoint_for`](crate::SessionBuilder::endpoint_for)
     /// does from the start. Nested sessions do not know of it.
     ///
     /// # Errors
@@ -103,11 +103,11 @@ impl Session {
         model: ModelName,
         endpoint: Endpoint,
     ) -> Result<(), SessionStartError> {
-        let (Some(port), Some(surroundings)) =
+        let (Some(port), Some(tool_context)) =
             (self.resources.model_client.upgrade(), self.resources.tool_context.upgrade())
         else {
             return Ok(());
         };
-        port.routes.add(model, &endpoint.with_registered_secrets(&surroundings.secrets))
+        port.routes.add(model, &endpoint.with_registered_secrets(&tool_context.secrets))
     }
 }

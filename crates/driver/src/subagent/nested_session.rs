@@ -25,15 +25,15 @@ use crate::session::Session;
 /// Runs it. Whatever happens, its money is accounted for and nothing of it is left running, except
 /// in the background, where it has an end of its own.
 pub(super) async fn run_agent(
-    nest: &Arc<NestedSessionFactory>,
+    factory: &Arc<NestedSessionFactory>,
     input: AgentInput,
     definition: AgentDefinition,
     call: &ToolCallId,
-    job: ToolCallContext,
+    call_context: ToolCallContext,
 ) -> ToolOutcome {
     // Only the first session leaves agents behind: another one's end would end them unfinished.
-    let is_left = (input.run_in_background || definition.background) && nest.depth == 1;
-    let nested = match NestedSession::start(nest, input, definition, call, job).await {
+    let is_left = (input.run_in_background || definition.background) && factory.depth == 1;
+    let nested = match NestedSession::start(factory, input, definition, call, call_context).await {
         Ok(nested) => nested,
         Err(problem) => return ToolOutcome::failure(problem),
     };
@@ -43,7 +43,6 @@ pub(super) async fn run_agent(
     }
 }
 
-/// A nested session under way.
 pub(super) struct NestedSession {
     sessions: Arc<NestedSessionFactory>,
     _slot: AgentSlot,
@@ -53,15 +52,13 @@ pub(super) struct NestedSession {
     workspace: AgentWorkspace,
     session: Session,
     notices: Notices,
-    job: ToolCallContext,
+    call_context: ToolCallContext,
     cancel: CancellationToken,
     /// What is known of it while it is left alone.
     background_agent: Option<BackgroundAgent>,
     /// Somebody may want it to be left alone after all; the call is answered here then.
     background_request: Option<(CancellationToken, oneshot::Sender<ToolOutcome>)>,
-    /// What it said last.
     pub(super) answer: String,
-    /// Tools it has started.
     pub(super) calls: u64,
     /// How often hooks were asked whether it may end.
     idle_rounds: u8,
@@ -69,14 +66,14 @@ pub(super) struct NestedSession {
 
 impl NestedSession {
     async fn start(
-        nest: &Arc<NestedSessionFactory>,
+        factory: &Arc<NestedSessionFactory>,
         input: AgentInput,
         mut definition: AgentDefinition,
         call: &ToolCallId,
-        job: ToolCallContext,
+        call_context: ToolCallContext,
     ) -> Result<Self, String> {
-        let seat = nest.acquire_slot().ok_or_else(|| {
-            let most = nest.subagents.running_max;
+        let slot = factory.acquire_slot().ok_or_else(|| {
+            let most = factory.subagents.running_max;
             format!(
                 "There are {most} agents at work, and no more may run at once. Wait for one, or do \
                  it yourself."
@@ -86,12 +83,14 @@ impl NestedSession {
             definition.model = Some(ModelName::from(model.as_str()));
         }
         let isolation = input.isolation.map_or(definition.isolation, |_| AgentIsolation::Worktree);
-        let id = nest.next_agent_id();
-        let (parent, journal) = (&nest.parent.tool_context, nest.parent.journal.as_ref());
-        let place = AgentWorkspace::prepare(isolation, &id, parent, journal, &job.cancel).await?;
+        let id = factory.next_agent_id();
+        let parent = &factory.parent.tool_context;
+        let journal = factory.parent.journal.as_ref();
+        let workspace =
+            AgentWorkspace::prepare(isolation, &id, parent, journal, &call_context.cancel).await?;
         let effort = input.effort.map(Into::into);
-        let started = nest
-            .prepare_builder(&id, &definition, call, &place, job.call_limits.clone())
+        let started = factory
+            .prepare_builder(&id, &definition, call, &workspace, call_context.call_limits.clone())
             .and_then(|builder| match builder.effort(effort).start() {
                 Ok(started) => Ok(started),
                 Err(error) => Err(format!("The agent could not start: {error}.")),
@@ -99,21 +98,21 @@ impl NestedSession {
         let (session, notices) = match started {
             Ok(started) => started,
             Err(problem) => {
-                place.clean_up().await;
+                workspace.clean_up().await;
                 return Err(problem);
             }
         };
-        let cancel = job.cancel.clone();
+        let cancel = call_context.cancel.clone();
         Ok(Self {
-            sessions: Arc::clone(nest),
-            _slot: seat,
+            sessions: Arc::clone(factory),
+            _slot: slot,
             id,
             call: call.clone(),
             input,
-            workspace: place,
+            workspace,
             session,
             notices,
-            job,
+            call_context,
             cancel,
             background_agent: None,
             background_request: None,
@@ -162,8 +161,8 @@ impl NestedSession {
         let Ok(beside) = begun else { return };
         let launched = agent_outcome::build_launched_outcome(id, input, beside.output_path());
         if answer.send(launched).is_ok() {
-            self.cancel = beside.cancel_token();
-            self.background_agent = Some(beside);
+            self.cancel = background.cancel_token();
+            self.background_agent = Some(background);
         }
     }
 
@@ -186,33 +185,34 @@ impl NestedSession {
                 ));
             }
         };
-        let launched = agent_outcome::build_launched_outcome(id, input, beside.output_path());
-        self.cancel = beside.cancel_token();
-        self.background_agent = Some(beside);
+        let launched = agent_outcome::build_launched_outcome(id, input, background.output_path());
+        self.cancel = background.cancel_token();
+        self.background_agent = Some(background);
         // One that breaks down sends no bill and keeps what was set aside for it.
         tokio::spawn(async move { catch_panic(self.run_to_end()).await.map(drop) });
         launched
     }
 
     async fn run_to_end(mut self) -> ToolOutcome {
-        let begun = clock::now();
+        let started = clock::now();
         let ending = self.wait_until_ended().await;
         self.session.close().await;
         self.sessions.tree.questions.withdraw_all(&self.sessions.notice_sender, &self.session);
-        let took = clock::elapsed_since(begun).0;
-        let place = std::mem::replace(&mut self.workspace, AgentWorkspace::Shared).clean_up().await;
+        let took = clock::elapsed_since(started).0;
+        let workspace =
+            std::mem::replace(&mut self.workspace, AgentWorkspace::Shared).clean_up().await;
         let outcome = agent_outcome::build_outcome(
             &self,
             ending,
-            AgentEnd { took, remaining_worktree: place },
+            AgentEnd { took, remaining_worktree: workspace },
         );
-        if let Some(mut beside) = self.background_agent.take() {
+        if let Some(mut background) = self.background_agent.take() {
             let answer = agent_outcome::collect_outcome_text(&outcome);
-            beside.write(&format!("\n{answer}\n"));
+            background.write(&format!("\n{answer}\n"));
             // Whoever hears of the end finds it paid for.
-            self.job.cost_sender.clone().report(outcome.spent);
+            self.call_context.cost_sender.clone().report(outcome.spent);
             let words = if outcome.is_error { "It failed." } else { "It is done." };
-            beside.finish(words.to_owned(), outcome.is_error, Some(answer));
+            background.finish(words.to_owned(), outcome.is_error, Some(answer));
         }
         outcome
     }
@@ -223,36 +223,39 @@ impl NestedSession {
             return Err((AgentAbort::Gone, spent));
         }
         let deadline = clock::add_span(clock::now(), self.sessions.subagents.time_max);
-        let mut cut = None;
+        let mut abort = None;
         loop {
             let cancel = self.cancel.clone();
-            let leave = self.background_request.as_ref().map(|(leave, _)| leave.clone());
+            let background_request = self
+                .background_request
+                .as_ref()
+                .map(|(background_request, _)| background_request.clone());
             let is_left = async {
-                match &leave {
-                    Some(leave) => leave.cancelled().await,
+                match &background_request {
+                    Some(background_request) => background_request.cancelled().await,
                     None => std::future::pending().await,
                 }
             };
             // What was spent up to a forced end is told by the end itself, so it is waited for.
             let notice = tokio::select! {
                 biased;
-                () = cancel.cancelled(), if cut.is_none() => {
-                    cut = Some(AgentAbort::Cancelled);
+                () = cancel.cancelled(), if abort.is_none() => {
+                    abort = Some(AgentAbort::Cancelled);
                     let _ = self.session.interrupt(Interrupt::User);
                     continue;
                 }
-                () = tokio::time::sleep_until(deadline), if cut.is_none() => {
-                    cut = Some(AgentAbort::TooLong);
+                () = tokio::time::sleep_until(deadline), if abort.is_none() => {
+                    abort = Some(AgentAbort::TooLong);
                     let _ = self.session.interrupt(Interrupt::User);
                     continue;
                 }
-                () = is_left, if cut.is_none() => {
+                () = is_left, if abort.is_none() => {
                     self.move_to_background();
                     continue;
                 }
                 notice = self.notices.next() => notice,
             };
-            if cut.is_none()
+            if abort.is_none()
                 && let Some(Notice::RunEnded(ending)) = &notice
                 && self.try_continue(ending, deadline).await
             {
@@ -262,11 +265,11 @@ impl NestedSession {
                 self.forward_notice(notice);
             }
             match notice {
-                None => return Err((cut.unwrap_or(AgentAbort::Gone), spent)),
+                None => return Err((abort.unwrap_or(AgentAbort::Gone), spent)),
                 Some(Notice::RunEnded(ending)) => {
-                    return match cut {
+                    return match abort {
                         None => Ok(ending),
-                        Some(cut) => Err((cut, ending.cost)),
+                        Some(abort) => Err((abort, ending.cost)),
                     };
                 }
                 Some(Notice::Billed { total, .. }) => spent = total,
@@ -284,18 +287,18 @@ impl NestedSession {
             return false;
         }
         self.idle_rounds += 1;
-        let wish = tokio::select! {
+        let prompt = tokio::select! {
             () = self.cancel.cancelled() => None,
             () = tokio::time::sleep_until(deadline) => None,
-            wish = self.session.ask_idle_hooks() => wish,
+            prompt = self.session.ask_idle_hooks() => prompt,
         };
-        wish.is_some_and(|wish| self.session.submit(wish).is_ok())
+        prompt.is_some_and(|prompt| self.session.submit(prompt).is_ok())
     }
 
     /// What is worth telling beside the parent's own words. What still deeper sessions tell is passed
     /// on as it is: it names its own call.
     fn forward_notice(&self, notice: &Notice) {
-        let told = match notice {
+        let forwarded = match notice {
             Notice::RunStarted
             | Notice::RequestStarted { .. }
             | Notice::MessageAdded(_)
@@ -309,45 +312,61 @@ impl NestedSession {
                 notice: Box::new(notice.clone()),
             },
             Notice::SubagentNotice { .. } => notice.clone(),
-            _ => return,
+            Notice::Streamed { .. }
+            | Notice::Retracted { .. }
+            | Notice::Sealed { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::RetryScheduled { .. }
+            | Notice::ModelSwitched { .. }
+            | Notice::Repaired { .. }
+            | Notice::ContextShrunk { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::InputQueued(_)
+            | Notice::Billed { .. }
+            | Notice::Warning(_)
+            | Notice::MaxTurnsReached { .. } => return,
         };
-        self.sessions.notice_sender.send(told);
+        self.sessions.notice_sender.send(forwarded);
     }
 
-    /// Questions go to whoever answers the parent's; the rest is how far it is.
+    /// Passes questions on to the parent's client, and keeps track of progress.
     fn apply_notice(&mut self, notice: Notice) {
-        let (teller, questions) = (&self.sessions.notice_sender, &self.sessions.tree.questions);
-        match notice {
-            Notice::PermissionAsked { ticket, mut question } => {
-                question.agent.get_or_insert_with(|| self.id.clone());
-                questions.ask(teller, &self.session, ticket, question);
+        let notice_sender = &self.sessions.notice_sender;
+        let questions = &self.sessions.tree.questions;
+        if let Notice::PermissionAsked { ticket, mut question } = notice {
+            question.agent.get_or_insert_with(|| self.id.clone());
+            questions.ask(notice_sender, &self.session, ticket, question);
+        } else if let Notice::PermissionWithdrawn(ticket) = notice {
+            questions.withdraw(notice_sender, &self.session, ticket);
+        } else if let Notice::ToolStarted(call) = notice {
+            self.calls += 1;
+            let number = self.calls;
+            self.call_context.progress.report(|| format!("{} (call {number})", call.name));
+            if let Some(background) = &mut self.background_agent {
+                let input = call.input.as_str();
+                let cut = input.floor_char_boundary(CALL_BYTES_SHOWN);
+                let shown = input.get(..cut).unwrap_or_default();
+                background.write(&format!("[{} {shown}]\n", call.name));
             }
-            Notice::PermissionWithdrawn(ticket) => {
-                questions.withdraw(teller, &self.session, ticket);
-            }
-            Notice::ToolStarted(call) => {
-                self.calls += 1;
-                let number = self.calls;
-                self.job.progress.report(|| format!("{} (call {number})", call.name));
-                if let Some(beside) = &mut self.background_agent {
-                    let input = call.input.as_str();
-                    let cut = input.floor_char_boundary(CALL_BYTES_SHOWN);
-                    let shown = input.get(..cut).unwrap_or_default();
-                    beside.write(&format!("[{} {shown}]\n", call.name));
-                }
-            }
-            Notice::MessageAdded(message) if message.role == Role::Assistant => {
-                self.remember_answer(&message);
-            }
-            _ => {}
+        } else if let Notice::MessageAdded(message) = notice
+            && message.role == Role::Assistant
+        {
+            self.remember_answer(&message);
         }
     }
 
     fn remember_answer(&mut self, message: &Message) {
         let text = message.text();
         if !text.trim().is_empty() {
-            if let Some(beside) = &mut self.background_agent {
-                beside.write(&format!("{}\n", text.trim_end()));
+            if let Some(background) = &mut self.background_agent {
+                background.write(&format!("{}\n", text.trim_end()));
             }
             self.answer = text;
         }

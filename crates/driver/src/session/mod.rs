@@ -1,26 +1,31 @@
 //! The handle a front end or an embedder holds: submit, answer, interrupt, close.
 //!
-//! A [`Builder`](crate::SessionBuilder) starts a session on the tokio runtime it is called in (one thread is
-//! enough) and gives two ends: a [`Session`] to speak into and [`Notices`](crate::Notices) to read
-//! from. Speaking never waits; whatever comes of it is told as a notice. Nothing is decided here.
+//! A [`SessionBuilder`](crate::SessionBuilder) starts a session on the current tokio runtime (one thread
+//! is enough) and returns two ends: a [`Session`] to send to and [`Notices`](crate::Notices) to read
+//! from. Sending never blocks; the result arrives as a notice. Nothing is decided here.
+
+mod background;
+mod config_change;
+mod prompt_result;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
-use windlass_engine::{Interrupt, Settings};
-use windlass_permission::Rule;
 use windlass_vocabulary::context_usage::ContextUsage;
-use windlass_vocabulary::{ContentBlock, ModelName, PermissionAnswer, PermissionQuestion, Ticket};
+use windlass_vocabulary::{ContentBlock, Interrupt, PermissionAnswer, PermissionQuestion, Ticket};
 
+pub(crate) use self::background::WeakSessionResources;
+pub use self::prompt_result::PromptResult;
 use crate::client_questions::ClientQuestions;
 use crate::error::SendError;
-use crate::hook::SessionEndReason;
+use crate::prompt_submission::{PromptSubmission, QueuedMessage};
 use crate::rewind::{
-    FileHistory, FileRewind, RewindError, RewindOptions, RewindResult, RewindScope,
+    FileHistory, FileRewind, RewindError, RewindOptions, RewindResult, RewindScope, run_blocking,
 };
-use crate::session_background::WeakSessionResources;
-use crate::session_loop::{RewindRequest, SessionCommand, SettingsChange};
+use crate::session_command::{RewindRequest, SessionCommand};
+use crate::session_end_reason::SessionEndReason;
+use crate::session_settings::SettingsChange;
 
 /// The handle of a running session. Clones speak to the same session; when the last one is
 /// dropped, the session closes.
@@ -62,8 +67,9 @@ impl Session {
         self.send(SessionCommand::Answer(ticket, answer))
     }
 
-    /// Puts a question that is no part of the conversation to whoever answers this session's, as
-    /// `Notice::PermissionAsked`. `None` when nobody will answer; dropped, it is withdrawn.
+    /// Asks the client of this session a question that is not part of the conversation, as
+    /// `Notice::PermissionAsked`. Returns `None` when no answer will come; dropping the future withdraws
+    /// the question.
     pub fn ask_client(
         &self,
         question: PermissionQuestion,
@@ -71,7 +77,7 @@ impl Session {
         Arc::clone(&self.client_questions).ask(question)
     }
 
-    /// Ends what is going on, whatever it is. The end is told as `Notice::RunEnded`.
+    /// Ends the current run. Its end arrives as `Notice::RunEnded`.
     ///
     /// # Errors
     ///
@@ -80,8 +86,8 @@ impl Session {
         self.send(SessionCommand::Interrupt(why))
     }
 
-    /// Ends the pause before the next try, if there is one; for a person who knows that the network
-    /// is back.
+    /// Ends the pause before the next retry, if there is one: for a user who knows that the network is
+    /// back.
     ///
     /// # Errors
     ///
@@ -90,22 +96,21 @@ impl Session {
         self.send(SessionCommand::RetryNow)
     }
 
-    /// Changes the settings from now on: the mode, rules, the model, how it thinks. The change is
-    /// given the settings of this moment, with everything that was allowed on the way. The number of
-    /// models must stay as it is while a run is going on.
+    /// Changes the settings from now on, all of these changes as one. The number of models must stay
+    /// as it is while a run is going on.
     ///
     /// # Errors
     ///
     /// When the session is closed, or does not keep up.
     pub fn configure(
         &self,
-        change: impl FnOnce(&mut Settings) + Send + 'static,
+        changes: impl IntoIterator<Item = SettingsChange>,
     ) -> Result<(), SendError> {
-        self.send(SessionCommand::Configure(SettingsChange(Box::new(change))))
+        self.send(SessionCommand::Configure(changes.into_iter().collect()))
     }
 
-    /// Goes on without a word: a call that a hook put off (`Ending::deferred`) is looked at again, and
-    /// a run begins with it. Says whether there is one. A prompt does the same before it is heard.
+    /// Continues without a prompt: a call that a hook deferred (`RunEnding::deferred`) is decided again,
+    /// and a run begins with it. Returns whether there is one. Submitting a prompt does the same first.
     pub async fn resume_deferred(&self) -> bool {
         let (reply, answer) = oneshot::channel();
         let sent = self.commands.send(SessionCommand::ResumeDeferred(reply)).await;
@@ -119,8 +124,8 @@ impl Session {
         answer.await.ok().flatten()
     }
 
-    /// Compacts history now, perhaps with a view to something. A run of its own, told like any
-    /// other; while a run is going on it is refused with a warning.
+    /// Compacts history now, with an optional focus for the summary. This is a run of its own; during
+    /// another run it is refused with a warning.
     ///
     /// # Errors
     ///
@@ -129,8 +134,8 @@ impl Session {
         self.send(SessionCommand::Compact(focus))
     }
 
-    /// Asks something about the conversation that is no part of it: of what was said up to the end of
-    /// the last run. Answered as `Notice::QuestionAnswered`, also while a run is going on.
+    /// Asks a question about the conversation, as of the end of the last run, without becoming part of
+    /// it. The answer arrives as `Notice::SideQuestionAnswered`, also during a run.
     ///
     /// # Errors
     ///
@@ -139,7 +144,7 @@ impl Session {
         self.send(SessionCommand::AskSideQuestion(question.into()))
     }
 
-    /// Gives the session a name, for lists. None is asked for then.
+    /// Sets the title of the session, for lists. The model is not asked for one then.
     ///
     /// # Errors
     ///
@@ -148,8 +153,8 @@ impl Session {
         self.send(SessionCommand::Rename(title.into()))
     }
 
-    /// Waits until everything that is seen to after a run is done and kept, at most so long. For
-    /// those who leave at once; a session that is closed drops what is under way.
+    /// Waits until the chores after a run (title, memory notes) are done and saved, at most this long.
+    /// For callers that exit at once: closing the session drops chores that are under way.
     pub async fn drain(&self, limit: Duration) {
         let (reply, done) = oneshot::channel();
         let drained = async {
@@ -160,7 +165,7 @@ impl Session {
         let _ = tokio::time::timeout(limit, drained).await;
     }
 
-    /// What fills the window now, and what was dropped to make room; `None` when the session is
+    /// What fills the context window now, and what was dropped to make room; `None` when the session is
     /// over.
     pub async fn inventory(&self) -> Option<ContextUsage> {
         let (reply, answer) = oneshot::channel();
@@ -176,8 +181,8 @@ impl Session {
         answer.await.ok()
     }
 
-    /// Changes a message that waits, or takes it back if it is to say nothing. Says whether it was
-    /// still waiting; when it returns, the change is kept like the message was.
+    /// Changes a queued message, or removes it if `content` is `None`. Returns whether it was still
+    /// queued; by then the change is on record.
     pub async fn change_queued_message(
         &self,
         queued: QueuedMessage,
@@ -189,54 +194,55 @@ impl Session {
         sent.is_ok() && answer.await.unwrap_or(false)
     }
 
-    /// Takes files back to where they were before this message, called by its name in the
-    /// transcript; or says what that would change. Meant for the time between runs.
+    /// Restores files to what they were before this message, given by its name in the transcript; a dry
+    /// run only returns what would change. Meant for the time between runs.
     ///
     /// # Errors
     ///
-    /// When nothing is kept, there is no such message, others changed files since and may not be
-    /// overwritten, or the disk says no.
+    /// When no history is kept, there is no such message, other programs changed files since and may not
+    /// be overwritten, or the disk fails.
     pub async fn rewind_files(
         &self,
         message: impl Into<String>,
-        wish: RewindOptions,
+        options: RewindOptions,
     ) -> Result<Vec<FileRewind>, RewindError> {
-        let (undo, message) =
-            (self.file_history.clone().ok_or(RewindError::NotKept)?, message.into());
-        run_blocking(move || undo.rewind(&message, wish)).await
+        let file_history = self.file_history.clone().ok_or(RewindError::NotKept)?;
+        let message = message.into();
+        run_blocking(move || file_history.rewind(&message, options)).await
     }
 
-    /// Goes back to before this message, called by its name in the transcript: what was said from it
-    /// on no longer counts, files are as they were, or both. What is going on is ended first, and the
-    /// session goes on from there. If it is only to be looked at, nothing ends and nothing changes.
+    /// Goes back to before this message, given by its name in the transcript: the conversation from it
+    /// on is dropped, files are restored, or both. The current run is ended first, and the session
+    /// continues from there. A dry run ends and changes nothing.
     ///
     /// # Errors
     ///
-    /// As [`Session::rewind_files`]; and when the session is over, or what is going on does not end.
+    /// As [`Session::rewind_files`]; and when the session is over, or the current run does not end.
     pub async fn rewind(
         &self,
         message: impl Into<String>,
-        part: RewindScope,
-        wish: RewindOptions,
+        scope: RewindScope,
+        options: RewindOptions,
     ) -> Result<RewindResult, RewindError> {
-        let (undo, message) =
-            (self.file_history.clone().ok_or(RewindError::NotKept)?, message.into());
-        if wish.dry_run {
+        let file_history = self.file_history.clone().ok_or(RewindError::NotKept)?;
+        let message = message.into();
+        if options.dry_run {
             return run_blocking(move || {
-                let (before, prompt) = undo.find_message(&message)?;
-                let files = if part.files { undo.rewind_to(before, wish)? } else { Vec::new() };
+                let (before, prompt) = file_history.find_message(&message)?;
+                let files =
+                    if scope.files { file_history.rewind_to(before, options)? } else { Vec::new() };
                 Ok(RewindResult { prompt, files })
             })
             .await;
         }
         let (reply, answer) = oneshot::channel();
-        let command = SessionCommand::Rewind(RewindRequest::new(message, part, wish, reply));
+        let command = SessionCommand::Rewind(RewindRequest::new(message, scope, options, reply));
         self.commands.send(command).await.map_err(|_| RewindError::Closed)?;
         answer.await.unwrap_or(Err(RewindError::Closed))
     }
 
-    /// Interrupts what is going on, waits until every process of every tool is gone, and closes
-    /// the session. Done within [`CLOSE_MAX`](crate::CLOSE_MAX), unless a hook at the end is
+    /// Interrupts the current run, waits until every process of every tool is gone, and closes the
+    /// session. Returns within [`CLOSE_MAX`](crate::CLOSE_MAX), unless a hook at the end is
     /// configured to take longer. May be called again.
     pub async fn close(&self) {
         self.close_with_reason(SessionEndReason::Other).await;
@@ -270,97 +276,5 @@ impl Session {
             mpsc::error::TrySendError::Full(_) => SendError::Full,
             mpsc::error::TrySendError::Closed(_) => SendError::Closed,
         })
-    }
-}
-/// Does work that waits for the disk on a thread where that matters to nobody.
-pub(crate) async fn run_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, RewindError> + Send + 'static,
-) -> Result<T, RewindError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| match error.try_into_panic() {
-        Ok(panic) => std::panic::resume_unwind(panic),
-        Err(_) => Err(RewindError::Closed),
-    })
-}
-
-/// A message for a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PromptSubmission {
-    /// What it says.
-    pub content: Vec<ContentBlock>,
-    /// It survives every context level word for word.
-    pub pinned: bool,
-    /// What the transcript calls it: a UUID of the sender's. One is made up if there is none.
-    pub name: Option<String>,
-    /// What may run besides, for this run alone.
-    pub allow: Vec<Rule>,
-    /// Who is asked, for this run alone, if the session knows it.
-    pub model: Option<ModelName>,
-    /// The page whose words these are. A skill of that name is loaded, with its hooks.
-    pub slash_command: Option<SlashCommandCall>,
-}
-
-/// A page of somebody's whose words a message is: a command, or a skill that a person called.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlashCommandCall {
-    /// Its name, without the slash.
-    pub name: String,
-    /// What was written behind it.
-    pub arguments: String,
-    /// Whose it is: `user` or `project`.
-    pub source: &'static str,
-}
-
-/// A message that waits for the next tool boundary.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueuedMessage {
-    /// Its place among those that wait, counted from 0.
-    pub index: usize,
-    /// What its sender calls it.
-    pub name: Option<String>,
-    /// What it says.
-    pub content: Vec<ContentBlock>,
-    /// It survives every context level word for word.
-    pub pinned: bool,
-}
-
-impl PromptSubmission {
-    /// Calls it this in the transcript.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Makes it survive every context level.
-    #[must_use]
-    pub fn pin(mut self) -> Self {
-        self.pinned = true;
-        self
-    }
-}
-
-impl From<Vec<ContentBlock>> for PromptSubmission {
-    fn from(content: Vec<ContentBlock>) -> Self {
-        Self {
-            content,
-            pinned: false,
-            name: None,
-            allow: Vec::new(),
-            model: None,
-            slash_command: None,
-        }
-    }
-}
-
-impl From<String> for PromptSubmission {
-    fn from(text: String) -> Self {
-        Self::from(vec![ContentBlock::Text(text)])
-    }
-}
-
-impl From<&str> for PromptSubmission {
-    fn from(text: &str) -> Self {
-        Self::from(text.to_owned())
     }
 }

@@ -8,45 +8,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use windlass_engine::{Event, Interrupt};
 
 use super::{EVENTS_MAX, SessionLoop};
 use crate::clock;
-use crate::rewind::{FileHistory, RewindError, RewindOptions, RewindResult, RewindScope};
-use crate::session::run_blocking;
+use crate::rewind::{
+    FileHistory, RewindError, RewindOptions, RewindResult, RewindScope, run_blocking,
+};
+use crate::session_command::RewindRequest;
 use crate::session_journal::RewoundState;
-use crate::session_loop::session_command::SettingsChange;
-
-/// Somebody wants to go back.
-#[derive(Debug)]
-pub(crate) struct RewindRequest {
-    message: String,
-    scope: RewindScope,
-    options: RewindOptions,
-    reply: oneshot::Sender<Result<RewindResult, RewindError>>,
-    /// What is going on must have ended by then.
-    deadline: Option<Instant>,
-}
-
-impl RewindRequest {
-    pub(crate) fn new(
-        message: String,
-        scope: RewindScope,
-        options: RewindOptions,
-        reply: oneshot::Sender<Result<RewindResult, RewindError>>,
-    ) -> Self {
-        Self { message, scope, options, reply, deadline: None }
-    }
-}
 
 impl SessionLoop {
     /// Ends what is going on, so that the session can go back.
-    pub(super) fn prepare_rewind(&mut self, mut back: RewindRequest) -> Option<Event> {
-        self.prompt_intake.interrupt(self.run_status());
-        back.deadline = Some(clock::now() + RUN_END_WAIT_MAX);
-        if let Some(earlier) = self.pending_rewind.replace(back) {
+    pub(super) fn prepare_rewind(&mut self, mut request: RewindRequest) -> Option<Event> {
+        self.inbox.prompt_intake.interrupt(self.run_status());
+        request.deadline = Some(clock::now() + RUN_END_WAIT_MAX);
+        if let Some(earlier) = self.rewind.pending.replace(request) {
             // Nobody waits for it any more if this fails.
             let _ = earlier.reply.send(Err(RewindError::StillRunning));
         }
@@ -57,46 +36,46 @@ impl SessionLoop {
     /// The wish to go back, once nothing is going on any more, or that took too long.
     pub(super) fn take_ready_rewind(&mut self) -> Option<RewindRequest> {
         let is_over = !self.state.control.phase.is_running() && !self.performer.is_busy();
-        self.pending_rewind
-            .take_if(|back| is_over || back.deadline.is_none_or(|until| until <= clock::now()))
+        self.rewind.pending.take_if(|request| {
+            is_over || request.deadline.is_none_or(|until| until <= clock::now())
+        })
     }
 
     /// Until when what is going on must have ended, if somebody wants to go back.
     pub(super) fn rewind_deadline(&self) -> Option<Instant> {
-        self.pending_rewind.as_ref().and_then(|back| back.deadline)
+        self.rewind.pending.as_ref().and_then(|request| request.deadline)
     }
 
-    /// Goes back, and answers.
-    pub(super) async fn perform_rewind(mut self, back: RewindRequest) -> Self {
-        let RewindRequest { message, scope: part, options: wish, reply, .. } = back;
-        let gone;
-        (self, gone) = self.try_rewind(message, part, wish).await;
+    pub(super) async fn perform_rewind(mut self, request: RewindRequest) -> Self {
+        let RewindRequest { message, scope, options, reply, .. } = request;
+        let result;
+        (self, result) = self.try_rewind(message, scope, options).await;
         // Nobody waits for it any more if this fails.
-        let _ = reply.send(gone);
+        let _ = reply.send(result);
         self
     }
 
     async fn try_rewind(
         self,
         message: String,
-        part: RewindScope,
-        wish: RewindOptions,
+        scope: RewindScope,
+        options: RewindOptions,
     ) -> (Self, Result<RewindResult, RewindError>) {
-        let Some(undo) = self.file_history.clone() else {
+        let Some(file_history) = self.rewind.file_history.clone() else {
             return (self, Err(RewindError::NotKept));
         };
         if self.state.control.phase.is_running() {
             return (self, Err(RewindError::StillRunning));
         }
-        let kept = Arc::clone(&undo);
+        let history = Arc::clone(&file_history);
         let files = run_blocking(move || {
-            let (before, prompt) = kept.find_message(&message)?;
-            let files = if part.files { kept.rewind_to(before, wish)? } else { Vec::new() };
+            let (before, prompt) = history.find_message(&message)?;
+            let files = if scope.files { history.rewind_to(before, options)? } else { Vec::new() };
             Ok((before, RewindResult { prompt, files }))
         });
         match files.await {
-            Ok((before, rewound)) if part.conversation => {
-                let (run, done) = self.rewind_conversation(before, undo).await;
+            Ok((before, rewound)) if scope.conversation => {
+                let (run, done) = self.rewind_conversation(before, file_history).await;
                 (run, done.map(|()| rewound))
             }
             Ok((_, rewound)) => (self, Ok(rewound)),
@@ -104,29 +83,32 @@ impl SessionLoop {
         }
     }
 
-    /// The conversation goes back to this record.
     async fn rewind_conversation(
         mut self,
         to: u64,
-        undo: Arc<FileHistory>,
+        file_history: Arc<FileHistory>,
     ) -> (Self, Result<(), RewindError>) {
         // What was left in the background is nothing the conversation knows of any more.
         let surroundings = self.performer.tool_context();
         let _ = timeout_at(clock::now() + RUN_END_WAIT_MAX, surroundings.background.close()).await;
         let (report, events) = mpsc::channel(EVENTS_MAX);
         self.performer.reset(report);
-        self.events = events;
-        self.ready_items.clear();
+        self.inbox.events = events;
+        self.inbox.ready_items.clear();
         let (policy, tools) = {
             let context = &self.state.tool_context;
             (context.policy.clone(), context.tools.clone())
         };
-        let (teller, pen) = (self.performer.notice_sender().clone(), self.transcript.clone_empty());
+        let notice_sender = self.performer.notice_sender().clone();
+        let transcript = self.transcript.clone_empty();
         let done;
-        (self.journal, done) = self.journal.rewind_to(to, undo, &self.settings, &teller, pen).await;
+        (self.journal, done) = self
+            .journal
+            .rewind_to(to, file_history, &self.settings, &notice_sender, transcript)
+            .await;
         let spent = match done {
-            Ok(Some(RewoundState { state, transcript: pen, spent })) => {
-                (self.state, self.transcript) = (state, pen);
+            Ok(Some(RewoundState { state, transcript, spent })) => {
+                (self.state, self.transcript) = (state, transcript);
                 spent
             }
             Ok(None) if self.journal.has_failed() => {
@@ -135,10 +117,10 @@ impl SessionLoop {
             Ok(None) => return (self, Ok(())),
             Err(error) => return (self, Err(error.into())),
         };
-        let event = self.apply_settings_change(SettingsChange(Box::new(move |settings| {
+        let event = self.change_settings(|settings| {
             (settings.policy, settings.tools) = (policy, tools);
             settings.budget_max = settings.budget_max.map(|limit| limit.less(spent));
-        })));
+        });
         self = self.process_event(event).await;
         if self.state.control.phase.is_running() {
             // The prompt came in the middle of a run, which has lost what it had under way.

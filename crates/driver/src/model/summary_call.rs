@@ -7,9 +7,9 @@ use windlass_dialect::DecodedEvent;
 use windlass_engine::Event;
 use windlass_vocabulary::{ContentBlock, FailureKind, ModelFailure, ModelRequest, Ticket, Usage};
 
-use crate::durability::DurabilityGate;
-use crate::model::ModelClient;
+use super::ModelClient;
 use crate::panic_guard::catch_panic;
+use crate::session_journal::durability::DurabilityGate;
 
 /// Asks for the text and reports what came of it and what it used.
 pub(crate) async fn summarize(
@@ -47,7 +47,16 @@ async fn collect_text(
                     *used = used.max(&usage);
                     return Ok(text);
                 }
-                _ => {}
+                DecodedEvent::Started { .. }
+                | DecodedEvent::Text(_)
+                | DecodedEvent::Thinking(_)
+                | DecodedEvent::CallStarted { .. }
+                | DecodedEvent::CallInput(_)
+                | DecodedEvent::Block(_)
+                | DecodedEvent::Call { .. }
+                | DecodedEvent::ToolResultsCleared { .. }
+                | DecodedEvent::Ping
+                | DecodedEvent::Raw(_) => {}
             }
         }
     }

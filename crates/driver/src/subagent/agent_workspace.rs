@@ -9,11 +9,10 @@ use windlass_tool::worktree::{Worktree, WorktreeOutcome};
 use windlass_vocabulary::AgentId;
 
 use super::agent_definition::AgentIsolation;
+use crate::journal_location::JournalLocation;
 use crate::notices::NoticeSender;
-use crate::session_builder::create_scratch_directory;
-use crate::session_journal::JournalLocation as JournalPlace;
+use crate::scratch_directory::create_scratch_directory;
 
-/// Where an agent works.
 #[derive(Debug)]
 pub(super) enum AgentWorkspace {
     /// Where its parent does.
@@ -23,12 +22,11 @@ pub(super) enum AgentWorkspace {
 }
 
 impl AgentWorkspace {
-    /// Makes the place ready.
     pub(super) async fn prepare(
         isolation: AgentIsolation,
         id: &AgentId,
         parent: &ToolSessionContext,
-        journal: Option<&JournalPlace>,
+        journal: Option<&JournalLocation>,
         cancel: &CancellationToken,
     ) -> Result<Self, String> {
         if isolation == AgentIsolation::None {
@@ -103,18 +101,18 @@ impl AgentWorkspace {
 }
 
 /// Where the agents of a session that is kept have their worktrees.
-fn worktrees_folder(journal: &JournalPlace) -> PathBuf {
+fn worktrees_folder(journal: &JournalLocation) -> PathBuf {
     journal.path.with_extension("worktrees")
 }
 
 /// Worktrees that earlier processes of this session left.
-pub(crate) fn find_leftover_worktrees(journal: &JournalPlace) -> Vec<PathBuf> {
+pub(crate) fn find_leftover_worktrees(journal: &JournalLocation) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(worktrees_folder(journal)).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).take(LEFTOVERS_MAX).collect()
 }
 
 /// Removes those of them in which nothing happened, and says where work lies that nobody took over.
-pub(crate) async fn clean_up_leftovers(left: Vec<PathBuf>, teller: NoticeSender) {
+pub(crate) async fn clean_up_leftovers(left: Vec<PathBuf>, notice_sender: NoticeSender) {
     let mut kept = Vec::new();
     for path in left {
         match Worktree::remove_orphan_if_unchanged(path.clone()).await {
@@ -126,7 +124,7 @@ pub(crate) async fn clean_up_leftovers(left: Vec<PathBuf>, teller: NoticeSender)
         }
     }
     if !kept.is_empty() {
-        teller.warn(format!("agents of this session left work in: {}", kept.join(", ")));
+        notice_sender.warn(format!("agents of this session left work in: {}", kept.join(", ")));
     }
 }
 
@@ -135,7 +133,8 @@ const LEFTOVERS_MAX: usize = 16;
 
 /// A rule that names a place by its full path holds for the copy of that place too.
 fn copy_rules_to(rules: &mut Vec<Rule>, old: &Path, new: &Path) {
-    let (old, new) = (old.to_string_lossy(), new.to_string_lossy());
+    let old = old.to_string_lossy();
+    let new = new.to_string_lossy();
     let home = std::env::home_dir().map(|home| home.to_string_lossy().into_owned());
     let moved = rules.iter().filter_map(|rule| {
         let content = rule.content.as_deref()?;

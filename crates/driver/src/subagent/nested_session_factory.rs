@@ -11,39 +11,35 @@ use windlass_hook::{HookSet, HookSource};
 use windlass_journal::JournalHead;
 use windlass_permission::Policy;
 use windlass_tool::{CallLimits, ToolRegistry, ToolSessionContext};
-use windlass_vocabulary::{AgentId, MicroUsd, ModelFacts, ModelName, ToolCallId};
+use windlass_vocabulary::{AgentId, MicroUsd, ToolCallId};
 
 use super::agent_definition::{AgentDefinition, SubagentConfig};
 use super::agent_workspace::AgentWorkspace;
-use super::nested_questions::SharedNestedQuestions;
 use crate::attachment::path_instructions::PathInstructionSource;
 use crate::hook::SharedHooks;
 use crate::hook::hook_input::{AgentIdentity, SessionIdentity};
-use crate::model::{Endpoint, ModelTimeouts};
+use crate::journal_location::JournalLocation;
+use crate::model::switch_model;
+use crate::nested_questions::SharedNestedQuestions;
 use crate::notices::NoticeSender;
-use crate::session_builder::SessionBuilder;
-use crate::session_journal::JournalLocation as JournalPlace;
+use crate::session_builder::{ModelAccess, Nesting, SessionBuilder};
 use crate::transcript_writer::TranscriptConfig;
 
 /// What of the parent nested sessions are made of.
 #[derive(Clone, Debug)]
 pub(crate) struct ParentSession {
     pub(crate) settings: Settings,
-    pub(crate) endpoint: Endpoint,
-    pub(crate) endpoints: Vec<(ModelName, Endpoint)>,
+    pub(crate) model: ModelAccess,
     /// The parent's tools without `Agent`.
     pub(crate) registry: ToolRegistry,
     pub(crate) tool_context: Arc<ToolSessionContext>,
     pub(crate) hooks: SharedHooks,
-    pub(crate) nearby: Option<Arc<dyn PathInstructionSource>>,
+    pub(crate) path_instructions: Option<Arc<dyn PathInstructionSource>>,
     pub(crate) identity: SessionIdentity,
-    pub(crate) journal: Option<JournalPlace>,
+    pub(crate) journal: Option<JournalLocation>,
     pub(crate) transcript: Option<TranscriptConfig>,
-    pub(crate) models: Arc<[(String, ModelFacts)]>,
-    pub(crate) timeouts: ModelTimeouts,
 }
 
-/// Where nested sessions come from.
 #[derive(Debug)]
 pub(crate) struct NestedSessionFactory {
     pub(crate) subagents: SubagentConfig,
@@ -54,7 +50,6 @@ pub(crate) struct NestedSessionFactory {
     pub(crate) notice_sender: NoticeSender,
 }
 
-/// What a whole tree of sessions shares.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionTree {
     pub(crate) questions: SharedNestedQuestions,
@@ -104,8 +99,8 @@ impl NestedSessionFactory {
         id: &AgentId,
         definition: &AgentDefinition,
         call: &ToolCallId,
-        place: &AgentWorkspace,
-        terms: CallLimits,
+        workspace: &AgentWorkspace,
+        limits: CallLimits,
     ) -> Result<SessionBuilder, String> {
         let ParentSession {
             settings,
@@ -129,69 +124,68 @@ impl NestedSessionFactory {
         relocate_context(&mut settings, &parents, &surroundings);
         surroundings.hidden_paths.configured =
             settings.policy.rules.build_hidden_paths(&settings.policy.directories);
-        let transcript = transcript.map(|kept| kept.for_agent(id, &definition.name, call));
-        let written = transcript.as_ref().and_then(|kept| kept.path.clone());
+        let transcript = parent.transcript.as_ref();
+        let transcript = transcript.map(|config| config.for_agent(id, &definition.name, call));
         let agent = AgentIdentity {
             id: id.as_str().to_owned(),
             kind: definition.name.clone(),
-            transcript: written.or_else(|| Some(agent_journal_path(journal.as_ref()?, id))),
+            transcript: transcript
+                .as_ref()
+                .and_then(|config| config.path.clone())
+                .or_else(|| Some(agent_journal_path(parent.journal.as_ref()?, id))),
         };
-        let identity = SessionIdentity { agent: Some(agent), ..identity };
-        // What a plan is for belongs to the parent: nobody leaves its plan mode from below. So does
-        // the object that its client wants.
-        let parents = ["EnterPlanMode", "ExitPlanMode", "StructuredOutput"];
-        registry.retain(|spec| !parents.contains(&spec.name.as_str()));
-        if let Some(tools) = &definition.tools {
-            registry.restrict_to(tools);
-        }
-        registry.retain(|spec| !definition.excluded_tools.contains(&spec.name));
-        let mut builder = SessionBuilder::new(settings, endpoint)
-            .registry(registry)
-            .tool_context(surroundings)
-            .hooks(read_hooks(&hooks).join(parse_agent_hooks(definition)))
-            .timeouts(timeouts)
-            .named_models(models.iter().cloned())
-            .nested_in(identity, self.depth, self.tree.clone());
-        for (model, endpoint) in endpoints {
-            builder = builder.endpoint_for(model, endpoint);
-        }
-        if let Some(nearby) = nearby {
-            builder = builder.path_instructions(nearby);
+        let identity = SessionIdentity { agent: Some(agent), ..parent.identity.clone() };
+        let nesting = Nesting { depth: self.depth, tree: self.tree.clone() };
+        let mut builder = SessionBuilder::new(settings, parent.model.endpoint.clone())
+            .model_access(parent.model.clone())
+            .registry(self.select_tools(definition))
+            .tool_context(tool_context)
+            .hooks(read_hooks(&parent.hooks).join(parse_agent_hooks(definition)))
+            .nested_in(identity, nesting);
+        if let Some(source) = &parent.path_instructions {
+            builder = builder.path_instructions(Arc::clone(source));
         }
         if let Some(transcript) = transcript {
             builder = builder.transcript(transcript);
         }
-        if let Some(place) = journal {
-            let path = agent_journal_path(&place, id);
-            let JournalPlace {
-                path: _,
-                durability,
-                head,
-                price_table: prices,
-                last_seq: _,
-                latency: waits,
-            } = place;
+        if let Some(location) = &parent.journal {
+            let path = agent_journal_path(location, id);
             // Should it not be there in the end, opening the journal says so.
             let _ = path.parent().map(std::fs::create_dir_all);
-            builder = builder.journal(path, durability);
-            builder =
-                builder.journal_head(JournalHead { session: None, ..head }).disk_latency(waits);
-            if let Some(prices) = prices {
-                builder = builder.price_table(prices);
-            }
+            builder = builder.journal_location(JournalLocation {
+                path,
+                head: JournalHead { session: None, ..location.head.clone() },
+                last_seq: Arc::default(),
+                ..location.clone()
+            });
         }
-        let may_nest = definition
-            .tools
-            .as_ref()
-            .is_none_or(|tools| tools.iter().any(|tool| matches!(tool.as_str(), "Agent" | "Task")));
-        if may_nest && self.depth < self.subagents.depth_max {
+        if self.may_nest(definition) {
             builder = builder.subagents(self.subagents.clone());
         }
         Ok(builder)
     }
+
+    fn select_tools(&self, definition: &AgentDefinition) -> ToolRegistry {
+        let mut registry = self.parent.registry.clone();
+        // Only the parent leaves its plan mode, and only it answers with the object its client wants.
+        let parent_only = ["EnterPlanMode", "ExitPlanMode", "StructuredOutput"];
+        registry.retain(|spec| !parent_only.contains(&spec.name.as_str()));
+        if let Some(tools) = &definition.tools {
+            registry.restrict_to(tools);
+        }
+        registry.retain(|spec| !definition.excluded_tools.contains(&spec.name));
+        registry
+    }
+
+    fn may_nest(&self, definition: &AgentDefinition) -> bool {
+        let has_agent_tool = definition
+            .tools
+            .as_ref()
+            .is_none_or(|tools| tools.iter().any(|tool| matches!(tool.as_str(), "Agent" | "Task")));
+        has_agent_tool && self.depth < self.subagents.depth_max
+    }
 }
 
-/// The parent's hooks as they are now.
 fn read_hooks(hooks: &SharedHooks) -> HookSet {
     hooks.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
@@ -209,19 +203,18 @@ fn parse_agent_hooks(definition: &AgentDefinition) -> HookSet {
 }
 
 /// What is told of where the parent works is told of where the agent does.
-fn relocate_context(settings: &mut Settings, parents: &str, surroundings: &ToolSessionContext) {
+fn relocate_context(settings: &mut Settings, parents: &str, tool_context: &ToolSessionContext) {
     for (_, value) in settings.system_context.iter_mut().filter(|(_, value)| value == parents) {
         *value = surroundings.files.cwd.to_string_lossy().into_owned();
     }
 }
 
-/// Where one agent's journal lies.
-fn agent_journal_path(place: &JournalPlace, id: &AgentId) -> PathBuf {
+fn agent_journal_path(place: &JournalLocation, id: &AgentId) -> PathBuf {
     agent_journals_folder(place).join(format!("{id}.jsonl"))
 }
 
 /// Where the journals of a session's agents lie.
-fn agent_journals_folder(place: &JournalPlace) -> PathBuf {
+fn agent_journals_folder(place: &JournalLocation) -> PathBuf {
     place.path.with_extension("agents")
 }
 
@@ -247,23 +240,4 @@ fn derive_nested_settings(
         settings.limits.turns_max = turns.min(settings.limits.turns_max).max(1);
     }
     settings
-}
-
-/// Another model of the session goes first, or one that may be asked for by this name; one that the
-/// session does not know is left alone.
-pub(crate) fn switch_model(
-    settings: &mut Settings,
-    models: &[(String, ModelFacts)],
-    wanted: &ModelName,
-) {
-    if settings.model.name == *wanted {
-        return;
-    }
-    let own = settings.fallbacks.iter().chain(&settings.small_model);
-    let own = own.into_iter().find(|model| model.name == *wanted);
-    let others = || models.iter().find(|(name, _)| name == wanted.as_str());
-    if let Some(model) = own.or_else(|| others().map(|(_, model)| model)).cloned() {
-        settings.fallbacks.retain(|fallback| fallback.name != model.name);
-        settings.model = model;
-    }
 }

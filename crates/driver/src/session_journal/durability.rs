@@ -1,7 +1,7 @@
 //! Waits for the disk beside the session's task, so that streaming goes on meanwhile.
 //!
 //! One wait covers everything that was written before it began. Whatever must not be done before its
-//! record is safe waits at a [`Gate`]; everything else does not wait. A wait that fails is not tried
+//! record is safe waits at a [`DurabilityGate`]; everything else does not wait. A wait that fails is not tried
 //! again, and nothing passes a gate any more: the session's task is told, and ends.
 
 use std::collections::VecDeque;
@@ -31,7 +31,6 @@ struct SyncQueue {
     /// `None` while a thread waits with it, and after it failed.
     flusher: Option<Flusher>,
     is_flushing: bool,
-    /// The last record that was written.
     written: u64,
     /// The last record that somebody wants on the disk.
     requested: u64,
@@ -40,7 +39,6 @@ struct SyncQueue {
     failure: Option<io::Error>,
 }
 
-/// How far the disk is.
 #[derive(Clone, Copy, Debug)]
 struct SyncProgress {
     synced_seq: u64,
@@ -71,7 +69,6 @@ impl JournalSyncer {
         Self(Arc::new(SyncerShared { queue: Mutex::new(work), progress: kept, latency: waits }))
     }
 
-    /// This record was written.
     pub(crate) fn record_written(&self, seq: u64) {
         self.0.lock_queue().written = seq;
     }
@@ -100,7 +97,6 @@ impl JournalSyncer {
         DurabilityGate(Some(PendingSync { progress: self.0.progress.subscribe(), seq }))
     }
 
-    /// Returns when a wait has failed.
     pub(crate) async fn wait_for_failure(&self) {
         let mut kept = self.0.progress.subscribe();
         // It cannot be gone while we look.
@@ -123,7 +119,6 @@ impl JournalSyncer {
         self.0.progress.borrow().health == SyncHealth::Failing
     }
 
-    /// Why a wait failed.
     pub(crate) fn take_failure(&self) -> io::Error {
         self.0.lock_queue().failure.take().unwrap_or_else(|| io::Error::other("a wait failed"))
     }
@@ -141,7 +136,6 @@ impl SyncerShared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until nobody wants more. Blocks.
     fn flush_requested(&self) {
         loop {
             let (mut flusher, written) = {
@@ -177,7 +171,6 @@ impl SyncerShared {
     }
 }
 
-/// Opens when a record is safe.
 #[derive(Debug)]
 pub(crate) struct DurabilityGate(Option<PendingSync>);
 
@@ -188,7 +181,6 @@ struct PendingSync {
 }
 
 impl DurabilityGate {
-    /// Nothing to wait for.
     pub(crate) fn open() -> Self {
         Self(None)
     }

@@ -23,41 +23,41 @@ impl NestedQuestions {
     /// Puts the question to whoever answers the parent's.
     pub(crate) fn ask(
         &self,
-        teller: &NoticeSender,
+        notice_sender: &NoticeSender,
         session: &Session,
         ticket: Ticket,
         question: PermissionQuestion,
     ) {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let told = Ticket(FIRST_NESTED_TICKET + number);
-        self.lock_open().insert(told, (session.clone(), ticket));
-        teller.send(Notice::PermissionAsked { ticket: told, question });
+        let nested = Ticket(FIRST_NESTED_TICKET + number);
+        self.lock_open().insert(nested, (session.clone(), ticket));
+        notice_sender.send(Notice::PermissionAsked { ticket: nested, question });
     }
 
     /// The nested session no longer wants to know.
-    pub(crate) fn withdraw(&self, teller: &NoticeSender, session: &Session, ticket: Ticket) {
+    pub(crate) fn withdraw(&self, notice_sender: &NoticeSender, session: &Session, ticket: Ticket) {
         let mut open = self.lock_open();
-        let told = open
+        let nested = open
             .iter()
             .find(|(_, (asker, asked))| asker.is_same_session(session) && *asked == ticket)
-            .map(|(told, _)| *told);
-        if let Some(told) = told {
-            open.remove(&told);
-            teller.send(Notice::PermissionWithdrawn(told));
+            .map(|(nested, _)| *nested);
+        if let Some(nested) = nested {
+            open.remove(&nested);
+            notice_sender.send(Notice::PermissionWithdrawn(nested));
         }
     }
 
     /// A session is over; nobody waits for its answers.
-    pub(crate) fn withdraw_all(&self, teller: &NoticeSender, session: &Session) {
+    pub(crate) fn withdraw_all(&self, notice_sender: &NoticeSender, session: &Session) {
         let mut open = self.lock_open();
-        let told: Vec<Ticket> = open
+        let nested: Vec<Ticket> = open
             .iter()
             .filter(|(_, (asker, _))| asker.is_same_session(session))
-            .map(|(told, _)| *told)
+            .map(|(nested, _)| *nested)
             .collect();
-        for told in told {
-            open.remove(&told);
-            teller.send(Notice::PermissionWithdrawn(told));
+        for nested in nested {
+            open.remove(&nested);
+            notice_sender.send(Notice::PermissionWithdrawn(nested));
         }
     }
 
@@ -79,5 +79,4 @@ impl NestedQuestions {
     }
 }
 
-/// Shared by a tree of sessions.
 pub(crate) type SharedNestedQuestions = Arc<NestedQuestions>;

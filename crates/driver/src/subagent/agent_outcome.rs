@@ -9,21 +9,18 @@ use windlass_vocabulary::{AgentId, Json, MicroUsd, ToolOutcome, ToolResultPart};
 use super::agent_input::AgentInput;
 use super::nested_session::NestedSession;
 
-/// Why there is no ordinary end.
 pub(super) enum AgentAbort {
     Cancelled,
     TooLong,
     Gone,
 }
 
-/// What is known when all is over.
 pub(super) struct AgentEnd {
     pub(super) took: u64,
     /// A worktree that is kept, and words about it.
     pub(super) remaining_worktree: Option<(String, PathBuf)>,
 }
 
-/// It runs in the background.
 pub(super) fn build_launched_outcome(
     id: &AgentId,
     input: &AgentInput,
@@ -51,7 +48,6 @@ pub(super) fn build_launched_outcome(
     }
 }
 
-/// It has ended.
 pub(super) fn build_outcome(
     nested: &NestedSession,
     ending: Result<RunEnding, (AgentAbort, MicroUsd)>,
@@ -111,11 +107,10 @@ pub(super) fn build_outcome(
     }
 }
 
-/// The words of an outcome.
 pub(super) fn collect_outcome_text(outcome: &ToolOutcome) -> String {
     let parts = outcome.content.iter().filter_map(|part| match part {
         ToolResultPart::Text(text) => Some(text.as_str()),
-        _ => None,
+        ToolResultPart::Media(_) => None,
     });
     parts.collect::<Vec<_>>().join("\n")
 }

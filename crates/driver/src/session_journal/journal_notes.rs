@@ -6,11 +6,9 @@ use windlass_engine::{Effect, Settings, State};
 use windlass_journal::{BilledRow, JournalNote, RunEndedNote, ToolIntent};
 use windlass_vocabulary::{EffectClass, MicroUsd, Notice, Ticket};
 
-/// Remembers what is noted down already.
 #[derive(Debug)]
 pub(crate) struct JournalNoteCollector {
     rows_noted: usize,
-    /// What stays set aside for good.
     reserve_noted: MicroUsd,
     price_table: Option<String>,
 }
@@ -71,14 +69,22 @@ impl JournalNoteCollector {
                     notes.push(JournalNote::Context(Box::new(inventory(state, settings))));
                     is_urgent = true;
                 }
-                _ => {}
+                Effect::CallModel(_)
+                | Effect::Summarize { .. }
+                | Effect::CancelModel { .. }
+                | Effect::CancelTool { .. }
+                | Effect::RunHook { .. }
+                | Effect::Spill { .. }
+                | Effect::Keep { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. }
+                | Effect::Tell(_) => {}
             }
         }
         is_urgent
     }
 }
 
-/// What running this call twice would mean.
 pub(crate) fn effect_class(state: &State, ticket: Ticket) -> EffectClass {
     let place = state.queue.position(ticket);
     let entry = place.and_then(|place| state.queue.entries.get(place));

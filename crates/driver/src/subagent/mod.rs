@@ -1,26 +1,22 @@
-//! Nested sessions: the tool `Agent` starts one, waits for its answer and gives it to the parent's
+//! Nested sessions: the tool `Agent` starts one, waits for its answer and returns it to the parent's
 //! model as a result.
 //!
-//! A nested session has its own context, tools, model and limits; its money comes out of the
-//! parent's purse, its permissions are the parent's at that moment, and its questions go to whoever
-//! answers the parent's. Stopping the parent stops the tree. Reading order: [`definition`] (what an
-//! agent is), `input` (what the model may ask for), `nest` (what a nested session is made of),
-//! `place` (where it works), `run` (one of them, from start to result), `outcome` (that result),
-//! `question` (who is asked).
+//! A nested session has its own context, tools, model and limits; its money comes out of the parent's
+//! budget, its permissions are the parent's at that moment, and its questions go to the parent's
+//! client. Stopping the parent stops the tree. Reading order: `agent_definition`, `agent_input` (what
+//! the model may ask for), `nested_session_factory` (what a nested session is made of),
+//! `agent_workspace` (where it works), `nested_session` (one of them, from start to result),
+//! `agent_outcome` (that result).
 
 pub(crate) mod agent_definition;
 mod agent_input;
 mod agent_outcome;
 pub(crate) mod agent_workspace;
-mod nested_questions;
 mod nested_session;
 mod nested_session_factory;
 
 pub use agent_definition::{AgentDefinition, AgentIsolation, SubagentConfig};
-pub(crate) use nested_questions::NestedQuestions;
-pub(crate) use nested_session_factory::{
-    NestedSessionFactory, ParentSession, SessionTree, switch_model,
-};
+pub(crate) use nested_session_factory::{NestedSessionFactory, ParentSession, SessionTree};
 
 use std::sync::Arc;
 
@@ -70,7 +66,11 @@ impl Tool for AgentTool {
         }
     }
 
-    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a> {
+    fn run<'a>(
+        &'a self,
+        call: PermissionGrant<ToolCall>,
+        call_context: ToolCallContext,
+    ) -> ToolFuture<'a> {
         Box::pin(async move {
             match self.parse_input(&call.get().input) {
                 Ok((input, definition)) => {
@@ -79,7 +79,7 @@ impl Tool for AgentTool {
                         input,
                         definition,
                         &call.get().id,
-                        job,
+                        call_context,
                     )
                     .await
                 }

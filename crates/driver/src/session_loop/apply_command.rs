@@ -4,89 +4,24 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use windlass_engine::context::inventory;
-use windlass_engine::{Event, Interrupt, Settings};
-use windlass_hook::HookSet;
+use windlass_engine::{Event, Settings};
 use windlass_journal::JournalNote;
-use windlass_vocabulary::context_usage::ContextUsage;
-use windlass_vocabulary::{Chore, ContentBlock, PermissionAnswer, Ticket};
+use windlass_vocabulary::{Chore, ContentBlock};
 
 use super::SessionLoop;
-use super::rewind_request::RewindRequest;
-use crate::config_change::ConfigChange;
-use crate::hook::SessionEndReason;
 use crate::hook::prompt_intake::IntakeItem;
-use crate::session::{PromptSubmission, QueuedMessage};
-use crate::tool::subagent::NestedQuestions;
+use crate::nested_questions::NestedQuestions;
+use crate::prompt_submission::{PromptSubmission, QueuedMessage};
+use crate::session_command::SessionCommand;
+use crate::session_settings::SessionSettingsView;
 use crate::transcript_writer::TitleSource;
-
-/// What a handle may ask for.
-#[derive(Debug)]
-pub(crate) enum SessionCommand {
-    /// A message came.
-    Submit(PromptSubmission),
-    /// A question was answered.
-    Answer(Ticket, PermissionAnswer),
-    /// End what is going on.
-    Interrupt(Interrupt),
-    /// Look again at the call that was put off, and say whether there is one.
-    ResumeDeferred(oneshot::Sender<bool>),
-    /// Ask hooks whether an agent that was left alone and has nothing more to do may end; what they
-    /// want of it, if not.
-    AskIdleHooks(oneshot::Sender<Option<String>>),
-    /// Compact history.
-    Compact(Option<String>),
-    /// Say what fills the window.
-    GetInventory(oneshot::Sender<ContextUsage>),
-    /// Say what is set now.
-    GetSettings(oneshot::Sender<Box<Settings>>),
-    /// Say what waits for the next tool boundary.
-    ListQueued(oneshot::Sender<Vec<QueuedMessage>>),
-    /// Change what waits there, or take it back.
-    ChangeQueued {
-        /// What is meant.
-        queued: QueuedMessage,
-        /// What it says from now on.
-        content: Option<Vec<ContentBlock>>,
-        /// Was it still waiting? Answered when the change is on record.
-        reply: oneshot::Sender<bool>,
-    },
-    /// Ask something beside the conversation.
-    AskSideQuestion(String),
-    /// Call the session this.
-    Rename(String),
-    /// Say when nothing is seen to beside runs any more.
-    Drain(oneshot::Sender<()>),
-    /// Wait no longer before the next try.
-    RetryNow,
-    /// Go back to an earlier prompt.
-    Rewind(RewindRequest),
-    /// Go on with other settings.
-    Configure(SettingsChange),
-    /// Say whether a run is going on.
-    IsRunActive(oneshot::Sender<bool>),
-    /// Ask hooks whether a change of settings files may take effect.
-    ReviewConfigChange(ConfigChange, oneshot::Sender<Result<(), String>>),
-    /// Ask other hooks from now on.
-    ReplaceHooks(HookSet),
-    /// End the session.
-    Close(SessionEndReason),
-}
-
-/// What to change in a session's settings.
-pub(crate) struct SettingsChange(pub(crate) Box<dyn FnOnce(&mut Settings) + Send>);
-
-impl std::fmt::Debug for SettingsChange {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Change")
-    }
-}
 
 impl SessionLoop {
     /// What a command means for the engine, if it means something now.
     pub(super) fn apply_command(&mut self, command: SessionCommand) -> Option<Event> {
         Some(match command {
             SessionCommand::Submit(submission) => {
-                let submission = self.prompt_intake.submit(submission)?;
+                let submission = self.inbox.prompt_intake.submit(submission)?;
                 self.accept_prompt(submission)
             }
             SessionCommand::Answer(ticket, answer) if NestedQuestions::is_nested_ticket(ticket) => {
@@ -97,7 +32,7 @@ impl SessionLoop {
                 self.performer.answer_question(ticket, answer)
             }
             SessionCommand::Interrupt(why) => {
-                self.prompt_intake.interrupt(self.run_status());
+                self.inbox.prompt_intake.interrupt(self.run_status());
                 Event::Interrupted(why)
             }
             SessionCommand::ResumeDeferred(reply) => {
@@ -123,7 +58,7 @@ impl SessionLoop {
                 return None;
             }
             SessionCommand::GetSettings(reply) => {
-                let _ = reply.send(Box::new(self.current_settings()));
+                let _ = reply.send(Box::new(SessionSettingsView::from(&self.current_settings())));
                 return None;
             }
             SessionCommand::ListQueued(reply) => {
@@ -134,7 +69,9 @@ impl SessionLoop {
                 self.change_queued(&queued, content, reply)?
             }
             SessionCommand::Rewind(back) => self.prepare_rewind(back)?,
-            SessionCommand::Configure(change) => self.apply_settings_change(change),
+            SessionCommand::Configure(changes) => self.change_settings(|settings| {
+                changes.into_iter().for_each(|change| change.apply(settings));
+            }),
             SessionCommand::IsRunActive(reply) => {
                 let _ = reply.send(self.state.control.phase.is_running());
                 return None;
@@ -149,7 +86,7 @@ impl SessionLoop {
             }
             SessionCommand::Rename(title) => self.set_title(title, TitleSource::Person),
             SessionCommand::Drain(reply) => {
-                self.drain_waiters.push(reply);
+                self.waiters.drained.push(reply);
                 self.notify_drained();
                 return None;
             }
@@ -167,12 +104,12 @@ impl SessionLoop {
 
     /// Tells those who wait that nothing is seen to beside runs any more, if that is so.
     pub(super) fn notify_drained(&mut self) {
-        if !self.drain_waiters.is_empty()
+        if !self.waiters.drained.is_empty()
             && self.state.chores.are_done()
             && self.performer.are_chores_saved()
-            && self.events.is_empty()
+            && self.inbox.events.is_empty()
         {
-            for reply in self.drain_waiters.drain(..) {
+            for reply in self.waiters.drained.drain(..) {
                 // Nobody waits for it any more if this fails.
                 let _ = reply.send(());
             }
@@ -189,7 +126,8 @@ impl SessionLoop {
         let names = self.transcript.queued_names().into_iter().chain(std::iter::repeat(None));
         let queued = self.state.inbox.queued.iter().zip(names).enumerate();
         let listed = queued.map(|(place, (submission, name))| {
-            let (content, pinned) = (submission.content.clone(), submission.pinned);
+            let content = submission.content.clone();
+            let pinned = submission.pinned;
             QueuedMessage { index: place, name, content, pinned }
         });
         listed.collect()
@@ -211,16 +149,16 @@ impl SessionLoop {
         if content.is_none() {
             self.add_note(JournalNote::Unqueued(place as u64));
         }
-        self.record_waiter = Some(reply);
+        self.waiters.recorded = Some(reply);
         Some(Event::QueueChanged { place, content })
     }
 
     /// The settings as they are now, changed. What was allowed and loaded since the session began is
     /// part of them, so that a change of one thing takes nothing else back.
-    pub(crate) fn apply_settings_change(&mut self, change: SettingsChange) -> Event {
+    pub(crate) fn change_settings(&mut self, change: impl FnOnce(&mut Settings)) -> Event {
         let mut settings = self.current_settings();
         let denied = settings.policy.rules.deny.clone();
-        (change.0)(&mut settings);
+        change(&mut settings);
         let policy = &settings.policy;
         if policy.rules.deny != denied {
             self.performer
@@ -239,12 +177,11 @@ impl SessionLoop {
         settings
     }
 
-    /// A prompt goes in.
     pub(super) fn accept_prompt(&mut self, mut submission: PromptSubmission) -> Event {
         if let Some(page) = submission.slash_command.take()
             && let Some(event) = self.load_skill_hooks(&page.name)
         {
-            self.ready_items.push_front(IntakeItem::Prompt(submission));
+            self.inbox.ready_items.push_front(IntakeItem::Prompt(submission));
             return event;
         }
         if !submission.allow.is_empty() || submission.model.is_some() {

@@ -20,7 +20,7 @@ use windlass_vocabulary::{
     MicroUsd, ModelFacts, ModelFailure, ModelRequest, RequestSource, ThinkingMode, Tokens, Usage,
 };
 
-use crate::model::ModelClient;
+use super::ModelClient;
 use crate::panic_guard::catch_panic;
 
 /// The most an answer may be.
@@ -35,14 +35,10 @@ const TOKEN_BYTES_MIN: u64 = 3;
 /// Attempts from here on are no part of a conversation; an engine counts up from one.
 const FIRST_SIDE_QUESTION_ATTEMPT: u64 = 1 << 62;
 
-/// Asks the models of a session.
 pub(crate) struct SessionSideModel {
     model: Arc<ModelClient>,
-    /// Answers questions about a text.
     reader: ModelFacts,
-    /// Searches.
     searcher: ModelFacts,
-    /// The models of the session.
     session_models: Vec<ModelFacts>,
     /// Others that may be asked for by name.
     named_models: Arc<[(String, ModelFacts)]>,
@@ -96,8 +92,9 @@ impl SessionSideModel {
             let text = Err("there is too little money left for it.".to_owned());
             return SideAnswer { answer: text, links: Vec::new(), spent: MicroUsd(0) };
         };
-        let mut heard = SideAnswerBuilder::default();
-        let answered = catch_panic(self.collect_answer(&question, facts, output, &mut heard));
+        let mut answer_so_far = SideAnswerBuilder::default();
+        let answered =
+            catch_panic(self.collect_answer(&question, facts, output, &mut answer_so_far));
         let text = tokio::select! {
             biased;
             () = question.cancel.cancelled() => Err("it was interrupted.".to_owned()),
@@ -108,9 +105,9 @@ impl SessionSideModel {
                 Err(_) => Err(format!("no answer within {} s.", question.timeout.as_secs())),
             },
         };
-        let searched = multiply_fee(fee, heard.search_count());
-        let said = heard.into_answer(text, facts, input);
-        SideAnswer { spent: said.spent + searched, ..said }
+        let searched = multiply_fee(fee, answer_so_far.search_count());
+        let reply = answer_so_far.into_answer(text, facts, input);
+        SideAnswer { spent: reply.spent + searched, ..reply }
     }
 
     /// The small model reads; the first one, whose provider is known to search, searches.
@@ -137,7 +134,7 @@ impl SessionSideModel {
         question: &SideQuestion,
         facts: &ModelFacts,
         output: Tokens,
-        heard: &mut SideAnswerBuilder,
+        answer_so_far: &mut SideAnswerBuilder,
     ) -> Result<(), ModelFailure> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let mut messages = Messages::default();
@@ -162,30 +159,41 @@ impl SessionSideModel {
             .search_domains
             .clone()
             .map(|SideSearchDomains { allowed, blocked }| WebSearchDomains { allowed, blocked });
-        heard.is_sent = true;
+        answer_so_far.is_sent = true;
         let mut answer = self.model.open_side_question(&request, search.as_ref()).await?;
         loop {
             for piece in answer.next().await {
                 match piece {
                     DecodedEvent::Raw(event) => {
-                        collect_links(&event, &mut heard.links);
-                        heard.searches = count_searches(&event, heard.searches);
+                        collect_links(&event, &mut answer_so_far.links);
+                        answer_so_far.searches = count_searches(&event, answer_so_far.searches);
                     }
-                    DecodedEvent::Block(ContentBlock::Text(text)) => heard.text.push_str(&text),
-                    DecodedEvent::Usage(usage) => heard.usage = heard.usage.max(&usage),
+                    DecodedEvent::Block(ContentBlock::Text(text)) => {
+                        answer_so_far.text.push_str(&text);
+                    }
+                    DecodedEvent::Usage(usage) => {
+                        answer_so_far.usage = answer_so_far.usage.max(&usage);
+                    }
                     DecodedEvent::Failed(failure) => return Err(failure),
                     DecodedEvent::Ended { usage, .. } => {
-                        heard.usage = heard.usage.max(&usage);
+                        answer_so_far.usage = answer_so_far.usage.max(&usage);
                         return Ok(());
                     }
-                    _ => {}
+                    DecodedEvent::Started { .. }
+                    | DecodedEvent::Text(_)
+                    | DecodedEvent::Thinking(_)
+                    | DecodedEvent::CallStarted { .. }
+                    | DecodedEvent::CallInput(_)
+                    | DecodedEvent::Block(_)
+                    | DecodedEvent::Call { .. }
+                    | DecodedEvent::ToolResultsCleared { .. }
+                    | DecodedEvent::Ping => {}
                 }
             }
         }
     }
 }
 
-/// What came so far.
 #[derive(Default)]
 struct SideAnswerBuilder {
     is_sent: bool,

@@ -1,0 +1,22 @@
+//! Where a journal lies, and what it is opened with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use windlass_journal::{Durability, JournalHead};
+
+use crate::latency::LatencyHistogram;
+
+/// Where a journal lies and what it says of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct JournalLocation {
+    pub(crate) path: PathBuf,
+    pub(crate) durability: Durability,
+    pub(crate) head: JournalHead,
+    pub(crate) price_table: Option<String>,
+    /// The number of its last record, for those who keep things beside it.
+    pub(crate) last_seq: Arc<AtomicU64>,
+    /// Counts how long the disk was waited for.
+    pub(crate) latency: Arc<LatencyHistogram>,
+}

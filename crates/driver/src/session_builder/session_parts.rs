@@ -1,0 +1,92 @@
+//! The groups of what a [`SessionBuilder`](super::SessionBuilder) collects, by what belongs together.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use windlass_hook::HookSet;
+use windlass_tool::{ToolRegistry, ToolSessionContext};
+use windlass_vocabulary::{ModelFacts, ModelName};
+
+use crate::attachment::AttachmentFinder;
+use crate::attachment::path_instructions::PathInstructionSource;
+use crate::hook::hook_input::SessionIdentity;
+use crate::journal_location::JournalLocation;
+use crate::model::{Endpoint, ModelTimeouts};
+use crate::subagent::{SessionTree, SubagentConfig};
+use crate::transcript_writer::TranscriptConfig;
+
+#[derive(Clone, Debug)]
+pub(crate) struct ModelAccess {
+    /// Where every model lives that has no endpoint of its own.
+    pub(crate) endpoint: Endpoint,
+    pub(crate) endpoints: Vec<(ModelName, Endpoint)>,
+    pub(crate) timeouts: ModelTimeouts,
+    pub(crate) raw_events: bool,
+    pub(crate) named_models: Arc<[(String, ModelFacts)]>,
+}
+
+impl ModelAccess {
+    pub(super) fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            endpoints: Vec::new(),
+            timeouts: ModelTimeouts::default(),
+            raw_events: false,
+            named_models: Arc::default(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct ToolSetup {
+    pub(super) registry: ToolRegistry,
+    pub(super) tool_context: Option<ToolSessionContext>,
+    pub(super) web_search: bool,
+    pub(super) subagents: Option<SubagentConfig>,
+}
+
+impl Default for ToolSetup {
+    fn default() -> Self {
+        let registry = ToolRegistry::empty();
+        Self { registry, tool_context: None, web_search: false, subagents: None }
+    }
+}
+
+/// Where attachments and notes for later sessions come from and go to.
+#[derive(Debug, Default)]
+pub(super) struct ContextSources {
+    pub(super) memory: Option<Arc<dyn AttachmentFinder>>,
+    pub(super) skills: Option<Arc<dyn AttachmentFinder>>,
+    pub(super) path_instructions: Option<Arc<dyn PathInstructionSource>>,
+    pub(super) memory_file: Option<PathBuf>,
+}
+
+/// What is written down of the session, and read when it is continued.
+#[derive(Debug)]
+pub(super) struct SessionRecord {
+    pub(super) journal: Option<JournalLocation>,
+    pub(super) transcript: Option<TranscriptConfig>,
+    pub(super) keeps_file_history: bool,
+    pub(super) resumes_run: bool,
+}
+
+impl Default for SessionRecord {
+    fn default() -> Self {
+        Self { journal: None, transcript: None, keeps_file_history: true, resumes_run: false }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct HookSetup {
+    pub(super) set: HookSet,
+    pub(super) skill_hooks: Vec<(String, HookSet)>,
+    pub(super) identity: SessionIdentity,
+    pub(super) start_source: Option<String>,
+}
+
+/// Where the session stands in a tree of sessions: at its root by default.
+#[derive(Debug, Default)]
+pub(crate) struct Nesting {
+    pub(crate) depth: u8,
+    pub(crate) tree: SessionTree,
+}

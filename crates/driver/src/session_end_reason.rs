@@ -1,0 +1,35 @@
+//! Why a session ends, in the names hooks are configured with.
+
+/// Why a session ends, as hooks are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SessionEndReason {
+    /// What was said is forgotten, and another begins.
+    Clear,
+    /// An earlier one is taken up in its place.
+    Resume,
+    /// The user logs out.
+    Logout,
+    /// The user left the prompt.
+    PromptInputExit,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+impl SessionEndReason {
+    /// Every one there is.
+    pub const ALL: &'static [Self] =
+        &[Self::Clear, Self::Resume, Self::Logout, Self::PromptInputExit, Self::Other];
+
+    /// Its name in configuration and JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clear => "clear",
+            Self::Resume => "resume",
+            Self::Logout => "logout",
+            Self::PromptInputExit => "prompt_input_exit",
+            Self::Other => "other",
+        }
+    }
+}
