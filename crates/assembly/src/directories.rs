@@ -68,11 +68,11 @@ pub(super) fn prepare_tool_context(
     for directory in directories {
         surroundings.files.add_directory(directory);
     }
-    surroundings.hidden_paths = policy.rules.build_hidden_paths(&policy.directories);
+    surroundings.hidden_paths.configured = policy.rules.build_hidden_paths(&policy.directories);
     let is_secret = |name: &str| {
         windlass_provider::api_key::secret_variables(config).any(|secret| secret == name)
     };
-    surroundings.environment.retain(|(name, _)| !name.to_str().is_some_and(is_secret));
+    surroundings.processes.environment.retain(|(name, _)| !name.to_str().is_some_and(is_secret));
     surroundings
 }
 

@@ -9,10 +9,10 @@ const FILES_MAX: usize = 5;
 const FILE_BYTES_MAX: usize = 20_000;
 
 /// What changed since the model last saw it: files, and commands in the background that ended.
-pub(super) fn describe_changed_files(surroundings: &ToolSessionContext) -> Option<String> {
-    let ended = surroundings.background.take_end_notices();
+pub(super) fn describe_changed_files(tool_context: &ToolSessionContext) -> Option<String> {
+    let ended = tool_context.background.take_end_notices();
     let mut lines: Vec<String> = ended.into_iter().map(|end| end.note).collect();
-    let changes = surroundings.files.find_changed_files();
+    let changes = tool_context.files.find_changed_files();
     if !changes.is_empty() {
         let words = "Files you have seen changed since, by somebody else's hand or by a command. \
                      Read them again before you rely on them.";
@@ -27,8 +27,7 @@ pub(super) fn reread_files(tool_context: &ToolSessionContext, paths: &str) -> Op
     let mut words = String::new();
     for path in paths.lines().take(FILES_MAX) {
         // A file that is gone or cannot be shown is not in hand any more.
-        if let Ok(text) = windlass_tool::reread_file(surroundings, Path::new(path), FILE_BYTES_MAX)
-        {
+        if let Ok(text) = windlass_tool::reread_file(tool_context, Path::new(path), FILE_BYTES_MAX) {
             words.push_str(&format!("\n\n{path}, as it is now:\n{text}"));
         }
     }

@@ -11,13 +11,9 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use windlass_tool::{OneShotCommand, ToolSessionContext};
 
-/// A new file for variables.
-pub(super) fn create_env_file(surroundings: &ToolSessionContext) -> Option<PathBuf> {
-    std::fs::create_dir_all(&surroundings.processes.spill_directory).ok()?;
-    let path = surroundings
-        .processes
-        .spill_directory
-        .join(format!("variables-{}", super::generate_uuid()));
+pub(super) fn create_env_file(tool_context: &ToolSessionContext) -> Option<PathBuf> {
+    std::fs::create_dir_all(&tool_context.processes.spill_directory).ok()?;
+    let path = tool_context.processes.spill_directory.join(format!("variables-{}", super::generate_uuid()));
     std::fs::File::create_new(&path).ok()?;
     Some(path)
 }
@@ -44,8 +40,8 @@ async fn read_exported_variables(
     let errand = OneShotCommand {
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), script.into(), file.into()],
-        directory: surroundings.files.cwd.clone(),
-        environment: surroundings.processes.environment.clone(),
+        directory: tool_context.files.cwd.clone(),
+        environment: tool_context.processes.environment.clone(),
         input: Vec::new(),
         timeout: READING_MAX,
         output_bytes_max: BYTES_MAX,

@@ -98,13 +98,14 @@ impl SessionHooks {
         settings: &Settings,
         events: &mpsc::Sender<Event>,
     ) -> Arc<Self> {
-        let woken = Arc::new(SessionWaker::new(events));
-        let surroundings = &inspector.tool_context;
-        let cwd = surroundings.files.cwd.clone();
+        let SessionHooksParts { base, identity, inspector, side_model, notice_sender } = parts;
+        let waker = Arc::new(SessionWaker::new(events));
+        let tool_context = &inspector.tool_context;
+        let cwd = tool_context.files.cwd.clone();
         let ground = HookEnvironment {
             project: identity.project.clone().unwrap_or_else(|| cwd.clone()),
-            env_vars: surroundings.processes.environment.clone(),
-            spill: surroundings.processes.spill_directory.clone(),
+            env_vars: tool_context.processes.environment.clone(),
+            spill: tool_context.processes.spill_directory.clone(),
             background: Arc::default(),
             watcher: Some(Arc::new(HookNoticeWatcher {
                 notice_sender: notice_sender.clone(),

@@ -21,7 +21,7 @@ impl SessionHooks {
         tool_context: &ToolSessionContext,
     ) -> Option<TaskLists> {
         let is_watched = self.has(HookEvent::TaskCreated) || self.has(HookEvent::TaskCompleted);
-        is_watched.then(|| surroundings.model.task_lists())
+        is_watched.then(|| tool_context.model.task_lists())
     }
 
     /// Tells hooks what the call changed. If one objects, nothing is changed and the call has failed.
@@ -33,13 +33,13 @@ impl SessionHooks {
         cancel: CancellationToken,
         outcome: &mut ToolOutcome,
     ) {
-        let after = surroundings.model.task_lists();
+        let after = tool_context.model.task_lists();
         for (event, fields) in find_task_changes(&before, &after) {
-            let Some(asking) = self.select_hooks(event, None, mode, fields) else { continue };
-            let joint = asking.with_cancel(cancel.clone()).run().await;
-            if let HookVerdict::Block(why) | HookVerdict::Halt(why) = joint.verdict {
-                if surroundings.model.task_lists() == after {
-                    surroundings.model.restore_task_lists(before);
+            let Some(pending) = self.select_hooks(event, None, mode, fields) else { continue };
+            let combined = pending.with_cancel(cancel.clone()).run().await;
+            if let HookVerdict::Block(why) | HookVerdict::Halt(why) = combined.verdict {
+                if tool_context.model.task_lists() == after {
+                    tool_context.model.restore_task_lists(before);
                 }
                 *outcome = ToolOutcome { took: outcome.took, ..ToolOutcome::failure(why) };
                 return;

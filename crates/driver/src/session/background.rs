@@ -40,8 +40,8 @@ impl Session {
     /// Commands and agents in the background, in the order they were started.
     #[must_use]
     pub fn background_tasks(&self) -> Vec<BackgroundTask> {
-        let surroundings = self.resources.tool_context.upgrade();
-        surroundings.map(|it| it.background.list_tasks()).unwrap_or_default()
+        let tool_context = self.resources.tool_context.upgrade();
+        tool_context.map(|it| it.background.list_tasks()).unwrap_or_default()
     }
 
     /// Stops a background task with everything it started, and waits until it is gone.
@@ -50,31 +50,31 @@ impl Session {
     ///
     /// When there is none of this name, or it does not go; in words.
     pub async fn stop_background_task(&self, id: &str) -> Result<BackgroundTask, String> {
-        let surroundings = self.resources.tool_context.upgrade();
-        let surroundings = surroundings.ok_or("The session is over.")?;
-        surroundings.background.stop(id).await.map(|stopped| stopped.task)
+        let tool_context = self.resources.tool_context.upgrade();
+        let tool_context = tool_context.ok_or("The session is over.")?;
+        tool_context.background.stop(id).await.map(|stopped| stopped.task)
     }
 
     /// Stops the agent of this name that a call waits for. Returns whether there is one.
     #[must_use]
     pub fn stop_awaited_agent(&self, id: &str) -> bool {
-        let surroundings = self.resources.tool_context.upgrade();
-        surroundings.is_some_and(|it| it.background.stop_foreground_agent(id))
+        let tool_context = self.resources.tool_context.upgrade();
+        tool_context.is_some_and(|it| it.background.stop_foreground_agent(id))
     }
 
     /// Moves agents that calls wait for into the background: that of one call, or all of them. Returns
     /// whether there is one. Commands are not moved.
     #[must_use]
     pub fn move_awaited_to_background(&self, call: Option<&str>) -> bool {
-        let surroundings = self.resources.tool_context.upgrade();
-        surroundings.is_some_and(|it| it.background.move_agents_to_background(call))
+        let tool_context = self.resources.tool_context.upgrade();
+        tool_context.is_some_and(|it| it.background.move_agents_to_background(call))
     }
 
     /// Waits until the number of ended background tasks differs from `known`; for ever if it never does.
     pub async fn wait_for_background_end(&self, known: usize) {
         match self.resources.tool_context.upgrade() {
-            Some(surroundings) => {
-                surroundings.background.wait_until_ended_count_changes(known).await;
+            Some(tool_context) => {
+                tool_context.background.wait_until_ended_count_changes(known).await;
             }
             None => std::future::pending().await,
         }
@@ -87,9 +87,9 @@ impl Session {
     ///
     /// When it cannot be read as text; in words.
     pub fn mark_file_read(&self, path: &Path) -> Result<(), String> {
-        let surroundings = self.resources.tool_context.upgrade();
-        let surroundings = surroundings.ok_or("The session is over.")?;
-        windlass_tool::reread_file(&surroundings, path, usize::MAX).map(drop)
+        let tool_context = self.resources.tool_context.upgrade();
+        let tool_context = tool_context.ok_or("The session is over.")?;
+        windlass_tool::reread_file(&tool_context, path, usize::MAX).map(drop)
     }
 
     /// Asks this model there from now on, as [`SessionBuilder::endpoint_for`](crate::SessionBuilder::endpoint_for)

@@ -181,12 +181,12 @@ impl SessionBuilder {
         };
         tool_context.secrets = secrets;
         // The model must be told the name under which it can really read things back.
-        let spill = surroundings.processes.spill_directory.to_string_lossy();
+        let spill = tool_context.processes.spill_directory.to_string_lossy();
         self.settings.context.spill_directory = Arc::from(spill.as_ref());
         let file_history = match journal {
             // A nested session's files are its parent's to take back.
-            Some(place)
-                if surroundings.files.backup.is_none() && !self.settings.agent.is_subagent =>
+            Some(location)
+                if tool_context.files.backup.is_none() && !self.settings.agent.is_subagent =>
             {
                 let transcript = self.record.transcript.as_ref();
                 let session = transcript.map(|transcript| transcript.about.session.clone());
@@ -196,8 +196,8 @@ impl SessionBuilder {
             }
             _ => None,
         };
-        if let Some(undo) = undo.as_ref().filter(|_| self.keeps_file_history) {
-            surroundings.files.backup = Some(Arc::<FileHistory>::clone(undo));
+        if let Some(history) = file_history.as_ref().filter(|_| self.record.keeps_file_history) {
+            tool_context.files.backup = Some(Arc::<FileHistory>::clone(history));
         }
         Ok(PreparedToolContext { tool_context: Arc::new(tool_context), scratch, file_history })
     }

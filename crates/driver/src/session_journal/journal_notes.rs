@@ -33,7 +33,8 @@ impl JournalNoteCollector {
     ) -> bool {
         let rows = state.ledger.rows().get(self.rows_noted..).unwrap_or_default();
         self.rows_noted += rows.len();
-        let (agent, prices) = (&settings.agent.id, self.price_table.as_deref());
+        let agent = &settings.agent.id;
+        let prices = self.price_table.as_deref();
         let mut booked: Vec<BilledRow> =
             rows.iter().map(|row| BilledRow::from_ledger_row(row, agent, prices)).collect();
         if let Some(last) = booked.last_mut() {

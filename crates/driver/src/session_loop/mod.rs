@@ -279,8 +279,8 @@ impl SessionLoop {
             tokio::spawn(Arc::clone(&self.hooks).run_session_end_hooks(self.lifecycle.end_reason));
         let deadline = clock::now() + TOOLS_GONE_MAX;
         // What was left in the background has no owner after this.
-        let surroundings = self.performer.tool_context();
-        let _ = timeout_at(deadline, surroundings.background.close()).await;
+        let tool_context = self.performer.tool_context();
+        let _ = timeout_at(deadline, tool_context.background.close()).await;
         while self.performer.is_busy() {
             let event = tokio::select! {
                 Some(event) = self.inbox.events.recv() => Some(event),

@@ -89,8 +89,9 @@ impl SessionLoop {
         file_history: Arc<FileHistory>,
     ) -> (Self, Result<(), RewindError>) {
         // What was left in the background is nothing the conversation knows of any more.
-        let surroundings = self.performer.tool_context();
-        let _ = timeout_at(clock::now() + RUN_END_WAIT_MAX, surroundings.background.close()).await;
+        let tool_context = self.performer.tool_context();
+        let _ =
+            timeout_at(clock::now() + RUN_END_WAIT_MAX, tool_context.background.close()).await;
         let (report, events) = mpsc::channel(EVENTS_MAX);
         self.performer.reset(report);
         self.inbox.events = events;

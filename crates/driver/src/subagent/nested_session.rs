@@ -124,8 +124,8 @@ impl NestedSession {
 
     /// Waits for it, unless somebody sends it into the background meanwhile.
     async fn run_awaited(mut self) -> ToolOutcome {
-        let surroundings = Arc::clone(&self.job.tool_context);
-        let waiting = surroundings.background.register_foreground_agent(
+        let tool_context = Arc::clone(&self.call_context.tool_context);
+        let waiting = tool_context.background.register_foreground_agent(
             self.id.as_str(),
             self.call.as_str(),
             &self.cancel,
@@ -151,15 +151,14 @@ impl NestedSession {
     /// It is waited for no longer, if what it does can be kept.
     fn move_to_background(&mut self) {
         let Some((_, answer)) = self.background_request.take() else { return };
-        let Self { id, input, job, .. } = &*self;
-        let begun = job.tool_context.background.start_agent(
-            &job.tool_context.processes,
+        let Self { id, input, call_context, .. } = &*self;
+        let started = call_context.tool_context.background.start_agent(&call_context.tool_context.processes, 
             id.as_str(),
             &input.description,
-            &job.cancel,
+            &call_context.cancel,
         );
-        let Ok(beside) = begun else { return };
-        let launched = agent_outcome::build_launched_outcome(id, input, beside.output_path());
+        let Ok(background) = started else { return };
+        let launched = agent_outcome::build_launched_outcome(id, input, background.output_path());
         if answer.send(launched).is_ok() {
             self.cancel = background.cancel_token();
             self.background_agent = Some(background);
@@ -168,15 +167,14 @@ impl NestedSession {
 
     /// Lets it run and says where it can be found.
     async fn run_in_background(mut self) -> ToolOutcome {
-        let Self { id, input, job, .. } = &self;
-        let begun = job.tool_context.background.start_agent(
-            &job.tool_context.processes,
+        let Self { id, input, call_context, .. } = &self;
+        let started = call_context.tool_context.background.start_agent(&call_context.tool_context.processes, 
             id.as_str(),
             &input.description,
-            &job.cancel,
+            &call_context.cancel,
         );
-        let beside = match begun {
-            Ok(beside) => beside,
+        let background = match started {
+            Ok(background) => background,
             Err(error) => {
                 self.session.close().await;
                 self.workspace.clean_up().await;

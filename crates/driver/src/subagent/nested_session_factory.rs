@@ -102,27 +102,17 @@ impl NestedSessionFactory {
         workspace: &AgentWorkspace,
         limits: CallLimits,
     ) -> Result<SessionBuilder, String> {
-        let ParentSession {
-            settings,
-            endpoint,
-            endpoints,
-            mut registry,
-            tool_context: surroundings,
-            hooks,
-            nearby,
-            identity,
-            journal,
-            transcript,
-            models,
-            timeouts,
-        } = self.parent.clone();
-        let CallLimits { mut policy, allowance } = terms;
-        let parents = surroundings.files.cwd.to_string_lossy().into_owned();
-        let mut surroundings = place.build_tool_context(&surroundings, &mut policy)?;
-        let mut settings = derive_nested_settings(settings, id, definition, policy, allowance);
-        definition.model.iter().for_each(|wanted| switch_model(&mut settings, &models, wanted));
-        relocate_context(&mut settings, &parents, &surroundings);
-        surroundings.hidden_paths.configured =
+        let parent = &self.parent;
+        let CallLimits { mut policy, allowance } = limits;
+        let mut tool_context = workspace.build_tool_context(&parent.tool_context, &mut policy)?;
+        let mut settings =
+            derive_nested_settings(parent.settings.clone(), id, definition, policy, allowance);
+        if let Some(wanted) = &definition.model {
+            switch_model(&mut settings, &parent.model.named_models, wanted);
+        }
+        let parent_cwd = parent.tool_context.files.cwd.to_string_lossy();
+        relocate_context(&mut settings, &parent_cwd, &tool_context);
+        tool_context.hidden_paths.configured =
             settings.policy.rules.build_hidden_paths(&settings.policy.directories);
         let transcript = parent.transcript.as_ref();
         let transcript = transcript.map(|config| config.for_agent(id, &definition.name, call));
@@ -205,7 +195,7 @@ fn parse_agent_hooks(definition: &AgentDefinition) -> HookSet {
 /// What is told of where the parent works is told of where the agent does.
 fn relocate_context(settings: &mut Settings, parents: &str, tool_context: &ToolSessionContext) {
     for (_, value) in settings.system_context.iter_mut().filter(|(_, value)| value == parents) {
-        *value = surroundings.files.cwd.to_string_lossy().into_owned();
+        *value = tool_context.files.cwd.to_string_lossy().into_owned();
     }
 }
 

@@ -29,7 +29,7 @@ impl ContextReporter {
         outcome: &mut ToolOutcome,
     ) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let in_hand = surroundings.files.recent_files();
+        let in_hand = tool_context.files.recent_files();
         let files: Vec<Arc<str>> = in_hand
             .iter()
             .take(FILES_MAX)
@@ -40,14 +40,14 @@ impl ContextReporter {
             last.files.clone_from(&files);
             outcome.files.extend(files);
         }
-        let shell = surroundings.shell.directory();
-        let is_moved = last.directory.is_some() || shell != surroundings.files.cwd;
+        let shell = tool_context.shell.directory();
+        let is_moved = last.directory.is_some() || shell != tool_context.files.cwd;
         let directory: Arc<str> = Arc::from(shell.to_string_lossy());
         if is_moved && last.directory.as_ref() != Some(&directory) {
             last.directory = Some(directory.clone());
             outcome.update.get_or_insert_default().working_directory = Some(directory);
         }
-        let tasks: Option<Arc<str>> = surroundings.model.task_lists().render().map(Arc::from);
+        let tasks: Option<Arc<str>> = tool_context.model.task_lists().render().map(Arc::from);
         if tasks != last.tasks {
             last.tasks.clone_from(&tasks);
             let update = outcome.update.get_or_insert_default();

@@ -32,7 +32,7 @@ pub(crate) async fn with_command_headers(
     let errand = OneShotCommand {
         program: PathBuf::from("/bin/sh"),
         arguments: ["-c", command].map(Into::into).into(),
-        directory: tool_context.cwd.clone(),
+        directory: tool_context.files.cwd.clone(),
         environment: stdio::base_environment(tool_context),
         input: Vec::new(),
         timeout: LIMIT,

@@ -63,8 +63,8 @@ impl StdioTransport {
             directory: config.directory.clone(),
             environment,
         };
-        let mut process = LongLivedProcess::start(program, tool_context)?;
-        let (stdin, stdout, stderr) =
+        let mut process = LongLivedProcess::start(program, &tool_context.processes)?;
+        let ProcessStreams { stdin, stdout, stderr } =
             process.take_streams().ok_or_else(|| io::Error::other("it has no streams"))?;
         let (outgoing, messages) = mpsc::channel(OUTGOING_MAX);
         tokio::spawn(write_lines(stdin, messages));
@@ -171,7 +171,7 @@ async fn log_stderr(stderr: ChildStderr, health: Arc<ConnectionHealth>) {
 /// What every program of a server may know.
 pub(super) fn base_environment(tool_context: &ToolSessionContext) -> Vec<(OsString, OsString)> {
     let is_base = |name: &OsString| name.to_str().is_some_and(is_base_variable);
-    tool_context.environment.iter().filter(|(name, _)| is_base(name)).cloned().collect()
+    tool_context.processes.environment.iter().filter(|(name, _)| is_base(name)).cloned().collect()
 }
 
 /// The base, then what the order says.
@@ -182,7 +182,7 @@ fn build_environment(
     let is_own = |name: &OsString| config.environment.iter().any(|(own, _)| name == own.as_str());
     let mut all = base_environment(tool_context);
     all.retain(|(name, _)| !is_own(name));
-    let project = ("CLAUDE_PROJECT_DIR".to_owned(), tool_context.cwd.display().to_string());
+    let project = ("CLAUDE_PROJECT_DIR".to_owned(), tool_context.files.cwd.display().to_string());
     let own = config.environment.iter().filter(|(name, _)| *name != project.0);
     all.extend(own.chain([&project]).map(|(name, value)| (name.into(), value.into())));
     all
