@@ -10,10 +10,10 @@ pub mod hooks;
 pub mod limits;
 pub mod mcp;
 pub mod options;
-pub mod project_files;
-pub mod prompt;
+mod project_files;
 pub mod prompt_expansion;
 pub mod prompt_input;
+mod prompt_plan;
 pub mod report;
 pub mod resolved;
 pub mod retry_cutoff;
@@ -24,7 +24,9 @@ pub mod session_overview;
 pub mod session_plan;
 pub mod settings;
 pub mod slash_command;
+mod tool_context;
 pub mod tool_selection;
+mod tool_setup;
 pub mod tools_only;
 
 /// The level of the protocol that clients compare.

@@ -33,6 +33,11 @@ impl RunOptions {
     pub fn reads_stream_json(&self) -> bool {
         self.headless.stream.input_format == InputFormat::StreamJson
     }
+
+    /// Do memory files, skills, agents, commands, styles and plugins count?
+    pub fn loads_project_files(&self) -> bool {
+        !self.bare && !self.settings.safe_mode
+    }
 }
 
 #[derive(Clone, Debug, Default)]

@@ -71,16 +71,11 @@ impl ToolSelection {
     }
 
     /// Adds the tool that loads skills, if there are any and they may be loaded.
-    pub fn add_skill_tool(
-        &mut self,
-        place: &mut ToolSessionContext,
-        folders: &[PathBuf],
-    ) -> &mut ToolRegistry {
+    pub fn add_skill_tool(&mut self, tool_context: &mut ToolSessionContext, folders: &[PathBuf]) {
         if self.may_load_skills {
-            place.skill_directories = folders.to_vec();
-            self.registry.insert_skills(place);
+            tool_context.skill_directories = folders.to_vec();
+            self.registry.insert_skills(tool_context);
         }
-        &mut self.registry
     }
 }
 
@@ -124,6 +119,21 @@ fn parse_requested_tools(
         }
     }
     Ok(wanted)
+}
+
+/// Parses the values of `--allowedTools` and `--disallowedTools`.
+pub fn parse_rules(values: &[String]) -> Result<Vec<Rule>, CommandError> {
+    let parse = |text: &str| {
+        Rule::parse(text).map_err(|error| {
+            CommandError::usage(format!(
+                "{error}; write `Tool` or `Tool(what)`, and the prompt right after -p"
+            ))
+        })
+    };
+    let rules = values.iter().flat_map(|value| split_rules(value)).map(parse);
+    let rules: Vec<Rule> = rules.collect::<Result<_, CommandError>>()?;
+    check_tool_names(&rules)?;
+    Ok(rules)
 }
 
 /// A rule for a tool that does not exist is a slip of the pen, and one that denies would protect

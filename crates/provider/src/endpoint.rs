@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use windlass_driver::Endpoint;
-use windlass_vocabulary::WireFormat;
+use windlass_vocabulary::{ModelName, WireFormat};
 
 use crate::api_key::ProviderCredential;
 use crate::config::Config;
@@ -41,6 +41,22 @@ pub struct EndpointDescription {
     pub key_advice: String,
     /// What to look at when the address is wrong.
     pub address_advice: String,
+}
+
+/// Where each model of a session is reached.
+#[derive(Clone, Debug)]
+pub struct EndpointDescriptions {
+    /// For suggestions of similar model names.
+    pub config: Config,
+    /// Answers for models that are not in `by_model`.
+    pub primary: EndpointDescription,
+    pub by_model: BTreeMap<ModelName, EndpointDescription>,
+}
+
+impl EndpointDescriptions {
+    pub fn for_model(&self, model: Option<&ModelName>) -> &EndpointDescription {
+        model.and_then(|model| self.by_model.get(model)).unwrap_or(&self.primary)
+    }
 }
 
 /// Keys that were found, by provider: each place is asked once, however many models live there.

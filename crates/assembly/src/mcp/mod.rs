@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use windlass_driver::ToolSessionContext;
 use windlass_driver::mcp::server_config::{McpConfigLayer, resolve_server_configs};
 use windlass_driver::mcp::{
     LoginStore, McpHost, McpServerConfig, McpServerContext, McpServers, McpTimeouts, PrompterSlot,
     ServerListCache,
 };
-use windlass_driver::{ToolRegistry, ToolSessionContext};
 use windlass_settings::{SettingsSource, SourcedValue};
 
 use crate::hooks;
@@ -143,56 +143,57 @@ fn read_positive_number(lookup: &impl EnvLookup, name: &str) -> Result<Option<u6
         .ok_or_else(|| CommandError::usage(format!("{name} is not a whole number over 0")))
 }
 
-/// Sets the servers of a session going behind its registry. Adds what people should know.
-pub fn start_session_servers(
-    args: &RunOptions,
+/// The servers of a session, started.
+pub(crate) struct StartedServers {
+    pub(crate) servers: McpServers,
+    /// The session's registry should offer their tools.
+    pub(crate) is_needed: bool,
+    pub(crate) notes: Vec<String>,
+}
+
+pub(crate) fn start_session_servers(
+    options: &RunOptions,
     layers: &SettingsLayers,
-    (surroundings, registry): (&ToolSessionContext, &mut ToolRegistry),
-    notes: &mut Vec<String>,
+    tool_context: &ToolSessionContext,
     lookup: &impl EnvLookup,
-) -> Result<McpServers, CommandError> {
-    let kept: &[_] = match args.mcp.strict_mcp_config {
+) -> Result<StartedServers, CommandError> {
+    let stored: &[_] = match options.mcp.strict_mcp_config {
         true => &[],
         false => &layers.loaded.mcp_servers,
     };
-    let configured = load_server_configs(&args.mcp, kept, &surroundings.cwd, lookup)?;
-    notes.extend(configured.notes);
-    // A program that drives us may yet bring more.
-    let is_needed = !configured.servers.is_empty() || args.reads_stream_json();
-    // Whoever prints one answer has nobody in front; a program or a person that stays may be asked.
-    let seat = match args.print.is_some() && !args.reads_stream_json() {
+    let configured = load_server_configs(&options.mcp, stored, &tool_context.cwd, lookup)?;
+    // A client may add servers later.
+    let is_needed = !configured.servers.is_empty() || options.reads_stream_json();
+    // A run that prints one answer has no one to answer an elicitation; a session that stays open has.
+    let prompter = match options.print.is_some() && !options.reads_stream_json() {
         true => PrompterSlot::none(),
         false => PrompterSlot::reserve(),
     };
     let (hooks, _) = hooks::load_hooks(layers);
-    let seat = match ElicitationHooks::for_session(hooks, surroundings) {
-        Some(door) => seat.with_interceptor(Arc::new(door)),
-        None => seat,
+    let prompter = match ElicitationHooks::for_session(hooks, tool_context) {
+        Some(hooks) => prompter.with_interceptor(Arc::new(hooks)),
+        None => prompter,
     };
-    let servers = start_servers(configured.servers, surroundings, seat, lookup)?;
-    if is_needed {
-        servers.attach(registry);
-    }
-    Ok(servers)
+    let servers = start_servers(configured.servers, tool_context, prompter, lookup)?;
+    Ok(StartedServers { servers, is_needed, notes: configured.notes })
 }
 
-/// Sets servers going.
 pub fn start_servers(
-    orders: Vec<McpServerConfig>,
-    surroundings: &ToolSessionContext,
-    seat: PrompterSlot,
+    configs: Vec<McpServerConfig>,
+    tool_context: &ToolSessionContext,
+    prompter: PrompterSlot,
     lookup: &impl EnvLookup,
 ) -> Result<McpServers, CommandError> {
-    let host = Arc::new(SessionRoots { roots: surroundings.working_directories() });
-    let mut common =
-        McpServerContext::new(surroundings.for_subagent(), read_timeouts(lookup)?, host);
-    common.list_cache = user_directories::cache_directory(lookup)
+    let host = Arc::new(SessionRoots { roots: tool_context.working_directories() });
+    let mut context =
+        McpServerContext::new(tool_context.for_subagent(), read_timeouts(lookup)?, host);
+    context.list_cache = user_directories::cache_directory(lookup)
         .map(|folder| ServerListCache::new(folder.join("mcp")));
-    common.login_store = open_credential_store(lookup);
-    common.prompter = seat;
+    context.login_store = open_credential_store(lookup);
+    context.prompter = prompter;
     let tokens = read_positive_number(lookup, "MAX_MCP_OUTPUT_TOKENS")?;
     let tokens = tokens.map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
-    Ok(McpServers::start(orders, common, tokens))
+    Ok(McpServers::start(configs, context, tokens))
 }
 
 /// Where logins are kept: in the key ring, or in files where there is none.

@@ -25,7 +25,11 @@ use windlass_provider::model_options::ModelOptions;
 
 impl SettingsLayers {
     /// The flags about models, with what the settings say where neither they nor the environment do.
-    pub fn merge_model_args(&self, args: &ModelOptions, lookup: &impl EnvLookup) -> ModelOptions {
+    pub fn merge_model_options(
+        &self,
+        args: &ModelOptions,
+        lookup: &impl EnvLookup,
+    ) -> ModelOptions {
         let settings = &self.loaded.settings;
         let is_set = |names: &[&str]| names.iter().any(|name| environment::is_set(lookup, name));
         let mut args = args.clone();

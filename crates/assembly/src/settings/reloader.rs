@@ -77,7 +77,8 @@ impl SettingsReloader {
     ) -> Self {
         let given = &args.permission;
         // What is wrong with flags was refused before.
-        let flags = |rules: &[String]| crate::resolved::parse_rules(rules).unwrap_or_default();
+        let flags =
+            |rules: &[String]| crate::tool_selection::parse_rules(rules).unwrap_or_default();
         let (allow, deny) = (flags(&given.allowed_tools), flags(&given.disallowed_tools));
         let directories = given.add_dir.iter().filter_map(|path| path.canonicalize().ok());
         let mut live = Self {

@@ -88,7 +88,7 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
             layers.apply_key_command(&mut config);
             wrong.extend(check_project_files(&layers, cwd, &config, lookup));
             path.clone_from(&config.path);
-            let args = layers.merge_model_args(&ModelOptions::default(), lookup);
+            let args = layers.merge_model_options(&ModelOptions::default(), lookup);
             match model_choice::choose_model_chain(&args, &config, lookup) {
                 Err(refusal) => wrong.push(said(refusal)),
                 Ok(cast) => {

@@ -11,20 +11,21 @@ use windlass_host::environment::EnvLookup;
 
 /// Each by the name people have for it; `named` are those that somebody asks for.
 pub fn list_named_models<'a>(
-    cast: &'a ModelChain,
+    model_chain: &'a ModelChain,
     config: &'a Config,
-    (settings, available): (&Settings, AvailableModels<'_>),
+    settings: &Settings,
+    available: AvailableModels<'_>,
     named: impl Iterator<Item = &'a str>,
     lookup: &impl EnvLookup,
 ) -> Vec<(String, ModelFacts)> {
-    let listed = config.listed_models(&cast.primary.provider);
+    let listed = config.listed_models(&model_chain.primary.provider);
     let names = config.aliases.keys().map(String::as_str).chain(listed).chain(named);
     let mut models: Vec<(String, ModelFacts)> = Vec::new();
     for name in names.take(MODELS_MAX) {
         let Ok(chosen) = choose_model(name, config, lookup) else { continue };
         let is_new = !models.iter().any(|(known, _)| known == name);
         if is_new
-            && chosen.provider == cast.primary.provider
+            && chosen.provider == model_chain.primary.provider
             && fits_settings(&chosen, settings)
             && available.allows(&chosen, config, lookup)
         {
