@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use windlass_vocabulary::{FailureKind, ModelFailure, ModelName};
 
-use crate::retry_cutoff::RetryCutoffReason;
 use windlass_host::display::human_format;
 use windlass_host::environment::parse_local_address;
 use windlass_host::similar_name::find_similar_name;
@@ -19,17 +18,17 @@ use windlass_provider::model_list::fetch_model_list;
 /// The line.
 pub fn explain_failure(
     failed: &ModelFailure,
-    atlas: &EndpointDescriptions,
+    endpoints: &EndpointDescriptions,
     model: Option<&ModelName>,
 ) -> String {
-    let place = atlas.for_model(model);
+    let endpoint = endpoints.for_model(model);
     let advice = match failed.kind {
-        FailureKind::Unauthorised => place.key_advice.clone(),
-        FailureKind::ModelGone => suggest_other_model(atlas, place, model),
+        FailureKind::Unauthorised => endpoint.key_advice.clone(),
+        FailureKind::ModelGone => suggest_other_model(endpoints, endpoint, model),
         _ if is_proxy_login_required(failed) => PROXY_LOGIN_ADVICE.to_owned(),
         _ if is_tools_unsupported(failed) => NO_TOOLS_ADVICE.to_owned(),
-        FailureKind::Transport | FailureKind::Misconfigured => place.address_advice.clone(),
-        FailureKind::ServerFault if is_html_page(failed) => place.address_advice.clone(),
+        FailureKind::Transport | FailureKind::Misconfigured => endpoint.address_advice.clone(),
+        FailureKind::ServerFault if is_html_page(failed) => endpoint.address_advice.clone(),
         kind => advise_by_kind(kind).to_owned(),
     };
     let (what, said) = human_format::describe_failure(failed);
@@ -41,27 +40,7 @@ pub fn explain_failure(
         _ => what,
     };
     let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
-    format!("{what}{status} at {}: {said}; {advice}", place.base_url)
-}
-
-/// Why no more is tried.
-pub fn explain_retry_cutoff(
-    why: &RetryCutoffReason,
-    atlas: &EndpointDescriptions,
-    model: Option<&ModelName>,
-) -> String {
-    let place = atlas.for_model(model);
-    match why {
-        RetryCutoffReason::NothingListening(error) => format!(
-            "nothing answers at {}: {error}; start the server, or {}",
-            place.base_url, place.address_advice
-        ),
-        RetryCutoffReason::UnusableServer(failure) if is_plain_http_server(failure) => format!(
-            "the server at {} does not speak TLS; write http:// instead of https://, or {}",
-            place.base_url, place.address_advice
-        ),
-        RetryCutoffReason::UnusableServer(failure) => explain_failure(failure, atlas, model),
-    }
+    format!("{what}{status} at {}: {said}; {advice}", endpoint.base_url)
 }
 
 /// A web page where an answer should be, and the server thinks all is well: another address is
@@ -94,15 +73,16 @@ fn is_tools_unsupported(failed: &ModelFailure) -> bool {
 }
 
 fn suggest_other_model(
-    atlas: &EndpointDescriptions,
-    place: &EndpointDescription,
+    endpoints: &EndpointDescriptions,
+    endpoint: &EndpointDescription,
     model: Option<&ModelName>,
 ) -> String {
-    let provider = &place.provider;
-    let server = parse_local_address(&place.base_url)
+    let provider = &endpoint.provider;
+    let server = parse_local_address(&endpoint.base_url)
         .and_then(|(host, port)| fetch_model_list(&host, port, MODEL_LIST_TIMEOUT))
         .unwrap_or_default();
-    let known = || server.iter().map(String::as_str).chain(atlas.config.listed_models(provider));
+    let known =
+        || server.iter().map(String::as_str).chain(endpoints.config.listed_models(provider));
     let wanted = model.map(ModelName::as_str).unwrap_or_default();
     let others = |name: &&str| *name != wanted;
     if let Some(near) = find_similar_name(wanted, known().filter(others)) {

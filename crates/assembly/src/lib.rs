@@ -6,7 +6,6 @@
 
 pub mod directories;
 pub mod failure_advice;
-pub mod hooks;
 pub mod limits;
 pub mod mcp;
 pub mod options;

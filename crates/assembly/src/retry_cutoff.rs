@@ -10,10 +10,13 @@ use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use windlass_vocabulary::{FailureKind, ModelFailure, Notice};
+use windlass_vocabulary::{FailureKind, ModelFailure, ModelName, Notice};
 
-use crate::failure_advice::{is_html_page, is_plain_http_server, is_proxy_login_required};
+use crate::failure_advice::{
+    explain_failure, is_html_page, is_plain_http_server, is_proxy_login_required,
+};
 use windlass_host::environment::parse_local_address;
+use windlass_provider::endpoint::EndpointDescriptions;
 
 /// Watches for a server that never was there.
 #[derive(Debug)]
@@ -29,6 +32,24 @@ pub enum RetryCutoffReason {
     NothingListening(io::Error),
     /// What is there does not speak our language.
     UnusableServer(ModelFailure),
+}
+
+impl RetryCutoffReason {
+    /// Why no more is tried, and what to do about it, in one line.
+    pub fn explain(&self, endpoints: &EndpointDescriptions, model: Option<&ModelName>) -> String {
+        let endpoint = endpoints.for_model(model);
+        match self {
+            Self::NothingListening(error) => format!(
+                "nothing answers at {}: {error}; start the server, or {}",
+                endpoint.base_url, endpoint.address_advice
+            ),
+            Self::UnusableServer(failure) if is_plain_http_server(failure) => format!(
+                "the server at {} does not speak TLS; write http:// instead of https://, or {}",
+                endpoint.base_url, endpoint.address_advice
+            ),
+            Self::UnusableServer(failure) => explain_failure(failure, endpoints, model),
+        }
+    }
 }
 
 impl RetryCutoff {

@@ -4,7 +4,6 @@ use windlass_driver::mcp::McpServers;
 use windlass_driver::{AgentDefinition, Settings};
 use windlass_permission::Rule;
 
-use crate::hooks;
 use crate::settings::SettingsLayers;
 use crate::slash_command;
 use crate::slash_command::{FrontEnd, OverviewSection};
@@ -36,7 +35,7 @@ impl SessionOverview<'_> {
                 "There are no agents of your own; put them into .claude/agents.",
             ),
             OverviewSection::Hooks => render_two_columns(
-                hooks::load_hooks(self.layers).0.list().into_iter().map(|hook| {
+                self.layers.read_hooks().0.list().into_iter().map(|hook| {
                     let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
                     let about = format!("{} {} ({})", hook.kind, hook.name, hook.source);
                     (format!("{} {matcher}", hook.event.name()), about)

@@ -19,7 +19,6 @@ use windlass_driver::mcp::{
 };
 use windlass_settings::{SettingsSource, SourcedValue};
 
-use crate::hooks;
 use crate::options::{McpOptions, RunOptions};
 use crate::settings::SettingsLayers;
 use windlass_host::command_error::CommandError;
@@ -169,7 +168,7 @@ pub(crate) fn start_session_servers(
         true => PrompterSlot::none(),
         false => PrompterSlot::reserve(),
     };
-    let (hooks, _) = hooks::load_hooks(layers);
+    let (hooks, _) = layers.read_hooks();
     let prompter = match ElicitationHooks::for_session(hooks, tool_context) {
         Some(hooks) => prompter.with_interceptor(Arc::new(hooks)),
         None => prompter,

@@ -4,52 +4,16 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_driver::rewind::{
-    self, FileRewind, REWIND_NOT_COVERED, RestoreStatus, RewindError, RewindOptions, RewindScope,
-};
+use windlass_driver::rewind::{self, FileRewind, REWIND_NOT_COVERED, RestoreStatus, RewindError};
 use windlass_driver::{Durability, Session};
 use windlass_journal::transcript::TracedMessage;
 use windlass_journal::{SnapshotLimits, SnapshotStore, lock_journal, rewind_locked};
 
 use crate::session::{journal_error, rewind_point};
+use crate::slash_command::RewindArguments;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
-
-/// What is wanted of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RewindArguments {
-    /// To which prompt; none lists them.
-    pub to: Option<String>,
-    pub scope: RewindScope,
-    pub options: RewindOptions,
-}
-
-/// The words after `/rewind`.
-pub fn parse_rewind_arguments(words: &str) -> Result<RewindArguments, CommandError> {
-    let mut wanted = RewindArguments {
-        to: None,
-        scope: RewindScope { conversation: true, files: true },
-        options: RewindOptions::default(),
-    };
-    for word in words.split_whitespace() {
-        match word.trim_start_matches("--") {
-            "conversation" => wanted.scope.files = false,
-            "files" => wanted.scope.conversation = false,
-            "both" => {}
-            "dry-run" => wanted.options.dry_run = true,
-            "overwrite" => wanted.options.overwrite = true,
-            other if wanted.to.is_none() => wanted.to = Some(other.to_owned()),
-            _ => {
-                return Err(CommandError::usage(
-                    "/rewind takes a prompt's number or name, and conversation, files, both, \
-                     dry-run or overwrite",
-                ));
-            }
-        }
-    }
-    Ok(wanted)
-}
 
 /// Goes back, or says what that would mean; for people and for programs.
 pub fn rewind_journal(

@@ -2,18 +2,17 @@
 //! it is said in `apply`.
 
 mod apply;
+mod hooks;
 pub mod reloader;
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use windlass_driver::HookSet;
 use windlass_settings::{
     CommandLineSettings, EnabledSources, LoadedSettings, ProblemSeverity, SettingsLocations,
     SettingsRequest, SettingsSource, SourcedValue, load_settings,
 };
 
-use crate::hooks;
 use crate::options::{HeadlessOptions, SettingsOptions};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
@@ -130,12 +129,6 @@ impl SettingsLayers {
         }
     }
 
-    /// May pages of people's own and plugins bring hooks along, besides settings?
-    pub fn allows_extension_hooks(&self) -> bool {
-        let settings = &self.loaded.settings;
-        settings.disable_all_hooks != Some(true) && settings.allow_managed_hooks_only != Some(true)
-    }
-
     /// What files of the user, the project and plugins may bring along.
     pub fn extension_sources(&self) -> ExtensionSources<'_> {
         ExtensionSources {
@@ -149,13 +142,6 @@ impl SettingsLayers {
     /// Something else that people must know.
     pub fn warn(&mut self, words: String) {
         self.extra_warnings.push(words);
-    }
-
-    /// The hooks that may run; what is wrong with others is warned of from now on.
-    pub fn load_hooks(&mut self) -> HookSet {
-        let (set, problems) = hooks::load_hooks(self);
-        self.extra_warnings.extend(problems);
-        set
     }
 
     /// One line each for what is wrong and what was left out.

@@ -15,7 +15,6 @@ use windlass_settings::{
 use windlass_vocabulary::PermissionMode;
 
 use super::{SettingsLayers, build_load_request};
-use crate::hooks;
 use crate::options::{RunOptions, SettingsOptions};
 use windlass_host::environment::EnvLookup;
 
@@ -146,7 +145,7 @@ impl SettingsReloader {
         lines.extend(broken);
         let before = self.layers.clone();
         self.layers.replace_loaded(loaded, &self.args);
-        let (hooks, problems) = hooks::load_hooks(&self.layers);
+        let (hooks, problems) = self.layers.read_hooks();
         self.hooks = hooks.with_previous_state(&self.hooks);
         let hooks = self.hooks.clone().join(own.unwrap_or_default());
         let known = before.warnings();

@@ -22,8 +22,8 @@ mod why;
 
 use windlass_driver::PromptSubmission;
 
-use crate::report::rewind::RewindArguments;
 pub use overview_section::OverviewSection;
+pub use rewind::RewindArguments;
 pub use terminal_action::{McpServerAction, RuleAction, RuleFile, TerminalAction};
 use windlass_host::command_error::CommandError;
 
