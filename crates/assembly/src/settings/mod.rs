@@ -1,9 +1,13 @@
 //! The settings in force: what the files and the flags say together. Read once for a run; what comes of
 //! it is said in `apply`.
 
-mod apply;
 mod hooks;
+mod memory;
+mod models;
+mod permissions;
 pub mod reloader;
+mod sandbox;
+mod session;
 
 use std::ffi::OsString;
 use std::path::Path;
