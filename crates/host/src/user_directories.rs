@@ -31,6 +31,15 @@ pub fn claude_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
         .or_else(|| Some(home_directory(lookup)?.join(".claude")))
 }
 
+/// `.claude.json`: in `$CLAUDE_CONFIG_DIR` if that is set, else in the home directory itself.
+pub fn claude_json_file(lookup: &impl EnvLookup) -> Option<PathBuf> {
+    let folder = match lookup("CLAUDE_CONFIG_DIR").is_some_and(|value| !value.is_empty()) {
+        true => claude_directory(lookup),
+        false => home_directory(lookup),
+    };
+    folder.map(|folder| folder.join(".claude.json"))
+}
+
 /// The directory that holds `.git`, from here upwards; where we are, if there is none.
 pub fn find_project_root(cwd: &Path) -> PathBuf {
     let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());

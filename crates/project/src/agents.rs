@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use windlass_driver::{AgentDefinition, AgentIsolation};
 use windlass_vocabulary::{ModelName, ToolName};
 
+use crate::bounded_file::read_page;
 use crate::extension_sources::ExtensionSources;
 use crate::markdown_files::{FrontMatter, list_markdown_files};
 use windlass_host::environment::EnvLookup;
@@ -101,11 +102,7 @@ fn read_agent_file(
     config: &Config,
     lookup: &impl EnvLookup,
 ) -> Result<AgentDefinition, String> {
-    let metadata = path.metadata().map_err(|error| error.to_string())?;
-    if !metadata.is_file() || metadata.len() > BYTES_MAX {
-        return Err("it is not a file, or over 256 KiB".to_owned());
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let text = read_page(path)?;
     let page = FrontMatter::parse(&text).ok_or("it does not begin with lines between `---`")?;
     let name = page.text("name").ok_or("it has no name")?;
     if name.starts_with('-') || name.contains(':') || name.chars().any(char::is_control) {
@@ -156,4 +153,3 @@ pub fn resolve_agent_model(name: &str, config: &Config, lookup: &impl EnvLookup)
 }
 
 const AGENTS_MAX: usize = 64;
-const BYTES_MAX: u64 = 256 * 1024;

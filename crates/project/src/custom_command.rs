@@ -7,6 +7,7 @@ use windlass_driver::SkillDefinition;
 use windlass_permission::Rule;
 use windlass_settings::EnabledSources;
 
+use crate::bounded_file::read_page;
 use crate::extension_sources::ExtensionSources;
 use crate::markdown_files::{FrontMatter, list_markdown_files};
 use crate::rule_list::split_rules;
@@ -139,7 +140,7 @@ impl CustomCommands {
 impl CustomCommand {
     /// Reads it, or says why not.
     pub fn read_content(&self) -> Result<CustomCommandContent, String> {
-        let text = read_bounded(&self.path)?;
+        let text = read_page(&self.path)?;
         let Some(page) = FrontMatter::parse(&text) else {
             return Ok(CustomCommandContent { body: text, ..CustomCommandContent::default() });
         };
@@ -173,7 +174,7 @@ impl CustomCommand {
 
 /// What a page says of itself: in its head, or else its first line.
 fn read_description(path: &Path) -> (String, Option<String>) {
-    let Ok(text) = read_bounded(path) else { return (String::new(), None) };
+    let Ok(text) = read_page(path) else { return (String::new(), None) };
     let page = FrontMatter::parse(&text);
     let body = page.as_ref().map_or(text.as_str(), |page| page.body);
     let first = body.lines().map(|line| line.trim_start_matches('#').trim());
@@ -184,14 +185,5 @@ fn read_description(path: &Path) -> (String, Option<String>) {
     (description.chars().take(DESCRIPTION_CHARS_MAX).collect(), hint)
 }
 
-fn read_bounded(path: &Path) -> Result<String, String> {
-    let found = path.metadata().map_err(|error| error.to_string())?;
-    if !found.is_file() || found.len() > BYTES_MAX {
-        return Err("it is not a file, or over 256 KiB".to_owned());
-    }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
-}
-
 const COMMANDS_MAX: usize = 256;
-const BYTES_MAX: u64 = 256 * 1024;
 const DESCRIPTION_CHARS_MAX: usize = 200;

@@ -2,9 +2,12 @@
 //! name. Which are in force is said by `--plugin-dir` and by `enabledPlugins`; where an installed one
 //! lies is written down by the program that installed it. What each part means is known elsewhere.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+
+use crate::bounded_file::{BoundedReadError, read_bounded};
 
 /// A plugin in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,15 +149,14 @@ pub fn find_enabled_plugins(
 
 /// What a small JSON file holds; nothing, if it is not there.
 fn read_json(path: &Path) -> Result<Option<Value>, String> {
-    let found = match path.metadata() {
-        Ok(found) => found,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("{}: {error}", path.display())),
+    let text = match read_bounded(path, BYTES_MAX) {
+        Ok(text) => text,
+        Err(BoundedReadError::Io(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(BoundedReadError::Io(error)) => return Err(format!("{}: {error}", path.display())),
+        Err(BoundedReadError::NotAFile | BoundedReadError::TooLong) => {
+            return Err(format!("{} is not a file, or over 1 MiB", path.display()));
+        }
     };
-    if !found.is_file() || found.len() > BYTES_MAX {
-        return Err(format!("{} is not a file, or over 1 MiB", path.display()));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     serde_json::from_str(&text).map(Some).map_err(|error| {
         format!("{}, line {}, column {}: {error}", path.display(), error.line(), error.column())
     })

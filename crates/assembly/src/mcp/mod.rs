@@ -109,16 +109,6 @@ fn parse_mcp_config_flag(given: &str, cwd: &Path) -> Result<Map<String, Value>, 
     }
 }
 
-/// The file in which the user's servers are kept.
-pub fn user_config_file(lookup: &impl EnvLookup) -> Option<PathBuf> {
-    match lookup("CLAUDE_CONFIG_DIR").filter(|value| !value.is_empty()) {
-        Some(_) => {
-            user_directories::claude_directory(lookup).map(|folder| folder.join(".claude.json"))
-        }
-        None => user_directories::home_directory(lookup).map(|home| home.join(".claude.json")),
-    }
-}
-
 /// How patient we are, by the environment.
 pub fn read_timeouts(lookup: &impl EnvLookup) -> Result<McpTimeouts, CommandError> {
     let usual = McpTimeouts::default();

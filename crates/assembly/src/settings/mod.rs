@@ -225,14 +225,10 @@ pub fn build_load_request(
 
 fn locate_settings_files(lookup: &impl EnvLookup) -> SettingsLocations {
     let claude = user_directories::claude_directory(lookup);
-    let claude_json = match lookup("CLAUDE_CONFIG_DIR").filter(|value| !value.is_empty()) {
-        Some(_) => claude.as_ref().map(|folder| folder.join(".claude.json")),
-        None => user_directories::home_directory(lookup).map(|home| home.join(".claude.json")),
-    };
     SettingsLocations {
         managed: SettingsLocations::system_managed_folders(),
         user: claude.into_iter().chain(user_directories::config_directory(lookup)).collect(),
-        claude_json,
+        claude_json: user_directories::claude_json_file(lookup),
         home: user_directories::home_directory(lookup),
         state: user_directories::state_directory(lookup),
     }

@@ -175,7 +175,7 @@ impl McpConfigFile {
     ) -> Result<Self, CommandError> {
         let root = user_directories::find_project_root(cwd);
         let user = || {
-            mcp::user_config_file(lookup)
+            user_directories::claude_json_file(lookup)
                 .ok_or_else(|| CommandError::failure("there is no home directory; set HOME"))
         };
         Ok(match scope {
