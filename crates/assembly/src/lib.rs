@@ -4,6 +4,7 @@
 //! `resolved` (what flags, environment and settings say together), `session_plan` (everything a front
 //! end needs to start). Nothing is printed here.
 
+pub mod date;
 pub mod directories;
 pub mod failure_advice;
 pub mod limits;

@@ -50,7 +50,7 @@ impl ProjectFiles {
             return Self::default();
         }
         let root = options.settings.resolve_project_root(&resolved.cwd);
-        let project = user_directories::find_project_root(&root);
+        let project = windlass_settings::find_project_root(&root);
         let layers = &resolved.layers;
         let extensions = layers.extension_sources();
         // A byte for each token of the window: instructions fill about a quarter of it at most.

@@ -8,13 +8,13 @@ use windlass_driver::Settings;
 use windlass_permission::Policy;
 use windlass_vocabulary::{PermissionMode, ThinkingMode, Tokens, WireFormat};
 
+use crate::date;
 use crate::directories::working_directory;
 use crate::limits::build_engine_settings;
 use crate::options::{HeadlessOptions, PermissionOptions, RunOptions, SettingsOptions};
 use crate::settings::SettingsLayers;
 use crate::tool_selection::parse_rules;
 use windlass_host::command_error::CommandError;
-use windlass_host::date;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 use windlass_provider::config::Config;

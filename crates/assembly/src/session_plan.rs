@@ -26,7 +26,6 @@ use crate::tool_selection;
 use crate::tool_setup::ToolSetup;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
-use windlass_host::user_directories;
 use windlass_project::argument_substitution::ExpansionVariables;
 use windlass_provider::config::Config;
 use windlass_provider::endpoint::EndpointDescriptions;
@@ -207,7 +206,7 @@ fn build_expansion_variables(
     lookup: &impl EnvLookup,
 ) -> ExpansionVariables {
     let config = &resolved.config;
-    let project = user_directories::find_project_root(&resolved.cwd);
+    let project = windlass_settings::find_project_root(&resolved.cwd);
     let full_name = |alias: &String| {
         let model = model_choice::choose_model(alias, config, lookup).ok()?;
         Some((alias.clone(), model.full_name()))
@@ -225,7 +224,7 @@ fn set_identity_and_journal(
     cwd: &Path,
     config: &Config,
 ) -> SessionBuilder {
-    let builder = builder.identity(&*session.id, Some(user_directories::find_project_root(cwd)));
+    let builder = builder.identity(&*session.id, Some(windlass_settings::find_project_root(cwd)));
     let mut builder = builder.transcript(session.build_transcript());
     if session.is_fork() {
         builder = builder.start_source("fork");

@@ -3,9 +3,7 @@
 //!
 //! Everything that turns flags into a session needs these, and they need nothing of a session.
 
-pub mod browser;
 pub mod command_error;
-pub mod date;
 pub mod display;
 pub mod environment;
 pub mod exit;

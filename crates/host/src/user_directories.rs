@@ -1,7 +1,7 @@
 //! Where the user's folders are: configuration, state, and the home of other programs' files. Names
 //! only; nothing is made or looked at here. An empty or relative value counts as none.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::environment::EnvLookup;
 
@@ -38,12 +38,6 @@ pub fn claude_json_file(lookup: &impl EnvLookup) -> Option<PathBuf> {
         false => home_directory(lookup),
     };
     folder.map(|folder| folder.join(".claude.json"))
-}
-
-/// The directory that holds `.git`, from here upwards; where we are, if there is none.
-pub fn find_project_root(cwd: &Path) -> PathBuf {
-    let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
-    root.unwrap_or(cwd).to_owned()
 }
 
 fn windlass_directory(lookup: &impl EnvLookup, variable: &str, usual: &str) -> Option<PathBuf> {

@@ -77,7 +77,7 @@ fn list_agent_folders(
     extensions: ExtensionSources<'_>,
     lookup: &impl EnvLookup,
 ) -> Vec<AgentFolder> {
-    let (sources, project) = (extensions.enabled, user_directories::find_project_root(cwd));
+    let (sources, project) = (extensions.enabled, windlass_settings::find_project_root(cwd));
     let inside =
         cwd.ancestors().take_while(|folder| sources.project && folder.starts_with(&project));
     let own = user_directories::claude_directory(lookup).filter(|_| sources.user);

@@ -63,7 +63,7 @@ impl CustomCommands {
         lookup: &impl EnvLookup,
     ) -> Self {
         let EnabledSources { user, project, .. } = extensions.enabled;
-        let root = user_directories::find_project_root(cwd);
+        let root = windlass_settings::find_project_root(cwd);
         let mut found = Self::default();
         for skill in skills.iter().filter(|skill| !skill.is_model_only) {
             let is_theirs = skill.listed_path.starts_with(&root);

@@ -17,7 +17,7 @@ pub fn find_skill_folders(
     lookup: &impl EnvLookup,
 ) -> Vec<PathBuf> {
     let sources = extensions.enabled;
-    let project = user_directories::find_project_root(cwd);
+    let project = windlass_settings::find_project_root(cwd);
     let mut folders: Vec<PathBuf> = user_directories::claude_directory(lookup)
         .map(|folder| folder.join("skills"))
         .into_iter()

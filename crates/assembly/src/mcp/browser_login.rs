@@ -9,9 +9,9 @@ use windlass_driver::mcp::{
     HttpServerConfig, LoginStore, McpServerTransport, OauthClientIdentity, OauthLogin,
 };
 
+use super::browser;
 use crate::options::{McpOptions, SettingsOptions};
 use crate::settings::SettingsLayers;
-use windlass_host::browser;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 

@@ -16,7 +16,7 @@ use windlass_vocabulary::{
     Json, PermissionAnswer, PermissionQuestion, ToolCall, ToolCallId, ToolName,
 };
 
-use windlass_host::browser;
+use super::browser;
 
 /// Whoever answers the questions of a session.
 pub struct SessionElicitor {

@@ -14,8 +14,6 @@ use windlass_driver::mcp::{
 use windlass_driver::{HookSet, ToolSessionContext};
 use windlass_vocabulary::HookVerdict;
 
-use windlass_host::user_directories;
-
 /// The hooks of a session, at the door of its seat.
 #[derive(Clone)]
 pub(super) struct ElicitationHooks {
@@ -34,7 +32,7 @@ impl ElicitationHooks {
                 (surroundings.environment.clone(), surroundings.spill_directory.clone());
             let ground = HookEnvironment::new(
                 cwd.clone(),
-                user_directories::find_project_root(&cwd),
+                windlass_settings::find_project_root(&cwd),
                 environment,
                 spill,
             );

@@ -1,6 +1,7 @@
 //! Which MCP servers a session has: those kept in files, those of the command line, and how patient
 //! we are with them. Nothing of a project that is not trusted is in what settings hand out.
 
+mod browser;
 pub mod browser_login;
 mod elicitation;
 mod elicitation_hooks;

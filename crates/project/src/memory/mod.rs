@@ -60,7 +60,7 @@ pub fn load_memory_files(
     lookup: &impl EnvLookup,
 ) -> LoadedMemory {
     let mut loader = MemoryLoader::new(
-        user_directories::find_project_root(cwd),
+        windlass_settings::find_project_root(cwd),
         user_directories::home_directory(lookup),
     );
     let (excluded, problems) = ExcludedFiles::new(&wanted.excludes);

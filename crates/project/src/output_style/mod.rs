@@ -35,7 +35,7 @@ pub fn load_output_styles(
     lookup: &impl EnvLookup,
 ) -> Vec<OutputStyle> {
     let EnabledSources { user, project, .. } = extensions.enabled;
-    let root = user_directories::find_project_root(cwd);
+    let root = windlass_settings::find_project_root(cwd);
     let inside = cwd.ancestors().take_while(|folder| project && folder.starts_with(&root));
     let mut folders: Vec<PathBuf> = inside.map(|folder| folder.join(".claude")).collect();
     folders.extend(user_directories::claude_directory(lookup).filter(|_| user));

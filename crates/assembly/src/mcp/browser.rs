@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 /// Tries to open a page; the user can do it too.
-pub fn open_in_browser(address: &str) {
+pub(super) fn open_in_browser(address: &str) {
     let is_page = address.starts_with("https://") || address.starts_with("http://");
     if !is_page {
         return;
