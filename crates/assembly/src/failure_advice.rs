@@ -15,7 +15,6 @@ use windlass_provider::endpoint::EndpointDescription;
 use windlass_provider::endpoint::EndpointDescriptions;
 use windlass_provider::model_list::fetch_model_list;
 
-/// The line.
 pub fn explain_failure(
     failed: &ModelFailure,
     endpoints: &EndpointDescriptions,
@@ -29,22 +28,36 @@ pub fn explain_failure(
         _ if is_tools_unsupported(failed) => NO_TOOLS_ADVICE.to_owned(),
         FailureKind::Transport | FailureKind::Misconfigured => endpoint.address_advice.clone(),
         FailureKind::ServerFault if is_html_page(failed) => endpoint.address_advice.clone(),
-        kind => advise_by_kind(kind).to_owned(),
+        FailureKind::Quota => "see to the account at the provider, or use another key".to_owned(),
+        FailureKind::Overloaded | FailureKind::RateLimited | FailureKind::ServerFault => {
+            "try again later, or add --fallback-model".to_owned()
+        }
+        FailureKind::PromptTooLong | FailureKind::MediaTooLarge | FailureKind::BadImage => {
+            "give it less to read".to_owned()
+        }
+        FailureKind::InvalidRequest | FailureKind::ForeignSignature => {
+            "run it again with --verbose, and report it if it stays".to_owned()
+        }
+        FailureKind::Refused => "put the task in other words, or ask another --model".to_owned(),
+        FailureKind::OutputLimit => "ask for less at a time".to_owned(),
     };
     let (what, said) = human_format::describe_failure(failed);
-    let what = match failed.kind {
-        _ if is_proxy_login_required(failed) => "a proxy wants a login",
-        _ if is_tools_unsupported(failed) => "the model cannot call tools",
-        FailureKind::Misconfigured if failed.status.is_some() => "this is no model server",
-        FailureKind::ServerFault if is_html_page(failed) => "this is no model server",
-        _ => what,
+    let is_no_model_server = failed.kind == FailureKind::Misconfigured && failed.status.is_some()
+        || failed.kind == FailureKind::ServerFault && is_html_page(failed);
+    let what = if is_proxy_login_required(failed) {
+        "a proxy wants a login"
+    } else if is_tools_unsupported(failed) {
+        "the model cannot call tools"
+    } else if is_no_model_server {
+        "this is no model server"
+    } else {
+        what
     };
     let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
     format!("{what}{status} at {}: {said}; {advice}", endpoint.base_url)
 }
 
-/// A web page where an answer should be, and the server thinks all is well: another address is
-/// needed, not another try.
+/// A web page with a status of success: another address is needed, not another try.
 pub fn is_html_page(failed: &ModelFailure) -> bool {
     let start = failed.message.to_ascii_lowercase();
     let is_html = start.contains("<!doctype") || start.contains("<html");
@@ -56,7 +69,7 @@ pub fn is_plain_http_server(failed: &ModelFailure) -> bool {
     failed.kind == FailureKind::Transport && failed.message.contains("InvalidContentType")
 }
 
-/// A proxy that wants to know who asks, told by its status or, for a tunnel, by the client's words.
+/// A proxy asks for a login: known by the status or, for a tunnel, by the HTTP client's message.
 pub fn is_proxy_login_required(failed: &ModelFailure) -> bool {
     failed.status == Some(407)
         || failed.kind == FailureKind::Transport
@@ -93,27 +106,6 @@ fn suggest_other_model(
         return format!("it has {}; choose one with --model {provider}/NAME", some.join(", "));
     }
     "choose another with --model (`windlass models` lists them), or add --fallback-model".to_owned()
-}
-
-fn advise_by_kind(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::Quota => "see to the account at the provider, or use another key",
-        FailureKind::Overloaded | FailureKind::RateLimited | FailureKind::ServerFault => {
-            "try again later, or add --fallback-model"
-        }
-        FailureKind::PromptTooLong | FailureKind::MediaTooLarge | FailureKind::BadImage => {
-            "give it less to read"
-        }
-        FailureKind::InvalidRequest | FailureKind::ForeignSignature => {
-            "run it again with --verbose, and report it if it stays"
-        }
-        FailureKind::Refused => "put the task in other words, or ask another --model",
-        FailureKind::OutputLimit => "ask for less at a time",
-        FailureKind::Unauthorised
-        | FailureKind::ModelGone
-        | FailureKind::Transport
-        | FailureKind::Misconfigured => "check the address and the key",
-    }
 }
 
 const PROXY_LOGIN_ADVICE: &str = "put its name and password into HTTPS_PROXY as http://name:password@proxy:port, \

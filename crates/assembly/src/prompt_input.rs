@@ -27,8 +27,8 @@ const SILENCE_MAX: Duration = Duration::from_secs(600);
 const WAITING_NOTICE_AFTER: Duration = Duration::from_secs(3);
 
 /// The prompt on the command line; `None` if there is none worth the name.
-pub fn read_from_command_line(args: &RunOptions) -> Result<Option<String>, CommandError> {
-    let given = match (args.print.clone().flatten(), args.prompt.clone()) {
+pub fn read_from_command_line(options: &RunOptions) -> Result<Option<String>, CommandError> {
+    let given = match (options.print.clone().flatten(), options.prompt.clone()) {
         (Some(_), Some(second)) => {
             return Err(CommandError::usage(format!(
                 "there are two prompts, the second is \"{}\"; put the whole prompt in quotes",
@@ -54,7 +54,7 @@ pub fn read_from_stdin() -> Result<Option<String>, CommandError> {
         StdinError::Unreadable(error) => {
             CommandError::usage(format!("standard input cannot be read: {error}; {EMPTY}"))
         }
-        StdinError::Unusable(refusal) => refusal,
+        StdinError::Unusable(error) => error,
     })?;
     Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }
@@ -74,7 +74,7 @@ pub fn append_stdin(prompt: String) -> Result<String, CommandError> {
     }
     let more = match read_piped_stdin() {
         Ok(more) => more,
-        Err(StdinError::Unusable(refusal)) => return Err(refusal),
+        Err(StdinError::Unusable(error)) => return Err(error),
         Err(StdinError::Unreadable(error)) => {
             // The prompt itself is there, so this is no reason to give up.
             eprintln!("windlass: standard input cannot be read ({error}); going on without it");

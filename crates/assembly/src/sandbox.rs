@@ -101,7 +101,7 @@ impl SandboxConfig {
         let is_said = |place: &str| {
             sandbox
                 .pointer(place)
-                .is_some_and(|said| !matches!(said, Value::Null | Value::Bool(false)))
+                .is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
         };
         let notes = cannot
             .iter()
@@ -152,37 +152,37 @@ impl SandboxConfig {
 
 /// Puts the session's commands into a sandbox, if that is wished. Says what holds them.
 pub fn confine_commands(
-    wishes: &SandboxConfig,
-    surroundings: &mut ToolSessionContext,
+    config: &SandboxConfig,
+    tool_context: &mut ToolSessionContext,
     policy: &mut Policy,
 ) -> Result<Vec<String>, CommandError> {
-    let hosts = wishes.parse_hosts()?;
-    if !wishes.enabled {
+    let hosts = config.parse_hosts()?;
+    if !config.enabled {
         return Ok(Vec::new());
     }
     let ourselves = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("windlass"));
-    let gate = match hosts.allowed.is_empty() {
+    let proxy = match hosts.allowed.is_empty() {
         true => None,
         false => Some(Arc::new(open_gate(hosts)?)),
     };
-    let confinement = build_confinement(wishes, surroundings, gate);
+    let confinement = build_confinement(config, tool_context, proxy);
     match ToolSandboxLauncher::probe(
         &SandboxProbeOptions::best_available(ourselves, [ENTRY_SUBCOMMAND]),
         confinement,
     ) {
         Ok(confined) => {
-            let mut notes = wishes.notes.clone();
+            let mut notes = config.notes.clone();
             notes.push(confined.report().to_owned());
-            surroundings.launcher = Some(Arc::new(confined));
-            surroundings.unsandboxed_commands.clone_from(&wishes.excluded_commands);
+            tool_context.launcher = Some(Arc::new(confined));
+            tool_context.unsandboxed_commands.clone_from(&config.excluded_commands);
             policy.held = Some(SandboxPolicy {
-                runs_unasked: wishes.auto_allow_bash_if_sandboxed,
-                may_be_left: wishes.allow_unsandboxed_commands,
-                outside: wishes.excluded_commands.clone(),
+                runs_unasked: config.auto_allow_bash_if_sandboxed,
+                may_be_left: config.allow_unsandboxed_commands,
+                outside: config.excluded_commands.clone(),
             });
             Ok(notes)
         }
-        Err(unavailable) if wishes.fail_if_unavailable => Err(CommandError::failure(format!(
+        Err(unavailable) if config.fail_if_unavailable => Err(CommandError::failure(format!(
             "a sandbox is required and none can be had: {unavailable}; install bubblewrap, or leave \
              out --sandbox"
         ))),
@@ -192,34 +192,34 @@ pub fn confine_commands(
                 std::io::stderr(),
                 "windlass: commands run without a sandbox, because none can be had: {unavailable}"
             );
-            Ok(wishes.notes.clone())
+            Ok(config.notes.clone())
         }
     }
 }
 
 fn build_confinement(
-    wishes: &SandboxConfig,
-    surroundings: &ToolSessionContext,
-    gate: Option<Arc<ProxyThread>>,
+    config: &SandboxConfig,
+    tool_context: &ToolSessionContext,
+    proxy: Option<Arc<ProxyThread>>,
 ) -> CommandSandboxConfig {
     let home = std::env::home_dir();
     let places = |texts: &[String]| {
-        let place = |text: &String| resolve_path(text, &surroundings.cwd, home.as_deref());
+        let place = |text: &String| resolve_path(text, &tool_context.cwd, home.as_deref());
         texts.iter().map(place).collect::<Vec<PathBuf>>()
     };
-    let mut roots = surroundings.working_directories();
-    roots.extend(places(&wishes.allow_write).into_iter().filter(|path| path.is_dir()));
-    let shown = places(&wishes.allow_read);
+    let mut roots = tool_context.working_directories();
+    roots.extend(places(&config.allow_write).into_iter().filter(|path| path.is_dir()));
+    let shown = places(&config.allow_read);
     let mut readable = shown.clone();
-    readable.extend(places(&wishes.allow_unix_sockets));
+    readable.extend(places(&config.allow_unix_sockets));
     CommandSandboxConfig {
         roots,
-        hidden: places(&wishes.deny_read),
+        hidden: places(&config.deny_read),
         shown,
-        protected: places(&wishes.deny_write),
+        protected: places(&config.deny_write),
         readable,
-        gate,
-        may_be_disabled: wishes.allow_unsandboxed_commands,
+        gate: proxy,
+        may_be_disabled: config.allow_unsandboxed_commands,
         home,
         ..CommandSandboxConfig::default()
     }
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn settings_and_flags_become_wishes() {
         assert_eq!(SandboxConfig::from_settings(&json!({})), SandboxConfig::default());
-        let wishes = SandboxConfig::from_settings(&json!({
+        let config = SandboxConfig::from_settings(&json!({
             "enabled": true, "failIfUnavailable": true, "autoAllowBashIfSandboxed": false,
             "excludedCommands": ["docker"], "allowUnsandboxedCommands": false,
             "network": {"allowedDomains": ["a.org"], "deniedDomains": ["b.org"],
@@ -278,7 +278,7 @@ mod tests {
             "filesystem": {"allowWrite": ["w"], "denyWrite": ["x"], "denyRead": ["y"],
                 "allowRead": ["~/z"], "disabled": true},
         }));
-        assert_eq!(wishes.notes.len(), 2, "{:?}", wishes.notes);
+        assert_eq!(config.notes.len(), 2, "{:?}", config.notes);
         let expected = SandboxConfig {
             enabled: true,
             fail_if_unavailable: true,
@@ -292,10 +292,10 @@ mod tests {
             deny_write: vec!["x".to_owned()],
             deny_read: vec!["y".to_owned()],
             allow_read: vec!["~/z".to_owned()],
-            notes: wishes.notes.clone(),
+            notes: config.notes.clone(),
         };
-        assert_eq!(wishes, expected);
-        let off = wishes.with_flags(SandboxUse::Off, &["c.org".to_owned()]);
+        assert_eq!(config, expected);
+        let off = config.with_flags(SandboxUse::Off, &["c.org".to_owned()]);
         assert!(!off.enabled && off.allowed_domains == ["a.org", "c.org"]);
         let required = SandboxConfig::default().with_flags(SandboxUse::Required, &[]);
         assert!(required.enabled && required.fail_if_unavailable);

@@ -56,11 +56,11 @@ impl SessionOverview<'_> {
         let title = |name: &str, hint: &str| format!("/{name} {hint}").trim_end().to_owned();
         let own = slash_command::list_available(FrontEnd::Headless)
             .map(|one| (title(one.name, one.argument_hint), one.description.to_owned()));
-        let pages = self.custom_commands.iter().map(|page| {
+        let custom_commands = self.custom_commands.iter().map(|page| {
             let hint = page.argument_hint.as_deref().unwrap_or_default();
             (title(&page.name, hint), page.description.clone())
         });
-        render_two_columns(own.chain(pages), "")
+        render_two_columns(own.chain(custom_commands), "")
     }
 
     fn render_model(&self) -> String {

@@ -25,12 +25,12 @@ pub struct ToolSelection {
 
 /// The tools on offer. Without a wish, all that are built in; those that talk to a person only where
 /// there is one.
-pub fn select_tools(wish: &[String], policy: &Policy) -> Result<ToolSelection, CommandError> {
+pub fn select_tools(requested: &[String], policy: &Policy) -> Result<ToolSelection, CommandError> {
     let rules = &policy.rules;
     let mut registry = ToolRegistry::with_builtin_tools();
     let (mut agents, mut skills, mut search) = (true, true, true);
-    if !wish.is_empty() {
-        let wanted = parse_requested_tools(wish, &registry)?;
+    if !requested.is_empty() {
+        let wanted = parse_requested_tools(requested, &registry)?;
         registry.retain(|spec| wanted.contains(spec.name.as_str()));
         let late = registry.deferred_specs();
         registry.defer(|spec| {
@@ -95,13 +95,13 @@ impl RequestedTools {
 
 /// The names wanted; `default` stands for all.
 fn parse_requested_tools(
-    wish: &[String],
+    requested: &[String],
     registry: &ToolRegistry,
 ) -> Result<RequestedTools, CommandError> {
     let known: Vec<&str> =
         registry.names().chain([AGENT_TOOL, SKILL_TOOL, WEB_SEARCH_TOOL]).collect();
     let mut wanted = RequestedTools { names: Vec::new(), all: false };
-    for name in wish.iter().flat_map(|value| split_rules(value)) {
+    for name in requested.iter().flat_map(|value| split_rules(value)) {
         if name == "default" {
             wanted.all = true;
         } else if name == AGENT_TOOL_ALIAS {

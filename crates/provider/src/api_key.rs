@@ -41,7 +41,7 @@ impl KeyRefresh {
     pub(super) fn fetch_credential(&self) -> Option<Credential> {
         let key = match self {
             Self::Program(command) => key_command::run_key_command(command).ok(),
-            Self::Keyring(taken) => taken.fetch_again(),
+            Self::Keyring(fetched) => fetched.fetch_again(),
         };
         key.map(to_credential)
     }
@@ -107,25 +107,25 @@ pub(super) fn find_credential(
         return Ok(Err(None));
     };
     match keyring_key::fetch_keyring_key(name, &origin, config, lookup) {
-        Ok(Some(taken)) => Ok(Ok(ProviderCredential {
-            credential: to_credential(taken.key.clone()),
+        Ok(Some(fetched)) => Ok(Ok(ProviderCredential {
+            credential: to_credential(fetched.key.clone()),
             advice: format!(
                 "put another into the key ring with `windlass key set {name}`, or {instead}"
             ),
-            refresh: Some(KeyRefresh::Keyring(taken)),
+            refresh: Some(KeyRefresh::Keyring(fetched)),
         })),
         Ok(None) if provider.keyring == Some(true) => Err(CommandError::failure(format!(
             "the key ring, which [provider.{name}] names, has no key for {name} at {origin}; put one \
              in with `windlass key set {name}`, or {instead}"
         ))),
         Ok(None) => Ok(Err(None)),
-        Err((trouble, IsKeyPresent(true))) => Err(CommandError::failure(format!(
-            "the key for {name} is in the key ring, which does not give it: {trouble}; or {instead}"
+        Err((error, IsKeyPresent(true))) => Err(CommandError::failure(format!(
+            "the key for {name} is in the key ring, which does not give it: {error}; or {instead}"
         ))),
-        Err((trouble, _)) if provider.keyring == Some(true) => Err(CommandError::failure(format!(
-            "the key ring, which [provider.{name}] names, cannot be asked: {trouble}; or {instead}"
+        Err((error, _)) if provider.keyring == Some(true) => Err(CommandError::failure(format!(
+            "the key ring, which [provider.{name}] names, cannot be asked: {error}; or {instead}"
         ))),
-        Err((trouble, _)) => Ok(Err(Some(trouble))),
+        Err((error, _)) => Ok(Err(Some(error))),
     }
 }
 

@@ -24,7 +24,7 @@ pub fn uses_keyring(provider: &ProviderConfig) -> bool {
 
 /// Where a provider's key may go. At an address without an origin nobody is asked.
 pub fn key_origin(name: &str, config: &Config, lookup: &impl EnvLookup) -> Option<String> {
-    keyring::url_origin(&crate::endpoint::resolve_base_url(name, config, lookup).ok()?)
+    keyring::url_origin(&crate::base_url::resolve_base_url(name, config, lookup).ok()?)
 }
 
 /// Looks for a provider's key without disturbing anybody.
@@ -81,7 +81,7 @@ pub(super) fn fetch_keyring_key(
     config: &Config,
     lookup: &impl EnvLookup,
 ) -> Result<Option<FetchedKey>, (KeyringError, IsKeyPresent)> {
-    let unseen = |trouble| (trouble, IsKeyPresent(false));
+    let unseen = |error| (error, IsKeyPresent(false));
     let ring = Keyring::detect(lookup).map_err(unseen)?;
     let Some(KeyringKey { owner, content: found }) =
         find_keyring_key(&ring, name, origin, config, lookup).map_err(unseen)?
@@ -92,7 +92,7 @@ pub(super) fn fetch_keyring_key(
         KeyringSearchResult::Key(key) => key,
         KeyringSearchResult::Missing | KeyringSearchResult::Withheld => ring
             .fetch(KeyringSlot { provider: &owner, origin })
-            .map_err(|trouble| (trouble, IsKeyPresent(true)))?,
+            .map_err(|error| (error, IsKeyPresent(true)))?,
     };
     Ok(Some(FetchedKey { key, ring, owner, origin: origin.to_owned() }))
 }

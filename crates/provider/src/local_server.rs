@@ -27,9 +27,9 @@ pub struct LocalServer {
 /// Everybody who answers in time, by provider.
 pub fn find_local_servers(config: &Config, lookup: &impl EnvLookup) -> Vec<LocalServer> {
     let deadline = Instant::now() + WAIT_MAX;
-    let (answers, heard) = mpsc::channel();
+    let (answers, received) = mpsc::channel();
     for (name, provider) in &config.providers {
-        let address = crate::endpoint::resolve_base_url(name, config, lookup).ok();
+        let address = crate::base_url::resolve_base_url(name, config, lookup).ok();
         let Some((host, port)) = address.as_deref().and_then(parse_local_address) else {
             continue;
         };
@@ -45,7 +45,7 @@ pub fn find_local_servers(config: &Config, lookup: &impl EnvLookup) -> Vec<Local
     }
     drop(answers);
     let mut found = Vec::new();
-    while let Ok(one) = heard.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+    while let Ok(one) = received.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         found.push(one);
     }
     found.sort_by(|one, other| one.provider.cmp(&other.provider));

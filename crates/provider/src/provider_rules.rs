@@ -13,7 +13,7 @@ pub(super) fn resolve_provider_rules(
     provider: &ProviderConfig,
     model: &ModelConfig,
 ) -> ProviderRules {
-    let mut law = match wire {
+    let mut rules = match wire {
         WireFormat::AnthropicMessages => ANTHROPIC_MESSAGES,
         WireFormat::OpenaiResponses => OPENAI_RESPONSES,
         WireFormat::OpenaiChat => OPENAI_CHAT,
@@ -22,20 +22,20 @@ pub(super) fn resolve_provider_rules(
     if wire == WireFormat::OpenaiChat {
         // Imitations know the older name; the newer one they may not know, and then there would be
         // no limit at all.
-        law.output_limit_field = match provider.output_limit_name {
+        rules.output_limit_field = match provider.output_limit_name {
             Some(OutputLimitName::MaxCompletionTokens) => "max_completion_tokens",
             Some(OutputLimitName::MaxTokens) | None => "max_tokens",
         };
     }
     if model.images == Some(false) {
-        law.image_types = &[];
-        law.document_types = &[];
+        rules.image_types = &[];
+        rules.document_types = &[];
     }
     if model.cache == Some(false) {
-        law.cache_marks_max = 0;
+        rules.cache_marks_max = 0;
     }
     if let Some(most) = model.media_max.and_then(|most| usize::try_from(most).ok()) {
-        law.media_count_max = most;
+        rules.media_count_max = most;
     }
-    law
+    rules
 }

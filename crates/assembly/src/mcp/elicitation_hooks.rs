@@ -23,13 +23,13 @@ pub(super) struct ElicitationHooks {
 
 impl ElicitationHooks {
     /// One, if any hook wants to hear of questions.
-    pub(super) fn for_session(hooks: HookSet, surroundings: &ToolSessionContext) -> Option<Self> {
+    pub(super) fn for_session(hooks: HookSet, tool_context: &ToolSessionContext) -> Option<Self> {
         let is_wanted = hooks.has_event(HookEvent::Elicitation)
             || hooks.has_event(HookEvent::ElicitationResult);
         is_wanted.then(|| {
-            let cwd = surroundings.cwd.clone();
+            let cwd = tool_context.cwd.clone();
             let (environment, spill) =
-                (surroundings.environment.clone(), surroundings.spill_directory.clone());
+                (tool_context.environment.clone(), tool_context.spill_directory.clone());
             let ground = HookEnvironment::new(
                 cwd.clone(),
                 windlass_settings::find_project_root(&cwd),
@@ -69,7 +69,7 @@ impl ElicitationHooks {
 
 impl ElicitationInterceptor for ElicitationHooks {
     fn before_prompt(&self, question: &ElicitationRequest) -> InterceptFuture {
-        let (door, question) = (self.clone(), question.clone());
+        let (hooks, question) = (self.clone(), question.clone());
         Box::pin(async move {
             let mut more = Map::new();
             let mode = if question.url.is_some() { "url" } else { "form" };
@@ -83,12 +83,12 @@ impl ElicitationInterceptor for ElicitationHooks {
             let given =
                 fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
             more.extend(given);
-            door.run_hooks(HookEvent::Elicitation, &question.server, more).await
+            hooks.run_hooks(HookEvent::Elicitation, &question.server, more).await
         })
     }
 
     fn after_reply(&self, server: &str, reply: ElicitationReply) -> ElicitationFuture {
-        let (door, server) = (self.clone(), server.to_owned());
+        let (hooks, server) = (self.clone(), server.to_owned());
         Box::pin(async move {
             let (action, content) = match &reply {
                 ElicitationReply::Accept(content) => ("accept", content.clone()),
@@ -97,16 +97,16 @@ impl ElicitationInterceptor for ElicitationHooks {
             };
             let mut more = Map::from_iter([("action".to_owned(), json!(action))]);
             more.extend(content.map(|content| ("content".to_owned(), content)));
-            door.run_hooks(HookEvent::ElicitationResult, &server, more).await.unwrap_or(reply)
+            hooks.run_hooks(HookEvent::ElicitationResult, &server, more).await.unwrap_or(reply)
         })
     }
 }
 
-fn parse_reply(joint: CombinedHookResult) -> Option<ElicitationReply> {
-    if matches!(joint.verdict, HookVerdict::Block(_) | HookVerdict::Halt(_)) {
+fn parse_reply(result: CombinedHookResult) -> Option<ElicitationReply> {
+    if matches!(result.verdict, HookVerdict::Block(_) | HookVerdict::Halt(_)) {
         return Some(ElicitationReply::Decline);
     }
-    let ElicitationAnswer { action, content } = joint.elicitation_answer?;
+    let ElicitationAnswer { action, content } = result.elicitation_answer?;
     match action.as_str() {
         "accept" => Some(ElicitationReply::Accept(content)),
         "cancel" => Some(ElicitationReply::Cancel),

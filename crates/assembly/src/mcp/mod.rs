@@ -44,27 +44,27 @@ pub struct McpServerConfigs {
 
 /// Puts together what the files and the command line say.
 pub fn load_server_configs(
-    args: &McpOptions,
-    kept: &[SourcedValue<Map<String, Value>>],
+    options: &McpOptions,
+    stored: &[SourcedValue<Map<String, Value>>],
     cwd: &Path,
     lookup: &impl EnvLookup,
 ) -> Result<McpServerConfigs, CommandError> {
-    let mut layers: Vec<McpConfigLayer> = kept
+    let mut layers: Vec<McpConfigLayer> = stored
         .iter()
         .map(|one| McpConfigLayer {
             scope: scope_name(one.source).to_owned(),
             servers: one.value.clone(),
         })
         .collect();
-    for given in &args.mcp_config {
+    for given in &options.mcp_config {
         layers.push(McpConfigLayer {
             scope: "dynamic".to_owned(),
             servers: parse_mcp_config_flag(given, cwd)?,
         });
     }
     let variables = |name: &str| lookup(name).and_then(|value| value.into_string().ok());
-    let (orders, notes) = resolve_server_configs(&layers, cwd, &variables);
-    Ok(McpServerConfigs { servers: orders, notes })
+    let (servers, notes) = resolve_server_configs(&layers, cwd, &variables);
+    Ok(McpServerConfigs { servers, notes })
 }
 
 /// The word for where a server is kept.

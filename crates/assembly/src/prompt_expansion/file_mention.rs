@@ -10,7 +10,7 @@ use windlass_project::memory::mentioned;
 /// The files a prompt mentions; the opinion is that of whoever wrote it about reading them.
 pub(super) async fn read_mentioned_files(
     prompt: &str,
-    hands: &PromptTools,
+    prompt_tools: &PromptTools,
     opinion: &PriorDecision,
 ) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
@@ -23,19 +23,19 @@ pub(super) async fn read_mentioned_files(
     for name in names {
         let path = match name.strip_prefix("~/") {
             Some(rest) => std::env::home_dir().map(|home| home.join(rest)),
-            None => Some(hands.tool_context.cwd.join(&name)),
+            None => Some(prompt_tools.tool_context.cwd.join(&name)),
         };
-        let held = match path.filter(|path| path.is_file()) {
-            Some(path) => hands.read_file(&path.to_string_lossy(), opinion.clone()).await,
-            None => match hands.read_resource(&name).await {
-                Some(held) => held,
+        let content = match path.filter(|path| path.is_file()) {
+            Some(path) => prompt_tools.read_file(&path.to_string_lossy(), opinion.clone()).await,
+            None => match prompt_tools.read_resource(&name).await {
+                Some(content) => content,
                 None => continue,
             },
         };
-        let held = held.unwrap_or_else(|why| format!("(It was not attached: {why})"));
-        files.push(match bytes + held.len() > BYTES_MAX {
+        let content = content.unwrap_or_else(|why| format!("(It was not attached: {why})"));
+        files.push(match bytes + content.len() > BYTES_MAX {
             true => format!("@{name}: (It was not attached: it is too long; read it.)"),
-            false => format!("@{name}:\n{held}"),
+            false => format!("@{name}:\n{content}"),
         });
         bytes += files.last().map_or(0, String::len);
     }

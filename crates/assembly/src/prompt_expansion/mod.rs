@@ -58,7 +58,7 @@ pub struct PromptExpander {
 impl PromptExpander {
     /// Everything that may be typed as a command: pages, then prompts that servers have ready.
     pub fn list_commands(&self) -> Vec<CustomCommandEntry> {
-        let pages = self.custom_commands.iter().map(|page| CustomCommandEntry {
+        let custom_commands = self.custom_commands.iter().map(|page| CustomCommandEntry {
             name: page.name.clone(),
             description: page.description.clone(),
             argument_hint: page.argument_hint.clone().unwrap_or_default(),
@@ -69,60 +69,65 @@ impl PromptExpander {
                 name: prompt.name,
                 description: prompt.description,
             });
-        pages.chain(prompts).collect()
+        custom_commands.chain(prompts).collect()
     }
 
     /// Makes of a message what the model is told, with what may run besides for it alone.
-    pub async fn expand(&self, said: PromptSubmission) -> Result<PromptSubmission, CommandError> {
-        expand_submission(said, &self.custom_commands, &self.variables, self.tools.clone()).await
+    pub async fn expand(
+        &self,
+        submission: PromptSubmission,
+    ) -> Result<PromptSubmission, CommandError> {
+        expand_submission(submission, &self.custom_commands, &self.variables, self.tools.clone())
+            .await
     }
 }
 
 /// Makes of a message what the model is told, with what may run besides for it alone. Only words
 /// stand for others; a message with pictures keeps what it says.
 pub async fn expand_submission(
-    mut said: PromptSubmission,
-    pages: &CustomCommands,
+    mut submission: PromptSubmission,
+    custom_commands: &CustomCommands,
     names: &ExpansionVariables,
-    hands: PromptTools,
+    prompt_tools: PromptTools,
 ) -> Result<PromptSubmission, CommandError> {
-    if let [ContentBlock::Text(text)] = said.content.as_slice()
-        && let Some(content) = hands.mcp_servers.expand_prompt(text).await
+    if let [ContentBlock::Text(text)] = submission.content.as_slice()
+        && let Some(content) = prompt_tools.mcp_servers.expand_prompt(text).await
     {
-        said.content = content.map_err(CommandError::failure)?;
-        return Ok(said);
+        submission.content = content.map_err(CommandError::failure)?;
+        return Ok(submission);
     }
-    if let [ContentBlock::Text(text)] = said.content.as_mut_slice() {
-        let expanded = expand_prompt(std::mem::take(text), pages, names, hands).await?;
+    if let [ContentBlock::Text(text)] = submission.content.as_mut_slice() {
+        let expanded =
+            expand_prompt(std::mem::take(text), custom_commands, names, prompt_tools).await?;
         *text = expanded.text;
-        said.content.extend(expanded.files.into_iter().map(ContentBlock::Text));
-        said.allow.extend(expanded.allow);
-        said.model = expanded.model;
-        said.slash_command = expanded.custom_command;
+        submission.content.extend(expanded.files.into_iter().map(ContentBlock::Text));
+        submission.allow.extend(expanded.allow);
+        submission.model = expanded.model;
+        submission.slash_command = expanded.custom_command;
     }
-    Ok(said)
+    Ok(submission)
 }
 
 /// Makes of a prompt what the model is told. One that is no page's name keeps its words; the files
 /// it mentions are put behind them.
 async fn expand_prompt(
     prompt: String,
-    pages: &CustomCommands,
+    custom_commands: &CustomCommands,
     names: &ExpansionVariables,
-    mut hands: PromptTools,
+    mut prompt_tools: PromptTools,
 ) -> Result<ExpandedPrompt, CommandError> {
-    let Some((custom, words)) = pages.find_invoked(&prompt) else {
+    let Some((custom, words)) = custom_commands.find_invoked(&prompt) else {
         // Whoever names a file wants it read.
         let files =
-            file_mention::read_mentioned_files(&prompt, &hands, &PriorDecision::Allow).await;
+            file_mention::read_mentioned_files(&prompt, &prompt_tools, &PriorDecision::Allow).await;
         return Ok(ExpandedPrompt { text: prompt, files, ..ExpandedPrompt::default() });
     };
     let page = custom.read_content().map_err(|problem| {
         CommandError::failure(format!("/{}: {}: {problem}", custom.name, custom.path.display()))
     })?;
-    let may_run = custom.author == CommandAuthor::User || hands.trusts_project;
+    let may_run = custom.author == CommandAuthor::User || prompt_tools.trusts_project;
     let allow = if may_run { page.allow.clone() } else { Vec::new() };
-    hands.policy.rules.allow.extend(allow.iter().cloned());
+    prompt_tools.policy.rules.allow.extend(allow.iter().cloned());
     let folder = custom.folder();
     let filling = ArgumentSubstitution::new(words, &page.arguments, names, &folder);
     let mut text = String::new();
@@ -134,7 +139,7 @@ async fn expand_prompt(
                 text.push_str(&part);
                 used |= has_used;
             }
-            PromptSegment::Command(_) if !hands.may_run_snippets => {
+            PromptSegment::Command(_) if !prompt_tools.may_run_snippets => {
                 text.push_str(SNIPPETS_DISABLED);
             }
             PromptSegment::Command(_) if !may_run => {
@@ -148,13 +153,13 @@ async fn expand_prompt(
             PromptSegment::Command(command) => {
                 let (command, has_used) = filling.substitute(command);
                 used |= has_used;
-                let said = hands.run_command(&command).await.map_err(|why| {
+                let submission = prompt_tools.run_command(&command).await.map_err(|why| {
                     CommandError::failure(format!(
                         "/{}: `{command}` was not run: {why}",
                         custom.name
                     ))
                 })?;
-                text.push_str(&said);
+                text.push_str(&submission);
             }
         }
     }
@@ -164,7 +169,8 @@ async fn expand_prompt(
     let model = page.model.as_deref().map(|model| names.resolve_model(model));
     let source = if custom.author == CommandAuthor::User { "user" } else { "project" };
     let page = Some(Called { name: custom.name.clone(), arguments: words.to_owned(), source });
-    let files = file_mention::read_mentioned_files(&text, &hands, &PriorDecision::None).await;
+    let files =
+        file_mention::read_mentioned_files(&text, &prompt_tools, &PriorDecision::None).await;
     Ok(ExpandedPrompt { text, files, allow, model, custom_command: page })
 }
 

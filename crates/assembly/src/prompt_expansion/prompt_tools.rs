@@ -93,9 +93,9 @@ impl PromptTools {
 
     /// What a command of the user's own prints. Nobody has to be asked; what is denied stays so.
     pub async fn run_user_command(&self, command: &str) -> Result<String, String> {
-        let mut hands = self.clone();
-        hands.policy.mode = PermissionMode::BypassPermissions;
-        hands.run_command(command).await
+        let mut prompt_tools = self.clone();
+        prompt_tools.policy.mode = PermissionMode::BypassPermissions;
+        prompt_tools.run_command(command).await
     }
 
     /// The images a file holds.

@@ -23,24 +23,24 @@ pub fn rewind_journal(
 ) -> Result<(String, Value), CommandError> {
     let messages = rewind_point::trace_messages(journal, id)?;
     let prompts: Vec<&TracedMessage> = messages.iter().filter(|traced| traced.is_prompt).collect();
-    let kept = SnapshotStore::open(
+    let snapshots = SnapshotStore::open(
         &SnapshotStore::folder_for(journal),
         Durability::Synced,
         SnapshotLimits::default(),
     );
-    let kept = kept.map_err(|error| journal_error(&error))?;
-    let Some(to) = &wanted.to else { return Ok(render_prompts(id, &prompts, &kept)) };
+    let snapshots = snapshots.map_err(|error| journal_error(&error))?;
+    let Some(to) = &wanted.to else { return Ok(render_prompts(id, &prompts, &snapshots)) };
     let (number, prompt) = find_prompt(&prompts, to)?;
     let end = messages.last().map_or(0, |last| last.last_record);
     // Nobody may write the session meanwhile.
-    let held = lock_journal(journal).map_err(|error| journal_error(&error))?;
+    let lock = lock_journal(journal).map_err(|error| journal_error(&error))?;
     let before = prompt.record.saturating_sub(1);
     let mut files = Vec::new();
     if wanted.scope.files {
-        files = rewind::rewind(&kept, before, end, wanted.options).map_err(rewind_error)?;
+        files = rewind::rewind(&snapshots, before, end, wanted.options).map_err(rewind_error)?;
     }
     if wanted.scope.conversation && !wanted.options.dry_run {
-        rewind_locked(&held, before, &rewind_point::fallback_settings())
+        rewind_locked(&lock, before, &rewind_point::fallback_settings())
             .map_err(|error| journal_error(&error))?;
     }
     Ok(render_rewind(wanted, number, prompt, &files))
@@ -54,9 +54,9 @@ pub async fn rewind_open_session(
     id: &str,
     wanted: &RewindArguments,
 ) -> Result<(String, Value), CommandError> {
-    let (journal, id, asked) = (journal.to_owned(), id.to_owned(), wanted.clone());
-    let looked = tokio::task::spawn_blocking(move || match &asked.to {
-        None => rewind_journal(&journal, &id, &asked).map(Err),
+    let (journal, id, arguments) = (journal.to_owned(), id.to_owned(), wanted.clone());
+    let looked = tokio::task::spawn_blocking(move || match &arguments.to {
+        None => rewind_journal(&journal, &id, &arguments).map(Err),
         Some(to) => {
             let messages = rewind_point::trace_messages(&journal, &id)?;
             let prompts: Vec<&TracedMessage> =
@@ -97,12 +97,16 @@ fn find_prompt<'a>(
     }
 }
 
-fn render_prompts(id: &str, prompts: &[&TracedMessage], kept: &SnapshotStore) -> (String, Value) {
+fn render_prompts(
+    id: &str,
+    prompts: &[&TracedMessage],
+    snapshots: &SnapshotStore,
+) -> (String, Value) {
     let mut rows = vec![["", "files", "message", "prompt"].map(str::to_owned)];
     let mut objects = Vec::new();
     for (place, traced) in prompts.iter().enumerate() {
         let before = traced.record.saturating_sub(1);
-        let files = kept.plan_restore(before).into_iter();
+        let files = snapshots.plan_restore(before).into_iter();
         let files =
             files.filter(|planned| planned.status != RestoreStatus::AlreadyRestored).count();
         let name = traced.uuids.first().cloned().unwrap_or_default();

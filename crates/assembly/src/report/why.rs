@@ -76,13 +76,12 @@ struct WalkPosition {
 impl WalkPosition {
     fn collect_reasons(&mut self, walked: &ExplainedStep, reasons: &mut Vec<RunReason>) {
         for notice in &walked.notices {
-            match notice {
-                Notice::RunStarted => {
-                    self.run += 1;
-                    self.turn = 1;
-                }
-                Notice::Continued { turn, .. } => self.turn = (*turn).max(1),
-                _ => {}
+            if matches!(notice, Notice::RunStarted) {
+                self.run += 1;
+                self.turn = 1;
+            }
+            if let Notice::Continued { turn, .. } = notice {
+                self.turn = (*turn).max(1);
             }
             if let Some((kind, name, words)) = explain_notice(notice) {
                 reasons.push(self.build_reason(walked.at, kind, name, words));
@@ -157,7 +156,28 @@ fn explain_notice(notice: &Notice) -> Option<(&'static str, Option<&'static str>
         Notice::ToolDenied { call, why } => {
             ("denied", None, format!("{} did not run: {}", call.name, to_single_line(why)))
         }
-        _ => return None,
+        Notice::RunStarted
+        | Notice::RequestStarted { .. }
+        | Notice::Streamed { .. }
+        | Notice::Sealed { .. }
+        | Notice::MessageAdded(_)
+        | Notice::ToolStarted(_)
+        | Notice::ToolProgressed { .. }
+        | Notice::ToolEnded { .. }
+        | Notice::PermissionAsked { .. }
+        | Notice::PermissionWithdrawn(_)
+        | Notice::HookMessage { .. }
+        | Notice::Hook(_)
+        | Notice::ToolsLabelled(_)
+        | Notice::SessionTitled(_)
+        | Notice::PromptSuggested(_)
+        | Notice::SideQuestionAnswered(_)
+        | Notice::InputQueued(_)
+        | Notice::Billed { .. }
+        | Notice::Warning(_)
+        | Notice::MaxTurnsReached { .. }
+        | Notice::SubagentNotice { .. }
+        | Notice::RunEnded(_) => return None,
     })
 }
 

@@ -41,13 +41,13 @@ pub struct SettingsLayers {
 impl SettingsLayers {
     /// Reads them. Only what the flags themselves got wrong is refused.
     pub fn load(
-        args: &SettingsOptions,
+        options: &SettingsOptions,
         is_bare: bool,
         cwd: &Path,
         lookup: &impl EnvLookup,
     ) -> Result<Self, CommandError> {
-        let mut request = build_load_request(args, cwd, lookup)?;
-        request.only_restricts = is_bare || args.safe_mode;
+        let mut request = build_load_request(options, cwd, lookup)?;
+        request.only_restricts = is_bare || options.safe_mode;
         let mut loaded = load_settings(&request);
         let is_given = |name: &str| {
             matches!(&request.command_line, Some(CommandLineSettings::File(path)) if path.display().to_string() == name)
@@ -68,7 +68,7 @@ impl SettingsLayers {
                 problem.name
             )));
         }
-        if args.safe_mode {
+        if options.safe_mode {
             keep_only_managed(&mut loaded);
         }
         let mut layers = Self {
@@ -84,8 +84,8 @@ impl SettingsLayers {
     }
 
     /// Files were read again. Plugins and servers stay as they were.
-    fn replace_loaded(&mut self, mut loaded: LoadedSettings, args: &SettingsOptions) {
-        if args.safe_mode {
+    fn replace_loaded(&mut self, mut loaded: LoadedSettings, options: &SettingsOptions) {
+        if options.safe_mode {
             keep_only_managed(&mut loaded);
         }
         loaded.mcp_servers = std::mem::take(&mut self.loaded.mcp_servers);
@@ -106,11 +106,11 @@ impl SettingsLayers {
     }
 
     /// Plugins that the command line names. A folder that is none is told, and left out.
-    pub fn add_plugins(&mut self, args: &HeadlessOptions, cwd: &Path) {
-        for root in &args.plugin_dir {
+    pub fn add_plugins(&mut self, options: &HeadlessOptions, cwd: &Path) {
+        for root in &options.plugin_dir {
             self.add_plugin(Plugin::load(&cwd.join(root)));
         }
-        for root in &args.plugin_dir_no_mcp {
+        for root in &options.plugin_dir_no_mcp {
             self.add_plugin(Plugin::load(&cwd.join(root)).map(Plugin::without_mcp_servers));
         }
     }
@@ -186,11 +186,11 @@ fn keep_only_managed(loaded: &mut LoadedSettings) {
 
 /// What to read, by the flags and the environment.
 pub fn build_load_request(
-    args: &SettingsOptions,
+    options: &SettingsOptions,
     cwd: &Path,
     lookup: &impl EnvLookup,
 ) -> Result<SettingsRequest, CommandError> {
-    let sources = match args.setting_sources.as_deref().map(EnabledSources::parse) {
+    let sources = match options.setting_sources.as_deref().map(EnabledSources::parse) {
         None => EnabledSources::default(),
         Some(Ok(sources)) => sources,
         Some(Err(word)) => {
@@ -199,15 +199,18 @@ pub fn build_load_request(
             )));
         }
     };
-    let root = args.resolve_project_root(cwd);
+    let root = options.resolve_project_root(cwd);
     if !root.is_dir() {
         return Err(CommandError::usage(format!(
             "--project-config-root {}: there is no such folder",
             root.display()
         )));
     }
-    let given =
-        args.settings.as_deref().filter(|given| !given.is_empty()).map(CommandLineSettings::parse);
+    let given = options
+        .settings
+        .as_deref()
+        .filter(|given| !given.is_empty())
+        .map(CommandLineSettings::parse);
     let given = given.map(|given| match given {
         CommandLineSettings::File(path) => CommandLineSettings::File(cwd.join(path)),
         text => text,
@@ -217,8 +220,8 @@ pub fn build_load_request(
         cwd: root,
         sources,
         command_line: given,
-        command_line_managed: args.managed_settings.clone().filter(|given| !given.is_empty()),
-        is_trusted: args.trust_project,
+        command_line_managed: options.managed_settings.clone().filter(|given| !given.is_empty()),
+        is_trusted: options.trust_project,
         only_restricts: false,
     })
 }

@@ -55,10 +55,10 @@ impl SettingsLayers {
     /// Puts back what may not be taken away: managed rules, and the mode if the new one is forbidden.
     pub fn enforce_managed_rules(&self, policy: &mut Policy, mode_before: PermissionMode) {
         let managed = &self.loaded.managed;
-        for (list, held) in
+        for (list, required) in
             [(&mut policy.rules.deny, &managed.deny), (&mut policy.rules.ask, &managed.ask)]
         {
-            let missing = held.iter().filter(|rule| !list.contains(rule));
+            let missing = required.iter().filter(|rule| !list.contains(rule));
             let missing: Vec<_> = missing.cloned().collect();
             list.extend(missing);
         }

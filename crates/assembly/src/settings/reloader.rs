@@ -22,7 +22,7 @@ use windlass_host::environment::EnvLookup;
 #[derive(Clone, Debug)]
 pub struct SettingsReloader {
     /// Which files count, by the command line.
-    pub args: SettingsOptions,
+    pub options: SettingsOptions,
     cwd: PathBuf,
     is_bare: bool,
     watch: SettingsWatcher,
@@ -69,37 +69,37 @@ pub struct ReloadOutcome {
 impl SettingsReloader {
     /// From what was read at the start.
     pub fn new(
-        args: &RunOptions,
+        options: &RunOptions,
         cwd: &Path,
         layers: &mut SettingsLayers,
         lookup: &impl EnvLookup,
     ) -> Self {
-        let given = &args.permission;
+        let given = &options.permission;
         // What is wrong with flags was refused before.
         let flags =
             |rules: &[String]| crate::tool_selection::parse_rules(rules).unwrap_or_default();
         let (allow, deny) = (flags(&given.allowed_tools), flags(&given.disallowed_tools));
         let directories = given.add_dir.iter().filter_map(|path| path.canonicalize().ok());
-        let mut live = Self {
-            args: args.settings.clone(),
+        let mut reloader = Self {
+            options: options.settings.clone(),
             cwd: cwd.to_owned(),
-            is_bare: args.bare,
+            is_bare: options.bare,
             watch: SettingsWatcher::default(),
             flag_rules: Rules { allow, deny, ..Rules::default() },
             flag_directories: directories.collect(),
             hooks: layers.load_hooks(),
             layers: layers.clone(),
         };
-        if let Some(request) = live.load_request(lookup) {
-            live.watch = SettingsWatcher::new(&request, &layers.loaded);
+        if let Some(request) = reloader.load_request(lookup) {
+            reloader.watch = SettingsWatcher::new(&request, &layers.loaded);
         }
-        live
+        reloader
     }
 
     /// What to read; nothing, if the folder is gone.
     fn load_request(&self, lookup: &impl EnvLookup) -> Option<SettingsRequest> {
-        let mut request = build_load_request(&self.args, &self.cwd, lookup).ok()?;
-        request.only_restricts = self.is_bare || self.args.safe_mode;
+        let mut request = build_load_request(&self.options, &self.cwd, lookup).ok()?;
+        request.only_restricts = self.is_bare || self.options.safe_mode;
         Some(request)
     }
 
@@ -144,7 +144,7 @@ impl SettingsReloader {
         self.watch = watch;
         lines.extend(broken);
         let before = self.layers.clone();
-        self.layers.replace_loaded(loaded, &self.args);
+        self.layers.replace_loaded(loaded, &self.options);
         let (hooks, problems) = self.layers.read_hooks();
         self.hooks = hooks.with_previous_state(&self.hooks);
         let hooks = self.hooks.clone().join(own.unwrap_or_default());
@@ -158,10 +158,10 @@ impl SettingsReloader {
             before,
             now: self.layers.clone(),
         };
-        let told = change.clone();
+        let applied = change.clone();
         // A session that does not take this is over, which is told next.
         let _ = session.replace_hooks(hooks);
-        let _ = session.configure(move |settings| told.apply(&mut settings.policy));
+        let _ = session.configure(move |settings| applied.apply(&mut settings.policy));
         let files = changed.into_iter().map(|file| file.path);
         let files = files.filter(|path| !refused.contains(path)).collect();
         ReloadOutcome { change: Some(change), files, lines }

@@ -9,8 +9,8 @@ impl SettingsLayers {
     pub fn build_language_context(&self) -> Option<(String, String)> {
         let named = self.loaded.settings.language.as_deref().map(str::trim)?;
         let language: String = named.chars().filter(|letter| !letter.is_control()).collect();
-        let asked = format!("answer in {language}, whatever language the question is in");
-        (!language.is_empty()).then(|| ("Language".to_owned(), asked))
+        let instruction = format!("answer in {language}, whatever language the question is in");
+        (!language.is_empty()).then(|| ("Language".to_owned(), instruction))
     }
 
     pub fn output_style(&self) -> String {

@@ -130,8 +130,8 @@ enum SlashCommandParser {
 
 impl SlashCommandSpec {
     fn parse_arguments(&self, rest: &str) -> Result<SlashCommand, CommandError> {
-        let alone = |order| match rest.is_empty() {
-            true => Ok(order),
+        let alone = |command| match rest.is_empty() {
+            true => Ok(command),
             false => Err(CommandError::usage(format!(
                 "/{} takes no words after it; leave them out",
                 self.name
@@ -143,28 +143,28 @@ impl SlashCommandSpec {
             SlashCommandParser::Show(topic) => alone(show(topic)),
             SlashCommandParser::ShowOrAct(topic, _) if rest.is_empty() => Ok(show(topic)),
             SlashCommandParser::ShowOrAct(_, act) => act(rest).map(SlashCommand::TerminalAction),
-            SlashCommandParser::NoArguments(order) => alone(order()),
-            SlashCommandParser::WithArguments(order) => order(rest),
+            SlashCommandParser::NoArguments(command) => alone(command()),
+            SlashCommandParser::WithArguments(command) => command(rest),
         }
     }
 
     /// Why it cannot be done here, if it cannot.
-    fn check_front_end(&self, order: &SlashCommand, front: FrontEnd) -> Option<CommandError> {
+    fn check_front_end(&self, command: &SlashCommand, front: FrontEnd) -> Option<CommandError> {
         let name = self.name;
-        match (front, order) {
-            (FrontEnd::Headless, _) if self.availability == SlashCommandAvailability::Terminal => {
-                Some(CommandError::usage(format!(
-                    "/{name} is about the terminal, and there is none here; run windlass without -p"
-                )))
-            }
-            (FrontEnd::Headless, SlashCommand::TerminalAction(_)) => {
-                Some(CommandError::usage(format!(
-                    "/{name} with words changes something and is for a person at a terminal; /{name} \
-                 alone shows what there is"
-                )))
-            }
-            _ => None,
+        if front == FrontEnd::Terminal {
+            return None;
         }
+        if self.availability == SlashCommandAvailability::Terminal {
+            return Some(CommandError::usage(format!(
+                "/{name} is about the terminal, and there is none here; run windlass without -p"
+            )));
+        }
+        matches!(command, SlashCommand::TerminalAction(_)).then(|| {
+            CommandError::usage(format!(
+                "/{name} with words changes something and is for a person at a terminal; /{name} \
+                 alone shows what there is"
+            ))
+        })
     }
 }
 
@@ -208,11 +208,11 @@ pub fn parse_prompt(prompt: String, front: FrontEnd) -> Result<SlashCommand, Com
         let name = first.strip_prefix('/');
         name.is_some_and(|name| name == one.name || one.aliases.contains(&name))
     };
-    let Some(command) = SLASH_COMMANDS.iter().find(is_named) else {
+    let Some(spec) = SLASH_COMMANDS.iter().find(is_named) else {
         return Ok(SlashCommand::SubmitPrompt(PromptSubmission::from(prompt)));
     };
-    let order = command.parse_arguments(rest.trim())?;
-    command.check_front_end(&order, front).map_or(Ok(order), Err)
+    let command = spec.parse_arguments(rest.trim())?;
+    spec.check_front_end(&command, front).map_or(Ok(command), Err)
 }
 
 #[cfg(test)]

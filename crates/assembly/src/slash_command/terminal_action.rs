@@ -144,19 +144,19 @@ pub(super) fn parse_rule_action(rest: &str) -> Result<TerminalAction, CommandErr
     if (word, rest) == ("add", "") {
         return Ok(TerminalAction::Rules(RuleAction::ChooseFile));
     }
-    let (shelf, rest) = split_first_word(rest);
-    let shelf = RuleFile::ALL.into_iter().find(|one| one.name() == shelf);
+    let (file, rest) = split_first_word(rest);
+    let file = RuleFile::ALL.into_iter().find(|one| one.name() == file);
     let (list, rule) = split_first_word(rest);
     let list = RuleList::ALL.into_iter().find(|one| one.key() == list);
-    let (Some(shelf), Some(list)) = (shelf, list) else {
+    let (Some(file), Some(list)) = (file, list) else {
         return Err(CommandError::usage(PERMISSIONS_USAGE));
     };
     let rule = rule.to_owned();
     Ok(TerminalAction::Rules(match (word, rule.is_empty()) {
-        ("add", true) => RuleAction::EnterRule(shelf, list),
-        ("add", false) => RuleAction::Add(shelf, list, rule),
-        ("remove", false) => RuleAction::ConfirmRemove(shelf, list, rule),
-        ("remove-now", false) => RuleAction::RemoveNow(shelf, list, rule),
+        ("add", true) => RuleAction::EnterRule(file, list),
+        ("add", false) => RuleAction::Add(file, list, rule),
+        ("remove", false) => RuleAction::ConfirmRemove(file, list, rule),
+        ("remove-now", false) => RuleAction::RemoveNow(file, list, rule),
         _ => return Err(CommandError::usage(PERMISSIONS_USAGE)),
     }))
 }

@@ -43,7 +43,7 @@ fn read_text(path: &Path) -> Result<String, String> {
 }
 
 fn parse_memory_file(text: &str) -> MemoryFileContent {
-    let (mut kept, mut imports) = (String::new(), Vec::new());
+    let (mut stripped, mut imports) = (String::new(), Vec::new());
     let mut fence: Option<(char, usize)> = None;
     let mut in_comment = false;
     for line in text.lines() {
@@ -64,18 +64,18 @@ fn parse_memory_file(text: &str) -> MemoryFileContent {
                 if rest.trim().is_empty() {
                     continue;
                 }
-                kept.push_str(rest.trim_start());
-                kept.push('\n');
+                stripped.push_str(rest.trim_start());
+                stripped.push('\n');
                 imports.extend(import::find_mentions(rest));
                 continue;
             }
             (None, None) => imports.extend(import::find_mentions(line)),
         }
-        kept.push_str(line);
-        kept.push('\n');
+        stripped.push_str(line);
+        stripped.push('\n');
     }
     imports.truncate(IMPORTS_MAX);
-    MemoryFileContent { text: kept, imports }
+    MemoryFileContent { text: stripped, imports }
 }
 
 /// The sign of a fence and how often it stands there, if this begins or ends one.

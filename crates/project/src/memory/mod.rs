@@ -94,14 +94,14 @@ pub fn load_memory_files(
 
 fn render_sections(sections: &[MemorySection]) -> String {
     let mut text = INTRODUCTION.to_owned();
-    for MemorySection { author, path, text: said } in sections {
+    for MemorySection { author, path, text: content } in sections {
         let whose = match author {
             MemoryAuthor::System => "set for this machine",
             MemoryAuthor::User => "the user's own, for all projects",
             MemoryAuthor::AutoMemory => "noted in earlier conversations here; may be out of date",
             MemoryAuthor::Project => "of the project",
         };
-        text.push_str(&format!("\n\nFrom {} ({whose}):\n\n{}", path.display(), said.trim()));
+        text.push_str(&format!("\n\nFrom {} ({whose}):\n\n{}", path.display(), content.trim()));
     }
     text
 }
@@ -110,7 +110,7 @@ fn render_sections(sections: &[MemorySection]) -> String {
 /// bytes it says.
 pub fn list_memory_files(text: &str) -> Vec<(&str, &'static str, usize)> {
     let sections = text.split("\n\nFrom ").skip(1).filter_map(|section| {
-        let (head, said) = section.split_once("):\n\n")?;
+        let (head, content) = section.split_once("):\n\n")?;
         let (path, whose) = head.rsplit_once(" (")?;
         let whose = match whose.split(' ').next() {
             Some("set") => "Managed",
@@ -119,7 +119,7 @@ pub fn list_memory_files(text: &str) -> Vec<(&str, &'static str, usize)> {
             Some("of") => "Project",
             _ => return None,
         };
-        Some((path, whose, said.len()))
+        Some((path, whose, content.len()))
     });
     sections.collect()
 }

@@ -41,7 +41,8 @@ impl PathInstructionSource for PathInstructionFiles {
         for rule in self.loader.rules.iter().filter(|rule| rule.files.is_match(inside)) {
             loader.add_with_imports(&rule.path, rule.author, IMPORT_DEPTH_MAX);
         }
-        let said = |MemorySection { path, text, .. }: MemorySection| PathInstruction { path, text };
-        loader.sections.into_iter().map(said).collect()
+        let content =
+            |MemorySection { path, text, .. }: MemorySection| PathInstruction { path, text };
+        loader.sections.into_iter().map(content).collect()
     }
 }

@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_long_ones_are_cut_and_the_short_ones_stay() {
-        for (lengths, bytes_max, kept) in [
+        for (lengths, bytes_max, expected) in [
             (vec![10, 20, 30], 60, vec![10, 20, 30]),
             (vec![1000, 20], 100, vec![80, 20]),
             (vec![1000, 20, 1000], 120, vec![50, 20, 50]),
@@ -59,8 +59,8 @@ mod tests {
             let mut sections: Vec<MemorySection> = lengths.iter().map(section).collect();
             let notes = truncate_sections(&mut sections, bytes_max);
             let left = |section: &MemorySection| section.text.matches('x').count();
-            assert_eq!(sections.iter().map(left).collect::<Vec<_>>(), kept);
-            assert_eq!(notes.len(), lengths.iter().zip(&kept).filter(|(a, b)| a != b).count());
+            assert_eq!(sections.iter().map(left).collect::<Vec<_>>(), expected);
+            assert_eq!(notes.len(), lengths.iter().zip(&expected).filter(|(a, b)| a != b).count());
         }
     }
 }

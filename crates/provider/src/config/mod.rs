@@ -182,15 +182,16 @@ impl Config {
         let model = self.resolve_model(provider, name).model;
         let facts = model.to_model_facts(name);
         let (window, most) = (facts.window.0, model.output_max.unwrap_or(facts.output_max.0));
-        let wish = model.output_default.unwrap_or(facts.output_default.0);
+        let output_default = model.output_default.unwrap_or(facts.output_default.0);
         if most >= window {
             let problem = format!("the output of {} does not fit its window", entry.key);
             let remedy = format!("output_max ({most}) must be less than window ({window})");
             return Err(ConfigError::new(entry.key_offset, problem, remedy));
         }
-        if wish > most {
+        if output_default > most {
             let problem = format!("{} is asked for more than it can give", entry.key);
-            let remedy = format!("output_default ({wish}) must not be over output_max ({most})");
+            let remedy =
+                format!("output_default ({output_default}) must not be over output_max ({most})");
             return Err(ConfigError::new(entry.key_offset, problem, remedy));
         }
         Ok(())

@@ -72,11 +72,12 @@ impl ModelConfig {
         // An answer that could fill the whole window would leave no room for a question.
         let room = (window / 2).max(1);
         let output_max = self.output_max.unwrap_or_else(|| OUTPUT_MAX_DEFAULT.min(room));
-        let wish = if self.output_max.is_some() { OUTPUT_DEFAULT } else { OUTPUT_DEFAULT_UNLISTED };
+        let output_default =
+            if self.output_max.is_some() { OUTPUT_DEFAULT } else { OUTPUT_DEFAULT_UNLISTED };
         ModelFacts {
             name: ModelName::from(name),
             window: Tokens(window),
-            output_default: Tokens(self.output_default.unwrap_or(wish).min(output_max)),
+            output_default: Tokens(self.output_default.unwrap_or(output_default).min(output_max)),
             output_max: Tokens(output_max),
             prices: self.price.unwrap_or_default(),
         }

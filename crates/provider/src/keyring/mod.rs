@@ -14,9 +14,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::external_program;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
-use windlass_host::external_program;
 
 /// What a key is kept under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,12 +158,12 @@ impl Keyring {
                 security::check_status(&ended)?;
             }
         }
-        let kept = match self.search(slot)? {
-            KeyringSearchResult::Key(kept) => Some(kept),
+        let stored = match self.search(slot)? {
+            KeyringSearchResult::Key(stored) => Some(stored),
             KeyringSearchResult::Withheld => Some(self.fetch(slot)?),
             KeyringSearchResult::Missing => None,
         };
-        match kept.as_deref() == Some(key) {
+        match stored.as_deref() == Some(key) {
             true => Ok(()),
             false => Err(KeyringError::Failed("it does not give back what was put in".to_owned())),
         }

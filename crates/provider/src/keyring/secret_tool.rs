@@ -3,7 +3,7 @@
 //! `search` tells what is there without asking anybody to unlock it; `lookup` asks.
 
 use super::{KeyringError, KeyringSearchResult, KeyringSlot};
-use windlass_host::external_program::ProgramOutput;
+use crate::external_program::ProgramOutput;
 
 /// Its name.
 pub(super) const PROGRAM: &str = "secret-tool";

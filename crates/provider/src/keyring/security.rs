@@ -4,7 +4,7 @@
 //! reach it on standard input, in hexadecimal: its arguments can be read by every program.
 
 use super::{KeyringError, KeyringSearchResult, KeyringSlot};
-use windlass_host::external_program::ProgramOutput;
+use crate::external_program::ProgramOutput;
 
 /// Where the system has it.
 pub(super) const PROGRAM: &str = "/usr/bin/security";

@@ -46,7 +46,7 @@ fn fits_settings(chosen: &ChosenModel, settings: &Settings) -> bool {
         ThinkingMode::Unset => true,
     };
     let works = match (settings.effort, &model.effort) {
-        (Some(wish), Some(known)) => known.contains(&wish),
+        (Some(effort), Some(known)) => known.contains(&effort),
         _ => true,
     };
     thinks && works && (settings.budget_max.is_none() || model.price.is_some())

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::command_error::to_single_line;
+use windlass_host::command_error::to_single_line;
 
 /// What became of a program.
 pub struct ProgramOutput {
