@@ -12,7 +12,6 @@ use windlass_provider::model_choice;
 use windlass_provider::model_choice::{ChosenModel, ModelChain, ModelRequirements};
 use windlass_provider::model_options::ModelOptions;
 
-/// Models and limits, and what is worth knowing about them.
 pub fn build_engine_settings(
     model_chain: &ModelChain,
     model: &ModelOptions,
@@ -88,7 +87,6 @@ fn describe_unlisted_model(chosen: &ChosenModel, is_priced: bool) -> String {
     )
 }
 
-/// What is wanted of the models.
 pub fn build_model_requirements(
     model: &ModelOptions,
     registry: &ToolRegistry,

@@ -36,7 +36,7 @@ pub(crate) struct ProjectFiles {
     skill_hooks: Vec<(String, HookSet)>,
     /// What was left out, and why.
     notes: Vec<String>,
-    /// The same, for things that everyone must be told.
+    /// The same, for what is shown in any case.
     warnings: Vec<String>,
 }
 
@@ -128,7 +128,6 @@ impl ProjectFiles {
         builder.skill_hooks(self.skill_hooks)
     }
 
-    /// The models that agents ask for.
     pub(crate) fn agent_models(&self) -> impl Iterator<Item = &str> {
         self.agents.iter().filter_map(|agent| Some(agent.model.as_ref()?.as_str()))
     }

@@ -168,7 +168,6 @@ pub fn load_policy(
     Ok((policy, layers))
 }
 
-/// What may run.
 fn build_policy(
     options: &PermissionOptions,
     cwd: &Path,

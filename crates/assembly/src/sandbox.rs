@@ -1,7 +1,7 @@
 //! `--sandbox`: shell commands held by the kernel to what the session may touch.
 //!
-//! What is wished for comes from flags and from settings; here it becomes one plan, the words about
-//! it, and what the policy must know of it.
+//! Flags and settings become one config; from it come the launcher, notes about it, and what the
+//! policy must know of it.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -30,34 +30,28 @@ pub fn enter_if_requested() -> Option<i32> {
     is_meant.then(|| windlass_sandbox::enter(&arguments.collect::<Vec<OsString>>()))
 }
 
-/// What is wished for. The names are those of the settings.
+/// What flags and settings ask for. The names are those of the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxConfig {
-    /// Hold shell commands.
     pub enabled: bool,
-    /// Without a sandbox nothing runs.
     pub fail_if_unavailable: bool,
-    /// What is held runs without a question.
+    /// Commands in the sandbox run without a permission prompt.
     pub auto_allow_bash_if_sandboxed: bool,
     /// Commands that run outside.
     pub excluded_commands: Vec<String>,
     /// A call may ask to run outside.
     pub allow_unsandboxed_commands: bool,
-    /// Hosts that may be reached.
     pub allowed_domains: Vec<String>,
-    /// Hosts that may not.
     pub denied_domains: Vec<String>,
     /// Sockets of the host that may be spoken to.
     pub allow_unix_sockets: Vec<String>,
-    /// More places to write.
     pub allow_write: Vec<String>,
     /// Places inside those that stay as they are.
     pub deny_write: Vec<String>,
-    /// Places not to be seen.
     pub deny_read: Vec<String>,
     /// Places to be seen all the same.
     pub allow_read: Vec<String>,
-    /// Settings that cannot be honoured, for whoever made them.
+    /// Settings that have no effect here, and why.
     pub notes: Vec<String>,
 }
 
@@ -83,7 +77,7 @@ impl Default for SandboxConfig {
 
 impl SandboxConfig {
     /// The `sandbox` object of the settings, all layers together. What is of the wrong kind counts
-    /// as not said; whoever read the file has told of it.
+    /// as not said; the loader has warned of it.
     pub fn from_settings(sandbox: &Value) -> Self {
         let flag = |name: &str, default: bool| {
             sandbox.get(name).and_then(Value::as_bool).unwrap_or(default)
@@ -150,7 +144,7 @@ impl SandboxConfig {
     }
 }
 
-/// Puts the session's commands into a sandbox, if that is wished. Says what holds them.
+/// Puts the session's commands into a sandbox, if the config says so. Returns notes about it.
 pub fn confine_commands(
     config: &SandboxConfig,
     tool_context: &mut ToolSessionContext,
@@ -250,7 +244,7 @@ fn is_literal_address(entry: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok()
 }
 
-/// The way out, for listed hosts.
+/// The proxy to the allowed hosts.
 fn open_gate(hosts: ProxyHostRules) -> Result<ProxyThread, CommandError> {
     let directory = std::env::temp_dir().join(format!("windlass-gate-{}", random::generate_name()));
     ProxyThread::start(&directory, hosts).map_err(|error| {

@@ -15,18 +15,13 @@ use windlass_project::custom_command::CustomCommands;
 pub struct SessionOverview<'a> {
     /// What the session is set to.
     pub settings: &'a Settings,
-    /// Agents kept in files.
     pub agents: &'a [AgentDefinition],
-    /// Pages kept as commands.
     pub custom_commands: &'a CustomCommands,
-    /// The settings behind it.
     pub layers: &'a SettingsLayers,
-    /// The MCP servers.
     pub mcp_servers: &'a McpServers,
 }
 
 impl SessionOverview<'_> {
-    /// The words.
     pub fn render(&self, topic: OverviewSection) -> String {
         match topic {
             OverviewSection::Help => self.render_help(),

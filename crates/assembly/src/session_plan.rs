@@ -66,7 +66,6 @@ pub struct SessionDescription {
     /// Skills in those folders that the client does not want.
     pub hidden_skills: Vec<String>,
     pub output_style: String,
-    /// The styles there are.
     pub output_styles: Vec<String>,
 }
 

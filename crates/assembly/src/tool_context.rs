@@ -33,7 +33,6 @@ pub(crate) struct PreparedToolContext {
     pub(crate) policy: Policy,
     /// To be removed when the session is over.
     pub(crate) scratch_directory: Option<PathBuf>,
-    /// What confines the commands.
     pub(crate) notes: Vec<String>,
 }
 

@@ -80,7 +80,6 @@ pub fn read_first_variable(
     Ok(None)
 }
 
-/// Is it set to something?
 pub fn is_set(lookup: &impl EnvLookup, name: &str) -> bool {
     lookup(name).is_some_and(|value| !value.as_encoded_bytes().trim_ascii().is_empty())
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::environment::EnvLookup;
 
-/// The home directory.
 pub fn home_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
     read_absolute_path(lookup, "HOME")
 }

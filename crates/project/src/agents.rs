@@ -21,7 +21,8 @@ pub fn load_agent_definitions(
     extensions: ExtensionSources<'_>,
     lookup: &impl EnvLookup,
 ) -> (Vec<AgentDefinition>, Vec<String>) {
-    let (mut found, mut notes) = (Vec::<AgentDefinition>::new(), Vec::new());
+    let mut found = Vec::<AgentDefinition>::new();
+    let mut notes = Vec::new();
     for AgentFolder { folder, plugin, may_hook } in list_agent_folders(cwd, extensions, lookup) {
         for path in list_markdown_files(&folder) {
             let agent = read_agent_file(&path, config, lookup).map(|mut agent| {
@@ -42,7 +43,6 @@ pub fn load_agent_definitions(
     (found, notes)
 }
 
-/// The file of each.
 pub fn find_agent_files(
     cwd: &Path,
     config: &Config,
@@ -63,12 +63,9 @@ pub fn find_agent_files(
     found
 }
 
-/// Where agents lie.
 struct AgentFolder {
     folder: PathBuf,
-    /// Whose name goes before theirs.
     plugin: Option<String>,
-    /// May they bring hooks along?
     may_hook: bool,
 }
 
@@ -77,11 +74,13 @@ fn list_agent_folders(
     extensions: ExtensionSources<'_>,
     lookup: &impl EnvLookup,
 ) -> Vec<AgentFolder> {
-    let (sources, project) = (extensions.enabled, windlass_settings::find_project_root(cwd));
+    let sources = extensions.enabled;
+    let project = windlass_settings::find_project_root(cwd);
     let inside =
         cwd.ancestors().take_while(|folder| sources.project && folder.starts_with(&project));
     let own = user_directories::claude_directory(lookup).filter(|_| sources.user);
-    let (trusts, hooks) = (extensions.trusts_project, extensions.allows_hooks);
+    let trusts = extensions.trusts_project;
+    let hooks = extensions.allows_hooks;
     let place =
         |folder, may_hook| AgentFolder { folder, plugin: None, may_hook: may_hook && hooks };
     let inside = inside.map(|folder| place(folder.join(".claude/agents"), trusts));

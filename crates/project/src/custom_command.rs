@@ -14,12 +14,9 @@ use crate::rule_list::split_rules;
 use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
 
-/// Whose a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandAuthor {
-    /// The user's own.
     User,
-    /// The project's.
     Project,
 }
 
@@ -28,17 +25,13 @@ pub enum CommandAuthor {
 pub struct CustomCommand {
     /// Without the slash.
     pub name: String,
-    /// What it is for.
     pub description: String,
     /// What may be written after its name.
     pub argument_hint: Option<String>,
-    /// Whose it is.
     pub author: CommandAuthor,
-    /// The file.
     pub path: PathBuf,
 }
 
-/// What a page says.
 #[derive(Debug, Default)]
 pub struct CustomCommandContent {
     pub body: String,
@@ -47,7 +40,6 @@ pub struct CustomCommandContent {
     pub model: Option<String>,
 }
 
-/// All of them.
 #[derive(Clone, Debug, Default)]
 pub struct CustomCommands {
     commands: Vec<CustomCommand>,
@@ -68,11 +60,12 @@ impl CustomCommands {
         for skill in skills.iter().filter(|skill| !skill.is_model_only) {
             let is_theirs = skill.listed_path.starts_with(&root);
             if is_theirs && skill.is_link {
-                // Nobody can have said yes to what it leads to; the model may read it.
+                // The user did not trust what a link leads to; the model may still read it.
                 continue;
             }
             let author = if is_theirs { CommandAuthor::Project } else { CommandAuthor::User };
-            let (path, hint) = (skill.folder.join("SKILL.md"), skill.argument_hint.clone());
+            let path = skill.folder.join("SKILL.md");
+            let hint = skill.argument_hint.clone();
             let description = skill.description.chars().take(DESCRIPTION_CHARS_MAX).collect();
             found.push(CustomCommand {
                 name: skill.name.clone(),
@@ -156,7 +149,6 @@ impl CustomCommand {
         })
     }
 
-    /// The folder it lies in.
     pub fn folder(&self) -> String {
         self.path.parent().map_or_else(String::new, |folder| folder.to_string_lossy().into_owned())
     }

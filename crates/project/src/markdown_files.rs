@@ -1,5 +1,5 @@
 //! Where Markdown pages that people keep lie, below one folder. What stands between their first two
-//! `---` is read where everybody else reads it.
+//! `---` is read by `FrontMatter`.
 
 use std::path::{Path, PathBuf};
 

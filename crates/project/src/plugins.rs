@@ -9,20 +9,16 @@ use serde_json::{Map, Value};
 
 use crate::bounded_file::{BoundedReadError, read_bounded};
 
-/// A plugin in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plugin {
     /// By which its parts are called: `name:part`.
     pub name: String,
-    /// Where it lies.
     pub root: PathBuf,
     manifest: Map<String, Value>,
-    /// Its servers are not wanted.
     skips_mcp_servers: bool,
 }
 
 impl Plugin {
-    /// Reads one, or says what is wrong with it.
     pub fn load(root: &Path) -> Result<Self, String> {
         let place = root.display();
         let root = root.canonicalize().map_err(|error| format!("{place} is no plugin: {error}"))?;
@@ -48,7 +44,6 @@ impl Plugin {
         Ok(Self { name, root, manifest, skips_mcp_servers: false })
     }
 
-    /// The same without its servers.
     pub fn without_mcp_servers(mut self) -> Self {
         self.skips_mcp_servers = true;
         self

@@ -49,8 +49,8 @@ pub struct SkillHooks {
     pub warnings: Vec<String>,
 }
 
-/// What skills bring along when they are loaded. A project's waits for trust, and whoever switched
-/// hooks off meant these too. A head that cannot be read is told.
+/// The hooks that skills bring along when they are loaded. Those of a project need trust, and settings
+/// that switch hooks off count for these too. Front matter that cannot be read is a warning.
 pub fn load_skill_hooks(
     known: &[SkillDefinition],
     project: &Path,
@@ -62,7 +62,7 @@ pub fn load_skill_hooks(
         if let Some(problem) = &skill.problem {
             found.warnings.push(format!("{}: {problem}", place.display()));
         }
-        // What a link leads to is nothing anybody said yes to.
+        // The user did not trust what a link leads to.
         let is_trusted = !skill.listed_path.starts_with(project)
             || (extensions.trusts_project && !skill.is_link);
         if let Some(hooks) = skill.hooks.as_ref().filter(|_| extensions.allows_hooks && is_trusted)

@@ -20,16 +20,15 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
-/// A credential, and what to look at when it is refused.
 #[derive(Clone)]
 pub(super) struct ProviderCredential {
     pub(super) credential: Credential,
     pub(super) advice: String,
-    /// Whom to ask again when the key is no longer good.
+    /// Where to get another key when this one is refused.
     pub(super) refresh: Option<KeyRefresh>,
 }
 
-/// Where there may be another key by now.
+/// A source that may have another key by now.
 #[derive(Clone)]
 pub(super) enum KeyRefresh {
     Program(Vec<String>),
@@ -129,14 +128,13 @@ pub(super) fn find_credential(
     }
 }
 
-/// The environment goes before everything, so another key must go there, or it must make room.
+/// The environment counts before everything, so another key must go there, or the variable be unset.
 fn advise_variable(variable: &str, what: &str, name: &str) -> String {
     format!(
         "set {variable} to a {what} that is good, or unset it and run `windlass key set {name}`"
     )
 }
 
-/// What always works.
 fn advise_alternative(provider: &ProviderConfig) -> String {
     match provider.key_env.first() {
         Some(variable) => format!("set {variable}"),
@@ -144,7 +142,6 @@ fn advise_alternative(provider: &ProviderConfig) -> String {
     }
 }
 
-/// A key of the provider's own kind.
 fn to_credential(key: String) -> Credential {
     Credential::Key(key)
 }

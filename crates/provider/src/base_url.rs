@@ -45,7 +45,6 @@ impl ProviderUrl {
     }
 }
 
-/// The address of the provider of this name.
 pub fn resolve_base_url(
     name: &str,
     config: &Config,

@@ -2,7 +2,7 @@
 //!
 //! Keys are looked for here, in the environment, in the place the user's own file names and in the
 //! key ring, and handed on as a credential that never shows itself. No error repeats a value. Every server gets
-//! its own key and nobody else's.
+//! its own key and no other.
 
 use std::collections::BTreeMap;
 
@@ -21,21 +21,15 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
-/// A model's server, and how to speak of it.
 #[derive(Clone, Debug)]
 pub struct ModelEndpoint {
-    /// For the session.
     pub endpoint: Endpoint,
-    /// For people.
     pub description: EndpointDescription,
 }
 
-/// A server in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointDescription {
-    /// The provider's name.
     pub provider: String,
-    /// The address.
     pub base_url: String,
     /// What to look at when the key is refused.
     pub key_advice: String,

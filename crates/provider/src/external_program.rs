@@ -18,20 +18,16 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use windlass_host::command_error::to_single_line;
 
-/// What became of a program.
 pub struct ProgramOutput {
-    /// How.
     pub status: ExitStatus,
     /// What it printed, up to a limit.
     pub stdout: Vec<u8>,
-    /// What it complained, in one short line.
+    /// Its standard error, in one short line.
     pub stderr_line: String,
 }
 
-/// Why there is nothing to tell.
 #[derive(Debug)]
 pub enum ProgramError {
-    /// It could not be started.
     NotStarted(io::Error),
     /// It took too long, and was ended with everything it had started.
     TimedOut(Duration),

@@ -28,5 +28,5 @@ pub(super) fn run_key_command(command: &[String]) -> Result<String, String> {
     }
 }
 
-/// Somebody may have to unlock something first.
+/// The user may have to unlock something first.
 const WAIT_MAX: Duration = Duration::from_secs(25);

@@ -11,7 +11,6 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
-/// The refusal.
 pub(super) fn missing_key_error(
     chosen: &ChosenModel,
     provider: &ProviderConfig,
@@ -36,7 +35,7 @@ pub(super) fn missing_key_error(
         chosen.full_name(),
         chosen.provider
     );
-    // Where there is no key ring, nobody misses it.
+    // A missing key ring is not worth a word.
     if let Some(error @ (KeyringError::Locked | KeyringError::Failed(_))) = error {
         line.push_str(&format!("; the key ring could not be asked: {error}"));
     }
@@ -44,7 +43,7 @@ pub(super) fn missing_key_error(
         line.push_str("; ");
         line.push_str(&suggestion);
     }
-    // Somebody who has moved the provider knows where the server is.
+    // A user who has moved the provider knows where the server is.
     if !has_custom_base_url(provider, lookup) {
         for found in local_server::find_local_servers(config, lookup) {
             line.push_str("; ");
@@ -55,7 +54,6 @@ pub(super) fn missing_key_error(
     CommandError::failure(line).with_missing_key()
 }
 
-/// Keys of other providers that are set.
 fn list_other_keys(chosen: &ChosenModel, config: &Config, lookup: &impl EnvLookup) -> Vec<String> {
     let mut offers: Vec<String> = Vec::new();
     let mut mentioned: Vec<&str> = Vec::new();

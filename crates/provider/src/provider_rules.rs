@@ -1,4 +1,4 @@
-//! What a server accepts: the law of its wire, changed where the table knows better.
+//! What a server accepts: the rules of its wire, changed where the table knows better.
 
 use windlass_driver::ProviderRules;
 use windlass_driver::provider_rules::{ANTHROPIC_MESSAGES, GEMINI, OPENAI_CHAT, OPENAI_RESPONSES};
@@ -7,7 +7,6 @@ use windlass_vocabulary::WireFormat;
 use crate::config::model::ModelConfig;
 use crate::config::provider::{OutputLimitName, ProviderConfig};
 
-/// The law for one model of a provider.
 pub(super) fn resolve_provider_rules(
     wire: WireFormat,
     provider: &ProviderConfig,

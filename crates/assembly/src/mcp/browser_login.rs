@@ -17,9 +17,9 @@ use windlass_host::environment::EnvLookup;
 
 /// How long the user may take.
 const USER_TIMEOUT: Duration = Duration::from_secs(300);
-/// How long a browser may take to say what it wants.
+/// How long a browser may take to send its request.
 const BROWSER_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Visits that are none of ours, before we give up.
+/// Requests other than the callback, before we give up.
 const VISITS_MAX: usize = 20;
 
 /// A login that has begun: the user is to go to a page.
@@ -31,7 +31,6 @@ pub struct BrowserLogin {
 }
 
 impl BrowserLogin {
-    /// Begins one, for a server by its name.
     pub async fn begin(
         name: &str,
         cwd: &Path,
@@ -40,7 +39,6 @@ impl BrowserLogin {
         start_login(&find_http_server(name, cwd, lookup)?, lookup).await
     }
 
-    /// The page.
     pub fn address(&self) -> &str {
         self.login.authorization_url()
     }
@@ -79,7 +77,6 @@ async fn start_login(
     Ok(BrowserLogin { login, listener, port, url: server.url.clone() })
 }
 
-/// Forgets a login.
 pub fn log_out(server: &HttpServerConfig, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     match open_token_store(lookup)?.forget(&server.url) {
         true => Ok(format!("logged out of {}\n", server.url)),
@@ -93,7 +90,6 @@ fn open_token_store(lookup: &impl EnvLookup) -> Result<LoginStore, CommandError>
     })
 }
 
-/// The address the browser came back to.
 async fn wait_for_callback(listener: &TcpListener, port: u16) -> Result<String, CommandError> {
     for _ in 0..VISITS_MAX {
         let Ok((mut stream, _)) = listener.accept().await else { continue };

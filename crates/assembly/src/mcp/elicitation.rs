@@ -1,5 +1,5 @@
 //! What a server wants to know of the user, put as every question of a session is: with the tool that
-//! asks people, whose answers come back in its input. So whoever shows those questions shows these.
+//! asks people, whose answers come back in its input. So a front end that shows those questions shows these.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,6 @@ use windlass_vocabulary::{
 
 use super::browser;
 
-/// Whoever answers the questions of a session.
 pub struct SessionElicitor {
     session: Session,
 }
@@ -102,7 +101,7 @@ async fn ask_form(
     ElicitationReply::Cancel
 }
 
-/// Puts questions, and gives what was said to each.
+/// Asks the questions, and returns the answer to each.
 async fn ask_questions(
     session: &Session,
     question: &ElicitationRequest,
@@ -146,7 +145,6 @@ fn parse_answers(input: &Json) -> BTreeMap<String, String> {
     answers.into_iter().map(|(question, answer)| (question, to_text(answer))).collect()
 }
 
-/// A field as a question.
 fn field_to_question(field: &ElicitationField) -> Value {
     let listed = |choices: &[(String, String)]| -> Vec<Value> {
         choices.iter().map(|(_, title)| json!({ "label": title, "description": "" })).collect()
@@ -191,5 +189,5 @@ fn build_yes_no_question(text: &str, header: &str, (yes, no): (&str, &str)) -> V
 
 /// Questions are shown a few at a time.
 const FIELDS_PER_PROMPT: usize = 4;
-/// How often somebody may answer what does not fit.
+/// How often the user may give an answer that does not fit.
 const ATTEMPTS_MAX: usize = 3;

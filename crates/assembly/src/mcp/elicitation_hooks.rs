@@ -14,29 +14,26 @@ use windlass_driver::mcp::{
 use windlass_driver::{HookSet, ToolSessionContext};
 use windlass_vocabulary::HookVerdict;
 
-/// The hooks of a session, at the door of its seat.
+/// The hooks of a session that see elicitations before the user does.
 #[derive(Clone)]
 pub(super) struct ElicitationHooks {
     hooks: HookSet,
-    ground: Arc<HookEnvironment>,
+    environment: Arc<HookEnvironment>,
 }
 
 impl ElicitationHooks {
-    /// One, if any hook wants to hear of questions.
+    /// `None` if no hook is for elicitations.
     pub(super) fn for_session(hooks: HookSet, tool_context: &ToolSessionContext) -> Option<Self> {
         let is_wanted = hooks.has_event(HookEvent::Elicitation)
             || hooks.has_event(HookEvent::ElicitationResult);
         is_wanted.then(|| {
-            let cwd = tool_context.cwd.clone();
-            let (environment, spill) =
-                (tool_context.environment.clone(), tool_context.spill_directory.clone());
-            let ground = HookEnvironment::new(
-                cwd.clone(),
-                windlass_settings::find_project_root(&cwd),
-                environment,
-                spill,
+            let environment = HookEnvironment::new(
+                tool_context.cwd.clone(),
+                windlass_settings::find_project_root(&tool_context.cwd),
+                tool_context.environment.clone(),
+                tool_context.spill_directory.clone(),
             );
-            Self { hooks, ground: Arc::new(ground) }
+            Self { hooks, environment: Arc::new(environment) }
         })
     }
 
@@ -52,24 +49,25 @@ impl ElicitationHooks {
             return None;
         }
         let mut input = Map::from_iter([
-            ("cwd".to_owned(), json!(self.ground.cwd.to_string_lossy())),
+            ("cwd".to_owned(), json!(self.environment.cwd.to_string_lossy())),
             ("hook_event_name".to_owned(), json!(event.name())),
             ("mcp_server_name".to_owned(), json!(server)),
         ]);
         input.extend(more);
         let about = Some(server.to_owned());
-        let occasion = HookInvocation {
+        let invocation = HookInvocation {
             input: Value::Object(input),
             subject: about,
             ..HookInvocation::default()
         };
-        parse_reply(chosen.run(occasion, &self.ground).await)
+        parse_reply(chosen.run(invocation, &self.environment).await)
     }
 }
 
 impl ElicitationInterceptor for ElicitationHooks {
     fn before_prompt(&self, question: &ElicitationRequest) -> InterceptFuture {
-        let (hooks, question) = (self.clone(), question.clone());
+        let hooks = self.clone();
+        let question = question.clone();
         Box::pin(async move {
             let mut more = Map::new();
             let mode = if question.url.is_some() { "url" } else { "form" };
@@ -88,7 +86,8 @@ impl ElicitationInterceptor for ElicitationHooks {
     }
 
     fn after_reply(&self, server: &str, reply: ElicitationReply) -> ElicitationFuture {
-        let (hooks, server) = (self.clone(), server.to_owned());
+        let hooks = self.clone();
+        let server = server.to_owned();
         Box::pin(async move {
             let (action, content) = match &reply {
                 ElicitationReply::Accept(content) => ("accept", content.clone()),

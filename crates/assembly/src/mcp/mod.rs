@@ -35,14 +35,12 @@ use keyring_store::KeyringSecretStore;
 /// Files of servers given on the command line are not longer.
 const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
-/// The servers that are configured, and what is wrong with them.
 #[derive(Debug, Default)]
 pub struct McpServerConfigs {
     pub servers: Vec<McpServerConfig>,
     pub notes: Vec<String>,
 }
 
-/// Puts together what the files and the command line say.
 pub fn load_server_configs(
     options: &McpOptions,
     stored: &[SourcedValue<Map<String, Value>>],
@@ -67,7 +65,6 @@ pub fn load_server_configs(
     Ok(McpServerConfigs { servers, notes })
 }
 
-/// The word for where a server is kept.
 fn scope_name(source: SettingsSource) -> &'static str {
     match source {
         SettingsSource::User => "user",
@@ -110,7 +107,7 @@ fn parse_mcp_config_flag(given: &str, cwd: &Path) -> Result<Map<String, Value>, 
     }
 }
 
-/// How patient we are, by the environment.
+/// The timeouts, by the environment.
 pub fn read_timeouts(lookup: &impl EnvLookup) -> Result<McpTimeouts, CommandError> {
     let usual = McpTimeouts::default();
     let time = |name: &str, usual: Duration| {
@@ -196,7 +193,7 @@ pub fn open_credential_store(lookup: &impl EnvLookup) -> Option<LoginStore> {
     })
 }
 
-/// A session as servers see it: it works somewhere.
+/// The working directories of a session, as servers see them.
 struct SessionRoots {
     roots: Vec<PathBuf>,
 }

@@ -5,21 +5,22 @@
 use windlass_permission::PriorDecision;
 
 use super::prompt_tools::PromptTools;
-use windlass_project::memory::mentioned;
+use windlass_project::memory::find_mentions;
 
-/// The files a prompt mentions; the opinion is that of whoever wrote it about reading them.
+/// The files a prompt mentions; `opinion` is what its author says about reading them.
 pub(super) async fn read_mentioned_files(
     prompt: &str,
     prompt_tools: &PromptTools,
     opinion: &PriorDecision,
 ) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for name in prompt.lines().flat_map(mentioned) {
+    for name in prompt.lines().flat_map(find_mentions) {
         if names.len() < FILES_MAX && !names.contains(&name) {
             names.push(name);
         }
     }
-    let (mut files, mut bytes) = (Vec::new(), prompt.len());
+    let mut files = Vec::new();
+    let mut bytes = prompt.len();
     for name in names {
         let path = match name.strip_prefix("~/") {
             Some(rest) => std::env::home_dir().map(|home| home.join(rest)),

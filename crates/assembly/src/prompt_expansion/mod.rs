@@ -1,14 +1,14 @@
-//! Prompts that stand for longer ones: `/name words` for a page that somebody keeps, with the words
+//! Prompts that stand for longer ones: `/name words` for a custom command, with the words
 //! in their places, commands replaced by what they print, and `@file` by what the file holds.
 //!
 //! Nothing here may do more than a tool may: a command and a file go through the same rules and the
-//! same tools as the model's own calls. A project's page runs nothing and grants nothing before the
-//! project is trusted.
+//! same tools as the model's own calls. A project's custom command runs nothing and grants nothing
+//! before the project is trusted.
 
 mod file_mention;
 mod prompt_tools;
 
-use windlass_driver::{PromptSubmission, SlashCommandCall as Called};
+use windlass_driver::{PromptSubmission, SlashCommandCall};
 use windlass_permission::{PriorDecision, Rule};
 use windlass_vocabulary::{ContentBlock, ModelName};
 
@@ -23,16 +23,13 @@ use windlass_project::shell_snippet::{self, PromptSegment};
 pub struct CustomCommandEntry {
     /// Without the slash.
     pub name: String,
-    /// What it is for.
     pub description: String,
     /// What may be written after it.
     pub argument_hint: String,
 }
 
-/// What a prompt became.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ExpandedPrompt {
-    /// What the model is told.
     text: String,
     /// The files it mentions, each with its name before it.
     files: Vec<String>,
@@ -40,18 +37,13 @@ struct ExpandedPrompt {
     allow: Vec<Rule>,
     /// Who is asked, for this prompt alone.
     model: Option<ModelName>,
-    /// The page it stands for.
-    custom_command: Option<Called>,
+    custom_command: Option<SlashCommandCall>,
 }
 
-/// Everything needed to expand prompts that come later.
 #[derive(Clone, Debug)]
 pub struct PromptExpander {
-    /// The pages there are.
     pub custom_commands: CustomCommands,
-    /// What they may name.
     pub variables: ExpansionVariables,
-    /// What they may use.
     pub tools: PromptTools,
 }
 
@@ -72,7 +64,7 @@ impl PromptExpander {
         custom_commands.chain(prompts).collect()
     }
 
-    /// Makes of a message what the model is told, with what may run besides for it alone.
+    /// Expands a message into what the model gets, with the rules it grants for itself alone.
     pub async fn expand(
         &self,
         submission: PromptSubmission,
@@ -82,7 +74,7 @@ impl PromptExpander {
     }
 }
 
-/// Makes of a message what the model is told, with what may run besides for it alone. Only words
+/// Expands a message into what the model gets, with the rules it grants for itself alone. Only words
 /// stand for others; a message with pictures keeps what it says.
 pub async fn expand_submission(
     mut submission: PromptSubmission,
@@ -108,7 +100,7 @@ pub async fn expand_submission(
     Ok(submission)
 }
 
-/// Makes of a prompt what the model is told. One that is no page's name keeps its words; the files
+/// Expands a prompt into what the model gets. One that names no custom command stays as it is; the files
 /// it mentions are put behind them.
 async fn expand_prompt(
     prompt: String,
@@ -117,7 +109,7 @@ async fn expand_prompt(
     mut prompt_tools: PromptTools,
 ) -> Result<ExpandedPrompt, CommandError> {
     let Some((custom, words)) = custom_commands.find_invoked(&prompt) else {
-        // Whoever names a file wants it read.
+        // The user named the file, so it may be read.
         let files =
             file_mention::read_mentioned_files(&prompt, &prompt_tools, &PriorDecision::Allow).await;
         return Ok(ExpandedPrompt { text: prompt, files, ..ExpandedPrompt::default() });
@@ -168,7 +160,8 @@ async fn expand_prompt(
     }
     let model = page.model.as_deref().map(|model| names.resolve_model(model));
     let source = if custom.author == CommandAuthor::User { "user" } else { "project" };
-    let page = Some(Called { name: custom.name.clone(), arguments: words.to_owned(), source });
+    let page =
+        Some(SlashCommandCall { name: custom.name.clone(), arguments: words.to_owned(), source });
     let files =
         file_mention::read_mentioned_files(&text, &prompt_tools, &PriorDecision::None).await;
     Ok(ExpandedPrompt { text, files, allow, model, custom_command: page })

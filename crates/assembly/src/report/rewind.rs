@@ -32,7 +32,7 @@ pub fn rewind_journal(
     let Some(to) = &wanted.to else { return Ok(render_prompts(id, &prompts, &snapshots)) };
     let (number, prompt) = find_prompt(&prompts, to)?;
     let end = messages.last().map_or(0, |last| last.last_record);
-    // Nobody may write the session meanwhile.
+    // No other process may write the session meanwhile.
     let lock = lock_journal(journal).map_err(|error| journal_error(&error))?;
     let before = prompt.record.saturating_sub(1);
     let mut files = Vec::new();
@@ -54,7 +54,9 @@ pub async fn rewind_open_session(
     id: &str,
     wanted: &RewindArguments,
 ) -> Result<(String, Value), CommandError> {
-    let (journal, id, arguments) = (journal.to_owned(), id.to_owned(), wanted.clone());
+    let journal = journal.to_owned();
+    let id = id.to_owned();
+    let arguments = wanted.clone();
     let looked = tokio::task::spawn_blocking(move || match &arguments.to {
         None => rewind_journal(&journal, &id, &arguments).map(Err),
         Some(to) => {

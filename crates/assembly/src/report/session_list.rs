@@ -13,10 +13,8 @@ use windlass_host::display::text_table::{ColumnAlignment, format_time_ago, rende
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 use windlass_host::environment::EnvLookup;
 
-/// Which sessions are listed, and how.
 #[derive(Clone, Debug, Default)]
 pub struct SessionListOptions {
-    /// Those of all directories.
     pub all: bool,
     /// 0 is no limit.
     pub limit: usize,
@@ -28,7 +26,8 @@ pub fn render_session_list(
     options: &SessionListOptions,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let (catalogue, cwd) = (session::open_catalogue(lookup)?, working_directory()?);
+    let catalogue = session::open_catalogue(lookup)?;
+    let cwd = working_directory()?;
     let project = (!options.all).then_some(cwd.as_path());
     let mut listed = catalogue.list(project).map_err(|error| journal_error(&error))?;
     let there = listed.len();
@@ -60,7 +59,8 @@ pub fn render_search(
     if words.trim().is_empty() {
         return Err(CommandError::usage("there is nothing to search for; give some words"));
     }
-    let (catalogue, cwd) = (session::open_catalogue(lookup)?, working_directory()?);
+    let catalogue = session::open_catalogue(lookup)?;
+    let cwd = working_directory()?;
     let project = (!options.all).then_some(cwd.as_path());
     let hits =
         catalogue.search(words, project, options.limit).map_err(|error| journal_error(&error))?;
@@ -107,17 +107,18 @@ fn render_session_table(listed: &[ListedSession], with_project: bool) -> String 
     if !with_project && let Some(head) = rows.first_mut() {
         head[6].clear();
     }
-    let (left, right) = (ColumnAlignment::Left, ColumnAlignment::Right);
+    let left = ColumnAlignment::Left;
+    let right = ColumnAlignment::Right;
     render_table([left, left, left, right, right, left, left], &rows)
 }
 
-/// What became of it, as far as anybody can say from outside. What a process works on is locked by it, so
+/// Its state as seen from outside. A process locks the session it works on, so
 /// one that was killed in the middle of a run shows.
 pub fn session_state(listed: &ListedSession) -> &'static str {
     let is_held = is_being_written(&listed.path);
     match listed.summary.last_run {
         LastRun::Open if is_held => "working",
-        // Somebody has to say something: a prompt, an answer, what is to become of a call.
+        // It waits for the user: a prompt, an answer, a decision about a call.
         _ if is_held => "waiting",
         LastRun::PutOff => "waiting",
         LastRun::Open | LastRun::Asking => "interrupted",
@@ -142,7 +143,6 @@ fn short_id(summary: &SessionSummary) -> String {
     summary.id.chars().take(ID_SHOWN).collect()
 }
 
-/// A session for a program.
 pub fn session_to_json(listed: &ListedSession) -> Value {
     let summary = &listed.summary;
     json!({

@@ -14,7 +14,7 @@ pub fn spawn_cleanup(catalogue: &SessionCatalogue, transcripts: Option<PathBuf>,
     std::thread::spawn(move || remove_old_sessions(&catalogue, transcripts.as_deref(), days));
 }
 
-/// Sweeps, unless that was done today. How many sessions are gone?
+/// Runs at most once a day. Returns how many sessions were removed.
 fn remove_old_sessions(
     catalogue: &SessionCatalogue,
     transcripts: Option<&Path>,
@@ -44,7 +44,6 @@ fn remove_old_sessions(
     gone
 }
 
-/// Deletes a transcript and those of its agents.
 pub fn remove_transcript(path: &Path) {
     // Best effort: the session itself is gone.
     let _ = fs::remove_file(path);

@@ -22,7 +22,8 @@ pub(super) fn fork_session(
 ) -> Result<(), CommandError> {
     session_catalogue::fork_journal(source, until, journal, &SessionId::from(id), now_millis())
         .map_err(|error| journal_error(&error))?;
-    let (from, to) = (source.with_extension("spill"), journal.with_extension("spill"));
+    let from = source.with_extension("spill");
+    let to = journal.with_extension("spill");
     let Ok(entries) = fs::read_dir(&from) else {
         return Ok(());
     };

@@ -32,17 +32,14 @@ use windlass_provider::config::{Config, TranscriptLocation};
 use session_lookup::ResumeSource;
 pub use session_lookup::{find_newest_session, find_session};
 
-/// The session of a run.
 #[derive(Debug)]
 pub struct SelectedSession {
-    /// Its id.
     pub id: String,
     /// Where it is written down; nowhere, if nothing is kept.
     pub journal: Option<PathBuf>,
     /// Has something been said in it?
     pub is_continued: bool,
     project: PathBuf,
-    /// The session it is a copy of.
     forked_from: Option<PathBuf>,
     /// The last record of what it goes on from that counts.
     last_record: Option<u64>,
@@ -50,19 +47,16 @@ pub struct SelectedSession {
     imported: Option<ImportedConversation>,
     /// Where it is written down for other programs.
     transcript_path: Option<PathBuf>,
-    /// Where all are.
     transcript_root: Option<PathBuf>,
-    /// A name to be given.
     name: Option<String>,
     catalogue: Option<SessionCatalogue>,
 }
 
-/// The sessions of this user.
 pub fn open_catalogue(lookup: &impl EnvLookup) -> Result<SessionCatalogue, CommandError> {
     let state = user_directories::state_directory(lookup).ok_or_else(|| {
         CommandError::failure(format!(
             "there is no place for sessions, because HOME is not set; set HOME or XDG_STATE_HOME, \
-             or {WITHOUT}"
+             or {PERSISTENCE_ADVICE}"
         ))
     })?;
     Ok(SessionCatalogue::new(state.join("sessions")))
@@ -80,7 +74,8 @@ pub fn select_session(
         Some(id) => check_session_id(id)?,
         None => random::generate_uuid(),
     };
-    let (project, name) = (cwd.to_owned(), options.name.clone());
+    let project = cwd.to_owned();
+    let name = options.name.clone();
     let new = SelectedSession {
         id,
         journal: None,
@@ -121,7 +116,6 @@ pub fn select_session(
     Ok(session)
 }
 
-/// Flags that make no sense together.
 fn check_flags(options: &SessionOptions) -> Result<(), CommandError> {
     let is_older = options.goes_on || options.resume.is_some();
     if options.fork_session && !is_older {
@@ -157,7 +151,8 @@ fn select_journal(
     older: Option<ResumeSource>,
     options: &SessionOptions,
 ) -> Result<SelectedSession, CommandError> {
-    let (at, drops) = (options.resume_session_at.as_deref(), options.resume_drops_turn.as_deref());
+    let at = options.resume_session_at.as_deref();
+    let drops = options.resume_drops_turn.as_deref();
     let mut session =
         SelectedSession { is_continued: older.is_some(), catalogue: Some(catalogue), ..new };
     match older {
@@ -282,7 +277,7 @@ impl SelectedSession {
         places
     }
 
-    /// Makes room for it: its folder, the copy of what it goes on from, its name. Begins to sweep away
+    /// Creates its folder, the copy of what it goes on from, and its title. Starts the cleanup of
     /// sessions that were not used for so many days.
     pub fn create_files(&self, swept_after_days: Option<u32>) -> Result<(), CommandError> {
         let (Some(catalogue), Some(journal)) = (&self.catalogue, &self.journal) else {
@@ -292,7 +287,7 @@ impl SelectedSession {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
             CommandError::failure(format!(
                 "sessions cannot be kept in {}: {error}; make that place writable, set \
-                 XDG_STATE_HOME to another, or {WITHOUT}",
+                 XDG_STATE_HOME to another, or {PERSISTENCE_ADVICE}",
                 folder.display()
             ))
         })?;
@@ -331,7 +326,6 @@ impl SelectedSession {
         TranscriptConfig::new(path, about, self.read_title())
     }
 
-    /// What it is called now.
     fn read_title(&self) -> Option<String> {
         let session = || {
             let path = self.journal.as_ref()?.with_extension("title");
@@ -381,4 +375,4 @@ pub fn journal_error(error: &windlass_journal::JournalError) -> CommandError {
     CommandError::failure(error.to_string())
 }
 
-const WITHOUT: &str = "give --no-session-persistence to keep nothing";
+const PERSISTENCE_ADVICE: &str = "give --no-session-persistence to keep nothing";

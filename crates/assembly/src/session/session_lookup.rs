@@ -1,4 +1,4 @@
-//! From what somebody calls a session to the session. Nothing is guessed: where several are meant,
+//! From what the user calls a session to the session. Nothing is guessed: where several are meant,
 //! or none, the line says which there are.
 
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ pub fn find_session_here(
     wanted: Option<&str>,
     lookup: &impl EnvLookup,
 ) -> Result<ListedSession, CommandError> {
-    let (catalogue, cwd) = (super::open_catalogue(lookup)?, working_directory()?);
+    let catalogue = super::open_catalogue(lookup)?;
+    let cwd = working_directory()?;
     match wanted {
         Some(wanted) => find_session(&catalogue, Some(wanted), &cwd),
         None => find_newest_session(&catalogue, &cwd),

@@ -1,5 +1,5 @@
-//! The settings in force: what the files and the flags say together. Read once for a run; what comes of
-//! it is said in `apply`.
+//! The settings in force: what the files and the flags say together, read once for a run. What they
+//! mean is in one file for each topic.
 
 mod hooks;
 mod memory;
@@ -25,16 +25,11 @@ use windlass_project::extension_sources::ExtensionSources;
 use windlass_project::plugins;
 use windlass_project::plugins::Plugin;
 
-/// The settings in force.
 #[derive(Clone, Debug, Default)]
 pub struct SettingsLayers {
-    /// As they were read.
     pub loaded: LoadedSettings,
-    /// Which files were wanted.
     pub sources: EnabledSources,
-    /// Plugins in force.
     pub plugins: Vec<Plugin>,
-    /// What else people must know.
     extra_warnings: Vec<String>,
 }
 
@@ -92,7 +87,6 @@ impl SettingsLayers {
         self.loaded = loaded;
     }
 
-    /// Plugins that settings switch on.
     fn enable_plugins(&mut self, lookup: &impl EnvLookup) {
         let wanted = self.loaded.settings.enabled_plugins.clone().unwrap_or_default();
         let Some(claude) =
@@ -105,7 +99,7 @@ impl SettingsLayers {
         }
     }
 
-    /// Plugins that the command line names. A folder that is none is told, and left out.
+    /// Plugins that the command line names. A folder without a plugin is left out with a warning.
     pub fn add_plugins(&mut self, options: &HeadlessOptions, cwd: &Path) {
         for root in &options.plugin_dir {
             self.add_plugin(Plugin::load(&cwd.join(root)));
@@ -122,7 +116,7 @@ impl SettingsLayers {
             Ok((servers, plugin)) => {
                 if !servers.is_empty() {
                     let name = plugin.root.join(".mcp.json").display().to_string();
-                    // Whatever anybody else says of a server of this name counts more.
+                    // Lowest precedence: any other layer may replace a server of this name.
                     let servers =
                         SourcedValue { source: SettingsSource::User, name, value: servers };
                     self.loaded.mcp_servers.insert(0, servers);
@@ -161,7 +155,6 @@ impl SettingsLayers {
         lines
     }
 
-    /// What else people must know.
     pub fn extra_warnings(&self) -> &[String] {
         &self.extra_warnings
     }
@@ -178,7 +171,6 @@ impl SettingsLayers {
     }
 }
 
-/// Leaves out what was customised.
 fn keep_only_managed(loaded: &mut LoadedSettings) {
     loaded.hooks.retain(|one| one.source == SettingsSource::Managed);
     loaded.mcp_servers.retain(|one| one.source == SettingsSource::Managed);
@@ -241,5 +233,5 @@ fn is_directory_variable(name: &str) -> bool {
     name == "HOME" || name == "CLAUDE_CONFIG_DIR" || name.starts_with("XDG_")
 }
 
-/// Problems that are told one by one.
+/// Problems that are listed one by one.
 const WARNINGS_MAX: usize = 10;

@@ -30,13 +30,11 @@ pub struct SettingsReloader {
     flag_rules: Rules,
     /// Where it works besides, whatever files say.
     flag_directories: Vec<PathBuf>,
-    /// The settings in force.
     pub layers: SettingsLayers,
     /// The hooks in force: those of the session itself, so that one can be switched off.
     pub hooks: HookSet,
 }
 
-/// What changes in a policy.
 #[derive(Clone, Debug)]
 pub struct PolicyChange {
     flag_rules: Rules,
@@ -55,12 +53,10 @@ impl PolicyChange {
     }
 }
 
-/// What came of a look.
 #[derive(Clone, Debug, Default)]
 pub struct ReloadOutcome {
     /// What changed in what may run, if something was read.
     pub change: Option<PolicyChange>,
-    /// Files that were read again.
     pub files: Vec<PathBuf>,
     /// What people must know of them.
     pub lines: Vec<String>,
@@ -78,7 +74,8 @@ impl SettingsReloader {
         // What is wrong with flags was refused before.
         let flags =
             |rules: &[String]| crate::tool_selection::parse_rules(rules).unwrap_or_default();
-        let (allow, deny) = (flags(&given.allowed_tools), flags(&given.disallowed_tools));
+        let allow = flags(&given.allowed_tools);
+        let deny = flags(&given.disallowed_tools);
         let directories = given.add_dir.iter().filter_map(|path| path.canonicalize().ok());
         let mut reloader = Self {
             options: options.settings.clone(),
@@ -123,7 +120,8 @@ impl SettingsReloader {
             return ReloadOutcome::default();
         }
         let changed = self.watch.find_changed_files(&request);
-        let (mut refused, mut lines) = (Vec::new(), Vec::new());
+        let mut refused = Vec::new();
+        let mut lines = Vec::new();
         for SettingsFileChanged { source, path } in &changed {
             let change = ConfigChange { source: hook_source_name(*source), file: path.clone() };
             if let Err(why) = session.report_config_change(change).await {
@@ -135,7 +133,8 @@ impl SettingsReloader {
             }
         }
         let mut watch = std::mem::take(&mut self.watch);
-        let (once, not) = (request.clone(), refused.clone());
+        let once = request.clone();
+        let not = refused.clone();
         let read = tokio::task::spawn_blocking(move || {
             let read = watch.reload(&once, &not);
             (watch, read)
@@ -151,7 +150,8 @@ impl SettingsReloader {
         let known = before.warnings();
         let all = self.layers.warnings().into_iter().chain(problems);
         lines.extend(all.filter(|line| !known.contains(line)));
-        let (flags, directories) = (self.flag_rules.clone(), self.flag_directories.clone());
+        let flags = self.flag_rules.clone();
+        let directories = self.flag_directories.clone();
         let change = PolicyChange {
             flag_rules: flags,
             flag_directories: directories,
@@ -159,7 +159,7 @@ impl SettingsReloader {
             now: self.layers.clone(),
         };
         let applied = change.clone();
-        // A session that does not take this is over, which is told next.
+        // An error means that the session is over, which the front end hears of next.
         let _ = session.replace_hooks(hooks);
         let _ = session.configure(move |settings| applied.apply(&mut settings.policy));
         let files = changed.into_iter().map(|file| file.path);
@@ -194,7 +194,8 @@ fn replace_directories(
         let all = all.filter(|path| path.is_dir() && !own.contains(path));
         all.map(|path| path.to_string_lossy().into_owned()).collect()
     };
-    let (before, now) = (real(before), real(now));
+    let before = real(before);
+    let now = real(now);
     let mut place = 0;
     policy.directories.retain(|directory| {
         place += 1;
@@ -206,7 +207,7 @@ fn replace_directories(
     policy.directories.extend(fresh);
 }
 
-/// How hooks are told of a layer. There is no word for a file of the command line; it is this user's.
+/// A layer's name in hook input. There is none for a file of the command line; it is this user's.
 fn hook_source_name(source: SettingsSource) -> &'static str {
     match source {
         SettingsSource::User => "user_settings",

@@ -27,16 +27,12 @@ pub use rewind::RewindArguments;
 pub use terminal_action::{McpServerAction, RuleAction, RuleFile, TerminalAction};
 use windlass_host::command_error::CommandError;
 
-/// What a prompt asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlashCommand {
-    /// Say this to the model.
     SubmitPrompt(PromptSubmission),
     /// Make history shorter, with a view to something.
     Compact(Option<String>),
-    /// Show what fills the window.
     Context,
-    /// Show what the session cost.
     Cost,
     /// Go on with the run that did not come to its end.
     ContinueRun,
@@ -56,9 +52,7 @@ pub enum SlashCommand {
     TerminalAction(TerminalAction),
     /// Show what is in force; the words are found when everything else is.
     Show {
-        /// What is asked about.
         section: OverviewSection,
-        /// What there is to say.
         text: String,
     },
 }
@@ -77,7 +71,6 @@ impl SlashCommand {
         matches!(self, Self::Context | Self::Cost | Self::Resume(_) | Self::Why | Self::Show { .. })
     }
 
-    /// Is no model asked?
     pub fn needs_no_model(&self) -> bool {
         self.is_read_only() || matches!(self, Self::Rewind(_))
     }
@@ -88,16 +81,14 @@ impl SlashCommand {
 pub enum FrontEnd {
     /// A person in front of a terminal.
     Terminal,
-    /// A program, or somebody who gave one prompt and sees one answer.
+    /// A program, or a user who gave one prompt and sees one answer.
     Headless,
 }
 
-/// Who can show a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlashCommandAvailability {
-    /// Everybody.
     Everywhere,
-    /// A terminal with somebody in front.
+    /// Only with a user at a terminal.
     Terminal,
 }
 
@@ -111,7 +102,6 @@ pub struct SlashCommandSpec {
     pub argument_hint: &'static str,
     /// What it does, in a line.
     pub description: &'static str,
-    /// Who can show it.
     pub availability: SlashCommandAvailability,
     parser: SlashCommandParser,
 }
@@ -124,7 +114,6 @@ enum SlashCommandParser {
     ShowOrAct(OverviewSection, fn(&str) -> Result<TerminalAction, CommandError>),
     /// Always the same; takes no words.
     NoArguments(fn() -> SlashCommand),
-    /// Depends on the words.
     WithArguments(fn(&str) -> Result<SlashCommand, CommandError>),
 }
 

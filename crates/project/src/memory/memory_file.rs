@@ -8,7 +8,6 @@ use super::import;
 use crate::bounded_file::{BoundedReadError, read_bounded};
 use crate::markdown_files::FrontMatter;
 
-/// What a file says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MemoryFileContent {
     /// Its text without comments.
@@ -43,7 +42,8 @@ fn read_text(path: &Path) -> Result<String, String> {
 }
 
 fn parse_memory_file(text: &str) -> MemoryFileContent {
-    let (mut stripped, mut imports) = (String::new(), Vec::new());
+    let mut stripped = String::new();
+    let mut imports = Vec::new();
     let mut fence: Option<(char, usize)> = None;
     let mut in_comment = false;
     for line in text.lines() {

@@ -8,12 +8,10 @@ use windlass_driver::{PathInstruction, PathInstructionSource};
 use super::MemoryOptions;
 use super::loader::{IMPORT_DEPTH_MAX, MemoryLoader, MemorySection};
 
-/// Looks for them.
 #[derive(Debug)]
 pub struct PathInstructionFiles {
     /// With everything that was said at the start marked as seen.
     loader: MemoryLoader,
-    /// Where we are, by its real path.
     cwd: PathBuf,
     project: bool,
     local: bool,

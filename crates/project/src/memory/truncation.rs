@@ -1,4 +1,4 @@
-//! Cuts the longest files when all together are too long: everybody keeps as much as anybody needs
+//! Cuts the longest files when all together are too long: each keeps as much as it needs
 //! to, so that a large file does not push out the others.
 
 use super::loader::MemorySection;
@@ -21,9 +21,10 @@ pub(super) fn truncate_sections(sections: &mut [MemorySection], bytes_max: usize
     notes
 }
 
-/// How much everybody may keep: what the short ones leave is for the long ones.
+/// How much each file may keep: what the short ones leave is for the long ones.
 fn compute_share(ascending: &[usize], bytes_max: usize) -> usize {
-    let (mut left, mut others) = (bytes_max, ascending.len());
+    let mut left = bytes_max;
+    let mut others = ascending.len();
     for length in ascending {
         let equal = left / others.max(1);
         if *length > equal {

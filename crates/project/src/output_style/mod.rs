@@ -1,4 +1,4 @@
-//! How the model answers: a style that somebody chose by its name. Ours, or a page that people keep;
+//! How the model answers: a style chosen by its name. Ours, or a page that people keep;
 //! where two have one name, the project's is meant before the user's, and the user's before ours.
 //!
 //! A style speaks to the model alone. It grants nothing and runs nothing, so a project's may be used
@@ -15,16 +15,12 @@ use crate::markdown_files::{FrontMatter, list_markdown_files};
 use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
 
-/// A style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputStyle {
-    /// Its name.
     pub name: String,
-    /// What the model is told.
     text: String,
     /// What the model is told of working on code stays too.
     keeps_coding_instructions: bool,
-    /// What is wrong with its head.
     pub problem: Option<String>,
 }
 
@@ -78,7 +74,6 @@ pub fn apply_output_style(
     None
 }
 
-/// The one of this name, however it is written.
 fn find_style<'a>(styles: &'a [OutputStyle], name: &str) -> Option<&'a OutputStyle> {
     styles.iter().find(|style| style.name.eq_ignore_ascii_case(name))
 }
@@ -101,7 +96,6 @@ impl OutputStyle {
         }
     }
 
-    /// The system prompt in this style.
     pub fn apply_to(&self, prompt: &str) -> String {
         let kept: Vec<&str> = prompt
             .split("\n\n")

@@ -1,6 +1,6 @@
 //! What is said to `secret-tool`, and what its answers mean.
 //!
-//! `search` tells what is there without asking anybody to unlock it; `lookup` asks.
+//! `search` lists what is there without unlocking it; `lookup` asks the user to unlock it.
 
 use super::{KeyringError, KeyringSearchResult, KeyringSlot};
 use crate::external_program::ProgramOutput;
@@ -10,7 +10,7 @@ pub(super) const PROGRAM: &str = "secret-tool";
 /// It is not here.
 pub(super) const NOT_INSTALLED: &str = "secret-tool is not installed (Debian and Ubuntu: apt install libsecret-tools; Fedora and Arch: \
      libsecret)";
-/// There is nobody it could ask.
+/// It cannot reach the key ring.
 pub(super) const NO_SESSION_BUS: &str = "there is no session bus (DBUS_SESSION_BUS_ADDRESS is not set); log \
                                  in to the desktop, or start one with dbus-run-session";
 
@@ -67,7 +67,7 @@ pub(super) fn parse_lookup(ended: &ProgramOutput) -> Result<String, KeyringError
     }
 }
 
-/// Failing without a word is how it says that nobody unlocked anything.
+/// Failing without a message means that the key ring was not unlocked.
 pub(super) fn check_status(ended: &ProgramOutput) -> Result<(), KeyringError> {
     let words = ended.stderr_line.trim_start_matches("secret-tool: ");
     match words {

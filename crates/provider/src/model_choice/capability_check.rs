@@ -9,14 +9,10 @@ use super::{ChosenModel, ModelChain};
 use crate::config::model::ThinkingSupport;
 use windlass_host::command_error::CommandError;
 
-/// What is wanted of the models.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelRequirements {
-    /// Are tools offered?
     pub tools: bool,
-    /// Thinking, if it was asked for.
     pub thinking: Option<ThinkingMode>,
-    /// Effort, if it was asked for.
     pub effort: Option<Effort>,
 }
 

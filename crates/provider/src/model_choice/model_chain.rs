@@ -8,10 +8,9 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
-/// Everybody who may be asked in a session.
+/// The models a session may ask.
 #[derive(Clone, Debug)]
 pub struct ModelChain {
-    /// First choice of every run.
     pub primary: ChosenModel,
     /// Asked when it is overloaded or gone, in order.
     pub fallbacks: Vec<ChosenModel>,
@@ -20,18 +19,15 @@ pub struct ModelChain {
 }
 
 impl ModelChain {
-    /// Those who answer, in order.
     pub fn primary_and_fallbacks(&self) -> impl Iterator<Item = &ChosenModel> {
         std::iter::once(&self.primary).chain(&self.fallbacks)
     }
 
-    /// Everybody.
     pub fn all(&self) -> impl Iterator<Item = &ChosenModel> {
         self.primary_and_fallbacks().chain(&self.small)
     }
 }
 
-/// Chooses everybody.
 pub fn choose_model_chain(
     options: &ModelOptions,
     config: &Config,

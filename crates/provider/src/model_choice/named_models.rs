@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::config::model::ThinkingSupport;
 use windlass_host::environment::EnvLookup;
 
-/// Each by the name people have for it; `named` are those that somebody asks for.
+/// Each by the name users have for it; `named` are those that agents ask for.
 pub fn list_named_models<'a>(
     model_chain: &'a ModelChain,
     config: &'a Config,

@@ -196,7 +196,7 @@ impl PromptHandler {
     ) -> Result<PromptSubmission, CommandError> {
         let names: Vec<String> = match submission.content.as_slice() {
             [ContentBlock::Text(text)] => {
-                text.lines().flat_map(windlass_project::memory::mentioned).collect()
+                text.lines().flat_map(windlass_project::memory::find_mentions).collect()
             }
             _ => Vec::new(),
         };
