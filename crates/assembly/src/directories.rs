@@ -1,4 +1,4 @@
-//! Directories of a run that have no file of their own to be named in.
+//! The working directory, a scratch directory, and the rule that lets a directory be read.
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,9 @@
 //! Flags, settings, project files and provider become a session that is ready to start.
 //!
-//! The only wiring. It runs in stages, each with a named result: `options` (what was asked for),
-//! `resolved` (what flags, environment and settings say together), `session_plan` (everything a front
-//! end needs to start). Nothing is printed here.
+//! The only wiring. It runs in stages, each with a named result: `RunOptions` (what was asked for),
+//! `ResolvedOptions` (what flags, environment and settings say together), `ProjectFiles`, `PromptPlan`,
+//! `ToolSetup`, and `SessionPlan` (everything a front end needs to start). A stage that changes what an
+//! earlier one found returns it changed (`apply_to`).
 
 pub mod date;
 pub mod directories;

@@ -1,6 +1,6 @@
 //! Models and limits for a session: what the flags and the table say, in the engine's own terms.
 //!
-//! Nothing is looked up here and no server is needed: `windlass bound` rests on the same settings.
+//! Nothing is looked up here and no server is needed: `windlass bound` uses the same settings.
 
 use windlass_driver::{Limits, Settings, ToolRegistry};
 use windlass_vocabulary::{MicroUsd, ModelName, Prices};

@@ -202,7 +202,7 @@ fn build_system_prompt(options: &RunOptions) -> Result<Arc<str>, CommandError> {
     })
 }
 
-/// Facts about the surroundings that the model cannot guess. Nothing here starts a process.
+/// Facts that the model cannot guess. Nothing here starts a process.
 pub fn build_system_context(cwd: &Path) -> Vec<(String, String)> {
     let platform = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
     [

@@ -1,4 +1,4 @@
-//! What is in force, in words: for commands that ask about it.
+//! The text of slash commands that show what is in force.
 
 use windlass_driver::mcp::McpServers;
 use windlass_driver::{AgentDefinition, Settings};

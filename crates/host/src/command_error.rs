@@ -1,7 +1,7 @@
-//! Why the command goes no further: one line with the cause and what to do, and an exit code.
+//! Why the command stops: one line with the cause and what to do, and an exit code.
 //!
 //! Everything that can go wrong before a run begins ends up here, so that users never see a
-//! backtrace or a page of usage for a slip of the finger. A run that fails is not a refusal.
+//! backtrace or a page of usage for a typo. A run that fails is not such an error.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Agents that people keep in files: which there are, and what each is told and may use. Where two
-//! have one name, the nearest to where we are is meant; the user's own come last.
+//! Agent definitions in files. Where two have one name, the one nearest to the working directory
+//! counts; the user's own come last.
 
 use std::path::{Path, PathBuf};
 

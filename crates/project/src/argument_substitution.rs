@@ -1,11 +1,11 @@
-//! Puts the words after a page's name into their places. Pure. What is put in is never looked at
-//! again, so words cannot make places, commands or mentions of their own.
+//! Fills the placeholders of a custom command with its arguments. Pure. What is filled in is not
+//! parsed again, so arguments cannot bring placeholders, snippets or mentions of their own.
 
 use std::collections::BTreeMap;
 
 use windlass_vocabulary::ModelName;
 
-/// What pages may name besides their arguments.
+/// What custom commands may name besides their arguments.
 #[derive(Clone, Debug, Default)]
 pub struct ExpansionVariables {
     pub session_id: String,

@@ -1,5 +1,5 @@
-//! Pages that people keep as commands: which there are, whose they are, and what each says. Where two
-//! have one name, the user's own is meant before the project's.
+//! Custom commands in Markdown files. Where two have one name, the user's counts before the
+//! project's.
 
 use std::path::{Path, PathBuf};
 

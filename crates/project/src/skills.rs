@@ -1,5 +1,5 @@
-//! Where skills lie: the user's first, then the project's from where we are up to its root, then
-//! those of plugins. Folders only; the skills in them are looked for beside the first request.
+//! Where skills lie: the user's first, then the project's from the working directory up to its root,
+//! then those of plugins. Folders only; the skills in them are read during the first request.
 
 use std::path::{Path, PathBuf};
 

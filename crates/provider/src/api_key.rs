@@ -2,7 +2,7 @@
 //!
 //! The environment goes first, because it is set for one run, and costs nothing. A file or a program
 //! that is named for one provider is meant; the key ring is looked at unasked, so it comes last, and
-//! not to find it is no news. Secrets are trimmed: files and programs leave a line end behind.
+//! its absence is no error. Secrets are trimmed: files and programs leave a line end behind.
 
 use std::fs::File;
 use std::io::Read;

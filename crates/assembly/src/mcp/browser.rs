@@ -1,4 +1,4 @@
-//! Opens a page in the user's browser. Without one, an address that is shown has to do.
+//! Opens a page in the user's browser. It may fail: the address is shown too.
 
 use std::process::{Command, Stdio};
 

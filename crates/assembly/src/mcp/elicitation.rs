@@ -1,5 +1,5 @@
-//! What a server wants to know of the user, put as every question of a session is: with the tool that
-//! asks people, whose answers come back in its input. So a front end that shows those questions shows these.
+//! Elicitations of MCP servers, asked like every question of a session: as a call of `AskUserQuestion`,
+//! whose answers come back in its input. A front end that shows those questions shows these too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

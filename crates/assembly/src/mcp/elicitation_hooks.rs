@@ -1,5 +1,5 @@
-//! Hooks at a server's question: before the user is asked, a hook may answer; after, a hook may change
-//! or take back what was said. A hook that objects declines.
+//! Hooks for elicitations: before the user is asked, a hook may answer; afterwards, a hook may change
+//! or withdraw the answer. A hook that blocks declines.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What logins to servers gave, in the system's key ring: each under a name of its own and the origin it
-//! may go to, as keys of providers are.
+//! Tokens of logins to MCP servers, in the system's key ring: each under a name of its own and the
+//! origin it may go to, like keys of providers.
 
 use windlass_driver::mcp::LoginSecretStore;
 

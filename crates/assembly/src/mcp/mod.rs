@@ -1,5 +1,5 @@
-//! Which MCP servers a session has: those kept in files, those of the command line, and how patient
-//! we are with them. Nothing of a project that is not trusted is in what settings hand out.
+//! Which MCP servers a session has: those kept in files and those of the command line, and their
+//! timeouts. Settings have already left out the servers of a project that is not trusted.
 
 mod browser;
 pub mod browser_login;

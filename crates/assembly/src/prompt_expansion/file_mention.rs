@@ -1,6 +1,6 @@
-//! `@path` in a prompt: the file is put behind the words, so that the model need not ask for it; so is
-//! a resource of a server at `@server:uri`. Words after an at sign that name neither are just words.
-//! Each stands in a block of its own that begins with its name: by that transcripts know it as a file.
+//! `@path` in a prompt appends the file, so that the model need not ask for it; `@server:uri` appends
+//! a resource of an MCP server. Words after an at sign that name neither stay as they are. Each file is
+//! a block of its own that begins with its name: transcripts recognise it by that.
 
 use windlass_permission::PriorDecision;
 

@@ -1,5 +1,5 @@
-//! Prompts that stand for longer ones: `/name words` for a custom command, with the words
-//! in their places, commands replaced by what they print, and `@file` by what the file holds.
+//! Expands prompts: `/name words` becomes the text of a custom command, with the words in their places,
+//! shell snippets replaced by their output, and files behind it for every `@file`.
 //!
 //! Nothing here may do more than a tool may: a command and a file go through the same rules and the
 //! same tools as the model's own calls. A project's custom command runs nothing and grants nothing
@@ -48,7 +48,7 @@ pub struct PromptExpander {
 }
 
 impl PromptExpander {
-    /// Everything that may be typed as a command: pages, then prompts that servers have ready.
+    /// Custom commands, then prompts of MCP servers.
     pub fn list_commands(&self) -> Vec<CustomCommandEntry> {
         let custom_commands = self.custom_commands.iter().map(|page| CustomCommandEntry {
             name: page.name.clone(),

@@ -1,5 +1,5 @@
 //! `windlass why`: why a session went on, recovered, shrank, changed its model or stopped, in plain
-//! words. Read off the replay; the words that the loop itself used then stand behind ours.
+//! words. Taken from a replay of the journal.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Old sessions are swept away, with what is written of them for other programs. Beside everything
-//! else and at most once a day: nothing waits for it, and what is in use or cannot be deleted stays.
+//! Removes old sessions with their transcripts. Runs in the background and at most once a day: nothing
+//! waits for it, and what is in use or cannot be deleted stays.
 
 use std::fs;
 use std::path::{Path, PathBuf};

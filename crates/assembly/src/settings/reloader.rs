@@ -1,8 +1,7 @@
 //! Settings files that change while a session goes on. They are looked at between prompts, never while
 //! one is worked on, and what they say goes through the same trust as at the start.
 //!
-//! What takes effect is what may run: rules, directories, what forbids to wave everything through, and
-//! hooks. Models, effort, style, variables, servers, plugins and the sandbox stay as they were when the
+//! What takes effect is what may run: rules, directories, the ban on the bypass mode, and hooks. Models, effort, style, variables, servers, plugins and the sandbox stay as they were when the
 //! session began.
 
 use std::path::{Path, PathBuf};

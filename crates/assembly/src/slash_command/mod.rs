@@ -3,8 +3,8 @@
 //! A prompt is a command only if its first word is the name of one, with the slash; everything else
 //! goes to the model untouched, also what merely begins with a path.
 //!
-//! This is the only table: front ends list it, and carry out the [`SlashCommand`]s that come of it. What needs
-//! a person in front is refused here where there is none.
+//! This is the only table: front ends list it, and carry out the [`SlashCommand`]s that come of it. A
+//! command that needs a user at a terminal is refused here where there is none.
 
 mod btw;
 mod clear;

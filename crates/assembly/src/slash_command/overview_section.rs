@@ -1,5 +1,4 @@
-//! Prompts that ask what is in force, and may have something done about it. The words are found where
-//! the session is put together; see `SessionOverview`.
+//! Commands that show what is in force, and may change it. The text comes from `SessionOverview`.
 
 use super::{
     SlashCommandAvailability, SlashCommandParser, SlashCommandSpec, TerminalAction, terminal_action,

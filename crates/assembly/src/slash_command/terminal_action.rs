@@ -1,5 +1,5 @@
-//! What a person at a terminal may have done by a command, besides looking: as data. Nothing of it is
-//! taken from a program: a prompt it passes on may come from an untrusted source.
+//! What a command may change, as data. Only a user at a terminal may do it: a prompt that a program
+//! passes on may come from an untrusted source.
 
 use windlass_settings::RuleList;
 

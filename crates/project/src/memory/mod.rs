@@ -1,9 +1,10 @@
 //! Instructions that people keep in files, put together for the model: which files, in which order,
 //! and how much of them.
 //!
-//! From broad to narrow: the machine's, the user's, notes of earlier conversations, then from the root down to where we are. A
-//! directory's `AGENTS.md` is read where it has no `CLAUDE.md`. What lies below where we are, and
-//! rules for some files alone, are said when such a file is first read: see `nearby`. A project's
+//! From broad to narrow: the machine's, the user's, notes of earlier conversations, then from the root
+//! down to the working directory. A directory's `AGENTS.md` is read where it has no `CLAUDE.md`. What
+//! lies below the working directory, and rules for some files alone, are added when such a file is
+//! first read: see `path_instructions`. A project's
 //! files may import other files of the project and nothing else: there is no permission prompt here, and
 //! text of others must not choose which of the user's files are sent away.
 

@@ -1,5 +1,5 @@
-//! Instructions that are said when a file they count for is first read: those of folders below where
-//! we are, and rules for some files alone.
+//! Instructions that are added when a file they count for is first read: those of folders below the
+//! working directory, and rules for some files alone.
 
 use std::path::{Path, PathBuf};
 

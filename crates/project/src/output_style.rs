@@ -109,10 +109,10 @@ impl OutputStyle {
 const CODING_SECTION: &str = "With code\n";
 const BYTES_MAX: u64 = 100_000;
 const BUILT_IN_STYLES: [(&str, &str); 4] = [
-    ("Concise", include_str!("../text/style/concise.md")),
-    ("Explanatory", include_str!("../text/style/explanatory.md")),
-    ("Learning", include_str!("../text/style/learning.md")),
-    ("Proactive", include_str!("../text/style/proactive.md")),
+    ("Concise", include_str!("text/style/concise.md")),
+    ("Explanatory", include_str!("text/style/explanatory.md")),
+    ("Learning", include_str!("text/style/learning.md")),
+    ("Proactive", include_str!("text/style/proactive.md")),
 ];
 
 #[cfg(test)]
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn ours_keep_what_is_said_of_code_and_a_page_may_not() {
-        let prompt = include_str!("../../../assembly/src/text/system_prompt.md");
+        let prompt = include_str!("../../assembly/src/text/system_prompt.md");
         assert!(prompt.contains(CODING_SECTION));
         for (name, text) in BUILT_IN_STYLES {
             let style = OutputStyle::parse(name, text);
