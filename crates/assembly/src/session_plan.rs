@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use windlass_driver::mcp::McpServers;
 use windlass_driver::{SessionBuilder, SubagentConfig};
-use windlass_vocabulary::ModelFacts;
+use windlass_vocabulary::{ModelFacts, ModelName};
 
 use crate::directories::working_directory;
 use crate::limits::build_model_requirements;
@@ -28,7 +28,7 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_project::argument_substitution::ExpansionVariables;
 use windlass_provider::config::Config;
-use windlass_provider::endpoint::EndpointDescriptions;
+use windlass_provider::endpoint::{EndpointDescriptions, ModelEndpoint};
 use windlass_provider::model_choice;
 
 #[derive(Debug)]
@@ -107,79 +107,127 @@ fn plan_session(
     let layers = SettingsLayers::load(&options.settings, options.bare, &cwd, lookup)?;
     let variables = layers.clone();
     let lookup = &variables.overlay_environment(lookup);
-    let resolved = ResolvedOptions::resolve(options, cwd, layers, lookup)?;
-    let session =
-        session::select_session(&options.session, &resolved.cwd, &resolved.config, lookup)?;
-    let mut files = ProjectFiles::load(options, &resolved, lookup);
-    let resolved = files.apply_to(resolved);
-    let selection =
-        tool_selection::select_tools(&options.permission.tools, &resolved.engine_settings.policy)?;
-    model_choice::check_capabilities(
-        &resolved.model_chain,
-        build_model_requirements(&resolved.model_options, &selection.registry),
-    )?;
-    let has_deferred_call = session.has_deferred_call();
-    let prompt = PromptPlan::resolve(options, source, has_deferred_call, &resolved, lookup)?;
-    let session = prompt.check_session(session)?;
-    let mut tools = ToolSetup::build(options, &resolved, &session, &files, selection, lookup)?;
-    let mut resolved = tools.apply_to(resolved);
-    let named_models = list_named_models(&resolved, &files, lookup);
-    resolved.notes.extend(files.describe_missing_models(&resolved.model_chain, &named_models));
-    let expander = PromptExpander {
-        custom_commands: files.custom_commands.clone(),
-        variables: build_expansion_variables(&session, &resolved, lookup),
-        tools: tools.later_prompt_tools(&resolved),
-    };
-    let first_command = prompt.command.map(|command| {
-        let tools = tools.first_prompt_tools(&resolved);
-        expand_command(command, &resolved, &files, &PromptExpander { tools, ..expander.clone() })
-    });
-    let first_command = first_command.transpose()?;
-    let (builder, endpoints) =
-        build_with_endpoints(resolved.engine_settings, prompt.endpoints, resolved.config)?;
-    let description = SessionDescription {
-        cwd: resolved.cwd,
-        tools: tools.selection.tool_names(),
-        skill_folders: std::mem::take(&mut files.skill_folders),
-        hidden_skills: Vec::new(),
-        output_style: resolved.layers.output_style(),
-        output_styles: std::mem::take(&mut files.output_styles),
-    };
-    let subagents = tools.selection.build_subagents(std::mem::take(&mut files.agents));
-    let settings_reloader =
-        SettingsReloader::new(options, &description.cwd, &mut resolved.layers, lookup);
-    // No prompt holds the context any more; if one did, the session would get its own.
-    let tool_context =
-        Arc::try_unwrap(tools.tool_context).unwrap_or_else(|shared| shared.for_subagent());
-    let builder = files
-        .apply_to_builder(builder)
-        .registry(tools.selection.registry)
-        .web_search(tools.selection.may_search_web)
-        .tool_context(tool_context)
-        .hooks(settings_reloader.hooks.clone())
-        .named_models(named_models)
-        .resume_run(first_command == Some(SlashCommand::ContinueRun))
-        .keep_file_history(resolved.layers.has_file_checkpointing());
-    let builder = set_identity_and_journal(builder, &session, &description.cwd, &endpoints.config);
-    session.create_files(resolved.layers.cleanup_days())?;
-    let session_note = session.journal.is_some().then(|| format!("this is session {}", session.id));
-    resolved.notes.extend(session_note);
-    Ok(SessionPlan {
-        builder,
-        first_command,
-        subagents,
-        description,
-        expander,
-        endpoints,
-        session_id: session.id,
-        journal: session.journal,
-        has_deferred_call,
-        scratch_directory: tools.scratch_directory,
-        notes: resolved.notes,
-        settings_layers: resolved.layers,
-        settings_reloader,
-        mcp_servers: tools.mcp_servers,
-    })
+    SessionParts::check(options, source, cwd, layers, lookup)?.assemble(options, lookup)
+}
+
+/// The results of all stages: everything is checked, and nothing is written yet.
+struct SessionParts {
+    resolved: ResolvedOptions,
+    session: SelectedSession,
+    files: ProjectFiles,
+    tools: ToolSetup,
+    named_models: Vec<(String, ModelFacts)>,
+    expander: PromptExpander,
+    first_command: Option<SlashCommand>,
+    endpoints: Vec<(ModelName, ModelEndpoint)>,
+    has_deferred_call: bool,
+}
+
+impl SessionParts {
+    fn check(
+        options: &RunOptions,
+        source: PromptSource,
+        cwd: PathBuf,
+        layers: SettingsLayers,
+        lookup: &impl EnvLookup,
+    ) -> Result<Self, CommandError> {
+        let resolved = ResolvedOptions::resolve(options, cwd, layers, lookup)?;
+        let session =
+            session::select_session(&options.session, &resolved.cwd, &resolved.config, lookup)?;
+        let mut files = ProjectFiles::load(options, &resolved, lookup);
+        let resolved = files.apply_to(resolved);
+        let policy = &resolved.engine_settings.policy;
+        let selection = tool_selection::select_tools(&options.permission.tools, policy)?;
+        model_choice::check_capabilities(
+            &resolved.model_chain,
+            build_model_requirements(&resolved.model_options, &selection.registry),
+        )?;
+        let has_deferred_call = session.has_deferred_call();
+        let prompt = PromptPlan::resolve(options, source, has_deferred_call, &resolved, lookup)?;
+        let session = prompt.check_session(session)?;
+        let mut tools = ToolSetup::build(options, &resolved, &session, &files, selection, lookup)?;
+        let mut resolved = tools.apply_to(resolved);
+        let named_models = list_named_models(&resolved, &files, lookup);
+        resolved.notes.extend(files.describe_missing_models(&resolved.model_chain, &named_models));
+        let expander = PromptExpander {
+            custom_commands: files.custom_commands.clone(),
+            variables: build_expansion_variables(&session, &resolved, lookup),
+            tools: tools.later_prompt_tools(&resolved),
+        };
+        let first_command = prompt.command.map(|command| {
+            let tools = tools.first_prompt_tools(&resolved);
+            let expander = PromptExpander { tools, ..expander.clone() };
+            expand_command(command, &resolved, &files, &expander)
+        });
+        let first_command = first_command.transpose()?;
+        let endpoints = prompt.endpoints;
+        Ok(Self {
+            resolved,
+            session,
+            files,
+            tools,
+            named_models,
+            expander,
+            first_command,
+            endpoints,
+            has_deferred_call,
+        })
+    }
+
+    /// Makes the session and, last of all, its files.
+    fn assemble(
+        self,
+        options: &RunOptions,
+        lookup: &impl EnvLookup,
+    ) -> Result<SessionPlan, CommandError> {
+        let Self { mut resolved, session, mut files, tools, first_command, .. } = self;
+        let (builder, endpoints) =
+            build_with_endpoints(resolved.engine_settings, self.endpoints, resolved.config)?;
+        let description = SessionDescription {
+            cwd: resolved.cwd,
+            tools: tools.selection.tool_names(),
+            skill_folders: std::mem::take(&mut files.skill_folders),
+            hidden_skills: Vec::new(),
+            output_style: resolved.layers.output_style(),
+            output_styles: std::mem::take(&mut files.output_styles),
+        };
+        let subagents = tools.selection.build_subagents(std::mem::take(&mut files.agents));
+        let settings_reloader =
+            SettingsReloader::new(options, &description.cwd, &mut resolved.layers, lookup);
+        // No prompt holds the context any more; if one did, the session would get its own.
+        let tool_context =
+            Arc::try_unwrap(tools.tool_context).unwrap_or_else(|shared| shared.for_subagent());
+        let builder = files
+            .apply_to_builder(builder)
+            .registry(tools.selection.registry)
+            .web_search(tools.selection.may_search_web)
+            .tool_context(tool_context)
+            .hooks(settings_reloader.hooks.clone())
+            .named_models(self.named_models)
+            .resume_run(first_command == Some(SlashCommand::ContinueRun))
+            .keep_file_history(resolved.layers.has_file_checkpointing());
+        let builder =
+            set_identity_and_journal(builder, &session, &description.cwd, &endpoints.config);
+        session.create_files(resolved.layers.cleanup_days())?;
+        let mut notes = resolved.notes;
+        notes.extend(session.journal.is_some().then(|| format!("this is session {}", session.id)));
+        Ok(SessionPlan {
+            builder,
+            first_command,
+            subagents,
+            description,
+            expander: self.expander,
+            endpoints,
+            session_id: session.id,
+            journal: session.journal,
+            has_deferred_call: self.has_deferred_call,
+            scratch_directory: tools.scratch_directory,
+            notes,
+            settings_layers: resolved.layers,
+            settings_reloader,
+            mcp_servers: tools.mcp_servers,
+        })
+    }
 }
 
 /// Models that agents and commands may ask for by name.
