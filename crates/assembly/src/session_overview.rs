@@ -11,7 +11,6 @@ use windlass_host::command_error::to_single_line;
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_project::custom_command::CustomCommands;
 
-/// Everything that may be asked about.
 pub struct SessionOverview<'a> {
     /// What the session is set to.
     pub settings: &'a Settings,

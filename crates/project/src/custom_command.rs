@@ -20,7 +20,7 @@ pub enum CommandAuthor {
     Project,
 }
 
-/// A page that is called by its name.
+/// A custom command, without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomCommand {
     /// Without the slash.
@@ -117,7 +117,7 @@ impl CustomCommands {
         self.commands.iter()
     }
 
-    /// The page a prompt calls, and the words after its name. In a name, the folders before it may
+    /// The command a prompt calls, and the words after its name. In a name, the folders before it may
     /// be said too: `/folder:name`.
     pub fn find_invoked<'a>(&self, prompt: &'a str) -> Option<(&CustomCommand, &'a str)> {
         let text = prompt.trim_start().strip_prefix('/')?;
@@ -164,7 +164,7 @@ impl CustomCommand {
     }
 }
 
-/// What a page says of itself: in its head, or else its first line.
+/// The description in the front matter, or else the first line; and the argument hint.
 fn read_description(path: &Path) -> (String, Option<String>) {
     let Ok(text) = read_page(path) else { return (String::new(), None) };
     let page = FrontMatter::parse(&text);

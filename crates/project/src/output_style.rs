@@ -1,4 +1,4 @@
-//! How the model answers: a style chosen by its name. Ours, or a page that people keep;
+//! How the model answers: a style chosen by its name. A built-in one or a Markdown file;
 //! where two have one name, the project's is meant before the user's, and the user's before ours.
 //!
 //! A style speaks to the model alone. It grants nothing and runs nothing, so a project's may be used
@@ -19,7 +19,7 @@ use windlass_host::user_directories;
 pub struct OutputStyle {
     pub name: String,
     text: String,
-    /// What the model is told of working on code stays too.
+    /// The part of the system prompt about coding stays.
     keeps_coding_instructions: bool,
     pub problem: Option<String>,
 }

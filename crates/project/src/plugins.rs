@@ -1,5 +1,5 @@
 //! Plugins: folders that bring commands, agents, skills, styles, hooks and servers together under one
-//! name. Which are in force is said by `--plugin-dir` and by `enabledPlugins`; where an installed one
+//! name. `--plugin-dir` and `enabledPlugins` say which are in force; where an installed one
 //! lies is written down by the program that installed it. What each part means is known elsewhere.
 
 use std::io::ErrorKind;

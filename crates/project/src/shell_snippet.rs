@@ -1,5 +1,5 @@
-//! Finds the commands in a page: `` !`command` `` at the start of a line or after a blank, and blocks
-//! that begin with ```` ```! ````. Pure; nothing is run here.
+//! Finds the shell snippets of a custom command: `` !`command` `` at the start of a line or after a
+//! blank, and blocks that begin with ```` ```! ````. Pure; nothing is run here.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptSegment<'a> {

@@ -1,4 +1,4 @@
-//! Models and whom to ask for them: `config.toml`, the choice and chain of models, endpoints, keys, the
+//! Models and their providers: `config.toml`, the choice and chain of models, endpoints, keys, the
 //! key ring, servers on this machine.
 //!
 //! Credentials are read here and nowhere else.

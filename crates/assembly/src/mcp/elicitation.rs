@@ -44,7 +44,7 @@ impl ElicitationPrompter for SessionElicitor {
     }
 }
 
-/// A page the user has to go to. What is said there, the server learns by itself.
+/// A page the user has to open. The server learns by itself what the user does there.
 async fn ask_to_open_url(
     session: &Session,
     question: &ElicitationRequest,

@@ -66,8 +66,7 @@ impl PromptTools {
         }
     }
 
-    /// The session's tools. Reading for the user needs none of them: a session whose model has no
-    /// tools is still told what he names.
+    /// The session's tools. A file that the user names is read even if the session offers no tools.
     fn registry_for(&self, name: &str) -> &ToolRegistry {
         match name {
             "Read" if self.registry.get(name).is_none() => &BUILTIN_TOOLS,
@@ -135,5 +134,5 @@ fn join_text_parts(outcome: ToolOutcome) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// How long a command in a page may take.
+/// How long a shell snippet may take.
 const COMMAND_MILLIS_MAX: u64 = 60_000;

@@ -71,7 +71,7 @@ pub fn load_session_account(
     Ok(account)
 }
 
-/// The account of one session for people, each request as a bar, and for programs.
+/// The cost of one session as text, with a bar for each request, and as JSON.
 pub fn render_session_cost(journal: &std::path::Path) -> Result<(String, Value), CommandError> {
     let account = load_session_account(journal, None)?;
     Ok((

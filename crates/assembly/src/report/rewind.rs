@@ -15,7 +15,7 @@ use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 
-/// Goes back, or says what that would mean; for people and for programs.
+/// Rewinds, or says what that would change: as text and as JSON.
 pub fn rewind_journal(
     journal: &Path,
     id: &str,

@@ -138,7 +138,7 @@ fn display_title(summary: &SessionSummary) -> String {
     truncate_with_ellipsis(&to_single_line(words), TITLE_MAX)
 }
 
-/// Enough of an id to be told from others, and to find it again.
+/// Enough of an id to be unique, and to find the session again.
 fn short_id(summary: &SessionSummary) -> String {
     summary.id.chars().take(ID_SHOWN).collect()
 }

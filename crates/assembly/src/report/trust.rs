@@ -1,4 +1,4 @@
-//! What a project brings along that needs the user's trust, for people.
+//! What in a project needs the user's trust, as text.
 
 use windlass_permission::sanitize::escape_invisible;
 use windlass_settings::{ProjectTrust, TrustState};

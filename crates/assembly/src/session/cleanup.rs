@@ -61,7 +61,7 @@ fn file_age(path: &Path) -> Option<Duration> {
 }
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long sessions are kept when nothing is said.
+/// How long sessions are kept by default.
 pub const CLEANUP_DAYS_DEFAULT: u32 = 30;
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use windlass_vocabulary::SessionId;
 use super::journal_error;
 use windlass_host::command_error::CommandError;
 
-/// Copies the journal, and the long outputs that the model was told it can read back.
+/// Copies the journal, and the long outputs that the model may read back.
 pub(super) fn fork_session(
     source: &Path,
     until: Option<u64>,

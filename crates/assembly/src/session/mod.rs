@@ -267,7 +267,7 @@ impl SelectedSession {
         self.forked_from.is_some()
     }
 
-    /// Other places where it may find long outputs it was told of.
+    /// Where long outputs of sessions it goes on from lie.
     pub fn inherited_spills(&self) -> Vec<PathBuf> {
         let begins =
             self.forked_from.as_ref().or(self.journal.as_ref().filter(|_| self.is_continued));

@@ -137,7 +137,6 @@ impl SettingsLayers {
         }
     }
 
-    /// Something else that people must know.
     pub fn warn(&mut self, words: String) {
         self.extra_warnings.push(words);
     }

@@ -1,8 +1,9 @@
 //! Settings files that change while a session goes on. They are looked at between prompts, never while
 //! one is worked on, and what they say goes through the same trust as at the start.
 //!
-//! What takes effect is what may run: rules, directories, the ban on the bypass mode, and hooks. Models, effort, style, variables, servers, plugins and the sandbox stay as they were when the
-//! session began.
+//! What takes effect is what may run: rules, directories, the ban on the bypass mode, and hooks.
+//! Models, effort, style, variables, servers, plugins and the sandbox stay as they were when the session
+//! began.
 
 use std::path::{Path, PathBuf};
 
@@ -57,7 +58,7 @@ pub struct ReloadOutcome {
     /// What changed in what may run, if something was read.
     pub change: Option<PolicyChange>,
     pub files: Vec<PathBuf>,
-    /// What people must know of them.
+    /// Messages for the user.
     pub lines: Vec<String>,
 }
 

@@ -44,7 +44,7 @@ pub enum SlashCommand {
     Resume(Option<String>),
     /// Go back to an earlier prompt.
     Rewind(RewindArguments),
-    /// Answer a question beside the conversation.
+    /// Answer a question outside the conversation.
     SideQuestion(String),
     /// Say why the last run went as it did.
     Why,

@@ -53,7 +53,7 @@ pub fn describe_failure_kind(kind: FailureKind) -> &'static str {
     }
 }
 
-/// What failed, and what was said about it, so that nothing is said twice.
+/// What failed, and the server's message without a repetition of that.
 pub fn describe_failure(failed: &ModelFailure) -> (&'static str, &str) {
     let message = failed.message.as_str();
     if let (FailureKind::Transport, Some(cause)) =

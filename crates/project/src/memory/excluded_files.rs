@@ -1,4 +1,4 @@
-//! Files of instructions that people do not want read, by globs over their absolute paths.
+//! Memory files that the settings exclude, by globs over their absolute paths.
 
 use std::path::Path;
 

@@ -43,7 +43,7 @@ pub(super) struct MemoryLoader {
     pub(super) project: PathBuf,
     home: Option<PathBuf>,
     pub(super) excluded: ExcludedFiles,
-    /// By their real paths: what is linked or taken in twice is said once.
+    /// By their real paths: what is linked or imported twice is added once.
     pub(super) loaded_paths: BTreeSet<PathBuf>,
     pub(super) sections: Vec<MemorySection>,
     pub(super) rules: Vec<PathRule>,

@@ -1,4 +1,4 @@
-//! Instructions that people keep in files, put together for the model: which files, in which order,
+//! Memory files, put together for the model: which files, in which order,
 //! and how much of them.
 //!
 //! From broad to narrow: the machine's, the user's, notes of earlier conversations, then from the root
@@ -29,7 +29,7 @@ use windlass_host::user_directories;
 pub struct LoadedMemory {
     /// The text, if there is any.
     pub text: Option<String>,
-    /// What is said later, when a file it counts for is read.
+    /// Added later, when a file they count for is read.
     pub path_instructions: Option<Arc<PathInstructionFiles>>,
     /// What was left out, and why.
     pub notes: Vec<String>,

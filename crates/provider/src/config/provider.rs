@@ -143,7 +143,7 @@ fn refuse_two_key_sources(
     }
 }
 
-/// The variable a provider's address is looked for in when nothing else is said.
+/// The default name of the variable with a provider's address.
 fn build_variable_name(name: &str, what: &str) -> String {
     format!("{}_{what}", name.to_ascii_uppercase().replace('-', "_"))
 }

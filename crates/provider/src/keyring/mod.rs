@@ -198,7 +198,7 @@ impl Keyring {
     }
 }
 
-/// Scheme, host and port of an address: whom a key may be shown to.
+/// Scheme, host and port of an address: where a key may go.
 pub fn url_origin(base_url: &str) -> Option<String> {
     let (scheme, rest) = base_url.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! What is said to `secret-tool`, and what its answers mean.
+//! Arguments of `secret-tool`, and what its output means.
 //!
 //! `search` lists what is there without unlocking it; `lookup` asks the user to unlock it.
 

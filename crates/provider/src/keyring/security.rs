@@ -1,4 +1,4 @@
-//! What is said to `security`, the program of the macOS keychain, and what its answers mean.
+//! Arguments of `security`, the program of the macOS keychain, and what its output means.
 //!
 //! Written from its manual; no test here has met a real keychain, only the texts are tested. Keys
 //! reach it on standard input, in hexadecimal: its arguments can be read by every program.

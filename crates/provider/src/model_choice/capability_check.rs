@@ -1,4 +1,4 @@
-//! What a model cannot do is said before anything is sent, not after a round trip.
+//! Refuses what a model cannot do before anything is sent, not after a round trip.
 //!
 //! Only what the table knows is checked. A model it does not know gets the benefit of the doubt: its
 //! server will say.
