@@ -8,64 +8,56 @@ use std::time::Duration;
 
 use windlass_vocabulary::{FailureKind, ModelFailure, ModelName};
 
-use crate::prompt::EndpointDescriptions;
-use crate::retry_cutoff::RetryCutoffReason;
 use windlass_host::display::human_format;
 use windlass_host::environment::parse_local_address;
 use windlass_host::similar_name::find_similar_name;
 use windlass_provider::endpoint::EndpointDescription;
+use windlass_provider::endpoint::EndpointDescriptions;
 use windlass_provider::model_list::fetch_model_list;
 
-/// The line.
 pub fn explain_failure(
     failed: &ModelFailure,
-    atlas: &EndpointDescriptions,
+    endpoints: &EndpointDescriptions,
     model: Option<&ModelName>,
 ) -> String {
-    let place = atlas.for_model(model);
+    let endpoint = endpoints.for_model(model);
     let advice = match failed.kind {
-        FailureKind::Unauthorised => place.key_advice.clone(),
-        FailureKind::ModelGone => suggest_other_model(atlas, place, model),
+        FailureKind::Unauthorised => endpoint.key_advice.clone(),
+        FailureKind::ModelGone => suggest_other_model(endpoints, endpoint, model),
         _ if is_proxy_login_required(failed) => PROXY_LOGIN_ADVICE.to_owned(),
         _ if is_tools_unsupported(failed) => NO_TOOLS_ADVICE.to_owned(),
-        FailureKind::Transport | FailureKind::Misconfigured => place.address_advice.clone(),
-        FailureKind::ServerFault if is_html_page(failed) => place.address_advice.clone(),
-        kind => advise_by_kind(kind).to_owned(),
+        FailureKind::Transport | FailureKind::Misconfigured => endpoint.address_advice.clone(),
+        FailureKind::ServerFault if is_html_page(failed) => endpoint.address_advice.clone(),
+        FailureKind::Quota => "see to the account at the provider, or use another key".to_owned(),
+        FailureKind::Overloaded | FailureKind::RateLimited | FailureKind::ServerFault => {
+            "try again later, or add --fallback-model".to_owned()
+        }
+        FailureKind::PromptTooLong | FailureKind::MediaTooLarge | FailureKind::BadImage => {
+            "give it less to read".to_owned()
+        }
+        FailureKind::InvalidRequest | FailureKind::ForeignSignature => {
+            "run it again with --verbose, and report it if it stays".to_owned()
+        }
+        FailureKind::Refused => "put the task in other words, or ask another --model".to_owned(),
+        FailureKind::OutputLimit => "ask for less at a time".to_owned(),
     };
     let (what, said) = human_format::describe_failure(failed);
-    let what = match failed.kind {
-        _ if is_proxy_login_required(failed) => "a proxy wants a login",
-        _ if is_tools_unsupported(failed) => "the model cannot call tools",
-        FailureKind::Misconfigured if failed.status.is_some() => "this is no model server",
-        FailureKind::ServerFault if is_html_page(failed) => "this is no model server",
-        _ => what,
+    let is_no_model_server = failed.kind == FailureKind::Misconfigured && failed.status.is_some()
+        || failed.kind == FailureKind::ServerFault && is_html_page(failed);
+    let what = if is_proxy_login_required(failed) {
+        "a proxy wants a login"
+    } else if is_tools_unsupported(failed) {
+        "the model cannot call tools"
+    } else if is_no_model_server {
+        "this is no model server"
+    } else {
+        what
     };
     let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
-    format!("{what}{status} at {}: {said}; {advice}", place.base_url)
+    format!("{what}{status} at {}: {said}; {advice}", endpoint.base_url)
 }
 
-/// Why no more is tried.
-pub fn explain_retry_cutoff(
-    why: &RetryCutoffReason,
-    atlas: &EndpointDescriptions,
-    model: Option<&ModelName>,
-) -> String {
-    let place = atlas.for_model(model);
-    match why {
-        RetryCutoffReason::NothingListening(error) => format!(
-            "nothing answers at {}: {error}; start the server, or {}",
-            place.base_url, place.address_advice
-        ),
-        RetryCutoffReason::UnusableServer(failure) if is_plain_http_server(failure) => format!(
-            "the server at {} does not speak TLS; write http:// instead of https://, or {}",
-            place.base_url, place.address_advice
-        ),
-        RetryCutoffReason::UnusableServer(failure) => explain_failure(failure, atlas, model),
-    }
-}
-
-/// A web page where an answer should be, and the server thinks all is well: another address is
-/// needed, not another try.
+/// A web page with a status of success: another address is needed, not another try.
 pub fn is_html_page(failed: &ModelFailure) -> bool {
     let start = failed.message.to_ascii_lowercase();
     let is_html = start.contains("<!doctype") || start.contains("<html");
@@ -77,7 +69,7 @@ pub fn is_plain_http_server(failed: &ModelFailure) -> bool {
     failed.kind == FailureKind::Transport && failed.message.contains("InvalidContentType")
 }
 
-/// A proxy that wants to know who asks, told by its status or, for a tunnel, by the client's words.
+/// A proxy asks for a login: known by the status or, for a tunnel, by the HTTP client's message.
 pub fn is_proxy_login_required(failed: &ModelFailure) -> bool {
     failed.status == Some(407)
         || failed.kind == FailureKind::Transport
@@ -94,15 +86,16 @@ fn is_tools_unsupported(failed: &ModelFailure) -> bool {
 }
 
 fn suggest_other_model(
-    atlas: &EndpointDescriptions,
-    place: &EndpointDescription,
+    endpoints: &EndpointDescriptions,
+    endpoint: &EndpointDescription,
     model: Option<&ModelName>,
 ) -> String {
-    let provider = &place.provider;
-    let server = parse_local_address(&place.base_url)
+    let provider = &endpoint.provider;
+    let server = parse_local_address(&endpoint.base_url)
         .and_then(|(host, port)| fetch_model_list(&host, port, MODEL_LIST_TIMEOUT))
         .unwrap_or_default();
-    let known = || server.iter().map(String::as_str).chain(atlas.config.listed_models(provider));
+    let known =
+        || server.iter().map(String::as_str).chain(endpoints.config.listed_models(provider));
     let wanted = model.map(ModelName::as_str).unwrap_or_default();
     let others = |name: &&str| *name != wanted;
     if let Some(near) = find_similar_name(wanted, known().filter(others)) {
@@ -113,27 +106,6 @@ fn suggest_other_model(
         return format!("it has {}; choose one with --model {provider}/NAME", some.join(", "));
     }
     "choose another with --model (`windlass models` lists them), or add --fallback-model".to_owned()
-}
-
-fn advise_by_kind(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::Quota => "see to the account at the provider, or use another key",
-        FailureKind::Overloaded | FailureKind::RateLimited | FailureKind::ServerFault => {
-            "try again later, or add --fallback-model"
-        }
-        FailureKind::PromptTooLong | FailureKind::MediaTooLarge | FailureKind::BadImage => {
-            "give it less to read"
-        }
-        FailureKind::InvalidRequest | FailureKind::ForeignSignature => {
-            "run it again with --verbose, and report it if it stays"
-        }
-        FailureKind::Refused => "put the task in other words, or ask another --model",
-        FailureKind::OutputLimit => "ask for less at a time",
-        FailureKind::Unauthorised
-        | FailureKind::ModelGone
-        | FailureKind::Transport
-        | FailureKind::Misconfigured => "check the address and the key",
-    }
 }
 
 const PROXY_LOGIN_ADVICE: &str = "put its name and password into HTTPS_PROXY as http://name:password@proxy:port, \

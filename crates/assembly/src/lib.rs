@@ -1,19 +1,20 @@
 //! Flags, settings, project files and provider become a session that is ready to start.
 //!
-//! The only wiring. It runs in stages, each with a named result: `options` (what was asked for),
-//! `resolved` (what flags, environment and settings say together), `session_plan` (everything a front
-//! end needs to start). Nothing is printed here.
+//! The only wiring. It runs in stages, each with a named result: `RunOptions` (what was asked for),
+//! `ResolvedOptions` (what flags, environment and settings say together), `ProjectFiles`, `PromptPlan`,
+//! `ToolSetup`, and `SessionPlan` (everything a front end needs to start). A stage that changes what an
+//! earlier one found returns it changed (`apply_to`).
 
+pub mod date;
 pub mod directories;
 pub mod failure_advice;
-pub mod hooks;
 pub mod limits;
 pub mod mcp;
 pub mod options;
-pub mod project_files;
-pub mod prompt;
+mod project_files;
 pub mod prompt_expansion;
 pub mod prompt_input;
+mod prompt_plan;
 pub mod report;
 pub mod resolved;
 pub mod retry_cutoff;
@@ -24,7 +25,9 @@ pub mod session_overview;
 pub mod session_plan;
 pub mod settings;
 pub mod slash_command;
+mod tool_context;
 pub mod tool_selection;
+mod tool_setup;
 pub mod tools_only;
 
 /// The level of the protocol that clients compare.

@@ -1,6 +1,6 @@
 //! Models and limits for a session: what the flags and the table say, in the engine's own terms.
 //!
-//! Nothing is looked up here and no server is needed: `windlass bound` rests on the same settings.
+//! Nothing is looked up here and no server is needed: `windlass bound` uses the same settings.
 
 use windlass_driver::{Limits, Settings, ToolRegistry};
 use windlass_vocabulary::{MicroUsd, ModelName, Prices};
@@ -12,42 +12,41 @@ use windlass_provider::model_choice;
 use windlass_provider::model_choice::{ChosenModel, ModelChain, ModelRequirements};
 use windlass_provider::model_options::ModelOptions;
 
-/// Models and limits, and what is worth knowing about them.
 pub fn build_engine_settings(
-    cast: &ModelChain,
+    model_chain: &ModelChain,
     model: &ModelOptions,
     limit: &LimitOptions,
 ) -> Result<(Settings, Vec<String>), CommandError> {
-    let mut settings = Settings::new(cast.primary.facts());
-    settings.fallbacks = cast.fallbacks.iter().map(ChosenModel::facts).collect();
-    settings.small_model = cast.small.as_ref().map(ChosenModel::facts);
-    let mut is_priced = cast.all().all(|chosen| chosen.model().price.is_some());
+    let mut settings = Settings::new(model_chain.primary.facts());
+    settings.fallbacks = model_chain.fallbacks.iter().map(ChosenModel::facts).collect();
+    settings.small_model = model_chain.small.as_ref().map(ChosenModel::facts);
+    let mut is_priced = model_chain.all().all(|chosen| chosen.model().price.is_some());
     if let Some(prices) = model.price {
         settings.model.prices = prices;
-        let others = settings.fallbacks.iter_mut().zip(&cast.fallbacks);
+        let others = settings.fallbacks.iter_mut().zip(&model_chain.fallbacks);
         for (facts, _) in others.filter(|(_, chosen)| chosen.model().price.is_none()) {
             facts.prices = prices;
         }
-        if let (Some(facts), Some(chosen)) = (&mut settings.small_model, &cast.small)
+        if let (Some(facts), Some(chosen)) = (&mut settings.small_model, &model_chain.small)
             && chosen.model().price.is_none()
         {
             facts.prices = prices;
         }
         is_priced = true;
     }
-    settings.budget_max = check_budget(limit, cast, is_priced)?;
+    settings.budget_max = check_budget(limit, model_chain, is_priced)?;
     settings.limits = Limits {
         turns_max: limit.max_turns.unwrap_or(settings.limits.turns_max),
         retries_max: limit.max_retries.unwrap_or(settings.limits.retries_max),
         ..settings.limits
     };
-    settings.thinking = model_choice::resolve_thinking_mode(cast, model.thinking);
+    settings.thinking = model_choice::resolve_thinking_mode(model_chain, model.thinking);
     settings.effort = model.effort.or(settings.effort);
     settings.jitter_seed = random::generate_seed();
-    let clearing = cast.all().filter(|chosen| chosen.model().clears_results == Some(true));
+    let clearing = model_chain.all().filter(|chosen| chosen.model().clears_results == Some(true));
     settings.context.cleared_by_provider =
         clearing.map(|chosen| ModelName::from(chosen.name.as_str())).collect();
-    let notes = cast.all().filter(|chosen| !chosen.resolved.is_listed);
+    let notes = model_chain.all().filter(|chosen| !chosen.resolved.is_listed);
     let notes =
         notes.map(|chosen| describe_unlisted_model(chosen, model.price.is_some())).collect();
     Ok((settings, notes))
@@ -56,10 +55,10 @@ pub fn build_engine_settings(
 /// A money limit cannot be kept for a model without a price.
 fn check_budget(
     limit: &LimitOptions,
-    cast: &ModelChain,
+    model_chain: &ModelChain,
     is_priced: bool,
 ) -> Result<Option<MicroUsd>, CommandError> {
-    let unpriced = cast.all().find(|chosen| chosen.model().price.is_none());
+    let unpriced = model_chain.all().find(|chosen| chosen.model().price.is_none());
     match (limit.max_budget_usd, unpriced) {
         (Some(_), Some(chosen)) if !is_priced => Err(CommandError::usage(format!(
             "no price is known for the model {}, so --max-budget-usd could not be kept; give its \
@@ -88,7 +87,6 @@ fn describe_unlisted_model(chosen: &ChosenModel, is_priced: bool) -> String {
     )
 }
 
-/// What is wanted of the models.
 pub fn build_model_requirements(
     model: &ModelOptions,
     registry: &ToolRegistry,

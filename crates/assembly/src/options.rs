@@ -33,6 +33,11 @@ impl RunOptions {
     pub fn reads_stream_json(&self) -> bool {
         self.headless.stream.input_format == InputFormat::StreamJson
     }
+
+    /// Do memory files, skills, agents, commands, styles and plugins count?
+    pub fn loads_project_files(&self) -> bool {
+        !self.bare && !self.settings.safe_mode
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -55,7 +60,7 @@ pub struct PermissionOptions {
     pub sandbox_allow_domain: Vec<String>,
 }
 
-/// When shell commands are held by the kernel.
+/// When shell commands run in a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxUse {
     Off,
@@ -91,7 +96,7 @@ pub struct McpOptions {
     pub strict_mcp_config: bool,
 }
 
-/// What programs that drive us ask for besides.
+/// What client programs ask for besides.
 #[derive(Clone, Debug, Default)]
 pub struct HeadlessOptions {
     pub stream: StreamOptions,
@@ -129,7 +134,6 @@ impl HeadlessOptions {
     }
 }
 
-/// The shape of the stream-json protocol.
 #[derive(Clone, Debug, Default)]
 pub struct StreamOptions {
     pub input_format: InputFormat,
@@ -159,7 +163,6 @@ pub enum InputFormat {
     StreamJson,
 }
 
-/// What is shown of the model's thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkingDisplay {
     Summarized,

@@ -1,53 +1,126 @@
-//! What people keep in files for all their sessions, looked for once.
+//! The stage that reads what users keep in files for all their sessions: memory, agents, skills,
+//! commands, output styles. A few small files, because the first request waits for them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use windlass_driver::engine_settings::Settings;
 use windlass_driver::{AgentDefinition, HookSet, MemoryFolder, SessionBuilder, SkillFolders};
-
 use windlass_vocabulary::ModelFacts;
 
-use super::directories::build_read_rule;
-use crate::settings::SettingsLayers;
+use crate::directories::build_read_rule;
+use crate::options::RunOptions;
+use crate::resolved::ResolvedOptions;
 use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
 use windlass_project::custom_command::CustomCommands;
 use windlass_project::memory::PathInstructionFiles;
 use windlass_project::{agents, memory, output_style, skills};
-use windlass_provider::config::Config;
 use windlass_provider::model_choice::ModelChain;
 
-/// What people keep in files for all their sessions.
 #[derive(Default)]
-pub(super) struct ProjectFiles {
-    pub(super) agents: Vec<AgentDefinition>,
+pub(crate) struct ProjectFiles {
+    pub(crate) agents: Vec<AgentDefinition>,
+    pub(crate) custom_commands: CustomCommands,
+    pub(crate) skill_folders: Vec<PathBuf>,
+    pub(crate) output_styles: Vec<String>,
+    /// What the memory files say.
+    instructions: Option<Arc<str>>,
+    path_instructions: Option<Arc<PathInstructionFiles>>,
+    /// The system prompt in the output style of the settings.
+    styled_prompt: Option<Arc<str>>,
     memory_folder: Option<MemoryFolder>,
     /// Where notes for later sessions go.
     auto_memory_file: Option<PathBuf>,
     skills: Option<SkillFolders>,
-    /// What skills bring along when they are loaded.
+    /// Hooks that skills bring along when they are loaded.
     skill_hooks: Vec<(String, HookSet)>,
-    path_instructions: Option<Arc<PathInstructionFiles>>,
-    pub(super) custom_commands: CustomCommands,
-    pub(super) skill_folders: Vec<PathBuf>,
-    /// Styles of answers, by name.
-    pub(super) styles: Vec<String>,
     /// What was left out, and why.
-    pub(super) notes: Vec<String>,
+    notes: Vec<String>,
+    /// The same, for what is shown in any case.
+    warnings: Vec<String>,
 }
 
 impl ProjectFiles {
-    /// Gives it to a session.
-    pub(super) fn apply_to_builder(self, mut builder: SessionBuilder) -> SessionBuilder {
-        if let Some(memory) = self.memory_folder {
-            builder = builder.memory(memory);
+    pub(crate) fn load(
+        options: &RunOptions,
+        resolved: &ResolvedOptions,
+        lookup: &impl EnvLookup,
+    ) -> Self {
+        if !options.loads_project_files() {
+            return Self::default();
         }
-        if let Some(notebook) = self.auto_memory_file {
-            builder = builder.memory_file(notebook);
+        let root = options.settings.resolve_project_root(&resolved.cwd);
+        let project = windlass_settings::find_project_root(&root);
+        let layers = &resolved.layers;
+        let extensions = layers.extension_sources();
+        // A byte for each token of the window: instructions fill about a quarter of it at most.
+        let window = usize::try_from(resolved.engine_settings.model.window.0).unwrap_or(usize::MAX);
+        let auto_memory_file = layers.auto_memory_file(&project, lookup);
+        let memory_options = memory::MemoryOptions {
+            user: layers.sources.user,
+            project: layers.sources.project,
+            local: layers.sources.local,
+            excludes: layers.loaded.settings.claude_md_excludes.clone().unwrap_or_default(),
+            auto_memory_file: auto_memory_file.clone(),
+            bytes_max: window.min(INSTRUCTIONS_MAX),
+        };
+        let instructions = memory::load_memory_files(&root, &memory_options, lookup);
+        let (agents, agent_notes) =
+            agents::load_agent_definitions(&root, &resolved.config, extensions, lookup);
+        let memory = user_directories::config_directory(lookup).map(|folder| folder.join("memory"));
+        let skill_folders = skills::find_skill_folders(&root, extensions, lookup);
+        let known_skills = windlass_driver::load_skills(&skill_folders, |_| false);
+        let skill_hooks = skills::load_skill_hooks(&known_skills, &project, extensions);
+        let styles = output_style::load_output_styles(&root, extensions, lookup);
+        let mut styled_prompt = Arc::clone(&resolved.engine_settings.system_prompt);
+        let style_note =
+            output_style::apply_output_style(&styles, &layers.output_style(), &mut styled_prompt);
+        let mut notes = instructions.notes;
+        notes.extend(agent_notes);
+        notes.extend(style_note);
+        notes.extend(styles.iter().filter_map(|style| style.problem.clone()));
+        Self {
+            agents,
+            custom_commands: CustomCommands::load(&root, extensions, &known_skills, lookup),
+            output_styles: styles.into_iter().map(|style| style.name).collect(),
+            instructions: instructions.text.map(Arc::from),
+            path_instructions: instructions.path_instructions,
+            styled_prompt: Some(styled_prompt),
+            memory_folder: memory.filter(|folder| folder.is_dir()).map(MemoryFolder::new),
+            auto_memory_file,
+            skills: (!skill_folders.is_empty()).then(|| SkillFolders::new(skill_folders.clone())),
+            skill_folders,
+            skill_hooks: skill_hooks.by_skill,
+            notes,
+            warnings: skill_hooks.warnings,
         }
-        if let Some(nearby) = self.path_instructions {
-            builder = builder.path_instructions(nearby);
+    }
+
+    /// The options, with what the files say to the model and let it read.
+    pub(crate) fn apply_to(&mut self, mut resolved: ResolvedOptions) -> ResolvedOptions {
+        let settings = &mut resolved.engine_settings;
+        settings.user_context = self.instructions.take();
+        // The model is shown where a skill lies and reads it itself.
+        let skill_rules = self.skill_folders.iter().map(|folder| build_read_rule(folder));
+        settings.policy.rules.allow.extend(skill_rules);
+        if let Some(prompt) = self.styled_prompt.take() {
+            settings.system_prompt = prompt;
+        }
+        self.warnings.drain(..).for_each(|warning| resolved.layers.warn(warning));
+        resolved.notes.append(&mut self.notes);
+        resolved
+    }
+
+    /// Gives the builder what is read while the session runs.
+    pub(crate) fn apply_to_builder(self, mut builder: SessionBuilder) -> SessionBuilder {
+        if let Some(folder) = self.memory_folder {
+            builder = builder.memory(folder);
+        }
+        if let Some(file) = self.auto_memory_file {
+            builder = builder.memory_file(file);
+        }
+        if let Some(files) = self.path_instructions {
+            builder = builder.path_instructions(files);
         }
         if let Some(skills) = self.skills {
             builder = builder.skills(skills);
@@ -55,20 +128,19 @@ impl ProjectFiles {
         builder.skill_hooks(self.skill_hooks)
     }
 
-    /// Models that agents ask for.
-    pub(super) fn agent_models(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn agent_models(&self) -> impl Iterator<Item = &str> {
         self.agents.iter().filter_map(|agent| Some(agent.model.as_ref()?.as_str()))
     }
 
-    /// Agents that ask for a model which this session cannot ask.
-    pub(super) fn describe_missing_models(
+    /// A line for each agent that asks for a model which this session cannot ask.
+    pub(crate) fn describe_missing_models(
         &self,
-        cast: &ModelChain,
-        models: &[(String, ModelFacts)],
+        model_chain: &ModelChain,
+        named_models: &[(String, ModelFacts)],
     ) -> Vec<String> {
         let is_known = |wanted: &str| {
-            cast.all().any(|one| one.name == wanted)
-                || models.iter().any(|(name, _)| name == wanted)
+            model_chain.all().any(|one| one.name == wanted)
+                || named_models.iter().any(|(name, _)| name == wanted)
         };
         let missing = self.agents.iter().filter_map(|agent| {
             let wanted = agent.model.as_ref().filter(|wanted| !is_known(wanted.as_str()))?;
@@ -77,71 +149,6 @@ impl ProjectFiles {
         });
         missing.collect()
     }
-
-    /// Looks for it. A few small files: a first request must not wait for more.
-    pub(super) fn load(
-        cwd: &Path,
-        config: &Config,
-        layers: &mut SettingsLayers,
-        settings: &mut Settings,
-        lookup: &impl EnvLookup,
-    ) -> Self {
-        // A byte for each token of the window: instructions fill about a quarter of it at most.
-        let window = usize::try_from(settings.model.window.0).unwrap_or(usize::MAX);
-        let auto_memory_file =
-            layers.auto_memory_file(&user_directories::find_project_root(cwd), lookup);
-        let wanted = memory::MemoryOptions {
-            user: layers.sources.user,
-            project: layers.sources.project,
-            local: layers.sources.local,
-            excludes: layers.loaded.settings.memory.claude_md_excludes.clone().unwrap_or_default(),
-            auto_memory_file: auto_memory_file.clone(),
-            bytes_max: window.min(INSTRUCTIONS_MAX),
-        };
-        settings.after = layers.after_run_options();
-        let instructions = memory::load_memory_files(cwd, &wanted, lookup);
-        settings.user_context = instructions.text.map(Arc::from);
-        let (agents, mut notes) =
-            agents::load_agent_definitions(cwd, config, layers.extension_sources(), lookup);
-        notes.splice(0..0, instructions.notes);
-        let memory = user_directories::config_directory(lookup).map(|folder| folder.join("memory"));
-        let memory_folder = memory.filter(|folder| folder.is_dir()).map(MemoryFolder::new);
-        let folders = skills::find_skill_folders(cwd, layers.extension_sources(), lookup);
-        // The model is shown where a skill lies and reads it itself.
-        settings.policy.rules.allow.extend(folders.iter().map(|folder| build_read_rule(folder)));
-        let known = windlass_driver::load_skills(&folders, |_| false);
-        let skill_hooks = skills::load_skill_hooks(
-            &known,
-            &user_directories::find_project_root(cwd),
-            layers.extension_sources(),
-        );
-        skill_hooks.warnings.into_iter().for_each(|warning| layers.warn(warning));
-        let skill_folders = folders.clone();
-        let skills = (!folders.is_empty()).then(|| SkillFolders::new(folders));
-        let custom_commands = CustomCommands::load(cwd, layers.extension_sources(), &known, lookup);
-        let path_instructions = instructions.path_instructions;
-        let styles = output_style::load_output_styles(cwd, layers.extension_sources(), lookup);
-        notes.extend(output_style::apply_output_style(
-            &styles,
-            &layers.output_style(),
-            &mut settings.system_prompt,
-        ));
-        notes.extend(styles.iter().filter_map(|style| style.problem.clone()));
-        let styles = styles.into_iter().map(|style| style.name).collect();
-        Self {
-            agents,
-            memory_folder,
-            auto_memory_file,
-            skills,
-            skill_hooks: skill_hooks.by_skill,
-            path_instructions,
-            custom_commands,
-            skill_folders,
-            styles,
-            notes,
-        }
-    }
 }
 
-/// Bytes of instructions.
 const INSTRUCTIONS_MAX: usize = 256 * 1024;

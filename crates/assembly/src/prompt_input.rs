@@ -3,9 +3,9 @@
 //! Reads standard input only when something else than a terminal is at the other end, at most
 //! [`BYTES_MAX`] of it, and never waits longer than [`SILENCE_MAX`] for the next piece. A pipe may be
 //! slow because the program before it is; a socket comes from a program that starts us and often
-//! forgets to close it, so one that stays silent is left alone. Whoever waits for this lets
+//! forgets to close it, so one that stays silent is left alone. The caller lets
 //! signals end the process. What is not text is refused here: a model would get noise, and
-//! nobody would know why it answers nonsense.
+//! answer nonsense for no visible reason.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,14 +21,13 @@ use windlass_host::command_error::CommandError;
 
 /// Bytes taken from standard input, and of a prompt altogether.
 const BYTES_MAX: usize = 10 * 1024 * 1024;
-/// How long standard input may be silent.
 const SILENCE_MAX: Duration = Duration::from_secs(600);
-/// When it is told what is waited for, or a silent socket is left alone.
+/// After this a message says what is waited for, or a silent socket is left alone.
 const WAITING_NOTICE_AFTER: Duration = Duration::from_secs(3);
 
-/// The prompt on the command line; `None` if there is none worth the name.
-pub fn read_from_command_line(args: &RunOptions) -> Result<Option<String>, CommandError> {
-    let given = match (args.print.clone().flatten(), args.prompt.clone()) {
+/// The prompt on the command line; `None` if it is missing or blank.
+pub fn read_from_command_line(options: &RunOptions) -> Result<Option<String>, CommandError> {
+    let given = match (options.print.clone().flatten(), options.prompt.clone()) {
         (Some(_), Some(second)) => {
             return Err(CommandError::usage(format!(
                 "there are two prompts, the second is \"{}\"; put the whole prompt in quotes",
@@ -52,19 +51,18 @@ pub fn read_from_stdin() -> Result<Option<String>, CommandError> {
     }
     let text = read_piped_stdin().map_err(|problem| match problem {
         StdinError::Unreadable(error) => {
-            CommandError::usage(format!("standard input cannot be read: {error}; {EMPTY}"))
+            CommandError::usage(format!("standard input cannot be read: {error}; {EMPTY_PROMPT}"))
         }
-        StdinError::Unusable(refusal) => refusal,
+        StdinError::Unusable(error) => error,
     })?;
     Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }
 
-/// Nothing was said where something has to be.
 pub fn empty_prompt_error() -> CommandError {
-    CommandError::usage(EMPTY)
+    CommandError::usage(EMPTY_PROMPT)
 }
 
-const EMPTY: &str =
+const EMPTY_PROMPT: &str =
     "the prompt is empty; write it after -p, or pipe it in: `echo \"...\" | windlass -p`";
 
 /// The prompt with whatever is piped in behind it.
@@ -74,7 +72,7 @@ pub fn append_stdin(prompt: String) -> Result<String, CommandError> {
     }
     let more = match read_piped_stdin() {
         Ok(more) => more,
-        Err(StdinError::Unusable(refusal)) => return Err(refusal),
+        Err(StdinError::Unusable(error)) => return Err(error),
         Err(StdinError::Unreadable(error)) => {
             // The prompt itself is there, so this is no reason to give up.
             eprintln!("windlass: standard input cannot be read ({error}); going on without it");

@@ -1,88 +1,122 @@
-//! What the flags, the environment, the settings and the table say together: whom to ask, within which
-//! limits, and what may run.
+//! The second stage: what flags, environment, settings and `config.toml` say together about models,
+//! limits and permissions.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windlass_driver::Settings;
-use windlass_permission::{Policy, Rule};
+use windlass_permission::Policy;
 use windlass_vocabulary::{PermissionMode, ThinkingMode, Tokens, WireFormat};
 
-use super::directories::working_directory;
+use crate::date;
+use crate::directories::working_directory;
 use crate::limits::build_engine_settings;
 use crate::options::{HeadlessOptions, PermissionOptions, RunOptions, SettingsOptions};
 use crate::settings::SettingsLayers;
-use crate::tool_selection;
+use crate::tool_selection::parse_rules;
 use windlass_host::command_error::CommandError;
-use windlass_host::date;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
-use windlass_project::rule_list::split_rules;
 use windlass_provider::config::Config;
 use windlass_provider::model_choice;
 use windlass_provider::model_choice::ModelChain;
 use windlass_provider::model_options::ModelOptions;
 
-/// What the flags, the environment, the settings and the table say together, in this order.
-pub(super) struct ResolvedOptions {
-    pub(super) config: Config,
-    pub(super) model_args: ModelOptions,
-    pub(super) model_chain: ModelChain,
-    pub(super) settings: Settings,
-    pub(super) notes: Vec<String>,
-    /// Where the session works besides.
-    pub(super) directories: Vec<PathBuf>,
+/// Flags count before the environment, the environment before settings, settings before `config.toml`.
+pub(crate) struct ResolvedOptions {
+    pub(crate) cwd: PathBuf,
+    pub(crate) layers: SettingsLayers,
+    pub(crate) config: Config,
+    pub(crate) model_options: ModelOptions,
+    pub(crate) model_chain: ModelChain,
+    /// With the policy of the flags and the settings.
+    pub(crate) engine_settings: Settings,
+    /// Working directories besides `cwd`.
+    pub(crate) directories: Vec<PathBuf>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl ResolvedOptions {
-    pub(super) fn resolve(
-        args: &RunOptions,
-        cwd: &Path,
-        layers: &mut SettingsLayers,
+    pub(crate) fn resolve(
+        options: &RunOptions,
+        cwd: PathBuf,
+        mut layers: SettingsLayers,
         lookup: &impl EnvLookup,
     ) -> Result<Self, CommandError> {
-        check_permission_prompt_tool(&args.headless)?;
-        if !args.bare && !args.settings.safe_mode {
-            layers.add_plugins(&args.headless, cwd);
+        check_permission_prompt_tool(&options.headless)?;
+        if options.loads_project_files() {
+            layers.add_plugins(&options.headless, &cwd);
         }
         let mut config = Config::load(lookup)?;
         layers.apply_key_command(&mut config);
-        add_beta_headers(&args.headless.betas, &mut config, lookup);
-        let mut model = layers.merge_model_args(&args.model, lookup);
-        let limit = model.thinking.is_none().then(|| read_thinking_limit(args, lookup)).flatten();
-        model.thinking = model.thinking.or(limit.map(|tokens| match tokens {
-            0 => ThinkingMode::Disabled,
-            _ => ThinkingMode::Adaptive,
-        }));
-        layers.restrict_models(&args.model, &mut model, &config, lookup)?;
-        let cast = model_choice::choose_model_chain(&model, &config, lookup)?;
-        layers.drop_unsupported(&args.model, &mut model, &cast);
-        let (mut settings, notes) = build_engine_settings(&cast, &model, &args.limit)?;
-        apply_thinking_limit(&mut settings, limit, &cast);
-        layers.apply_compaction_limits(&mut settings, lookup);
+        add_beta_headers(&options.headless.betas, &mut config, lookup);
+        let models = ResolvedModels::resolve(options, &config, &mut layers, lookup)?;
+        let (mut engine_settings, notes) =
+            build_engine_settings(&models.chain, &models.options, &options.limit)?;
+        apply_thinking_limit(&mut engine_settings, models.thinking_limit, &models.chain);
+        layers.apply_compaction_limits(&mut engine_settings, lookup);
         let directories =
-            layers.add_directories(canonicalize_directories(&args.permission.add_dir)?);
-        settings.system_prompt = build_system_prompt(args)?;
-        // Also tells which files changed behind the model's back, so it is on whatever else there is.
-        settings.prefetch = true;
-        settings.system_context = build_system_context(cwd);
-        settings.system_context.extend(layers.build_language_context());
-        if let Some(tokens) = args.headless.task_budget {
-            let budget = format!("about {tokens} tokens of output for the whole task");
-            settings.system_context.push(("Budget".to_owned(), budget));
+            layers.add_directories(canonicalize_directories(&options.permission.add_dir)?);
+        engine_settings.system_prompt = build_system_prompt(options)?;
+        // Also tells which files changed behind the model's back, so it is always on.
+        engine_settings.prefetch = true;
+        if options.loads_project_files() {
+            engine_settings.after = layers.after_run_options();
         }
-        settings.policy = build_policy(&args.permission, cwd, &directories)?;
-        layers.apply_permissions(&mut settings.policy, &args.permission)?;
-        settings.policy.can_ask = args.headless.can_prompt_for_permission();
-        Ok(Self { config, model_args: model, model_chain: cast, settings, notes, directories })
+        engine_settings.system_context = build_system_context(&cwd);
+        engine_settings.system_context.extend(layers.build_language_context());
+        if let Some(tokens) = options.headless.task_budget {
+            let budget = format!("about {tokens} tokens of output for the whole task");
+            engine_settings.system_context.push(("Budget".to_owned(), budget));
+        }
+        engine_settings.policy = build_policy(&options.permission, &cwd, &directories)?;
+        layers.apply_permissions(&mut engine_settings.policy, &options.permission)?;
+        engine_settings.policy.can_ask = options.headless.can_prompt_for_permission();
+        Ok(Self {
+            cwd,
+            layers,
+            config,
+            model_options: models.options,
+            model_chain: models.chain,
+            engine_settings,
+            directories,
+            notes,
+        })
     }
 }
 
-/// Somebody who cannot be asked must not be named.
-fn check_permission_prompt_tool(args: &HeadlessOptions) -> Result<(), CommandError> {
-    match args.permission_prompt_tool.as_deref() {
+struct ResolvedModels {
+    options: ModelOptions,
+    chain: ModelChain,
+    thinking_limit: Option<u64>,
+}
+
+impl ResolvedModels {
+    fn resolve(
+        run: &RunOptions,
+        config: &Config,
+        layers: &mut SettingsLayers,
+        lookup: &impl EnvLookup,
+    ) -> Result<Self, CommandError> {
+        let mut options = layers.merge_model_options(&run.model, lookup);
+        let thinking_limit =
+            options.thinking.is_none().then(|| read_thinking_limit(run, lookup)).flatten();
+        options.thinking = options.thinking.or(thinking_limit.map(|tokens| match tokens {
+            0 => ThinkingMode::Disabled,
+            _ => ThinkingMode::Adaptive,
+        }));
+        layers.restrict_models(&run.model, &mut options, config, lookup)?;
+        let chain = model_choice::choose_model_chain(&options, config, lookup)?;
+        layers.drop_unsupported(&run.model, &mut options, &chain);
+        Ok(Self { options, chain, thinking_limit })
+    }
+}
+
+/// Refuses a permission prompt tool that could never answer.
+fn check_permission_prompt_tool(options: &HeadlessOptions) -> Result<(), CommandError> {
+    match options.permission_prompt_tool.as_deref() {
         None | Some("stdio") => Ok(()),
-        Some(_) if args.permission_prompt_mcp_tool().is_some() => Ok(()),
+        Some(_) if options.permission_prompt_mcp_tool().is_some() => Ok(()),
         Some(other) => Err(CommandError::usage(format!(
             "--permission-prompt-tool {other}: give `stdio`, or a tool as mcp__server__tool"
         ))),
@@ -106,69 +140,53 @@ fn add_beta_headers(betas: &[String], config: &mut Config, lookup: &impl EnvLook
 }
 
 /// Models of that wire that do not decide by themselves how much is right take a number instead.
-fn apply_thinking_limit(settings: &mut Settings, limit: Option<u64>, cast: &ModelChain) {
+fn apply_thinking_limit(settings: &mut Settings, limit: Option<u64>, model_chain: &ModelChain) {
     let Some(tokens) = limit.filter(|tokens| *tokens > 0) else { return };
-    if settings.thinking.is_on() || cast.all().all(|one| one.provider == "anthropic") {
+    if settings.thinking.is_on() || model_chain.all().all(|one| one.provider == "anthropic") {
         settings.thinking = ThinkingMode::Budget(Tokens(tokens));
     }
 }
 
 /// How many tokens may be thought; none is not to think at all.
-fn read_thinking_limit(args: &RunOptions, lookup: &impl EnvLookup) -> Option<u64> {
+fn read_thinking_limit(options: &RunOptions, lookup: &impl EnvLookup) -> Option<u64> {
     let given =
         || environment::read_variable(lookup, "MAX_THINKING_TOKENS").ok().flatten()?.parse().ok();
-    args.headless.max_thinking_tokens.or_else(given)
+    options.headless.max_thinking_tokens.or_else(given)
 }
 
 /// What may run here, by these flags and the settings in force.
 pub fn load_policy(
-    args: &PermissionOptions,
+    options: &PermissionOptions,
     settings: &SettingsOptions,
     lookup: &impl EnvLookup,
 ) -> Result<(Policy, SettingsLayers), CommandError> {
     let cwd = working_directory()?;
     let mut layers = SettingsLayers::load(settings, false, &cwd, lookup)?;
-    let directories = layers.add_directories(canonicalize_directories(&args.add_dir)?);
-    let mut policy = build_policy(args, &cwd, &directories)?;
-    layers.apply_permissions(&mut policy, args)?;
+    let directories = layers.add_directories(canonicalize_directories(&options.add_dir)?);
+    let mut policy = build_policy(options, &cwd, &directories)?;
+    layers.apply_permissions(&mut policy, options)?;
     Ok((policy, layers))
 }
 
-/// What may run.
 fn build_policy(
-    args: &PermissionOptions,
+    options: &PermissionOptions,
     cwd: &Path,
     more: &[PathBuf],
 ) -> Result<Policy, CommandError> {
-    let mode = match args.permission_mode {
-        _ if args.dangerously_skip_permissions => PermissionMode::BypassPermissions,
+    let mode = match options.permission_mode {
+        _ if options.dangerously_skip_permissions => PermissionMode::BypassPermissions,
         mode => mode.unwrap_or_default(),
     };
     let mut policy = Policy { mode, ..Policy::default() };
-    policy.rules.allow = parse_rules(&args.allowed_tools)?;
-    policy.rules.deny = parse_rules(&args.disallowed_tools)?;
+    policy.rules.allow = parse_rules(&options.allowed_tools)?;
+    policy.rules.deny = parse_rules(&options.disallowed_tools)?;
     let all = std::iter::once(cwd).chain(more.iter().map(PathBuf::as_path));
     policy.directories = all.map(|directory| directory.to_string_lossy().into_owned()).collect();
     Ok(policy)
 }
 
-/// The rules in these values.
-pub fn parse_rules(values: &[String]) -> Result<Vec<Rule>, CommandError> {
-    let parse = |text: &str| {
-        Rule::parse(text).map_err(|error| {
-            CommandError::usage(format!(
-                "{error}; write `Tool` or `Tool(what)`, and the prompt right after -p"
-            ))
-        })
-    };
-    let rules = values.iter().flat_map(|value| split_rules(value)).map(parse);
-    let rules: Vec<Rule> = rules.collect::<Result<_, CommandError>>()?;
-    tool_selection::check_tool_names(&rules)?;
-    Ok(rules)
-}
-
-fn build_system_prompt(args: &RunOptions) -> Result<Arc<str>, CommandError> {
-    let file = args.headless.system_prompt_file.as_deref().map(|path| {
+fn build_system_prompt(options: &RunOptions) -> Result<Arc<str>, CommandError> {
+    let file = options.headless.system_prompt_file.as_deref().map(|path| {
         std::fs::read_to_string(path).map_err(|error| {
             CommandError::usage(format!(
                 "--system-prompt-file {}: {error}; give a file with text",
@@ -177,15 +195,15 @@ fn build_system_prompt(args: &RunOptions) -> Result<Arc<str>, CommandError> {
         })
     });
     let file = file.transpose()?;
-    let base = args.system_prompt.as_deref().or(file.as_deref()).unwrap_or(SYSTEM_PROMPT);
-    Ok(match &args.append_system_prompt {
+    let base = options.system_prompt.as_deref().or(file.as_deref()).unwrap_or(SYSTEM_PROMPT);
+    Ok(match &options.append_system_prompt {
         Some(more) => Arc::from(format!("{}\n\n{more}", base.trim_end())),
         None => Arc::from(base),
     })
 }
 
-/// Facts about the surroundings that the model cannot guess. Nothing here starts a process.
-pub(super) fn build_system_context(cwd: &Path) -> Vec<(String, String)> {
+/// Facts that the model cannot guess. Nothing here starts a process.
+pub fn build_system_context(cwd: &Path) -> Vec<(String, String)> {
     let platform = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
     [
         ("Working directory", cwd.to_string_lossy().into_owned()),
@@ -213,4 +231,4 @@ fn canonicalize_directories(given: &[PathBuf]) -> Result<Vec<PathBuf>, CommandEr
     given.iter().map(checked).collect()
 }
 
-pub(super) const SYSTEM_PROMPT: &str = include_str!("text/system_prompt.md").trim_ascii_end();
+pub const SYSTEM_PROMPT: &str = include_str!("text/system_prompt.md").trim_ascii_end();

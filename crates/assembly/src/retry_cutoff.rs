@@ -2,33 +2,52 @@
 //!
 //! The engine tries again for minutes, which is right for a network that comes and goes. If nothing
 //! listens on a port of this very machine, and nothing ever did during this run, waiting heals
-//! nothing: somebody forgot to start it or mistyped the port, and should be told now. The same holds
+//! nothing: the user forgot to start it or mistyped the port, and should know now. The same holds
 //! for a server that sends web pages, for one that does not speak TLS where it should, and for a
-//! proxy that lets nobody through.
+//! proxy that asks for a login.
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use windlass_vocabulary::{FailureKind, ModelFailure, Notice};
+use windlass_vocabulary::{FailureKind, ModelFailure, ModelName, Notice};
 
-use crate::failure_advice::{is_html_page, is_plain_http_server, is_proxy_login_required};
+use crate::failure_advice::{
+    explain_failure, is_html_page, is_plain_http_server, is_proxy_login_required,
+};
 use windlass_host::environment::parse_local_address;
+use windlass_provider::endpoint::EndpointDescriptions;
 
-/// Watches for a server that never was there.
+/// Watches for a server that will never answer.
 #[derive(Debug)]
 pub struct RetryCutoff {
     local_address: Option<(String, u16)>,
     failures: u8,
 }
 
-/// Why it is over.
 #[derive(Debug)]
 pub enum RetryCutoffReason {
-    /// Nobody is there.
     NothingListening(io::Error),
-    /// What is there does not speak our language.
+    /// What listens there is no model server.
     UnusableServer(ModelFailure),
+}
+
+impl RetryCutoffReason {
+    /// Why no more is tried, and what to do about it, in one line.
+    pub fn explain(&self, endpoints: &EndpointDescriptions, model: Option<&ModelName>) -> String {
+        let endpoint = endpoints.for_model(model);
+        match self {
+            Self::NothingListening(error) => format!(
+                "nothing answers at {}: {error}; start the server, or {}",
+                endpoint.base_url, endpoint.address_advice
+            ),
+            Self::UnusableServer(failure) if is_plain_http_server(failure) => format!(
+                "the server at {} does not speak TLS; write http:// instead of https://, or {}",
+                endpoint.base_url, endpoint.address_advice
+            ),
+            Self::UnusableServer(failure) => explain_failure(failure, endpoints, model),
+        }
+    }
 }
 
 impl RetryCutoff {
@@ -62,12 +81,37 @@ impl RetryCutoff {
                 self.local_address = None;
                 None
             }
-            _ => None,
+            Notice::RunStarted
+            | Notice::RequestStarted { .. }
+            | Notice::Retracted { .. }
+            | Notice::Sealed { .. }
+            | Notice::MessageAdded(_)
+            | Notice::ToolStarted(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::ToolEnded { .. }
+            | Notice::ToolDenied { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::ModelSwitched { .. }
+            | Notice::Repaired { .. }
+            | Notice::ContextShrunk { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::InputQueued(_)
+            | Notice::Warning(_)
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. }
+            | Notice::RunEnded(_) => None,
         }
     }
 }
 
-/// Is anybody there? On this machine the answer comes at once.
+/// Does anything listen there? On this machine the answer comes at once.
 fn probe_port(host: &str, port: u16) -> io::Result<()> {
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for address in (host, port).to_socket_addrs()?.take(ADDRESSES_MAX) {
@@ -81,7 +125,7 @@ fn probe_port(host: &str, port: u16) -> io::Result<()> {
 
 /// Failures in a row before it is time to look.
 const FAILURES_MAX: u8 = 3;
-/// How long to wait at the door.
+/// How long to wait for a connection.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(200);
 /// Addresses a name of this machine may have.
 const ADDRESSES_MAX: usize = 2;

@@ -1,7 +1,7 @@
 //! `--sandbox`: shell commands held by the kernel to what the session may touch.
 //!
-//! What is wished for comes from flags and from settings; here it becomes one plan, the words about
-//! it, and what the policy must know of it.
+//! Flags and settings become one config; from it come the launcher, notes about it, and what the
+//! policy must know of it.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -30,34 +30,28 @@ pub fn enter_if_requested() -> Option<i32> {
     is_meant.then(|| windlass_sandbox::enter(&arguments.collect::<Vec<OsString>>()))
 }
 
-/// What is wished for. The names are those of the settings.
+/// What flags and settings ask for. The names are those of the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxConfig {
-    /// Hold shell commands.
     pub enabled: bool,
-    /// Without a sandbox nothing runs.
     pub fail_if_unavailable: bool,
-    /// What is held runs without a question.
+    /// Commands in the sandbox run without a permission prompt.
     pub auto_allow_bash_if_sandboxed: bool,
     /// Commands that run outside.
     pub excluded_commands: Vec<String>,
     /// A call may ask to run outside.
     pub allow_unsandboxed_commands: bool,
-    /// Hosts that may be reached.
     pub allowed_domains: Vec<String>,
-    /// Hosts that may not.
     pub denied_domains: Vec<String>,
     /// Sockets of the host that may be spoken to.
     pub allow_unix_sockets: Vec<String>,
-    /// More places to write.
     pub allow_write: Vec<String>,
     /// Places inside those that stay as they are.
     pub deny_write: Vec<String>,
-    /// Places not to be seen.
     pub deny_read: Vec<String>,
     /// Places to be seen all the same.
     pub allow_read: Vec<String>,
-    /// Settings that cannot be honoured, for whoever made them.
+    /// Settings that have no effect here, and why.
     pub notes: Vec<String>,
 }
 
@@ -83,7 +77,7 @@ impl Default for SandboxConfig {
 
 impl SandboxConfig {
     /// The `sandbox` object of the settings, all layers together. What is of the wrong kind counts
-    /// as not said; whoever read the file has told of it.
+    /// as not said; the loader has warned of it.
     pub fn from_settings(sandbox: &Value) -> Self {
         let flag = |name: &str, default: bool| {
             sandbox.get(name).and_then(Value::as_bool).unwrap_or(default)
@@ -101,7 +95,7 @@ impl SandboxConfig {
         let is_said = |place: &str| {
             sandbox
                 .pointer(place)
-                .is_some_and(|said| !matches!(said, Value::Null | Value::Bool(false)))
+                .is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
         };
         let notes = cannot
             .iter()
@@ -150,39 +144,39 @@ impl SandboxConfig {
     }
 }
 
-/// Puts the session's commands into a sandbox, if that is wished. Says what holds them.
+/// Puts the session's commands into a sandbox, if the config says so. Returns notes about it.
 pub fn confine_commands(
-    wishes: &SandboxConfig,
-    surroundings: &mut ToolSessionContext,
+    config: &SandboxConfig,
+    tool_context: &mut ToolSessionContext,
     policy: &mut Policy,
 ) -> Result<Vec<String>, CommandError> {
-    let hosts = wishes.parse_hosts()?;
-    if !wishes.enabled {
+    let hosts = config.parse_hosts()?;
+    if !config.enabled {
         return Ok(Vec::new());
     }
     let ourselves = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("windlass"));
-    let gate = match hosts.allowed.is_empty() {
+    let proxy = match hosts.allowed.is_empty() {
         true => None,
         false => Some(Arc::new(open_gate(hosts)?)),
     };
-    let confinement = build_confinement(wishes, surroundings, gate);
+    let confinement = build_confinement(config, tool_context, proxy);
     match ToolSandboxLauncher::probe(
         &SandboxProbeOptions::best_available(ourselves, [ENTRY_SUBCOMMAND]),
         confinement,
     ) {
         Ok(confined) => {
-            let mut notes = wishes.notes.clone();
+            let mut notes = config.notes.clone();
             notes.push(confined.report().to_owned());
-            surroundings.processes.launcher = Some(Arc::new(confined));
-            surroundings.processes.unsandboxed_commands.clone_from(&wishes.excluded_commands);
+            tool_context.launcher = Some(Arc::new(confined));
+            tool_context.unsandboxed_commands.clone_from(&config.excluded_commands);
             policy.held = Some(SandboxPolicy {
-                runs_unasked: wishes.auto_allow_bash_if_sandboxed,
-                may_be_left: wishes.allow_unsandboxed_commands,
-                outside: wishes.excluded_commands.clone(),
+                runs_unasked: config.auto_allow_bash_if_sandboxed,
+                may_be_left: config.allow_unsandboxed_commands,
+                outside: config.excluded_commands.clone(),
             });
             Ok(notes)
         }
-        Err(unavailable) if wishes.fail_if_unavailable => Err(CommandError::failure(format!(
+        Err(unavailable) if config.fail_if_unavailable => Err(CommandError::failure(format!(
             "a sandbox is required and none can be had: {unavailable}; install bubblewrap, or leave \
              out --sandbox"
         ))),
@@ -192,34 +186,34 @@ pub fn confine_commands(
                 std::io::stderr(),
                 "windlass: commands run without a sandbox, because none can be had: {unavailable}"
             );
-            Ok(wishes.notes.clone())
+            Ok(config.notes.clone())
         }
     }
 }
 
 fn build_confinement(
-    wishes: &SandboxConfig,
-    surroundings: &ToolSessionContext,
-    gate: Option<Arc<ProxyThread>>,
+    config: &SandboxConfig,
+    tool_context: &ToolSessionContext,
+    proxy: Option<Arc<ProxyThread>>,
 ) -> CommandSandboxConfig {
     let home = std::env::home_dir();
     let places = |texts: &[String]| {
-        let place = |text: &String| resolve_path(text, &surroundings.files.cwd, home.as_deref());
+        let place = |text: &String| resolve_path(text, &tool_context.cwd, home.as_deref());
         texts.iter().map(place).collect::<Vec<PathBuf>>()
     };
-    let mut roots = surroundings.files.working_directories();
-    roots.extend(places(&wishes.allow_write).into_iter().filter(|path| path.is_dir()));
-    let shown = places(&wishes.allow_read);
+    let mut roots = tool_context.working_directories();
+    roots.extend(places(&config.allow_write).into_iter().filter(|path| path.is_dir()));
+    let shown = places(&config.allow_read);
     let mut readable = shown.clone();
-    readable.extend(places(&wishes.allow_unix_sockets));
+    readable.extend(places(&config.allow_unix_sockets));
     CommandSandboxConfig {
         roots,
-        hidden: places(&wishes.deny_read),
+        hidden: places(&config.deny_read),
         shown,
-        protected: places(&wishes.deny_write),
+        protected: places(&config.deny_write),
         readable,
-        gate,
-        may_be_disabled: wishes.allow_unsandboxed_commands,
+        gate: proxy,
+        may_be_disabled: config.allow_unsandboxed_commands,
         home,
         ..CommandSandboxConfig::default()
     }
@@ -250,7 +244,7 @@ fn is_literal_address(entry: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok()
 }
 
-/// The way out, for listed hosts.
+/// The proxy to the allowed hosts.
 fn open_gate(hosts: ProxyHostRules) -> Result<ProxyThread, CommandError> {
     let directory = std::env::temp_dir().join(format!("windlass-gate-{}", random::generate_name()));
     ProxyThread::start(&directory, hosts).map_err(|error| {
@@ -270,7 +264,7 @@ mod tests {
     #[test]
     fn settings_and_flags_become_wishes() {
         assert_eq!(SandboxConfig::from_settings(&json!({})), SandboxConfig::default());
-        let wishes = SandboxConfig::from_settings(&json!({
+        let config = SandboxConfig::from_settings(&json!({
             "enabled": true, "failIfUnavailable": true, "autoAllowBashIfSandboxed": false,
             "excludedCommands": ["docker"], "allowUnsandboxedCommands": false,
             "network": {"allowedDomains": ["a.org"], "deniedDomains": ["b.org"],
@@ -278,7 +272,7 @@ mod tests {
             "filesystem": {"allowWrite": ["w"], "denyWrite": ["x"], "denyRead": ["y"],
                 "allowRead": ["~/z"], "disabled": true},
         }));
-        assert_eq!(wishes.notes.len(), 2, "{:?}", wishes.notes);
+        assert_eq!(config.notes.len(), 2, "{:?}", config.notes);
         let expected = SandboxConfig {
             enabled: true,
             fail_if_unavailable: true,
@@ -292,10 +286,10 @@ mod tests {
             deny_write: vec!["x".to_owned()],
             deny_read: vec!["y".to_owned()],
             allow_read: vec!["~/z".to_owned()],
-            notes: wishes.notes.clone(),
+            notes: config.notes.clone(),
         };
-        assert_eq!(wishes, expected);
-        let off = wishes.with_flags(SandboxUse::Off, &["c.org".to_owned()]);
+        assert_eq!(config, expected);
+        let off = config.with_flags(SandboxUse::Off, &["c.org".to_owned()]);
         assert!(!off.enabled && off.allowed_domains == ["a.org", "c.org"]);
         let required = SandboxConfig::default().with_flags(SandboxUse::Required, &[]);
         assert!(required.enabled && required.fail_if_unavailable);

@@ -3,13 +3,13 @@
 use windlass_driver::{Interrupt, Session, SessionEndReason};
 use windlass_host::signals::{ExitSignal, SignalListener, await_unless_signalled};
 
-/// Closes the session: tools that still run get their time to go. Somebody in a hurry cuts it short,
+/// Closes the session: tools that still run get their time to go. A second signal cuts it short,
 /// and what is left of them is killed with the runtime.
 pub async fn close_session(session: &Session, signals: &mut SignalListener) {
     close_session_for(session, SessionEndReason::Other, signals).await;
 }
 
-/// The same, and hooks are told why.
+/// The same, with a reason for the hooks.
 pub async fn close_session_for(
     session: &Session,
     why: SessionEndReason,

@@ -1,10 +1,9 @@
-//! What is in force, in words: for commands that ask about it.
+//! The text of slash commands that show what is in force.
 
 use windlass_driver::mcp::McpServers;
-use windlass_driver::{AgentDefinition, SessionSettingsView};
+use windlass_driver::{AgentDefinition, Settings};
 use windlass_permission::Rule;
 
-use crate::hooks;
 use crate::settings::SettingsLayers;
 use crate::slash_command;
 use crate::slash_command::{FrontEnd, OverviewSection};
@@ -12,22 +11,16 @@ use windlass_host::command_error::to_single_line;
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_project::custom_command::CustomCommands;
 
-/// Everything that may be asked about.
 pub struct SessionOverview<'a> {
     /// What the session is set to.
     pub settings: &'a Settings,
-    /// Agents kept in files.
     pub agents: &'a [AgentDefinition],
-    /// Pages kept as commands.
     pub custom_commands: &'a CustomCommands,
-    /// The settings behind it.
     pub layers: &'a SettingsLayers,
-    /// The MCP servers.
     pub mcp_servers: &'a McpServers,
 }
 
 impl SessionOverview<'_> {
-    /// The words.
     pub fn render(&self, topic: OverviewSection) -> String {
         match topic {
             OverviewSection::Help => self.render_help(),
@@ -36,7 +29,7 @@ impl SessionOverview<'_> {
                 "There are no agents of your own; put them into .claude/agents.",
             ),
             OverviewSection::Hooks => render_two_columns(
-                hooks::load_hooks(self.layers).0.list().into_iter().map(|hook| {
+                self.layers.read_hooks().0.list().into_iter().map(|hook| {
                     let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
                     let about = format!("{} {} ({})", hook.kind, hook.name, hook.source);
                     (format!("{} {matcher}", hook.event.name()), about)
@@ -57,11 +50,11 @@ impl SessionOverview<'_> {
         let title = |name: &str, hint: &str| format!("/{name} {hint}").trim_end().to_owned();
         let own = slash_command::list_available(FrontEnd::Headless)
             .map(|one| (title(one.name, one.argument_hint), one.description.to_owned()));
-        let pages = self.custom_commands.iter().map(|page| {
+        let custom_commands = self.custom_commands.iter().map(|page| {
             let hint = page.argument_hint.as_deref().unwrap_or_default();
             (title(&page.name, hint), page.description.clone())
         });
-        render_two_columns(own.chain(pages), "")
+        render_two_columns(own.chain(custom_commands), "")
     }
 
     fn render_model(&self) -> String {

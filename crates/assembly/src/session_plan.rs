@@ -1,315 +1,286 @@
-//! The only place that wires concrete parts together: flags and environment in, sessions out.
+//! The only place that wires concrete parts together: options and environment in, a session that is
+//! ready to start out. The front ends start it.
 //!
-//! Everything is checked here before anything is begun: a mistake costs one line and nothing is
-//! written. What is made here is run by the front ends.
+//! Every stage takes the results of the stages before it and checks its own part: a mistake costs one
+//! line, and nothing is written before everything is checked.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_driver::engine_settings::Settings;
 use windlass_driver::mcp::McpServers;
-use windlass_driver::{
-    Durability, Endpoint, SessionBuilder, SubagentConfig, ToolRegistry, ToolSessionContext,
-};
-use windlass_permission::Policy;
-use windlass_vocabulary::{ModelFacts, PermissionMode, WireFormat};
+use windlass_driver::{SessionBuilder, SubagentConfig};
+use windlass_vocabulary::{ModelFacts, ModelName};
 
+use crate::directories::working_directory;
 use crate::limits::build_model_requirements;
 use crate::options::RunOptions;
-use crate::prompt_expansion::{PromptExpander, PromptTools};
-use crate::session;
-use crate::session::SelectedSession;
+use crate::project_files::ProjectFiles;
+use crate::prompt_expansion::PromptExpander;
+use crate::prompt_plan::{PromptPlan, PromptSource, build_with_endpoints, expand_command};
+use crate::resolved::ResolvedOptions;
+use crate::session::{self, SelectedSession};
 use crate::settings::SettingsLayers;
 use crate::settings::reloader::SettingsReloader;
 use crate::slash_command::SlashCommand;
-use crate::{mcp, sandbox, tool_selection};
+use crate::tool_selection;
+use crate::tool_setup::ToolSetup;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
-use windlass_host::{random, user_directories};
 use windlass_project::argument_substitution::ExpansionVariables;
 use windlass_provider::config::Config;
-use windlass_provider::config::model::ModelConfig;
+use windlass_provider::endpoint::{EndpointDescriptions, ModelEndpoint};
 use windlass_provider::model_choice;
-use windlass_provider::model_choice::ModelChain;
 
-use crate::directories::{
-    build_read_rule, build_scratch_path, build_tool_context, clone_for_prompt_tools,
-    prepare_tool_context, working_directory,
-};
-use crate::project_files::ProjectFiles;
-use crate::prompt::{
-    EndpointDescriptions, build_with_endpoints, check_session_for_command, expand_command,
-    resolve_prompt_and_endpoints,
-};
-use crate::resolved::{ResolvedOptions, SYSTEM_PROMPT, build_system_context};
-
-/// A run that only has to be started.
 #[derive(Debug)]
 pub struct SessionPlan {
-    /// The session.
     pub builder: SessionBuilder,
-    /// What is asked for; nothing yet, if prompts come later.
+    /// What the first prompt asks for; `None` if prompts come later.
     pub first_command: Option<SlashCommand>,
-    /// Nested sessions, if there may be any; not yet given to the builder.
+    /// Subagents, if they may be started; the builder does not have them yet.
     pub subagents: Option<SubagentConfig>,
-    /// What people and clients are told of it.
     pub description: SessionDescription,
-    /// What prompts that come later may stand for.
+    /// Expands prompts that come later.
     pub expander: PromptExpander,
-    /// Where each model lives, for words about it.
+    /// Where each model is reached, for messages about it.
     pub endpoints: EndpointDescriptions,
-    /// The session's name in the result.
     pub session_id: String,
-    /// Where it is written down.
     pub journal: Option<PathBuf>,
-    /// The session has a call that was put off.
+    /// The last run ended with a deferred call.
     pub has_deferred_call: bool,
-    /// A directory to remove when the session is over.
+    /// To be removed when the session is over.
     pub scratch_directory: Option<PathBuf>,
-    /// What people should know before it begins, if they want to know everything.
+    /// For users who want to know everything; warnings of the settings are separate.
     pub notes: Vec<String>,
-    /// The settings in force; what is wrong with them is told in any case.
     pub settings_layers: SettingsLayers,
-    /// Looks after settings files.
     pub settings_reloader: SettingsReloader,
-    /// The MCP servers, to be closed when the session is over.
+    /// To be closed when the session is over.
     pub mcp_servers: McpServers,
 }
 
 /// What a session is made of, in names.
 #[derive(Clone, Debug, Default)]
 pub struct SessionDescription {
-    /// Where it works.
     pub cwd: PathBuf,
-    /// The tools on offer.
     pub tools: Vec<String>,
-    /// Folders with skills.
     pub skill_folders: Vec<PathBuf>,
-    /// Skills in them that the client does not want.
+    /// Skills in those folders that the client does not want.
     pub hidden_skills: Vec<String>,
-    /// The style of answers, by name.
     pub output_style: String,
-    /// The styles there are.
     pub output_styles: Vec<String>,
 }
 
 /// A run that answers one prompt.
 pub fn plan_print_run(
-    args: &RunOptions,
+    options: &RunOptions,
     lookup: &impl EnvLookup,
 ) -> Result<SessionPlan, CommandError> {
-    build_session_plan(args, lookup, true)
+    plan_session(options, PromptSource::CommandLine, lookup)
 }
 
 /// A session whose prompts come later.
 pub fn plan_streaming_session(
-    args: &RunOptions,
+    options: &RunOptions,
     lookup: &impl EnvLookup,
 ) -> Result<SessionPlan, CommandError> {
-    build_session_plan(args, lookup, false)
+    plan_session(options, PromptSource::Later, lookup)
 }
 
-/// A session with somebody in front of it.
+/// A session with a person at a terminal.
 pub fn plan_interactive_session(
-    args: &RunOptions,
+    options: &RunOptions,
     lookup: &impl EnvLookup,
 ) -> Result<SessionPlan, CommandError> {
-    let mut args = args.clone();
-    // It is said once the session has begun.
-    args.prompt = None;
-    // Somebody is there to be asked, so what needs a person is offered.
-    args.headless.is_attended = true;
-    build_session_plan(&args, lookup, false)
+    let mut options = options.clone();
+    // The front end submits it once the session runs.
+    options.prompt = None;
+    // Tools that ask the user are offered.
+    options.headless.is_attended = true;
+    plan_session(&options, PromptSource::Later, lookup)
 }
 
-fn build_session_plan(
-    args: &RunOptions,
+fn plan_session(
+    options: &RunOptions,
+    source: PromptSource,
     lookup: &impl EnvLookup,
-    has_prompt: bool,
 ) -> Result<SessionPlan, CommandError> {
     let cwd = working_directory()?;
-    let mut layers = SettingsLayers::load(&args.settings, args.bare, &cwd, lookup)?;
+    let layers = SettingsLayers::load(&options.settings, options.bare, &cwd, lookup)?;
     let variables = layers.clone();
     let lookup = &variables.overlay_environment(lookup);
-    let decided = ResolvedOptions::resolve(args, &cwd, &mut layers, lookup)?;
-    let ResolvedOptions {
-        config,
-        model_args: model,
-        model_chain: cast,
-        mut settings,
-        mut notes,
-        directories,
-    } = decided;
-    let mut kept = session::select_session(&args.session, &cwd, &config, lookup)?;
-    let mut found = match args.bare || args.settings.safe_mode {
-        true => ProjectFiles::default(),
-        false => {
-            let root = args.settings.resolve_project_root(&cwd);
-            ProjectFiles::load(&root, &config, &mut layers, &mut settings, lookup)
-        }
-    };
-    notes.append(&mut found.notes);
-    let mut offer = tool_selection::select_tools(&args.permission.tools, &settings.policy)?;
-    model_choice::check_capabilities(&cast, build_model_requirements(&model, &offer.registry))?;
-    let is_put_off = kept.has_deferred_call();
-    let (order, servers) =
-        resolve_prompt_and_endpoints(args, (has_prompt, is_put_off), &cast, &config, lookup)?;
-    let order = order.map(|order| check_session_for_command(order, &mut kept)).transpose()?;
-    let (surroundings, scratch) = build_tool_context(&cwd, kept.journal.as_deref());
-    // The model is told to read long outputs back from there.
-    settings.policy.rules.allow.push(build_read_rule(&surroundings.processes.spill_directory));
-    settings
-        .policy
-        .rules
-        .allow
-        .extend(kept.inherited_spills().iter().map(|place| build_read_rule(place)));
-    let mut surroundings =
-        prepare_tool_context(surroundings, directories, &settings.policy, &config, &layers);
-    let held =
-        layers.resolve_sandbox(args.permission.sandbox, &args.permission.sandbox_allow_domain);
-    notes.extend(sandbox::confine_commands(&held, &mut surroundings, &mut settings.policy)?);
-    let tools = offer.add_skill_tool(&mut surroundings, &found.skill_folders);
-    let remote =
-        mcp::start_session_servers(args, &layers, (&surroundings, tools), &mut notes, lookup)?;
-    let names = build_expansion_variables(&kept, &cwd, &config, lookup);
-    let models =
-        resolve_named_models((&cast, &config), (&settings, &layers), (&found, &mut notes), lookup);
-    let hands = |surroundings| PromptTools {
-        registry: offer.registry.clone(),
-        tool_context: Arc::new(surroundings),
-        policy: settings.policy.clone(),
-        mcp_servers: remote.clone(),
-        trusts_project: layers.trusts_project(),
-        may_run_snippets: layers.loaded.settings.disable_skill_shell_execution != Some(true),
-    };
-    let (pages, later) = (
-        found.custom_commands.clone(),
-        hands(clone_for_prompt_tools(&surroundings, &settings.policy)),
-    );
-    let (order, surroundings) =
-        expand_command(order, hands(surroundings), (&found, &layers), &names, &settings)?;
-    let expander = PromptExpander { custom_commands: pages, variables: names, tools: later };
-    let (prices, durability) = (config.facts_date.clone().unwrap_or_default(), config.durability);
-    let (mut builder, atlas) = build_with_endpoints(settings, servers, config)?;
-    let portrait = describe_session(offer.tool_names(), &mut found, layers.output_style(), cwd);
-    let agents = offer.build_subagents(std::mem::take(&mut found.agents));
-    builder =
-        found.apply_to_builder(builder).registry(offer.registry).web_search(offer.may_search_web);
-    let live = SettingsReloader::new(args, &portrait.cwd, &mut layers, lookup);
-    builder = builder.tool_context(surroundings).hooks(live.hooks.clone()).named_models(models);
-    builder = builder
-        .resume_run(order == Some(SlashCommand::ContinueRun))
-        .keep_file_history(layers.has_file_checkpointing());
-    builder = set_identity_and_journal(builder, &kept, &portrait.cwd, (durability, prices));
-    kept.create_files(layers.cleanup_days())?;
-    notes.extend(kept.journal.is_some().then(|| format!("this is session {}", kept.id)));
-    Ok(SessionPlan {
-        builder,
-        first_command: order,
-        subagents: agents,
-        description: portrait,
-        expander,
-        endpoints: atlas,
-        session_id: kept.id,
-        journal: kept.journal,
-        has_deferred_call: is_put_off,
-        scratch_directory: scratch,
-        notes,
-        settings_reloader: live,
-        settings_layers: layers,
-        mcp_servers: remote,
-    })
+    SessionParts::check(options, source, cwd, layers, lookup)?.assemble(options, lookup)
 }
 
-/// Models that may be asked for by name. Who asks for another one is told.
-fn resolve_named_models(
-    (cast, config): (&ModelChain, &Config),
-    (settings, layers): (&Settings, &SettingsLayers),
-    (found, notes): (&ProjectFiles, &mut Vec<String>),
+/// The results of all stages: everything is checked, and nothing is written yet.
+struct SessionParts {
+    resolved: ResolvedOptions,
+    session: SelectedSession,
+    files: ProjectFiles,
+    tools: ToolSetup,
+    named_models: Vec<(String, ModelFacts)>,
+    expander: PromptExpander,
+    first_command: Option<SlashCommand>,
+    endpoints: Vec<(ModelName, ModelEndpoint)>,
+    has_deferred_call: bool,
+}
+
+impl SessionParts {
+    fn check(
+        options: &RunOptions,
+        source: PromptSource,
+        cwd: PathBuf,
+        layers: SettingsLayers,
+        lookup: &impl EnvLookup,
+    ) -> Result<Self, CommandError> {
+        let resolved = ResolvedOptions::resolve(options, cwd, layers, lookup)?;
+        let session =
+            session::select_session(&options.session, &resolved.cwd, &resolved.config, lookup)?;
+        let mut files = ProjectFiles::load(options, &resolved, lookup);
+        let resolved = files.apply_to(resolved);
+        let policy = &resolved.engine_settings.policy;
+        let selection = tool_selection::select_tools(&options.permission.tools, policy)?;
+        model_choice::check_capabilities(
+            &resolved.model_chain,
+            build_model_requirements(&resolved.model_options, &selection.registry),
+        )?;
+        let has_deferred_call = session.has_deferred_call();
+        let prompt = PromptPlan::resolve(options, source, has_deferred_call, &resolved, lookup)?;
+        let session = prompt.check_session(session)?;
+        let mut tools = ToolSetup::build(options, &resolved, &session, &files, selection, lookup)?;
+        let mut resolved = tools.apply_to(resolved);
+        let named_models = list_named_models(&resolved, &files, lookup);
+        resolved.notes.extend(files.describe_missing_models(&resolved.model_chain, &named_models));
+        let expander = PromptExpander {
+            custom_commands: files.custom_commands.clone(),
+            variables: build_expansion_variables(&session, &resolved, lookup),
+            tools: tools.later_prompt_tools(&resolved),
+        };
+        let first_command = prompt.command.map(|command| {
+            let tools = tools.first_prompt_tools(&resolved);
+            let expander = PromptExpander { tools, ..expander.clone() };
+            expand_command(command, &resolved, &files, &expander)
+        });
+        let first_command = first_command.transpose()?;
+        let endpoints = prompt.endpoints;
+        Ok(Self {
+            resolved,
+            session,
+            files,
+            tools,
+            named_models,
+            expander,
+            first_command,
+            endpoints,
+            has_deferred_call,
+        })
+    }
+
+    /// Makes the session and, last of all, its files.
+    fn assemble(
+        self,
+        options: &RunOptions,
+        lookup: &impl EnvLookup,
+    ) -> Result<SessionPlan, CommandError> {
+        let Self { mut resolved, session, mut files, tools, first_command, .. } = self;
+        let (builder, endpoints) =
+            build_with_endpoints(resolved.engine_settings, self.endpoints, resolved.config)?;
+        let description = SessionDescription {
+            cwd: resolved.cwd,
+            tools: tools.selection.tool_names(),
+            skill_folders: std::mem::take(&mut files.skill_folders),
+            hidden_skills: Vec::new(),
+            output_style: resolved.layers.output_style(),
+            output_styles: std::mem::take(&mut files.output_styles),
+        };
+        let subagents = tools.selection.build_subagents(std::mem::take(&mut files.agents));
+        let settings_reloader =
+            SettingsReloader::new(options, &description.cwd, &mut resolved.layers, lookup);
+        // No prompt holds the context any more; if one did, the session would get its own.
+        let tool_context =
+            Arc::try_unwrap(tools.tool_context).unwrap_or_else(|shared| shared.for_subagent());
+        let builder = files
+            .apply_to_builder(builder)
+            .registry(tools.selection.registry)
+            .web_search(tools.selection.may_search_web)
+            .tool_context(tool_context)
+            .hooks(settings_reloader.hooks.clone())
+            .named_models(self.named_models)
+            .resume_run(first_command == Some(SlashCommand::ContinueRun))
+            .keep_file_history(resolved.layers.has_file_checkpointing());
+        let builder =
+            set_identity_and_journal(builder, &session, &description.cwd, &endpoints.config);
+        session.create_files(resolved.layers.cleanup_days())?;
+        let mut notes = resolved.notes;
+        notes.extend(session.journal.is_some().then(|| format!("this is session {}", session.id)));
+        Ok(SessionPlan {
+            builder,
+            first_command,
+            subagents,
+            description,
+            expander: self.expander,
+            endpoints,
+            session_id: session.id,
+            journal: session.journal,
+            has_deferred_call: self.has_deferred_call,
+            scratch_directory: tools.scratch_directory,
+            notes,
+            settings_layers: resolved.layers,
+            settings_reloader,
+            mcp_servers: tools.mcp_servers,
+        })
+    }
+}
+
+/// Models that agents and commands may ask for by name.
+fn list_named_models(
+    resolved: &ResolvedOptions,
+    files: &ProjectFiles,
     lookup: &impl EnvLookup,
 ) -> Vec<(String, ModelFacts)> {
-    let within = (settings, layers.available_models());
-    let models =
-        model_choice::list_named_models(cast, config, within, found.agent_models(), lookup);
-    notes.extend(found.describe_missing_models(cast, &models));
-    models
+    model_choice::list_named_models(
+        &resolved.model_chain,
+        &resolved.config,
+        &resolved.engine_settings,
+        resolved.layers.available_models(),
+        files.agent_models(),
+        lookup,
+    )
 }
 
-/// What is said of the session.
-fn describe_session(
-    tools: Vec<String>,
-    found: &mut ProjectFiles,
-    style: String,
-    cwd: PathBuf,
-) -> SessionDescription {
-    SessionDescription {
-        tools,
-        skill_folders: std::mem::take(&mut found.skill_folders),
-        hidden_skills: Vec::new(),
-        output_style: style,
-        output_styles: std::mem::take(&mut found.styles),
-        cwd,
-    }
-}
-
-/// What pages may call the session and the project.
+/// What custom commands may call the session, the project and the models.
 fn build_expansion_variables(
-    kept: &SelectedSession,
-    cwd: &Path,
-    config: &Config,
+    session: &SelectedSession,
+    resolved: &ResolvedOptions,
     lookup: &impl EnvLookup,
 ) -> ExpansionVariables {
-    let project = user_directories::find_project_root(cwd).to_string_lossy().into_owned();
-    let full = |short: &String| {
-        Some((short.clone(), model_choice::choose_model(short, config, lookup).ok()?))
+    let config = &resolved.config;
+    let project = windlass_settings::find_project_root(&resolved.cwd);
+    let full_name = |alias: &String| {
+        let model = model_choice::choose_model(alias, config, lookup).ok()?;
+        Some((alias.clone(), model.full_name()))
     };
-    let models = config.aliases.keys().filter_map(full);
-    let models = models.map(|(short, chosen)| (short, chosen.full_name())).collect();
     ExpansionVariables {
-        session_id: kept.id.clone(),
-        project_directory: project,
-        model_aliases: models,
+        session_id: session.id.clone(),
+        project_directory: project.to_string_lossy().into_owned(),
+        model_aliases: config.aliases.keys().filter_map(full_name).collect(),
     }
 }
 
-/// Tells a session who it is and where it is written down.
 fn set_identity_and_journal(
     builder: SessionBuilder,
-    kept: &SelectedSession,
+    session: &SelectedSession,
     cwd: &Path,
-    (durability, prices): (Durability, String),
+    config: &Config,
 ) -> SessionBuilder {
-    let builder = builder.identity(&*kept.id, Some(user_directories::find_project_root(cwd)));
-    let mut builder = builder.transcript(kept.build_transcript());
-    if kept.is_fork() {
+    let builder = builder.identity(&*session.id, Some(windlass_settings::find_project_root(cwd)));
+    let mut builder = builder.transcript(session.build_transcript());
+    if session.is_fork() {
         builder = builder.start_source("fork");
     }
-    match &kept.journal {
+    match &session.journal {
         None => builder,
         Some(journal) => builder
-            .journal(journal, durability)
-            .journal_head(kept.build_journal_head())
-            .price_table(prices),
+            .journal(journal, config.durability)
+            .journal_head(session.build_journal_head())
+            .price_table(config.facts_date.clone().unwrap_or_default()),
     }
-}
-
-/// The demonstration: the same engine, tools and HTTP client, in a folder made for it, where
-/// everything the script asks for may run.
-pub fn build_demo_session(project: &Path, base_url: &str) -> (SessionBuilder, PathBuf) {
-    let mut settings = Settings::new(ModelConfig::default().to_model_facts("rehearsed"));
-    settings.policy = Policy {
-        mode: PermissionMode::BypassPermissions,
-        directories: vec![project.to_string_lossy().into_owned()],
-        ..Policy::default()
-    };
-    settings.system_prompt = Arc::from(SYSTEM_PROMPT);
-    settings.system_context = build_system_context(project);
-    settings.limits.turns_max = 20;
-    settings.jitter_seed = random::generate_seed();
-    let spill = build_scratch_path();
-    let builder =
-        SessionBuilder::new(settings, Endpoint::new(WireFormat::AnthropicMessages, base_url))
-            .registry(ToolRegistry::with_builtin_tools())
-            .tool_context(ToolSessionContext::new(project, &spill));
-    (builder, spill)
 }

@@ -1,5 +1,5 @@
 //! Which tools the model is offered: a base set chosen by name, without those that a bare deny rule
-//! hides. A tool that was wished for by its name is offered from the start.
+//! hides. A tool that was requested by its name is offered from the start.
 
 use std::path::PathBuf;
 
@@ -10,27 +10,25 @@ use windlass_host::command_error::CommandError;
 use windlass_host::similar_name::find_similar_name;
 use windlass_project::rule_list::split_rules;
 
-/// What is on offer.
 #[derive(Debug)]
 pub struct ToolSelection {
-    /// The tools.
     pub registry: ToolRegistry,
     /// May nested sessions be started? Their tool is added where sessions are made.
     may_start_agents: bool,
-    /// May skills be loaded?
     may_load_skills: bool,
     /// May the web be searched? The tool is added where a provider does that.
     pub may_search_web: bool,
 }
 
-/// The tools on offer. Without a wish, all that are built in; those that talk to a person only where
-/// there is one.
-pub fn select_tools(wish: &[String], policy: &Policy) -> Result<ToolSelection, CommandError> {
+/// Without a request, all built-in tools; those that ask the user only where there is one.
+pub fn select_tools(requested: &[String], policy: &Policy) -> Result<ToolSelection, CommandError> {
     let rules = &policy.rules;
     let mut registry = ToolRegistry::with_builtin_tools();
-    let (mut agents, mut skills, mut search) = (true, true, true);
-    if !wish.is_empty() {
-        let wanted = parse_requested_tools(wish, &registry)?;
+    let mut agents = true;
+    let mut skills = true;
+    let mut search = true;
+    if !requested.is_empty() {
+        let wanted = parse_requested_tools(requested, &registry)?;
         registry.retain(|spec| wanted.contains(spec.name.as_str()));
         let late = registry.deferred_specs();
         registry.defer(|spec| {
@@ -64,31 +62,22 @@ impl ToolSelection {
         self.may_start_agents.then(|| SubagentConfig { definitions, ..SubagentConfig::default() })
     }
 
-    /// Every tool's name.
     pub fn tool_names(&self) -> Vec<String> {
         let agents = self.may_start_agents.then_some(AGENT_TOOL);
         self.registry.names().chain(agents).map(str::to_owned).collect()
     }
 
     /// Adds the tool that loads skills, if there are any and they may be loaded.
-    pub fn add_skill_tool(
-        &mut self,
-        place: &mut ToolSessionContext,
-        folders: &[PathBuf],
-    ) -> &mut ToolRegistry {
+    pub fn add_skill_tool(&mut self, tool_context: &mut ToolSessionContext, folders: &[PathBuf]) {
         if self.may_load_skills {
-            place.skill_directories = folders.to_vec();
-            self.registry.insert_skills(place);
+            tool_context.skill_directories = folders.to_vec();
+            self.registry.insert_skills(tool_context);
         }
-        &mut self.registry
     }
 }
 
-/// What was wished for.
 struct RequestedTools {
-    /// By name.
     names: Vec<String>,
-    /// Everything else too.
     all: bool,
 }
 
@@ -100,13 +89,13 @@ impl RequestedTools {
 
 /// The names wanted; `default` stands for all.
 fn parse_requested_tools(
-    wish: &[String],
+    requested: &[String],
     registry: &ToolRegistry,
 ) -> Result<RequestedTools, CommandError> {
     let known: Vec<&str> =
         registry.names().chain([AGENT_TOOL, SKILL_TOOL, WEB_SEARCH_TOOL]).collect();
     let mut wanted = RequestedTools { names: Vec::new(), all: false };
-    for name in wish.iter().flat_map(|value| split_rules(value)) {
+    for name in requested.iter().flat_map(|value| split_rules(value)) {
         if name == "default" {
             wanted.all = true;
         } else if name == AGENT_TOOL_ALIAS {
@@ -126,8 +115,22 @@ fn parse_requested_tools(
     Ok(wanted)
 }
 
-/// A rule for a tool that does not exist is a slip of the pen, and one that denies would protect
-/// nothing.
+/// Parses the values of `--allowedTools` and `--disallowedTools`.
+pub fn parse_rules(values: &[String]) -> Result<Vec<Rule>, CommandError> {
+    let parse = |text: &str| {
+        Rule::parse(text).map_err(|error| {
+            CommandError::usage(format!(
+                "{error}; write `Tool` or `Tool(what)`, and the prompt right after -p"
+            ))
+        })
+    };
+    let rules = values.iter().flat_map(|value| split_rules(value)).map(parse);
+    let rules: Vec<Rule> = rules.collect::<Result<_, CommandError>>()?;
+    check_tool_names(&rules)?;
+    Ok(rules)
+}
+
+/// A rule for a tool that does not exist is a typo, and one that denies would protect nothing.
 pub fn check_tool_names(rules: &[Rule]) -> Result<(), CommandError> {
     if rules.is_empty() {
         return Ok(());
@@ -154,7 +157,7 @@ const NOT_BUILT_IN: &[&str] = &[AGENT_TOOL, AGENT_TOOL_ALIAS, SKILL_TOOL, WEB_SE
 const SKILL_TOOL: &str = "Skill";
 const WEB_SEARCH_TOOL: &str = "WebSearch";
 
-/// Tools that are of no use where nobody answers.
+/// Tools that need a user who answers.
 const INTERACTIVE_TOOLS: &[&str] = &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
 
 /// The tool that starts nested sessions, and what it was called elsewhere.

@@ -6,30 +6,24 @@ use std::sync::Arc;
 use windlass_driver::{HookSet, ToolRegistry, ToolSessionContext};
 use windlass_permission::Policy;
 
-use super::directories::{
-    build_read_rule, build_tool_context, prepare_tool_context, working_directory,
-};
-use super::resolved::load_policy;
+use crate::directories::working_directory;
 use crate::options::{PermissionOptions, SettingsOptions};
-use crate::{sandbox, tool_selection};
+use crate::resolved::load_policy;
+use crate::tool_context::ToolContextRequest;
+use crate::tool_selection;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_provider::config::Config;
 
-/// Tools, where they work and what may run.
 #[derive(Debug)]
 pub struct ToolsOnly {
-    /// The tools.
     pub registry: ToolRegistry,
-    /// Where they work.
     pub tool_context: Arc<ToolSessionContext>,
-    /// What may run; nobody can be asked.
+    /// It cannot ask: there is no front end.
     pub policy: Policy,
-    /// Who looks at calls first.
     pub hooks: HookSet,
-    /// A directory to remove at the end.
+    /// To be removed at the end.
     pub scratch_directory: Option<PathBuf>,
-    /// What people should know.
     pub notes: Vec<String>,
 }
 
@@ -40,25 +34,29 @@ pub fn build_tools_only(
     lookup: &impl EnvLookup,
 ) -> Result<ToolsOnly, CommandError> {
     let cwd = working_directory()?;
-    let (mut policy, mut layers) = load_policy(permission, settings, lookup)?;
+    let (policy, mut layers) = load_policy(permission, settings, lookup)?;
     let config = Config::load(lookup)?;
     let registry = tool_selection::select_tools(&permission.tools, &policy)?.registry;
-    let (surroundings, scratch) = build_tool_context(&cwd, None);
-    policy.rules.allow.push(build_read_rule(&surroundings.processes.spill_directory));
-    let more = policy.directories.iter().skip(1).map(PathBuf::from).collect();
-    let mut surroundings = prepare_tool_context(surroundings, more, &policy, &config, &layers);
-    let held = layers.resolve_sandbox(permission.sandbox, &permission.sandbox_allow_domain);
-    let mut notes: Vec<String> = Vec::new();
-    notes.extend(sandbox::confine_commands(&held, &mut surroundings, &mut policy)?);
+    let prepared = ToolContextRequest {
+        cwd: &cwd,
+        journal: None,
+        inherited_spills: Vec::new(),
+        directories: policy.directories.iter().skip(1).map(PathBuf::from).collect(),
+        policy,
+        permission,
+        config: &config,
+        layers: &layers,
+    }
+    .prepare()?;
     let hooks = layers.load_hooks();
+    let mut notes = prepared.notes;
     notes.extend(layers.warnings());
-    let surroundings = Arc::new(surroundings);
     Ok(ToolsOnly {
         registry,
-        tool_context: surroundings,
-        policy,
+        tool_context: Arc::new(prepared.tool_context),
+        policy: prepared.policy,
         hooks,
-        scratch_directory: scratch,
+        scratch_directory: prepared.scratch_directory,
         notes,
     })
 }

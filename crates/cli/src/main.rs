@@ -18,7 +18,8 @@ use windlass_assembly::sandbox;
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
 use windlass_host::signals::{SignalListener, run_blocking_unless_signalled};
-use windlass_host::{external_program, similar_name};
+use windlass_host::similar_name;
+use windlass_provider::external_program;
 use windlass_tui::interactive::{InteractiveOutcome, run_interactive};
 
 use args::{

@@ -1,19 +1,17 @@
-//! Why the command goes no further: one line with the cause and what to do, and an exit code.
+//! Why the command stops: one line with the cause and what to do, and an exit code.
 //!
-//! Everything that can go wrong before a run begins ends up here, so that nobody ever sees a
-//! backtrace or a page of usage for a slip of the finger. A run that fails is not a refusal.
+//! Everything that can go wrong before a run begins ends up here, so that users never see a
+//! backtrace or a page of usage for a typo. A run that fails is not such an error.
 
 use std::fmt;
 
 use crate::display::strip_control_characters;
 use crate::exit::Exit;
 
-/// One line and a code.
 #[derive(Debug)]
 pub struct CommandError {
-    /// What the process exits with.
     pub exit: Exit,
-    /// It is a key that is missing; where somebody can be asked, something else is offered.
+    /// A key is missing; a front end with a user can offer something else.
     pub is_missing_key: bool,
     message: String,
 }
@@ -34,12 +32,11 @@ impl CommandError {
         Self { exit, is_missing_key: false, message: line.into() }
     }
 
-    /// A key is missing.
     pub fn with_missing_key(self) -> Self {
         Self { is_missing_key: true, ..self }
     }
 
-    /// What it says, for whoever says it elsewhere.
+    /// Without the program's name before it.
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -1,7 +1,7 @@
 //! The environment as a way to look things up, and what its values mean by their form: texts,
 //! headers, addresses of this machine.
 //!
-//! No error repeats a value: it may be a secret. Which variable matters to whom is said elsewhere.
+//! No error repeats a value: it may be a secret. What a variable means is known to its reader.
 
 use std::ffi::OsString;
 
@@ -80,7 +80,6 @@ pub fn read_first_variable(
     Ok(None)
 }
 
-/// Is it set to something?
 pub fn is_set(lookup: &impl EnvLookup, name: &str) -> bool {
     lookup(name).is_some_and(|value| !value.as_encoded_bytes().trim_ascii().is_empty())
 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{Outcome, Terminal};
 
-/// What the process says to whoever started it.
+/// The exit code of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit(u8);
 

@@ -1,15 +1,13 @@
 //! The process and the machine around it: environment variables, the user's directories, signals and
-//! exit codes, external programs, and what a person is shown when something is wrong.
+//! exit codes, random bytes, and how values and errors are written for people.
 //!
-//! Everything that turns flags into a session needs these, and they need nothing of a session.
+//! Both front ends and everything that turns flags into a session need these; they know nothing of a
+//! session, a model or a project. A module that only one crate uses belongs into that crate.
 
-pub mod browser;
 pub mod command_error;
-pub mod date;
 pub mod display;
 pub mod environment;
 pub mod exit;
-pub mod external_program;
 pub mod random;
 pub mod signals;
 pub mod similar_name;

@@ -1,4 +1,4 @@
-//! Random bytes from the system: names nobody can guess, and the seed of the retry jitter.
+//! Random bytes from the system: names that cannot be guessed, and the seed of the retry jitter.
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -7,7 +7,6 @@ pub fn generate_seed() -> u64 {
     u64::from_le_bytes(generate_bytes())
 }
 
-/// Part of a file name.
 pub fn generate_name() -> String {
     format!("{:016x}", generate_seed())
 }

@@ -1,4 +1,4 @@
-//! The signals that end a run. Says which one came; what to do about it is for whoever listens.
+//! The signals that end a run. Says which one came; the caller decides what to do about it.
 //!
 //! A hang-up is listened to only if it was not ignored when we started, so that `nohup` means what
 //! it says. Where that cannot be seen, it is listened to only at a terminal.
@@ -22,14 +22,11 @@ pub struct SignalListener {
     caught: u32,
 }
 
-/// A signal that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitSignal {
     /// Ctrl-C.
     Interrupt,
-    /// Somebody wants the process gone.
     Terminate,
-    /// The terminal is gone.
     HangUp,
 }
 
@@ -68,12 +65,12 @@ impl SignalListener {
         caught
     }
 
-    /// Has somebody asked us to end?
+    /// Has a signal come?
     pub fn has_caught(&self) -> bool {
         self.caught > 0
     }
 
-    /// Has somebody asked more than once, so that nothing is worth waiting for?
+    /// Has more than one come, so that nothing is worth waiting for?
     pub fn is_urgent(&self) -> bool {
         self.caught > 1
     }
@@ -115,7 +112,7 @@ pub async fn run_blocking_unless_signalled<T: Send + 'static>(
     }
 }
 
-/// Waits for a moment; for ever, if there is none.
+/// Waits for ever on `None`.
 pub async fn sleep_until_or_forever(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,

@@ -1,4 +1,4 @@
-//! Which known word somebody meant. Says nothing when no word is near: a wrong guess is worse than
+//! Which known word the user meant. Says nothing when no word is near: a wrong guess is worse than
 //! a list.
 
 /// The known word that differs least, if it differs little.

@@ -1,11 +1,10 @@
 //! Where the user's folders are: configuration, state, and the home of other programs' files. Names
 //! only; nothing is made or looked at here. An empty or relative value counts as none.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::environment::EnvLookup;
 
-/// The home directory.
 pub fn home_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
     read_absolute_path(lookup, "HOME")
 }
@@ -31,10 +30,13 @@ pub fn claude_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
         .or_else(|| Some(home_directory(lookup)?.join(".claude")))
 }
 
-/// The directory that holds `.git`, from here upwards; where we are, if there is none.
-pub fn find_project_root(cwd: &Path) -> PathBuf {
-    let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
-    root.unwrap_or(cwd).to_owned()
+/// `.claude.json`: in `$CLAUDE_CONFIG_DIR` if that is set, else in the home directory itself.
+pub fn claude_json_file(lookup: &impl EnvLookup) -> Option<PathBuf> {
+    let folder = match lookup("CLAUDE_CONFIG_DIR").is_some_and(|value| !value.is_empty()) {
+        true => claude_directory(lookup),
+        false => home_directory(lookup),
+    };
+    folder.map(|folder| folder.join(".claude.json"))
 }
 
 fn windlass_directory(lookup: &impl EnvLookup, variable: &str, usual: &str) -> Option<PathBuf> {

@@ -1,11 +1,12 @@
-//! Agents that people keep in files: which there are, and what each is told and may use. Where two
-//! have one name, the nearest to where we are is meant; the user's own come last.
+//! Agent definitions in files. Where two have one name, the one nearest to the working directory
+//! counts; the user's own come last.
 
 use std::path::{Path, PathBuf};
 
 use windlass_driver::{AgentDefinition, AgentIsolation};
 use windlass_vocabulary::{ModelName, ToolName};
 
+use crate::bounded_file::read_page;
 use crate::extension_sources::ExtensionSources;
 use crate::markdown_files::{FrontMatter, list_markdown_files};
 use windlass_host::environment::EnvLookup;
@@ -20,7 +21,8 @@ pub fn load_agent_definitions(
     extensions: ExtensionSources<'_>,
     lookup: &impl EnvLookup,
 ) -> (Vec<AgentDefinition>, Vec<String>) {
-    let (mut found, mut notes) = (Vec::<AgentDefinition>::new(), Vec::new());
+    let mut found = Vec::<AgentDefinition>::new();
+    let mut notes = Vec::new();
     for AgentFolder { folder, plugin, may_hook } in list_agent_folders(cwd, extensions, lookup) {
         for path in list_markdown_files(&folder) {
             let agent = read_agent_file(&path, config, lookup).map(|mut agent| {
@@ -41,7 +43,6 @@ pub fn load_agent_definitions(
     (found, notes)
 }
 
-/// The file of each.
 pub fn find_agent_files(
     cwd: &Path,
     config: &Config,
@@ -62,12 +63,9 @@ pub fn find_agent_files(
     found
 }
 
-/// Where agents lie.
 struct AgentFolder {
     folder: PathBuf,
-    /// Whose name goes before theirs.
     plugin: Option<String>,
-    /// May they bring hooks along?
     may_hook: bool,
 }
 
@@ -76,11 +74,13 @@ fn list_agent_folders(
     extensions: ExtensionSources<'_>,
     lookup: &impl EnvLookup,
 ) -> Vec<AgentFolder> {
-    let (sources, project) = (extensions.enabled, user_directories::find_project_root(cwd));
+    let sources = extensions.enabled;
+    let project = windlass_settings::find_project_root(cwd);
     let inside =
         cwd.ancestors().take_while(|folder| sources.project && folder.starts_with(&project));
     let own = user_directories::claude_directory(lookup).filter(|_| sources.user);
-    let (trusts, hooks) = (extensions.trusts_project, extensions.allows_hooks);
+    let trusts = extensions.trusts_project;
+    let hooks = extensions.allows_hooks;
     let place =
         |folder, may_hook| AgentFolder { folder, plugin: None, may_hook: may_hook && hooks };
     let inside = inside.map(|folder| place(folder.join(".claude/agents"), trusts));
@@ -101,11 +101,7 @@ fn read_agent_file(
     config: &Config,
     lookup: &impl EnvLookup,
 ) -> Result<AgentDefinition, String> {
-    let metadata = path.metadata().map_err(|error| error.to_string())?;
-    if !metadata.is_file() || metadata.len() > BYTES_MAX {
-        return Err("it is not a file, or over 256 KiB".to_owned());
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let text = read_page(path)?;
     let page = FrontMatter::parse(&text).ok_or("it does not begin with lines between `---`")?;
     let name = page.text("name").ok_or("it has no name")?;
     if name.starts_with('-') || name.contains(':') || name.chars().any(char::is_control) {
@@ -156,4 +152,3 @@ pub fn resolve_agent_model(name: &str, config: &Config, lookup: &impl EnvLookup)
 }
 
 const AGENTS_MAX: usize = 64;
-const BYTES_MAX: u64 = 256 * 1024;

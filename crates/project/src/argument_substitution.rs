@@ -1,18 +1,15 @@
-//! Puts the words after a page's name into their places. Pure. What is put in is never looked at
-//! again, so words cannot make places, commands or mentions of their own.
+//! Fills the placeholders of a custom command with its arguments. Pure. What is filled in is not
+//! parsed again, so arguments cannot bring placeholders, snippets or mentions of their own.
 
 use std::collections::BTreeMap;
 
 use windlass_vocabulary::ModelName;
 
-/// What pages may name besides their arguments.
+/// What custom commands may name besides their arguments.
 #[derive(Clone, Debug, Default)]
 pub struct ExpansionVariables {
-    /// The session.
     pub session_id: String,
-    /// The project's folder.
     pub project_directory: String,
-    /// Short names of models.
     pub model_aliases: BTreeMap<String, String>,
 }
 
@@ -24,7 +21,6 @@ impl ExpansionVariables {
     }
 }
 
-/// What goes where.
 #[derive(Debug)]
 pub struct ArgumentSubstitution<'a> {
     arguments_text: &'a str,
@@ -33,6 +29,14 @@ pub struct ArgumentSubstitution<'a> {
     argument_names: &'a [String],
     variables: &'a ExpansionVariables,
     folder: &'a str,
+}
+
+/// A placeholder at the beginning of a text.
+struct Placeholder {
+    value: String,
+    /// Bytes of its name, with the dollar sign.
+    length: usize,
+    is_argument: bool,
 }
 
 impl<'a> ArgumentSubstitution<'a> {
@@ -51,9 +55,10 @@ impl<'a> ArgumentSubstitution<'a> {
         }
     }
 
-    /// The text with everything in its place, and whether a place for words was there.
+    /// The text with its placeholders filled, and whether one of them was for arguments.
     pub fn substitute(&self, text: &str) -> (String, bool) {
-        let (mut filled, mut used) = (String::with_capacity(text.len()), false);
+        let mut filled = String::with_capacity(text.len());
+        let mut used = false;
         let mut rest = text;
         while let Some(at) = rest.find('$') {
             let (before, from) = rest.split_at(at);
@@ -65,10 +70,10 @@ impl<'a> ArgumentSubstitution<'a> {
             }
             filled.push_str(before);
             match self.resolve_placeholder(from) {
-                Some((value, length, is_words)) => {
-                    filled.push_str(&value);
-                    used |= is_words;
-                    rest = from.get(length..).unwrap_or_default();
+                Some(placeholder) => {
+                    filled.push_str(&placeholder.value);
+                    used |= placeholder.is_argument;
+                    rest = from.get(placeholder.length..).unwrap_or_default();
                 }
                 None => {
                     filled.push('$');
@@ -80,17 +85,16 @@ impl<'a> ArgumentSubstitution<'a> {
         (filled, used)
     }
 
-    /// What stands for the place that begins here, how long its name is, and whether it is for
-    /// words.
-    fn resolve_placeholder(&self, from: &str) -> Option<(String, usize, bool)> {
+    fn resolve_placeholder(&self, from: &str) -> Option<Placeholder> {
+        let argument = |value, length| Placeholder { value, length, is_argument: true };
         if let Some(rest) = from.strip_prefix("$ARGUMENTS") {
             let index = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
             let index = index.and_then(|(digits, _)| Some((digits, digits.parse().ok()?)));
             return Some(match index {
                 Some((digits, index)) => {
-                    (self.argument(index), "$ARGUMENTS[]".len() + digits.len(), true)
+                    argument(self.argument(index), "$ARGUMENTS[]".len() + digits.len())
                 }
-                None => (self.arguments_text.to_owned(), "$ARGUMENTS".len(), true),
+                None => argument(self.arguments_text.to_owned(), "$ARGUMENTS".len()),
             });
         }
         if let Some(rest) = from.strip_prefix("${") {
@@ -101,16 +105,17 @@ impl<'a> ArgumentSubstitution<'a> {
                 "CLAUDE_SKILL_DIR" => self.folder,
                 _ => return None,
             };
-            return Some((value.to_owned(), "${}".len() + name.len(), false));
+            let length = "${}".len() + name.len();
+            return Some(Placeholder { value: value.to_owned(), length, is_argument: false });
         }
         let rest = from.get(1..)?;
         let end = rest.find(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '_'));
         let name = rest.get(..end.unwrap_or(rest.len()))?;
         if let Ok(index) = name.parse::<usize>() {
-            return Some((self.argument(index), 1 + name.len(), true));
+            return Some(argument(self.argument(index), 1 + name.len()));
         }
         let index = self.argument_names.iter().position(|known| known == name)?;
-        Some((self.argument(index), 1 + name.len(), true))
+        Some(argument(self.argument(index), 1 + name.len()))
     }
 
     fn argument(&self, index: usize) -> String {
@@ -120,7 +125,8 @@ impl<'a> ArgumentSubstitution<'a> {
 
 /// Cuts words as a shell does: at blanks outside quotes.
 pub fn split_arguments(words: &str) -> Vec<String> {
-    let (mut parts, mut part) = (Vec::new(), None::<String>);
+    let mut parts = Vec::new();
+    let mut part = None::<String>;
     let mut quote = None;
     let mut letters = words.chars();
     while let Some(letter) = letters.next() {

@@ -1,5 +1,5 @@
-//! Pages that people keep as commands: which there are, whose they are, and what each says. Where two
-//! have one name, the user's own is meant before the project's.
+//! Custom commands in Markdown files. Where two have one name, the user's counts before the
+//! project's.
 
 use std::path::{Path, PathBuf};
 
@@ -7,37 +7,31 @@ use windlass_driver::SkillDefinition;
 use windlass_permission::Rule;
 use windlass_settings::EnabledSources;
 
+use crate::bounded_file::read_page;
 use crate::extension_sources::ExtensionSources;
 use crate::markdown_files::{FrontMatter, list_markdown_files};
 use crate::rule_list::split_rules;
 use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
 
-/// Whose a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandAuthor {
-    /// The user's own.
     User,
-    /// The project's.
     Project,
 }
 
-/// A page that is called by its name.
+/// A custom command, without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomCommand {
     /// Without the slash.
     pub name: String,
-    /// What it is for.
     pub description: String,
     /// What may be written after its name.
     pub argument_hint: Option<String>,
-    /// Whose it is.
     pub author: CommandAuthor,
-    /// The file.
     pub path: PathBuf,
 }
 
-/// What a page says.
 #[derive(Debug, Default)]
 pub struct CustomCommandContent {
     pub body: String,
@@ -46,7 +40,6 @@ pub struct CustomCommandContent {
     pub model: Option<String>,
 }
 
-/// All of them.
 #[derive(Clone, Debug, Default)]
 pub struct CustomCommands {
     commands: Vec<CustomCommand>,
@@ -62,16 +55,17 @@ impl CustomCommands {
         lookup: &impl EnvLookup,
     ) -> Self {
         let EnabledSources { user, project, .. } = extensions.enabled;
-        let root = user_directories::find_project_root(cwd);
+        let root = windlass_settings::find_project_root(cwd);
         let mut found = Self::default();
         for skill in skills.iter().filter(|skill| !skill.is_model_only) {
             let is_theirs = skill.listed_path.starts_with(&root);
             if is_theirs && skill.is_link {
-                // Nobody can have said yes to what it leads to; the model may read it.
+                // The user did not trust what a link leads to; the model may still read it.
                 continue;
             }
             let author = if is_theirs { CommandAuthor::Project } else { CommandAuthor::User };
-            let (path, hint) = (skill.folder.join("SKILL.md"), skill.argument_hint.clone());
+            let path = skill.folder.join("SKILL.md");
+            let hint = skill.argument_hint.clone();
             let description = skill.description.chars().take(DESCRIPTION_CHARS_MAX).collect();
             found.push(CustomCommand {
                 name: skill.name.clone(),
@@ -123,7 +117,7 @@ impl CustomCommands {
         self.commands.iter()
     }
 
-    /// The page a prompt calls, and the words after its name. In a name, the folders before it may
+    /// The command a prompt calls, and the words after its name. In a name, the folders before it may
     /// be said too: `/folder:name`.
     pub fn find_invoked<'a>(&self, prompt: &'a str) -> Option<(&CustomCommand, &'a str)> {
         let text = prompt.trim_start().strip_prefix('/')?;
@@ -139,7 +133,7 @@ impl CustomCommands {
 impl CustomCommand {
     /// Reads it, or says why not.
     pub fn read_content(&self) -> Result<CustomCommandContent, String> {
-        let text = read_bounded(&self.path)?;
+        let text = read_page(&self.path)?;
         let Some(page) = FrontMatter::parse(&text) else {
             return Ok(CustomCommandContent { body: text, ..CustomCommandContent::default() });
         };
@@ -155,7 +149,6 @@ impl CustomCommand {
         })
     }
 
-    /// The folder it lies in.
     pub fn folder(&self) -> String {
         self.path.parent().map_or_else(String::new, |folder| folder.to_string_lossy().into_owned())
     }
@@ -171,9 +164,9 @@ impl CustomCommand {
     }
 }
 
-/// What a page says of itself: in its head, or else its first line.
+/// The description in the front matter, or else the first line; and the argument hint.
 fn read_description(path: &Path) -> (String, Option<String>) {
-    let Ok(text) = read_bounded(path) else { return (String::new(), None) };
+    let Ok(text) = read_page(path) else { return (String::new(), None) };
     let page = FrontMatter::parse(&text);
     let body = page.as_ref().map_or(text.as_str(), |page| page.body);
     let first = body.lines().map(|line| line.trim_start_matches('#').trim());
@@ -184,14 +177,5 @@ fn read_description(path: &Path) -> (String, Option<String>) {
     (description.chars().take(DESCRIPTION_CHARS_MAX).collect(), hint)
 }
 
-fn read_bounded(path: &Path) -> Result<String, String> {
-    let found = path.metadata().map_err(|error| error.to_string())?;
-    if !found.is_file() || found.len() > BYTES_MAX {
-        return Err("it is not a file, or over 256 KiB".to_owned());
-    }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
-}
-
 const COMMANDS_MAX: usize = 256;
-const BYTES_MAX: u64 = 256 * 1024;
 const DESCRIPTION_CHARS_MAX: usize = 200;

@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod argument_substitution;
+mod bounded_file;
 pub mod custom_command;
 pub mod extension_sources;
 pub mod markdown_files;

@@ -1,5 +1,4 @@
-//! Where Markdown pages that people keep lie, below one folder. What stands between their first two
-//! `---` is read where everybody else reads it.
+//! Lists the Markdown files below a folder.
 
 use std::path::{Path, PathBuf};
 

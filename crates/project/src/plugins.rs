@@ -1,25 +1,24 @@
 //! Plugins: folders that bring commands, agents, skills, styles, hooks and servers together under one
-//! name. Which are in force is said by `--plugin-dir` and by `enabledPlugins`; where an installed one
+//! name. `--plugin-dir` and `enabledPlugins` say which are in force; where an installed one
 //! lies is written down by the program that installed it. What each part means is known elsewhere.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-/// A plugin in force.
+use crate::bounded_file::{BoundedReadError, read_bounded};
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plugin {
     /// By which its parts are called: `name:part`.
     pub name: String,
-    /// Where it lies.
     pub root: PathBuf,
     manifest: Map<String, Value>,
-    /// Its servers are not wanted.
     skips_mcp_servers: bool,
 }
 
 impl Plugin {
-    /// Reads one, or says what is wrong with it.
     pub fn load(root: &Path) -> Result<Self, String> {
         let place = root.display();
         let root = root.canonicalize().map_err(|error| format!("{place} is no plugin: {error}"))?;
@@ -45,7 +44,6 @@ impl Plugin {
         Ok(Self { name, root, manifest, skips_mcp_servers: false })
     }
 
-    /// The same without its servers.
     pub fn without_mcp_servers(mut self) -> Self {
         self.skips_mcp_servers = true;
         self
@@ -146,15 +144,14 @@ pub fn find_enabled_plugins(
 
 /// What a small JSON file holds; nothing, if it is not there.
 fn read_json(path: &Path) -> Result<Option<Value>, String> {
-    let found = match path.metadata() {
-        Ok(found) => found,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("{}: {error}", path.display())),
+    let text = match read_bounded(path, BYTES_MAX) {
+        Ok(text) => text,
+        Err(BoundedReadError::Io(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(BoundedReadError::Io(error)) => return Err(format!("{}: {error}", path.display())),
+        Err(BoundedReadError::NotAFile | BoundedReadError::TooLong) => {
+            return Err(format!("{} is not a file, or over 1 MiB", path.display()));
+        }
     };
-    if !found.is_file() || found.len() > BYTES_MAX {
-        return Err(format!("{} is not a file, or over 1 MiB", path.display()));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     serde_json::from_str(&text).map(Some).map_err(|error| {
         format!("{}, line {}, column {}: {error}", path.display(), error.line(), error.column())
     })

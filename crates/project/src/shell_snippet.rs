@@ -1,16 +1,13 @@
-//! Finds the commands in a page: `` !`command` `` at the start of a line or after a blank, and blocks
-//! that begin with ```` ```! ````. Pure; nothing is run here.
+//! Finds the shell snippets of a custom command: `` !`command` `` at the start of a line or after a
+//! blank, and blocks that begin with ```` ```! ````. Pure; nothing is run here.
 
-/// A part of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptSegment<'a> {
-    /// Words.
     Text(&'a str),
     /// A command, whose place what it prints takes.
     Command(&'a str),
 }
 
-/// The parts, in order.
 pub fn split_segments(body: &str) -> Vec<PromptSegment<'_>> {
     let mut pieces = Vec::new();
     let mut rest = body;

@@ -1,5 +1,5 @@
-//! Where skills lie: the user's first, then the project's from where we are up to its root, then
-//! those of plugins. Folders only; the skills in them are looked for beside the first request.
+//! Where skills lie: the user's first, then the project's from the working directory up to its root,
+//! then those of plugins. Folders only; the skills in them are read during the first request.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub fn find_skill_folders(
     lookup: &impl EnvLookup,
 ) -> Vec<PathBuf> {
     let sources = extensions.enabled;
-    let project = user_directories::find_project_root(cwd);
+    let project = windlass_settings::find_project_root(cwd);
     let mut folders: Vec<PathBuf> = user_directories::claude_directory(lookup)
         .map(|folder| folder.join("skills"))
         .into_iter()
@@ -49,8 +49,8 @@ pub struct SkillHooks {
     pub warnings: Vec<String>,
 }
 
-/// What skills bring along when they are loaded. A project's waits for trust, and whoever switched
-/// hooks off meant these too. A head that cannot be read is told.
+/// The hooks that skills bring along when they are loaded. Those of a project need trust, and settings
+/// that switch hooks off count for these too. Front matter that cannot be read is a warning.
 pub fn load_skill_hooks(
     known: &[SkillDefinition],
     project: &Path,
@@ -62,7 +62,7 @@ pub fn load_skill_hooks(
         if let Some(problem) = &skill.problem {
             found.warnings.push(format!("{}: {problem}", place.display()));
         }
-        // What a link leads to is nothing anybody said yes to.
+        // The user did not trust what a link leads to.
         let is_trusted = !skill.listed_path.starts_with(project)
             || (extensions.trusts_project && !skill.is_link);
         if let Some(hooks) = skill.hooks.as_ref().filter(|_| extensions.allows_hooks && is_trusted)

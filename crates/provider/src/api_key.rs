@@ -2,7 +2,7 @@
 //!
 //! The environment goes first, because it is set for one run, and costs nothing. A file or a program
 //! that is named for one provider is meant; the key ring is looked at unasked, so it comes last, and
-//! not to find it is no news. Secrets are trimmed: files and programs leave a line end behind.
+//! its absence is no error. Secrets are trimmed: files and programs leave a line end behind.
 
 use std::fs::File;
 use std::io::Read;
@@ -20,16 +20,15 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
-/// A credential, and what to look at when it is refused.
 #[derive(Clone)]
 pub(super) struct ProviderCredential {
     pub(super) credential: Credential,
     pub(super) advice: String,
-    /// Whom to ask again when the key is no longer good.
+    /// Where to get another key when this one is refused.
     pub(super) refresh: Option<KeyRefresh>,
 }
 
-/// Where there may be another key by now.
+/// A source that may have another key by now.
 #[derive(Clone)]
 pub(super) enum KeyRefresh {
     Program(Vec<String>),
@@ -41,7 +40,7 @@ impl KeyRefresh {
     pub(super) fn fetch_credential(&self) -> Option<Credential> {
         let key = match self {
             Self::Program(command) => key_command::run_key_command(command).ok(),
-            Self::Keyring(taken) => taken.fetch_again(),
+            Self::Keyring(fetched) => fetched.fetch_again(),
         };
         key.map(to_credential)
     }
@@ -107,36 +106,35 @@ pub(super) fn find_credential(
         return Ok(Err(None));
     };
     match keyring_key::fetch_keyring_key(name, &origin, config, lookup) {
-        Ok(Some(taken)) => Ok(Ok(ProviderCredential {
-            credential: to_credential(taken.key.clone()),
+        Ok(Some(fetched)) => Ok(Ok(ProviderCredential {
+            credential: to_credential(fetched.key.clone()),
             advice: format!(
                 "put another into the key ring with `windlass key set {name}`, or {instead}"
             ),
-            refresh: Some(KeyRefresh::Keyring(taken)),
+            refresh: Some(KeyRefresh::Keyring(fetched)),
         })),
         Ok(None) if provider.keyring == Some(true) => Err(CommandError::failure(format!(
             "the key ring, which [provider.{name}] names, has no key for {name} at {origin}; put one \
              in with `windlass key set {name}`, or {instead}"
         ))),
         Ok(None) => Ok(Err(None)),
-        Err((trouble, IsKeyPresent(true))) => Err(CommandError::failure(format!(
-            "the key for {name} is in the key ring, which does not give it: {trouble}; or {instead}"
+        Err((error, IsKeyPresent(true))) => Err(CommandError::failure(format!(
+            "the key for {name} is in the key ring, which does not give it: {error}; or {instead}"
         ))),
-        Err((trouble, _)) if provider.keyring == Some(true) => Err(CommandError::failure(format!(
-            "the key ring, which [provider.{name}] names, cannot be asked: {trouble}; or {instead}"
+        Err((error, _)) if provider.keyring == Some(true) => Err(CommandError::failure(format!(
+            "the key ring, which [provider.{name}] names, cannot be asked: {error}; or {instead}"
         ))),
-        Err((trouble, _)) => Ok(Err(Some(trouble))),
+        Err((error, _)) => Ok(Err(Some(error))),
     }
 }
 
-/// The environment goes before everything, so another key must go there, or it must make room.
+/// The environment counts before everything, so another key must go there, or the variable be unset.
 fn advise_variable(variable: &str, what: &str, name: &str) -> String {
     format!(
         "set {variable} to a {what} that is good, or unset it and run `windlass key set {name}`"
     )
 }
 
-/// What always works.
 fn advise_alternative(provider: &ProviderConfig) -> String {
     match provider.key_env.first() {
         Some(variable) => format!("set {variable}"),
@@ -144,7 +142,6 @@ fn advise_alternative(provider: &ProviderConfig) -> String {
     }
 }
 
-/// A key of the provider's own kind.
 fn to_credential(key: String) -> Credential {
     Credential::Key(key)
 }

@@ -2,15 +2,15 @@
 //!
 //! Keys are looked for here, in the environment, in the place the user's own file names and in the
 //! key ring, and handed on as a credential that never shows itself. No error repeats a value. Every server gets
-//! its own key and nobody else's.
+//! its own key and no other.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use windlass_driver::Endpoint;
-use windlass_vocabulary::WireFormat;
+use windlass_vocabulary::{ModelName, WireFormat};
 
 use crate::api_key::ProviderCredential;
+use crate::base_url::ProviderUrl;
 use crate::config::Config;
 use crate::config::provider::ProviderConfig;
 use crate::keyring;
@@ -21,26 +21,36 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
-/// A model's server, and how to speak of it.
 #[derive(Clone, Debug)]
 pub struct ModelEndpoint {
-    /// For the session.
     pub endpoint: Endpoint,
-    /// For people.
     pub description: EndpointDescription,
 }
 
-/// A server in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointDescription {
-    /// The provider's name.
     pub provider: String,
-    /// The address.
     pub base_url: String,
     /// What to look at when the key is refused.
     pub key_advice: String,
     /// What to look at when the address is wrong.
     pub address_advice: String,
+}
+
+/// Where each model of a session is reached.
+#[derive(Clone, Debug)]
+pub struct EndpointDescriptions {
+    /// For suggestions of similar model names.
+    pub config: Config,
+    /// Answers for models that are not in `by_model`.
+    pub primary: EndpointDescription,
+    pub by_model: BTreeMap<ModelName, EndpointDescription>,
+}
+
+impl EndpointDescriptions {
+    pub fn for_model(&self, model: Option<&ModelName>) -> &EndpointDescription {
+        model.and_then(|model| self.by_model.get(model)).unwrap_or(&self.primary)
+    }
 }
 
 /// Keys that were found, by provider: each place is asked once, however many models live there.
@@ -71,27 +81,26 @@ const WEB_SEARCH_PROVIDERS: &[&str] = &["anthropic", "openai", "gemini"];
 pub fn resolve_endpoint(
     chosen: &ChosenModel,
     config: &Config,
-    proofs: &mut CredentialCache,
+    credentials: &mut CredentialCache,
     lookup: &impl EnvLookup,
 ) -> Result<ModelEndpoint, CommandError> {
     let provider = config.providers.get(&chosen.provider).cloned().unwrap_or_default();
     let wire = provider.wire.unwrap_or(WireFormat::AnthropicMessages);
-    let (base_url, address_advice) =
-        resolve_base_url_with_advice(&provider, &chosen.provider, config, lookup)?;
-    let base_url = strip_version(&base_url, wire);
+    let ProviderUrl { base_url, advice: address_advice } =
+        ProviderUrl::resolve(&provider, &chosen.provider, config, lookup)?;
     let is_local = environment::parse_local_address(&base_url).is_some();
-    let found = proofs.get_or_find(&chosen.provider, &provider, config, lookup)?;
+    let found = credentials.get_or_find(&chosen.provider, &provider, config, lookup)?;
     let ProviderCredential { credential, advice, refresh: renewal } = match found {
         Ok(proof) => proof,
         Err(_) if is_local || provider.needs_no_key() => {
             ProviderCredential::without_key(&chosen.provider, &provider)
         }
-        Err(trouble) => {
+        Err(error) => {
             return Err(missing_key::missing_key_error(
                 chosen,
                 &provider,
                 config,
-                trouble.as_ref(),
+                error.as_ref(),
                 lookup,
             ));
         }
@@ -132,91 +141,8 @@ pub fn read_keyring_key(
     {
         return None;
     }
-    let taken =
+    let fetched =
         keyring_key::fetch_keyring_key(name, &keyring::url_origin(base_url)?, config, lookup)
             .ok()?;
-    taken.map(|taken| taken.key)
-}
-
-/// A provider's address, as it is called.
-pub fn resolve_base_url(
-    name: &str,
-    config: &Config,
-    lookup: &impl EnvLookup,
-) -> Result<String, CommandError> {
-    let provider = config.providers.get(name).cloned().unwrap_or_default();
-    let (url, _) = resolve_base_url_with_advice(&provider, name, config, lookup)?;
-    Ok(strip_version(&url, provider.wire.unwrap_or(WireFormat::AnthropicMessages)))
-}
-
-/// Has the provider an address other than its usual one?
-pub fn has_custom_base_url(provider: &ProviderConfig, lookup: &impl EnvLookup) -> bool {
-    provider.is_base_url_from_user
-        || provider.base_url_env.iter().any(|name| environment::is_set(lookup, name))
-}
-
-/// The address, and where it came from in words.
-fn resolve_base_url_with_advice(
-    provider: &ProviderConfig,
-    name: &str,
-    config: &Config,
-    lookup: &impl EnvLookup,
-) -> Result<(String, String), CommandError> {
-    for variable in &provider.base_url_env {
-        if let Some(url) = environment::read_variable(lookup, variable)? {
-            let url = if variable.ends_with("_HOST") { add_scheme(&url) } else { url };
-            return Ok((url, format!("check {variable}")));
-        }
-    }
-    let url = provider.base_url.clone().unwrap_or_default();
-    let file = config.path.as_deref().unwrap_or(Path::new("config.toml")).display();
-    let variable = provider.base_url_env.first();
-    let advice = match variable {
-        _ if provider.is_base_url_from_user => {
-            format!("check base_url of [provider.{name}] in {file}")
-        }
-        Some(variable) => format!("check the network, or set {variable} to another address"),
-        None => "check the network".to_owned(),
-    };
-    Ok((url, advice))
-}
-
-/// Some servers give their address as a host and a port.
-fn add_scheme(host: &str) -> String {
-    let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
-    // The address to listen at, not one to call.
-    url.replace("//0.0.0.0", "//127.0.0.1")
-}
-
-/// Addresses are often given with the version that our paths begin with.
-pub fn strip_version(base_url: &str, wire: WireFormat) -> String {
-    let url = base_url.trim_end_matches('/');
-    let version = match wire {
-        WireFormat::AnthropicMessages | WireFormat::OpenaiChat | WireFormat::OpenaiResponses => {
-            "/v1"
-        }
-        WireFormat::Gemini => "/v1beta",
-    };
-    url.strip_suffix(version).unwrap_or(url).trim_end_matches('/').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_taken_with_and_without_their_version() {
-        let cases = [
-            ("https://api.openai.com/v1/", WireFormat::OpenaiResponses, "https://api.openai.com"),
-            ("https://openrouter.ai/api/v1", WireFormat::OpenaiChat, "https://openrouter.ai/api"),
-            ("http://127.0.0.1:8080", WireFormat::OpenaiChat, "http://127.0.0.1:8080"),
-            ("https://x.example/v1beta", WireFormat::Gemini, "https://x.example"),
-            ("https://x.example/v1", WireFormat::Gemini, "https://x.example/v1"),
-        ];
-        for (given, wire, base) in cases {
-            assert_eq!(strip_version(given, wire), base);
-        }
-        assert_eq!(add_scheme("0.0.0.0:11434"), "http://127.0.0.1:11434");
-        assert_eq!(add_scheme("https://gpu.example"), "https://gpu.example");
-    }
+    fetched.map(|fetched| fetched.key)
 }

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use windlass_host::external_program;
-use windlass_host::external_program::ProgramOutput;
+use crate::external_program;
+use crate::external_program::ProgramOutput;
 
 /// Runs it, and gives the first line it prints.
 pub(super) fn run_key_command(command: &[String]) -> Result<String, String> {
@@ -28,5 +28,5 @@ pub(super) fn run_key_command(command: &[String]) -> Result<String, String> {
     }
 }
 
-/// Somebody may have to unlock something first.
+/// The user may have to unlock something first.
 const WAIT_MAX: Duration = Duration::from_secs(25);

@@ -9,23 +9,17 @@ use crate::config::provider::ProviderConfig;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
-/// One place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
-    /// A variable of the environment.
     Variable(String),
-    /// A file the user's configuration names.
     File(PathBuf),
-    /// A program the user's configuration names.
     Program(String),
-    /// The key ring.
     Keyring,
     /// The key ring, which does not give it without being unlocked.
     LockedKeyring,
 }
 
 impl KeySource {
-    /// For scripts.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Variable(_) => "environment",

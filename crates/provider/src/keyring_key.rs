@@ -1,7 +1,7 @@
 //! A provider's key in the system's key ring: whether it is looked for, and under which names.
 //!
 //! Providers that share their variable and their origin are one company over two wires, so one key
-//! serves them; apart from that nobody gets another's key.
+//! serves them; apart from that no provider gets another's key.
 
 use crate::config::Config;
 use crate::config::provider::ProviderConfig;
@@ -9,11 +9,8 @@ use crate::keyring;
 use crate::keyring::{Keyring, KeyringError, KeyringSearchResult, KeyringSlot};
 use windlass_host::environment::EnvLookup;
 
-/// A key that is there.
 pub struct KeyringKey {
-    /// The provider it was stored for.
     pub owner: String,
-    /// Whether it was given.
     pub content: KeyringSearchResult,
 }
 
@@ -22,12 +19,12 @@ pub fn uses_keyring(provider: &ProviderConfig) -> bool {
     provider.keyring.unwrap_or(!provider.needs_no_key())
 }
 
-/// Where a provider's key may go. At an address without an origin nobody is asked.
+/// Where a provider's key may go; `None` for an address without an origin.
 pub fn key_origin(name: &str, config: &Config, lookup: &impl EnvLookup) -> Option<String> {
-    keyring::url_origin(&crate::endpoint::resolve_base_url(name, config, lookup).ok()?)
+    keyring::url_origin(&crate::base_url::resolve_base_url(name, config, lookup).ok()?)
 }
 
-/// Looks for a provider's key without disturbing anybody.
+/// Looks for a provider's key without asking the user to unlock it.
 pub fn find_keyring_key(
     ring: &Keyring,
     name: &str,
@@ -62,7 +59,7 @@ pub(super) struct FetchedKey {
 }
 
 impl FetchedKey {
-    /// The key as it is now: somebody may have put another in its place.
+    /// The key as it is now: the user may have replaced it.
     pub(super) fn fetch_again(&self) -> Option<String> {
         let slot = KeyringSlot { provider: &self.owner, origin: &self.origin };
         match self.ring.search(slot).ok()? {
@@ -74,14 +71,14 @@ impl FetchedKey {
 }
 
 /// The key. One that is there and locked is asked for, and not to get it is trouble worth telling;
-/// trouble before that is told only to those who named the key ring.
+/// an error before that is reported only if `config.toml` names the key ring.
 pub(super) fn fetch_keyring_key(
     name: &str,
     origin: &str,
     config: &Config,
     lookup: &impl EnvLookup,
 ) -> Result<Option<FetchedKey>, (KeyringError, IsKeyPresent)> {
-    let unseen = |trouble| (trouble, IsKeyPresent(false));
+    let unseen = |error| (error, IsKeyPresent(false));
     let ring = Keyring::detect(lookup).map_err(unseen)?;
     let Some(KeyringKey { owner, content: found }) =
         find_keyring_key(&ring, name, origin, config, lookup).map_err(unseen)?
@@ -92,10 +89,9 @@ pub(super) fn fetch_keyring_key(
         KeyringSearchResult::Key(key) => key,
         KeyringSearchResult::Missing | KeyringSearchResult::Withheld => ring
             .fetch(KeyringSlot { provider: &owner, origin })
-            .map_err(|trouble| (trouble, IsKeyPresent(true)))?,
+            .map_err(|error| (error, IsKeyPresent(true)))?,
     };
     Ok(Some(FetchedKey { key, ring, owner, origin: origin.to_owned() }))
 }
 
-/// Is a key known to be there?
 pub(super) struct IsKeyPresent(pub(super) bool);

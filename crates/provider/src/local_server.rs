@@ -1,6 +1,6 @@
 //! Looks for model servers on this machine, at the addresses their providers have.
 //!
-//! All are asked at once and nobody waits longer than [`WAIT_MAX`]. Nothing is sent but the wish for
+//! All are asked at once, for at most [`WAIT_MAX`]. Nothing is sent but the request for
 //! a list of names, so a program that is no model server is not harmed by it.
 
 use std::sync::mpsc;
@@ -11,32 +11,27 @@ use super::model_list::fetch_model_list;
 use crate::config::Config;
 use windlass_host::environment::{EnvLookup, parse_local_address};
 
-/// A server that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalServer {
-    /// The provider's name.
     pub provider: String,
-    /// What people call it.
     pub title: String,
-    /// Where.
     pub port: u16,
-    /// Its models.
     pub models: Vec<String>,
 }
 
-/// Everybody who answers in time, by provider.
+/// The servers that answer in time, by provider.
 pub fn find_local_servers(config: &Config, lookup: &impl EnvLookup) -> Vec<LocalServer> {
     let deadline = Instant::now() + WAIT_MAX;
-    let (answers, heard) = mpsc::channel();
+    let (answers, received) = mpsc::channel();
     for (name, provider) in &config.providers {
-        let address = crate::endpoint::resolve_base_url(name, config, lookup).ok();
+        let address = crate::base_url::resolve_base_url(name, config, lookup).ok();
         let Some((host, port)) = address.as_deref().and_then(parse_local_address) else {
             continue;
         };
-        let (provider, title) = (name.clone(), provider.title.clone());
-        let title = title.unwrap_or_else(|| name.clone());
+        let title = provider.title.clone().unwrap_or_else(|| name.clone());
+        let provider = name.clone();
         let answers = answers.clone();
-        // Nobody waits for a thread that is late: it ends by its own deadline.
+        // A thread that is late is not joined: it ends by its own deadline.
         thread::spawn(move || {
             if let Some(models) = fetch_model_list(&host, port, WAIT_MAX) {
                 let _ = answers.send(LocalServer { provider, title, port, models });
@@ -45,7 +40,7 @@ pub fn find_local_servers(config: &Config, lookup: &impl EnvLookup) -> Vec<Local
     }
     drop(answers);
     let mut found = Vec::new();
-    while let Ok(one) = heard.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+    while let Ok(one) = received.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         found.push(one);
     }
     found.sort_by(|one, other| one.provider.cmp(&other.provider));
@@ -53,7 +48,6 @@ pub fn find_local_servers(config: &Config, lookup: &impl EnvLookup) -> Vec<Local
 }
 
 impl LocalServer {
-    /// What to type, in a few words.
     pub fn describe(&self) -> String {
         let Self { provider, title, port, models } = self;
         match models.as_slice() {

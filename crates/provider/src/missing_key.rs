@@ -2,21 +2,20 @@
 //! that run on this machine.
 
 use super::{keyring_key, local_server};
+use crate::base_url::has_custom_base_url;
 use crate::config::Config;
 use crate::config::provider::ProviderConfig;
-use crate::endpoint::has_custom_base_url;
 use crate::keyring::KeyringError;
 use crate::model_choice::ChosenModel;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
-/// The refusal.
 pub(super) fn missing_key_error(
     chosen: &ChosenModel,
     provider: &ProviderConfig,
     config: &Config,
-    trouble: Option<&KeyringError>,
+    error: Option<&KeyringError>,
     lookup: &impl EnvLookup,
 ) -> CommandError {
     let variable = provider.key_env.first().or(provider.token_env.first());
@@ -36,15 +35,15 @@ pub(super) fn missing_key_error(
         chosen.full_name(),
         chosen.provider
     );
-    // Where there is no key ring, nobody misses it.
-    if let Some(trouble @ (KeyringError::Locked | KeyringError::Failed(_))) = trouble {
-        line.push_str(&format!("; the key ring could not be asked: {trouble}"));
+    // A missing key ring is not worth a word.
+    if let Some(error @ (KeyringError::Locked | KeyringError::Failed(_))) = error {
+        line.push_str(&format!("; the key ring could not be asked: {error}"));
     }
-    for offer in list_other_keys(chosen, config, lookup) {
+    for suggestion in list_other_keys(chosen, config, lookup) {
         line.push_str("; ");
-        line.push_str(&offer);
+        line.push_str(&suggestion);
     }
-    // Somebody who has moved the provider knows where the server is.
+    // A user who has moved the provider knows where the server is.
     if !has_custom_base_url(provider, lookup) {
         for found in local_server::find_local_servers(config, lookup) {
             line.push_str("; ");
@@ -55,17 +54,16 @@ pub(super) fn missing_key_error(
     CommandError::failure(line).with_missing_key()
 }
 
-/// Keys of other providers that are set.
 fn list_other_keys(chosen: &ChosenModel, config: &Config, lookup: &impl EnvLookup) -> Vec<String> {
     let mut offers: Vec<String> = Vec::new();
-    let mut told: Vec<&str> = Vec::new();
+    let mut mentioned: Vec<&str> = Vec::new();
     for (name, provider) in config.providers.iter().filter(|(name, _)| **name != chosen.provider) {
         let keys = provider.token_env.iter().chain(&provider.key_env);
         let set = keys.map(String::as_str).find(|name| environment::is_set(lookup, name));
         if let (Some(variable), Some(model)) = (set, &provider.suggested_model)
-            && !told.contains(&variable)
+            && !mentioned.contains(&variable)
         {
-            told.push(variable);
+            mentioned.push(variable);
             offers.push(format!("{variable} is set: --model {name}/{model}"));
         }
     }

@@ -7,7 +7,6 @@ use windlass_vocabulary::{Effort, Prices, ThinkingMode};
 pub struct ModelOptions {
     /// `provider/name`, a listed name, or a short name.
     pub model: Option<String>,
-    /// Models to fall back to, in order.
     pub fallback_model: Vec<String>,
     /// The model for summaries and other small work.
     pub small_model: Option<String>,

@@ -1,4 +1,4 @@
-//! What a server accepts: the law of its wire, changed where the table knows better.
+//! What a server accepts: the rules of its wire, changed where the table knows better.
 
 use windlass_driver::ProviderRules;
 use windlass_driver::provider_rules::{ANTHROPIC_MESSAGES, GEMINI, OPENAI_CHAT, OPENAI_RESPONSES};
@@ -7,13 +7,12 @@ use windlass_vocabulary::WireFormat;
 use crate::config::model::ModelConfig;
 use crate::config::provider::{OutputLimitName, ProviderConfig};
 
-/// The law for one model of a provider.
 pub(super) fn resolve_provider_rules(
     wire: WireFormat,
     provider: &ProviderConfig,
     model: &ModelConfig,
 ) -> ProviderRules {
-    let mut law = match wire {
+    let mut rules = match wire {
         WireFormat::AnthropicMessages => ANTHROPIC_MESSAGES,
         WireFormat::OpenaiResponses => OPENAI_RESPONSES,
         WireFormat::OpenaiChat => OPENAI_CHAT,
@@ -22,20 +21,20 @@ pub(super) fn resolve_provider_rules(
     if wire == WireFormat::OpenaiChat {
         // Imitations know the older name; the newer one they may not know, and then there would be
         // no limit at all.
-        law.output_limit_field = match provider.output_limit_name {
+        rules.output_limit_field = match provider.output_limit_name {
             Some(OutputLimitName::MaxCompletionTokens) => "max_completion_tokens",
             Some(OutputLimitName::MaxTokens) | None => "max_tokens",
         };
     }
     if model.images == Some(false) {
-        law.media.image_types = &[];
-        law.media.document_types = &[];
+        rules.image_types = &[];
+        rules.document_types = &[];
     }
     if model.cache == Some(false) {
-        law.cache_marks_max = 0;
+        rules.cache_marks_max = 0;
     }
     if let Some(most) = model.media_max.and_then(|most| usize::try_from(most).ok()) {
-        law.media.count_max = most;
+        rules.media_count_max = most;
     }
-    law
+    rules
 }

@@ -49,7 +49,7 @@ pub use rule_files::{
 };
 pub use settings::SettingsFile;
 pub use settings_location::{
-    CommandLineSettings, EnabledSources, SettingsLocations, SettingsRequest,
+    CommandLineSettings, EnabledSources, SettingsLocations, SettingsRequest, find_project_root,
 };
 pub use settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
 pub use settings_watcher::{SettingsFileChanged, SettingsWatcher};

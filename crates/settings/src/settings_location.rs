@@ -207,7 +207,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 /// The directory that holds `.git`, from here upwards; where we are, if there is none.
-pub(crate) fn find_project_root(cwd: &Path) -> PathBuf {
+pub fn find_project_root(cwd: &Path) -> PathBuf {
     let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
     root.unwrap_or(cwd).to_owned()
 }

@@ -21,7 +21,6 @@ use crate::final_answer::FinalAnswer;
 use crate::json_schema::CheckedSchema;
 use windlass_assembly::PROTOCOL_VERSION;
 use windlass_assembly::options::RunOptions;
-use windlass_assembly::prompt::EndpointDescriptions;
 use windlass_assembly::prompt_expansion::PromptExpander;
 use windlass_assembly::retry_cutoff::RetryCutoff;
 use windlass_assembly::session_overview::SessionOverview;
@@ -31,6 +30,7 @@ use windlass_assembly::settings::reloader::SettingsReloader;
 use windlass_assembly::slash_command;
 use windlass_assembly::slash_command::{FrontEnd, OverviewSection};
 use windlass_host::command_error::CommandError;
+use windlass_provider::endpoint::EndpointDescriptions;
 
 /// A session under way.
 pub(crate) struct LiveSession {

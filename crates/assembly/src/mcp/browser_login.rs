@@ -9,17 +9,17 @@ use windlass_driver::mcp::{
     HttpServerConfig, LoginStore, McpServerTransport, OauthClientIdentity, OauthLogin,
 };
 
+use super::browser;
 use crate::options::{McpOptions, SettingsOptions};
 use crate::settings::SettingsLayers;
-use windlass_host::browser;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 
 /// How long the user may take.
 const USER_TIMEOUT: Duration = Duration::from_secs(300);
-/// How long a browser may take to say what it wants.
+/// How long a browser may take to send its request.
 const BROWSER_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Visits that are none of ours, before we give up.
+/// Requests other than the callback, before we give up.
 const VISITS_MAX: usize = 20;
 
 /// A login that has begun: the user is to go to a page.
@@ -31,7 +31,6 @@ pub struct BrowserLogin {
 }
 
 impl BrowserLogin {
-    /// Begins one, for a server by its name.
     pub async fn begin(
         name: &str,
         cwd: &Path,
@@ -40,7 +39,6 @@ impl BrowserLogin {
         start_login(&find_http_server(name, cwd, lookup)?, lookup).await
     }
 
-    /// The page.
     pub fn address(&self) -> &str {
         self.login.authorization_url()
     }
@@ -59,31 +57,30 @@ impl BrowserLogin {
 }
 
 async fn start_login(
-    order: &HttpServerConfig,
+    server: &HttpServerConfig,
     lookup: &impl EnvLookup,
 ) -> Result<BrowserLogin, CommandError> {
     let failed = |error: &dyn std::fmt::Display| CommandError::failure(error.to_string());
     let vault = open_token_store(lookup)?;
-    let port = order.callback_port.unwrap_or(0);
+    let port = server.callback_port.unwrap_or(0);
     let listener = TcpListener::bind(("127.0.0.1", port)).await.map_err(|error| {
         CommandError::failure(format!("port {port} cannot be listened on: {error}"))
     })?;
     let port = listener.local_addr().map_err(|error| failed(&error))?.port();
     let identity = OauthClientIdentity {
         redirect: format!("http://localhost:{port}/callback"),
-        client_id: order.client_id.clone(),
+        client_id: server.client_id.clone(),
         ..OauthClientIdentity::default()
     };
-    let login = OauthLogin::begin(&order.url, &identity, "", &vault).await;
+    let login = OauthLogin::begin(&server.url, &identity, "", &vault).await;
     let login = login.map_err(|error| failed(&error))?;
-    Ok(BrowserLogin { login, listener, port, url: order.url.clone() })
+    Ok(BrowserLogin { login, listener, port, url: server.url.clone() })
 }
 
-/// Forgets a login.
-pub fn log_out(order: &HttpServerConfig, lookup: &impl EnvLookup) -> Result<String, CommandError> {
-    match open_token_store(lookup)?.forget(&order.url) {
-        true => Ok(format!("logged out of {}\n", order.url)),
-        false => Err(CommandError::failure(format!("there is no login to {}", order.url))),
+pub fn log_out(server: &HttpServerConfig, lookup: &impl EnvLookup) -> Result<String, CommandError> {
+    match open_token_store(lookup)?.forget(&server.url) {
+        true => Ok(format!("logged out of {}\n", server.url)),
+        false => Err(CommandError::failure(format!("there is no login to {}", server.url))),
     }
 }
 
@@ -93,7 +90,6 @@ fn open_token_store(lookup: &impl EnvLookup) -> Result<LoginStore, CommandError>
     })
 }
 
-/// The address the browser came back to.
 async fn wait_for_callback(listener: &TcpListener, port: u16) -> Result<String, CommandError> {
     for _ in 0..VISITS_MAX {
         let Ok((mut stream, _)) = listener.accept().await else { continue };
@@ -125,15 +121,15 @@ pub fn find_http_server(
     lookup: &impl EnvLookup,
 ) -> Result<HttpServerConfig, CommandError> {
     let layers = SettingsLayers::load(&SettingsOptions::default(), false, cwd, lookup)?;
-    let kept = &layers.loaded.mcp_servers;
-    let configured = super::load_server_configs(&McpOptions::default(), kept, cwd, lookup)?;
+    let stored = &layers.loaded.mcp_servers;
+    let configured = super::load_server_configs(&McpOptions::default(), stored, cwd, lookup)?;
     match configured
         .servers
         .into_iter()
-        .find(|order| order.name == name)
-        .map(|order| order.transport)
+        .find(|server| server.name == name)
+        .map(|server| server.transport)
     {
-        Some(McpServerTransport::Http(order)) => Ok(order),
+        Some(McpServerTransport::Http(server)) => Ok(server),
         Some(_) => Err(CommandError::failure(format!("`{name}` is not reached over HTTP"))),
         None => {
             let line = format!("there is no MCP server `{name}`; see `windlass mcp list`");

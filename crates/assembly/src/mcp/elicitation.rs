@@ -1,5 +1,5 @@
-//! What a server wants to know of the user, put as every question of a session is: with the tool that
-//! asks people, whose answers come back in its input. So whoever shows those questions shows these.
+//! Elicitations of MCP servers, asked like every question of a session: as a call of `AskUserQuestion`,
+//! whose answers come back in its input. A front end that shows those questions shows these too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,9 +16,8 @@ use windlass_vocabulary::{
     Json, PermissionAnswer, PermissionQuestion, ToolCall, ToolCallId, ToolName,
 };
 
-use windlass_host::browser;
+use super::browser;
 
-/// Whoever answers the questions of a session.
 pub struct SessionElicitor {
     session: Session,
 }
@@ -45,17 +44,17 @@ impl ElicitationPrompter for SessionElicitor {
     }
 }
 
-/// A page the user has to go to. What is said there, the server learns by itself.
+/// A page the user has to open. The server learns by itself what the user does there.
 async fn ask_to_open_url(
     session: &Session,
     question: &ElicitationRequest,
     url: &str,
 ) -> ElicitationReply {
     let text = format!("{}\n{url}", question.message);
-    let asked = build_yes_no_question(&text, "Page", ("Open the page", "No"));
-    match ask_questions(session, question, &[asked], None).await {
+    let questions = build_yes_no_question(&text, "Page", ("Open the page", "No"));
+    match ask_questions(session, question, &[questions], None).await {
         Err(reply) => reply,
-        Ok(said) if said.get(&text).is_some_and(|word| word == "Open the page") => {
+        Ok(answers) if answers.get(&text).is_some_and(|answer| answer == "Open the page") => {
             browser::open_in_browser(url);
             ElicitationReply::Accept(None)
         }
@@ -70,10 +69,10 @@ async fn ask_form(
     form: &ElicitationForm,
 ) -> ElicitationReply {
     if form.fields.is_empty() {
-        let asked = build_yes_no_question(&question.message, "Question", ("Yes", "No"));
-        return match ask_questions(session, question, &[asked], None).await {
+        let questions = build_yes_no_question(&question.message, "Question", ("Yes", "No"));
+        return match ask_questions(session, question, &[questions], None).await {
             Err(reply) => reply,
-            Ok(said) if said.get(&question.message).is_some_and(|word| word == "Yes") => {
+            Ok(answers) if answers.get(&question.message).is_some_and(|answer| answer == "Yes") => {
                 ElicitationReply::Accept(Some(json!({})))
             }
             Ok(_) => ElicitationReply::Decline,
@@ -83,14 +82,14 @@ async fn ask_form(
     for _ in 0..ATTEMPTS_MAX {
         let mut words = BTreeMap::new();
         for fields in form.fields.chunks(FIELDS_PER_PROMPT) {
-            let asked: Vec<Value> = fields.iter().map(field_to_question).collect();
-            let said = match ask_questions(session, question, &asked, problem.take()).await {
-                Ok(said) => said,
+            let questions: Vec<Value> = fields.iter().map(field_to_question).collect();
+            let answers = match ask_questions(session, question, &questions, problem.take()).await {
+                Ok(answers) => answers,
                 Err(reply) => return reply,
             };
             for field in fields {
-                if let Some(word) = said.get(&format_question(field)) {
-                    words.insert(field.name.clone(), word.clone());
+                if let Some(answer) = answers.get(&format_question(field)) {
+                    words.insert(field.name.clone(), answer.clone());
                 }
             }
         }
@@ -102,16 +101,16 @@ async fn ask_form(
     ElicitationReply::Cancel
 }
 
-/// Puts questions, and gives what was said to each.
+/// Asks the questions, and returns the answer to each.
 async fn ask_questions(
     session: &Session,
     question: &ElicitationRequest,
-    asked: &[Value],
+    questions: &[Value],
     problem: Option<String>,
 ) -> Result<BTreeMap<String, String>, ElicitationReply> {
     let why = format!("The MCP server `{}` asks: {}", question.server, question.message);
     let why = problem.map_or(why.clone(), |problem| format!("{problem}. {why}"));
-    let input = json!({ "questions": asked, "server": question.server });
+    let input = json!({ "questions": questions, "server": question.server });
     let call = ToolCall {
         id: ToolCallId::from("elicitation"),
         name: ToolName::from("AskUserQuestion"),
@@ -135,7 +134,7 @@ async fn ask_questions(
 fn parse_answers(input: &Json) -> BTreeMap<String, String> {
     let input: Value = serde_json::from_str(input.as_str()).unwrap_or_default();
     let answers = input.get("answers").and_then(Value::as_object).cloned().unwrap_or_default();
-    let word = |value: Value| match value {
+    let to_text = |value: Value| match value {
         Value::String(text) => text,
         Value::Array(many) => {
             let words: Vec<&str> = many.iter().filter_map(Value::as_str).collect();
@@ -143,17 +142,16 @@ fn parse_answers(input: &Json) -> BTreeMap<String, String> {
         }
         other => other.to_string(),
     };
-    answers.into_iter().map(|(question, answer)| (question, word(answer))).collect()
+    answers.into_iter().map(|(question, answer)| (question, to_text(answer))).collect()
 }
 
-/// A field as a question.
 fn field_to_question(field: &ElicitationField) -> Value {
     let listed = |choices: &[(String, String)]| -> Vec<Value> {
         choices.iter().map(|(_, title)| json!({ "label": title, "description": "" })).collect()
     };
     let options = match &field.kind {
         ElicitationFieldKind::Bool => {
-            ["Yes", "No"].map(|word| json!({"label": word, "description": ""})).to_vec()
+            ["Yes", "No"].map(|answer| json!({"label": answer, "description": ""})).to_vec()
         }
         ElicitationFieldKind::OneOf(choices) | ElicitationFieldKind::AnyOf(choices) => {
             listed(choices)
@@ -185,11 +183,11 @@ fn format_question(field: &ElicitationField) -> String {
 }
 
 fn build_yes_no_question(text: &str, header: &str, (yes, no): (&str, &str)) -> Value {
-    let options = [yes, no].map(|word| json!({ "label": word, "description": "" }));
+    let options = [yes, no].map(|answer| json!({ "label": answer, "description": "" }));
     json!({ "question": text, "header": header, "options": options, "multiSelect": false })
 }
 
 /// Questions are shown a few at a time.
 const FIELDS_PER_PROMPT: usize = 4;
-/// How often somebody may answer what does not fit.
+/// How often the user may give an answer that does not fit.
 const ATTEMPTS_MAX: usize = 3;

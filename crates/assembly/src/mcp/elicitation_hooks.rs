@@ -1,5 +1,5 @@
-//! Hooks at a server's question: before the user is asked, a hook may answer; after, a hook may change
-//! or take back what was said. A hook that objects declines.
+//! Hooks for elicitations: before the user is asked, a hook may answer; afterwards, a hook may change
+//! or withdraw the answer. A hook that blocks declines.
 
 use std::sync::Arc;
 
@@ -14,33 +14,26 @@ use windlass_driver::mcp::{
 use windlass_driver::{HookSet, ToolSessionContext};
 use windlass_vocabulary::HookVerdict;
 
-use windlass_host::user_directories;
-
-/// The hooks of a session, at the door of its seat.
+/// The hooks of a session that see elicitations before the user does.
 #[derive(Clone)]
 pub(super) struct ElicitationHooks {
     hooks: HookSet,
-    ground: Arc<HookEnvironment>,
+    environment: Arc<HookEnvironment>,
 }
 
 impl ElicitationHooks {
-    /// One, if any hook wants to hear of questions.
-    pub(super) fn for_session(hooks: HookSet, surroundings: &ToolSessionContext) -> Option<Self> {
+    /// `None` if no hook is for elicitations.
+    pub(super) fn for_session(hooks: HookSet, tool_context: &ToolSessionContext) -> Option<Self> {
         let is_wanted = hooks.has_event(HookEvent::Elicitation)
             || hooks.has_event(HookEvent::ElicitationResult);
         is_wanted.then(|| {
-            let cwd = surroundings.files.cwd.clone();
-            let (environment, spill) = (
-                surroundings.processes.environment.clone(),
-                surroundings.processes.spill_directory.clone(),
+            let environment = HookEnvironment::new(
+                tool_context.cwd.clone(),
+                windlass_settings::find_project_root(&tool_context.cwd),
+                tool_context.environment.clone(),
+                tool_context.spill_directory.clone(),
             );
-            let ground = HookEnvironment::new(
-                cwd.clone(),
-                user_directories::find_project_root(&cwd),
-                environment,
-                spill,
-            );
-            Self { hooks, ground: Arc::new(ground) }
+            Self { hooks, environment: Arc::new(environment) }
         })
     }
 
@@ -56,24 +49,25 @@ impl ElicitationHooks {
             return None;
         }
         let mut input = Map::from_iter([
-            ("cwd".to_owned(), json!(self.ground.cwd.to_string_lossy())),
+            ("cwd".to_owned(), json!(self.environment.cwd.to_string_lossy())),
             ("hook_event_name".to_owned(), json!(event.name())),
             ("mcp_server_name".to_owned(), json!(server)),
         ]);
         input.extend(more);
         let about = Some(server.to_owned());
-        let occasion = HookInvocation {
+        let invocation = HookInvocation {
             input: Value::Object(input),
             subject: about,
             ..HookInvocation::default()
         };
-        parse_reply(chosen.run(occasion, &self.ground).await)
+        parse_reply(chosen.run(invocation, &self.environment).await)
     }
 }
 
 impl ElicitationInterceptor for ElicitationHooks {
     fn before_prompt(&self, question: &ElicitationRequest) -> InterceptFuture {
-        let (door, question) = (self.clone(), question.clone());
+        let hooks = self.clone();
+        let question = question.clone();
         Box::pin(async move {
             let mut more = Map::new();
             let mode = if question.url.is_some() { "url" } else { "form" };
@@ -87,12 +81,13 @@ impl ElicitationInterceptor for ElicitationHooks {
             let given =
                 fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
             more.extend(given);
-            door.run_hooks(HookEvent::Elicitation, &question.server, more).await
+            hooks.run_hooks(HookEvent::Elicitation, &question.server, more).await
         })
     }
 
     fn after_reply(&self, server: &str, reply: ElicitationReply) -> ElicitationFuture {
-        let (door, server) = (self.clone(), server.to_owned());
+        let hooks = self.clone();
+        let server = server.to_owned();
         Box::pin(async move {
             let (action, content) = match &reply {
                 ElicitationReply::Accept(content) => ("accept", content.clone()),
@@ -101,16 +96,16 @@ impl ElicitationInterceptor for ElicitationHooks {
             };
             let mut more = Map::from_iter([("action".to_owned(), json!(action))]);
             more.extend(content.map(|content| ("content".to_owned(), content)));
-            door.run_hooks(HookEvent::ElicitationResult, &server, more).await.unwrap_or(reply)
+            hooks.run_hooks(HookEvent::ElicitationResult, &server, more).await.unwrap_or(reply)
         })
     }
 }
 
-fn parse_reply(joint: CombinedHookResult) -> Option<ElicitationReply> {
-    if matches!(joint.verdict, HookVerdict::Block(_) | HookVerdict::Halt(_)) {
+fn parse_reply(result: CombinedHookResult) -> Option<ElicitationReply> {
+    if matches!(result.verdict, HookVerdict::Block(_) | HookVerdict::Halt(_)) {
         return Some(ElicitationReply::Decline);
     }
-    let ElicitationAnswer { action, content } = joint.elicitation_answer?;
+    let ElicitationAnswer { action, content } = result.elicitation_answer?;
     match action.as_str() {
         "accept" => Some(ElicitationReply::Accept(content)),
         "cancel" => Some(ElicitationReply::Cancel),

@@ -1,12 +1,11 @@
-//! What logins to servers gave, in the system's key ring: each under a name of its own and the origin it
-//! may go to, as keys of providers are.
+//! Tokens of logins to MCP servers, in the system's key ring: each under a name of its own and the
+//! origin it may go to, like keys of providers.
 
 use windlass_driver::mcp::LoginSecretStore;
 
 use windlass_provider::keyring;
 use windlass_provider::keyring::{Keyring, KeyringSearchResult, KeyringSlot};
 
-/// The key ring as a safe.
 pub(super) struct KeyringSecretStore(pub(super) Keyring);
 
 impl LoginSecretStore for KeyringSecretStore {
@@ -26,7 +25,7 @@ impl LoginSecretStore for KeyringSecretStore {
     }
 
     fn remove(&self, name: &str) {
-        // One that cannot be asked now keeps what nobody can use without the file beside it.
+        // A key ring that cannot be asked now keeps a secret that is useless without the file.
         let _ = self.0.remove(name);
     }
 }

@@ -1,6 +1,7 @@
-//! Which MCP servers a session has: those kept in files, those of the command line, and how patient
-//! we are with them. Nothing of a project that is not trusted is in what settings hand out.
+//! Which MCP servers a session has: those kept in files and those of the command line, and their
+//! timeouts. Settings have already left out the servers of a project that is not trusted.
 
+mod browser;
 pub mod browser_login;
 mod elicitation;
 mod elicitation_hooks;
@@ -11,15 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use windlass_driver::ToolSessionContext;
 use windlass_driver::mcp::server_config::{McpConfigLayer, resolve_server_configs};
 use windlass_driver::mcp::{
     LoginStore, McpHost, McpServerConfig, McpServerContext, McpServers, McpTimeouts, PrompterSlot,
     ServerListCache,
 };
-use windlass_driver::{ToolRegistry, ToolSessionContext};
 use windlass_settings::{SettingsSource, SourcedValue};
 
-use crate::hooks;
 use crate::options::{McpOptions, RunOptions};
 use crate::settings::SettingsLayers;
 use windlass_host::command_error::CommandError;
@@ -35,39 +35,36 @@ use keyring_store::KeyringSecretStore;
 /// Files of servers given on the command line are not longer.
 const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
-/// The servers that are configured, and what is wrong with them.
 #[derive(Debug, Default)]
 pub struct McpServerConfigs {
     pub servers: Vec<McpServerConfig>,
     pub notes: Vec<String>,
 }
 
-/// Puts together what the files and the command line say.
 pub fn load_server_configs(
-    args: &McpOptions,
-    kept: &[SourcedValue<Map<String, Value>>],
+    options: &McpOptions,
+    stored: &[SourcedValue<Map<String, Value>>],
     cwd: &Path,
     lookup: &impl EnvLookup,
 ) -> Result<McpServerConfigs, CommandError> {
-    let mut layers: Vec<McpConfigLayer> = kept
+    let mut layers: Vec<McpConfigLayer> = stored
         .iter()
         .map(|one| McpConfigLayer {
             scope: scope_name(one.source).to_owned(),
             servers: one.value.clone(),
         })
         .collect();
-    for given in &args.mcp_config {
+    for given in &options.mcp_config {
         layers.push(McpConfigLayer {
             scope: "dynamic".to_owned(),
             servers: parse_mcp_config_flag(given, cwd)?,
         });
     }
     let variables = |name: &str| lookup(name).and_then(|value| value.into_string().ok());
-    let (orders, notes) = resolve_server_configs(&layers, cwd, &variables);
-    Ok(McpServerConfigs { servers: orders, notes })
+    let (servers, notes) = resolve_server_configs(&layers, cwd, &variables);
+    Ok(McpServerConfigs { servers, notes })
 }
 
-/// The word for where a server is kept.
 fn scope_name(source: SettingsSource) -> &'static str {
     match source {
         SettingsSource::User => "user",
@@ -110,17 +107,7 @@ fn parse_mcp_config_flag(given: &str, cwd: &Path) -> Result<Map<String, Value>, 
     }
 }
 
-/// The file in which the user's servers are kept.
-pub fn user_config_file(lookup: &impl EnvLookup) -> Option<PathBuf> {
-    match lookup("CLAUDE_CONFIG_DIR").filter(|value| !value.is_empty()) {
-        Some(_) => {
-            user_directories::claude_directory(lookup).map(|folder| folder.join(".claude.json"))
-        }
-        None => user_directories::home_directory(lookup).map(|home| home.join(".claude.json")),
-    }
-}
-
-/// How patient we are, by the environment.
+/// The timeouts, by the environment.
 pub fn read_timeouts(lookup: &impl EnvLookup) -> Result<McpTimeouts, CommandError> {
     let usual = McpTimeouts::default();
     let time = |name: &str, usual: Duration| {
@@ -143,56 +130,57 @@ fn read_positive_number(lookup: &impl EnvLookup, name: &str) -> Result<Option<u6
         .ok_or_else(|| CommandError::usage(format!("{name} is not a whole number over 0")))
 }
 
-/// Sets the servers of a session going behind its registry. Adds what people should know.
-pub fn start_session_servers(
-    args: &RunOptions,
+/// The servers of a session, started.
+pub(crate) struct StartedServers {
+    pub(crate) servers: McpServers,
+    /// The session's registry should offer their tools.
+    pub(crate) is_needed: bool,
+    pub(crate) notes: Vec<String>,
+}
+
+pub(crate) fn start_session_servers(
+    options: &RunOptions,
     layers: &SettingsLayers,
-    (surroundings, registry): (&ToolSessionContext, &mut ToolRegistry),
-    notes: &mut Vec<String>,
+    tool_context: &ToolSessionContext,
     lookup: &impl EnvLookup,
-) -> Result<McpServers, CommandError> {
-    let kept: &[_] = match args.mcp.strict_mcp_config {
+) -> Result<StartedServers, CommandError> {
+    let stored: &[_] = match options.mcp.strict_mcp_config {
         true => &[],
         false => &layers.loaded.mcp_servers,
     };
-    let configured = load_server_configs(&args.mcp, kept, &surroundings.files.cwd, lookup)?;
-    notes.extend(configured.notes);
-    // A program that drives us may yet bring more.
-    let is_needed = !configured.servers.is_empty() || args.reads_stream_json();
-    // Whoever prints one answer has nobody in front; a program or a person that stays may be asked.
-    let seat = match args.print.is_some() && !args.reads_stream_json() {
+    let configured = load_server_configs(&options.mcp, stored, &tool_context.cwd, lookup)?;
+    // A client may add servers later.
+    let is_needed = !configured.servers.is_empty() || options.reads_stream_json();
+    // A run that prints one answer has no one to answer an elicitation; a session that stays open has.
+    let prompter = match options.print.is_some() && !options.reads_stream_json() {
         true => PrompterSlot::none(),
         false => PrompterSlot::reserve(),
     };
-    let (hooks, _) = hooks::load_hooks(layers);
-    let seat = match ElicitationHooks::for_session(hooks, surroundings) {
-        Some(door) => seat.with_interceptor(Arc::new(door)),
-        None => seat,
+    let (hooks, _) = layers.read_hooks();
+    let prompter = match ElicitationHooks::for_session(hooks, tool_context) {
+        Some(hooks) => prompter.with_interceptor(Arc::new(hooks)),
+        None => prompter,
     };
-    let servers = start_servers(configured.servers, surroundings, seat, lookup)?;
-    if is_needed {
-        servers.attach(registry);
-    }
-    Ok(servers)
+    let servers = start_servers(configured.servers, tool_context, prompter, lookup)?;
+    Ok(StartedServers { servers, is_needed, notes: configured.notes })
 }
 
-/// Sets servers going.
 pub fn start_servers(
-    orders: Vec<McpServerConfig>,
-    surroundings: &ToolSessionContext,
-    seat: PrompterSlot,
+    configs: Vec<McpServerConfig>,
+    tool_context: &ToolSessionContext,
+    prompter: PrompterSlot,
     lookup: &impl EnvLookup,
 ) -> Result<McpServers, CommandError> {
-    let host = Arc::new(SessionRoots { roots: surroundings.files.working_directories() });
-    let mut common =
-        McpServerContext::new(surroundings.for_subagent(), read_timeouts(lookup)?, host);
-    common.list_cache = user_directories::cache_directory(lookup)
+    let host = Arc::new(SessionRoots { roots: tool_context.working_directories() });
+    let mut context =
+        McpServerContext::new(tool_context.for_subagent(), read_timeouts(lookup)?, host);
+    context.list_cache = user_directories::cache_directory(lookup)
         .map(|folder| ServerListCache::new(folder.join("mcp")));
-    common.login_store = open_credential_store(lookup);
-    common.prompter = seat;
+    context.login_store = open_credential_store(lookup);
+    context.prompter = prompter;
     let tokens = read_positive_number(lookup, "MAX_MCP_OUTPUT_TOKENS")?;
     let tokens = tokens.map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
-    Ok(McpServers::start(orders, common, tokens))
+    Ok(McpServers::start(configs, context, tokens))
 }
 
 /// Where logins are kept: in the key ring, or in files where there is none.
@@ -205,7 +193,7 @@ pub fn open_credential_store(lookup: &impl EnvLookup) -> Option<LoginStore> {
     })
 }
 
-/// A session as servers see it: it works somewhere.
+/// The working directories of a session, as servers see them.
 struct SessionRoots {
     roots: Vec<PathBuf>,
 }

@@ -1,41 +1,42 @@
-//! `@path` in a prompt: the file is put behind the words, so that the model need not ask for it; so is
-//! a resource of a server at `@server:uri`. Words after an at sign that name neither are just words.
-//! Each stands in a block of its own that begins with its name: by that transcripts know it as a file.
+//! `@path` in a prompt appends the file, so that the model need not ask for it; `@server:uri` appends
+//! a resource of an MCP server. Words after an at sign that name neither stay as they are. Each file is
+//! a block of its own that begins with its name: transcripts recognise it by that.
 
 use windlass_permission::PriorDecision;
 
 use super::prompt_tools::PromptTools;
-use windlass_project::memory::mentioned;
+use windlass_project::memory::find_mentions;
 
-/// The files a prompt mentions; the opinion is that of whoever wrote it about reading them.
+/// The files a prompt mentions; `opinion` is what its author says about reading them.
 pub(super) async fn read_mentioned_files(
     prompt: &str,
-    hands: &PromptTools,
+    prompt_tools: &PromptTools,
     opinion: &PriorDecision,
 ) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for name in prompt.lines().flat_map(mentioned) {
+    for name in prompt.lines().flat_map(find_mentions) {
         if names.len() < FILES_MAX && !names.contains(&name) {
             names.push(name);
         }
     }
-    let (mut files, mut bytes) = (Vec::new(), prompt.len());
+    let mut files = Vec::new();
+    let mut bytes = prompt.len();
     for name in names {
         let path = match name.strip_prefix("~/") {
             Some(rest) => std::env::home_dir().map(|home| home.join(rest)),
-            None => Some(hands.tool_context.files.cwd.join(&name)),
+            None => Some(prompt_tools.tool_context.cwd.join(&name)),
         };
-        let held = match path.filter(|path| path.is_file()) {
-            Some(path) => hands.read_file(&path.to_string_lossy(), opinion.clone()).await,
-            None => match hands.read_resource(&name).await {
-                Some(held) => held,
+        let content = match path.filter(|path| path.is_file()) {
+            Some(path) => prompt_tools.read_file(&path.to_string_lossy(), opinion.clone()).await,
+            None => match prompt_tools.read_resource(&name).await {
+                Some(content) => content,
                 None => continue,
             },
         };
-        let held = held.unwrap_or_else(|why| format!("(It was not attached: {why})"));
-        files.push(match bytes + held.len() > BYTES_MAX {
+        let content = content.unwrap_or_else(|why| format!("(It was not attached: {why})"));
+        files.push(match bytes + content.len() > BYTES_MAX {
             true => format!("@{name}: (It was not attached: it is too long; read it.)"),
-            false => format!("@{name}:\n{held}"),
+            false => format!("@{name}:\n{content}"),
         });
         bytes += files.last().map_or(0, String::len);
     }

@@ -1,14 +1,14 @@
-//! Prompts that stand for longer ones: `/name words` for a page that somebody keeps, with the words
-//! in their places, commands replaced by what they print, and `@file` by what the file holds.
+//! Expands prompts: `/name words` becomes the text of a custom command, with the words in their places,
+//! shell snippets replaced by their output, and files behind it for every `@file`.
 //!
 //! Nothing here may do more than a tool may: a command and a file go through the same rules and the
-//! same tools as the model's own calls. A project's page runs nothing and grants nothing before the
-//! project is trusted.
+//! same tools as the model's own calls. A project's custom command runs nothing and grants nothing
+//! before the project is trusted.
 
 mod file_mention;
 mod prompt_tools;
 
-use windlass_driver::{PromptSubmission, SlashCommandCall as Called};
+use windlass_driver::{PromptSubmission, SlashCommandCall};
 use windlass_permission::{PriorDecision, Rule};
 use windlass_vocabulary::{ContentBlock, ModelName};
 
@@ -23,16 +23,13 @@ use windlass_project::shell_snippet::{self, PromptSegment};
 pub struct CustomCommandEntry {
     /// Without the slash.
     pub name: String,
-    /// What it is for.
     pub description: String,
     /// What may be written after it.
     pub argument_hint: String,
 }
 
-/// What a prompt became.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ExpandedPrompt {
-    /// What the model is told.
     text: String,
     /// The files it mentions, each with its name before it.
     files: Vec<String>,
@@ -40,25 +37,20 @@ struct ExpandedPrompt {
     allow: Vec<Rule>,
     /// Who is asked, for this prompt alone.
     model: Option<ModelName>,
-    /// The page it stands for.
-    custom_command: Option<Called>,
+    custom_command: Option<SlashCommandCall>,
 }
 
-/// Everything needed to expand prompts that come later.
 #[derive(Clone, Debug)]
 pub struct PromptExpander {
-    /// The pages there are.
     pub custom_commands: CustomCommands,
-    /// What they may name.
     pub variables: ExpansionVariables,
-    /// What they may use.
     pub tools: PromptTools,
 }
 
 impl PromptExpander {
-    /// Everything that may be typed as a command: pages, then prompts that servers have ready.
+    /// Custom commands, then prompts of MCP servers.
     pub fn list_commands(&self) -> Vec<CustomCommandEntry> {
-        let pages = self.custom_commands.iter().map(|page| CustomCommandEntry {
+        let custom_commands = self.custom_commands.iter().map(|page| CustomCommandEntry {
             name: page.name.clone(),
             description: page.description.clone(),
             argument_hint: page.argument_hint.clone().unwrap_or_default(),
@@ -69,60 +61,65 @@ impl PromptExpander {
                 name: prompt.name,
                 description: prompt.description,
             });
-        pages.chain(prompts).collect()
+        custom_commands.chain(prompts).collect()
     }
 
-    /// Makes of a message what the model is told, with what may run besides for it alone.
-    pub async fn expand(&self, said: PromptSubmission) -> Result<PromptSubmission, CommandError> {
-        expand_submission(said, &self.custom_commands, &self.variables, self.tools.clone()).await
+    /// Expands a message into what the model gets, with the rules it grants for itself alone.
+    pub async fn expand(
+        &self,
+        submission: PromptSubmission,
+    ) -> Result<PromptSubmission, CommandError> {
+        expand_submission(submission, &self.custom_commands, &self.variables, self.tools.clone())
+            .await
     }
 }
 
-/// Makes of a message what the model is told, with what may run besides for it alone. Only words
+/// Expands a message into what the model gets, with the rules it grants for itself alone. Only words
 /// stand for others; a message with pictures keeps what it says.
 pub async fn expand_submission(
-    mut said: PromptSubmission,
-    pages: &CustomCommands,
+    mut submission: PromptSubmission,
+    custom_commands: &CustomCommands,
     names: &ExpansionVariables,
-    hands: PromptTools,
+    prompt_tools: PromptTools,
 ) -> Result<PromptSubmission, CommandError> {
-    if let [ContentBlock::Text(text)] = said.content.as_slice()
-        && let Some(content) = hands.mcp_servers.expand_prompt(text).await
+    if let [ContentBlock::Text(text)] = submission.content.as_slice()
+        && let Some(content) = prompt_tools.mcp_servers.expand_prompt(text).await
     {
-        said.content = content.map_err(CommandError::failure)?;
-        return Ok(said);
+        submission.content = content.map_err(CommandError::failure)?;
+        return Ok(submission);
     }
-    if let [ContentBlock::Text(text)] = said.content.as_mut_slice() {
-        let expanded = expand_prompt(std::mem::take(text), pages, names, hands).await?;
+    if let [ContentBlock::Text(text)] = submission.content.as_mut_slice() {
+        let expanded =
+            expand_prompt(std::mem::take(text), custom_commands, names, prompt_tools).await?;
         *text = expanded.text;
-        said.content.extend(expanded.files.into_iter().map(ContentBlock::Text));
-        said.allow.extend(expanded.allow);
-        said.model = expanded.model;
-        said.slash_command = expanded.custom_command;
+        submission.content.extend(expanded.files.into_iter().map(ContentBlock::Text));
+        submission.allow.extend(expanded.allow);
+        submission.model = expanded.model;
+        submission.slash_command = expanded.custom_command;
     }
-    Ok(said)
+    Ok(submission)
 }
 
-/// Makes of a prompt what the model is told. One that is no page's name keeps its words; the files
+/// Expands a prompt into what the model gets. One that names no custom command stays as it is; the files
 /// it mentions are put behind them.
 async fn expand_prompt(
     prompt: String,
-    pages: &CustomCommands,
+    custom_commands: &CustomCommands,
     names: &ExpansionVariables,
-    mut hands: PromptTools,
+    mut prompt_tools: PromptTools,
 ) -> Result<ExpandedPrompt, CommandError> {
-    let Some((custom, words)) = pages.find_invoked(&prompt) else {
-        // Whoever names a file wants it read.
+    let Some((custom, words)) = custom_commands.find_invoked(&prompt) else {
+        // The user named the file, so it may be read.
         let files =
-            file_mention::read_mentioned_files(&prompt, &hands, &PriorDecision::Allow).await;
+            file_mention::read_mentioned_files(&prompt, &prompt_tools, &PriorDecision::Allow).await;
         return Ok(ExpandedPrompt { text: prompt, files, ..ExpandedPrompt::default() });
     };
     let page = custom.read_content().map_err(|problem| {
         CommandError::failure(format!("/{}: {}: {problem}", custom.name, custom.path.display()))
     })?;
-    let may_run = custom.author == CommandAuthor::User || hands.trusts_project;
+    let may_run = custom.author == CommandAuthor::User || prompt_tools.trusts_project;
     let allow = if may_run { page.allow.clone() } else { Vec::new() };
-    hands.policy.rules.allow.extend(allow.iter().cloned());
+    prompt_tools.policy.rules.allow.extend(allow.iter().cloned());
     let folder = custom.folder();
     let filling = ArgumentSubstitution::new(words, &page.arguments, names, &folder);
     let mut text = String::new();
@@ -134,7 +131,7 @@ async fn expand_prompt(
                 text.push_str(&part);
                 used |= has_used;
             }
-            PromptSegment::Command(_) if !hands.may_run_snippets => {
+            PromptSegment::Command(_) if !prompt_tools.may_run_snippets => {
                 text.push_str(SNIPPETS_DISABLED);
             }
             PromptSegment::Command(_) if !may_run => {
@@ -148,13 +145,13 @@ async fn expand_prompt(
             PromptSegment::Command(command) => {
                 let (command, has_used) = filling.substitute(command);
                 used |= has_used;
-                let said = hands.run_command(&command).await.map_err(|why| {
+                let submission = prompt_tools.run_command(&command).await.map_err(|why| {
                     CommandError::failure(format!(
                         "/{}: `{command}` was not run: {why}",
                         custom.name
                     ))
                 })?;
-                text.push_str(&said);
+                text.push_str(&submission);
             }
         }
     }
@@ -163,8 +160,10 @@ async fn expand_prompt(
     }
     let model = page.model.as_deref().map(|model| names.resolve_model(model));
     let source = if custom.author == CommandAuthor::User { "user" } else { "project" };
-    let page = Some(Called { name: custom.name.clone(), arguments: words.to_owned(), source });
-    let files = file_mention::read_mentioned_files(&text, &hands, &PriorDecision::None).await;
+    let page =
+        Some(SlashCommandCall { name: custom.name.clone(), arguments: words.to_owned(), source });
+    let files =
+        file_mention::read_mentioned_files(&text, &prompt_tools, &PriorDecision::None).await;
     Ok(ExpandedPrompt { text, files, allow, model, custom_command: page })
 }
 

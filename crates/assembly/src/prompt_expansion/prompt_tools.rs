@@ -1,6 +1,6 @@
-//! The hands of a prompt: the session's own tools under the session's own rules. What would have to
-//! be asked is not done, because the user has just spoken and nobody waits for a question; a file that
-//! the user names himself is as good as asked for, unless a rule says otherwise.
+//! The tools a prompt may use while it is expanded: the session's own, under the session's own rules.
+//! What would need a permission prompt is not done; a file that the user names is allowed, unless a
+//! rule says otherwise.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,31 +14,23 @@ use windlass_vocabulary::{
 
 static BUILTIN_TOOLS: LazyLock<ToolRegistry> = LazyLock::new(ToolRegistry::with_builtin_tools);
 
-/// What a prompt may use.
 #[derive(Clone, Debug)]
 pub struct PromptTools {
-    /// The tools.
     pub registry: ToolRegistry,
-    /// Where they work.
     pub tool_context: Arc<ToolSessionContext>,
-    /// What may run.
     pub policy: Policy,
     /// The servers whose prompts and resources it may name.
     pub mcp_servers: McpServers,
-    /// The user trusts what the project brings along.
     pub trusts_project: bool,
-    /// Commands in pages are run.
     pub may_run_snippets: bool,
 }
 
 impl PromptTools {
-    /// What a command prints, or why it was not run.
     pub(super) async fn run_command(&self, command: &str) -> Result<String, String> {
         let input = json!({"command": command, "timeout": COMMAND_MILLIS_MAX});
         self.call_for_text("Bash", &input).await.map(|outcome| outcome.trim_end().to_owned())
     }
 
-    /// What a file holds, or why it cannot be shown.
     pub(super) async fn read_file(
         &self,
         path: &str,
@@ -74,8 +66,7 @@ impl PromptTools {
         }
     }
 
-    /// The session's tools. Reading for the user needs none of them: a session whose model has no
-    /// tools is still told what he names.
+    /// The session's tools. A file that the user names is read even if the session offers no tools.
     fn registry_for(&self, name: &str) -> &ToolRegistry {
         match name {
             "Read" if self.registry.get(name).is_none() => &BUILTIN_TOOLS,
@@ -86,19 +77,19 @@ impl PromptTools {
     fn decide(&self, name: &str, input: &Value, opinion: PriorDecision) -> PermissionDecision {
         let input = Json::from_checked(&input.to_string());
         let inspection = self.registry_for(name).inspect(name, &input);
-        let (id, name) = (ToolCallId::from("prompt"), ToolName::from(name));
+        let id = ToolCallId::from("prompt");
+        let name = ToolName::from(name);
         let call = ToolCall { id, name, input, signature: None };
         decide_with_file_system(&self.policy, call, &inspection, opinion, &HostFileSystem::new())
     }
 
-    /// What a command of the user's own prints. Nobody has to be asked; what is denied stays so.
+    /// Runs a command the user typed. It needs no permission prompt; what is denied stays so.
     pub async fn run_user_command(&self, command: &str) -> Result<String, String> {
-        let mut hands = self.clone();
-        hands.policy.mode = PermissionMode::BypassPermissions;
-        hands.run_command(command).await
+        let mut prompt_tools = self.clone();
+        prompt_tools.policy.mode = PermissionMode::BypassPermissions;
+        prompt_tools.run_command(command).await
     }
 
-    /// The images a file holds.
     pub async fn read_media(&self, path: &str) -> Vec<MediaContent> {
         let outcome = self.call_tool("Read", &json!({ "file_path": path })).await;
         let parts = outcome.map(|outcome| outcome.content).unwrap_or_default().into_iter();
@@ -143,5 +134,5 @@ fn join_text_parts(outcome: ToolOutcome) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// How long a command in a page may take.
+/// How long a shell snippet may take.
 const COMMAND_MILLIS_MAX: u64 = 60_000;

@@ -8,7 +8,6 @@ use windlass_vocabulary::context_usage::{ContextComponent, ContextUsage};
 use windlass_host::display::human_format::format_count;
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 
-/// The drawing.
 pub fn render_context_usage(inventory: &ContextUsage) -> String {
     let ContextUsage { model, window, total, threshold, .. } = inventory;
     let mut text = format!(
@@ -41,7 +40,6 @@ pub fn render_context_usage(inventory: &ContextUsage) -> String {
     text
 }
 
-/// The same for a program.
 pub fn context_usage_to_json(session: &str, inventory: &ContextUsage) -> Value {
     let mut object = json!({"session_id": session, "free": inventory.free_tokens().0});
     if let (Some(object), Ok(Value::Object(inventory))) =

@@ -15,7 +15,6 @@ use windlass_host::display::human_format::format_count;
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::environment::EnvLookup;
 
-/// Which sessions are counted, and how the sum is shown.
 #[derive(Clone, Debug, Default)]
 pub struct CostOptions {
     pub session: Option<String>,
@@ -24,7 +23,6 @@ pub struct CostOptions {
     pub json: bool,
 }
 
-/// How a sum is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CostGrouping {
     #[default]
@@ -34,7 +32,6 @@ pub enum CostGrouping {
     Project,
 }
 
-/// What to print.
 pub fn run(options: &CostOptions, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let mut unread = Vec::new();
     let account = match &options.session {
@@ -43,7 +40,8 @@ pub fn run(options: &CostOptions, lookup: &impl EnvLookup) -> Result<String, Com
             load_session_account(&listed.path, listed.summary.project.as_deref())?
         }
         None => {
-            let (catalogue, cwd) = (session::open_catalogue(lookup)?, working_directory()?);
+            let catalogue = session::open_catalogue(lookup)?;
+            let cwd = working_directory()?;
             let project = (!options.all).then_some(cwd.as_path());
             let all = session_cost::sum_all_sessions(&catalogue, project)
                 .map_err(|error| journal_error(&error))?;
@@ -63,7 +61,6 @@ pub fn run(options: &CostOptions, lookup: &impl EnvLookup) -> Result<String, Com
     Ok(text)
 }
 
-/// The account of one session.
 pub fn load_session_account(
     journal: &std::path::Path,
     project: Option<&str>,
@@ -74,7 +71,7 @@ pub fn load_session_account(
     Ok(account)
 }
 
-/// The account of one session for people, each request as a bar, and for programs.
+/// The cost of one session as text, with a bar for each request, and as JSON.
 pub fn render_session_cost(journal: &std::path::Path) -> Result<(String, Value), CommandError> {
     let account = load_session_account(journal, None)?;
     Ok((
@@ -131,7 +128,6 @@ fn render_sparkline(numbers: &[u64]) -> String {
 
 const SPARKLINE_BARS_MAX: usize = 24;
 
-/// The account as a table.
 pub fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
     let (name, parts) = match by {
         CostGrouping::Model => ("model", &account.models),
@@ -154,7 +150,6 @@ pub fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
     text
 }
 
-/// The account for a program.
 pub fn account_to_json(account: &CostReport) -> Value {
     let parts = |parts: &BTreeMap<String, CostTotals>| -> Value {
         parts.iter().map(|(name, totals)| (name.clone(), totals_to_json(totals))).collect()
@@ -167,7 +162,6 @@ pub fn account_to_json(account: &CostReport) -> Value {
     })
 }
 
-/// Sums for a program.
 pub fn totals_to_json(totals: &CostTotals) -> Value {
     json!({
         "requests": totals.requests,

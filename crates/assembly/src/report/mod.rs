@@ -1,4 +1,4 @@
-//! What people are told about a session: cost, reasons, context, rewinds. Texts and JSON; nothing is
+//! Reports about a session: cost, reasons, context, rewinds. Texts and JSON; nothing is
 //! printed here.
 
 pub mod context_usage;

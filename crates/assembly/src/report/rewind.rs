@@ -4,54 +4,18 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_driver::rewind::{
-    self, FileRewind, REWIND_NOT_COVERED, RestoreStatus, RewindError, RewindOptions, RewindScope,
-};
+use windlass_driver::rewind::{self, FileRewind, REWIND_NOT_COVERED, RestoreStatus, RewindError};
 use windlass_driver::{Durability, Session};
 use windlass_journal::transcript::TracedMessage;
 use windlass_journal::{SnapshotLimits, SnapshotStore, lock_journal, rewind_locked};
 
 use crate::session::{journal_error, rewind_point};
+use crate::slash_command::RewindArguments;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 
-/// What is wanted of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RewindArguments {
-    /// To which prompt; none lists them.
-    pub to: Option<String>,
-    pub scope: RewindScope,
-    pub options: RewindOptions,
-}
-
-/// The words after `/rewind`.
-pub fn parse_rewind_arguments(words: &str) -> Result<RewindArguments, CommandError> {
-    let mut wanted = RewindArguments {
-        to: None,
-        scope: RewindScope { conversation: true, files: true },
-        options: RewindOptions::default(),
-    };
-    for word in words.split_whitespace() {
-        match word.trim_start_matches("--") {
-            "conversation" => wanted.scope.files = false,
-            "files" => wanted.scope.conversation = false,
-            "both" => {}
-            "dry-run" => wanted.options.dry_run = true,
-            "overwrite" => wanted.options.overwrite = true,
-            other if wanted.to.is_none() => wanted.to = Some(other.to_owned()),
-            _ => {
-                return Err(CommandError::usage(
-                    "/rewind takes a prompt's number or name, and conversation, files, both, \
-                     dry-run or overwrite",
-                ));
-            }
-        }
-    }
-    Ok(wanted)
-}
-
-/// Goes back, or says what that would mean; for people and for programs.
+/// Rewinds, or says what that would change: as text and as JSON.
 pub fn rewind_journal(
     journal: &Path,
     id: &str,
@@ -59,24 +23,24 @@ pub fn rewind_journal(
 ) -> Result<(String, Value), CommandError> {
     let messages = rewind_point::trace_messages(journal, id)?;
     let prompts: Vec<&TracedMessage> = messages.iter().filter(|traced| traced.is_prompt).collect();
-    let kept = SnapshotStore::open(
+    let snapshots = SnapshotStore::open(
         &SnapshotStore::folder_for(journal),
         Durability::Synced,
         SnapshotLimits::default(),
     );
-    let kept = kept.map_err(|error| journal_error(&error))?;
-    let Some(to) = &wanted.to else { return Ok(render_prompts(id, &prompts, &kept)) };
+    let snapshots = snapshots.map_err(|error| journal_error(&error))?;
+    let Some(to) = &wanted.to else { return Ok(render_prompts(id, &prompts, &snapshots)) };
     let (number, prompt) = find_prompt(&prompts, to)?;
     let end = messages.last().map_or(0, |last| last.last_record);
-    // Nobody may write the session meanwhile.
-    let held = lock_journal(journal).map_err(|error| journal_error(&error))?;
+    // No other process may write the session meanwhile.
+    let lock = lock_journal(journal).map_err(|error| journal_error(&error))?;
     let before = prompt.record.saturating_sub(1);
     let mut files = Vec::new();
     if wanted.scope.files {
-        files = rewind::rewind(&kept, before, end, wanted.options).map_err(rewind_error)?;
+        files = rewind::rewind(&snapshots, before, end, wanted.options).map_err(rewind_error)?;
     }
     if wanted.scope.conversation && !wanted.options.dry_run {
-        rewind_locked(&held, before, &rewind_point::fallback_settings())
+        rewind_locked(&lock, before, &rewind_point::fallback_settings())
             .map_err(|error| journal_error(&error))?;
     }
     Ok(render_rewind(wanted, number, prompt, &files))
@@ -90,9 +54,11 @@ pub async fn rewind_open_session(
     id: &str,
     wanted: &RewindArguments,
 ) -> Result<(String, Value), CommandError> {
-    let (journal, id, asked) = (journal.to_owned(), id.to_owned(), wanted.clone());
-    let looked = tokio::task::spawn_blocking(move || match &asked.to {
-        None => rewind_journal(&journal, &id, &asked).map(Err),
+    let journal = journal.to_owned();
+    let id = id.to_owned();
+    let arguments = wanted.clone();
+    let looked = tokio::task::spawn_blocking(move || match &arguments.to {
+        None => rewind_journal(&journal, &id, &arguments).map(Err),
         Some(to) => {
             let messages = rewind_point::trace_messages(&journal, &id)?;
             let prompts: Vec<&TracedMessage> =
@@ -133,12 +99,16 @@ fn find_prompt<'a>(
     }
 }
 
-fn render_prompts(id: &str, prompts: &[&TracedMessage], kept: &SnapshotStore) -> (String, Value) {
+fn render_prompts(
+    id: &str,
+    prompts: &[&TracedMessage],
+    snapshots: &SnapshotStore,
+) -> (String, Value) {
     let mut rows = vec![["", "files", "message", "prompt"].map(str::to_owned)];
     let mut objects = Vec::new();
     for (place, traced) in prompts.iter().enumerate() {
         let before = traced.record.saturating_sub(1);
-        let files = kept.plan_restore(before).into_iter();
+        let files = snapshots.plan_restore(before).into_iter();
         let files =
             files.filter(|planned| planned.status != RestoreStatus::AlreadyRestored).count();
         let name = traced.uuids.first().cloned().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Sessions as rows: all of them, or those in which something was said.
 
 use serde_json::{Value, json};
+use windlass_journal::time_format::format_timestamp;
 use windlass_journal::{LastRun, ListedSession, SessionSummary, is_being_written};
-use windlass_vocabulary::format_timestamp;
 
 use crate::directories::working_directory;
 use crate::session::session_lookup::find_session_here;
@@ -13,10 +13,8 @@ use windlass_host::display::text_table::{ColumnAlignment, format_time_ago, rende
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 use windlass_host::environment::EnvLookup;
 
-/// Which sessions are listed, and how.
 #[derive(Clone, Debug, Default)]
 pub struct SessionListOptions {
-    /// Those of all directories.
     pub all: bool,
     /// 0 is no limit.
     pub limit: usize,
@@ -25,25 +23,26 @@ pub struct SessionListOptions {
 
 /// `windlass sessions list`.
 pub fn render_session_list(
-    args: &SessionListOptions,
+    options: &SessionListOptions,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let (catalogue, cwd) = (session::open_catalogue(lookup)?, working_directory()?);
-    let project = (!args.all).then_some(cwd.as_path());
+    let catalogue = session::open_catalogue(lookup)?;
+    let cwd = working_directory()?;
+    let project = (!options.all).then_some(cwd.as_path());
     let mut listed = catalogue.list(project).map_err(|error| journal_error(&error))?;
     let there = listed.len();
-    if args.limit > 0 {
-        listed.truncate(args.limit);
+    if options.limit > 0 {
+        listed.truncate(options.limit);
     }
-    if args.json {
+    if options.json {
         let sessions: Vec<Value> = listed.iter().map(session_to_json).collect();
         return Ok(format!("{}\n", json!({"total": there, "sessions": sessions})));
     }
     if listed.is_empty() {
-        let place = if args.all { "" } else { " of this directory; --all lists all" };
+        let place = if options.all { "" } else { " of this directory; --all lists all" };
         return Ok(format!("There are no sessions{place}.\n"));
     }
-    let mut text = render_session_table(&listed, args.all);
+    let mut text = render_session_table(&listed, options.all);
     if there > listed.len() {
         let more = format_count(u64::try_from(there - listed.len()).unwrap_or(u64::MAX));
         text.push_str(&format!("\n{more} more; --limit 0 lists all.\n"));
@@ -54,17 +53,18 @@ pub fn render_session_list(
 /// `windlass sessions search`.
 pub fn render_search(
     words: &str,
-    args: &SessionListOptions,
+    options: &SessionListOptions,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
     if words.trim().is_empty() {
         return Err(CommandError::usage("there is nothing to search for; give some words"));
     }
-    let (catalogue, cwd) = (session::open_catalogue(lookup)?, working_directory()?);
-    let project = (!args.all).then_some(cwd.as_path());
+    let catalogue = session::open_catalogue(lookup)?;
+    let cwd = working_directory()?;
+    let project = (!options.all).then_some(cwd.as_path());
     let hits =
-        catalogue.search(words, project, args.limit).map_err(|error| journal_error(&error))?;
-    if args.json {
+        catalogue.search(words, project, options.limit).map_err(|error| journal_error(&error))?;
+    if options.json {
         let hit = |hit: &windlass_journal::session_catalogue::SessionSearchHit| json!({"session": session_to_json(&hit.session), "excerpt": hit.excerpt, "said": hit.item});
         let hits: Vec<Value> = hits.iter().map(hit).collect();
         return Ok(format!("{}\n", json!({"hits": hits})));
@@ -75,11 +75,11 @@ pub fn render_search(
     let rows: Vec<[String; 4]> = hits
         .iter()
         .map(|hit| {
-            let card = &hit.session.summary;
+            let summary = &hit.session.summary;
             [
-                short_id(card),
-                format_time_ago(card.updated),
-                display_title(card),
+                short_id(summary),
+                format_time_ago(summary.updated),
+                display_title(summary),
                 to_single_line(&hit.excerpt),
             ]
         })
@@ -91,33 +91,34 @@ fn render_session_table(listed: &[ListedSession], with_project: bool) -> String 
     let head = ["id", "last", "state", "messages", "cost", "name or first words", "directory"];
     let mut rows = vec![head.map(str::to_owned)];
     rows.extend(listed.iter().map(|listed| {
-        let card = &listed.summary;
-        let project = card.project.clone().unwrap_or_default();
+        let summary = &listed.summary;
+        let project = summary.project.clone().unwrap_or_default();
         let project = if with_project { to_single_line(&project) } else { String::new() };
         [
-            short_id(card),
-            format_time_ago(card.updated),
+            short_id(summary),
+            format_time_ago(summary.updated),
             session_state(listed).to_owned(),
-            format_count(card.messages),
-            format_money(card.cost),
-            display_title(card),
+            format_count(summary.messages),
+            format_money(summary.cost),
+            display_title(summary),
             project,
         ]
     }));
     if !with_project && let Some(head) = rows.first_mut() {
         head[6].clear();
     }
-    let (left, right) = (ColumnAlignment::Left, ColumnAlignment::Right);
+    let left = ColumnAlignment::Left;
+    let right = ColumnAlignment::Right;
     render_table([left, left, left, right, right, left, left], &rows)
 }
 
-/// What became of it, as far as anybody can say from outside. What a process works on is locked by it, so
+/// Its state as seen from outside. A process locks the session it works on, so
 /// one that was killed in the middle of a run shows.
 pub fn session_state(listed: &ListedSession) -> &'static str {
     let is_held = is_being_written(&listed.path);
     match listed.summary.last_run {
         LastRun::Open if is_held => "working",
-        // Somebody has to say something: a prompt, an answer, what is to become of a call.
+        // It waits for the user: a prompt, an answer, a decision about a call.
         _ if is_held => "waiting",
         LastRun::PutOff => "waiting",
         LastRun::Open | LastRun::Asking => "interrupted",
@@ -128,8 +129,8 @@ pub fn session_state(listed: &ListedSession) -> &'static str {
 }
 
 /// What it is called, or else how it began.
-fn display_title(card: &SessionSummary) -> String {
-    let words = match (&card.title, card.prompt.as_str()) {
+fn display_title(summary: &SessionSummary) -> String {
+    let words = match (&summary.title, summary.prompt.as_str()) {
         (Some(title), _) => title,
         (None, "") => "(nothing was said)",
         (None, prompt) => prompt,
@@ -137,27 +138,26 @@ fn display_title(card: &SessionSummary) -> String {
     truncate_with_ellipsis(&to_single_line(words), TITLE_MAX)
 }
 
-/// Enough of an id to be told from others, and to find it again.
-fn short_id(card: &SessionSummary) -> String {
-    card.id.chars().take(ID_SHOWN).collect()
+/// Enough of an id to be unique, and to find the session again.
+fn short_id(summary: &SessionSummary) -> String {
+    summary.id.chars().take(ID_SHOWN).collect()
 }
 
-/// A session for a program.
 pub fn session_to_json(listed: &ListedSession) -> Value {
-    let card = &listed.summary;
+    let summary = &listed.summary;
     json!({
-        "session_id": card.id,
-        "name": card.title,
-        "first_prompt": card.prompt,
-        "project": card.project,
-        "branch": card.branch,
-        "forked_from": card.parent,
+        "session_id": summary.id,
+        "name": summary.title,
+        "first_prompt": summary.prompt,
+        "project": summary.project,
+        "branch": summary.branch,
+        "forked_from": summary.parent,
         "state": session_state(listed),
-        "created": format_timestamp(card.created),
-        "updated": format_timestamp(card.updated),
-        "messages": card.messages,
-        "cost_micro_usd": card.cost.0,
-        "bytes": card.size,
+        "created": format_timestamp(summary.created),
+        "updated": format_timestamp(summary.updated),
+        "messages": summary.messages,
+        "cost_micro_usd": summary.cost.0,
+        "bytes": summary.size,
     })
 }
 

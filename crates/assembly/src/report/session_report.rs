@@ -1,4 +1,4 @@
-//! Prompts that look at a session or take it back: nothing is asked of a model and nothing is said.
+//! Slash commands that report on a session or rewind it. No model is asked.
 
 use std::path::Path;
 
@@ -7,74 +7,68 @@ use windlass_driver::Session;
 
 use super::context_usage;
 use crate::report::session_list::render_resume_help;
-use crate::report::why;
-use crate::report::{cost, rewind};
+use crate::report::{cost, rewind, why};
 use crate::slash_command::SlashCommand;
-use windlass_host::command_error::CommandError;
 
-/// What was seen.
 #[derive(Debug)]
 pub struct SessionReport {
-    /// What it is called in a result.
+    /// Its key in the result frame.
     pub name: &'static str,
-    /// For people.
     pub text: String,
-    /// For programs.
     pub json: Value,
 }
 
 impl SessionReport {
-    /// Looks.
     pub async fn build(
-        order: &SlashCommand,
+        command: &SlashCommand,
         session: &Session,
-        (id, journal): (&str, Option<&Path>),
+        id: &str,
+        journal: Option<&Path>,
     ) -> Result<Self, String> {
-        let view = |name, text, object| Ok(Self { name, text, json: object });
-        match (order, journal) {
-            (SlashCommand::Cost, Some(journal)) => {
-                let (text, object) = cost::render_session_cost(journal)
-                    .map_err(|refusal| error_to_string(&refusal))?;
-                view("cost", text, object)
+        let journal = || journal.ok_or_else(|| "this session is not written down".to_owned());
+        match command {
+            SlashCommand::Context => {
+                let inventory = session.inventory().await.ok_or("the session is over")?;
+                let text = context_usage::render_context_usage(&inventory);
+                let json = context_usage::context_usage_to_json(id, &inventory);
+                Ok(Self { name: "context", text, json })
             }
-            (SlashCommand::Why, Some(journal)) => {
-                let text = why::render_recent_reasons(journal)
-                    .map_err(|refusal| error_to_string(&refusal))?;
-                view("why", text.clone(), json!(text))
+            SlashCommand::Cost => {
+                let (text, json) =
+                    cost::render_session_cost(journal()?).map_err(|error| error.to_string())?;
+                Ok(Self { name: "cost", text, json })
             }
-            (SlashCommand::Cost | SlashCommand::Why, None) => {
-                Err("this session is not written down".to_owned())
+            SlashCommand::Why => {
+                let text =
+                    why::render_recent_reasons(journal()?).map_err(|error| error.to_string())?;
+                Ok(Self::from_text("why", text))
             }
-            // Nobody gets here with it: it is refused where prompts are read.
-            (SlashCommand::TerminalAction(_), _) => {
-                Err("that is for a person at a terminal".to_owned())
+            SlashCommand::Show { section, text } => {
+                Ok(Self::from_text(section.command_name(), text.clone()))
             }
-            (SlashCommand::Show { section: topic, text }, _) => {
-                view(topic.command_name(), text.clone(), json!(text))
-            }
-            (SlashCommand::Resume(wanted), _) => {
+            SlashCommand::Resume(wanted) => {
                 let lookup = |name: &str| std::env::var_os(name);
-                let text = render_resume_help(wanted.as_deref(), &lookup);
-                let text = text.map_err(|refusal| error_to_string(&refusal))?;
-                view("resume", text.clone(), json!(text))
+                let text = render_resume_help(wanted.as_deref(), &lookup)
+                    .map_err(|error| error.to_string())?;
+                Ok(Self::from_text("resume", text))
             }
-            (SlashCommand::Rewind(wanted), Some(journal)) => {
-                let gone = rewind::rewind_open_session(session, journal, id, wanted).await;
-                let (text, object) = gone.map_err(|refusal| error_to_string(&refusal))?;
-                view("rewind", text, object)
+            SlashCommand::Rewind(wanted) => {
+                let rewound = rewind::rewind_open_session(session, journal()?, id, wanted).await;
+                let (text, json) = rewound.map_err(|error| error.to_string())?;
+                Ok(Self { name: "rewind", text, json })
             }
-            _ => {
-                let found = session.inventory().await.ok_or("the session is over")?;
-                view(
-                    "context",
-                    context_usage::render_context_usage(&found),
-                    context_usage::context_usage_to_json(id, &found),
-                )
-            }
+            // `slash_command::parse_prompt` refuses it for a front end without a terminal.
+            SlashCommand::TerminalAction(_) => Err("that is for a person at a terminal".to_owned()),
+            SlashCommand::SubmitPrompt(_)
+            | SlashCommand::Compact(_)
+            | SlashCommand::ContinueRun
+            | SlashCommand::ResumeDeferredCall
+            | SlashCommand::Clear
+            | SlashCommand::SideQuestion(_) => Err("that is not a report".to_owned()),
         }
     }
-}
 
-fn error_to_string(refusal: &CommandError) -> String {
-    refusal.to_string()
+    fn from_text(name: &'static str, text: String) -> Self {
+        Self { name, json: json!(text), text }
+    }
 }

@@ -1,9 +1,8 @@
-//! What a project brings along that needs the user's trust, for people.
+//! What in a project needs the user's trust, as text.
 
 use windlass_permission::sanitize::escape_invisible;
 use windlass_settings::{ProjectTrust, TrustState};
 
-/// What a project brings along, for people.
 pub fn render_trust(trust: &ProjectTrust, is_accepted: bool) -> String {
     let root = trust.root.display();
     if trust.items.is_empty() {
@@ -23,7 +22,7 @@ pub fn render_trust(trust: &ProjectTrust, is_accepted: bool) -> String {
             text.push_str(&format!("\n{}\n", escape_invisible(&item.name)));
             last = &item.name;
         }
-        // Whole: nobody can consent to what is not shown.
+        // Not truncated: a user cannot consent to what is not shown.
         text.push_str(&format!("  {}: {}\n", item.key, escape_invisible(&item.value.to_string())));
     }
     text

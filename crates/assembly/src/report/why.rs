@@ -1,5 +1,5 @@
 //! `windlass why`: why a session went on, recovered, shrank, changed its model or stopped, in plain
-//! words. Read off the replay; the words that the loop itself used then stand behind ours.
+//! words. Taken from a replay of the journal.
 
 use std::path::Path;
 
@@ -15,20 +15,28 @@ use windlass_host::display::human_format::{format_count, format_money};
 use windlass_host::display::strip_control_characters;
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 
-/// Something that has a reason.
 #[derive(Debug)]
 struct RunReason {
     run: u32,
     turn: u32,
     at: u64,
-    /// The kind, for programs.
+    explanation: Explanation,
+}
+
+#[derive(Debug)]
+struct Explanation {
     kind: &'static str,
     /// The name it has in the specification, if it has one.
     name: Option<&'static str>,
     words: String,
 }
 
-/// What to print.
+impl Explanation {
+    fn new(kind: &'static str, words: String) -> Self {
+        Self { kind, name: None, words }
+    }
+}
+
 pub fn render_reasons(
     journal: &Path,
     turn: Option<u32>,
@@ -57,7 +65,6 @@ pub fn render_reasons(
     })
 }
 
-/// The last reasons of a session, in plain words.
 pub fn render_recent_reasons(journal: &Path) -> Result<String, CommandError> {
     let text = render_reasons(journal, None, false)?;
     let lines: Vec<&str> = text.lines().collect();
@@ -67,7 +74,6 @@ pub fn render_recent_reasons(journal: &Path) -> Result<String, CommandError> {
 
 const RECENT_LINES_MAX: usize = 12;
 
-/// Where the walk is.
 struct WalkPosition {
     run: u32,
     turn: u32,
@@ -76,53 +82,43 @@ struct WalkPosition {
 impl WalkPosition {
     fn collect_reasons(&mut self, walked: &ExplainedStep, reasons: &mut Vec<RunReason>) {
         for notice in &walked.notices {
-            match notice {
-                Notice::RunStarted => {
-                    self.run += 1;
-                    self.turn = 1;
-                }
-                Notice::Continued { turn, .. } => self.turn = (*turn).max(1),
-                _ => {}
+            if matches!(notice, Notice::RunStarted) {
+                self.run += 1;
+                self.turn = 1;
             }
-            if let Some((kind, name, words)) = explain_notice(notice) {
-                reasons.push(self.build_reason(walked.at, kind, name, words));
+            if let Notice::Continued { turn, .. } = notice {
+                self.turn = (*turn).max(1);
+            }
+            if let Some(explanation) = explain_notice(notice) {
+                reasons.push(self.build_reason(walked.at, explanation));
             }
         }
         if let Some(ending) = &walked.ending {
             let words =
                 format!("{} ({})", describe_terminal(ending.terminal), to_single_line(&ending.why));
             let words = format!("{words}; {} so far", format_money(ending.cost));
-            reasons.push(self.build_reason(
-                walked.at,
-                "stopped",
-                Some(ending.terminal.name()),
-                words,
-            ));
+            let name = Some(ending.terminal.name());
+            let explanation = Explanation { name, ..Explanation::new("stopped", words) };
+            reasons.push(self.build_reason(walked.at, explanation));
         }
     }
 
-    fn build_reason(
-        &self,
-        at: u64,
-        kind: &'static str,
-        name: Option<&'static str>,
-        words: String,
-    ) -> RunReason {
-        RunReason { run: self.run.max(1), turn: self.turn, at, kind, name, words }
+    fn build_reason(&self, at: u64, explanation: Explanation) -> RunReason {
+        RunReason { run: self.run.max(1), turn: self.turn, at, explanation }
     }
 }
 
-/// The reason a notice gives, if it gives one.
-fn explain_notice(notice: &Notice) -> Option<(&'static str, Option<&'static str>, String)> {
+fn explain_notice(notice: &Notice) -> Option<Explanation> {
     Some(match notice {
         Notice::Continued { transition, .. } => {
-            ("continued", Some(transition.name()), describe_transition(*transition).to_owned())
+            let words = describe_transition(*transition).to_owned();
+            Explanation { name: Some(transition.name()), ..Explanation::new("continued", words) }
         }
         Notice::MessageAdded(message)
             if message.origin == windlass_vocabulary::MessageOrigin::User =>
         {
             let words = truncate_with_ellipsis(&to_single_line(&message.text()), WORDS_MAX);
-            ("asked", None, format!("Somebody said: {words}"))
+            Explanation::new("asked", format!("Somebody said: {words}"))
         }
         Notice::ContextShrunk { level, freed, losses } => {
             let mut words = format!(
@@ -133,10 +129,10 @@ fn explain_notice(notice: &Notice) -> Option<(&'static str, Option<&'static str>
             if let Some(first) = losses.first() {
                 words.push_str(&format!(" First of {}: {}", losses.len(), to_single_line(first)));
             }
-            ("shrunk", None, words)
+            Explanation::new("shrunk", words)
         }
         Notice::ModelSwitched { from, to, why } => {
-            ("switched", None, format!("From {from} to {to}: {}", to_single_line(why)))
+            Explanation::new("switched", format!("From {from} to {to}: {}", to_single_line(why)))
         }
         Notice::RetryScheduled { failure, attempt, attempts_max, wait } => {
             let what = to_single_line(&failure.message);
@@ -144,20 +140,42 @@ fn explain_notice(notice: &Notice) -> Option<(&'static str, Option<&'static str>
                 "Waited {} ms, try {attempt} of {attempts_max}: {what}",
                 format_count(wait.0)
             );
-            ("waited", None, words)
+            Explanation::new("waited", words)
         }
-        Notice::Repaired { why } => {
-            ("repaired", None, format!("The request was repaired: {}", to_single_line(why)))
-        }
-        Notice::Retracted { why, .. } => (
+        Notice::Repaired { why } => Explanation::new(
+            "repaired",
+            format!("The request was repaired: {}", to_single_line(why)),
+        ),
+        Notice::Retracted { why, .. } => Explanation::new(
             "retracted",
-            None,
             format!("What was shown of an answer was taken back: {}", to_single_line(why)),
         ),
-        Notice::ToolDenied { call, why } => {
-            ("denied", None, format!("{} did not run: {}", call.name, to_single_line(why)))
-        }
-        _ => return None,
+        Notice::ToolDenied { call, why } => Explanation::new(
+            "denied",
+            format!("{} did not run: {}", call.name, to_single_line(why)),
+        ),
+        Notice::RunStarted
+        | Notice::RequestStarted { .. }
+        | Notice::Streamed { .. }
+        | Notice::Sealed { .. }
+        | Notice::MessageAdded(_)
+        | Notice::ToolStarted(_)
+        | Notice::ToolProgressed { .. }
+        | Notice::ToolEnded { .. }
+        | Notice::PermissionAsked { .. }
+        | Notice::PermissionWithdrawn(_)
+        | Notice::HookMessage { .. }
+        | Notice::Hook(_)
+        | Notice::ToolsLabelled(_)
+        | Notice::SessionTitled(_)
+        | Notice::PromptSuggested(_)
+        | Notice::SideQuestionAnswered(_)
+        | Notice::InputQueued(_)
+        | Notice::Billed { .. }
+        | Notice::Warning(_)
+        | Notice::MaxTurnsReached { .. }
+        | Notice::SubagentNotice { .. }
+        | Notice::RunEnded(_) => return None,
     })
 }
 
@@ -223,7 +241,7 @@ fn describe_context_level(level: u8) -> &'static str {
 }
 
 fn render_reason(reason: &RunReason) -> String {
-    let RunReason { run, turn, at, kind, name, words } = reason;
+    let RunReason { run, turn, at, explanation: Explanation { kind, name, words } } = reason;
     let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
     format!(
         "run {run}, turn {turn} · {} · {kind}{name}\n    {}\n",
@@ -237,9 +255,9 @@ fn reason_to_json(reason: &RunReason) -> Value {
         "run": reason.run,
         "turn": reason.turn,
         "at": format_timestamp(reason.at),
-        "kind": reason.kind,
-        "name": reason.name,
-        "words": reason.words,
+        "kind": reason.explanation.kind,
+        "name": reason.explanation.name,
+        "words": reason.explanation.words,
     })
 }
 

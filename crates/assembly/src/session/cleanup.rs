@@ -1,5 +1,5 @@
-//! Old sessions are swept away, with what is written of them for other programs. Beside everything
-//! else and at most once a day: nothing waits for it, and what is in use or cannot be deleted stays.
+//! Removes old sessions with their transcripts. Runs in the background and at most once a day: nothing
+//! waits for it, and what is in use or cannot be deleted stays.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub fn spawn_cleanup(catalogue: &SessionCatalogue, transcripts: Option<PathBuf>,
     std::thread::spawn(move || remove_old_sessions(&catalogue, transcripts.as_deref(), days));
 }
 
-/// Sweeps, unless that was done today. How many sessions are gone?
+/// Runs at most once a day. Returns how many sessions were removed.
 fn remove_old_sessions(
     catalogue: &SessionCatalogue,
     transcripts: Option<&Path>,
@@ -44,7 +44,6 @@ fn remove_old_sessions(
     gone
 }
 
-/// Deletes a transcript and those of its agents.
 pub fn remove_transcript(path: &Path) {
     // Best effort: the session itself is gone.
     let _ = fs::remove_file(path);
@@ -62,7 +61,7 @@ fn file_age(path: &Path) -> Option<Duration> {
 }
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long sessions are kept when nothing is said.
+/// How long sessions are kept by default.
 pub const CLEANUP_DAYS_DEFAULT: u32 = 30;
 
 #[cfg(test)]

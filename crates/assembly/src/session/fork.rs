@@ -13,7 +13,7 @@ use windlass_vocabulary::SessionId;
 use super::journal_error;
 use windlass_host::command_error::CommandError;
 
-/// Copies the journal, and the long outputs that the model was told it can read back.
+/// Copies the journal, and the long outputs that the model may read back.
 pub(super) fn fork_session(
     source: &Path,
     until: Option<u64>,
@@ -22,7 +22,8 @@ pub(super) fn fork_session(
 ) -> Result<(), CommandError> {
     session_catalogue::fork_journal(source, until, journal, &SessionId::from(id), now_millis())
         .map_err(|error| journal_error(&error))?;
-    let (from, to) = (source.with_extension("spill"), journal.with_extension("spill"));
+    let from = source.with_extension("spill");
+    let to = journal.with_extension("spill");
     let Ok(entries) = fs::read_dir(&from) else {
         return Ok(());
     };

@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The branch, or nothing.
 pub fn current_branch(cwd: &Path) -> Option<String> {
     let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
     let head = fs::read_to_string(git_directory(git)?.join("HEAD")).ok()?;

@@ -32,17 +32,14 @@ use windlass_provider::config::{Config, TranscriptLocation};
 use session_lookup::ResumeSource;
 pub use session_lookup::{find_newest_session, find_session};
 
-/// The session of a run.
 #[derive(Debug)]
 pub struct SelectedSession {
-    /// Its id.
     pub id: String,
     /// Where it is written down; nowhere, if nothing is kept.
     pub journal: Option<PathBuf>,
     /// Has something been said in it?
     pub is_continued: bool,
     project: PathBuf,
-    /// The session it is a copy of.
     forked_from: Option<PathBuf>,
     /// The last record of what it goes on from that counts.
     last_record: Option<u64>,
@@ -50,19 +47,16 @@ pub struct SelectedSession {
     imported: Option<ImportedConversation>,
     /// Where it is written down for other programs.
     transcript_path: Option<PathBuf>,
-    /// Where all are.
     transcript_root: Option<PathBuf>,
-    /// A name to be given.
     name: Option<String>,
     catalogue: Option<SessionCatalogue>,
 }
 
-/// The sessions of this user.
 pub fn open_catalogue(lookup: &impl EnvLookup) -> Result<SessionCatalogue, CommandError> {
     let state = user_directories::state_directory(lookup).ok_or_else(|| {
         CommandError::failure(format!(
             "there is no place for sessions, because HOME is not set; set HOME or XDG_STATE_HOME, \
-             or {WITHOUT}"
+             or {PERSISTENCE_ADVICE}"
         ))
     })?;
     Ok(SessionCatalogue::new(state.join("sessions")))
@@ -70,17 +64,18 @@ pub fn open_catalogue(lookup: &impl EnvLookup) -> Result<SessionCatalogue, Comma
 
 /// Finds out which session is meant. Nothing is made yet.
 pub fn select_session(
-    args: &SessionOptions,
+    options: &SessionOptions,
     cwd: &Path,
     config: &Config,
     lookup: &impl EnvLookup,
 ) -> Result<SelectedSession, CommandError> {
-    check_flags(args)?;
-    let id = match &args.session_id {
+    check_flags(options)?;
+    let id = match &options.session_id {
         Some(id) => check_session_id(id)?,
         None => random::generate_uuid(),
     };
-    let (project, name) = (cwd.to_owned(), args.name.clone());
+    let project = cwd.to_owned();
+    let name = options.name.clone();
     let new = SelectedSession {
         id,
         journal: None,
@@ -94,46 +89,45 @@ pub fn select_session(
         name,
         catalogue: None,
     };
-    if args.no_session_persistence {
+    if options.no_session_persistence {
         return Ok(new);
     }
-    if let Some(journal) = &args.journal {
+    if let Some(journal) = &options.journal {
         return Ok(select_by_path(new, &cwd.join(journal)));
     }
     let catalogue = open_catalogue(lookup)?;
     let root = transcript_root(config, lookup);
-    let older = match &args.resume {
+    let older = match &options.resume {
         Some(wanted) => Some(session_lookup::find_resume_source(
             &catalogue,
             wanted.as_deref(),
             cwd,
             root.as_deref(),
         )?),
-        None if args.goes_on => {
+        None if options.goes_on => {
             Some(ResumeSource::Journal(Box::new(find_newest_session(&catalogue, cwd)?)))
         }
         None => None,
     };
-    let mut kept = select_journal(new, catalogue, older, args)?;
-    kept.transcript_path =
-        root.as_ref().map(|root| transcript::transcript_path(root, &kept.project, &kept.id));
-    kept.transcript_root = root;
-    Ok(kept)
+    let mut session = select_journal(new, catalogue, older, options)?;
+    session.transcript_path =
+        root.as_ref().map(|root| transcript::transcript_path(root, &session.project, &session.id));
+    session.transcript_root = root;
+    Ok(session)
 }
 
-/// Flags that make no sense together.
-fn check_flags(args: &SessionOptions) -> Result<(), CommandError> {
-    let is_older = args.goes_on || args.resume.is_some();
-    if args.fork_session && !is_older {
+fn check_flags(options: &SessionOptions) -> Result<(), CommandError> {
+    let is_older = options.goes_on || options.resume.is_some();
+    if options.fork_session && !is_older {
         return Err(CommandError::usage("--fork-session needs a session to copy; add -c or -r ID"));
     }
-    if args.continue_run && !is_older {
+    if options.continue_run && !is_older {
         return Err(CommandError::usage("--continue-run needs a session; add -c or -r ID"));
     }
-    if args.resume_session_at.is_some() && !is_older {
+    if options.resume_session_at.is_some() && !is_older {
         return Err(CommandError::usage("--resume-session-at needs a session; add -c or -r ID"));
     }
-    if args.session_id.is_some() && is_older && !args.fork_session {
+    if options.session_id.is_some() && is_older && !options.fork_session {
         return Err(CommandError::usage(
             "--session-id is for a new session, and -c and -r go on with one that has its id; add \
              --fork-session, or leave it out",
@@ -155,51 +149,53 @@ fn select_journal(
     new: SelectedSession,
     catalogue: SessionCatalogue,
     older: Option<ResumeSource>,
-    args: &SessionOptions,
+    options: &SessionOptions,
 ) -> Result<SelectedSession, CommandError> {
-    let (at, drops) = (args.resume_session_at.as_deref(), args.resume_drops_turn.as_deref());
-    let mut kept =
+    let at = options.resume_session_at.as_deref();
+    let drops = options.resume_drops_turn.as_deref();
+    let mut session =
         SelectedSession { is_continued: older.is_some(), catalogue: Some(catalogue), ..new };
     match older {
         None => {}
         Some(ResumeSource::Journal(older)) => {
-            let card = older.summary;
-            kept.last_record = at
-                .map(|at| rewind_point::find_last_record(&older.path, &card.id, at, drops))
+            let summary = older.summary;
+            session.last_record = at
+                .map(|at| rewind_point::find_last_record(&older.path, &summary.id, at, drops))
                 .transpose()?;
-            if !args.fork_session {
-                let project = card.project.map(PathBuf::from).unwrap_or(kept.project);
+            if !options.fork_session {
+                let project = summary.project.map(PathBuf::from).unwrap_or(session.project);
                 return Ok(SelectedSession {
-                    id: card.id,
+                    id: summary.id,
                     journal: Some(older.path),
                     project,
-                    ..kept
+                    ..session
                 });
             }
-            kept.forked_from = Some(older.path);
+            session.forked_from = Some(older.path);
         }
         Some(ResumeSource::Transcript(id, path)) => {
             if let (Some(at), Some(drops)) = (at, drops) {
                 rewind_point::check_dropped_import(&import_transcript(&path, None)?, at, drops)?;
             }
             let mut imported = import_transcript(&path, at)?;
-            if args.fork_session {
+            if options.fork_session {
                 // The messages of a copy are other messages.
                 imported.lines.clear();
             } else {
-                kept.id = id;
+                session.id = id;
             }
-            kept.imported = Some(imported);
+            session.imported = Some(imported);
         }
     }
-    let journal = kept.catalogue.as_ref().map(|all| all.journal_path(&kept.project, &kept.id));
+    let journal =
+        session.catalogue.as_ref().map(|all| all.journal_path(&session.project, &session.id));
     if journal.as_ref().is_some_and(|journal| journal.symlink_metadata().is_ok()) {
         return Err(CommandError::usage(format!(
             "there is a session {} already; go on with it: --resume {}",
-            kept.id, kept.id
+            session.id, session.id
         )));
     }
-    Ok(SelectedSession { journal, ..kept })
+    Ok(SelectedSession { journal, ..session })
 }
 
 fn import_transcript(
@@ -221,10 +217,10 @@ fn import_transcript(
 fn select_by_path(new: SelectedSession, journal: &Path) -> SelectedSession {
     let mut reader = JournalReader::open(journal).ok();
     let first = reader.as_mut().and_then(|reader| reader.next_entry().ok().flatten());
-    let head = match &first {
-        Some(Ok(JournalEntry::Head(head))) => head.session.as_ref(),
-        _ => None,
-    };
+    let head = first.as_ref().and_then(|entry| match entry {
+        Ok(JournalEntry::Head(head)) => head.session.as_ref(),
+        Ok(JournalEntry::Claim(_) | JournalEntry::Record(_)) | Err(_) => None,
+    });
     let id = head.map_or_else(|| new.id.clone(), |session| session.as_str().to_owned());
     SelectedSession { id, journal: Some(journal.to_owned()), is_continued: first.is_some(), ..new }
 }
@@ -271,7 +267,7 @@ impl SelectedSession {
         self.forked_from.is_some()
     }
 
-    /// Other places where it may find long outputs it was told of.
+    /// Where long outputs of sessions it goes on from lie.
     pub fn inherited_spills(&self) -> Vec<PathBuf> {
         let begins =
             self.forked_from.as_ref().or(self.journal.as_ref().filter(|_| self.is_continued));
@@ -281,7 +277,7 @@ impl SelectedSession {
         places
     }
 
-    /// Makes room for it: its folder, the copy of what it goes on from, its name. Begins to sweep away
+    /// Creates its folder, the copy of what it goes on from, and its title. Starts the cleanup of
     /// sessions that were not used for so many days.
     pub fn create_files(&self, swept_after_days: Option<u32>) -> Result<(), CommandError> {
         let (Some(catalogue), Some(journal)) = (&self.catalogue, &self.journal) else {
@@ -291,7 +287,7 @@ impl SelectedSession {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
             CommandError::failure(format!(
                 "sessions cannot be kept in {}: {error}; make that place writable, set \
-                 XDG_STATE_HOME to another, or {WITHOUT}",
+                 XDG_STATE_HOME to another, or {PERSISTENCE_ADVICE}",
                 folder.display()
             ))
         })?;
@@ -330,13 +326,12 @@ impl SelectedSession {
         TranscriptConfig::new(path, about, self.read_title())
     }
 
-    /// What it is called now.
     fn read_title(&self) -> Option<String> {
-        let kept = || {
+        let session = || {
             let path = self.journal.as_ref()?.with_extension("title");
             std::fs::read_to_string(path).ok()
         };
-        self.name.clone().or_else(kept)
+        self.name.clone().or_else(session)
     }
 }
 
@@ -380,4 +375,4 @@ pub fn journal_error(error: &windlass_journal::JournalError) -> CommandError {
     CommandError::failure(error.to_string())
 }
 
-const WITHOUT: &str = "give --no-session-persistence to keep nothing";
+const PERSISTENCE_ADVICE: &str = "give --no-session-persistence to keep nothing";

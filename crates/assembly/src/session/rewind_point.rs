@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use windlass_driver::engine_settings::Settings;
+use windlass_driver::Settings;
 use windlass_journal::transcript::{self, ImportedConversation, TracedMessage};
 use windlass_vocabulary::MessageOrigin;
 
@@ -58,10 +58,11 @@ pub(super) fn check_dropped_import(
     drops: &str,
 ) -> Result<(), CommandError> {
     let is_last = |names: &Vec<String>| names.iter().any(|own| own.eq_ignore_ascii_case(last));
-    let kept = whole.lines.iter().position(is_last).map_or(whole.lines.len(), |place| place + 1);
-    let dropped = whole.lines.iter().zip(&whole.messages).skip(kept);
+    let kept_count =
+        whole.lines.iter().position(is_last).map_or(whole.lines.len(), |place| place + 1);
+    let dropped = whole.lines.iter().zip(&whole.messages).skip(kept_count);
     check_dropped_turn(
-        dropped.map(|(names, said)| (names.as_slice(), said.origin == MessageOrigin::User)),
+        dropped.map(|(names, message)| (names.as_slice(), message.origin == MessageOrigin::User)),
         drops,
     )
 }

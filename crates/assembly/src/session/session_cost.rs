@@ -21,7 +21,8 @@ pub fn sum_all_sessions(
     catalogue: &SessionCatalogue,
     project: Option<&Path>,
 ) -> Result<(CostReport, Vec<PathBuf>), JournalError> {
-    let (mut account, mut unread) = (CostReport::default(), Vec::new());
+    let mut account = CostReport::default();
+    let mut unread = Vec::new();
     for listed in catalogue.list(project)? {
         match read_requests(&listed.path) {
             Ok(rows) => add_requests(&mut account, &rows, listed.summary.project.as_deref()),

@@ -1,4 +1,4 @@
-//! From what somebody calls a session to the session. Nothing is guessed: where several are meant,
+//! From what the user calls a session to the session. Nothing is guessed: where several are meant,
 //! or none, the line says which there are.
 
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ pub fn find_session_here(
     wanted: Option<&str>,
     lookup: &impl EnvLookup,
 ) -> Result<ListedSession, CommandError> {
-    let (catalogue, cwd) = (super::open_catalogue(lookup)?, working_directory()?);
+    let catalogue = super::open_catalogue(lookup)?;
+    let cwd = working_directory()?;
     match wanted {
         Some(wanted) => find_session(&catalogue, Some(wanted), &cwd),
         None => find_newest_session(&catalogue, &cwd),
@@ -61,14 +62,14 @@ pub(super) fn find_resume_source(
     {
         return Ok(ResumeSource::Transcript(id, path));
     }
-    let refusal = match found {
+    let error = match found {
         Ok(listed) => return Ok(ResumeSource::Journal(Box::new(listed))),
-        Err(refusal) => refusal,
+        Err(error) => error,
     };
-    let (Some(wanted), Some(root)) = (wanted, transcripts) else { return Err(refusal) };
+    let (Some(wanted), Some(root)) = (wanted, transcripts) else { return Err(error) };
     // Other programs give names too, and write them into the transcript alone.
     match transcript::find_by_title(root, cwd, wanted).as_slice() {
-        [] => Err(refusal),
+        [] => Err(error),
         [(id, path)] => Ok(match catalogue.find(id, Some(cwd)) {
             Ok(listed) => ResumeSource::Journal(Box::new(listed)),
             Err(_) => ResumeSource::Transcript(id.clone(), path.clone()),
@@ -117,10 +118,10 @@ pub fn find_session(
     }
 }
 
-fn may_match(card: &SessionSummary, wanted: &str) -> bool {
+fn may_match(summary: &SessionSummary, wanted: &str) -> bool {
     let name = wanted.to_lowercase();
-    let title = card.title.as_deref().unwrap_or_default().to_lowercase();
-    card.id.starts_with(wanted) || title.contains(&name)
+    let title = summary.title.as_deref().unwrap_or_default().to_lowercase();
+    summary.id.starts_with(wanted) || title.contains(&name)
 }
 
 /// A run that was refused before anything was said leaves nothing to go on with.
@@ -132,13 +133,13 @@ fn list_candidates<'a>(sessions: impl Iterator<Item = &'a ListedSession>) -> Str
     let words: Vec<String> = sessions
         .filter(|listed| has_prompt(listed))
         .take(CANDIDATES_MAX)
-        .map(|ListedSession { summary: card, .. }| {
-            let title = card.title.as_deref().unwrap_or(&card.prompt);
+        .map(|ListedSession { summary, .. }| {
+            let title = summary.title.as_deref().unwrap_or(&summary.prompt);
             format!(
                 "{} \"{}\" ({})",
-                card.id,
+                summary.id,
                 truncate_with_ellipsis(title, TITLE_MAX),
-                format_time_ago(card.updated)
+                format_time_ago(summary.updated)
             )
         })
         .collect();

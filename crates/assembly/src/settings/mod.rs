@@ -1,19 +1,22 @@
-//! The settings in force: what the files and the flags say together. Read once for a run; what comes of
-//! it is said in `apply`.
+//! The settings in force: what the files and the flags say together, read once for a run. What they
+//! mean is in one file for each topic.
 
-mod apply;
+mod hooks;
+mod memory;
+mod models;
+mod permissions;
 pub mod reloader;
+mod sandbox;
+mod session;
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use windlass_driver::HookSet;
 use windlass_settings::{
     CommandLineSettings, EnabledSources, LoadedSettings, ProblemSeverity, SettingsLocations,
     SettingsRequest, SettingsSource, SourcedValue, load_settings,
 };
 
-use crate::hooks;
 use crate::options::{HeadlessOptions, SettingsOptions};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
@@ -22,29 +25,24 @@ use windlass_project::extension_sources::ExtensionSources;
 use windlass_project::plugins;
 use windlass_project::plugins::Plugin;
 
-/// The settings in force.
 #[derive(Clone, Debug, Default)]
 pub struct SettingsLayers {
-    /// As they were read.
     pub loaded: LoadedSettings,
-    /// Which files were wanted.
     pub sources: EnabledSources,
-    /// Plugins in force.
     pub plugins: Vec<Plugin>,
-    /// What else people must know.
     extra_warnings: Vec<String>,
 }
 
 impl SettingsLayers {
     /// Reads them. Only what the flags themselves got wrong is refused.
     pub fn load(
-        args: &SettingsOptions,
+        options: &SettingsOptions,
         is_bare: bool,
         cwd: &Path,
         lookup: &impl EnvLookup,
     ) -> Result<Self, CommandError> {
-        let mut request = build_load_request(args, cwd, lookup)?;
-        request.only_restricts = is_bare || args.safe_mode;
+        let mut request = build_load_request(options, cwd, lookup)?;
+        request.only_restricts = is_bare || options.safe_mode;
         let mut loaded = load_settings(&request);
         let is_given = |name: &str| {
             matches!(&request.command_line, Some(CommandLineSettings::File(path)) if path.display().to_string() == name)
@@ -65,7 +63,7 @@ impl SettingsLayers {
                 problem.name
             )));
         }
-        if args.safe_mode {
+        if options.safe_mode {
             keep_only_managed(&mut loaded);
         }
         let mut layers = Self {
@@ -81,15 +79,14 @@ impl SettingsLayers {
     }
 
     /// Files were read again. Plugins and servers stay as they were.
-    fn replace_loaded(&mut self, mut loaded: LoadedSettings, args: &SettingsOptions) {
-        if args.safe_mode {
+    fn replace_loaded(&mut self, mut loaded: LoadedSettings, options: &SettingsOptions) {
+        if options.safe_mode {
             keep_only_managed(&mut loaded);
         }
         loaded.mcp_servers = std::mem::take(&mut self.loaded.mcp_servers);
         self.loaded = loaded;
     }
 
-    /// Plugins that settings switch on.
     fn enable_plugins(&mut self, lookup: &impl EnvLookup) {
         let wanted = self.loaded.settings.enabled_plugins.clone().unwrap_or_default();
         let Some(claude) =
@@ -102,12 +99,12 @@ impl SettingsLayers {
         }
     }
 
-    /// Plugins that the command line names. A folder that is none is told, and left out.
-    pub fn add_plugins(&mut self, args: &HeadlessOptions, cwd: &Path) {
-        for root in &args.plugin_dir {
+    /// Plugins that the command line names. A folder without a plugin is left out with a warning.
+    pub fn add_plugins(&mut self, options: &HeadlessOptions, cwd: &Path) {
+        for root in &options.plugin_dir {
             self.add_plugin(Plugin::load(&cwd.join(root)));
         }
-        for root in &args.plugin_dir_no_mcp {
+        for root in &options.plugin_dir_no_mcp {
             self.add_plugin(Plugin::load(&cwd.join(root)).map(Plugin::without_mcp_servers));
         }
     }
@@ -119,7 +116,7 @@ impl SettingsLayers {
             Ok((servers, plugin)) => {
                 if !servers.is_empty() {
                     let name = plugin.root.join(".mcp.json").display().to_string();
-                    // Whatever anybody else says of a server of this name counts more.
+                    // Lowest precedence: any other layer may replace a server of this name.
                     let servers =
                         SourcedValue { source: SettingsSource::User, name, value: servers };
                     self.loaded.mcp_servers.insert(0, servers);
@@ -128,13 +125,6 @@ impl SettingsLayers {
             }
             Err(problem) => self.extra_warnings.push(format!("{problem}; the plugin is left out")),
         }
-    }
-
-    /// May pages of people's own and plugins bring hooks along, besides settings?
-    pub fn allows_extension_hooks(&self) -> bool {
-        let settings = &self.loaded.settings;
-        settings.hooks.disable_all_hooks != Some(true)
-            && settings.hooks.allow_managed_hooks_only != Some(true)
     }
 
     /// What files of the user, the project and plugins may bring along.
@@ -147,16 +137,8 @@ impl SettingsLayers {
         }
     }
 
-    /// Something else that people must know.
     pub fn warn(&mut self, words: String) {
         self.extra_warnings.push(words);
-    }
-
-    /// The hooks that may run; what is wrong with others is warned of from now on.
-    pub fn load_hooks(&mut self) -> HookSet {
-        let (set, problems) = hooks::load_hooks(self);
-        self.extra_warnings.extend(problems);
-        set
     }
 
     /// One line each for what is wrong and what was left out.
@@ -172,7 +154,6 @@ impl SettingsLayers {
         lines
     }
 
-    /// What else people must know.
     pub fn extra_warnings(&self) -> &[String] {
         &self.extra_warnings
     }
@@ -189,7 +170,6 @@ impl SettingsLayers {
     }
 }
 
-/// Leaves out what was customised.
 fn keep_only_managed(loaded: &mut LoadedSettings) {
     loaded.hooks.retain(|one| one.source == SettingsSource::Managed);
     loaded.mcp_servers.retain(|one| one.source == SettingsSource::Managed);
@@ -197,11 +177,11 @@ fn keep_only_managed(loaded: &mut LoadedSettings) {
 
 /// What to read, by the flags and the environment.
 pub fn build_load_request(
-    args: &SettingsOptions,
+    options: &SettingsOptions,
     cwd: &Path,
     lookup: &impl EnvLookup,
 ) -> Result<SettingsRequest, CommandError> {
-    let sources = match args.setting_sources.as_deref().map(EnabledSources::parse) {
+    let sources = match options.setting_sources.as_deref().map(EnabledSources::parse) {
         None => EnabledSources::default(),
         Some(Ok(sources)) => sources,
         Some(Err(word)) => {
@@ -210,15 +190,18 @@ pub fn build_load_request(
             )));
         }
     };
-    let root = args.resolve_project_root(cwd);
+    let root = options.resolve_project_root(cwd);
     if !root.is_dir() {
         return Err(CommandError::usage(format!(
             "--project-config-root {}: there is no such folder",
             root.display()
         )));
     }
-    let given =
-        args.settings.as_deref().filter(|given| !given.is_empty()).map(CommandLineSettings::parse);
+    let given = options
+        .settings
+        .as_deref()
+        .filter(|given| !given.is_empty())
+        .map(CommandLineSettings::parse);
     let given = given.map(|given| match given {
         CommandLineSettings::File(path) => CommandLineSettings::File(cwd.join(path)),
         text => text,
@@ -228,22 +211,18 @@ pub fn build_load_request(
         cwd: root,
         sources,
         command_line: given,
-        command_line_managed: args.managed_settings.clone().filter(|given| !given.is_empty()),
-        is_trusted: args.trust_project,
+        command_line_managed: options.managed_settings.clone().filter(|given| !given.is_empty()),
+        is_trusted: options.trust_project,
         only_restricts: false,
     })
 }
 
 fn locate_settings_files(lookup: &impl EnvLookup) -> SettingsLocations {
     let claude = user_directories::claude_directory(lookup);
-    let claude_json = match lookup("CLAUDE_CONFIG_DIR").filter(|value| !value.is_empty()) {
-        Some(_) => claude.as_ref().map(|folder| folder.join(".claude.json")),
-        None => user_directories::home_directory(lookup).map(|home| home.join(".claude.json")),
-    };
     SettingsLocations {
         managed: SettingsLocations::system_managed_folders(),
         user: claude.into_iter().chain(user_directories::config_directory(lookup)).collect(),
-        claude_json,
+        claude_json: user_directories::claude_json_file(lookup),
         home: user_directories::home_directory(lookup),
         state: user_directories::state_directory(lookup),
     }
@@ -253,5 +232,5 @@ fn is_directory_variable(name: &str) -> bool {
     name == "HOME" || name == "CLAUDE_CONFIG_DIR" || name.starts_with("XDG_")
 }
 
-/// Problems that are told one by one.
+/// Problems that are listed one by one.
 const WARNINGS_MAX: usize = 10;

@@ -1,13 +1,13 @@
 //! Settings files that change while a session goes on. They are looked at between prompts, never while
 //! one is worked on, and what they say goes through the same trust as at the start.
 //!
-//! What takes effect is what may run: rules, directories, what forbids to wave everything through, and
-//! hooks. Models, effort, style, variables, servers, plugins and the sandbox stay as they were when the
-//! session began.
+//! What takes effect is what may run: rules, directories, the ban on the bypass mode, and hooks.
+//! Models, effort, style, variables, servers, plugins and the sandbox stay as they were when the session
+//! began.
 
 use std::path::{Path, PathBuf};
 
-use windlass_driver::{ConfigChange, HookSet, Session, SettingsChange};
+use windlass_driver::{ConfigChange, HookSet, Session};
 use windlass_permission::{Policy, Rule, Rules};
 use windlass_settings::{
     LoadedSettings, SettingsFileChanged, SettingsRequest, SettingsSource, SettingsWatcher,
@@ -15,7 +15,6 @@ use windlass_settings::{
 use windlass_vocabulary::PermissionMode;
 
 use super::{SettingsLayers, build_load_request};
-use crate::hooks;
 use crate::options::{RunOptions, SettingsOptions};
 use windlass_host::environment::EnvLookup;
 
@@ -23,7 +22,7 @@ use windlass_host::environment::EnvLookup;
 #[derive(Clone, Debug)]
 pub struct SettingsReloader {
     /// Which files count, by the command line.
-    pub args: SettingsOptions,
+    pub options: SettingsOptions,
     cwd: PathBuf,
     is_bare: bool,
     watch: SettingsWatcher,
@@ -31,13 +30,11 @@ pub struct SettingsReloader {
     flag_rules: Rules,
     /// Where it works besides, whatever files say.
     flag_directories: Vec<PathBuf>,
-    /// The settings in force.
     pub layers: SettingsLayers,
     /// The hooks in force: those of the session itself, so that one can be switched off.
     pub hooks: HookSet,
 }
 
-/// What changes in a policy.
 #[derive(Clone, Debug)]
 pub struct PolicyChange {
     flag_rules: Rules,
@@ -56,50 +53,50 @@ impl PolicyChange {
     }
 }
 
-/// What came of a look.
 #[derive(Clone, Debug, Default)]
 pub struct ReloadOutcome {
     /// What changed in what may run, if something was read.
     pub change: Option<PolicyChange>,
-    /// Files that were read again.
     pub files: Vec<PathBuf>,
-    /// What people must know of them.
+    /// Messages for the user.
     pub lines: Vec<String>,
 }
 
 impl SettingsReloader {
     /// From what was read at the start.
     pub fn new(
-        args: &RunOptions,
+        options: &RunOptions,
         cwd: &Path,
         layers: &mut SettingsLayers,
         lookup: &impl EnvLookup,
     ) -> Self {
-        let given = &args.permission;
+        let given = &options.permission;
         // What is wrong with flags was refused before.
-        let flags = |rules: &[String]| crate::resolved::parse_rules(rules).unwrap_or_default();
-        let (allow, deny) = (flags(&given.allowed_tools), flags(&given.disallowed_tools));
+        let flags =
+            |rules: &[String]| crate::tool_selection::parse_rules(rules).unwrap_or_default();
+        let allow = flags(&given.allowed_tools);
+        let deny = flags(&given.disallowed_tools);
         let directories = given.add_dir.iter().filter_map(|path| path.canonicalize().ok());
-        let mut live = Self {
-            args: args.settings.clone(),
+        let mut reloader = Self {
+            options: options.settings.clone(),
             cwd: cwd.to_owned(),
-            is_bare: args.bare,
+            is_bare: options.bare,
             watch: SettingsWatcher::default(),
             flag_rules: Rules { allow, deny, ..Rules::default() },
             flag_directories: directories.collect(),
             hooks: layers.load_hooks(),
             layers: layers.clone(),
         };
-        if let Some(request) = live.load_request(lookup) {
-            live.watch = SettingsWatcher::new(&request, &layers.loaded);
+        if let Some(request) = reloader.load_request(lookup) {
+            reloader.watch = SettingsWatcher::new(&request, &layers.loaded);
         }
-        live
+        reloader
     }
 
     /// What to read; nothing, if the folder is gone.
     fn load_request(&self, lookup: &impl EnvLookup) -> Option<SettingsRequest> {
-        let mut request = build_load_request(&self.args, &self.cwd, lookup).ok()?;
-        request.only_restricts = self.is_bare || self.args.safe_mode;
+        let mut request = build_load_request(&self.options, &self.cwd, lookup).ok()?;
+        request.only_restricts = self.is_bare || self.options.safe_mode;
         Some(request)
     }
 
@@ -123,7 +120,8 @@ impl SettingsReloader {
             return ReloadOutcome::default();
         }
         let changed = self.watch.find_changed_files(&request);
-        let (mut refused, mut lines) = (Vec::new(), Vec::new());
+        let mut refused = Vec::new();
+        let mut lines = Vec::new();
         for SettingsFileChanged { source, path } in &changed {
             let change = ConfigChange { source: hook_source_name(*source), file: path.clone() };
             if let Err(why) = session.report_config_change(change).await {
@@ -135,7 +133,8 @@ impl SettingsReloader {
             }
         }
         let mut watch = std::mem::take(&mut self.watch);
-        let (once, not) = (request.clone(), refused.clone());
+        let once = request.clone();
+        let not = refused.clone();
         let read = tokio::task::spawn_blocking(move || {
             let read = watch.reload(&once, &not);
             (watch, read)
@@ -144,24 +143,25 @@ impl SettingsReloader {
         self.watch = watch;
         lines.extend(broken);
         let before = self.layers.clone();
-        self.layers.replace_loaded(loaded, &self.args);
-        let (hooks, problems) = hooks::load_hooks(&self.layers);
+        self.layers.replace_loaded(loaded, &self.options);
+        let (hooks, problems) = self.layers.read_hooks();
         self.hooks = hooks.with_previous_state(&self.hooks);
         let hooks = self.hooks.clone().join(own.unwrap_or_default());
         let known = before.warnings();
         let all = self.layers.warnings().into_iter().chain(problems);
         lines.extend(all.filter(|line| !known.contains(line)));
-        let (flags, directories) = (self.flag_rules.clone(), self.flag_directories.clone());
+        let flags = self.flag_rules.clone();
+        let directories = self.flag_directories.clone();
         let change = PolicyChange {
             flag_rules: flags,
             flag_directories: directories,
             before,
             now: self.layers.clone(),
         };
-        let told = change.clone();
-        // A session that does not take this is over, which is told next.
+        let applied = change.clone();
+        // An error means that the session is over, which the front end hears of next.
         let _ = session.replace_hooks(hooks);
-        let _ = session.configure([SettingsChange::policy(move |policy| told.apply(policy))]);
+        let _ = session.configure(move |settings| applied.apply(&mut settings.policy));
         let files = changed.into_iter().map(|file| file.path);
         let files = files.filter(|path| !refused.contains(path)).collect();
         ReloadOutcome { change: Some(change), files, lines }
@@ -194,7 +194,8 @@ fn replace_directories(
         let all = all.filter(|path| path.is_dir() && !own.contains(path));
         all.map(|path| path.to_string_lossy().into_owned()).collect()
     };
-    let (before, now) = (real(before), real(now));
+    let before = real(before);
+    let now = real(now);
     let mut place = 0;
     policy.directories.retain(|directory| {
         place += 1;
@@ -206,7 +207,7 @@ fn replace_directories(
     policy.directories.extend(fresh);
 }
 
-/// How hooks are told of a layer. There is no word for a file of the command line; it is this user's.
+/// A layer's name in hook input. There is none for a file of the command line; it is this user's.
 fn hook_source_name(source: SettingsSource) -> &'static str {
     match source {
         SettingsSource::User => "user_settings",

@@ -1,4 +1,4 @@
-//! `/btw QUESTION`: answered beside the conversation, which never hears of it.
+//! `/btw QUESTION`: answered outside the conversation, of which it is no part.
 
 use super::{SlashCommand, SlashCommandAvailability, SlashCommandParser, SlashCommandSpec};
 use windlass_host::command_error::CommandError;

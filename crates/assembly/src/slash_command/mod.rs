@@ -3,8 +3,8 @@
 //! A prompt is a command only if its first word is the name of one, with the slash; everything else
 //! goes to the model untouched, also what merely begins with a path.
 //!
-//! This is the only table: front ends list it, and carry out the [`SlashCommand`]s that come of it. What needs
-//! a person in front is refused here where there is none.
+//! This is the only table: front ends list it, and carry out the [`SlashCommand`]s that come of it. A
+//! command that needs a user at a terminal is refused here where there is none.
 
 mod btw;
 mod clear;
@@ -22,21 +22,17 @@ mod why;
 
 use windlass_driver::PromptSubmission;
 
-use crate::report::rewind::RewindArguments;
 pub use overview_section::OverviewSection;
+pub use rewind::RewindArguments;
 pub use terminal_action::{McpServerAction, RuleAction, RuleFile, TerminalAction};
 use windlass_host::command_error::CommandError;
 
-/// What a prompt asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlashCommand {
-    /// Say this to the model.
     SubmitPrompt(PromptSubmission),
     /// Make history shorter, with a view to something.
     Compact(Option<String>),
-    /// Show what fills the window.
     Context,
-    /// Show what the session cost.
     Cost,
     /// Go on with the run that did not come to its end.
     ContinueRun,
@@ -48,7 +44,7 @@ pub enum SlashCommand {
     Resume(Option<String>),
     /// Go back to an earlier prompt.
     Rewind(RewindArguments),
-    /// Answer a question beside the conversation.
+    /// Answer a question outside the conversation.
     SideQuestion(String),
     /// Say why the last run went as it did.
     Why,
@@ -56,9 +52,7 @@ pub enum SlashCommand {
     TerminalAction(TerminalAction),
     /// Show what is in force; the words are found when everything else is.
     Show {
-        /// What is asked about.
         section: OverviewSection,
-        /// What there is to say.
         text: String,
     },
 }
@@ -77,7 +71,6 @@ impl SlashCommand {
         matches!(self, Self::Context | Self::Cost | Self::Resume(_) | Self::Why | Self::Show { .. })
     }
 
-    /// Is no model asked?
     pub fn needs_no_model(&self) -> bool {
         self.is_read_only() || matches!(self, Self::Rewind(_))
     }
@@ -88,16 +81,14 @@ impl SlashCommand {
 pub enum FrontEnd {
     /// A person in front of a terminal.
     Terminal,
-    /// A program, or somebody who gave one prompt and sees one answer.
+    /// A program, or a user who gave one prompt and sees one answer.
     Headless,
 }
 
-/// Who can show a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlashCommandAvailability {
-    /// Everybody.
     Everywhere,
-    /// A terminal with somebody in front.
+    /// Only with a user at a terminal.
     Terminal,
 }
 
@@ -111,7 +102,6 @@ pub struct SlashCommandSpec {
     pub argument_hint: &'static str,
     /// What it does, in a line.
     pub description: &'static str,
-    /// Who can show it.
     pub availability: SlashCommandAvailability,
     parser: SlashCommandParser,
 }
@@ -124,14 +114,13 @@ enum SlashCommandParser {
     ShowOrAct(OverviewSection, fn(&str) -> Result<TerminalAction, CommandError>),
     /// Always the same; takes no words.
     NoArguments(fn() -> SlashCommand),
-    /// Depends on the words.
     WithArguments(fn(&str) -> Result<SlashCommand, CommandError>),
 }
 
 impl SlashCommandSpec {
     fn parse_arguments(&self, rest: &str) -> Result<SlashCommand, CommandError> {
-        let alone = |order| match rest.is_empty() {
-            true => Ok(order),
+        let alone = |command| match rest.is_empty() {
+            true => Ok(command),
             false => Err(CommandError::usage(format!(
                 "/{} takes no words after it; leave them out",
                 self.name
@@ -143,28 +132,28 @@ impl SlashCommandSpec {
             SlashCommandParser::Show(topic) => alone(show(topic)),
             SlashCommandParser::ShowOrAct(topic, _) if rest.is_empty() => Ok(show(topic)),
             SlashCommandParser::ShowOrAct(_, act) => act(rest).map(SlashCommand::TerminalAction),
-            SlashCommandParser::NoArguments(order) => alone(order()),
-            SlashCommandParser::WithArguments(order) => order(rest),
+            SlashCommandParser::NoArguments(command) => alone(command()),
+            SlashCommandParser::WithArguments(command) => command(rest),
         }
     }
 
     /// Why it cannot be done here, if it cannot.
-    fn check_front_end(&self, order: &SlashCommand, front: FrontEnd) -> Option<CommandError> {
+    fn check_front_end(&self, command: &SlashCommand, front: FrontEnd) -> Option<CommandError> {
         let name = self.name;
-        match (front, order) {
-            (FrontEnd::Headless, _) if self.availability == SlashCommandAvailability::Terminal => {
-                Some(CommandError::usage(format!(
-                    "/{name} is about the terminal, and there is none here; run windlass without -p"
-                )))
-            }
-            (FrontEnd::Headless, SlashCommand::TerminalAction(_)) => {
-                Some(CommandError::usage(format!(
-                    "/{name} with words changes something and is for a person at a terminal; /{name} \
-                 alone shows what there is"
-                )))
-            }
-            _ => None,
+        if front == FrontEnd::Terminal {
+            return None;
         }
+        if self.availability == SlashCommandAvailability::Terminal {
+            return Some(CommandError::usage(format!(
+                "/{name} is about the terminal, and there is none here; run windlass without -p"
+            )));
+        }
+        matches!(command, SlashCommand::TerminalAction(_)).then(|| {
+            CommandError::usage(format!(
+                "/{name} with words changes something and is for a person at a terminal; /{name} \
+                 alone shows what there is"
+            ))
+        })
     }
 }
 
@@ -208,11 +197,11 @@ pub fn parse_prompt(prompt: String, front: FrontEnd) -> Result<SlashCommand, Com
         let name = first.strip_prefix('/');
         name.is_some_and(|name| name == one.name || one.aliases.contains(&name))
     };
-    let Some(command) = SLASH_COMMANDS.iter().find(is_named) else {
+    let Some(spec) = SLASH_COMMANDS.iter().find(is_named) else {
         return Ok(SlashCommand::SubmitPrompt(PromptSubmission::from(prompt)));
     };
-    let order = command.parse_arguments(rest.trim())?;
-    command.check_front_end(&order, front).map_or(Ok(order), Err)
+    let command = spec.parse_arguments(rest.trim())?;
+    spec.check_front_end(&command, front).map_or(Ok(command), Err)
 }
 
 #[cfg(test)]

@@ -1,31 +1,22 @@
-//! Prompts that ask what is in force, and may have something done about it. The words are found where
-//! the session is put together; see `InForce` in the room of that name.
+//! Commands that show what is in force, and may change it. The text comes from `SessionOverview`.
 
 use super::{
     SlashCommandAvailability, SlashCommandParser, SlashCommandSpec, TerminalAction, terminal_action,
 };
 
-/// What is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverviewSection {
-    /// Agents that may be started.
     Agents,
-    /// Commands that may be typed.
     Help,
     /// Programs that are asked at fixed moments.
     Hooks,
-    /// Instructions that were read.
     Memory,
-    /// Which model is asked.
     Model,
-    /// What may run.
     Permissions,
-    /// MCP servers.
     McpServers,
 }
 
 impl OverviewSection {
-    /// The command's name.
     pub fn command_name(self) -> &'static str {
         self.to_command_spec().name
     }

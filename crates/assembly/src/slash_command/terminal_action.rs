@@ -1,14 +1,12 @@
-//! What a person at a terminal may have done by a command, besides looking: as data. Nothing of it is
-//! taken from a program: a prompt it hands on may have been written by anybody.
+//! What a command may change, as data. Only a user at a terminal may do it: a prompt that a program
+//! passes on may come from an untrusted source.
 
 use windlass_settings::RuleList;
 
 use windlass_host::command_error::CommandError;
 
-/// Something to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TerminalAction {
-    /// End the session.
     Quit,
     /// Keys as in vim, or no longer.
     ToggleVim,
@@ -16,7 +14,6 @@ pub enum TerminalAction {
     Theme(Option<String>),
     /// Ask this model from now on.
     Model(String),
-    /// Something about rules.
     Rules(RuleAction),
     /// Switch the hook with this number, of those listed, on or off for this session.
     Hook(usize, bool),
@@ -32,31 +29,24 @@ pub enum TerminalAction {
     EditMemory(String),
 }
 
-/// What is done about rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleAction {
     /// Ask which list of which file a new one goes to.
     ChooseFile,
-    /// Ask for the rule.
     EnterRule(RuleFile, RuleList),
-    /// Add it.
     Add(RuleFile, RuleList, String),
     /// Ask whether it is to be taken out.
     ConfirmRemove(RuleFile, RuleList, String),
-    /// Take it out.
     RemoveNow(RuleFile, RuleList, String),
     /// Say what would come of a command; without one, ask for it.
     Check(String),
 }
 
-/// Which file rules stand in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleFile {
     /// The project's, this machine's alone.
     Local,
-    /// The project's, shared.
     Project,
-    /// The user's own.
     User,
 }
 
@@ -64,7 +54,6 @@ impl RuleFile {
     /// All of them, the nearest first.
     pub const ALL: [Self; 3] = [Self::Local, Self::Project, Self::User];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
@@ -77,15 +66,10 @@ impl RuleFile {
 /// What is done about a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpServerAction {
-    /// Show what may be done.
     Open,
-    /// Connect it anew.
     Reconnect,
-    /// Switch it on.
     On,
-    /// Switch it off.
     Off,
-    /// Log in to it.
     LogIn,
 }
 
@@ -144,19 +128,19 @@ pub(super) fn parse_rule_action(rest: &str) -> Result<TerminalAction, CommandErr
     if (word, rest) == ("add", "") {
         return Ok(TerminalAction::Rules(RuleAction::ChooseFile));
     }
-    let (shelf, rest) = split_first_word(rest);
-    let shelf = RuleFile::ALL.into_iter().find(|one| one.name() == shelf);
+    let (file, rest) = split_first_word(rest);
+    let file = RuleFile::ALL.into_iter().find(|one| one.name() == file);
     let (list, rule) = split_first_word(rest);
     let list = RuleList::ALL.into_iter().find(|one| one.key() == list);
-    let (Some(shelf), Some(list)) = (shelf, list) else {
+    let (Some(file), Some(list)) = (file, list) else {
         return Err(CommandError::usage(PERMISSIONS_USAGE));
     };
     let rule = rule.to_owned();
     Ok(TerminalAction::Rules(match (word, rule.is_empty()) {
-        ("add", true) => RuleAction::EnterRule(shelf, list),
-        ("add", false) => RuleAction::Add(shelf, list, rule),
-        ("remove", false) => RuleAction::ConfirmRemove(shelf, list, rule),
-        ("remove-now", false) => RuleAction::RemoveNow(shelf, list, rule),
+        ("add", true) => RuleAction::EnterRule(file, list),
+        ("add", false) => RuleAction::Add(file, list, rule),
+        ("remove", false) => RuleAction::ConfirmRemove(file, list, rule),
+        ("remove-now", false) => RuleAction::RemoveNow(file, list, rule),
         _ => return Err(CommandError::usage(PERMISSIONS_USAGE)),
     }))
 }

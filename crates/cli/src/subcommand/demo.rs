@@ -5,21 +5,27 @@ use std::fs::DirBuilder;
 use std::io::IsTerminal;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use windlass_driver::{Endpoint, SessionBuilder, Settings, ToolRegistry, ToolSessionContext};
+use windlass_permission::Policy;
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, demo};
 use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{PermissionMode, WireFormat};
 
 use crate::args::DemoArgs;
 use crate::run_display::run_to_end::{RunEnd, run_to_end};
 use crate::run_display::{ConsoleOutput, ConsoleStyle, RunDisplay};
+use windlass_assembly::directories::build_scratch_path;
+use windlass_assembly::resolved::{SYSTEM_PROMPT, build_system_context};
 use windlass_assembly::session_close::close_session;
-use windlass_assembly::session_plan;
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
 use windlass_host::random;
 use windlass_host::signals::SignalListener;
 use windlass_host::signals::await_unless_signalled;
+use windlass_provider::config::model::ModelConfig;
 use windlass_stream_json::output_writer::OutputClosed;
 
 /// Shows it.
@@ -34,7 +40,7 @@ pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, CommandError> {
     let rehearsal = Rehearsal::start(script, RehearsalOptions::default())
         .await
         .map_err(|error| CommandError::failure(error.to_string()))?;
-    let (builder, spill) = session_plan::build_demo_session(&project.directory, &rehearsal.url());
+    let (builder, spill) = build_demo_session(&project.directory, &rehearsal.url());
     let screen = ConsoleOutput::for_stdout(|name| std::env::var_os(name));
     let mut watcher = RunDisplay::new(screen, &project.directory);
     let exit = match print_introduction(&mut watcher.console, &project.directory, &rehearsal.url())
@@ -56,6 +62,27 @@ pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, CommandError> {
     // Both are ours alone; the first may never have been made.
     let _ = std::fs::remove_dir_all(spill);
     Ok(exit)
+}
+
+/// The same engine, tools and HTTP client as in any session, in a folder made for it, where everything
+/// the script asks for may run. Also returns the folder for long outputs.
+fn build_demo_session(project: &Path, base_url: &str) -> (SessionBuilder, PathBuf) {
+    let mut settings = Settings::new(ModelConfig::default().to_model_facts("rehearsed"));
+    settings.policy = Policy {
+        mode: PermissionMode::BypassPermissions,
+        directories: vec![project.to_string_lossy().into_owned()],
+        ..Policy::default()
+    };
+    settings.system_prompt = Arc::from(SYSTEM_PROMPT);
+    settings.system_context = build_system_context(project);
+    settings.limits.turns_max = 20;
+    settings.jitter_seed = random::generate_seed();
+    let spill = build_scratch_path();
+    let builder =
+        SessionBuilder::new(settings, Endpoint::new(WireFormat::AnthropicMessages, base_url))
+            .registry(ToolRegistry::with_builtin_tools())
+            .tool_context(ToolSessionContext::new(project, &spill));
+    (builder, spill)
 }
 
 /// The folder of the project, removed in the end unless it is to be kept.

@@ -13,7 +13,6 @@ use windlass_settings::{
 
 use crate::args::DoctorArgs;
 use windlass_assembly::directories::working_directory;
-use windlass_assembly::hooks;
 use windlass_assembly::sandbox::ENTRY_SUBCOMMAND;
 use windlass_assembly::settings::SettingsLayers;
 use windlass_host::command_error::{CommandError, to_single_line};
@@ -61,7 +60,7 @@ fn check_project_files(
     config: &Config,
     lookup: &impl EnvLookup,
 ) -> Vec<String> {
-    let (_, mut wrong) = hooks::load_hooks(layers);
+    let (_, mut wrong) = layers.read_hooks();
     let folders = skills::find_skill_folders(cwd, layers.extension_sources(), lookup);
     for skill in windlass_driver::load_skills(&folders, |_| false) {
         let place = skill.folder.join("SKILL.md");
@@ -88,7 +87,7 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
             layers.apply_key_command(&mut config);
             wrong.extend(check_project_files(&layers, cwd, &config, lookup));
             path.clone_from(&config.path);
-            let args = layers.merge_model_args(&ModelOptions::default(), lookup);
+            let args = layers.merge_model_options(&ModelOptions::default(), lookup);
             match model_choice::choose_model_chain(&args, &config, lookup) {
                 Err(refusal) => wrong.push(said(refusal)),
                 Ok(cast) => {

@@ -23,7 +23,6 @@ use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
 use windlass_host::signals::SignalListener;
 use windlass_host::similar_name::find_similar_name;
-use windlass_host::user_directories;
 
 /// Does it, and says how to exit.
 pub(crate) async fn run(
@@ -125,8 +124,8 @@ async fn test_hooks(
     let chosen = set.select(event, target.as_deref(), speaks);
     let spill = std::env::temp_dir().join(format!("windlass-hooks-{}", std::process::id()));
     let ground = HookEnvironment {
-        project: user_directories::find_project_root(&cwd),
-        env_vars: ToolSessionContext::new(&cwd, &spill).processes.environment,
+        project: windlass_settings::find_project_root(&cwd),
+        env_vars: ToolSessionContext::new(&cwd, &spill).environment,
         spill,
         background: Arc::default(),
         watcher: None,

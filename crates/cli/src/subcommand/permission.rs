@@ -95,7 +95,7 @@ fn remember_rules(
     args: &PermissionRememberArgs,
     lookup: &impl EnvLookup,
 ) -> Result<Exit, CommandError> {
-    let rules = windlass_assembly::resolved::parse_rules(&args.rules)?;
+    let rules = windlass_assembly::tool_selection::parse_rules(&args.rules)?;
     if let Some((rule, why)) =
         rules.iter().find_map(|rule| Some((rule, rule.explain_idle_allow()?)))
     {

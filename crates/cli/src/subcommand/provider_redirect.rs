@@ -5,7 +5,7 @@ use tokio::process::Command;
 use windlass_rehearsal::cassette::ScrubOptions;
 use windlass_vocabulary::WireFormat;
 
-use windlass_host::date;
+use windlass_assembly::date;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 use windlass_provider::api_key::secret_variables;

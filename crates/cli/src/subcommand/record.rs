@@ -18,8 +18,8 @@ use windlass_host::signals::SignalListener;
 use windlass_host::signals::await_unless_signalled;
 use windlass_host::signals::run_blocking_unless_signalled;
 use windlass_provider::config::Config;
-use windlass_provider::endpoint;
 use windlass_provider::model_choice;
+use windlass_provider::{base_url, endpoint};
 use windlass_stream_json::output_writer::{OutputTarget, OutputWriter};
 
 /// Records until told to stop, or until the command has ended.
@@ -35,9 +35,9 @@ pub(crate) async fn run(
     let provider = config.providers.get(&name).cloned().unwrap_or_default();
     let upstream = match &args.upstream {
         Some(url) => {
-            endpoint::strip_version(url, provider.wire.unwrap_or(WireFormat::AnthropicMessages))
+            base_url::strip_version(url, provider.wire.unwrap_or(WireFormat::AnthropicMessages))
         }
-        None => endpoint::resolve_base_url(&name, &config, &lookup)?,
+        None => base_url::resolve_base_url(&name, &config, &lookup)?,
     };
     let mut signals = SignalListener::listen()?;
     let kept = {

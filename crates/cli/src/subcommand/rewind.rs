@@ -1,7 +1,8 @@
 //! `windlass rewind`: a session goes back to one of its prompts.
 
-use windlass_assembly::report::rewind::{RewindArguments, rewind_journal};
+use windlass_assembly::report::rewind::rewind_journal;
 use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_assembly::slash_command::RewindArguments;
 use windlass_driver::rewind::{RewindOptions, RewindScope};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;

@@ -53,18 +53,18 @@ pub fn describe_failure_kind(kind: FailureKind) -> &'static str {
     }
 }
 
-/// What failed, and what was said about it, so that nothing is said twice.
+/// What failed, and the server's message without a repetition of that.
 pub fn describe_failure(failed: &ModelFailure) -> (&'static str, &str) {
-    let said = failed.message.as_str();
+    let message = failed.message.as_str();
     if let (FailureKind::Transport, Some(cause)) =
-        (failed.kind, said.strip_prefix(UNREACHABLE_PREFIX))
+        (failed.kind, message.strip_prefix(UNREACHABLE_PREFIX))
     {
         let cause = cause.strip_prefix(" (").and_then(|cause| cause.strip_suffix(')'));
-        return ("offline? the server cannot be reached", cause.unwrap_or(said));
+        return ("offline? the server cannot be reached", cause.unwrap_or(message));
     }
     let what = describe_failure_kind(failed.kind);
-    let rest = said.strip_prefix(what).and_then(|rest| rest.strip_prefix(": "));
-    (what, rest.unwrap_or(said))
+    let rest = message.strip_prefix(what).and_then(|rest| rest.strip_prefix(": "));
+    (what, rest.unwrap_or(message))
 }
 
 /// One line for a run that failed: the cause and what to do. `None` for one that did not. What to do

@@ -1,5 +1,5 @@
-//! How values look to a person: counts, money, tables, tool calls, and text that cannot steer a
-//! terminal.
+//! How values are written for people and for programs: counts, money, tables, tool calls, and text that
+//! cannot steer a terminal.
 
 pub mod dollars_json;
 pub mod human_format;

@@ -4,12 +4,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::strip_control_characters;
 
-/// Where a column's text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnAlignment {
-    /// Words.
     Left,
-    /// Numbers.
     Right,
 }
 

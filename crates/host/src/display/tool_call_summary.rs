@@ -7,11 +7,11 @@ use super::escape_control_characters;
 /// The call in one line of at most `width` characters.
 pub fn summarize_tool_call(call: &ToolCall, width: usize) -> String {
     let input = serde_json::from_str::<serde_json::Value>(call.input.as_str());
-    let told = input.ok().and_then(|input| {
+    let argument = input.ok().and_then(|input| {
         SUMMARY_ARGUMENTS.iter().find_map(|name| input.get(name)?.as_str().map(str::to_owned))
     });
-    let line = match told {
-        Some(told) => format!("{} {}", call.name, collapse_whitespace(&told)),
+    let line = match argument {
+        Some(argument) => format!("{} {}", call.name, collapse_whitespace(&argument)),
         None => call.name.to_string(),
     };
     truncate_with_ellipsis(&escape_control_characters(&line), width)

@@ -1,10 +1,9 @@
-//! Files of instructions that people do not want read, by globs over their absolute paths.
+//! Memory files that the settings exclude, by globs over their absolute paths.
 
 use std::path::Path;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-/// The globs.
 #[derive(Clone, Debug)]
 pub(super) struct ExcludedFiles {
     globs: GlobSet,
@@ -19,7 +18,8 @@ impl Default for ExcludedFiles {
 impl ExcludedFiles {
     /// Reads them; one that cannot be read is left out and named.
     pub(super) fn new(patterns: &[String]) -> (Self, Vec<String>) {
-        let (mut globs, mut problems) = (GlobSetBuilder::new(), Vec::new());
+        let mut globs = GlobSetBuilder::new();
+        let mut problems = Vec::new();
         for pattern in patterns {
             match Glob::new(pattern) {
                 Ok(glob) => drop(globs.add(glob)),

@@ -20,7 +20,9 @@ pub fn find_mentions(line: &str) -> Vec<String> {
 
 /// Names in quotes, which may hold blanks, and the line without them.
 fn split_quoted_names(line: &str) -> (Vec<String>, String) {
-    let (mut names, mut plain, mut rest) = (Vec::new(), String::new(), line);
+    let mut names = Vec::new();
+    let mut plain = String::new();
+    let mut rest = line;
     while let Some((before, behind)) = rest.split_once("@\"") {
         plain.push_str(before);
         let is_word = before.chars().next_back().is_none_or(char::is_whitespace);

@@ -15,17 +15,13 @@ use crate::markdown_files::list_markdown_files;
 /// Who wrote a file, which decides what it may take in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MemoryAuthor {
-    /// Whoever runs the machine.
     System,
-    /// The user, for all projects.
     User,
-    /// A model, in earlier conversations.
     AutoMemory,
-    /// Whoever wrote the project.
+    /// The authors of the project.
     Project,
 }
 
-/// One file in the text.
 #[derive(Clone, Debug)]
 pub(super) struct MemorySection {
     pub(super) author: MemoryAuthor,
@@ -47,7 +43,7 @@ pub(super) struct MemoryLoader {
     pub(super) project: PathBuf,
     home: Option<PathBuf>,
     pub(super) excluded: ExcludedFiles,
-    /// By their real paths: what is linked or taken in twice is said once.
+    /// By their real paths: what is linked or imported twice is added once.
     pub(super) loaded_paths: BTreeSet<PathBuf>,
     pub(super) sections: Vec<MemorySection>,
     pub(super) rules: Vec<PathRule>,
@@ -69,7 +65,7 @@ impl MemoryLoader {
         }
     }
 
-    /// What a directory has to say: its own file, and the one somebody keeps for himself.
+    /// What a directory has to say: its own file, and the user's private one.
     pub(super) fn load_folder(&mut self, folder: &Path, project: bool, local: bool) {
         if project {
             let own = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"];
@@ -92,7 +88,8 @@ impl MemoryLoader {
         let text: Vec<&str> = text.lines().take(NOTES_LINES_MAX).collect();
         let text = text.join("\n");
         if !text.trim().is_empty() {
-            let (author, path) = (MemoryAuthor::AutoMemory, path.to_owned());
+            let author = MemoryAuthor::AutoMemory;
+            let path = path.to_owned();
             self.sections.push(MemorySection { author, path, text });
         }
     }

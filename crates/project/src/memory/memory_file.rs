@@ -1,14 +1,13 @@
 //! One file of instructions: its text without comments, and which other files it names. Knows a
 //! little Markdown: what stands in code is neither a comment nor an import.
 
-use std::fs::File;
-use std::io::Read;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::import;
+use crate::bounded_file::{BoundedReadError, read_bounded};
 use crate::markdown_files::FrontMatter;
 
-/// What a file says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MemoryFileContent {
     /// Its text without comments.
@@ -32,21 +31,19 @@ pub(super) fn read_path_patterns(path: &Path) -> Result<Option<Vec<String>>, Str
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
-    let found = path.metadata().map_err(|error| error.to_string())?;
-    if !found.is_file() {
-        return Err("it is not a file".to_owned());
-    }
-    if found.len() > BYTES_MAX {
-        return Err("it is over 4 MiB".to_owned());
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+    read_bounded(path, BYTES_MAX).map_err(|error| match error {
+        BoundedReadError::Io(error) if error.kind() == ErrorKind::InvalidData => {
+            "it is not UTF-8".to_owned()
+        }
+        BoundedReadError::Io(error) => error.to_string(),
+        BoundedReadError::NotAFile => "it is not a file".to_owned(),
+        BoundedReadError::TooLong => "it is over 4 MiB".to_owned(),
+    })
 }
 
 fn parse_memory_file(text: &str) -> MemoryFileContent {
-    let (mut kept, mut imports) = (String::new(), Vec::new());
+    let mut stripped = String::new();
+    let mut imports = Vec::new();
     let mut fence: Option<(char, usize)> = None;
     let mut in_comment = false;
     for line in text.lines() {
@@ -67,18 +64,18 @@ fn parse_memory_file(text: &str) -> MemoryFileContent {
                 if rest.trim().is_empty() {
                     continue;
                 }
-                kept.push_str(rest.trim_start());
-                kept.push('\n');
+                stripped.push_str(rest.trim_start());
+                stripped.push('\n');
                 imports.extend(import::find_mentions(rest));
                 continue;
             }
             (None, None) => imports.extend(import::find_mentions(line)),
         }
-        kept.push_str(line);
-        kept.push('\n');
+        stripped.push_str(line);
+        stripped.push('\n');
     }
     imports.truncate(IMPORTS_MAX);
-    MemoryFileContent { text: kept, imports }
+    MemoryFileContent { text: stripped, imports }
 }
 
 /// The sign of a fence and how often it stands there, if this begins or ends one.

@@ -1,11 +1,12 @@
-//! Instructions that people keep in files, put together for the model: which files, in which order,
+//! Memory files, put together for the model: which files, in which order,
 //! and how much of them.
 //!
-//! From broad to narrow: the machine's, the user's, notes of earlier conversations, then from the root down to where we are. A
-//! directory's `AGENTS.md` is read where it has no `CLAUDE.md`. What lies below where we are, and
-//! rules for some files alone, are said when such a file is first read: see `nearby`. A project's
-//! files may take in other files of the project and nothing else: nobody can be asked here, and what
-//! somebody else wrote must not choose which of the user's files are sent away.
+//! From broad to narrow: the machine's, the user's, notes of earlier conversations, then from the root
+//! down to the working directory. A directory's `AGENTS.md` is read where it has no `CLAUDE.md`. What
+//! lies below the working directory, and rules for some files alone, are added when such a file is
+//! first read: see `path_instructions`. A project's
+//! files may import other files of the project and nothing else: there is no permission prompt here, and
+//! text of others must not choose which of the user's files are sent away.
 
 mod excluded_files;
 mod import;
@@ -18,31 +19,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use excluded_files::ExcludedFiles;
-pub use import::find_mentions as mentioned;
+pub use import::find_mentions;
 use loader::{MemoryAuthor, MemoryLoader, MemorySection};
 pub use path_instructions::PathInstructionFiles;
 use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
 
-/// What was put together.
 #[derive(Debug, Default)]
 pub struct LoadedMemory {
     /// The text, if there is any.
     pub text: Option<String>,
-    /// What is said later, when a file it counts for is read.
+    /// Added later, when a file they count for is read.
     pub path_instructions: Option<Arc<PathInstructionFiles>>,
     /// What was left out, and why.
     pub notes: Vec<String>,
 }
 
-/// What is wanted of it.
 #[derive(Clone, Debug)]
 pub struct MemoryOptions {
-    /// The user's own.
     pub user: bool,
-    /// The project's.
     pub project: bool,
-    /// What somebody keeps in the project for himself.
+    /// The user's private files in the project.
     pub local: bool,
     /// Globs over absolute paths; what they match is not read, unless it is the machine's.
     pub excludes: Vec<String>,
@@ -53,20 +50,19 @@ pub struct MemoryOptions {
     pub bytes_max: usize,
 }
 
-/// Puts them together.
 pub fn load_memory_files(
     cwd: &Path,
     wanted: &MemoryOptions,
     lookup: &impl EnvLookup,
 ) -> LoadedMemory {
     let mut loader = MemoryLoader::new(
-        user_directories::find_project_root(cwd),
+        windlass_settings::find_project_root(cwd),
         user_directories::home_directory(lookup),
     );
     let (excluded, problems) = ExcludedFiles::new(&wanted.excludes);
     loader.excluded = excluded;
     loader.notes = problems;
-    loader.load_file(Path::new(MANAGED), MemoryAuthor::System);
+    loader.load_file(Path::new(MANAGED_MEMORY_FILE), MemoryAuthor::System);
     let own = user_directories::claude_directory(lookup).filter(|_| wanted.user);
     if let Some(folder) = &own {
         loader.load_file(&folder.join("CLAUDE.md"), MemoryAuthor::User);
@@ -94,32 +90,38 @@ pub fn load_memory_files(
 
 fn render_sections(sections: &[MemorySection]) -> String {
     let mut text = INTRODUCTION.to_owned();
-    for MemorySection { author, path, text: said } in sections {
+    for MemorySection { author, path, text: content } in sections {
         let whose = match author {
             MemoryAuthor::System => "set for this machine",
             MemoryAuthor::User => "the user's own, for all projects",
             MemoryAuthor::AutoMemory => "noted in earlier conversations here; may be out of date",
             MemoryAuthor::Project => "of the project",
         };
-        text.push_str(&format!("\n\nFrom {} ({whose}):\n\n{}", path.display(), said.trim()));
+        text.push_str(&format!("\n\nFrom {} ({whose}):\n\n{}", path.display(), content.trim()));
     }
     text
 }
 
-/// The files that a text was put together from: where each lies, whose it is in one word, and how many
-/// bytes it says.
-pub fn list_memory_files(text: &str) -> Vec<(&str, &'static str, usize)> {
+/// A file that the instructions of a session were put together from.
+pub struct MemoryFileSize<'a> {
+    pub path: &'a str,
+    /// As other programs call it.
+    pub kind: &'static str,
+    pub bytes: usize,
+}
+
+pub fn list_memory_files(text: &str) -> Vec<MemoryFileSize<'_>> {
     let sections = text.split("\n\nFrom ").skip(1).filter_map(|section| {
-        let (head, said) = section.split_once("):\n\n")?;
+        let (head, content) = section.split_once("):\n\n")?;
         let (path, whose) = head.rsplit_once(" (")?;
-        let whose = match whose.split(' ').next() {
+        let kind = match whose.split(' ').next() {
             Some("set") => "Managed",
             Some("the") => "User",
             Some("noted") => "AutoMem",
             Some("of") => "Project",
             _ => return None,
         };
-        Some((path, whose, said.len()))
+        Some(MemoryFileSize { path, kind, bytes: content.len() })
     });
     sections.collect()
 }
@@ -127,6 +129,6 @@ pub fn list_memory_files(text: &str) -> Vec<(&str, &'static str, usize)> {
 const INTRODUCTION: &str = "Standing instructions for this work, from broad to narrow. Follow them; \
 where two differ, the later one counts, and what the user asks for in the conversation counts more.";
 #[cfg(not(target_os = "macos"))]
-const MANAGED: &str = "/etc/claude-code/CLAUDE.md";
+const MANAGED_MEMORY_FILE: &str = "/etc/claude-code/CLAUDE.md";
 #[cfg(target_os = "macos")]
-const MANAGED: &str = "/Library/Application Support/ClaudeCode/CLAUDE.md";
+const MANAGED_MEMORY_FILE: &str = "/Library/Application Support/ClaudeCode/CLAUDE.md";

@@ -1,5 +1,5 @@
-//! Instructions that are said when a file they count for is first read: those of folders below where
-//! we are, and rules for some files alone.
+//! Instructions that are added when a file they count for is first read: those of folders below the
+//! working directory, and rules for some files alone.
 
 use std::path::{Path, PathBuf};
 
@@ -8,12 +8,10 @@ use windlass_driver::{PathInstruction, PathInstructionSource};
 use super::MemoryOptions;
 use super::loader::{IMPORT_DEPTH_MAX, MemoryLoader, MemorySection};
 
-/// Looks for them.
 #[derive(Debug)]
 pub struct PathInstructionFiles {
     /// With everything that was said at the start marked as seen.
     loader: MemoryLoader,
-    /// Where we are, by its real path.
     cwd: PathBuf,
     project: bool,
     local: bool,
@@ -41,7 +39,8 @@ impl PathInstructionSource for PathInstructionFiles {
         for rule in self.loader.rules.iter().filter(|rule| rule.files.is_match(inside)) {
             loader.add_with_imports(&rule.path, rule.author, IMPORT_DEPTH_MAX);
         }
-        let said = |MemorySection { path, text, .. }: MemorySection| PathInstruction { path, text };
-        loader.sections.into_iter().map(said).collect()
+        let content =
+            |MemorySection { path, text, .. }: MemorySection| PathInstruction { path, text };
+        loader.sections.into_iter().map(content).collect()
     }
 }

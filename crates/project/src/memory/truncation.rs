@@ -1,4 +1,4 @@
-//! Cuts the longest files when all together are too long: everybody keeps as much as anybody needs
+//! Cuts the longest files when all together are too long: each keeps as much as it needs
 //! to, so that a large file does not push out the others.
 
 use super::loader::MemorySection;
@@ -21,9 +21,10 @@ pub(super) fn truncate_sections(sections: &mut [MemorySection], bytes_max: usize
     notes
 }
 
-/// How much everybody may keep: what the short ones leave is for the long ones.
+/// How much each file may keep: what the short ones leave is for the long ones.
 fn compute_share(ascending: &[usize], bytes_max: usize) -> usize {
-    let (mut left, mut others) = (bytes_max, ascending.len());
+    let mut left = bytes_max;
+    let mut others = ascending.len();
     for length in ascending {
         let equal = left / others.max(1);
         if *length > equal {
@@ -44,7 +45,7 @@ mod tests {
 
     #[test]
     fn the_long_ones_are_cut_and_the_short_ones_stay() {
-        for (lengths, bytes_max, kept) in [
+        for (lengths, bytes_max, expected) in [
             (vec![10, 20, 30], 60, vec![10, 20, 30]),
             (vec![1000, 20], 100, vec![80, 20]),
             (vec![1000, 20, 1000], 120, vec![50, 20, 50]),
@@ -59,8 +60,8 @@ mod tests {
             let mut sections: Vec<MemorySection> = lengths.iter().map(section).collect();
             let notes = truncate_sections(&mut sections, bytes_max);
             let left = |section: &MemorySection| section.text.matches('x').count();
-            assert_eq!(sections.iter().map(left).collect::<Vec<_>>(), kept);
-            assert_eq!(notes.len(), lengths.iter().zip(&kept).filter(|(a, b)| a != b).count());
+            assert_eq!(sections.iter().map(left).collect::<Vec<_>>(), expected);
+            assert_eq!(notes.len(), lengths.iter().zip(&expected).filter(|(a, b)| a != b).count());
         }
     }
 }

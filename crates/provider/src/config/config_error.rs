@@ -22,7 +22,6 @@ impl ConfigError {
         Self { offset, problem: problem.into(), remedy: remedy.into() }
     }
 
-    /// A key nobody knows.
     pub(super) fn unknown_key(at: usize, place: &str, key: &str, known: &[&str]) -> Self {
         let remedy = match find_similar_name(key, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -31,7 +30,6 @@ impl ConfigError {
         Self::new(at, format!("unknown key `{key}` in {place}"), remedy)
     }
 
-    /// A word nobody knows.
     pub(super) fn unknown_keyword(at: usize, key: &str, word: &str, known: &[&str]) -> Self {
         let remedy = match find_similar_name(word, known.iter().copied()) {
             Some(near) => format!("did you mean \"{near}\"?"),
@@ -40,7 +38,6 @@ impl ConfigError {
         Self::new(at, format!("`{key}` does not know \"{word}\""), remedy)
     }
 
-    /// Says it with file, line and column.
     pub(super) fn format_in_file(&self, path: &Path, text: &str) -> String {
         let before = text.get(..self.offset.min(text.len())).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);

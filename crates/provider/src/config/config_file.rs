@@ -1,7 +1,7 @@
 //! Where the user's configuration is, and its text.
 //!
-//! It may name programs to run and addresses that get keys, so a file that anybody could have
-//! written is refused.
+//! It may name programs to run and addresses that get keys, so a file that others may
+//! write is refused.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -18,7 +18,6 @@ pub(super) fn config_path(lookup: &impl EnvLookup) -> Option<PathBuf> {
     Some(user_directories::config_directory(lookup)?.join("config.toml"))
 }
 
-/// The text, or nothing if there is no such file.
 pub(super) fn read_config_text(path: &Path) -> Result<Option<String>, CommandError> {
     let refuse = |problem: String, remedy: &str| {
         CommandError::usage(format!("{} cannot be used: {problem}; {remedy}", path.display()))

@@ -9,7 +9,6 @@ use toml::de::{DeTable, DeValue};
 use super::config_error::ConfigError;
 use super::dollars::parse_micro_dollars;
 
-/// A table and where it stands.
 #[derive(Clone, Copy)]
 pub(super) struct ConfigTable<'a> {
     label: &'a str,
@@ -27,7 +26,6 @@ pub(super) struct ConfigEntry<'a> {
 }
 
 impl<'a> ConfigTable<'a> {
-    /// The whole file.
     pub(super) fn from_root(table: &'a DeTable<'a>) -> Self {
         Self { label: "this file", offset: 0, table }
     }
@@ -66,7 +64,6 @@ impl<'a> ConfigTable<'a> {
         entries
     }
 
-    /// What stands under a key, read in some way.
     pub(super) fn read_key<T>(
         &self,
         key: &str,
@@ -77,7 +74,6 @@ impl<'a> ConfigTable<'a> {
 }
 
 impl<'a> ConfigEntry<'a> {
-    /// A mistake in this value.
     pub(super) fn invalid_value(&self, be: &str) -> ConfigError {
         let problem = format!("`{}` is {}", self.key, describe_value(self.value));
         ConfigError::new(self.offset, problem, format!("it must be {be}"))
@@ -123,7 +119,6 @@ impl<'a> ConfigEntry<'a> {
         }
     }
 
-    /// A list.
     pub(super) fn parse_list(&self) -> Result<Vec<Self>, ConfigError> {
         let DeValue::Array(list) = self.value else {
             return Err(self.invalid_value("a list, such as [\"one\", \"two\"]"));
@@ -155,7 +150,6 @@ impl<'a> ConfigEntry<'a> {
     }
 }
 
-/// A value as people call it.
 fn describe_value(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) if text.trim().is_empty() => "empty".to_owned(),

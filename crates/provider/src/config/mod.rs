@@ -24,14 +24,11 @@ use provider::ProviderConfig;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 
-/// Providers, models and choices.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// By name.
     pub providers: BTreeMap<String, ProviderConfig>,
     /// By `provider/name`, or `provider/*` for all of a provider.
     pub models: BTreeMap<String, ModelConfig>,
-    /// Short names for models.
     pub aliases: BTreeMap<String, String>,
     /// Asked when nothing else is said.
     pub default_model: Option<String>,
@@ -41,7 +38,6 @@ pub struct Config {
     pub fallback_models: Vec<String>,
     /// What sessions that are kept survive.
     pub durability: Durability,
-    /// Where transcripts for other programs are written.
     pub transcripts: TranscriptLocation,
     /// The day the table of facts was made.
     pub facts_date: Option<String>,
@@ -52,14 +48,12 @@ pub struct Config {
 /// A model as it is known: its facts, and whether it is listed at all.
 #[derive(Clone, Debug)]
 pub struct ResolvedModel {
-    /// The facts.
     pub model: ModelConfig,
     /// Has it a row of its own?
     pub is_listed: bool,
 }
 
 impl Config {
-    /// Both files.
     pub fn load(lookup: &impl EnvLookup) -> Result<Self, CommandError> {
         let mut config = Self::load_built_in()?;
         config.path = config_file::config_path(lookup);
@@ -73,7 +67,6 @@ impl Config {
         layered.map_err(|mistake| CommandError::usage(mistake.format_in_file(&path, &text)))
     }
 
-    /// The table that is built in.
     pub fn load_built_in() -> Result<Self, CommandError> {
         Self::default().merge_text(BUILT_IN_CONFIG).map_err(|mistake| {
             CommandError::failure(
@@ -82,7 +75,6 @@ impl Config {
         })
     }
 
-    /// What is known of a model.
     pub fn resolve_model(&self, provider: &str, name: &str) -> ResolvedModel {
         let row = |name: &str| self.models.get(&format!("{provider}/{name}"));
         let own = row(name).or_else(|| row(strip_date_suffix(name)));
@@ -96,7 +88,6 @@ impl Config {
         }
     }
 
-    /// Names of a provider's listed models.
     pub fn listed_models<'a>(&'a self, provider: &'a str) -> impl Iterator<Item = &'a str> {
         let own = move |key: &'a String| {
             let name = key.strip_prefix(provider)?.strip_prefix('/')?;
@@ -123,7 +114,6 @@ impl Config {
         resolved
     }
 
-    /// With one more file on top.
     fn merge_text(mut self, text: &str) -> Result<Self, ConfigError> {
         let parsed = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
@@ -181,31 +171,30 @@ impl Config {
         let (provider, name) = entry.key.split_once('/').unwrap_or_default();
         let model = self.resolve_model(provider, name).model;
         let facts = model.to_model_facts(name);
-        let (window, most) = (facts.window.0, model.output_max.unwrap_or(facts.output_max.0));
-        let wish = model.output_default.unwrap_or(facts.output_default.0);
+        let window = facts.window.0;
+        let most = model.output_max.unwrap_or(facts.output_max.0);
+        let output_default = model.output_default.unwrap_or(facts.output_default.0);
         if most >= window {
             let problem = format!("the output of {} does not fit its window", entry.key);
             let remedy = format!("output_max ({most}) must be less than window ({window})");
             return Err(ConfigError::new(entry.key_offset, problem, remedy));
         }
-        if wish > most {
+        if output_default > most {
             let problem = format!("{} is asked for more than it can give", entry.key);
-            let remedy = format!("output_default ({wish}) must not be over output_max ({most})");
+            let remedy =
+                format!("output_default ({output_default}) must not be over output_max ({most})");
             return Err(ConfigError::new(entry.key_offset, problem, remedy));
         }
         Ok(())
     }
 }
 
-/// Where transcripts for other programs are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TranscriptLocation {
     /// Where those programs look for them.
     #[default]
     Standard,
-    /// Nowhere.
     Off,
-    /// Below this directory.
     Below(PathBuf),
 }
 

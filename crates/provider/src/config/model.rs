@@ -16,19 +16,15 @@ pub struct ModelConfig {
     pub window: Option<u64>,
     /// Asked for when nothing else is said.
     pub output_default: Option<u64>,
-    /// The most in one answer.
     pub output_max: Option<u64>,
     /// What it costs; zeros mean that it is free.
     pub price: Option<Prices>,
-    /// Can it call tools?
     pub tools: Option<bool>,
-    /// Does it take images?
     pub images: Option<bool>,
     /// Does the provider cache prompts?
     pub cache: Option<bool>,
     /// Can it think, and can that be switched off?
     pub thinking: Option<ThinkingSupport>,
-    /// Which efforts it knows.
     pub effort: Option<Vec<Effort>>,
     /// Images and documents in one request.
     pub media_max: Option<u64>,
@@ -36,7 +32,6 @@ pub struct ModelConfig {
     pub clears_results: Option<bool>,
 }
 
-/// Whether a model thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkingSupport {
     /// It cannot be asked to.
@@ -48,7 +43,6 @@ pub enum ThinkingSupport {
 }
 
 impl ModelConfig {
-    /// This row, with its gaps filled from another.
     pub fn with_defaults_from(self, base: &Self) -> Self {
         Self {
             inherits_from: self.inherits_from.or_else(|| base.inherits_from.clone()),
@@ -72,11 +66,12 @@ impl ModelConfig {
         // An answer that could fill the whole window would leave no room for a question.
         let room = (window / 2).max(1);
         let output_max = self.output_max.unwrap_or_else(|| OUTPUT_MAX_DEFAULT.min(room));
-        let wish = if self.output_max.is_some() { OUTPUT_DEFAULT } else { OUTPUT_DEFAULT_UNLISTED };
+        let output_default =
+            if self.output_max.is_some() { OUTPUT_DEFAULT } else { OUTPUT_DEFAULT_UNLISTED };
         ModelFacts {
             name: ModelName::from(name),
             window: Tokens(window),
-            output_default: Tokens(self.output_default.unwrap_or(wish).min(output_max)),
+            output_default: Tokens(self.output_default.unwrap_or(output_default).min(output_max)),
             output_max: Tokens(output_max),
             prices: self.price.unwrap_or_default(),
         }
@@ -94,7 +89,6 @@ pub fn build_prices(input: u64, output: u64) -> Prices {
     }
 }
 
-/// Reads one row.
 pub(super) fn parse_model(
     entry: &ConfigEntry<'_>,
     config: &Config,
@@ -202,7 +196,7 @@ const KEYS: &[&str] = &[
     "clears_results",
 ];
 const TOKENS_MAX: u64 = 100_000_000;
-/// For a model nobody has described.
+/// For a model that is not in the table.
 const WINDOW_DEFAULT: u64 = 200_000;
 const OUTPUT_MAX_DEFAULT: u64 = 32_000;
 const OUTPUT_DEFAULT_UNLISTED: u64 = 8_000;

@@ -7,12 +7,9 @@ use windlass_vocabulary::WireFormat;
 use super::config_error::ConfigError;
 use super::entry::{ConfigEntry, ConfigTable};
 
-/// A provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderConfig {
-    /// The language.
     pub wire: Option<WireFormat>,
-    /// The address.
     pub base_url: Option<String>,
     /// Did the user's file give the address?
     pub is_base_url_from_user: bool,
@@ -22,21 +19,15 @@ pub struct ProviderConfig {
     pub key_env: Vec<String>,
     /// Variables with a bearer token, which goes before a key.
     pub token_env: Vec<String>,
-    /// A file with the key.
     pub key_file: Option<String>,
-    /// A program that prints the key.
     pub key_command: Vec<String>,
     /// Must the key be in the key ring, or must that not be looked at?
     pub keyring: Option<bool>,
     /// Sent with every request.
     pub headers: Vec<(String, String)>,
-    /// A variable with more headers.
     pub headers_env: Option<String>,
-    /// What the limit on output is called.
     pub output_limit_name: Option<OutputLimitName>,
-    /// What people call it.
     pub title: Option<String>,
-    /// A model to begin with.
     pub suggested_model: Option<String>,
     /// How the names of its models begin.
     pub families: Vec<String>,
@@ -52,7 +43,7 @@ pub enum OutputLimitName {
 }
 
 impl ProviderConfig {
-    /// May it be asked without proof?
+    /// May it be asked without a key?
     pub fn needs_no_key(&self) -> bool {
         self.key_env.is_empty()
             && self.token_env.is_empty()
@@ -62,7 +53,6 @@ impl ProviderConfig {
     }
 }
 
-/// Reads one provider over what is known of it already.
 pub(super) fn parse_provider(
     entry: &ConfigEntry<'_>,
     base: Option<&ProviderConfig>,
@@ -132,7 +122,7 @@ pub(super) fn parse_provider(
     Ok(provider)
 }
 
-/// One place is enough: with two, nobody could say which key is used.
+/// Only one source of a key: with two it would be unclear which key is used.
 fn refuse_two_key_sources(
     provider: &ProviderConfig,
     table: &ConfigTable<'_>,
@@ -153,7 +143,7 @@ fn refuse_two_key_sources(
     }
 }
 
-/// The variable a provider's address is looked for in when nothing else is said.
+/// The default name of the variable with a provider's address.
 fn build_variable_name(name: &str, what: &str) -> String {
     format!("{}_{what}", name.to_ascii_uppercase().replace('-', "_"))
 }

@@ -14,14 +14,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::external_program;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
-use windlass_host::external_program;
 
 /// What a key is kept under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyringSlot<'a> {
-    /// Whose it is.
     pub provider: &'a str,
     /// Where it may go.
     pub origin: &'a str,
@@ -29,22 +28,18 @@ pub struct KeyringSlot<'a> {
 
 /// What a look finds. Has no `Debug`, because it may hold a key.
 pub enum KeyringSearchResult {
-    /// No key.
     Missing,
     /// A key that is given only when it is asked for, perhaps after unlocking.
     Withheld,
-    /// The key.
     Key(String),
 }
 
-/// Why the key ring is of no use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyringError {
-    /// There is none here; what is missing, and how to get it.
+    /// What is missing, and how to get it.
     Unavailable(&'static str),
-    /// It is locked, and nobody unlocked it.
+    /// The user did not unlock it.
     Locked,
-    /// Its program's own words.
     Failed(String),
 }
 
@@ -64,12 +59,10 @@ impl fmt::Display for KeyringError {
     }
 }
 
-/// A key ring that can be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keyring {
     /// Every key ring of a Linux desktop, through libsecret's program.
     SecretTool(PathBuf),
-    /// The keychain of macOS.
     Security,
 }
 
@@ -87,7 +80,7 @@ impl Keyring {
         }
     }
 
-    /// Looks without disturbing anybody.
+    /// Looks without asking the user to unlock it.
     pub fn search(&self, slot: KeyringSlot<'_>) -> Result<KeyringSearchResult, KeyringError> {
         match self {
             Self::SecretTool(program) => {
@@ -158,12 +151,12 @@ impl Keyring {
                 security::check_status(&ended)?;
             }
         }
-        let kept = match self.search(slot)? {
-            KeyringSearchResult::Key(kept) => Some(kept),
+        let stored = match self.search(slot)? {
+            KeyringSearchResult::Key(stored) => Some(stored),
             KeyringSearchResult::Withheld => Some(self.fetch(slot)?),
             KeyringSearchResult::Missing => None,
         };
-        match kept.as_deref() == Some(key) {
+        match stored.as_deref() == Some(key) {
             true => Ok(()),
             false => Err(KeyringError::Failed("it does not give back what was put in".to_owned())),
         }
@@ -205,7 +198,7 @@ impl Keyring {
     }
 }
 
-/// Scheme, host and port of an address: whom a key may be shown to.
+/// Scheme, host and port of an address: where a key may go.
 pub fn url_origin(base_url: &str) -> Option<String> {
     let (scheme, rest) = base_url.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
@@ -249,7 +242,7 @@ fn find_on_path(name: &str, lookup: &impl EnvLookup) -> Option<PathBuf> {
     folders.find_map(|folder| Some(folder.join(name)).filter(is_program))
 }
 
-/// Without one, every question ends in an error, or starts a bus that nobody else is on.
+/// Without one, every request ends in an error, or starts a bus that the key ring is not on.
 fn has_session_bus(lookup: &impl EnvLookup) -> bool {
     environment::is_set(lookup, "DBUS_SESSION_BUS_ADDRESS")
         || lookup("XDG_RUNTIME_DIR")
@@ -259,7 +252,7 @@ fn has_session_bus(lookup: &impl EnvLookup) -> bool {
 const IS_MACOS: bool = cfg!(target_os = "macos");
 /// A look that takes longer is not worth its time.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
-/// Somebody may have to type a password.
+/// The user may have to type a password.
 const UNLOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Addresses one provider may have had.
 const SLOTS_MAX: u32 = 16;

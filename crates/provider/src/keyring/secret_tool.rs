@@ -1,16 +1,16 @@
-//! What is said to `secret-tool`, and what its answers mean.
+//! Arguments of `secret-tool`, and what its output means.
 //!
-//! `search` tells what is there without asking anybody to unlock it; `lookup` asks.
+//! `search` lists what is there without unlocking it; `lookup` asks the user to unlock it.
 
 use super::{KeyringError, KeyringSearchResult, KeyringSlot};
-use windlass_host::external_program::ProgramOutput;
+use crate::external_program::ProgramOutput;
 
 /// Its name.
 pub(super) const PROGRAM: &str = "secret-tool";
 /// It is not here.
 pub(super) const NOT_INSTALLED: &str = "secret-tool is not installed (Debian and Ubuntu: apt install libsecret-tools; Fedora and Arch: \
      libsecret)";
-/// There is nobody it could ask.
+/// It cannot reach the key ring.
 pub(super) const NO_SESSION_BUS: &str = "there is no session bus (DBUS_SESSION_BUS_ADDRESS is not set); log \
                                  in to the desktop, or start one with dbus-run-session";
 
@@ -67,7 +67,7 @@ pub(super) fn parse_lookup(ended: &ProgramOutput) -> Result<String, KeyringError
     }
 }
 
-/// Failing without a word is how it says that nobody unlocked anything.
+/// Failing without a message means that the key ring was not unlocked.
 pub(super) fn check_status(ended: &ProgramOutput) -> Result<(), KeyringError> {
     let words = ended.stderr_line.trim_start_matches("secret-tool: ");
     match words {

@@ -1,15 +1,15 @@
-//! What is said to `security`, the program of the macOS keychain, and what its answers mean.
+//! Arguments of `security`, the program of the macOS keychain, and what its output means.
 //!
 //! Written from its manual; no test here has met a real keychain, only the texts are tested. Keys
 //! reach it on standard input, in hexadecimal: its arguments can be read by every program.
 
 use super::{KeyringError, KeyringSearchResult, KeyringSlot};
-use windlass_host::external_program::ProgramOutput;
+use crate::external_program::ProgramOutput;
 
 /// Where the system has it.
 pub(super) const PROGRAM: &str = "/usr/bin/security";
 
-/// Is there such a key? Shows none, so nobody has to unlock anything.
+/// Is there such a key? Prints none, so nothing has to be unlocked.
 pub(super) fn find_args(slot: KeyringSlot<'_>) -> Vec<String> {
     to_owned_args(&["find-generic-password", "-s", &item_name(slot.provider), "-a", slot.origin])
 }
@@ -38,7 +38,6 @@ pub(super) fn build_add_command(slot: KeyringSlot<'_>, key: &str) -> String {
     )
 }
 
-/// Removes one key of the provider.
 pub(super) fn delete_args(provider: &str) -> Vec<String> {
     to_owned_args(&["delete-generic-password", "-s", &item_name(provider)])
 }
@@ -51,7 +50,6 @@ fn to_owned_args(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// There is something, or there is not.
 pub(super) fn parse_search(ended: &ProgramOutput) -> Result<KeyringSearchResult, KeyringError> {
     match ended.status.code() {
         Some(NOT_FOUND) => Ok(KeyringSearchResult::Missing),
@@ -59,7 +57,6 @@ pub(super) fn parse_search(ended: &ProgramOutput) -> Result<KeyringSearchResult,
     }
 }
 
-/// The key.
 pub(super) fn parse_key(ended: &ProgramOutput) -> Result<String, KeyringError> {
     check_status(ended)?;
     let text = String::from_utf8_lossy(&ended.stdout);
@@ -69,7 +66,6 @@ pub(super) fn parse_key(ended: &ProgramOutput) -> Result<String, KeyringError> {
     }
 }
 
-/// Whether it went well.
 pub(super) fn check_status(ended: &ProgramOutput) -> Result<(), KeyringError> {
     match ended.status.code() {
         Some(0) => Ok(()),

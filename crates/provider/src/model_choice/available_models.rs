@@ -5,7 +5,6 @@ use crate::config::Config;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 
-/// The list, if there is one.
 #[derive(Clone, Copy, Debug)]
 pub struct AvailableModels<'a>(pub Option<&'a [String]>);
 
@@ -46,7 +45,6 @@ impl AvailableModels<'_> {
         }
     }
 
-    /// What may be chosen, in words.
     pub fn describe(self) -> String {
         match self.0.unwrap_or_default() {
             [] => "there is only the usual one".to_owned(),

@@ -1,4 +1,4 @@
-//! What a model cannot do is said before anything is sent, not after a round trip.
+//! Refuses what a model cannot do before anything is sent, not after a round trip.
 //!
 //! Only what the table knows is checked. A model it does not know gets the benefit of the doubt: its
 //! server will say.
@@ -9,54 +9,50 @@ use super::{ChosenModel, ModelChain};
 use crate::config::model::ThinkingSupport;
 use windlass_host::command_error::CommandError;
 
-/// What is wanted of the models.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelRequirements {
-    /// Are tools offered?
     pub tools: bool,
-    /// Thinking, if it was asked for.
     pub thinking: Option<ThinkingMode>,
-    /// Effort, if it was asked for.
     pub effort: Option<Effort>,
 }
 
 /// Refuses what one of them cannot do.
 pub fn check_capabilities(
-    cast: &ModelChain,
-    wishes: ModelRequirements,
+    model_chain: &ModelChain,
+    requirements: ModelRequirements,
 ) -> Result<(), CommandError> {
     let refuse = |line: String| Err(CommandError::usage(line));
-    for chosen in cast.primary_and_fallbacks() {
-        let (name, model) = (chosen.full_name(), chosen.model());
-        if wishes.tools && model.tools == Some(false) {
+    for chosen in model_chain.primary_and_fallbacks() {
+        let name = chosen.full_name();
+        let model = chosen.model();
+        if requirements.tools && model.tools == Some(false) {
             return refuse(format!(
                 "{name} cannot call tools; {}",
                 suggest_tool_alternative(chosen)
             ));
         }
-        match (wishes.thinking, model.thinking) {
-            (Some(ThinkingMode::Disabled), Some(ThinkingSupport::Always)) => {
-                return refuse(format!(
-                    "{name} always thinks; leave out --thinking disabled, or use --effort low"
-                ));
-            }
-            (Some(ThinkingMode::Adaptive), Some(ThinkingSupport::None)) => {
-                return refuse(format!(
-                    "{name} does not think when asked to; leave out --thinking adaptive, or choose \
-                     another --model"
-                ));
-            }
-            _ => {}
+        let is_always = model.thinking == Some(ThinkingSupport::Always);
+        if requirements.thinking == Some(ThinkingMode::Disabled) && is_always {
+            return refuse(format!(
+                "{name} always thinks; leave out --thinking disabled, or use --effort low"
+            ));
         }
-        if let (Some(wish), Some(known)) = (wishes.effort, &model.effort)
-            && !known.contains(&wish)
+        let is_never = model.thinking == Some(ThinkingSupport::None);
+        if requirements.thinking == Some(ThinkingMode::Adaptive) && is_never {
+            return refuse(format!(
+                "{name} does not think when asked to; leave out --thinking adaptive, or choose \
+                 another --model"
+            ));
+        }
+        if let (Some(effort), Some(known)) = (requirements.effort, &model.effort)
+            && !known.contains(&effort)
         {
             let known: Vec<&str> = known.iter().map(|effort| effort_name(*effort)).collect();
             return refuse(match known.as_slice() {
                 [] => format!("{name} knows no effort; leave out --effort"),
                 known => format!(
                     "{name} knows no effort `{}`; use one of {}",
-                    effort_name(wish),
+                    effort_name(effort),
                     known.join(", ")
                 ),
             });
@@ -68,13 +64,16 @@ pub fn check_capabilities(
 /// Thinking for a session: as it was asked for, or on where every model is known to be able to.
 /// Without it some wires do not hand out reasoning to be sent back, and the model forgets between
 /// two calls what it had thought of.
-pub fn resolve_thinking_mode(cast: &ModelChain, wish: Option<ThinkingMode>) -> ThinkingMode {
+pub fn resolve_thinking_mode(
+    model_chain: &ModelChain,
+    requested: Option<ThinkingMode>,
+) -> ThinkingMode {
     let thinks = |chosen: &ChosenModel| {
         matches!(chosen.model().thinking, Some(ThinkingSupport::Optional | ThinkingSupport::Always))
     };
-    match wish {
-        Some(wish) => wish,
-        None if cast.all().all(thinks) => ThinkingMode::Adaptive,
+    match requested {
+        Some(mode) => mode,
+        None if model_chain.all().all(thinks) => ThinkingMode::Adaptive,
         None => ThinkingMode::Unset,
     }
 }

@@ -1,4 +1,4 @@
-//! From a model's name as somebody typed it to the model, its provider and its facts.
+//! From a model's name as the user typed it to the model, its provider and its facts.
 //!
 //! `provider/name` says it all. A plain name is looked up: short names, listed models, then how
 //! families of names begin; what is left belongs to the provider of the default model. Whether the
@@ -23,14 +23,10 @@ pub use capability_check::{ModelRequirements, check_capabilities, resolve_thinki
 pub use model_chain::{ModelChain, choose_model_chain};
 pub use named_models::list_named_models;
 
-/// One model at one provider.
 #[derive(Clone, Debug)]
 pub struct ChosenModel {
-    /// The provider's name here.
     pub provider: String,
-    /// The model's name there.
     pub name: String,
-    /// What is known of it.
     pub resolved: ResolvedModel,
 }
 
@@ -40,12 +36,10 @@ impl ChosenModel {
         Self { provider: provider.to_owned(), name: name.to_owned(), resolved }
     }
 
-    /// Its row in the table.
     pub fn model(&self) -> &ModelConfig {
         &self.resolved.model
     }
 
-    /// What the loop must know.
     pub fn facts(&self) -> ModelFacts {
         self.resolved.model.to_model_facts(&self.name)
     }
@@ -56,7 +50,6 @@ impl ChosenModel {
     }
 }
 
-/// Finds out which model is meant.
 pub fn choose_model(
     text: &str,
     config: &Config,
@@ -109,7 +102,6 @@ fn choose_by_plain_name(name: &str, config: &Config) -> ChosenModel {
     ChosenModel::new(provider, name, config)
 }
 
-/// A provider by its name.
 pub fn check_provider_name(name: &str, config: &Config) -> Result<String, CommandError> {
     if config.providers.contains_key(name) {
         return Ok(name.to_owned());
@@ -122,7 +114,6 @@ pub fn check_provider_name(name: &str, config: &Config) -> Result<String, Comman
     Err(CommandError::usage(format!("there is no provider `{name}`; {advice}")))
 }
 
-/// The provider of the default model.
 pub fn default_provider(config: &Config) -> String {
     let named = config.default_model.as_deref().and_then(|model| model.split_once('/'));
     named.map_or(DEFAULT_PROVIDER, |(provider, _)| provider).to_owned()

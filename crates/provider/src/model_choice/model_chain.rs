@@ -8,10 +8,9 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
-/// Everybody who may be asked in a session.
+/// The models a session may ask.
 #[derive(Clone, Debug)]
 pub struct ModelChain {
-    /// First choice of every run.
     pub primary: ChosenModel,
     /// Asked when it is overloaded or gone, in order.
     pub fallbacks: Vec<ChosenModel>,
@@ -20,68 +19,65 @@ pub struct ModelChain {
 }
 
 impl ModelChain {
-    /// Those who answer, in order.
     pub fn primary_and_fallbacks(&self) -> impl Iterator<Item = &ChosenModel> {
         std::iter::once(&self.primary).chain(&self.fallbacks)
     }
 
-    /// Everybody.
     pub fn all(&self) -> impl Iterator<Item = &ChosenModel> {
         self.primary_and_fallbacks().chain(&self.small)
     }
 }
 
-/// Chooses everybody.
 pub fn choose_model_chain(
-    args: &ModelOptions,
+    options: &ModelOptions,
     config: &Config,
     lookup: &impl EnvLookup,
 ) -> Result<ModelChain, CommandError> {
-    let first = match &args.model {
+    let first = match &options.model {
         Some(name) => Some(name.clone()),
         None => environment::read_first_variable(lookup, &["WINDLASS_MODEL", "ANTHROPIC_MODEL"])?,
     };
     let first = first.or_else(|| config.default_model.clone()).unwrap_or_default();
     let first = choose_model(&first, config, lookup)?;
-    let mut cast = ModelChain { primary: first, fallbacks: Vec::new(), small: None };
-    let named = match args.fallback_model.as_slice() {
+    let mut model_chain = ModelChain { primary: first, fallbacks: Vec::new(), small: None };
+    let named = match options.fallback_model.as_slice() {
         [] => &config.fallback_models,
         given => given,
     };
     for name in named.iter().filter(|name| !name.trim().is_empty()) {
         let next = choose_model(name, config, lookup)?;
-        add_fallback(&mut cast, next)?;
+        add_fallback(&mut model_chain, next)?;
     }
-    if cast.fallbacks.len() > FALLBACKS_MAX {
+    if model_chain.fallbacks.len() > FALLBACKS_MAX {
         return Err(CommandError::usage(format!(
             "--fallback-model takes at most {FALLBACKS_MAX} models; leave some out"
         )));
     }
-    let small = match &args.small_model {
+    let small = match &options.small_model {
         Some(name) => Some(name.clone()),
         None => environment::read_variable(lookup, "ANTHROPIC_SMALL_FAST_MODEL")?,
     };
     if let Some(small) = small.or_else(|| config.small_model.clone()) {
         let small = choose_model(&small, config, lookup)?;
-        refuse_ambiguous_name(&cast, &small)?;
-        cast.small = Some(small);
+        refuse_ambiguous_name(&model_chain, &small)?;
+        model_chain.small = Some(small);
     }
-    Ok(cast)
+    Ok(model_chain)
 }
 
-fn add_fallback(cast: &mut ModelChain, next: ChosenModel) -> Result<(), CommandError> {
-    refuse_ambiguous_name(cast, &next)?;
-    if cast.primary_and_fallbacks().all(|known| known.name != next.name) {
-        cast.fallbacks.push(next);
+fn add_fallback(model_chain: &mut ModelChain, next: ChosenModel) -> Result<(), CommandError> {
+    refuse_ambiguous_name(model_chain, &next)?;
+    if model_chain.primary_and_fallbacks().all(|known| known.name != next.name) {
+        model_chain.fallbacks.push(next);
     }
     Ok(())
 }
 
 /// Requests find their server by the model's name, so one name cannot stand for two servers.
-fn refuse_ambiguous_name(cast: &ModelChain, next: &ChosenModel) -> Result<(), CommandError> {
+fn refuse_ambiguous_name(model_chain: &ModelChain, next: &ChosenModel) -> Result<(), CommandError> {
     let is_namesake =
         |known: &&ChosenModel| known.name == next.name && known.provider != next.provider;
-    match cast.primary_and_fallbacks().find(is_namesake) {
+    match model_chain.primary_and_fallbacks().find(is_namesake) {
         Some(known) => Err(CommandError::usage(format!(
             "{} and {} have the same name at two providers, which one session cannot tell apart; \
              leave one out",

@@ -1,7 +1,7 @@
 //! Models that an agent or a single command may ask for by name, besides those of the session: such as
 //! live where the session's first does, and can do what the session was set to.
 
-use windlass_driver::engine_settings::Settings;
+use windlass_driver::Settings;
 use windlass_vocabulary::{ModelFacts, ThinkingMode};
 
 use super::{AvailableModels, ChosenModel, ModelChain, choose_model};
@@ -9,22 +9,23 @@ use crate::config::Config;
 use crate::config::model::ThinkingSupport;
 use windlass_host::environment::EnvLookup;
 
-/// Each by the name people have for it; `named` are those that somebody asks for.
+/// Each by the name users have for it; `named` are those that agents ask for.
 pub fn list_named_models<'a>(
-    cast: &'a ModelChain,
+    model_chain: &'a ModelChain,
     config: &'a Config,
-    (settings, available): (&Settings, AvailableModels<'_>),
+    settings: &Settings,
+    available: AvailableModels<'_>,
     named: impl Iterator<Item = &'a str>,
     lookup: &impl EnvLookup,
 ) -> Vec<(String, ModelFacts)> {
-    let listed = config.listed_models(&cast.primary.provider);
+    let listed = config.listed_models(&model_chain.primary.provider);
     let names = config.aliases.keys().map(String::as_str).chain(listed).chain(named);
     let mut models: Vec<(String, ModelFacts)> = Vec::new();
     for name in names.take(MODELS_MAX) {
         let Ok(chosen) = choose_model(name, config, lookup) else { continue };
         let is_new = !models.iter().any(|(known, _)| known == name);
         if is_new
-            && chosen.provider == cast.primary.provider
+            && chosen.provider == model_chain.primary.provider
             && fits_settings(&chosen, settings)
             && available.allows(&chosen, config, lookup)
         {
@@ -45,7 +46,7 @@ fn fits_settings(chosen: &ChosenModel, settings: &Settings) -> bool {
         ThinkingMode::Unset => true,
     };
     let works = match (settings.effort, &model.effort) {
-        (Some(wish), Some(known)) => known.contains(&wish),
+        (Some(effort), Some(known)) => known.contains(&effort),
         _ => true,
     };
     thinks && works && (settings.budget_max.is_none() || model.price.is_some())

@@ -25,7 +25,7 @@ pub(super) async fn build_context_usage(desk: &mut EventLoop) -> Result<Value, S
     });
     let memory = settings.user_context.as_deref().unwrap_or_default();
     let memory = memory::list_memory_files(memory).into_iter().map(
-        |(path, kind, bytes)| json!({ "path": path, "type": kind, "tokens": bytes / TOKEN_BYTES }),
+        |file| json!({ "path": file.path, "type": file.kind, "tokens": file.bytes / TOKEN_BYTES }),
     );
     let memory: Value = memory.collect();
     let mut usage = inventory_to_json(&found);

@@ -6,7 +6,6 @@ use windlass_driver::hooks::{HookEvent, HookListing};
 use super::require_session;
 use super::settings::source_name;
 use crate::event_loop::EventLoop;
-use windlass_assembly::hooks;
 
 /// Lists them.
 pub(super) fn list_hooks(desk: &mut EventLoop) -> Result<Value, String> {
@@ -14,7 +13,7 @@ pub(super) fn list_hooks(desk: &mut EventLoop) -> Result<Value, String> {
         desk.initialize_options.build_hook_set(&desk.client_channel).unwrap_or_default().list();
     let stage = require_session(desk)?;
     let layers = &stage.layers;
-    let (set, _problems) = hooks::load_hooks(layers);
+    let (set, _problems) = layers.read_hooks();
     let listing = set.list();
     let source = |hook: &HookListing| {
         let layer = layers.loaded.hooks.iter().find(|layer| layer.name == hook.source);

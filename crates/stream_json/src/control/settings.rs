@@ -40,7 +40,7 @@ pub(super) fn get_settings(desk: &mut EventLoop) -> Result<Value, String> {
 
 fn current_effort(desk: &EventLoop) -> Option<Value> {
     let layers = &desk.live_session.as_ref()?.layers;
-    let args = layers.merge_model_args(&desk.args.model, &|name: &str| std::env::var_os(name));
+    let args = layers.merge_model_options(&desk.args.model, &|name: &str| std::env::var_os(name));
     serde_json::to_value(args.effort?).ok()
 }
 
@@ -70,7 +70,7 @@ pub(super) fn apply_flag_settings(
             .map_err(|refusal| refusal.to_string())
     };
     let ((old, _), (new, layers)) = (read(&before)?, read(&after)?);
-    let model_args = layers.merge_model_args(&desk.args.model, &environment);
+    let model_args = layers.merge_model_options(&desk.args.model, &environment);
     let (effort, thinking) = (model_args.effort, model_args.thinking);
     let wanted = layers.loaded.settings.model.clone().filter(|_| more.contains_key("model"));
     let stage = require_session(desk)?;

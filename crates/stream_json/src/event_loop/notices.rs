@@ -127,11 +127,7 @@ impl EventLoop {
         let Some(stage) = &mut self.live_session else {
             return;
         };
-        stage.retry_cutoff_message = Some(failure_advice::explain_retry_cutoff(
-            why,
-            &stage.endpoints,
-            stage.last_model.as_ref(),
-        ));
+        stage.retry_cutoff_message = Some(why.explain(&stage.endpoints, stage.last_model.as_ref()));
         // A session that does not take this is over, which is told next.
         let _ = stage.session.interrupt(Interrupt::Shutdown);
     }

@@ -286,8 +286,8 @@ impl EventLoop {
         let Some(stage) = &self.live_session else {
             return;
         };
-        let session = (stage.id.as_str(), stage.journal.as_deref());
-        let seen = SessionReport::build(order, &stage.session, session).await;
+        let journal = stage.journal.as_deref();
+        let seen = SessionReport::build(order, &stage.session, &stage.id, journal).await;
         let frame =
             prompt_turn::complete_with_report(turn.into_result_frame(&self.usage_totals), seen);
         self.send_result(frame);

@@ -25,7 +25,7 @@ impl EventLoop {
         let environment = |name: &str| std::env::var_os(name);
         let args = &self.args.settings;
         let is_stale = |live: &mut SettingsReloader| {
-            live.args.clone_from(args);
+            live.options.clone_from(args);
             live.is_stale(&environment)
         };
         let Some(mut live) = stage.settings_reloader.take_if(is_stale) else { return true };

@@ -15,7 +15,6 @@ use super::command_screen::LastHookRuns;
 use super::prompt_history::PromptHistory;
 use super::{NextSession, appearance, list_command_hints};
 use windlass_assembly::options::SettingsOptions;
-use windlass_assembly::prompt::EndpointDescriptions;
 use windlass_assembly::prompt_expansion::PromptExpander;
 use windlass_assembly::report::cost;
 use windlass_assembly::report::why;
@@ -26,6 +25,7 @@ use windlass_assembly::slash_command;
 use windlass_assembly::slash_command::{FrontEnd, SlashCommand};
 use windlass_host::command_error::CommandError;
 use windlass_provider::config::Config;
+use windlass_provider::endpoint::EndpointDescriptions;
 
 /// Knows what prompts mean.
 pub(super) struct PromptHost {
@@ -196,7 +196,7 @@ impl PromptHandler {
     ) -> Result<PromptSubmission, CommandError> {
         let names: Vec<String> = match submission.content.as_slice() {
             [ContentBlock::Text(text)] => {
-                text.lines().flat_map(windlass_project::memory::mentioned).collect()
+                text.lines().flat_map(windlass_project::memory::find_mentions).collect()
             }
             _ => Vec::new(),
         };

@@ -173,9 +173,9 @@ impl McpConfigFile {
         cwd: &Path,
         lookup: &impl EnvLookup,
     ) -> Result<Self, CommandError> {
-        let root = user_directories::find_project_root(cwd);
+        let root = windlass_settings::find_project_root(cwd);
         let user = || {
-            mcp::user_config_file(lookup)
+            user_directories::claude_json_file(lookup)
                 .ok_or_else(|| CommandError::failure("there is no home directory; set HOME"))
         };
         Ok(match scope {

@@ -24,7 +24,6 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
 use windlass_host::signals::SignalListener;
-use windlass_host::user_directories;
 
 /// Serves over standard input and output until the client goes.
 pub(crate) async fn run(
@@ -165,7 +164,7 @@ async fn run_pre_tool_hooks(
     );
     let ground = HookEnvironment::new(
         cwd.clone(),
-        user_directories::find_project_root(&cwd),
+        windlass_settings::find_project_root(&cwd),
         environment,
         spill,
     );

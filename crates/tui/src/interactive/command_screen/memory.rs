@@ -23,7 +23,7 @@ impl PromptHandler {
         items.extend(read.iter().map(|(path, whose)| row(path, whose)));
         let own = user_directories::claude_directory(&read_environment)
             .map(|folder| folder.join("CLAUDE.md"));
-        let project = user_directories::find_project_root(&self.cwd);
+        let project = windlass_settings::find_project_root(&self.cwd);
         let more = [
             (Some(project.join("AGENTS.md")), "of the project, for everybody; not there yet"),
             (Some(project.join("CLAUDE.local.md")), "of the project, for you; not there yet"),

@@ -1,9 +1,9 @@
-//! Opens a page in the user's browser. Without one, an address that is shown has to do.
+//! Opens a page in the user's browser. It may fail: the address is shown too.
 
 use std::process::{Command, Stdio};
 
 /// Tries to open a page; the user can do it too.
-pub fn open_in_browser(address: &str) {
+pub(super) fn open_in_browser(address: &str) {
     let is_page = address.starts_with("https://") || address.starts_with("http://");
     if !is_page {
         return;

@@ -1,4 +1,4 @@
-//! How the model answers: a style that somebody chose by its name. Ours, or a page that people keep;
+//! How the model answers: a style chosen by its name. A built-in one or a Markdown file;
 //! where two have one name, the project's is meant before the user's, and the user's before ours.
 //!
 //! A style speaks to the model alone. It grants nothing and runs nothing, so a project's may be used
@@ -9,21 +9,18 @@ use std::sync::Arc;
 
 use windlass_settings::EnabledSources;
 
+use crate::bounded_file::read_bounded;
 use crate::extension_sources::ExtensionSources;
 use crate::markdown_files::{FrontMatter, list_markdown_files};
 use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
 
-/// A style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputStyle {
-    /// Its name.
     pub name: String,
-    /// What the model is told.
     text: String,
-    /// What the model is told of working on code stays too.
+    /// The part of the system prompt about coding stays.
     keeps_coding_instructions: bool,
-    /// What is wrong with its head.
     pub problem: Option<String>,
 }
 
@@ -34,7 +31,7 @@ pub fn load_output_styles(
     lookup: &impl EnvLookup,
 ) -> Vec<OutputStyle> {
     let EnabledSources { user, project, .. } = extensions.enabled;
-    let root = user_directories::find_project_root(cwd);
+    let root = windlass_settings::find_project_root(cwd);
     let inside = cwd.ancestors().take_while(|folder| project && folder.starts_with(&root));
     let mut folders: Vec<PathBuf> = inside.map(|folder| folder.join(".claude")).collect();
     folders.extend(user_directories::claude_directory(lookup).filter(|_| user));
@@ -46,14 +43,13 @@ pub fn load_output_styles(
     );
     let mut styles: Vec<OutputStyle> = Vec::new();
     for path in folders.iter().flat_map(|folder| list_markdown_files(folder)) {
-        let own = || path.file_stem().map(|name| name.to_string_lossy().into_owned());
-        let Ok(text) = std::fs::read_to_string(&path) else { continue };
-        if let Some(mut style) = own().and_then(|name| OutputStyle::parse(&name, &text)) {
-            style.problem = style.problem.map(|why| format!("{}: {why}", path.display()));
-            styles.push(style);
-        }
+        let Ok(text) = read_bounded(&path, BYTES_MAX) else { continue };
+        let Some(name) = path.file_stem() else { continue };
+        let mut style = OutputStyle::parse(&name.to_string_lossy(), &text);
+        style.problem = style.problem.map(|why| format!("{}: {why}", path.display()));
+        styles.push(style);
     }
-    styles.extend(BUILT_IN_STYLES.iter().filter_map(|(name, text)| OutputStyle::parse(name, text)));
+    styles.extend(BUILT_IN_STYLES.iter().map(|(name, text)| OutputStyle::parse(name, text)));
     let mut names: Vec<String> = Vec::new();
     styles.retain(|style| {
         let is_new = !names.contains(&style.name);
@@ -78,22 +74,18 @@ pub fn apply_output_style(
     None
 }
 
-/// The one of this name, however it is written.
 fn find_style<'a>(styles: &'a [OutputStyle], name: &str) -> Option<&'a OutputStyle> {
     styles.iter().find(|style| style.name.eq_ignore_ascii_case(name))
 }
 
 impl OutputStyle {
-    fn parse(name: &str, text: &str) -> Option<Self> {
-        if text.len() > BYTES_MAX {
-            return None;
-        }
+    fn parse(name: &str, text: &str) -> Self {
         let page = FrontMatter::parse(text);
         let field = |key: &str| page.as_ref().and_then(|page| page.text(key));
         let keeps = field("keep-coding-instructions");
         let problem = page.as_ref().and_then(|page| page.problem()).map(str::to_owned);
         let own = field("name").filter(|_| problem.is_none());
-        Some(Self {
+        Self {
             problem,
             name: own.unwrap_or_else(|| name.to_owned()),
             text: page.as_ref().map_or(text, |page| page.body).trim().to_owned(),
@@ -101,10 +93,9 @@ impl OutputStyle {
                 keeps.as_deref(),
                 Some("true" | "yes" | "on" | "1")
             ),
-        })
+        }
     }
 
-    /// The system prompt in this style.
     pub fn apply_to(&self, prompt: &str) -> String {
         let kept: Vec<&str> = prompt
             .split("\n\n")
@@ -116,12 +107,12 @@ impl OutputStyle {
 
 /// How the part of the system prompt begins that is about code.
 const CODING_SECTION: &str = "With code\n";
-const BYTES_MAX: usize = 100_000;
+const BYTES_MAX: u64 = 100_000;
 const BUILT_IN_STYLES: [(&str, &str); 4] = [
-    ("Concise", include_str!("../text/style/concise.md")),
-    ("Explanatory", include_str!("../text/style/explanatory.md")),
-    ("Learning", include_str!("../text/style/learning.md")),
-    ("Proactive", include_str!("../text/style/proactive.md")),
+    ("Concise", include_str!("text/style/concise.md")),
+    ("Explanatory", include_str!("text/style/explanatory.md")),
+    ("Learning", include_str!("text/style/learning.md")),
+    ("Proactive", include_str!("text/style/proactive.md")),
 ];
 
 #[cfg(test)]
@@ -130,16 +121,15 @@ mod tests {
 
     #[test]
     fn ours_keep_what_is_said_of_code_and_a_page_may_not() {
-        let prompt = include_str!("../../../assembly/src/text/system_prompt.md");
+        let prompt = include_str!("../../assembly/src/text/system_prompt.md");
         assert!(prompt.contains(CODING_SECTION));
         for (name, text) in BUILT_IN_STYLES {
-            let style = OutputStyle::parse(name, text).expect("a style");
+            let style = OutputStyle::parse(name, text);
             let applied = style.apply_to(prompt);
             assert_eq!(style.name, name);
             assert!(applied.contains(CODING_SECTION) && applied.contains(&style.text), "{name}");
         }
-        let plain =
-            OutputStyle::parse("poet", "---\nname: Poet\n---\nAnswer in verse.\n").expect("one");
+        let plain = OutputStyle::parse("poet", "---\nname: Poet\n---\nAnswer in verse.\n");
         let applied = plain.apply_to(prompt);
         assert!(
             !applied.contains(CODING_SECTION) && applied.contains("Never work around"),

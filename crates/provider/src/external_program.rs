@@ -16,22 +16,18 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::command_error::to_single_line;
+use windlass_host::command_error::to_single_line;
 
-/// What became of a program.
 pub struct ProgramOutput {
-    /// How.
     pub status: ExitStatus,
     /// What it printed, up to a limit.
     pub stdout: Vec<u8>,
-    /// What it complained, in one short line.
+    /// Its standard error, in one short line.
     pub stderr_line: String,
 }
 
-/// Why there is nothing to tell.
 #[derive(Debug)]
 pub enum ProgramError {
-    /// It could not be started.
     NotStarted(io::Error),
     /// It took too long, and was ended with everything it had started.
     TimedOut(Duration),
@@ -68,8 +64,8 @@ pub fn run_program(
     }
     let printed = spawn_pipe_reader(child.stdout.take(), STDOUT_BYTES_MAX);
     let complained = spawn_pipe_reader(child.stderr.take(), STDERR_BYTES_MAX);
-    let printed = printed.recv_timeout(time_left(deadline));
-    let complained = complained.recv_timeout(time_left(deadline));
+    let printed = printed.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+    let complained = complained.recv_timeout(deadline.saturating_duration_since(Instant::now()));
     let (Ok(printed), Ok(complaint)) = (printed, complained) else {
         kill_program(&mut child);
         return Err(ProgramError::TimedOut(within));
@@ -162,10 +158,6 @@ fn lock_process_groups() -> MutexGuard<'static, ProcessGroups> {
 
 static PROCESS_GROUPS: Mutex<ProcessGroups> =
     Mutex::new(ProcessGroups { leaders: Vec::new(), is_shutting_down: false });
-
-fn time_left(deadline: Instant) -> Duration {
-    deadline.saturating_duration_since(Instant::now())
-}
 
 /// Programs that have closed their outputs are about to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);

@@ -1,0 +1,75 @@
+//! The hooks of all settings in force.
+//!
+//! Which layers may bring hooks at all is decided where settings are read; what a hook means is known
+//! to the crate `hook`.
+
+use std::path::Path;
+
+use windlass_driver::HookSet;
+use windlass_driver::hooks::{HookHttpPolicy, HookSource};
+
+use super::SettingsLayers;
+
+impl SettingsLayers {
+    /// The hooks, lowest layer first, and one line for each that cannot be used.
+    pub fn read_hooks(&self) -> (HookSet, Vec<String>) {
+        let mut hooks = HookSet::default();
+        let mut problems = Vec::new();
+        for layer in &self.loaded.hooks {
+            let value = serde_json::Value::Object(layer.value.clone());
+            let (parsed, unusable) = HookSet::parse(&value, &HookSource::new(layer.name.as_str()));
+            hooks = hooks.join(parsed);
+            problems.extend(unusable);
+        }
+        for plugin in self.plugins.iter().filter(|_| self.allows_extension_hooks()) {
+            let name = format!("plugin {}", plugin.name);
+            match plugin.read_hooks() {
+                Ok(None) => {}
+                Ok(Some(value)) => {
+                    let source = HookSource { name, variables: plugin.environment_variables() };
+                    let (parsed, unusable) = HookSet::parse(&value, &source);
+                    hooks = hooks.join(parsed);
+                    problems.extend(unusable);
+                }
+                Err(problem) => problems.push(format!("{name}: {problem}; its hooks are left out")),
+            }
+        }
+        problems.extend(find_missing_programs(&hooks));
+        let settings = &self.loaded.settings;
+        let hooks = hooks.with_http_policy(HookHttpPolicy {
+            allowed_urls: settings.allowed_http_hook_urls.clone(),
+            allowed_env_vars: settings.http_hook_allowed_env_vars.clone(),
+        });
+        (hooks, problems)
+    }
+
+    /// The hooks that may run. What is wrong with others is among the warnings from now on.
+    pub fn load_hooks(&mut self) -> HookSet {
+        let (hooks, problems) = self.read_hooks();
+        self.extra_warnings.extend(problems);
+        hooks
+    }
+
+    /// May plugins, skills, agents and commands bring hooks, besides settings?
+    pub fn allows_extension_hooks(&self) -> bool {
+        let settings = &self.loaded.settings;
+        settings.disable_all_hooks != Some(true) && settings.allow_managed_hooks_only != Some(true)
+    }
+}
+
+/// Programs that hooks name by their whole path and that do not exist. The hooks still run: the program
+/// may be there by then.
+fn find_missing_programs(hooks: &HookSet) -> Vec<String> {
+    let mut lines = Vec::new();
+    for hook in hooks.list().iter().filter(|hook| hook.kind == "command") {
+        let program = hook.name.split_whitespace().next().unwrap_or_default();
+        if program.starts_with('/') && !Path::new(program).exists() {
+            let event = hook.event.name();
+            let line = format!("{}: the hook at {event}: {program} is not there", hook.source);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}

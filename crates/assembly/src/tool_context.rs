@@ -1,0 +1,94 @@
+//! Where tools work: what they may see and write, where long outputs go, and what confines commands.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use windlass_driver::ToolSessionContext;
+use windlass_permission::Policy;
+
+use crate::directories::{build_read_rule, build_scratch_path};
+use crate::options::PermissionOptions;
+use crate::sandbox;
+use crate::settings::SettingsLayers;
+use windlass_host::command_error::CommandError;
+use windlass_provider::api_key;
+use windlass_provider::config::Config;
+
+pub(crate) struct ToolContextRequest<'a> {
+    pub(crate) cwd: &'a Path,
+    pub(crate) journal: Option<&'a Path>,
+    /// Where long outputs of sessions this one goes on from lie.
+    pub(crate) inherited_spills: Vec<PathBuf>,
+    /// Working directories besides `cwd`.
+    pub(crate) directories: Vec<PathBuf>,
+    pub(crate) policy: Policy,
+    pub(crate) permission: &'a PermissionOptions,
+    pub(crate) config: &'a Config,
+    pub(crate) layers: &'a SettingsLayers,
+}
+
+pub(crate) struct PreparedToolContext {
+    pub(crate) tool_context: ToolSessionContext,
+    /// The policy of the request, with what the tools and the sandbox need.
+    pub(crate) policy: Policy,
+    /// To be removed when the session is over.
+    pub(crate) scratch_directory: Option<PathBuf>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl ToolContextRequest<'_> {
+    pub(crate) fn prepare(self) -> Result<PreparedToolContext, CommandError> {
+        let Self { cwd, journal, inherited_spills, directories, mut policy, .. } = self;
+        // Long outputs lie beside a journal, whose session may be continued, or else in a directory of
+        // this run alone, which is made when first needed.
+        let (spill_directory, scratch_directory) = match journal {
+            Some(journal) => (cwd.join(journal).with_extension("spill"), None),
+            None => {
+                let scratch = build_scratch_path();
+                (scratch.clone(), Some(scratch))
+            }
+        };
+        // The model is told to read long outputs back from there.
+        policy.rules.allow.push(build_read_rule(&spill_directory));
+        policy.rules.allow.extend(inherited_spills.iter().map(|spill| build_read_rule(spill)));
+        let mut tool_context = ToolSessionContext::new(cwd, spill_directory);
+        self.layers.export_variables(&mut tool_context);
+        apply_command_limits(&mut tool_context);
+        for directory in directories {
+            tool_context.add_directory(directory);
+        }
+        tool_context.hidden_paths = policy.rules.build_hidden_paths(&policy.directories);
+        let is_secret =
+            |name: &str| api_key::secret_variables(self.config).any(|secret| secret == name);
+        tool_context.environment.retain(|(name, _)| !name.to_str().is_some_and(is_secret));
+        let sandbox = self
+            .layers
+            .resolve_sandbox(self.permission.sandbox, &self.permission.sandbox_allow_domain);
+        let notes = sandbox::confine_commands(&sandbox, &mut tool_context, &mut policy)?;
+        Ok(PreparedToolContext { tool_context, policy, scratch_directory, notes })
+    }
+}
+
+/// How long commands may take and how much of their output is shown, as the environment says. A value
+/// that is not a number over 0 is ignored.
+fn apply_command_limits(tool_context: &mut ToolSessionContext) {
+    let given = |wanted: &str| -> Option<u64> {
+        let mut all = tool_context.environment.iter().rev();
+        let (_, value) = all.find(|(name, _)| name == wanted)?;
+        value.to_str()?.trim().parse().ok().filter(|number| *number > 0)
+    };
+    let time =
+        |wanted: &str| given(wanted).map(Duration::from_millis).map(|t| t.min(COMMAND_TIMEOUT_MAX));
+    let default = time("BASH_DEFAULT_TIMEOUT_MS");
+    let longest = time("BASH_MAX_TIMEOUT_MS");
+    let shown = given("BASH_MAX_OUTPUT_LENGTH").and_then(|chars| usize::try_from(chars).ok());
+    let limits = &mut tool_context.limits;
+    limits.command_timeout_default = default.unwrap_or(limits.command_timeout_default);
+    limits.command_timeout_max =
+        longest.unwrap_or(limits.command_timeout_max).max(limits.command_timeout_default);
+    limits.output_inline_bytes_max =
+        shown.unwrap_or(limits.output_inline_bytes_max).min(OUTPUT_CHARS_MAX);
+}
+
+const COMMAND_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+const OUTPUT_CHARS_MAX: usize = 150_000;
