@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 use windlass_driver::hooks::{HookCallback, HookCallbackFuture};
 
-use super::client_requests::ClientChannel;
-use super::frame::ClientControlRequest;
+use crate::client_requests::ClientChannel;
+use crate::frame::ClientControlRequest;
 
 /// Asks the client.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use windlass_driver::mcp::{
     ElicitationFuture, ElicitationPrompter, ElicitationReply, ElicitationRequest,
 };
 
-use super::client_requests::ClientChannel;
-use super::frame::ClientControlRequest;
+use crate::client_requests::ClientChannel;
+use crate::frame::ClientControlRequest;
 
 /// The client, who is asked over this port.
 pub(crate) struct ElicitationClient(ClientChannel);

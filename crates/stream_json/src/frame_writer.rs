@@ -13,7 +13,7 @@ use serde::Serialize;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-use super::line_limit;
+use crate::line_limit;
 
 /// The way out.
 #[derive(Debug)]

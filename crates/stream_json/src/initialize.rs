@@ -8,11 +8,11 @@ use windlass_driver::{AgentDefinition, HookSet};
 use windlass_permission::Rule;
 use windlass_vocabulary::{ModelName, ToolName};
 
-use super::client_hooks::ClientHooks;
-use super::client_requests::ClientChannel;
-use super::control::model;
-use super::live_session::list_skill_names;
+use crate::choosable_models::list_choosable_models;
+use crate::client_hooks::ClientHooks;
+use crate::client_requests::ClientChannel;
 use crate::json_schema::CheckedSchema;
+use crate::live_session::list_skill_names;
 use windlass_assembly::PROTOCOL_VERSION;
 use windlass_assembly::session_plan::SessionPlan;
 use windlass_assembly::slash_command;
@@ -72,8 +72,8 @@ impl InitializeOptions {
                 .filter(|list| list.is_array())
                 .map(|list| parse_string_list(Some(list))),
             plugins: {
-                let (with, without) = parse_plugin_paths(request);
-                with.into_iter().chain(without).collect()
+                let paths = parse_plugin_paths(request);
+                paths.with_mcp_servers.into_iter().chain(paths.without_mcp_servers).collect()
             },
             wants_subagent_text: request.get("forwardSubagentText") == Some(&Value::Bool(true)),
         })
@@ -136,18 +136,24 @@ fn parse_string_list(list: Option<&Value>) -> Vec<String> {
     list.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// The folders of the plugins a client lists: those whose servers are ours to start, and the others.
-pub(crate) fn parse_plugin_paths(request: &Value) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let all = request.get("plugins").and_then(Value::as_array).into_iter().flatten();
-    let (mut with, mut without) = (Vec::new(), Vec::new());
-    for plugin in all {
+/// The folders of the plugins a client lists.
+#[derive(Debug, Default)]
+pub(crate) struct PluginPaths {
+    /// Plugins whose MCP servers are started here.
+    pub with_mcp_servers: Vec<PathBuf>,
+    pub without_mcp_servers: Vec<PathBuf>,
+}
+
+pub(crate) fn parse_plugin_paths(request: &Value) -> PluginPaths {
+    let mut paths = PluginPaths::default();
+    for plugin in request.get("plugins").and_then(Value::as_array).into_iter().flatten() {
         let Some(path) = plugin.get("path").and_then(Value::as_str) else { continue };
         match plugin.get("skipMcpDiscovery") == Some(&Value::Bool(true)) {
-            true => without.push(PathBuf::from(path)),
-            false => with.push(PathBuf::from(path)),
+            true => paths.without_mcp_servers.push(PathBuf::from(path)),
+            false => paths.with_mcp_servers.push(PathBuf::from(path)),
         }
     }
-    (with, without)
+    paths
 }
 
 /// Agents as clients define them, by name.
@@ -184,7 +190,7 @@ fn parse_agent(name: &str, value: &Value) -> Result<AgentDefinition, String> {
 }
 
 /// What a client is told of us.
-pub(crate) fn build_initialize_response(plan: &SessionPlan, wishes: &InitializeOptions) -> Value {
+pub(crate) fn build_initialize_response(plan: &SessionPlan, options: &InitializeOptions) -> Value {
     let own = slash_command::list_available(slash_command::FrontEnd::Headless)
         .map(|one| json!({ "name": one.name, "description": one.description, "argumentHint": one.argument_hint }));
     let listed = plan.expander.list_commands().into_iter().map(
@@ -198,7 +204,7 @@ pub(crate) fn build_initialize_response(plan: &SessionPlan, wishes: &InitializeO
         .map(|agent| json!({ "name": agent.name, "description": agent.description }))
         .collect();
     let first = plan.builder.settings().model.name.as_str();
-    let models = model::list_choosable_models(
+    let models = list_choosable_models(
         &plan.endpoints.config,
         first,
         plan.settings_layers.available_models(),
@@ -216,12 +222,12 @@ pub(crate) fn build_initialize_response(plan: &SessionPlan, wishes: &InitializeO
         "hook_on_failure_supported": true,
         "claude_code_version": PROTOCOL_VERSION,
     });
-    if let (false, Value::Object(fields)) = (wishes.plugins.is_empty(), &mut answer) {
+    if let (false, Value::Object(fields)) = (options.plugins.is_empty(), &mut answer) {
         let is_loaded = |path: &PathBuf| {
             let path = path.canonicalize().ok();
             plan.settings_layers.plugins.iter().any(|plugin| Some(&plugin.root) == path.as_ref())
         };
-        let are_loaded = wishes.plugins.iter().all(is_loaded);
+        let are_loaded = options.plugins.iter().all(is_loaded);
         fields.insert("plugins_applied".to_owned(), Value::Bool(are_loaded));
     }
     answer

@@ -12,12 +12,12 @@ use windlass_vocabulary::{
     Usage,
 };
 
-use super::failure_name;
-use super::frame::{
+use crate::failure_name;
+use crate::frame::{
     AssistantFrame, AssistantMessage, FrameContent, OutgoingFrame, SystemFrame, SystemSubtype,
     UserFrame, UserMessage,
 };
-use super::partial_message::{PartialMessage, PartialMessageAuthor};
+use crate::partial_message::{PartialMessage, PartialMessageAuthor};
 use windlass_host::random;
 
 /// Tells one session.
@@ -233,7 +233,7 @@ impl NoticeFrameBuilder {
             frames.push(OutgoingFrame::User(UserFrame {
                 message: UserMessage {
                     role: "user",
-                    content: Value::Array(vec![super::frame::tool_result_to_json(result)]),
+                    content: Value::Array(vec![crate::frame::tool_result_to_json(result)]),
                 },
                 parent_tool_use_id: self.parent_tool_use_id.clone(),
                 tool_use_result: output,
@@ -267,7 +267,7 @@ impl NoticeFrameBuilder {
 
     fn build_compact_boundary(&self, freed: Tokens) -> OutgoingFrame {
         build_system_frame(SystemSubtype::CompactBoundary {
-            compact_metadata: super::frame::CompactMetadata {
+            compact_metadata: crate::frame::CompactMetadata {
                 trigger: "auto",
                 pre_tokens: self.input_estimate.0,
                 post_tokens: self.input_estimate.less(freed).0,

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 use windlass_vocabulary::{AttemptId, ContentBlock, Delta, Usage};
 
-use super::frame::{FrameContent, FrameUsage};
+use crate::frame::{FrameContent, FrameUsage};
 
 /// The message being told.
 #[derive(Debug, Default)]

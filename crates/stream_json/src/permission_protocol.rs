@@ -10,7 +10,7 @@ use windlass_permission::Rule;
 use windlass_settings::SettingsSource;
 use windlass_vocabulary::{Json, PermissionAnswer, PermissionMode, PermissionQuestion};
 
-use super::frame::{ClientControlRequest, tool_input_to_json};
+use crate::frame::{ClientControlRequest, tool_input_to_json};
 use windlass_host::display::tool_call_summary::summarize_tool_call;
 
 /// The question.

@@ -8,9 +8,9 @@ use std::io::IsTerminal;
 
 use windlass_vocabulary::{Notice, ToolCall};
 
-use super::output_writer::{OutputTarget, OutputWriter};
-use super::progress_log::{ProgressLevel, ProgressLog};
-use crate::ConversationFrame;
+use crate::frame::ConversationFrame;
+use crate::output_writer::{OutputTarget, OutputWriter};
+use crate::progress_log::{ProgressLevel, ProgressLog};
 use windlass_assembly::options::OutputFormat;
 use windlass_host::command_error::CommandError;
 use windlass_host::display::strip_control_characters;

@@ -10,7 +10,7 @@ use std::io::IsTerminal;
 
 use windlass_vocabulary::{Notice, ToolCallId, ToolOutcome, ToolResultPart};
 
-use super::output_writer::{OutputTarget, OutputWriter};
+use crate::output_writer::{OutputTarget, OutputWriter};
 use windlass_host::command_error::to_single_line;
 use windlass_host::display::human_format;
 use windlass_host::display::human_format::format_count;

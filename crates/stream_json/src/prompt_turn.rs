@@ -8,9 +8,12 @@ use windlass_vocabulary::{
     ModelStopReason, Notice, Outcome, Role, Terminal, Tokens, ToolCall, Usage,
 };
 
-use super::frame::{DeferredToolUse, PermissionDenial, ResultFrame, tool_input_to_json};
-use super::notice_to_frame::is_api_failure;
-use super::usage_totals::UsageTotals;
+use crate::frame::{
+    DeferredToolUse, PermissionDenial, ResultCost, ResultDurations, ResultEnding, ResultFrame,
+    ResultPrompt, tool_input_to_json,
+};
+use crate::notice_to_frame::is_api_failure;
+use crate::usage_totals::UsageTotals;
 use windlass_assembly::report::session_report::SessionReport;
 
 /// What is known of a prompt besides how its run ended.
@@ -89,20 +92,27 @@ impl PromptTurn {
     }
 
     /// The frame without what depends on how it ended.
-    pub(crate) fn into_result_frame(self, account: &UsageTotals) -> ResultFrame {
+    pub(crate) fn into_result_frame(self, totals: &UsageTotals) -> ResultFrame {
         ResultFrame {
             subtype: "success",
-            duration_ms: duration_to_millis(self.started_at.elapsed()),
-            duration_api_ms: duration_to_millis(self.api_time),
-            num_turns: self.answers,
-            terminal_reason: "completed",
-            total_cost_usd: account.total_cost_to_json(),
-            model_usage: account.usage_by_model(),
-            usage: self.usage.into(),
+            durations: ResultDurations {
+                duration_ms: duration_to_millis(self.started_at.elapsed()),
+                duration_api_ms: duration_to_millis(self.api_time),
+                num_turns: self.answers,
+            },
+            ending: ResultEnding { terminal_reason: "completed", ..ResultEnding::default() },
+            cost: ResultCost {
+                total_cost_usd: totals.total_cost_to_json(),
+                usage: self.usage.into(),
+                model_usage: totals.usage_by_model(),
+            },
             permission_denials: self.denials,
             structured_output: self.structured,
-            origin: self.origin,
-            user_message_uuid: self.uuid,
+            prompt: ResultPrompt {
+                origin: self.origin,
+                user_message_uuid: self.uuid,
+                ..ResultPrompt::default()
+            },
             ..ResultFrame::default()
         }
     }
@@ -116,11 +126,11 @@ pub(crate) fn complete_with_ending(
     text: &str,
     problem: Option<String>,
 ) -> ResultFrame {
-    frame.outcome = ending.outcome.map(|outcome| outcome.name());
-    frame.api_error_status = ending.failure.as_ref().and_then(|failure| failure.status);
-    frame.terminal_reason = terminal_reason(ending);
+    frame.ending.outcome = ending.outcome.map(|outcome| outcome.name());
+    frame.ending.api_error_status = ending.failure.as_ref().and_then(|failure| failure.status);
+    frame.ending.terminal_reason = terminal_reason(ending);
     // A run that went on from an earlier process has turns that were not seen here.
-    frame.num_turns = frame.num_turns.max(ending.turns);
+    frame.durations.num_turns = frame.durations.num_turns.max(ending.turns);
     frame.subtype = result_subtype(ending);
     frame.is_error = match ending.terminal {
         Terminal::Completed => {
@@ -134,7 +144,7 @@ pub(crate) fn complete_with_ending(
         Terminal::StopHookPrevented => false,
         _ => true,
     };
-    frame.stop_reason = stop_reason(ending);
+    frame.ending.stop_reason = stop_reason(ending);
     frame.deferred_tool_use = ending.deferred.as_ref().map(|call| DeferredToolUse {
         id: call.id.as_str().to_owned(),
         name: call.name.as_str().to_owned(),
@@ -156,7 +166,7 @@ pub(crate) fn complete_with_ending(
 pub(crate) fn fail_without_structured_output(mut frame: ResultFrame, retries: u32) -> ResultFrame {
     frame.subtype = "error_max_structured_output_retries";
     frame.is_error = true;
-    frame.terminal_reason = "structured_output_retry_exhausted";
+    frame.ending.terminal_reason = "structured_output_retry_exhausted";
     frame.result = None;
     frame.errors =
         vec![format!("no object that fits the schema was handed over within {retries} more tries")];
@@ -167,7 +177,7 @@ pub(crate) fn fail_without_structured_output(mut frame: ResultFrame, retries: u3
 pub(crate) fn fail_with(mut frame: ResultFrame, why: String) -> ResultFrame {
     frame.subtype = "error_during_execution";
     frame.is_error = true;
-    frame.terminal_reason = "turn_setup_failed";
+    frame.ending.terminal_reason = "turn_setup_failed";
     frame.errors.push(why);
     frame
 }

@@ -9,8 +9,8 @@ use windlass_driver::BackgroundTask;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{AgentId, Notice, Terminal, ToolCall};
 
-use super::frame::{OutgoingFrame, SystemSubtype, TaskUsage};
-use super::notice_to_frame::{NoticeFrameBuilder, build_system_frame};
+use crate::frame::{OutgoingFrame, SystemSubtype, TaskUsage};
+use crate::notice_to_frame::{NoticeFrameBuilder, build_system_frame};
 
 /// All of them.
 #[derive(Debug, Default)]

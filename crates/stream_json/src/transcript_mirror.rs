@@ -8,7 +8,7 @@ use serde_json::Value;
 use windlass_driver::{AppendedTranscriptLines, TranscriptListener};
 use windlass_vocabulary::MessageId;
 
-use super::frame::OutgoingFrame;
+use crate::frame::OutgoingFrame;
 
 /// What was heard and not yet used.
 #[derive(Clone, Debug, Default)]

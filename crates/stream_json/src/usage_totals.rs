@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windlass_vocabulary::{AttemptId, MicroUsd, ModelFacts, Notice, Usage};
 
-use super::frame::FrameModelUsage;
+use crate::frame::FrameModelUsage;
 use windlass_host::display::dollars_json::dollars_to_json;
 
 /// The account of a process.

@@ -9,11 +9,14 @@ use crate::event_loop::EventLoop;
 use windlass_assembly::hooks;
 
 /// Lists them.
-pub(super) fn list_hooks(desk: &mut EventLoop) -> Result<Value, String> {
-    let own =
-        desk.initialize_options.build_hook_set(&desk.client_channel).unwrap_or_default().list();
-    let stage = require_session(desk)?;
-    let layers = &stage.layers;
+pub(super) fn list_hooks(event_loop: &mut EventLoop) -> Result<Value, String> {
+    let own = event_loop
+        .initialize_options
+        .build_hook_set(&event_loop.client.channel)
+        .unwrap_or_default()
+        .list();
+    let live = require_session(event_loop)?;
+    let layers = &live.settings.layers;
     let (set, _problems) = hooks::load_hooks(layers);
     let listing = set.list();
     let source = |hook: &HookListing| {

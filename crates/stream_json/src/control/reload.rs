@@ -17,34 +17,34 @@ struct ReloadedProjectFiles {
 }
 
 /// `reload_skills`.
-pub(super) fn reload_skills(desk: &mut EventLoop) -> Result<ControlOutcome, String> {
-    reload_then_answer(desk, |desk| {
-        let stage = desk.live_session.as_ref();
-        let listed = stage.map(|stage| stage.expander.list_commands()).unwrap_or_default();
+pub(super) fn reload_skills(event_loop: &mut EventLoop) -> Result<ControlOutcome, String> {
+    reload_then_answer(event_loop, |event_loop| {
+        let live = event_loop.session.live();
+        let listed = live.map(|live| live.expander.list_commands()).unwrap_or_default();
         let one = |one: windlass_assembly::prompt_expansion::CustomCommandEntry| json!({ "name": one.name, "description": one.description, "argumentHint": one.argument_hint });
         json!({ "skills": listed.into_iter().map(one).collect::<Vec<Value>>() })
     })
 }
 
 /// `reload_output_styles`.
-pub(super) fn reload_output_styles(desk: &mut EventLoop) -> Result<ControlOutcome, String> {
-    reload_then_answer(desk, |desk| {
-        let stage = desk.live_session.as_ref();
-        let own = stage.map(|stage| stage.output_styles().to_vec()).unwrap_or_default();
+pub(super) fn reload_output_styles(event_loop: &mut EventLoop) -> Result<ControlOutcome, String> {
+    reload_then_answer(event_loop, |event_loop| {
+        let live = event_loop.session.live();
+        let own = live.map(|live| live.output_styles().to_vec()).unwrap_or_default();
         let all: Vec<String> = std::iter::once("default".to_owned()).chain(own).collect();
         json!({ "available_output_styles": all })
     })
 }
 
-/// Looks beside the desk, and answers with what is there now.
+/// Looks beside the event loop, and answers with what is there now.
 fn reload_then_answer(
-    desk: &mut EventLoop,
+    event_loop: &mut EventLoop,
     answer: fn(&EventLoop) -> Value,
 ) -> Result<ControlOutcome, String> {
-    let cwd = require_session(desk)?.cwd();
-    let root = desk.args.settings.resolve_project_root(&cwd);
-    let is_bare = desk.args.bare || desk.args.settings.safe_mode;
-    let layers = require_session(desk)?.layers.clone();
+    let cwd = require_session(event_loop)?.cwd();
+    let root = event_loop.args.settings.resolve_project_root(&cwd);
+    let is_bare = event_loop.args.bare || event_loop.args.settings.safe_mode;
+    let layers = require_session(event_loop)?.settings.layers.clone();
     let looking = tokio::task::spawn_blocking(move || {
         if is_bare {
             return ReloadedProjectFiles {
@@ -65,12 +65,12 @@ fn reload_then_answer(
     });
     Ok(answer_later(async move {
         let found = looking.await.map_err(|_| "they were not found".to_owned());
-        move |desk: &mut EventLoop| {
+        move |event_loop: &mut EventLoop| {
             let found = found?;
-            let stage = require_session(desk)?;
-            stage.expander.custom_commands = found.pages;
-            stage.set_skills_and_styles(found.skill_folders, found.styles);
-            Ok(answer(desk))
+            let live = require_session(event_loop)?;
+            live.expander.custom_commands = found.pages;
+            live.set_skills_and_styles(found.skill_folders, found.styles);
+            Ok(answer(event_loop))
         }
     }))
 }

@@ -8,7 +8,8 @@ use windlass_permission::{Policy, Rule};
 use windlass_settings::{SettingsFileState, SettingsSource, write_setting};
 use windlass_vocabulary::PermissionMode;
 
-use super::{ControlOutcome, answer_now, model, require_session, require_text};
+use super::request::SettingsUpdate;
+use super::{ControlOutcome, model, require_session};
 use crate::event_loop::EventLoop;
 use windlass_assembly::directories::working_directory;
 use windlass_assembly::options::SettingsOptions;
@@ -17,10 +18,10 @@ use windlass_assembly::settings;
 use windlass_assembly::settings::SettingsLayers;
 
 /// `get_settings`.
-pub(super) fn get_settings(desk: &mut EventLoop) -> Result<Value, String> {
-    let effort = current_effort(desk);
-    let stage = require_session(desk)?;
-    let loaded = &stage.layers.loaded;
+pub(super) fn get_settings(event_loop: &mut EventLoop) -> Result<Value, String> {
+    let effort = current_effort(event_loop);
+    let live = require_session(event_loop)?;
+    let loaded = &live.settings.layers.loaded;
     let read = loaded.files.iter().filter(|file| file.state == SettingsFileState::Read);
     let sources: Vec<Value> = read
         .map(|file| {
@@ -32,14 +33,15 @@ pub(super) fn get_settings(desk: &mut EventLoop) -> Result<Value, String> {
     Ok(json!({
         "effective": serde_json::to_value(&loaded.settings).unwrap_or_default(),
         "sources": sources,
-        "applied": { "model": stage.model, "effort": effort },
-        "errors": settings_errors_to_json(&stage.layers),
+        "applied": { "model": live.provider.model, "effort": effort },
+        "errors": settings_errors_to_json(&live.settings.layers),
     }))
 }
 
-fn current_effort(desk: &EventLoop) -> Option<Value> {
-    let layers = &desk.live_session.as_ref()?.layers;
-    let args = layers.merge_model_args(&desk.args.model, &|name: &str| std::env::var_os(name));
+fn current_effort(event_loop: &EventLoop) -> Option<Value> {
+    let layers = &event_loop.session.live()?.settings.layers;
+    let args =
+        layers.merge_model_args(&event_loop.args.model, &|name: &str| std::env::var_os(name));
     serde_json::to_value(args.effort?).ok()
 }
 
@@ -52,32 +54,31 @@ fn settings_errors_to_json(layers: &SettingsLayers) -> Vec<Value> {
 /// `apply_flag_settings`: as if they had been given with --settings. What depends on them from now on
 /// is changed: rules, the mode, the model, the effort; the rest counts for what begins later.
 pub(super) fn apply_flag_settings(
-    desk: &mut EventLoop,
-    request: &Value,
+    event_loop: &mut EventLoop,
+    more: &Map<String, Value>,
 ) -> Result<ControlOutcome, String> {
-    let Some(Value::Object(more)) = request.get("settings") else {
-        return Err("the request has no object `settings`".to_owned());
-    };
-    let before = desk.args.settings.clone();
+    let before = event_loop.args.settings.clone();
     let mut given = read_flag_settings(&before)?;
     merge_settings(&mut given, more);
     let after =
         SettingsOptions { settings: Some(Value::Object(given).to_string()), ..before.clone() };
     let environment = |name: &str| std::env::var_os(name);
     let read = |args: &SettingsOptions| {
-        load_policy(&desk.args.permission, args, &environment)
+        load_policy(&event_loop.args.permission, args, &environment)
             .map_err(|refusal| refusal.to_string())
     };
-    let ((old, _), (new, layers)) = (read(&before)?, read(&after)?);
-    let model_args = layers.merge_model_args(&desk.args.model, &environment);
-    let (effort, thinking) = (model_args.effort, model_args.thinking);
+    let (old, _) = read(&before)?;
+    let (new, layers) = read(&after)?;
+    let model_args = layers.merge_model_args(&event_loop.args.model, &environment);
+    let effort = model_args.effort;
+    let thinking = model_args.thinking;
     let wanted = layers.loaded.settings.model.clone().filter(|_| more.contains_key("model"));
-    let stage = require_session(desk)?;
+    let live = require_session(event_loop)?;
     let is_mode_new = new.mode != old.mode;
-    stage.layers = layers.clone();
-    stage.mode = if is_mode_new { new.mode } else { stage.mode };
-    stage.set_output_style(layers.output_style());
-    let changed = stage.session.configure(move |settings| {
+    live.settings.layers = layers.clone();
+    live.mode = if is_mode_new { new.mode } else { live.mode };
+    live.set_output_style(layers.output_style());
+    let changed = live.session.configure(move |settings| {
         let mode_before = settings.policy.mode;
         replace_policy_rules(&mut settings.policy, &old, &new);
         layers.enforce_managed_rules(&mut settings.policy, mode_before);
@@ -85,15 +86,15 @@ pub(super) fn apply_flag_settings(
         settings.thinking = thinking.unwrap_or(settings.thinking);
     });
     changed.map_err(|error| error.to_string())?;
-    let mode = stage.mode;
-    desk.args.settings = after;
+    let mode = live.mode;
+    event_loop.args.settings = after;
     if is_mode_new {
-        desk.send_permission_mode(mode.name());
+        event_loop.send_permission_mode(mode.name());
     }
     match wanted {
-        Some(wanted) => model::choose_model(desk, Some(&wanted)),
-        None if more.get("model") == Some(&Value::Null) => model::choose_model(desk, None),
-        None => answer_now(Ok(json!({}))),
+        Some(wanted) => model::choose_model(event_loop, Some(&wanted)),
+        None if more.get("model") == Some(&Value::Null) => model::choose_model(event_loop, None),
+        None => Ok(ControlOutcome::Now(Ok(json!({})))),
     }
 }
 
@@ -137,44 +138,38 @@ fn replace_policy_rules(policy: &mut Policy, old: &Policy, new: &Policy) {
 }
 
 /// `update_settings`: written down for later sessions; this one goes on as it is.
-pub(super) fn update_settings(desk: &EventLoop, request: &Value) -> Result<Value, String> {
-    let (source, key) = match require_text(request, "source")? {
-        "localSettings" => (SettingsSource::Local, "outputStyle"),
-        "userSettings" => (SettingsSource::User, "effortLevel"),
-        other => return Err(format!("settings of `{other}` are not written here")),
-    };
-    let Some(Value::Object(settings)) = request.get("settings") else {
-        return Err("the request has no object `settings`".to_owned());
-    };
-    if let Some(other) = settings.keys().find(|other| *other != key) {
-        return Err(format!("`{other}` is not written there; only `{key}` is"));
-    }
-    let path = settings_file_path(desk, source)?;
-    for value in settings.values() {
+pub(super) fn update_settings(
+    event_loop: &EventLoop,
+    update: &SettingsUpdate,
+) -> Result<Value, String> {
+    let SettingsUpdate { source, key, values } = update;
+    let path = settings_file_path(event_loop, *source)?;
+    for value in values {
         if !value.is_string() {
             return Err(format!("`{key}` is no text"));
         }
-        write_setting(&path, &[key], |_| Some(value.clone())).map_err(|error| error.to_string())?;
+        write_setting(&path, &[*key], |_| Some(value.clone()))
+            .map_err(|error| error.to_string())?;
     }
     Ok(json!({}))
 }
 
 /// Which settings there are here.
 pub(crate) fn build_settings_request(
-    desk: &EventLoop,
+    event_loop: &EventLoop,
 ) -> Result<windlass_settings::SettingsRequest, String> {
     let cwd = working_directory().map_err(|refusal| refusal.to_string())?;
     let environment = |name: &str| std::env::var_os(name);
-    settings::build_load_request(&desk.args.settings, &cwd, &environment)
+    settings::build_load_request(&event_loop.args.settings, &cwd, &environment)
         .map_err(|refusal| refusal.to_string())
 }
 
 /// Where settings of a layer are written.
 pub(crate) fn settings_file_path(
-    desk: &EventLoop,
+    event_loop: &EventLoop,
     source: SettingsSource,
 ) -> Result<PathBuf, String> {
-    let request = build_settings_request(desk)?;
+    let request = build_settings_request(event_loop)?;
     let sources = request.sources;
     let root = windlass_settings::load_settings(&request).trust.root;
     match source {
@@ -191,12 +186,12 @@ pub(crate) fn settings_file_path(
 }
 
 /// `list_permission_rules`.
-pub(super) async fn list_permission_rules(desk: &mut EventLoop) -> Result<Value, String> {
-    let flags = desk.args.permission.allowed_tools.join(" ");
-    let flags = format!("{flags} {}", desk.args.permission.disallowed_tools.join(" "));
-    let stage = require_session(desk)?;
-    let settings = stage.session.settings().await.ok_or(super::SESSION_OVER)?;
-    let loaded = &stage.layers.loaded;
+pub(super) async fn list_permission_rules(event_loop: &mut EventLoop) -> Result<Value, String> {
+    let flags = event_loop.args.permission.allowed_tools.join(" ");
+    let flags = format!("{flags} {}", event_loop.args.permission.disallowed_tools.join(" "));
+    let live = require_session(event_loop)?;
+    let settings = live.session.settings().await.ok_or(crate::session_phase::SESSION_OVER)?;
+    let loaded = &live.settings.layers.loaded;
     let policy = &settings.policy;
     let source = |rule: &Rule| {
         let text = rule.to_string();
@@ -234,7 +229,7 @@ pub(super) async fn list_permission_rules(desk: &mut EventLoop) -> Result<Value,
     let cwd = policy.directories.first().cloned().unwrap_or_default();
     Ok(json!({ "state": {
         "rules": rules, "workspaceDirectories": directories, "originalCwd": cwd,
-        "managedOnly": false, "errors": settings_errors_to_json(&stage.layers),
+        "managedOnly": false, "errors": settings_errors_to_json(&live.settings.layers),
         "mode": PermissionMode::name(policy.mode),
     } }))
 }

@@ -11,7 +11,7 @@ use crate::frame::PromptFrame;
 impl EventLoop {
     /// Everything in the background of the session.
     fn list_background_tasks(&self) -> Vec<BackgroundTask> {
-        self.live_session.as_ref().map(|stage| stage.session.background_tasks()).unwrap_or_default()
+        self.session.live().map(|live| live.session.background_tasks()).unwrap_or_default()
     }
 
     /// Does an agent go on by itself?
@@ -29,16 +29,16 @@ impl EventLoop {
     /// Wakes the model for what has ended without its knowing. Commands are not waited for once nobody
     /// is there any more, so their ends wake nobody then.
     pub(super) fn queue_task_notifications(&mut self) {
-        if self.turn.is_some() || self.caught_signal.is_some() {
+        if self.turn.is_some() || self.signals.caught.is_some() {
             return;
         }
         for task in self.list_background_tasks() {
             let is_owed = task.end_summary.is_some() && !task.is_end_reported;
             if is_owed
-                && (task.is_agent || !self.is_input_over)
-                && self.notified_tasks.insert(task.id.clone())
+                && (task.is_agent || !self.input.is_over)
+                && self.prompts.notified_tasks.insert(task.id.clone())
             {
-                self.prompt_queue.push_back(build_task_notification(&task));
+                self.prompts.waiting.push_back(build_task_notification(&task));
             }
         }
     }

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::EventLoop;
 use crate::prompt_turn;
 use crate::prompt_turn::PromptTurn;
+use crate::session_state::SessionState;
 
 /// How far it is with a call that was put off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,12 +70,12 @@ impl EventLoop {
             let frame = prompt_turn::fail_with(turn.into_result_frame(&self.usage_totals), why);
             return self.send_result(frame);
         }
-        let Some(stage) = &mut self.live_session else {
+        let Some(live) = self.session.live_mut() else {
             return;
         };
-        stage.final_answer = Default::default();
-        if stage.session.resume_deferred().await {
-            self.send_state("running");
+        live.final_answer = Default::default();
+        if live.session.resume_deferred().await {
+            self.send_state(SessionState::Running);
             self.send_init();
             self.turn = Some(turn);
         }

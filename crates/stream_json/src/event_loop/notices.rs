@@ -21,48 +21,48 @@ impl EventLoop {
     /// The session tells something.
     pub(super) async fn on_notice(&mut self, notice: &Notice) {
         self.usage_totals.on_notice(notice);
-        if let Some(printer) = &mut self.printer {
+        if let Some(printer) = &mut self.output.printer {
             printer.on_notice(notice);
         }
-        if let Some(diary) = &mut self.debug_log {
-            diary.on_notice(notice);
+        if let Some(log) = &mut self.output.debug_log {
+            log.on_notice(notice);
         }
-        let Some(stage) = &mut self.live_session else {
+        let Some(live) = self.session.live_mut() else {
             return;
         };
         match notice {
-            Notice::RunStarted => stage.has_run_started = true,
+            Notice::RunStarted => live.has_run_started = true,
             // A journal that is continued may first tell the end of a run of an earlier process.
-            Notice::RunEnded(_) if !stage.has_run_started => return,
+            Notice::RunEnded(_) if !live.has_run_started => return,
             Notice::RunEnded(ending) => return self.on_run_ended(ending).await,
             Notice::PermissionAsked { ticket, question } => {
                 return self.ask_permission(*ticket, question);
             }
             Notice::PermissionWithdrawn(ticket) => return self.withdraw_permission(*ticket),
             Notice::SideQuestionAnswered(said) => return self.on_side_answer(said),
-            Notice::MessageAdded(message) => stage.final_answer.add_message(message),
-            Notice::RequestStarted { model, .. } => stage.on_model_requested(model),
+            Notice::MessageAdded(message) => live.final_answer.add_message(message),
+            Notice::RequestStarted { model, .. } => live.on_model_requested(model),
             Notice::Warning(words) if words.starts_with(SESSION_ENDS_PREFIX) => {
-                stage.storage_failure.get_or_insert_with(|| words.clone());
+                live.storage_failure.get_or_insert_with(|| words.clone());
             }
             _ => {}
         }
         if let Some(turn) = &mut self.turn {
             turn.on_notice(notice);
         }
-        let mut frames = stage.frame_builder.notice_to_frames(notice);
+        let mut frames = live.frames.builder.notice_to_frames(notice);
         match notice {
-            Notice::ToolStarted(call) => stage.task_tracker.on_tool_started(call),
+            Notice::ToolStarted(call) => live.frames.tasks.on_tool_started(call),
             Notice::ToolEnded { call, .. } => {
-                frames.extend(stage.task_tracker.on_tool_ended(call.as_str()));
-                let all = stage.session.background_tasks();
-                frames.extend(stage.task_tracker.on_commands_started(&all, call.as_str()));
-                if stage
+                frames.extend(live.frames.tasks.on_tool_ended(call.as_str()));
+                let all = live.session.background_tasks();
+                frames.extend(live.frames.tasks.on_commands_started(&all, call.as_str()));
+                if live
                     .structured_output
                     .as_ref()
                     .is_some_and(StructuredOutputTracker::is_exhausted)
                 {
-                    let _ = stage.session.interrupt(Interrupt::User);
+                    let _ = live.session.interrupt(Interrupt::User);
                 }
             }
             Notice::PromptSuggested(text) => {
@@ -72,13 +72,13 @@ impl EventLoop {
                 frames.push(hook_notice_to_frame(hook));
             }
             Notice::SubagentNotice { call, agent, notice } => {
-                frames.extend(stage.task_tracker.on_agent_notice(call.as_str(), agent, notice));
+                frames.extend(live.frames.tasks.on_agent_notice(call.as_str(), agent, notice));
             }
             _ => {}
         }
-        frames.extend(build_ended_command_frames(stage));
-        let hopeless = stage.retry_cutoff.check_notice(notice);
-        let names = take_transcript_ids(stage, notice);
+        frames.extend(build_ended_command_frames(live));
+        let hopeless = live.provider.retry_cutoff.check_notice(notice);
+        let names = take_transcript_ids(live, notice);
         self.send_named_frames(frames, names);
         if let Some(why) = hopeless {
             self.stop_retrying(&why);
@@ -87,10 +87,10 @@ impl EventLoop {
 
     /// Tells of commands in the background that have ended.
     pub(crate) fn send_ended_commands(&mut self) {
-        let Some(stage) = &mut self.live_session else {
+        let Some(live) = self.session.live_mut() else {
             return;
         };
-        let frames = build_ended_command_frames(stage);
+        let frames = build_ended_command_frames(live);
         frames.into_iter().for_each(|frame| self.send_frame(frame));
     }
 
@@ -102,15 +102,14 @@ impl EventLoop {
                 OutgoingFrame::Assistant(_) | OutgoingFrame::User(_) => names.next(),
                 _ => None,
             };
-            let session = self.session_id();
-            self.send_frame_as(frame, session, name.unwrap_or_else(random::generate_uuid));
+            self.send_frame_as(frame, name.unwrap_or_else(random::generate_uuid));
         }
     }
 
     /// A question beside the conversation is a prompt of its own; one that was put over the control
     /// channel is not.
     fn on_side_answer(&mut self, said: &Result<String, String>) {
-        if let Some(asker) = self.side_question.take() {
+        if let Some(asker) = self.control.side_question.take() {
             // Nobody waits for it any more if this fails.
             let _ = asker.send(said.clone());
             return;
@@ -124,40 +123,40 @@ impl EventLoop {
 
     /// A server that is not there is not worth minutes of tries.
     fn stop_retrying(&mut self, why: &RetryCutoffReason) {
-        let Some(stage) = &mut self.live_session else {
+        let Some(live) = self.session.live_mut() else {
             return;
         };
-        stage.retry_cutoff_message = Some(failure_advice::explain_retry_cutoff(
+        live.provider.retry_cutoff_message = Some(failure_advice::explain_retry_cutoff(
             why,
-            &stage.endpoints,
-            stage.last_model.as_ref(),
+            &live.provider.endpoints,
+            live.provider.last_model.as_ref(),
         ));
         // A session that does not take this is over, which is told next.
-        let _ = stage.session.interrupt(Interrupt::Shutdown);
+        let _ = live.session.interrupt(Interrupt::Shutdown);
     }
 
     async fn on_run_ended(&mut self, ending: &RunEnding) {
-        let Some(stage) = &mut self.live_session else {
+        let Some(live) = self.session.live_mut() else {
             return;
         };
-        let hopeless = stage.retry_cutoff_message.take();
-        let problem = hopeless.clone().or_else(|| stage.storage_failure.take()).or_else(|| {
+        let hopeless = live.provider.retry_cutoff_message.take();
+        let problem = hopeless.clone().or_else(|| live.storage_failure.take()).or_else(|| {
             human_format::describe_run_failure(ending, |failure| {
                 failure_advice::explain_failure(
                     failure,
-                    &stage.endpoints,
-                    stage.last_model.as_ref(),
+                    &live.provider.endpoints,
+                    live.provider.last_model.as_ref(),
                 )
             })
         });
-        let mut text = stage.final_answer.text().to_owned();
+        let mut text = live.final_answer.text().to_owned();
         let failed = match (&ending.failure, &hopeless) {
             (Some(failure), _) => Some(failure_name::failure_kind_name(failure.kind)),
             (None, Some(_)) => Some("server_error"),
             (None, None) => None,
         };
         if let (Some(kind), Some(words)) = (failed, &problem) {
-            let frame = stage.frame_builder.build_failure_frame(words, kind);
+            let frame = live.frames.builder.build_failure_frame(words, kind);
             self.send_frame(frame);
         }
         let Some(mut turn) = self.turn.take() else {
@@ -169,7 +168,7 @@ impl EventLoop {
         }
         turn.end_request();
         turn.usage += ending.usage;
-        let wanted = self.live_session.as_ref().and_then(|stage| stage.structured_output.clone());
+        let wanted = self.session.live().and_then(|live| live.structured_output.clone());
         if let Some(wanted) = &wanted {
             turn.structured = wanted.value();
             let is_over = ending.terminal == Terminal::Completed && ending.deferred.is_none();
@@ -188,7 +187,7 @@ impl EventLoop {
         }
         if let (Some(words), true) = (hopeless, frame.is_error) {
             frame.subtype = "success";
-            frame.terminal_reason = "api_error";
+            frame.ending.terminal_reason = "api_error";
             frame.errors.clear();
             frame.result = Some(words);
         }
@@ -202,8 +201,8 @@ impl EventLoop {
 
     /// Asks for the object that was not handed over. Says whether that was taken.
     fn remind_of_structured_output(&self) -> bool {
-        let stage = self.live_session.as_ref();
-        stage.is_some_and(|stage| stage.session.submit(structured_output::REMINDER).is_ok())
+        let live = self.session.live();
+        live.is_some_and(|live| live.session.submit(structured_output::REMINDER).is_ok())
     }
 
     fn send_compact_result(&mut self, is_done: bool) {
@@ -221,12 +220,12 @@ impl EventLoop {
 }
 
 /// What the message of a notice is called in the transcript.
-fn take_transcript_ids(stage: &mut LiveSession, notice: &Notice) -> Vec<String> {
+fn take_transcript_ids(live: &mut LiveSession, notice: &Notice) -> Vec<String> {
     match notice {
-        Notice::MessageAdded(message) => stage.transcript_mirror.take_line_ids("", message.id),
+        Notice::MessageAdded(message) => live.frames.transcript.take_line_ids("", message.id),
         Notice::SubagentNotice { agent, notice, .. } => match &**notice {
             Notice::MessageAdded(message) => {
-                stage.transcript_mirror.take_line_ids(agent.as_str(), message.id)
+                live.frames.transcript.take_line_ids(agent.as_str(), message.id)
             }
             _ => Vec::new(),
         },
@@ -235,9 +234,9 @@ fn take_transcript_ids(stage: &mut LiveSession, notice: &Notice) -> Vec<String> 
 }
 
 /// What is told of commands in the background that have ended.
-fn build_ended_command_frames(stage: &mut LiveSession) -> Vec<OutgoingFrame> {
-    match stage.task_tracker.has_commands() {
-        true => stage.task_tracker.on_commands_ended(&stage.session.background_tasks()),
+fn build_ended_command_frames(live: &mut LiveSession) -> Vec<OutgoingFrame> {
+    match live.frames.tasks.has_commands() {
+        true => live.frames.tasks.on_commands_ended(&live.session.background_tasks()),
         false => Vec::new(),
     }
 }

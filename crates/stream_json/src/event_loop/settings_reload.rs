@@ -20,21 +20,21 @@ impl EventLoop {
         }
         // Whatever is wrong with it is told with the prompt.
         let _ = self.open_session();
-        let own = self.initialize_options.build_hook_set(&self.client_channel);
-        let Some(stage) = &mut self.live_session else { return true };
+        let own = self.initialize_options.build_hook_set(&self.client.channel);
+        let Some(live) = self.session.live_mut() else { return true };
         let environment = |name: &str| std::env::var_os(name);
         let args = &self.args.settings;
-        let is_stale = |live: &mut SettingsReloader| {
-            live.args.clone_from(args);
-            live.is_stale(&environment)
+        let is_stale = |reloader: &mut SettingsReloader| {
+            reloader.args.clone_from(args);
+            reloader.is_stale(&environment)
         };
-        let Some(mut live) = stage.settings_reloader.take_if(is_stale) else { return true };
-        let session = stage.session.clone();
+        let Some(mut reloader) = live.settings.reloader.take_if(is_stale) else { return true };
+        let session = live.session.clone();
         let (ring, looking) = oneshot::channel();
         tokio::spawn(async move {
-            let kept = live.reload_changed(&session, own).await;
+            let kept = reloader.reload_changed(&session, own).await;
             // Nobody waits for it any more if this fails.
-            let _ = ring.send(Box::new((live, kept)));
+            let _ = ring.send(Box::new((reloader, kept)));
         });
         self.settings_reload = Some(looking);
         false
@@ -43,12 +43,12 @@ impl EventLoop {
     /// They were read.
     pub(super) fn on_settings_reloaded(&mut self, looked: Option<Box<ReloadedSettings>>) {
         self.settings_reload = None;
-        let (Some(looked), Some(stage)) = (looked, &mut self.live_session) else { return };
-        let (live, kept) = *looked;
-        stage.layers = live.layers.clone();
-        stage.settings_reloader = Some(live);
+        let (Some(looked), Some(live)) = (looked, self.session.live_mut()) else { return };
+        let (reloader, kept) = *looked;
+        live.settings.layers = reloader.layers.clone();
+        live.settings.reloader = Some(reloader);
         if let Some(change) = kept.change {
-            change.apply(&mut stage.expander.tools.policy);
+            change.apply(&mut live.expander.tools.policy);
         }
         self.report_warnings(&kept.lines, &[]);
     }
