@@ -44,8 +44,6 @@ pub(crate) struct LiveSession {
     pub structured_output: Option<StructuredOutputTracker>,
     pub final_answer: FinalAnswer,
     pub mode: PermissionMode,
-    /// Why the session can no longer be stored.
-    pub storage_failure: Option<String>,
     /// A run began in this process, not in the one that is resumed.
     pub has_run_started: bool,
     pub expander: PromptExpander,
@@ -198,7 +196,6 @@ impl LiveSession {
             structured_output,
             final_answer: FinalAnswer::default(),
             mode,
-            storage_failure: None,
             has_run_started: false,
             expander,
             mcp_servers,
@@ -309,7 +306,11 @@ impl LiveSession {
         }
     }
 
-    /// The next thing it tells.
+    /// Why the session can no longer be stored.
+    pub(crate) fn storage_failure(&self) -> Option<String> {
+        self.notices.storage_failure()
+    }
+
     pub(crate) async fn next_notice(&mut self) -> Option<Notice> {
         self.notices.next().await
     }

@@ -106,12 +106,11 @@ impl TaskTracker {
             let Some(TrackedCommand { description, call }) = self.commands.remove(&task.id) else {
                 continue;
             };
-            let is_stopped = task.has_failed && words.starts_with("Stopped");
             frames.push(build_system_frame(SystemSubtype::TaskNotification {
                 task_id: task.id.clone(),
                 status: match task.has_failed {
                     false => "completed",
-                    true if is_stopped => "stopped",
+                    true if task.was_stopped => "stopped",
                     true => "failed",
                 },
                 output_file: task.output_path.to_string_lossy().into_owned(),

@@ -3,7 +3,7 @@
 use windlass_driver::Interrupt;
 use windlass_vocabulary::hook::{HookNotice, HookOutcome};
 use windlass_vocabulary::notice::RunEnding;
-use windlass_vocabulary::{Notice, Terminal};
+use windlass_vocabulary::{Notice, Outcome, Terminal};
 
 use super::EventLoop;
 use crate::frame::{OutgoingFrame, SystemSubtype};
@@ -42,9 +42,6 @@ impl EventLoop {
             Notice::SideQuestionAnswered(said) => return self.on_side_answer(said),
             Notice::MessageAdded(message) => live.final_answer.add_message(message),
             Notice::RequestStarted { model, .. } => live.on_model_requested(model),
-            Notice::Warning(words) if words.starts_with(SESSION_ENDS_PREFIX) => {
-                live.storage_failure.get_or_insert_with(|| words.clone());
-            }
             _ => {}
         }
         if let Some(turn) = &mut self.turn {
@@ -140,7 +137,7 @@ impl EventLoop {
             return;
         };
         let hopeless = live.provider.retry_cutoff_message.take();
-        let problem = hopeless.clone().or_else(|| live.storage_failure.take()).or_else(|| {
+        let problem = hopeless.clone().or_else(|| {
             human_format::describe_run_failure(ending, |failure| {
                 failure_advice::explain_failure(
                     failure,
@@ -191,9 +188,7 @@ impl EventLoop {
             frame.errors.clear();
             frame.result = Some(words);
         }
-        if let Some(outcome) = ending.outcome
-            && outcome.name().ends_with("compacted")
-        {
+        if let Some(Outcome::Compacted | Outcome::NotCompacted) = ending.outcome {
             self.send_compact_result(!frame.is_error);
         }
         self.send_result_with_problem(frame, problem);
@@ -240,9 +235,6 @@ fn build_ended_command_frames(live: &mut LiveSession) -> Vec<OutgoingFrame> {
         false => Vec::new(),
     }
 }
-
-/// How a session says that it cannot be written down any more.
-const SESSION_ENDS_PREFIX: &str = "the session ends, because";
 
 /// A hook began or ended.
 fn hook_notice_to_frame(notice: &HookNotice) -> OutgoingFrame {

@@ -5,6 +5,7 @@ use std::io::Write;
 use super::EventLoop;
 use crate::frame::{ConversationFrame, OutgoingFrame, ResultFrame};
 use crate::frame_writer::FrameWriter;
+use crate::live_session::LiveSession;
 use crate::print::{PrintedResult, Printer};
 use crate::progress_log::ProgressLevel;
 use crate::prompt_turn;
@@ -37,8 +38,8 @@ impl EventLoop {
 
     /// The session is no longer there.
     pub(super) fn on_session_lost(&mut self) {
-        let stored = self.session.live_mut().and_then(|live| live.storage_failure.take());
-        let why = stored.unwrap_or_else(|| NO_RESULT.to_owned());
+        let storage_failure = self.session.live().and_then(LiveSession::storage_failure);
+        let why = storage_failure.unwrap_or_else(|| NO_RESULT.to_owned());
         self.session.replace_with_lost(why.clone());
         if let Some(turn) = self.turn.take() {
             let frame = prompt_turn::fail_with(turn.into_result_frame(&self.usage_totals), why);

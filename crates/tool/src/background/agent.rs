@@ -81,7 +81,12 @@ impl BackgroundAgent {
 
     /// It has ended, in these words; its answer is told to the model.
     pub fn finish(self, words: String, is_failure: bool, answer: Option<String>) {
-        self.record.set_outcome(BackgroundOutcome { summary: words, is_failure, answer });
+        self.record.set_outcome(BackgroundOutcome {
+            summary: words,
+            is_failure,
+            was_stopped: false,
+            answer,
+        });
     }
 }
 
