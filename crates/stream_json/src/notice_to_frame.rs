@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use windlass_vocabulary::{
-    AttemptId, Delta, Message, MessageOrigin, ModelName, Notice, Role, Terminal, Tokens, ToolCall,
-    Usage,
+    AttemptId, Delta, Message, MessageOrigin, ModelName, Notice, Role, Tokens, ToolCall, Usage,
 };
 
 use crate::failure_name;
@@ -134,7 +133,22 @@ impl NoticeFrameBuilder {
                 vec![build_warning_frame(format!("the request was repaired: {why}"))]
             }
             Notice::Warning(words) => vec![build_warning_frame(words.clone())],
-            _ => Vec::new(),
+            Notice::RunStarted
+            | Notice::Sealed { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::ContextShrunk { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::InputQueued(_)
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. }
+            | Notice::RunEnded(_) => Vec::new(),
         }
     }
 
@@ -176,7 +190,7 @@ impl NoticeFrameBuilder {
         match (message.role, message.origin) {
             (Role::Assistant, _) => self.build_assistant_frames(message),
             (Role::User, MessageOrigin::ToolResults) => self.build_tool_result_frames(message),
-            _ => Vec::new(),
+            (Role::User, _) => Vec::new(),
         }
     }
 
@@ -284,11 +298,6 @@ pub(crate) fn build_system_frame(what: SystemSubtype) -> OutgoingFrame {
 /// Something people should know.
 pub(crate) fn build_warning_frame(content: String) -> OutgoingFrame {
     build_system_frame(SystemSubtype::Informational { content, level: "warning" })
-}
-
-/// Is a run that ended so one that the model's server failed?
-pub(crate) fn is_api_failure(terminal: Terminal) -> bool {
-    matches!(terminal, Terminal::ModelError | Terminal::PromptTooLong | Terminal::ImageError)
 }
 
 fn new_message_id() -> String {

@@ -98,7 +98,8 @@ impl PartialMessage {
                 }
                 self.close_block(&mut events);
             }
-            _ => {}
+            // Of no block that is open, or handled above.
+            Delta::CallInput(_) | Delta::Usage(_) | Delta::Cleared { .. } | Delta::Raw(_) => {}
         }
         events
     }

@@ -67,7 +67,7 @@ pub(crate) fn parse_prompt_tool_reply(
     let reply = reply.map_err(|failure| failure.to_string())?;
     let text = reply.parts.iter().find_map(|part| match part {
         McpContent::Text(text) => Some(text.as_str()),
-        _ => None,
+        McpContent::Media { .. } | McpContent::Link { .. } => None,
     });
     match (text.and_then(|text| serde_json::from_str(text).ok()), reply.structured) {
         _ if reply.is_error => Err(text.unwrap_or("it failed").to_owned()),
@@ -176,7 +176,12 @@ impl PermissionUpdate {
             | PermissionUpdateKind::Replace(RuleBehavior::Allow, rules) => {
                 rules.iter().map(ToString::to_string).collect()
             }
-            _ => Vec::new(),
+            PermissionUpdateKind::Add(..)
+            | PermissionUpdateKind::Replace(..)
+            | PermissionUpdateKind::Remove(..)
+            | PermissionUpdateKind::Mode(_)
+            | PermissionUpdateKind::AddDirectories(_)
+            | PermissionUpdateKind::RemoveDirectories(_) => Vec::new(),
         }
     }
 
@@ -242,10 +247,8 @@ impl PermissionUpdate {
 
     /// The mode it sets.
     pub(crate) fn mode(&self) -> Option<PermissionMode> {
-        match self.kind {
-            PermissionUpdateKind::Mode(mode) => Some(mode),
-            _ => None,
-        }
+        let PermissionUpdateKind::Mode(mode) = self.kind else { return None };
+        Some(mode)
     }
 
     /// Changes the policy.

@@ -4,15 +4,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use windlass_vocabulary::notice::RunEnding;
-use windlass_vocabulary::{
-    ModelStopReason, Notice, Outcome, Role, Terminal, Tokens, ToolCall, Usage,
-};
+use windlass_vocabulary::{Notice, Outcome, Role, Terminal, Tokens, ToolCall, Usage};
 
 use crate::frame::{
     DeferredToolUse, PermissionDenial, ResultCost, ResultDurations, ResultEnding, ResultFrame,
     ResultPrompt, tool_input_to_json,
 };
-use crate::notice_to_frame::is_api_failure;
 use crate::usage_totals::UsageTotals;
 use windlass_assembly::report::session_report::SessionReport;
 
@@ -71,7 +68,30 @@ impl PromptTurn {
             Notice::ContextShrunk { freed, .. } => {
                 self.freed_tokens = self.freed_tokens.map(|before| before + *freed);
             }
-            _ => {}
+            Notice::RunStarted
+            | Notice::Streamed { .. }
+            | Notice::Retracted { .. }
+            | Notice::Sealed { .. }
+            | Notice::MessageAdded(_)
+            | Notice::ToolStarted(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::ToolEnded { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::ModelSwitched { .. }
+            | Notice::Repaired { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::InputQueued(_)
+            | Notice::Warning(_)
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. }
+            | Notice::RunEnded(_) => {}
         }
     }
 
@@ -94,7 +114,7 @@ impl PromptTurn {
     /// The frame without what depends on how it ended.
     pub(crate) fn into_result_frame(self, totals: &UsageTotals) -> ResultFrame {
         ResultFrame {
-            subtype: "success",
+            subtype: SUCCESS,
             durations: ResultDurations {
                 duration_ms: duration_to_millis(self.started_at.elapsed()),
                 duration_api_ms: duration_to_millis(self.api_time),
@@ -139,10 +159,17 @@ pub(crate) fn complete_with_ending(
             };
             !ending.outcome.is_none_or(is_fine)
         }
-        // Somebody's own hook wanted it so, or the guard against circles gave it up.
+        // A hook of the user wanted it so, or the guard against circles gave it up.
         Terminal::HookStopped => ending.outcome == Some(Outcome::Circled),
         Terminal::StopHookPrevented => false,
-        _ => true,
+        Terminal::BlockingLimit
+        | Terminal::PromptTooLong
+        | Terminal::ImageError
+        | Terminal::ModelError
+        | Terminal::AbortedStreaming
+        | Terminal::AbortedTools
+        | Terminal::MaxTurns
+        | Terminal::MaxBudgetUsd => true,
     };
     frame.ending.stop_reason = stop_reason(ending);
     frame.deferred_tool_use = ending.deferred.as_ref().map(|call| DeferredToolUse {
@@ -156,7 +183,7 @@ pub(crate) fn complete_with_ending(
             frame.result = Some(words);
         }
         (false, _) => frame.result = Some(text.to_owned()),
-        (true, "success") => frame.result = Some(words),
+        (true, SUCCESS) => frame.result = Some(words),
         (true, _) => frame.errors.push(words),
     }
     frame
@@ -175,7 +202,7 @@ pub(crate) fn fail_without_structured_output(mut frame: ResultFrame, retries: u3
 
 /// A prompt that never became a run.
 pub(crate) fn fail_with(mut frame: ResultFrame, why: String) -> ResultFrame {
-    frame.subtype = "error_during_execution";
+    frame.subtype = ERROR_DURING_EXECUTION;
     frame.is_error = true;
     frame.ending.terminal_reason = "turn_setup_failed";
     frame.errors.push(why);
@@ -215,23 +242,26 @@ fn result_subtype(ending: &RunEnding) -> &'static str {
     match ending.terminal {
         Terminal::MaxTurns => "error_max_turns",
         Terminal::MaxBudgetUsd => "error_max_budget_usd",
-        Terminal::AbortedStreaming | Terminal::AbortedTools => "error_during_execution",
-        // A provider's failure is told as a result whose text is the failure.
-        terminal if is_api_failure(terminal) => match &ending.failure {
-            Some(_) => "success",
-            None => "error_during_execution",
-        },
-        Terminal::BlockingLimit => "error_during_execution",
-        Terminal::HookStopped if ending.outcome == Some(Outcome::Circled) => {
-            "error_during_execution"
+        Terminal::AbortedStreaming | Terminal::AbortedTools | Terminal::BlockingLimit => {
+            ERROR_DURING_EXECUTION
         }
-        _ => "success",
+        // A failure of the provider is a result whose text is the failure.
+        Terminal::ModelError | Terminal::PromptTooLong | Terminal::ImageError => {
+            match &ending.failure {
+                Some(_) => SUCCESS,
+                None => ERROR_DURING_EXECUTION,
+            }
+        }
+        Terminal::HookStopped if ending.outcome == Some(Outcome::Circled) => ERROR_DURING_EXECUTION,
+        Terminal::Completed | Terminal::HookStopped | Terminal::StopHookPrevented => SUCCESS,
     }
 }
 
 fn terminal_reason(ending: &RunEnding) -> &'static str {
+    if ending.deferred.is_some() {
+        return TOOL_DEFERRED;
+    }
     match ending.terminal {
-        _ if ending.deferred.is_some() => TOOL_DEFERRED,
         Terminal::MaxBudgetUsd => "budget_exhausted",
         Terminal::ModelError if ending.failure.is_some() => "api_error",
         terminal => terminal.name(),
@@ -239,24 +269,32 @@ fn terminal_reason(ending: &RunEnding) -> &'static str {
 }
 
 fn stop_reason(ending: &RunEnding) -> Option<&'static str> {
-    let stop = match (ending.terminal, ending.outcome) {
-        _ if ending.deferred.is_some() => return Some(TOOL_DEFERRED),
-        (Terminal::Completed, Some(Outcome::Refusal)) => ModelStopReason::Refusal,
-        (Terminal::Completed, Some(Outcome::OutputLimitExhausted)) => ModelStopReason::OutputLimit,
-        (Terminal::Completed, Some(Outcome::PausesExhausted)) => ModelStopReason::Pause,
-        (Terminal::Completed, _) => ModelStopReason::EndTurn,
-        _ => return None,
-    };
-    Some(match stop {
-        ModelStopReason::EndTurn => "end_turn",
-        ModelStopReason::OutputLimit => "max_tokens",
-        ModelStopReason::WindowFull => "model_context_window_exceeded",
-        ModelStopReason::Pause => "pause_turn",
-        ModelStopReason::Refusal => "refusal",
+    if ending.deferred.is_some() {
+        return Some(TOOL_DEFERRED);
+    }
+    if ending.terminal != Terminal::Completed {
+        return None;
+    }
+    Some(match ending.outcome {
+        Some(Outcome::Refusal) => "refusal",
+        Some(Outcome::OutputLimitExhausted) => "max_tokens",
+        Some(Outcome::PausesExhausted) => "pause_turn",
+        None
+        | Some(
+            Outcome::Natural
+            | Outcome::Empty
+            | Outcome::Compacted
+            | Outcome::NotCompacted
+            | Outcome::ToolDeferred
+            | Outcome::Circled
+            | Outcome::StorageFailed,
+        ) => "end_turn",
     })
 }
 
-/// Why a run ended whose call was put off.
+const SUCCESS: &str = "success";
+const ERROR_DURING_EXECUTION: &str = "error_during_execution";
+/// Why a run ended whose call was deferred.
 const TOOL_DEFERRED: &str = "tool_deferred";
 
 fn duration_to_millis(span: Duration) -> u64 {

@@ -222,7 +222,16 @@ impl TaskTracker {
         let status = match ending.terminal {
             Terminal::Completed => "completed",
             terminal if terminal.is_abort() => "stopped",
-            _ => "failed",
+            Terminal::BlockingLimit
+            | Terminal::PromptTooLong
+            | Terminal::ImageError
+            | Terminal::ModelError
+            | Terminal::AbortedStreaming
+            | Terminal::AbortedTools
+            | Terminal::StopHookPrevented
+            | Terminal::HookStopped
+            | Terminal::MaxTurns
+            | Terminal::MaxBudgetUsd => "failed",
         };
         let mut frames = vec![build_system_frame(SystemSubtype::TaskNotification {
             task_id: task.agent.clone(),

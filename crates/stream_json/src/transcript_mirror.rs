@@ -62,7 +62,7 @@ impl TranscriptMirror {
                 {
                     entries.push(line);
                 }
-                _ => {
+                Some(_) | None => {
                     room = FRAME_BYTES_MAX;
                     let entries = vec![line];
                     frames.push(OutgoingFrame::TranscriptMirror { file_path: path, entries });

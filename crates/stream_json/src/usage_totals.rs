@@ -40,23 +40,21 @@ impl UsageTotals {
 
     /// Books what was told.
     pub(crate) fn on_notice(&mut self, notice: &Notice) {
-        match notice {
-            Notice::RequestStarted { attempt, model, .. } => {
-                self.current_request = Some((*attempt, model.as_str().to_owned()));
+        if let Notice::RequestStarted { attempt, model, .. } = notice {
+            self.current_request = Some((*attempt, model.as_str().to_owned()));
+        } else if let Notice::Billed { attempt, usage, cost, total } = notice {
+            self.inherited.get_or_insert(total.less(*cost));
+            self.total = *total;
+            if let Some((_, model)) = self.current_request.as_ref().filter(|(it, _)| it == attempt)
+            {
+                let (used, spent) = self.used.entry(model.clone()).or_default();
+                *used += *usage;
+                *spent = *spent + *cost;
             }
-            Notice::Billed { attempt, usage, cost, total } => {
-                self.inherited.get_or_insert(total.less(*cost));
-                self.total = *total;
-                if let Some((_, model)) =
-                    self.current_request.as_ref().filter(|(it, _)| it == attempt)
-                {
-                    let (used, spent) = self.used.entry(model.clone()).or_default();
-                    *used += *usage;
-                    *spent = *spent + *cost;
-                }
-            }
-            Notice::RunEnded(ending) if self.inherited.is_some() => self.total = ending.cost,
-            _ => {}
+        } else if let Notice::RunEnded(ending) = notice
+            && self.inherited.is_some()
+        {
+            self.total = ending.cost;
         }
     }
 

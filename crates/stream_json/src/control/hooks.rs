@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use windlass_driver::hooks::{HookEvent, HookListing};
+use windlass_settings::SettingsSource;
 
 use super::require_session;
 use super::settings::source_name;
@@ -21,9 +22,11 @@ pub(super) fn list_hooks(event_loop: &mut EventLoop) -> Result<Value, String> {
     let listing = set.list();
     let source = |hook: &HookListing| {
         let layer = layers.loaded.hooks.iter().find(|layer| layer.name == hook.source);
-        layer.map_or("sessionHook", |layer| source_name(layer.source))
+        layer.map(|layer| layer.source)
     };
-    let configured = listing.iter().map(|hook| hook_to_json(hook, source(hook)));
+    let configured = listing
+        .iter()
+        .map(|hook| hook_to_json(hook, source(hook).map_or("sessionHook", source_name)));
     let rows: Vec<Value> =
         configured.chain(own.iter().map(|hook| hook_to_json(hook, "sessionHook"))).collect();
     let all: Vec<&HookListing> = listing.iter().chain(&own).collect();
@@ -36,7 +39,8 @@ pub(super) fn list_hooks(event_loop: &mut EventLoop) -> Result<Value, String> {
     };
     let events = HookEvent::ALL.iter().copied();
     let listed: Vec<Value> = events.clone().filter(|event| count(*event) > 0).map(entry).collect();
-    let managed = rows.iter().filter(|row| row["source"] == "policySettings").count();
+    let is_managed = |hook: &&HookListing| source(hook) == Some(SettingsSource::Managed);
+    let managed = listing.iter().filter(is_managed).count();
     Ok(json!({
         "events": listed,
         "hooks": rows,

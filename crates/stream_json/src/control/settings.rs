@@ -179,7 +179,11 @@ pub(crate) fn settings_file_path(
         }
         SettingsSource::Project if sources.project => Ok(root.join(".claude/settings.json")),
         SettingsSource::Local if sources.local => Ok(root.join(".claude/settings.local.json")),
-        _ => {
+        SettingsSource::User
+        | SettingsSource::Project
+        | SettingsSource::Local
+        | SettingsSource::Flag
+        | SettingsSource::Managed => {
             Err(format!("{} are not read in this session (--setting-sources)", source_name(source)))
         }
     }
@@ -199,22 +203,17 @@ pub(super) async fn list_permission_rules(event_loop: &mut EventLoop) -> Result<
         let is_it = |name: &str| origin.is_some_and(|origin| origin.starts_with(name));
         let file = loaded.files.iter().find(|file| is_it(&file.name));
         match file {
-            Some(file) => source_name(file.source),
-            None if flags.contains(&text) => "cliArg",
-            None => "session",
+            Some(file) => RuleSource::Settings(file.source),
+            None if flags.contains(&text) => RuleSource::CommandLine,
+            None => RuleSource::Session,
         }
     };
     let row = |behavior: &'static str| {
         move |rule: &Rule| {
             let source = source(rule);
-            let editability = match source {
-                "policySettings" | "cliArg" => "readonly",
-                "session" => "session",
-                _ => "persistent",
-            };
             json!({
-                "behavior": behavior, "source": source, "rule": rule.to_string(),
-                "editability": editability,
+                "behavior": behavior, "source": source.name(), "rule": rule.to_string(),
+                "editability": source.editability(),
             })
         }
     };
@@ -232,6 +231,32 @@ pub(super) async fn list_permission_rules(event_loop: &mut EventLoop) -> Result<
         "managedOnly": false, "errors": settings_errors_to_json(&live.settings.layers),
         "mode": PermissionMode::name(policy.mode),
     } }))
+}
+
+/// Where a permission rule comes from.
+#[derive(Clone, Copy)]
+enum RuleSource {
+    Settings(SettingsSource),
+    CommandLine,
+    Session,
+}
+
+impl RuleSource {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Settings(source) => source_name(source),
+            Self::CommandLine => "cliArg",
+            Self::Session => "session",
+        }
+    }
+
+    fn editability(self) -> &'static str {
+        match self {
+            Self::Settings(SettingsSource::Managed) | Self::CommandLine => "readonly",
+            Self::Settings(_) => "persistent",
+            Self::Session => "session",
+        }
+    }
 }
 
 /// The word clients have for a layer.

@@ -30,48 +30,60 @@ impl EventLoop {
         let Some(live) = self.session.live_mut() else {
             return;
         };
+        if let Some(turn) = &mut self.turn {
+            turn.on_notice(notice);
+        }
+        let mut frames = live.frames.builder.notice_to_frames(notice);
         match notice {
             Notice::RunStarted => live.has_run_started = true,
-            // A journal that is continued may first tell the end of a run of an earlier process.
+            // A resumed journal may first tell the end of a run of an earlier process.
             Notice::RunEnded(_) if !live.has_run_started => return,
             Notice::RunEnded(ending) => return self.on_run_ended(ending).await,
             Notice::PermissionAsked { ticket, question } => {
                 return self.ask_permission(*ticket, question);
             }
             Notice::PermissionWithdrawn(ticket) => return self.withdraw_permission(*ticket),
-            Notice::SideQuestionAnswered(said) => return self.on_side_answer(said),
+            Notice::SideQuestionAnswered(answer) => return self.on_side_answer(answer),
             Notice::MessageAdded(message) => live.final_answer.add_message(message),
             Notice::RequestStarted { model, .. } => live.on_model_requested(model),
-            _ => {}
-        }
-        if let Some(turn) = &mut self.turn {
-            turn.on_notice(notice);
-        }
-        let mut frames = live.frames.builder.notice_to_frames(notice);
-        match notice {
             Notice::ToolStarted(call) => live.frames.tasks.on_tool_started(call),
             Notice::ToolEnded { call, .. } => {
                 frames.extend(live.frames.tasks.on_tool_ended(call.as_str()));
-                let all = live.session.background_tasks();
-                frames.extend(live.frames.tasks.on_commands_started(&all, call.as_str()));
-                if live
-                    .structured_output
-                    .as_ref()
-                    .is_some_and(StructuredOutputTracker::is_exhausted)
-                {
+                let tasks = live.session.background_tasks();
+                frames.extend(live.frames.tasks.on_commands_started(&tasks, call.as_str()));
+                let structured = live.structured_output.as_ref();
+                if structured.is_some_and(StructuredOutputTracker::is_exhausted) {
                     let _ = live.session.interrupt(Interrupt::User);
                 }
             }
             Notice::PromptSuggested(text) => {
                 frames.push(OutgoingFrame::PromptSuggestion { suggestion: text.clone() });
             }
-            Notice::Hook(hook) if self.args.headless.stream.include_hook_events => {
-                frames.push(hook_notice_to_frame(hook));
+            Notice::Hook(hook) => {
+                if self.args.headless.stream.include_hook_events {
+                    frames.push(hook_notice_to_frame(hook));
+                }
             }
             Notice::SubagentNotice { call, agent, notice } => {
                 frames.extend(live.frames.tasks.on_agent_notice(call.as_str(), agent, notice));
             }
-            _ => {}
+            Notice::Streamed { .. }
+            | Notice::Retracted { .. }
+            | Notice::Sealed { .. }
+            | Notice::ToolProgressed { .. }
+            | Notice::ToolDenied { .. }
+            | Notice::RetryScheduled { .. }
+            | Notice::ModelSwitched { .. }
+            | Notice::Repaired { .. }
+            | Notice::ContextShrunk { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::InputQueued(_)
+            | Notice::Billed { .. }
+            | Notice::Warning(_)
+            | Notice::MaxTurnsReached { .. } => {}
         }
         frames.extend(build_ended_command_frames(live));
         let hopeless = live.provider.retry_cutoff.check_notice(notice);
@@ -95,26 +107,24 @@ impl EventLoop {
     fn send_named_frames(&mut self, frames: Vec<OutgoingFrame>, names: Vec<String>) {
         let mut names = names.into_iter();
         for frame in frames {
-            let name = match frame {
-                OutgoingFrame::Assistant(_) | OutgoingFrame::User(_) => names.next(),
-                _ => None,
-            };
+            let is_named = matches!(frame, OutgoingFrame::Assistant(_) | OutgoingFrame::User(_));
+            let name = if is_named { names.next() } else { None };
             self.send_frame_as(frame, name.unwrap_or_else(random::generate_uuid));
         }
     }
 
     /// A question beside the conversation is a prompt of its own; one that was put over the control
     /// channel is not.
-    fn on_side_answer(&mut self, said: &Result<String, String>) {
-        if let Some(asker) = self.control.side_question.take() {
+    fn on_side_answer(&mut self, answer: &Result<String, String>) {
+        if let Some(waiter) = self.control.side_question.take() {
             // Nobody waits for it any more if this fails.
-            let _ = asker.send(said.clone());
+            let _ = waiter.send(answer.clone());
             return;
         }
         let Some(mut turn) = self.turn.take_if(|turn| turn.is_side_question) else { return };
         turn.end_request();
         let frame =
-            prompt_turn::complete_side_question(turn.into_result_frame(&self.usage_totals), said);
+            prompt_turn::complete_side_question(turn.into_result_frame(&self.usage_totals), answer);
         self.send_result(frame);
     }
 
@@ -214,18 +224,14 @@ impl EventLoop {
     }
 }
 
-/// What the message of a notice is called in the transcript.
+/// The ids that the message of a notice has in the transcript.
 fn take_transcript_ids(live: &mut LiveSession, notice: &Notice) -> Vec<String> {
-    match notice {
-        Notice::MessageAdded(message) => live.frames.transcript.take_line_ids("", message.id),
-        Notice::SubagentNotice { agent, notice, .. } => match &**notice {
-            Notice::MessageAdded(message) => {
-                live.frames.transcript.take_line_ids(agent.as_str(), message.id)
-            }
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
-    }
+    let (agent, notice) = match notice {
+        Notice::SubagentNotice { agent, notice, .. } => (agent.as_str(), &**notice),
+        notice => ("", notice),
+    };
+    let Notice::MessageAdded(message) = notice else { return Vec::new() };
+    live.frames.transcript.take_line_ids(agent, message.id)
 }
 
 /// What is told of commands in the background that have ended.

@@ -159,7 +159,17 @@ impl EventLoop {
                 }
                 SlashCommand::Show { section, text: live.render_overview(section) }
             }
-            other => other,
+            command @ (SlashCommand::SubmitPrompt(_)
+            | SlashCommand::Context
+            | SlashCommand::Cost
+            | SlashCommand::Resume(_)
+            | SlashCommand::Why
+            | SlashCommand::TerminalAction(_)
+            | SlashCommand::Rewind(_)
+            | SlashCommand::ResumeDeferredCall
+            | SlashCommand::ContinueRun
+            | SlashCommand::SideQuestion(_)
+            | SlashCommand::Compact(_)) => command,
         }))
     }
 
