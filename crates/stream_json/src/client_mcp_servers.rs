@@ -125,12 +125,12 @@ pub(crate) async fn await_connected(servers: McpServers, names: Vec<String>) {
         let status = servers.server_reports();
         status.iter().any(|one| one.status == McpServerStatus::Pending && names.contains(&one.name))
     };
-    let settling = async {
+    let settled = async {
         while is_pending(&servers) {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    let _ = tokio::time::timeout(CONNECT_TIMEOUT, settling).await;
+    let _ = tokio::time::timeout(CONNECT_TIMEOUT, settled).await;
 }
 
 const MESSAGES_MAX: usize = 64;

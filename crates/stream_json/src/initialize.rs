@@ -1,4 +1,4 @@
-//! What a client says of itself before the first prompt, and what it is told of us.
+//! The `initialize` request: what a client sets before the first prompt, and the response.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,26 +18,22 @@ use windlass_assembly::session_plan::SessionPlan;
 use windlass_assembly::slash_command;
 use windlass_project::agents::parse_isolation;
 
-/// What a client wished for. Applied to every conversation of the process.
+/// What a client sets. Applied to every conversation of the process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InitializeOptions {
     agents: Vec<AgentDefinition>,
     system_prompt: Option<String>,
     append_system_prompt: Option<String>,
     hooks: Option<Value>,
-    /// MCP servers it has inside.
+    /// MCP servers inside the client.
     pub client_servers: Vec<String>,
-    /// The answer must fit this.
     pub schema: Option<CheckedSchema>,
-    /// Wants to be told what the user may say next.
     wants_prompt_suggestions: bool,
-    /// Text of nested sessions is wanted too.
     pub wants_subagent_text: bool,
-    /// The skills that may be used, by name; all of them if nothing is said.
+    /// The skills that may be used, by name; `None` for all.
     skills: Option<Vec<String>>,
-    /// The plugins it listed.
     plugins: Vec<PathBuf>,
-    /// What the session is called, if it is a new one.
+    /// Only for a new session.
     pub title: Option<String>,
 }
 
@@ -91,16 +87,14 @@ impl InitializeOptions {
         }
     }
 
-    /// The client's hooks, which are asked over this port.
-    pub(crate) fn build_hook_set(&self, port: &ClientChannel) -> Option<HookSet> {
+    pub(crate) fn build_hook_set(&self, channel: &ClientChannel) -> Option<HookSet> {
         let hooks = self.hooks.as_ref()?;
-        // An event or a matcher that we do not know belongs to a newer client, and is never asked.
+        // An event or a matcher that we do not know belongs to a newer client, and is never called.
         let (set, _unknown) =
-            HookSet::parse_callbacks(hooks, Arc::new(ClientHooks::new(port.clone())));
+            HookSet::parse_callbacks(hooks, Arc::new(ClientHooks::new(channel.clone())));
         Some(set)
     }
 
-    /// Skills that were not asked for are not there.
     fn hide_unlisted_skills(&self, plan: &mut SessionPlan) {
         let Some(wanted) = &self.skills else {
             return;
@@ -189,7 +183,6 @@ fn parse_agent(name: &str, value: &Value) -> Result<AgentDefinition, String> {
     })
 }
 
-/// What a client is told of us.
 pub(crate) fn build_initialize_response(plan: &SessionPlan, options: &InitializeOptions) -> Value {
     let own = slash_command::list_available(slash_command::FrontEnd::Headless)
         .map(|one| json!({ "name": one.name, "description": one.description, "argumentHint": one.argument_hint }));

@@ -1,4 +1,4 @@
-//! The session on show: everything that is thrown away when a conversation begins anew.
+//! A session that runs: everything that is dropped when a conversation begins anew.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -97,21 +97,14 @@ struct SessionSetup {
 /// What a client wants of a session.
 #[derive(Debug, Default)]
 pub(crate) struct LiveSessionOptions {
-    /// Its own hooks.
     pub hooks: Option<HookSet>,
-    /// What the answer must fit.
     pub schema: Option<CheckedSchema>,
-    /// The agent the session is to be.
+    /// The agent whose prompt and tools the session takes.
     pub agent: Option<String>,
-    /// The lines of the transcript.
     pub mirrors_transcript: bool,
-    /// Pieces of answers.
     pub includes_partial_messages: bool,
-    /// Text of nested sessions.
     pub includes_subagent_text: bool,
-    /// What the model thought is left out.
     pub hides_thinking: bool,
-    /// Betas that are asked for.
     pub betas: Vec<String>,
 }
 
@@ -202,7 +195,6 @@ impl LiveSession {
         })
     }
 
-    /// What it is made of now.
     pub(crate) fn build_init(&self) -> InitFrame {
         InitFrame {
             cwd: self.setup.description.cwd.to_string_lossy().into_owned(),
@@ -223,7 +215,6 @@ impl LiveSession {
         }
     }
 
-    /// Everything that may be called, the client's own tools included.
     fn tool_names(&self) -> Vec<String> {
         let mut names = self.setup.description.tools.clone();
         for tool in &*self.setup.settings.tools {
@@ -245,43 +236,35 @@ impl LiveSession {
         own.chain(listed).collect()
     }
 
-    /// Agents that may be asked for by name.
     pub(crate) fn agents(&self) -> &[AgentDefinition] {
         self.setup.agents.as_deref().unwrap_or_default()
     }
 
-    /// Where it works.
     pub(crate) fn cwd(&self) -> PathBuf {
         self.setup.description.cwd.clone()
     }
 
-    /// Directories it works in.
     pub(crate) fn directories(&self) -> &[String] {
         &self.setup.settings.policy.directories
     }
 
-    /// Whether the model thinks, as it was when the session began.
     pub(crate) fn initial_thinking(&self) -> ThinkingMode {
         self.setup.settings.thinking
     }
 
-    /// The style is called this now.
     pub(crate) fn set_output_style(&mut self, name: String) {
         self.setup.description.output_style = name;
     }
 
-    /// The styles of answers there are, by name.
     pub(crate) fn output_styles(&self) -> &[String] {
         &self.setup.description.output_styles
     }
 
-    /// Skills lie here, and there are these styles.
     pub(crate) fn set_skills_and_styles(&mut self, skills: Vec<PathBuf>, styles: Vec<String>) {
         self.setup.description.skill_folders = skills;
         self.setup.description.output_styles = styles;
     }
 
-    /// What is in force, in words.
     pub(crate) fn render_overview(&self, section: OverviewSection) -> String {
         SessionOverview {
             settings: &self.setup.settings,
@@ -293,7 +276,7 @@ impl LiveSession {
         .render(section)
     }
 
-    /// Another model may live at another place, with patience of its own.
+    /// Another model may have another endpoint, which gets a retry cutoff of its own.
     pub(crate) fn on_model_requested(&mut self, model: &ModelName) {
         let ProviderState { endpoints, last_model, retry_cutoff, .. } = &mut self.provider;
         if last_model.as_ref() == Some(model) {
@@ -315,25 +298,23 @@ impl LiveSession {
         self.notices.next().await
     }
 
-    /// Ends it with everything it has started.
     pub(crate) async fn close(&self, why: SessionEndReason) {
         self.session.close_with_reason(why).await;
         self.mcp_servers.close().await;
         if let Some(scratch) = &self.files.scratch {
-            // Ours alone and perhaps never made.
+            // Perhaps it was never made.
             let _ = std::fs::remove_dir_all(scratch);
         }
     }
 }
 
-/// Each server and how it stands.
 fn mcp_servers_to_json(servers: &McpServers) -> Vec<Value> {
     let status = servers.server_reports();
     let one = |one: &McpServerReport| json!({ "name": one.name, "status": one.status.as_str() });
     status.iter().map(one).collect()
 }
 
-/// Is there the agent that a session is to be? A client may yet bring it; the command line cannot.
+/// Refuses an unknown `--agent`. Not for clients, whose `initialize` may define the agent.
 pub(crate) fn check_agent_exists(
     args: &RunOptions,
     plan: &SessionPlan,
@@ -356,7 +337,7 @@ fn find_agent<'a>(
     })
 }
 
-/// The session is this agent: told what the agent is told, with the agent's tools.
+/// Gives the session the prompt and the tools of an agent.
 fn become_agent(
     mut builder: SessionBuilder,
     name: &str,
@@ -374,13 +355,11 @@ fn become_agent(
     })
 }
 
-/// Plugins, by name and place.
 fn plugins_to_json(layers: &SettingsLayers) -> Vec<Value> {
     let all = layers.plugins.iter();
     all.map(|plugin| json!({ "name": plugin.name, "path": plugin.root })).collect()
 }
 
-/// Skills, by name.
 pub(crate) fn list_skill_names(description: &SessionDescription) -> Vec<String> {
     let known = windlass_driver::load_skills(&description.skill_folders, |_| false);
     let names = known.into_iter().map(|skill| skill.name);

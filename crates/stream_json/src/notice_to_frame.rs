@@ -1,7 +1,7 @@
-//! From what a session tells to the frames a client reads.
+//! Turns the notices of a session into the frames a client reads.
 //!
-//! An answer is told when it is in the transcript, under the names it has there. So no finished frame
-//! is ever void.
+//! An answer is sent when it is in the transcript, with the ids it has there. So no finished frame is
+//! ever void.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -19,12 +19,10 @@ use crate::frame::{
 use crate::partial_message::{PartialMessage, PartialMessageAuthor};
 use windlass_host::random;
 
-/// Tells one session.
 #[derive(Debug)]
 pub(crate) struct NoticeFrameBuilder {
     /// The call that started the session, if it is a nested one.
     parent_tool_use_id: Option<String>,
-    /// Pieces of answers are wanted.
     includes_partial_messages: bool,
     /// Text and reasoning are wanted; without it only calls and results are.
     includes_text: bool,
@@ -38,7 +36,7 @@ pub(crate) struct NoticeFrameBuilder {
     partial: PartialMessage,
     /// Structured outputs that wait for their result.
     structured_outputs: HashMap<String, Value>,
-    /// Tools that run: name, since when, when that was told last.
+    /// Tools that run: name, since when, and when progress was last sent.
     running_tools: HashMap<String, (String, Instant, Instant)>,
 }
 
@@ -60,13 +58,11 @@ impl NoticeFrameBuilder {
         }
     }
 
-    /// Without what the model thought.
     pub(crate) fn with_hidden_thinking(mut self, on: bool) -> Self {
         self.hides_thinking = on;
         self
     }
 
-    /// What is shown of thoughts changes.
     pub(crate) fn set_hidden_thinking(&mut self, on: bool) {
         self.hides_thinking = on;
     }
@@ -76,7 +72,6 @@ impl NoticeFrameBuilder {
         Self { parent_tool_use_id: Some(parent), includes_text, ..Self::new(model, false) }
     }
 
-    /// What a client is told of it.
     pub(crate) fn notice_to_frames(&mut self, notice: &Notice) -> Vec<OutgoingFrame> {
         match notice {
             Notice::RequestStarted { model, input_estimate, .. } => {
@@ -173,8 +168,8 @@ impl NoticeFrameBuilder {
         if !self.includes_partial_messages || is_hidden {
             return Vec::new();
         }
-        let speaker = PartialMessageAuthor { id: &self.message_id, model: &self.model };
-        let events = self.partial.delta_to_events(attempt, delta, &speaker);
+        let author = PartialMessageAuthor { id: &self.message_id, model: &self.model };
+        let events = self.partial.delta_to_events(attempt, delta, &author);
         self.build_stream_event_frames(events)
     }
 
@@ -202,8 +197,8 @@ impl NoticeFrameBuilder {
             Vec::new()
         };
         let blocks = message.content.iter().filter_map(FrameContent::from_block);
-        let told = blocks.filter(|block| self.is_included(block));
-        let shown = told.map(|mut block| {
+        let included = blocks.filter(|block| self.is_included(block));
+        let shown = included.map(|mut block| {
             if let FrameContent::Thinking { thinking, .. } = &mut block
                 && self.hides_thinking
             {
@@ -290,12 +285,10 @@ impl NoticeFrameBuilder {
     }
 }
 
-/// A frame about the session.
 pub(crate) fn build_system_frame(what: SystemSubtype) -> OutgoingFrame {
     OutgoingFrame::System(SystemFrame { what })
 }
 
-/// Something people should know.
 pub(crate) fn build_warning_frame(content: String) -> OutgoingFrame {
     build_system_frame(SystemSubtype::Informational { content, level: "warning" })
 }
@@ -304,5 +297,5 @@ fn new_message_id() -> String {
     format!("msg_{}", random::generate_name())
 }
 
-/// A running tool is told of no more often than this.
+/// Between two progress frames of a tool.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);

@@ -1,8 +1,8 @@
-//! What is told on standard error while a run goes on, and when.
+//! Lines on standard error while a run goes on.
 //!
-//! A clean run that nobody watches says nothing. A person at a terminal hears of what would puzzle
-//! them: long waits, another model, something left out, history made shorter. `--verbose` tells
-//! everything, one line each.
+//! A clean run without a terminal writes nothing. A user at a terminal reads what would puzzle them:
+//! long waits, another model, something left out, history made shorter. `--verbose` writes everything,
+//! one line each.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,18 +16,14 @@ use windlass_host::display::human_format;
 use windlass_host::display::human_format::format_count;
 use windlass_host::display::tool_call_summary::{summarize_tool_call, truncate_with_ellipsis};
 
-/// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ProgressLevel {
-    /// Nothing.
     Silent,
-    /// What would puzzle a person who watches.
+    /// What would puzzle a user who watches.
     Unusual,
-    /// Everything.
     Verbose,
 }
 
-/// The lines on standard error.
 #[derive(Debug)]
 pub(crate) struct ProgressLog {
     level: ProgressLevel,
@@ -37,7 +33,7 @@ pub(crate) struct ProgressLog {
 }
 
 impl ProgressLog {
-    /// As much as was asked for, or as a terminal deserves.
+    /// Everything if `verbose`; else what is unusual at a terminal, and nothing without one.
     pub(crate) fn new(verbose: bool) -> Self {
         let level = match verbose {
             true => ProgressLevel::Verbose,
@@ -47,13 +43,11 @@ impl ProgressLog {
         Self { level, output: OutputWriter::new(OutputTarget::Stderr), calls: BTreeMap::new() }
     }
 
-    /// Everything, into a file.
     pub(crate) fn from_file(file: File) -> Self {
         let output = OutputWriter::from_file(file);
         Self { level: ProgressLevel::Verbose, output, calls: BTreeMap::new() }
     }
 
-    /// Tells what is worth telling.
     pub(crate) fn on_notice(&mut self, notice: &Notice) {
         if self.level == ProgressLevel::Silent {
             return;
@@ -63,21 +57,19 @@ impl ProgressLog {
         }
     }
 
-    /// Tells one line to those who want to hear that much.
     pub(crate) fn log(&mut self, level: ProgressLevel, line: &str) {
         if level <= self.level {
             self.log_always(line);
         }
     }
 
-    /// Tells one line whether or not somebody watches.
+    /// Writes the line at every level.
     pub(crate) fn log_always(&mut self, line: &str) {
         let line = truncate_with_ellipsis(&to_single_line(line), LINE_MAX);
-        // If nobody reads it, it need not be written.
+        // Without a reader it need not be written.
         let _ = self.output.write(format!("windlass: {line}\n"));
     }
 
-    /// Waits until everything is written.
     pub(crate) async fn finish(&mut self) {
         self.output.finish().await;
     }

@@ -1,4 +1,4 @@
-//! From how a run ended to the frame that ends its prompt.
+//! A prompt that is worked on, and the result frame that ends it.
 
 use std::time::{Duration, Instant};
 
@@ -16,32 +16,23 @@ use windlass_assembly::report::session_report::SessionReport;
 /// What is known of a prompt besides how its run ended.
 #[derive(Debug)]
 pub(crate) struct PromptTurn {
-    /// When it was taken up.
     pub started_at: Instant,
-    /// Spent waiting for the model.
     pub api_time: Duration,
-    /// A request is out since then.
     pub request_started_at: Option<Instant>,
-    /// Answers of the model.
     pub answers: u32,
     /// Tokens of runs that had to be repeated.
     pub usage: Usage,
-    /// Its id, if the client gave one.
     pub uuid: Option<String>,
-    /// Who sent it, as the client said.
     pub origin: Option<Value>,
-    /// Calls that were not allowed.
     pub denials: Vec<PermissionDenial>,
-    /// The object that was asked for.
+    /// The object for `--json-schema`.
     pub structured: Option<Value>,
-    /// What making history shorter freed, if that was asked for.
+    /// Set for `/compact`: what it freed.
     pub freed_tokens: Option<Tokens>,
-    /// It asks something beside the conversation.
     pub is_side_question: bool,
 }
 
 impl PromptTurn {
-    /// A prompt is taken up.
     pub(crate) fn new(uuid: Option<String>, origin: Option<Value>) -> Self {
         Self {
             started_at: Instant::now(),
@@ -58,7 +49,6 @@ impl PromptTurn {
         }
     }
 
-    /// Counts what was told.
     pub(crate) fn on_notice(&mut self, notice: &Notice) {
         match notice {
             Notice::MessageAdded(message) if message.role == Role::Assistant => self.answers += 1,
@@ -95,7 +85,6 @@ impl PromptTurn {
         }
     }
 
-    /// A call was not allowed.
     fn record_denial(&mut self, call: &ToolCall) {
         self.denials.push(PermissionDenial {
             tool_name: call.name.as_str().to_owned(),
@@ -104,10 +93,9 @@ impl PromptTurn {
         });
     }
 
-    /// The model said its last word for now.
     pub(crate) fn end_request(&mut self) {
-        if let Some(asked) = self.request_started_at.take() {
-            self.api_time += asked.elapsed();
+        if let Some(started) = self.request_started_at.take() {
+            self.api_time += started.elapsed();
         }
     }
 
@@ -138,8 +126,7 @@ impl PromptTurn {
     }
 }
 
-/// What a run's end means to a client: the text is the final answer, the problem what to tell people
-/// if it failed.
+/// `text` is the final answer, `problem` what users read if the run failed.
 pub(crate) fn complete_with_ending(
     mut frame: ResultFrame,
     ending: &RunEnding,
@@ -209,12 +196,11 @@ pub(crate) fn fail_with(mut frame: ResultFrame, why: String) -> ResultFrame {
     frame
 }
 
-/// A question beside the conversation was answered, or not.
 pub(crate) fn complete_side_question(
     mut frame: ResultFrame,
-    said: &Result<String, String>,
+    answer: &Result<String, String>,
 ) -> ResultFrame {
-    match said {
+    match answer {
         Ok(text) => {
             frame.result = Some(text.clone());
             frame
@@ -223,7 +209,6 @@ pub(crate) fn complete_side_question(
     }
 }
 
-/// A prompt that only looked.
 pub(crate) fn complete_with_report(
     mut frame: ResultFrame,
     seen: Result<SessionReport, String>,

@@ -12,10 +12,9 @@ use windlass_vocabulary::{AgentId, Notice, Terminal, ToolCall};
 use crate::frame::{OutgoingFrame, SystemSubtype, TaskUsage};
 use crate::notice_to_frame::{NoticeFrameBuilder, build_system_frame};
 
-/// All of them.
 #[derive(Debug, Default)]
 pub(crate) struct TaskTracker {
-    /// What calls said they are for, until their sessions begin.
+    /// Descriptions of calls whose sessions have not begun.
     announced_descriptions: BTreeMap<String, String>,
     /// By the call that started them.
     running_agents: BTreeMap<String, TrackedAgent>,
@@ -23,9 +22,8 @@ pub(crate) struct TaskTracker {
     answered_early: BTreeSet<String>,
     /// Commands in the background, by name, and the calls that started them.
     commands: BTreeMap<String, TrackedCommand>,
-    /// Commands that were told of at all.
+    /// Commands whose start was reported.
     reported_commands: BTreeSet<String>,
-    /// Text of theirs is wanted too.
     includes_subagent_text: bool,
 }
 
@@ -48,12 +46,10 @@ struct TrackedAgent {
 }
 
 impl TaskTracker {
-    /// None yet.
     pub(crate) fn new(includes_subagent_text: bool) -> Self {
         Self { includes_subagent_text, ..Self::default() }
     }
 
-    /// Those that go on by themselves, for clients.
     pub(crate) fn background_tasks_to_json(&self) -> Vec<Value> {
         let left = self.running_agents.values().filter(|task| task.is_in_background);
         let agents = left.map(|task| {
@@ -65,12 +61,11 @@ impl TaskTracker {
         agents.chain(commands).collect()
     }
 
-    /// Do commands run in the background?
     pub(crate) fn has_commands(&self) -> bool {
         !self.commands.is_empty()
     }
 
-    /// A call left something running: commands that are new.
+    /// Reports the commands that a call left running.
     pub(crate) fn on_commands_started(
         &mut self,
         all: &[BackgroundTask],
@@ -98,7 +93,6 @@ impl TaskTracker {
         frames
     }
 
-    /// Commands that are no longer running.
     pub(crate) fn on_commands_ended(&mut self, all: &[BackgroundTask]) -> Vec<OutgoingFrame> {
         let mut frames = Vec::new();
         for task in all {
@@ -127,7 +121,6 @@ impl TaskTracker {
         frames
     }
 
-    /// A call of the main session runs.
     pub(crate) fn on_tool_started(&mut self, call: &ToolCall) {
         if call.name.as_str() == "Agent" {
             let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
@@ -137,7 +130,8 @@ impl TaskTracker {
         }
     }
 
-    /// A call of the main session has its outcome. What it started and is still there was left alone.
+    /// A call of the main session has its outcome; an agent it started that still runs is in the
+    /// background now.
     pub(crate) fn on_tool_ended(&mut self, call: &str) -> Vec<OutgoingFrame> {
         let is_ahead = self.announced_descriptions.remove(call).is_some();
         let Some(task) = self.running_agents.get_mut(call) else {
@@ -152,7 +146,6 @@ impl TaskTracker {
         })]
     }
 
-    /// One of them tells something.
     pub(crate) fn on_agent_notice(
         &mut self,
         call: &str,

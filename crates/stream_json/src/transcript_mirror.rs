@@ -1,5 +1,5 @@
-//! What is written into transcripts, for the desk: what each message is called there, and the lines
-//! themselves for clients that keep a copy.
+//! What is written into transcripts: the ids of messages there, and the lines themselves for clients
+//! that keep a copy.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,6 @@ use windlass_vocabulary::MessageId;
 
 use crate::frame::OutgoingFrame;
 
-/// What was heard and not yet used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TranscriptMirror {
     shared: Arc<Mutex<TranscriptMirrorState>>,
@@ -25,7 +24,7 @@ struct TranscriptMirrorState {
 }
 
 impl TranscriptMirror {
-    /// Hears of every line. Keeps the lines themselves only if a copy is wanted.
+    /// Receives every line. Keeps the lines themselves only if a copy is wanted.
     pub(crate) fn build_listener(&self, keeps_lines: bool) -> TranscriptListener {
         let shared = Arc::clone(&self.shared);
         Arc::new(move |written: &AppendedTranscriptLines<'_>| {
@@ -44,7 +43,7 @@ impl TranscriptMirror {
         })
     }
 
-    /// What the blocks of a message are called.
+    /// The ids of a message's blocks.
     pub(crate) fn take_line_ids(&self, agent: &str, message: MessageId) -> Vec<String> {
         lock_state(&self.shared).line_ids.remove(&(agent.to_owned(), message)).unwrap_or_default()
     }
@@ -80,5 +79,5 @@ fn lock_state(state: &Mutex<TranscriptMirrorState>) -> MutexGuard<'_, Transcript
 
 /// Bytes of lines that go into one frame; one that is longer goes alone.
 const FRAME_BYTES_MAX: usize = 500_000;
-/// Messages whose names may wait to be told.
+/// Messages whose ids may wait for their frames.
 const LINE_IDS_MAX: usize = 4_096;

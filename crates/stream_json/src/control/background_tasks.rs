@@ -1,4 +1,4 @@
-//! Requests about what goes on beside the conversation.
+//! Requests about tasks in the background.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -54,5 +54,5 @@ fn read_tail(path: &Path) -> std::io::Result<(Vec<u8>, u64)> {
     Ok((bytes, total))
 }
 
-/// Bytes of the end that are told.
+/// Bytes of the end that are returned.
 const TAIL_BYTES: u64 = 8 * 1024;

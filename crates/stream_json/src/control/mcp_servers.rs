@@ -19,8 +19,8 @@ pub(super) fn list_server_status(event_loop: &EventLoop) -> Result<Value, String
     Ok(json!({ "mcpServers": servers }))
 }
 
-/// `mcp_reconnect`. A server may be asked over the very line that we are to hear, so it is waited for
-/// beside the event loop.
+/// `mcp_reconnect`. A server inside the client answers over our own input, so it is waited for outside
+/// the event loop.
 pub(super) fn reconnect(event_loop: &EventLoop, name: String) -> Result<ControlOutcome, String> {
     let servers = current_servers(event_loop)?.clone();
     check_server_exists(&servers, &name)?;
@@ -91,7 +91,6 @@ pub(super) fn set_servers(
     }))
 }
 
-/// What is told of the tools of servers.
 fn list_tool_specs(servers: &McpServers) -> Vec<ToolSpec> {
     let mut registry = ToolRegistry::empty();
     servers.register_known_tools(&mut registry);

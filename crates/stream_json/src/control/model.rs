@@ -1,4 +1,4 @@
-//! Requests about models: which there are, and which is asked from now on.
+//! Requests about models: list them, and choose one.
 
 use serde_json::{Value, json};
 use windlass_vocabulary::{ModelName, ThinkingMode, Tokens};
@@ -39,24 +39,24 @@ pub(super) fn choose_model(
         return Ok(ControlOutcome::Now(switch_model(event_loop, &chosen)));
     }
     Ok(answer_later(async move {
-        let found = tokio::task::spawn_blocking(move || {
+        let resolved = tokio::task::spawn_blocking(move || {
             let environment = |name: &str| std::env::var_os(name);
             let lookup = layers.overlay_environment(&environment);
-            let found = endpoint::resolve_endpoint(
+            let resolved = endpoint::resolve_endpoint(
                 &chosen,
                 &config,
                 &mut CredentialCache::default(),
                 &lookup,
             );
-            found.map(|server| (chosen, server)).map_err(|refusal| refusal.to_string())
+            resolved.map(|server| (chosen, server)).map_err(|refusal| refusal.to_string())
         });
-        let found = found.await.unwrap_or_else(|broken| Err(broken.to_string()));
+        let resolved = resolved.await.unwrap_or_else(|broken| Err(broken.to_string()));
         move |event_loop: &mut EventLoop| {
-            let (chosen, ModelEndpoint { endpoint, description: place }) = found?;
+            let (chosen, ModelEndpoint { endpoint, description }) = resolved?;
             let live = require_session(event_loop)?;
             let added = live.session.add_endpoint(name.clone(), endpoint);
             added.map_err(|error| error.to_string())?;
-            live.provider.endpoints.by_model.insert(name, place);
+            live.provider.endpoints.by_model.insert(name, description);
             switch_model(event_loop, &chosen)
         }
     }))

@@ -1,4 +1,4 @@
-//! Requests to look again for what people keep in files: skills, commands and styles of answers.
+//! Requests to read skills, commands and output styles again from their files.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,9 @@ use crate::event_loop::EventLoop;
 use windlass_project::custom_command::CustomCommands;
 use windlass_project::{output_style, skills};
 
-/// What was found.
 struct ReloadedProjectFiles {
     skill_folders: Vec<PathBuf>,
-    pages: CustomCommands,
+    custom_commands: CustomCommands,
     styles: Vec<String>,
 }
 
@@ -36,7 +35,7 @@ pub(super) fn reload_output_styles(event_loop: &mut EventLoop) -> Result<Control
     })
 }
 
-/// Looks beside the event loop, and answers with what is there now.
+/// Reads the files outside the event loop, and answers with what is there now.
 fn reload_then_answer(
     event_loop: &mut EventLoop,
     answer: fn(&EventLoop) -> Value,
@@ -45,11 +44,11 @@ fn reload_then_answer(
     let root = event_loop.args.settings.resolve_project_root(&cwd);
     let is_bare = event_loop.args.bare || event_loop.args.settings.safe_mode;
     let layers = require_session(event_loop)?.settings.layers.clone();
-    let looking = tokio::task::spawn_blocking(move || {
+    let reload = tokio::task::spawn_blocking(move || {
         if is_bare {
             return ReloadedProjectFiles {
                 skill_folders: Vec::new(),
-                pages: CustomCommands::default(),
+                custom_commands: CustomCommands::default(),
                 styles: Vec::new(),
             };
         }
@@ -57,19 +56,20 @@ fn reload_then_answer(
         let lookup = &layers.overlay_environment(&lookup);
         let folders = skills::find_skill_folders(&root, layers.extension_sources(), lookup);
         let known = windlass_driver::load_skills(&folders, |_| false);
-        let pages = CustomCommands::load(&root, layers.extension_sources(), &known, lookup);
+        let custom_commands =
+            CustomCommands::load(&root, layers.extension_sources(), &known, lookup);
         let styles = output_style::load_output_styles(&root, layers.extension_sources(), lookup)
             .into_iter()
             .map(|style| style.name);
-        ReloadedProjectFiles { skill_folders: folders, pages, styles: styles.collect() }
+        ReloadedProjectFiles { skill_folders: folders, custom_commands, styles: styles.collect() }
     });
     Ok(answer_later(async move {
-        let found = looking.await.map_err(|_| "they were not found".to_owned());
+        let reloaded = reload.await.map_err(|_| "they were not found".to_owned());
         move |event_loop: &mut EventLoop| {
-            let found = found?;
+            let reloaded = reloaded?;
             let live = require_session(event_loop)?;
-            live.expander.custom_commands = found.pages;
-            live.set_skills_and_styles(found.skill_folders, found.styles);
+            live.expander.custom_commands = reloaded.custom_commands;
+            live.set_skills_and_styles(reloaded.skill_folders, reloaded.styles);
             Ok(answer(event_loop))
         }
     }))

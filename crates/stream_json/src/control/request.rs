@@ -214,44 +214,21 @@ impl ControlRequest {
 
     /// Must the session have begun, with everything that belongs to it?
     pub(crate) fn needs_session(&self) -> bool {
-        match self {
+        !matches!(
+            self,
             Self::BackgroundTasks { .. }
-            | Self::CancelAsyncMessage { .. }
-            | Self::EndUserInput
-            | Self::GetBinaryVersion
-            | Self::GetSessionCost
-            | Self::GetUsage
-            | Self::Initialize(_)
-            | Self::Interrupt { .. }
-            | Self::McpMessage { .. }
-            | Self::SetColor
-            | Self::SetHasSubscribers
-            | Self::UpdateSettings(_) => false,
-            Self::ApplyFlagSettings { .. }
-            | Self::GetContextUsage
-            | Self::GetHooksListing
-            | Self::GetSettings
-            | Self::GetTaskOutput { .. }
-            | Self::ListModels
-            | Self::ListPermissionRules
-            | Self::McpReadResource { .. }
-            | Self::McpReconnect { .. }
-            | Self::McpSetServers { .. }
-            | Self::McpStatus
-            | Self::McpToggle { .. }
-            | Self::ReadFile { .. }
-            | Self::ReloadOutputStyles
-            | Self::ReloadSkills
-            | Self::RenameSession { .. }
-            | Self::RewindFiles { .. }
-            | Self::SeedReadState { .. }
-            | Self::SetMaxThinkingTokens { .. }
-            | Self::SetModel { .. }
-            | Self::SetPermissionMode { .. }
-            | Self::SideQuestion { .. }
-            | Self::StopTask { .. }
-            | Self::Unknown { .. } => true,
-        }
+                | Self::CancelAsyncMessage { .. }
+                | Self::EndUserInput
+                | Self::GetBinaryVersion
+                | Self::GetSessionCost
+                | Self::GetUsage
+                | Self::Initialize(_)
+                | Self::Interrupt { .. }
+                | Self::McpMessage { .. }
+                | Self::SetColor
+                | Self::SetHasSubscribers
+                | Self::UpdateSettings(_)
+        )
     }
 }
 

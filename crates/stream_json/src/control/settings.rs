@@ -120,7 +120,7 @@ fn merge_settings(into: &mut Map<String, Value>, more: &Map<String, Value>) {
     }
 }
 
-/// Takes what the old settings said out of a policy, and puts in what the new ones say.
+/// Removes the rules of the old settings from a policy, and adds those of the new ones.
 fn replace_policy_rules(policy: &mut Policy, old: &Policy, new: &Policy) {
     let lists = |policy: &Policy| {
         [policy.rules.allow.clone(), policy.rules.ask.clone(), policy.rules.deny.clone()]

@@ -1,5 +1,5 @@
-//! `side_question`: asked of the one who holds the conversation, and no part of it. Answered while a run
-//! goes on, too.
+//! `side_question`: asked of the model with the conversation, but no part of it. Answered while a run goes
+//! on, too.
 
 use serde_json::json;
 use tokio::sync::oneshot;

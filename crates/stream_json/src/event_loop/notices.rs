@@ -1,4 +1,4 @@
-//! A run goes on, and ends.
+//! Notices of the session: a run goes on, and ends.
 
 use windlass_driver::Interrupt;
 use windlass_vocabulary::hook::{HookNotice, HookOutcome};
@@ -18,7 +18,6 @@ use windlass_host::display::human_format;
 use windlass_host::random;
 
 impl EventLoop {
-    /// The session tells something.
     pub(super) async fn on_notice(&mut self, notice: &Notice) {
         self.usage_totals.on_notice(notice);
         if let Some(printer) = &mut self.output.printer {
@@ -86,15 +85,14 @@ impl EventLoop {
             | Notice::MaxTurnsReached { .. } => {}
         }
         frames.extend(build_ended_command_frames(live));
-        let hopeless = live.provider.retry_cutoff.check_notice(notice);
+        let cutoff_message = live.provider.retry_cutoff.check_notice(notice);
         let names = take_transcript_ids(live, notice);
         self.send_named_frames(frames, names);
-        if let Some(why) = hopeless {
+        if let Some(why) = cutoff_message {
             self.stop_retrying(&why);
         }
     }
 
-    /// Tells of commands in the background that have ended.
     pub(crate) fn send_ended_commands(&mut self) {
         let Some(live) = self.session.live_mut() else {
             return;
@@ -103,7 +101,7 @@ impl EventLoop {
         frames.into_iter().for_each(|frame| self.send_frame(frame));
     }
 
-    /// Sends frames; those of the conversation under the names they have in the transcript.
+    /// Sends frames; those of the conversation with the ids they have in the transcript.
     fn send_named_frames(&mut self, frames: Vec<OutgoingFrame>, names: Vec<String>) {
         let mut names = names.into_iter();
         for frame in frames {
@@ -113,11 +111,10 @@ impl EventLoop {
         }
     }
 
-    /// A question beside the conversation is a prompt of its own; one that was put over the control
-    /// channel is not.
+    /// Answers the `side_question` request, or ends the prompt that asked.
     fn on_side_answer(&mut self, answer: &Result<String, String>) {
         if let Some(waiter) = self.control.side_question.take() {
-            // Nobody waits for it any more if this fails.
+            // The request may have been dropped.
             let _ = waiter.send(answer.clone());
             return;
         }
@@ -138,7 +135,7 @@ impl EventLoop {
             &live.provider.endpoints,
             live.provider.last_model.as_ref(),
         ));
-        // A session that does not take this is over, which is told next.
+        // A session that does not take this is over, which its notices say next.
         let _ = live.session.interrupt(Interrupt::Shutdown);
     }
 
@@ -146,8 +143,8 @@ impl EventLoop {
         let Some(live) = self.session.live_mut() else {
             return;
         };
-        let hopeless = live.provider.retry_cutoff_message.take();
-        let problem = hopeless.clone().or_else(|| {
+        let cutoff_message = live.provider.retry_cutoff_message.take();
+        let problem = cutoff_message.clone().or_else(|| {
             human_format::describe_run_failure(ending, |failure| {
                 failure_advice::explain_failure(
                     failure,
@@ -157,7 +154,7 @@ impl EventLoop {
             })
         });
         let mut text = live.final_answer.text().to_owned();
-        let failed = match (&ending.failure, &hopeless) {
+        let failed = match (&ending.failure, &cutoff_message) {
             (Some(failure), _) => Some(failure_name::failure_kind_name(failure.kind)),
             (None, Some(_)) => Some("server_error"),
             (None, None) => None,
@@ -192,7 +189,7 @@ impl EventLoop {
             frame = prompt_turn::fail_without_structured_output(frame, wanted.retries_max);
             problem = frame.problem().map(str::to_owned);
         }
-        if let (Some(words), true) = (hopeless, frame.is_error) {
+        if let (Some(words), true) = (cutoff_message, frame.is_error) {
             frame.subtype = "success";
             frame.ending.terminal_reason = "api_error";
             frame.errors.clear();
@@ -204,7 +201,7 @@ impl EventLoop {
         self.send_result_with_problem(frame, problem);
     }
 
-    /// Asks for the object that was not handed over. Says whether that was taken.
+    /// Asks for the object that is missing. Returns whether the session took the prompt.
     fn remind_of_structured_output(&self) -> bool {
         let live = self.session.live();
         live.is_some_and(|live| live.session.submit(structured_output::REMINDER).is_ok())
@@ -216,7 +213,6 @@ impl EventLoop {
         self.send_frame(build_system_frame(status));
     }
 
-    /// The permission mode is another one now.
     pub(crate) fn send_permission_mode(&mut self, mode: &str) {
         let permission_mode = Some(mode.to_owned());
         let status = SystemSubtype::Status { status: None, permission_mode, compact_result: None };
@@ -234,7 +230,6 @@ fn take_transcript_ids(live: &mut LiveSession, notice: &Notice) -> Vec<String> {
     live.frames.transcript.take_line_ids(agent, message.id)
 }
 
-/// What is told of commands in the background that have ended.
 fn build_ended_command_frames(live: &mut LiveSession) -> Vec<OutgoingFrame> {
     match live.frames.tasks.has_commands() {
         true => live.frames.tasks.on_commands_ended(&live.session.background_tasks()),
@@ -242,7 +237,6 @@ fn build_ended_command_frames(live: &mut LiveSession) -> Vec<OutgoingFrame> {
     }
 }
 
-/// A hook began or ended.
 fn hook_notice_to_frame(notice: &HookNotice) -> OutgoingFrame {
     build_system_frame(match notice {
         HookNotice::Started { number, event, name } => SystemSubtype::HookStarted {

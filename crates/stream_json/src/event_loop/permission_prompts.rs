@@ -1,4 +1,4 @@
-//! What the client is asked, and what it answers.
+//! Permission prompts and other requests to the client, and its answers.
 
 use std::time::Duration;
 
@@ -18,7 +18,6 @@ use crate::session_state::SessionState;
 use crate::{frame_writer, line_limit};
 
 impl EventLoop {
-    /// The engine wants to know whether a call may run.
     pub(super) fn ask_permission(&mut self, ticket: Ticket, question: &PermissionQuestion) {
         if self.args.headless.can_prompt_for_permission()
             && self.ask_permission_tool(ticket, question)
@@ -54,7 +53,7 @@ impl EventLoop {
         self.send_state(SessionState::RequiresAction);
     }
 
-    /// A tool of a server is asked, if one was named. What it does not clearly allow is not allowed.
+    /// Asks the tool of `--permission-prompt-tool`, if one is named. Only a clear allow allows.
     fn ask_permission_tool(&self, ticket: Ticket, question: &PermissionQuestion) -> bool {
         let (Some((server, tool)), Some(live)) =
             (self.args.headless.permission_prompt_mcp_tool(), self.session.live())
@@ -75,7 +74,6 @@ impl EventLoop {
         true
     }
 
-    /// Somebody beside the event loop wants to know something.
     pub(super) fn on_channel_event(&mut self, event: ClientChannelEvent) {
         for request_id in self.client.pending.take_dropped() {
             self.output
@@ -100,10 +98,9 @@ impl EventLoop {
             .write_frame(&OutgoingFrame::ControlRequest { request_id, request: *request });
     }
 
-    /// The client answered.
     pub(super) fn on_client_response(&mut self, response: &Value) {
         let text = |key: &str| response.get(key).and_then(Value::as_str);
-        // Answers to what was withdrawn come too late and mean nothing.
+        // An answer to a withdrawn request comes too late.
         let Some(waiter) =
             text("request_id").and_then(|name| self.client.pending.take_answered(name))
         else {
@@ -116,7 +113,6 @@ impl EventLoop {
         self.resolve_request(waiter, outcome);
     }
 
-    /// The engine no longer wants to know.
     pub(super) fn withdraw_permission(&mut self, ticket: Ticket) {
         if let Some(request_id) = self.client.pending.withdraw_permission(ticket) {
             self.output
@@ -126,7 +122,6 @@ impl EventLoop {
         self.send_run_state();
     }
 
-    /// Somebody took too long.
     pub(super) fn expire_requests(&mut self) {
         for (request_id, waiter) in self.client.pending.take_overdue(Instant::now()) {
             self.output
@@ -136,7 +131,6 @@ impl EventLoop {
         }
     }
 
-    /// There will be no answers any more.
     pub(super) fn fail_pending_requests(&mut self) {
         for (_, waiter) in self.client.pending.take_all() {
             self.resolve_request(waiter, Err(CLIENT_GONE.to_owned()));
@@ -146,7 +140,7 @@ impl EventLoop {
     fn resolve_request(&mut self, waiter: RequestWaiter, response: Result<Value, String>) {
         match waiter {
             RequestWaiter::Channel(answer) => {
-                // Nobody waits for it any more if this fails.
+                // The caller may have stopped waiting.
                 let _ = answer.send(response);
             }
             RequestWaiter::Permission { ticket, input } => {
@@ -161,12 +155,11 @@ impl EventLoop {
 
     fn answer_permission(&self, ticket: Ticket, answer: PermissionAnswer) {
         if let Some(live) = self.session.live() {
-            // A session that does not take this is over, which is told next.
+            // A session that does not take this is over, which its notices say next.
             let _ = live.session.answer(ticket, answer);
         }
     }
 
-    /// Changes what is allowed from now on.
     fn apply_permission_updates(&mut self, updates: Vec<PermissionUpdate>) {
         if updates.is_empty() {
             return;
@@ -194,9 +187,9 @@ impl EventLoop {
         }
     }
 
-    /// Writes it down, if it is to be kept. What a yes adds to this machine's own settings of a project
-    /// is trusted like the rest of them; what is written elsewhere has to be trusted like anything
-    /// that stands there.
+    /// Writes the update to its settings file, if it has one. Rules that an allow adds to the local
+    /// settings of a project are trusted like the rest of that file; other files have to be trusted
+    /// anew.
     fn save_permission_update(&self, update: &PermissionUpdate) -> Result<(), String> {
         let Some(layer) = update.settings_source() else {
             return Ok(());
@@ -222,12 +215,12 @@ impl EventLoop {
     }
 }
 
-/// A question that is shown in part would be answered for the whole.
+/// A request that is shown in part would be answered for the whole.
 fn is_too_long(request: &impl serde::Serialize) -> bool {
     line_limit::json_length(request) > frame_writer::LINE_BYTES_MAX - 1_000
 }
 
-/// How long a person may take to answer. Nobody is waited for for ever.
+/// How long a user may take to answer.
 fn answer_timeout() -> Duration {
     let given = std::env::var("WINDLASS_ANSWER_MAX_MS").ok().and_then(|text| text.parse().ok());
     given.map_or(ANSWER_TIMEOUT_MAX, Duration::from_millis)

@@ -67,7 +67,7 @@ impl EventLoop {
             Some("now") => {
                 self.prompts.waiting.push_front(prompt);
                 if let (Some(live), Some(_)) = (self.session.live(), &self.turn) {
-                    // A session that does not take this is over, which is told next.
+                    // A session that does not take this is over, which its notices say next.
                     let _ = live.session.interrupt(Interrupt::NewMessage);
                 }
             }
@@ -85,7 +85,7 @@ impl EventLoop {
         }
     }
 
-    /// Takes up prompts until one of them is a run.
+    /// Starts prompts until one of them is a run.
     pub(super) async fn start_next_prompt(&mut self) {
         while self.turn.is_none() && self.signals.caught.is_none() && !self.session.is_lost() {
             let is_due = self.deferred_call.is_due();
@@ -173,7 +173,7 @@ impl EventLoop {
         }))
     }
 
-    /// Starts the session if that was not done.
+    /// Starts the session if it is not live yet.
     pub(crate) fn open_session(&mut self) -> Result<(), String> {
         let Some(plan) = self.session.take_plan() else {
             return match &self.session {
@@ -208,7 +208,7 @@ impl EventLoop {
                 let session = &self.args.session;
                 let is_new = !session.goes_on && session.resume.is_none();
                 if let Some(title) = self.initialize_options.title.clone().filter(|_| is_new) {
-                    // A session that does not take this is over, which is told next.
+                    // A session that does not take this is over, which its notices say next.
                     let _ = live.session.rename(title);
                 }
                 self.session = SessionPhase::Live(Box::new(live));
@@ -221,7 +221,6 @@ impl EventLoop {
         }
     }
 
-    /// Says what the session is made of.
     pub(super) fn send_init(&mut self) {
         if let Some(init) = self.session.live().map(LiveSession::build_init) {
             self.send_frame(build_system_frame(SystemSubtype::Init(Box::new(init))));
@@ -323,7 +322,7 @@ impl EventLoop {
         }
     }
 
-    /// Prompts that only look at the session: nothing is asked of a model and nothing is said.
+    /// Runs a command that only looks at the session, without a model.
     async fn run_session_report(&mut self, command: &SlashCommand, turn: PromptTurn) {
         let Some(live) = self.session.live() else {
             return;
@@ -336,7 +335,7 @@ impl EventLoop {
         self.send_result(frame);
     }
 
-    /// Everything that was said is forgotten: another session goes on from here.
+    /// Ends the session and plans another one in its place.
     async fn clear_conversation(&mut self, turn: PromptTurn) {
         let args = self.args.clone();
         let planned = tokio::task::spawn_blocking(move || build_fresh_plan(&args)).await;

@@ -20,14 +20,13 @@ use windlass_host::random;
 use windlass_host::signals::SignalListener;
 
 impl EventLoop {
-    /// Tells what people should know before it begins.
     pub(crate) fn report_warnings(&mut self, warnings: &[String], notes: &[String]) {
         if let Some(log) = &mut self.output.debug_log {
             notes.iter().for_each(|note| log.log(ProgressLevel::Verbose, note));
         }
         let Some(printer) = &mut self.output.printer else {
             for warning in warnings {
-                // If nobody reads it, the protocol goes on.
+                // Without a reader the protocol goes on.
                 let _ = writeln!(std::io::stderr(), "windlass: {}", to_single_line(warning));
             }
             return;
@@ -36,7 +35,6 @@ impl EventLoop {
         notes.iter().for_each(|note| printer.progress.log(ProgressLevel::Verbose, note));
     }
 
-    /// The session is no longer there.
     pub(super) fn on_session_lost(&mut self) {
         let storage_failure = self.session.live().and_then(LiveSession::storage_failure);
         let why = storage_failure.unwrap_or_else(|| NO_RESULT.to_owned());
@@ -47,13 +45,12 @@ impl EventLoop {
         }
     }
 
-    /// Ends a prompt.
     pub(super) fn send_result(&mut self, frame: ResultFrame) {
         let problem = frame.problem().map(str::to_owned);
         self.send_result_with_problem(frame, problem);
     }
 
-    /// Ends a prompt; the problem is what people are told of it.
+    /// Ends a prompt; `problem` is what users read of it.
     pub(super) fn send_result_with_problem(
         &mut self,
         mut frame: ResultFrame,
@@ -74,14 +71,14 @@ impl EventLoop {
         self.send_idle_state();
     }
 
-    /// Tells that nothing more is to come, if that is so.
+    /// Reports `idle` if nothing more is to come.
     pub(super) fn send_idle_state(&mut self) {
         if self.turn.is_none() && self.prompts.waiting.is_empty() && !self.has_running_agents() {
             self.send_state(SessionState::Idle);
         }
     }
 
-    /// Has the end printed when all is over.
+    /// Leaves the result to the printer, which prints the last one at the end.
     fn queue_printed_result(&mut self, frame: ResultFrame, problem: Option<String>) {
         let text = match (&frame.structured_output, &problem) {
             (Some(object), None) => object.to_string(),
@@ -104,7 +101,7 @@ impl EventLoop {
     }
 }
 
-/// A session that could not even begin. Programs look for the reason in a result.
+/// Reports a session that could not start. Programs look for the reason in a result.
 pub(crate) async fn report_start_failure(
     refusal: CommandError,
     format: OutputFormat,
@@ -117,7 +114,7 @@ pub(crate) async fn report_start_failure(
     refusal
 }
 
-/// Something that is seen without a session.
+/// Prints a report that needs no session.
 pub(crate) async fn print_session_report(
     view: SessionReport,
     session_id: String,
@@ -144,7 +141,6 @@ fn empty_result() -> ResultFrame {
     PromptTurn::new(None, None).into_result_frame(&UsageTotals::default())
 }
 
-/// A result and nothing else.
 async fn send_only_result(frame: ResultFrame, session_id: String) {
     let mut writer = FrameWriter::spawn();
     let frame = OutgoingFrame::Result(Box::new(frame));

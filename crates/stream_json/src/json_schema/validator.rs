@@ -88,9 +88,9 @@ impl<'a> SchemaValidator<'a> {
     }
 
     fn check_combinators(&mut self, schema: &'a Map<String, Value>, value: &Value, place: &str) {
-        let fitting = |fit: &Self, key: &str| {
+        let fitting = |validator: &Self, key: &str| {
             let all = schema.get(key)?.as_array()?;
-            Some(all.iter().filter(|one| fit.is_valid(one, value)).count())
+            Some(all.iter().filter(|one| validator.is_valid(one, value)).count())
         };
         for one in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             self.validate(one, value, place);
@@ -173,14 +173,14 @@ impl<'a> SchemaValidator<'a> {
             }
         }
         if let Some(one) = schema.get("contains") {
-            let found = items.iter().filter(|item| self.is_valid(one, item)).count();
+            let count = items.iter().filter(|item| self.is_valid(one, item)).count();
             let bound = |key: &str| {
                 let bound = schema.get(key).and_then(Value::as_u64);
                 bound.map(|bound| usize::try_from(bound).unwrap_or(usize::MAX))
             };
             let most = bound("maxContains").unwrap_or(usize::MAX);
-            if found < bound("minContains").unwrap_or(1) || found > most {
-                self.report(place, format!("{found} items are as `contains` says"));
+            if count < bound("minContains").unwrap_or(1) || count > most {
+                self.report(place, format!("{count} items are as `contains` says"));
             }
         }
         let is_twice = |(number, item): (usize, &Value)| {
