@@ -36,8 +36,15 @@ pub(crate) struct NoticeFrameBuilder {
     partial: PartialMessage,
     /// Structured outputs that wait for their result.
     structured_outputs: HashMap<String, Value>,
-    /// Tools that run: name, since when, and when progress was last sent.
-    running_tools: HashMap<String, (String, Instant, Instant)>,
+    /// By call.
+    running_tools: HashMap<String, RunningTool>,
+}
+
+#[derive(Debug)]
+struct RunningTool {
+    name: String,
+    started_at: Instant,
+    progress_sent_at: Instant,
 }
 
 impl NoticeFrameBuilder {
@@ -255,22 +262,23 @@ impl NoticeFrameBuilder {
     fn on_tool_started(&mut self, call: &ToolCall) {
         let now = Instant::now();
         let name = call.name.as_str().to_owned();
-        self.running_tools.insert(call.id.as_str().to_owned(), (name, now, now));
+        let tool = RunningTool { name, started_at: now, progress_sent_at: now };
+        self.running_tools.insert(call.id.as_str().to_owned(), tool);
     }
 
     fn build_tool_progress_frames(&mut self, call: &str) -> Vec<OutgoingFrame> {
-        let Some((name, since, last)) = self.running_tools.get_mut(call) else {
+        let Some(tool) = self.running_tools.get_mut(call) else {
             return Vec::new();
         };
-        if last.elapsed() < PROGRESS_INTERVAL {
+        if tool.progress_sent_at.elapsed() < PROGRESS_INTERVAL {
             return Vec::new();
         }
-        *last = Instant::now();
+        tool.progress_sent_at = Instant::now();
         vec![OutgoingFrame::ToolProgress {
             tool_use_id: call.to_owned(),
-            tool_name: name.clone(),
+            tool_name: tool.name.clone(),
             parent_tool_use_id: self.parent_tool_use_id.clone(),
-            elapsed_time_seconds: since.elapsed().as_secs(),
+            elapsed_time_seconds: tool.started_at.elapsed().as_secs(),
         }]
     }
 

@@ -44,8 +44,8 @@ impl OutputWriter {
 
     /// Writes a piece soon. Behind a reader that has fallen far back it is dropped.
     pub fn write(&mut self, piece: impl Into<String>) -> Result<(), OutputClosed> {
-        let (target, file) = (self.target, &mut self.file);
-        let writer = self.writer.get_or_insert_with(|| WriterThread::start(target, file.take()));
+        let Self { target, file, writer } = self;
+        let writer = writer.get_or_insert_with(|| WriterThread::start(*target, file.take()));
         match writer.pieces.try_send(piece.into()) {
             Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => Ok(()),
             Err(mpsc::error::TrySendError::Closed(_)) => Err(OutputClosed),

@@ -222,7 +222,8 @@ impl PermissionUpdate {
         let texts = |rules: &[Rule]| -> Vec<Value> {
             rules.iter().map(|rule| Value::from(rule.to_string())).collect()
         };
-        let (mut more, mut gone): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
+        let mut more: Vec<Value> = Vec::new();
+        let mut gone: Vec<Value> = Vec::new();
         match &self.kind {
             PermissionUpdateKind::Mode(mode) => return Some(Value::from(mode.name())),
             PermissionUpdateKind::Add(_, rules) => more.extend(texts(rules)),

@@ -76,7 +76,8 @@ impl TaskTracker {
             if !self.reported_commands.insert(task.id.clone()) {
                 continue;
             }
-            let (description, call) = (task.command.clone(), call.to_owned());
+            let description = task.command.clone();
+            let call = call.to_owned();
             frames.push(build_system_frame(SystemSubtype::TaskStarted {
                 task_id: task.id.clone(),
                 description: description.clone(),

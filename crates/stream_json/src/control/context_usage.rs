@@ -42,9 +42,8 @@ fn usage_to_json(usage: &ContextUsage) -> Value {
         .parts
         .iter()
         .map(|part| {
-            let (id, name) = (category_id(&part.component), category_name(&part.component));
             json!({
-                "id": id, "name": name, "tokens": part.tokens.0, "color": "", "kind": "used",
+                "id": category_id(&part.component), "name": category_name(&part.component), "tokens": part.tokens.0, "color": "", "kind": "used",
             })
         })
         .collect();

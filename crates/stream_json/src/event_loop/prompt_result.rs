@@ -1,4 +1,4 @@
-//! Prompts end: with a frame for clients, or printed for people when all is over.
+//! Prompts end: with a frame, or printed at the end of the process.
 
 use std::io::Write;
 
