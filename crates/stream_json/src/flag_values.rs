@@ -10,7 +10,6 @@ use crate::json_schema::CheckedSchema;
 use windlass_assembly::options::RunOptions;
 use windlass_host::command_error::CommandError;
 
-/// Opens the file of `--debug-file`.
 pub(crate) fn open_debug_file(args: &RunOptions) -> Result<Option<File>, CommandError> {
     let Some(path) = &args.headless.debug_file else {
         return Ok(None);
@@ -36,7 +35,6 @@ pub(crate) fn parse_json_schema_flag(
     CheckedSchema::new(value).map(Some).map_err(wrong)
 }
 
-/// Parses `--agents`.
 pub(crate) fn parse_agents_flag(args: &RunOptions) -> Result<Vec<AgentDefinition>, CommandError> {
     let Some(text) = &args.headless.agents else {
         return Ok(Vec::new());

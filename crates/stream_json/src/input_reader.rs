@@ -11,11 +11,7 @@ use crate::frame::IncomingFrame;
 #[derive(Debug)]
 pub(crate) enum InputLine {
     Frame(IncomingFrame),
-    /// A line that cannot be parsed.
-    Invalid {
-        number: u64,
-        problem: String,
-    },
+    Invalid { number: u64, problem: String },
     End,
 }
 
@@ -91,7 +87,6 @@ fn skip_line(from: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-/// Lines that may wait to be taken.
 const LINES_MAX: usize = 64;
 /// Bytes of a line: a prompt with many pictures.
 const BYTES_MAX: u64 = 128 << 20;

@@ -15,7 +15,9 @@ use crate::final_answer::FinalAnswer;
 use crate::frame::InitFrame;
 use crate::json_schema::CheckedSchema;
 use crate::notice_to_frame::NoticeFrameBuilder;
-use crate::structured_output::{self, StructuredOutputTracker, build_structured_output};
+use crate::structured_output::{
+    self, StructuredOutput, StructuredOutputTracker, build_structured_output,
+};
 use crate::task_tracker::TaskTracker;
 use crate::transcript_mirror::TranscriptMirror;
 use windlass_assembly::PROTOCOL_VERSION;
@@ -31,7 +33,6 @@ use windlass_assembly::slash_command;
 use windlass_assembly::slash_command::{FrontEnd, OverviewSection};
 use windlass_host::command_error::CommandError;
 
-/// A session under way.
 pub(crate) struct LiveSession {
     pub session: Session,
     notices: Notices,
@@ -147,9 +148,7 @@ impl LiveSession {
         let mut structured_output = None;
         if let Some(schema) = options.schema {
             let (tool, tracker) = build_structured_output(schema);
-            builder = builder.change_tools(|registry| drop(registry.insert(Arc::new(tool))));
-            let rule = Rule { tool: structured_output::TOOL_NAME.to_owned(), content: None };
-            builder.settings_mut().policy.rules.allow.push(rule);
+            builder = allow_structured_output(builder, tool);
             structured_output = Some(tracker);
         }
         // A client may ask about the conversation at any time.
@@ -335,6 +334,12 @@ fn find_agent<'a>(
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         CommandError::usage(format!("--agent {name}: there is no such agent; there are {names}"))
     })
+}
+
+fn allow_structured_output(mut builder: SessionBuilder, tool: StructuredOutput) -> SessionBuilder {
+    let rule = Rule { tool: structured_output::TOOL_NAME.to_owned(), content: None };
+    builder.settings_mut().policy.rules.allow.push(rule);
+    builder.change_tools(|registry| drop(registry.insert(Arc::new(tool))))
 }
 
 /// Gives the session the prompt and the tools of an agent.

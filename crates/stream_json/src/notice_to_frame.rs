@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use windlass_vocabulary::{
-    AttemptId, Delta, Message, MessageOrigin, ModelName, Notice, Role, Tokens, ToolCall, Usage,
+    AttemptId, Delta, Message, MessageOrigin, ModelName, Notice, Role, Tokens, ToolCall,
+    ToolOutcome, Usage,
 };
 
 use crate::failure_name;
@@ -36,7 +37,6 @@ pub(crate) struct NoticeFrameBuilder {
     partial: PartialMessage,
     /// Structured outputs that wait for their result.
     structured_outputs: HashMap<String, Value>,
-    /// By call.
     running_tools: HashMap<String, RunningTool>,
 }
 
@@ -48,7 +48,6 @@ struct RunningTool {
 }
 
 impl NoticeFrameBuilder {
-    /// For the main session.
     pub(crate) fn new(model: String, includes_partial_messages: bool) -> Self {
         Self {
             parent_tool_use_id: None,
@@ -102,11 +101,7 @@ impl NoticeFrameBuilder {
             }
             Notice::ToolProgressed { call, .. } => self.build_tool_progress_frames(call.as_str()),
             Notice::ToolEnded { call, outcome } => {
-                self.running_tools.remove(call.as_str());
-                let output = outcome.structured.as_ref();
-                if let Some(Ok(output)) = output.map(|json| serde_json::from_str(json.as_str())) {
-                    self.structured_outputs.insert(call.as_str().to_owned(), output);
-                }
+                self.on_tool_ended(call.as_str(), outcome);
                 Vec::new()
             }
             Notice::ToolDenied { call, why } => {
@@ -264,6 +259,14 @@ impl NoticeFrameBuilder {
         let name = call.name.as_str().to_owned();
         let tool = RunningTool { name, started_at: now, progress_sent_at: now };
         self.running_tools.insert(call.id.as_str().to_owned(), tool);
+    }
+
+    fn on_tool_ended(&mut self, call: &str, outcome: &ToolOutcome) {
+        self.running_tools.remove(call);
+        let output = outcome.structured.as_ref();
+        if let Some(Ok(output)) = output.map(|json| serde_json::from_str(json.as_str())) {
+            self.structured_outputs.insert(call.to_owned(), output);
+        }
     }
 
     fn build_tool_progress_frames(&mut self, call: &str) -> Vec<OutgoingFrame> {

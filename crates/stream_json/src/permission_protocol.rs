@@ -274,7 +274,6 @@ impl PermissionUpdate {
     }
 }
 
-/// Characters of a call in a title.
 const TITLE_MAX: usize = 200;
 
 fn parse_rules(value: &Value) -> Vec<Rule> {

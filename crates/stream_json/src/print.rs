@@ -138,5 +138,4 @@ impl Printer {
     }
 }
 
-/// Characters of a call in a line.
 const CALL_MAX: usize = 120;

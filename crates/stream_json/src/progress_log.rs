@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::IsTerminal;
 
-use windlass_vocabulary::{Notice, ToolCallId, ToolOutcome, ToolResultPart};
+use windlass_vocabulary::{Notice, Tokens, ToolCallId, ToolOutcome, ToolResultPart};
 
 use crate::output_writer::{OutputTarget, OutputWriter};
 use windlass_host::command_error::to_single_line;
@@ -118,15 +118,7 @@ impl ProgressLog {
             }
             Notice::Repaired { why } => unusual(format!("the request was repaired: {why}")),
             Notice::ContextShrunk { level, freed, losses } => {
-                let lost = match losses.as_slice() {
-                    [] => String::new(),
-                    losses => format!("; left out: {}", losses.join("; ")),
-                };
-                let freed = format_count(freed.0);
-                let level = format!("(level {level})");
-                unusual(format!(
-                    "history was made shorter {level}, about {freed} tokens freed{lost}"
-                ))
+                unusual(format_context_shrunk(*level, *freed, losses))
             }
             Notice::HookMessage { point, name, text } => {
                 unusual(format!("hook {name} at {point:?}: {text}"))
@@ -150,6 +142,15 @@ impl ProgressLog {
             | Notice::RunEnded(_) => None,
         }
     }
+}
+
+fn format_context_shrunk(level: u8, freed: Tokens, losses: &[String]) -> String {
+    let lost = match losses {
+        [] => String::new(),
+        losses => format!("; left out: {}", losses.join("; ")),
+    };
+    let freed = format_count(freed.0);
+    format!("history was made shorter (level {level}), about {freed} tokens freed{lost}")
 }
 
 fn format_tool_outcome(outcome: &ToolOutcome) -> String {

@@ -22,7 +22,6 @@ pub(crate) enum SessionPhase {
     Lost(String),
 }
 
-/// What comes from the session.
 pub(crate) enum SessionEvent {
     ClientServersReady,
     /// `None` when the session is gone.

@@ -9,7 +9,6 @@ use super::settings::source_name;
 use crate::event_loop::EventLoop;
 use windlass_assembly::hooks;
 
-/// Lists them.
 pub(super) fn list_hooks(event_loop: &mut EventLoop) -> Result<Value, String> {
     let own = event_loop
         .initialize_options

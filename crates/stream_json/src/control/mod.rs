@@ -26,7 +26,6 @@ use windlass_assembly::PROTOCOL_VERSION;
 
 pub(crate) use request::ControlRequest;
 
-/// What becomes of a request.
 pub(crate) enum ControlOutcome {
     Now(Result<Value, String>),
     /// Something has to be waited for, outside the event loop.
@@ -150,7 +149,6 @@ fn usage_to_json(event_loop: &EventLoop) -> Value {
     })
 }
 
-/// Gives the session a title.
 fn rename_session(
     event_loop: &mut EventLoop,
     title: String,

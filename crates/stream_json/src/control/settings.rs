@@ -45,7 +45,6 @@ fn current_effort(event_loop: &EventLoop) -> Option<Value> {
     serde_json::to_value(args.effort?).ok()
 }
 
-/// What is wrong with files.
 fn settings_errors_to_json(layers: &SettingsLayers) -> Vec<Value> {
     let problems = layers.loaded.problems.iter();
     problems.map(|one| json!({ "path": one.name, "message": one.to_string() })).collect()
@@ -154,7 +153,6 @@ pub(super) fn update_settings(
     Ok(json!({}))
 }
 
-/// Which settings there are here.
 pub(crate) fn build_settings_request(
     event_loop: &EventLoop,
 ) -> Result<windlass_settings::SettingsRequest, String> {
@@ -164,7 +162,6 @@ pub(crate) fn build_settings_request(
         .map_err(|refusal| refusal.to_string())
 }
 
-/// Where settings of a layer are written.
 pub(crate) fn settings_file_path(
     event_loop: &EventLoop,
     source: SettingsSource,
@@ -233,7 +230,6 @@ pub(super) async fn list_permission_rules(event_loop: &mut EventLoop) -> Result<
     } }))
 }
 
-/// Where a permission rule comes from.
 #[derive(Clone, Copy)]
 enum RuleSource {
     Settings(SettingsSource),

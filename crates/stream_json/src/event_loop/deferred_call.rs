@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::EventLoop;
-use crate::prompt_turn;
 use crate::prompt_turn::PromptTurn;
 use crate::session_state::SessionState;
 
@@ -62,8 +61,7 @@ impl EventLoop {
         self.deferred_call = DeferredCallState::Absent;
         let turn = PromptTurn::new(None, None);
         if let Err(why) = self.open_session() {
-            let frame = prompt_turn::fail_with(turn.into_result_frame(&self.usage_totals), why);
-            return self.send_result(frame);
+            return self.fail_turn(turn, why);
         }
         let Some(live) = self.session.live_mut() else {
             return;

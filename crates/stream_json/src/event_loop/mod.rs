@@ -54,7 +54,6 @@ use windlass_host::signals::{await_unless_signalled, sleep_until_or_forever};
 
 pub(crate) use prompt_result::{print_session_report, report_start_failure};
 
-/// Serves one client.
 pub(crate) struct EventLoop {
     pub(crate) args: RunOptions,
     input: ClientInput,

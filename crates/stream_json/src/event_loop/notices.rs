@@ -47,13 +47,7 @@ impl EventLoop {
             Notice::RequestStarted { model, .. } => live.on_model_requested(model),
             Notice::ToolStarted(call) => live.frames.tasks.on_tool_started(call),
             Notice::ToolEnded { call, .. } => {
-                frames.extend(live.frames.tasks.on_tool_ended(call.as_str()));
-                let tasks = live.session.background_tasks();
-                frames.extend(live.frames.tasks.on_commands_started(&tasks, call.as_str()));
-                let structured = live.structured_output.as_ref();
-                if structured.is_some_and(StructuredOutputTracker::is_exhausted) {
-                    let _ = live.session.interrupt(Interrupt::User);
-                }
+                frames.extend(on_tool_ended(live, call.as_str()));
             }
             Notice::PromptSuggested(text) => {
                 frames.push(OutgoingFrame::PromptSuggestion { suggestion: text.clone() });
@@ -218,6 +212,17 @@ impl EventLoop {
         let status = SystemSubtype::Status { status: None, permission_mode, compact_result: None };
         self.send_frame(build_system_frame(status));
     }
+}
+
+fn on_tool_ended(live: &mut LiveSession, call: &str) -> Vec<OutgoingFrame> {
+    let mut frames = live.frames.tasks.on_tool_ended(call);
+    let tasks = live.session.background_tasks();
+    frames.extend(live.frames.tasks.on_commands_started(&tasks, call));
+    let structured = live.structured_output.as_ref();
+    if structured.is_some_and(StructuredOutputTracker::is_exhausted) {
+        let _ = live.session.interrupt(Interrupt::User);
+    }
+    frames
 }
 
 /// The ids that the message of a notice has in the transcript.

@@ -24,7 +24,7 @@ use windlass_assembly::slash_command::{FrontEnd, OverviewSection, SlashCommand};
 use windlass_host::random;
 
 pub(crate) struct PromptQueue {
-    /// In the command they are taken up.
+    /// In the order they are started.
     pub(crate) waiting: VecDeque<PromptFrame>,
     /// What the first prompt asks for, if that is known already.
     first: Option<SlashCommand>,
@@ -57,11 +57,9 @@ impl EventLoop {
         }
         self.deferred_call.on_prompt();
         if self.prompts.waiting.len() >= QUEUE_MAX {
-            let turn =
-                PromptTurn::new(prompt.uuid, prompt.origin).into_result_frame(&self.usage_totals);
+            let turn = PromptTurn::new(prompt.uuid, prompt.origin);
             let why = format!("{QUEUE_MAX} prompts wait already; send fewer at a time");
-            self.send_result(prompt_turn::fail_with(turn, why));
-            return;
+            return self.fail_turn(turn, why);
         }
         match prompt.priority.as_deref() {
             Some("now") => {
@@ -110,18 +108,13 @@ impl EventLoop {
         }
         let turn = PromptTurn::new(prompt.uuid.clone(), prompt.origin.clone());
         if let Err(why) = self.open_session() {
-            let frame = prompt_turn::fail_with(turn.into_result_frame(&self.usage_totals), why);
-            self.send_result(frame);
-            return;
+            return self.fail_turn(turn, why);
         }
         self.send_state(SessionState::Running);
         self.replay_prompt(&prompt);
         self.send_init();
         match self.resolve_prompt(&prompt).await {
-            Err(why) => {
-                let frame = prompt_turn::fail_with(turn.into_result_frame(&self.usage_totals), why);
-                self.send_result(frame);
-            }
+            Err(why) => self.fail_turn(turn, why),
             Ok(None) => self.clear_conversation(turn).await,
             Ok(Some(command)) => self.begin_turn(command, turn, prompt.should_query).await,
         }
@@ -277,10 +270,7 @@ impl EventLoop {
             // Answers do not say which question they are to.
             SlashCommand::SideQuestion(_) if self.control.side_question.is_some() => {
                 let why = "another question is not answered yet; ask again then".to_owned();
-                return self.send_result(prompt_turn::fail_with(
-                    turn.into_result_frame(&self.usage_totals),
-                    why,
-                ));
+                return self.fail_turn(turn, why);
             }
             SlashCommand::SideQuestion(question) => {
                 turn.is_side_question = true;
@@ -312,13 +302,7 @@ impl EventLoop {
         };
         match sent {
             Ok(()) => self.turn = Some(turn),
-            Err(error) => {
-                let frame = turn.into_result_frame(&self.usage_totals);
-                self.send_result(prompt_turn::fail_with(
-                    frame,
-                    format!("the prompt was not taken: {error}"),
-                ));
-            }
+            Err(error) => self.fail_turn(turn, format!("the prompt was not taken: {error}")),
         }
     }
 
@@ -341,10 +325,7 @@ impl EventLoop {
         let planned = tokio::task::spawn_blocking(move || build_fresh_plan(&args)).await;
         let mut plan = match planned {
             Ok(Ok(plan)) => plan,
-            Ok(Err(refusal)) => {
-                let frame = turn.into_result_frame(&self.usage_totals);
-                return self.send_result(prompt_turn::fail_with(frame, refusal.to_string()));
-            }
+            Ok(Err(refusal)) => return self.fail_turn(turn, refusal.to_string()),
             Err(_) => return,
         };
         self.initialize_options.apply_to_plan(&mut plan);

@@ -40,9 +40,14 @@ impl EventLoop {
         let why = storage_failure.unwrap_or_else(|| NO_RESULT.to_owned());
         self.session.replace_with_lost(why.clone());
         if let Some(turn) = self.turn.take() {
-            let frame = prompt_turn::fail_with(turn.into_result_frame(&self.usage_totals), why);
-            self.send_result(frame);
+            self.fail_turn(turn, why);
         }
+    }
+
+    /// Ends a prompt that never became a run, or lost it.
+    pub(super) fn fail_turn(&mut self, turn: PromptTurn, why: String) {
+        let frame = turn.into_result_frame(&self.usage_totals);
+        self.send_result(prompt_turn::fail_with(frame, why));
     }
 
     pub(super) fn send_result(&mut self, frame: ResultFrame) {

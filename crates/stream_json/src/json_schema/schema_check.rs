@@ -25,7 +25,6 @@ fn check_subschema(root: &Value, value: &Value, place: &str, depth: usize) -> Re
     Ok(())
 }
 
-/// One key of a schema.
 fn check_keyword(
     root: &Value,
     key: &str,

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 
 use super::{DEPTH_MAX, compile_pattern, resolve_reference};
 
-/// A comparison under way.
 pub(super) struct SchemaValidator<'a> {
     root: &'a Value,
     depth: usize,
@@ -18,7 +17,6 @@ impl<'a> SchemaValidator<'a> {
         Self { root, depth: DEPTH_MAX, problems: Vec::new() }
     }
 
-    /// Compares a value with a schema.
     pub(super) fn validate(&mut self, schema: &'a Value, value: &Value, place: &str) {
         if self.problems.len() >= PROBLEMS_MAX {
             return;
@@ -280,7 +278,6 @@ fn is_multiple(number: f64, part: f64) -> bool {
     part != 0.0 && (times - times.round()).abs() < 1e-9 * times.abs().max(1.0)
 }
 
-/// A value in few characters.
 fn abbreviate(value: &Value) -> String {
     let text = value.to_string();
     let mut short: String = text.chars().take(SHOWN_MAX).collect();
@@ -290,7 +287,7 @@ fn abbreviate(value: &Value) -> String {
     short
 }
 
-/// Misfits that are named.
+/// Problems that are reported.
 const PROBLEMS_MAX: usize = 8;
 const SHOWN_MAX: usize = 80;
 /// Items that are compared with each other.
