@@ -151,6 +151,11 @@ impl EffectPerformer {
         self.hooks.spawn(work);
     }
 
+    /// The session ends, because it can no longer be stored.
+    pub(crate) fn report_storage_failure(&self, why: String) {
+        self.notice_sender.report_storage_failure(why);
+    }
+
     /// Tells people something the engine does not know.
     pub(crate) fn warn(&self, words: String) {
         self.notice_sender.warn(words);

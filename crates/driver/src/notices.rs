@@ -64,6 +64,11 @@ impl Notices {
         }
     }
 
+    /// Why the session can no longer be stored; a `Notice::Warning` carries the same words.
+    pub fn storage_failure(&self) -> Option<String> {
+        self.shared.lock_queue().storage_failure.clone()
+    }
+
     /// The next notice if one waits.
     pub fn try_next(&mut self) -> Option<Notice> {
         self.shared.lock_queue().pop()
@@ -95,6 +100,12 @@ impl NoticeSender {
 
     pub(crate) fn warn(&self, text: impl Into<String>) {
         self.send(Notice::Warning(text.into()));
+    }
+
+    /// The session ends, because it can no longer be stored.
+    pub(crate) fn report_storage_failure(&self, why: String) {
+        self.shared.lock_queue().storage_failure.get_or_insert_with(|| why.clone());
+        self.warn(why);
     }
 
     /// The session broke down. A run that is under way ends here, because nobody else will say so.
@@ -149,6 +160,8 @@ struct NoticeQueue {
     /// A run began and its end was not told.
     is_running: bool,
     is_closed: bool,
+    storage_failure: Option<String>,
+    /// Who waits for the next one.
     waker: Option<Waker>,
 }
 

@@ -1,21 +1,19 @@
-//! Hooks that live in the client: each is a question to it.
+//! Hooks inside the client: each call is a request to it.
 
 use std::time::Duration;
 
 use serde_json::Value;
 use windlass_driver::hooks::{HookCallback, HookCallbackFuture};
 
-use super::client_requests::ClientChannel;
-use super::frame::ClientControlRequest;
+use crate::client_requests::ClientChannel;
+use crate::frame::ClientControlRequest;
 
-/// Asks the client.
 #[derive(Debug)]
 pub(crate) struct ClientHooks {
     client_channel: ClientChannel,
 }
 
 impl ClientHooks {
-    /// Over this port.
     pub(crate) fn new(client_channel: ClientChannel) -> Self {
         Self { client_channel }
     }

@@ -1,5 +1,5 @@
-//! MCP servers that live in the client: what we say to one is a question to the client, and what comes
-//! back is its answer.
+//! MCP servers inside the client: a message to one is a request to the client, and the response is the
+//! server's answer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,23 +11,46 @@ use windlass_driver::mcp::{
     InProcessServer, McpServerConfig, McpServerStatus, McpServerTransport, McpServers,
 };
 
-use super::client_requests::ClientChannel;
-use super::frame::ClientControlRequest;
+use crate::client_requests::ClientChannel;
+use crate::frame::ClientControlRequest;
 use windlass_assembly::options::RunOptions;
 
-/// Where servers of the client are heard, by name.
+/// Where messages of servers inside the client go, by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClientServerInboxes(Arc<Mutex<HashMap<String, mpsc::Sender<Value>>>>);
 
 impl ClientServerInboxes {
-    /// A server says something by itself. Says whether anybody listens.
+    /// Delivers a message that a server sends by itself. Returns whether the server is there.
     pub(crate) fn deliver(&self, name: &str, message: Value) -> bool {
-        let ears = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ears.get(name).is_some_and(|ear| ear.try_send(message).is_ok())
+        let inboxes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        inboxes.get(name).is_some_and(|inbox| inbox.try_send(message).is_ok())
     }
 }
 
-/// A server in the client.
+/// The MCP servers inside the client, and those it added later.
+#[derive(Debug, Default)]
+pub(crate) struct ClientServers {
+    pub inboxes: ClientServerInboxes,
+    /// Servers of the last `mcp_set_servers`.
+    pub dynamic: Vec<String>,
+}
+
+impl ClientServers {
+    pub(crate) fn connect(&self, servers: &McpServers, names: &[String], channel: &ClientChannel) {
+        for name in names {
+            let server = ClientMcpServer {
+                name: name.clone(),
+                client_channel: channel.clone(),
+                inboxes: self.inboxes.clone(),
+            };
+            let transport = McpServerTransport::InProcess(Arc::new(server));
+            let mut config = McpServerConfig::new(name.clone(), transport);
+            config.is_always_loaded = true;
+            servers.add(config);
+        }
+    }
+}
+
 struct ClientMcpServer {
     name: String,
     client_channel: ClientChannel,
@@ -36,40 +59,42 @@ struct ClientMcpServer {
 
 impl InProcessServer for ClientMcpServer {
     fn open_channels(&self) -> (mpsc::Sender<Value>, mpsc::Receiver<Value>) {
-        let (ours, mut said) = mpsc::channel::<Value>(MESSAGES_MAX);
-        let (theirs, heard) = mpsc::channel(MESSAGES_MAX);
-        let mut ears = self.inboxes.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ears.insert(self.name.clone(), theirs.clone());
-        let (name, port) = (self.name.clone(), self.client_channel.clone());
+        let (to_server, mut outgoing) = mpsc::channel::<Value>(MESSAGES_MAX);
+        let (inbox, from_server) = mpsc::channel(MESSAGES_MAX);
+        let mut inboxes = self.inboxes.0.lock().unwrap_or_else(PoisonError::into_inner);
+        inboxes.insert(self.name.clone(), inbox.clone());
+        let name = self.name.clone();
+        let channel = self.client_channel.clone();
         tokio::spawn(async move {
-            while let Some(message) = said.recv().await {
-                let asked = relay_message(name.clone(), port.clone(), message, theirs.clone());
+            while let Some(message) = outgoing.recv().await {
                 // One call must not wait for another.
-                tokio::spawn(asked);
+                tokio::spawn(relay_message(name.clone(), channel.clone(), message, inbox.clone()));
             }
         });
-        (ours, heard)
+        (to_server, from_server)
     }
 }
 
-/// Carries one message to the client and its answer back. A notice has none.
+/// Carries one message to the client and its answer back. A notification has none.
 async fn relay_message(
     server_name: String,
-    port: ClientChannel,
+    channel: ClientChannel,
     message: Value,
     answers: mpsc::Sender<Value>,
 ) {
     let id = message.get("id").cloned();
     let request = ClientControlRequest::McpMessage { server_name, message };
-    // How long a call may take is decided by whoever calls.
-    let said = port.ask(request, MESSAGE_TIMEOUT).await;
+    // How long a call may take is decided by the caller.
+    let response = channel.ask(request, MESSAGE_TIMEOUT).await;
     let Some(id) = id else {
         return;
     };
-    let answer = match said {
-        Ok(mut said) => said.get_mut("mcp_response").map(Value::take).unwrap_or_else(|| {
-            build_jsonrpc_error(&id, "the client's answer has no `mcp_response`")
-        }),
+    let answer = match response {
+        Ok(mut response) => {
+            response.get_mut("mcp_response").map(Value::take).unwrap_or_else(|| {
+                build_jsonrpc_error(&id, "the client's answer has no `mcp_response`")
+            })
+        }
         Err(why) => build_jsonrpc_error(&id, &why),
     };
     let _ = answers.send(answer).await;
@@ -79,9 +104,9 @@ fn build_jsonrpc_error(id: &Value, why: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32_000, "message": why } })
 }
 
-/// The servers that the client says it has: on the command line, or in what it wishes for.
-pub(crate) fn list_client_server_names(args: &RunOptions, wished: &[String]) -> Vec<String> {
-    let mut names = wished.to_vec();
+/// The servers inside the client: of the command line, and of `initialize`.
+pub(crate) fn list_client_server_names(args: &RunOptions, initialized: &[String]) -> Vec<String> {
+    let mut names = initialized.to_vec();
     for given in &args.mcp.mcp_config {
         let value: Value = serde_json::from_str(given).unwrap_or_default();
         let servers = value.get("mcpServers").and_then(Value::as_object);
@@ -94,38 +119,20 @@ pub(crate) fn list_client_server_names(args: &RunOptions, wished: &[String]) -> 
     names
 }
 
-/// Connects them.
-pub(crate) fn connect_client_servers(
-    servers: &McpServers,
-    names: &[String],
-    port: &ClientChannel,
-    ears: &ClientServerInboxes,
-) {
-    for name in names {
-        let (port, ears) = (port.clone(), ears.clone());
-        let server = ClientMcpServer { name: name.clone(), client_channel: port, inboxes: ears };
-        let mut order =
-            McpServerConfig::new(name.clone(), McpServerTransport::InProcess(Arc::new(server)));
-        order.is_always_loaded = true;
-        servers.add(order);
-    }
-}
-
-/// Waits until none of them is on its way any more, within a limit.
+/// Waits until none of them is pending any more, within a limit.
 pub(crate) async fn await_connected(servers: McpServers, names: Vec<String>) {
     let is_pending = |servers: &McpServers| {
         let status = servers.server_reports();
         status.iter().any(|one| one.status == McpServerStatus::Pending && names.contains(&one.name))
     };
-    let settling = async {
+    let settled = async {
         while is_pending(&servers) {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    let _ = tokio::time::timeout(CONNECT_TIMEOUT, settling).await;
+    let _ = tokio::time::timeout(CONNECT_TIMEOUT, settled).await;
 }
 
-/// Messages that may wait.
 const MESSAGES_MAX: usize = 64;
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);

@@ -1,7 +1,8 @@
-//! What we asked the client and are not answered yet.
+//! Requests to the client that are not answered yet.
 //!
-//! A [`ClientChannel`] is the way for everything that runs beside the desk (hooks, servers inside the client)
-//! to ask: it waits for the answer within a limit, and whoever stops waiting withdraws the question.
+//! Everything outside the event loop (hooks, MCP servers inside the client) asks over a
+//! [`ClientChannel`]: it waits for the answer within a limit, and dropping the future withdraws the
+//! request.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,102 +12,94 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use windlass_vocabulary::Ticket;
 
-use super::event_loop::EventLoop;
-use super::frame::ClientControlRequest;
+use crate::frame::ClientControlRequest;
 
-/// A way to ask the client something.
+/// Sends requests to the client from outside the event loop.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientChannel {
     events: mpsc::Sender<ClientChannelEvent>,
 }
 
-/// What comes over a port.
+/// What arrives in the event loop over a channel.
 #[derive(Debug)]
 pub(crate) enum ClientChannelEvent {
-    /// Somebody asks.
-    NewRequest(Box<ClientControlRequest>, oneshot::Sender<Result<Value, String>>),
-    /// Somebody stopped waiting; whose that was is seen at the closed channel.
+    NewRequest {
+        request: Box<ClientControlRequest>,
+        answer: oneshot::Sender<Result<Value, String>>,
+    },
+    /// A caller stopped waiting; which one is seen by its closed channel.
     RequestDropped,
-    /// A tool has decided about a call.
-    PermissionDecided(Ticket, Value, Result<Value, String>),
-    /// Work for a request of the client's is done; the rest is the desk's to do.
-    ControlRequestDone(String, RequestCompletion),
+    /// An MCP tool has decided about a call with this input.
+    PermissionDecided { ticket: Ticket, input: Value, decision: Result<Value, String> },
 }
 
-/// What is left to do for a request when the waiting is over: it gives the answer.
-pub(crate) struct RequestCompletion(pub Box<CompletionFn>);
+/// Requests to the client: the way in for others, and what is not answered yet.
+pub(crate) struct ClientRequests {
+    pub channel: ClientChannel,
+    pub channel_events: mpsc::Receiver<ClientChannelEvent>,
+    pub pending: PendingClientRequests,
+}
 
-type CompletionFn = dyn FnOnce(&mut EventLoop) -> Result<Value, String> + Send;
-
-impl std::fmt::Debug for RequestCompletion {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Finish")
+impl ClientRequests {
+    pub(crate) fn new() -> Self {
+        let (events, channel_events) = mpsc::channel(EVENTS_MAX);
+        Self {
+            channel: ClientChannel { events },
+            channel_events,
+            pending: PendingClientRequests::default(),
+        }
     }
 }
 
-/// Rings when a question is dropped before it was answered.
+/// Tells the event loop when a request is dropped before it was answered.
 struct WithdrawOnDrop(mpsc::Sender<ClientChannelEvent>);
 
 impl Drop for WithdrawOnDrop {
     fn drop(&mut self) {
-        // When there is no room something else is on its way, which rings as well.
+        // When there is no room another event is on its way, which has the same effect.
         let _ = self.0.try_send(ClientChannelEvent::RequestDropped);
     }
 }
 
 impl ClientChannel {
-    /// A port and the desk's end of it.
-    pub(crate) fn new() -> (Self, mpsc::Receiver<ClientChannelEvent>) {
-        let (questions, inbox) = mpsc::channel(EVENTS_MAX);
-        (Self { events: questions }, inbox)
-    }
-
-    /// A tool has decided.
     pub(crate) async fn send_decision(
         &self,
         ticket: Ticket,
-        asked: Value,
-        said: Result<Value, String>,
+        input: Value,
+        decision: Result<Value, String>,
     ) {
-        let _ = self.events.send(ClientChannelEvent::PermissionDecided(ticket, asked, said)).await;
+        let event = ClientChannelEvent::PermissionDecided { ticket, input, decision };
+        // An event loop that is gone decides nothing more.
+        let _ = self.events.send(event).await;
     }
 
-    /// Work for a request is done.
-    pub(crate) async fn send_completion(&self, request_id: String, finish: RequestCompletion) {
-        // A desk that is gone answers nothing more.
-        let _ = self.events.send(ClientChannelEvent::ControlRequestDone(request_id, finish)).await;
-    }
-
-    /// Asks, and waits so long.
     pub(crate) async fn ask(
         &self,
         request: ClientControlRequest,
         within: Duration,
     ) -> Result<Value, String> {
         let (answer, answered) = oneshot::channel();
-        let _bell = WithdrawOnDrop(self.events.clone());
-        let asked = async {
-            let question = ClientChannelEvent::NewRequest(Box::new(request), answer);
-            self.events.send(question).await.map_err(|_| CLIENT_GONE.to_owned())?;
+        let _withdraw = WithdrawOnDrop(self.events.clone());
+        let response = async {
+            let event = ClientChannelEvent::NewRequest { request: Box::new(request), answer };
+            self.events.send(event).await.map_err(|_| CLIENT_GONE.to_owned())?;
             answered.await.unwrap_or_else(|_| Err(CLIENT_GONE.to_owned()))
         };
-        match tokio::time::timeout(within, asked).await {
+        match tokio::time::timeout(within, response).await {
             Ok(answer) => answer,
             Err(_) => Err(format!("the client did not answer within {} seconds", within.as_secs())),
         }
     }
 }
 
-/// Who waits for an answer.
 #[derive(Debug)]
 pub(crate) enum RequestWaiter {
     /// The engine: may a call run?
-    Permission(Ticket, Value),
-    /// Somebody at a port.
+    Permission { ticket: Ticket, input: Value },
+    /// A caller outside the event loop.
     Channel(oneshot::Sender<Result<Value, String>>),
 }
 
-/// What is open.
 #[derive(Debug, Default)]
 pub(crate) struct PendingClientRequests {
     count: u64,
@@ -114,59 +107,53 @@ pub(crate) struct PendingClientRequests {
 }
 
 impl PendingClientRequests {
-    /// Opens a question and gives it a name.
-    pub(crate) fn add(&mut self, asker: RequestWaiter, until: Option<Instant>) -> String {
+    /// Registers a request and returns its id.
+    pub(crate) fn add(&mut self, waiter: RequestWaiter, until: Option<Instant>) -> String {
         self.count += 1;
         let name = format!("ask_{}", self.count);
-        self.open.insert(name.clone(), (asker, until));
+        self.open.insert(name.clone(), (waiter, until));
         name
     }
 
-    /// It was answered.
     pub(crate) fn take_answered(&mut self, name: &str) -> Option<RequestWaiter> {
-        self.open.remove(name).map(|(asker, _)| asker)
+        self.open.remove(name).map(|(waiter, _)| waiter)
     }
 
-    /// The engine withdrew this one.
     pub(crate) fn withdraw_permission(&mut self, ticket: Ticket) -> Option<String> {
-        let is_it = |asker: &RequestWaiter| matches!(asker, RequestWaiter::Permission(it, _) if *it == ticket);
-        let name = self.open.iter().find(|(_, (asker, _))| is_it(asker))?.0.clone();
+        let is_it = |waiter: &RequestWaiter| matches!(waiter, RequestWaiter::Permission { ticket: it, .. } if *it == ticket);
+        let name = self.open.iter().find(|(_, (waiter, _))| is_it(waiter))?.0.clone();
         self.open.remove(&name);
         Some(name)
     }
 
-    /// Those at ports that nobody waits for any more.
+    /// Removes requests whose caller stopped waiting, and returns their ids.
     pub(crate) fn take_dropped(&mut self) -> Vec<String> {
-        let is_dropped = |asker: &RequestWaiter| matches!(asker, RequestWaiter::Channel(answer) if answer.is_closed());
+        let is_dropped = |waiter: &RequestWaiter| matches!(waiter, RequestWaiter::Channel(answer) if answer.is_closed());
         let names: Vec<String> = self
             .open
             .iter()
-            .filter(|(_, (asker, _))| is_dropped(asker))
+            .filter(|(_, (waiter, _))| is_dropped(waiter))
             .map(|(name, _)| name.clone())
             .collect();
         names.iter().for_each(|name| drop(self.open.remove(name)));
         names
     }
 
-    /// When the next one is overdue.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.open.values().filter_map(|(_, until)| *until).min()
     }
 
-    /// Those that are overdue now.
     pub(crate) fn take_overdue(&mut self, now: Instant) -> Vec<(String, RequestWaiter)> {
         let late = |until: &Option<Instant>| until.is_some_and(|until| until <= now);
         self.take_matching(|(_, until)| late(until))
     }
 
-    /// All of them: nobody will answer.
     pub(crate) fn take_all(&mut self) -> Vec<(String, RequestWaiter)> {
         self.take_matching(|_| true)
     }
 
-    /// Does the engine wait for somebody?
     pub(crate) fn has_open_permission(&self) -> bool {
-        self.open.values().any(|(asker, _)| matches!(asker, RequestWaiter::Permission(..)))
+        self.open.values().any(|(waiter, _)| matches!(waiter, RequestWaiter::Permission { .. }))
     }
 
     fn take_matching(
@@ -180,13 +167,13 @@ impl PendingClientRequests {
             .map(|(name, _)| name.clone())
             .collect();
         let taken = names.into_iter().filter_map(|name| {
-            let (asker, _) = self.open.remove(&name)?;
-            Some((name, asker))
+            let (waiter, _) = self.open.remove(&name)?;
+            Some((name, waiter))
         });
         taken.collect()
     }
 }
 
-/// Said when no answer can come any more.
+/// The answer when none can come any more.
 pub(crate) const CLIENT_GONE: &str = "the client is gone";
 const EVENTS_MAX: usize = 256;

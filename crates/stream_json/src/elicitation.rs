@@ -1,4 +1,4 @@
-//! What MCP servers want to know of the user is a question to the client.
+//! Elicitations of MCP servers become requests to the client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,22 +8,20 @@ use windlass_driver::mcp::{
     ElicitationFuture, ElicitationPrompter, ElicitationReply, ElicitationRequest,
 };
 
-use super::client_requests::ClientChannel;
-use super::frame::ClientControlRequest;
+use crate::client_requests::ClientChannel;
+use crate::frame::ClientControlRequest;
 
-/// The client, who is asked over this port.
 pub(crate) struct ElicitationClient(ClientChannel);
 
 impl ElicitationClient {
-    /// Somebody servers may ask.
-    pub(crate) fn new(port: ClientChannel) -> Arc<Self> {
-        Arc::new(Self(port))
+    pub(crate) fn new(channel: ClientChannel) -> Arc<Self> {
+        Arc::new(Self(channel))
     }
 }
 
 impl ElicitationPrompter for ElicitationClient {
     fn prompt(&self, question: ElicitationRequest) -> ElicitationFuture {
-        let port = self.0.clone();
+        let channel = self.0.clone();
         let request = ClientControlRequest::Elicitation {
             mcp_server_name: question.server,
             message: question.message,
@@ -33,16 +31,16 @@ impl ElicitationPrompter for ElicitationClient {
             elicitation_id: question.id,
         };
         Box::pin(async move {
-            match port.ask(request, ELICITATION_TIMEOUT).await {
-                Ok(mut said) => match said.get("action").and_then(Value::as_str) {
+            match channel.ask(request, ELICITATION_TIMEOUT).await {
+                Ok(mut reply) => match reply.get("action").and_then(Value::as_str) {
                     Some("accept") => {
-                        let content = said.get_mut("content").map(Value::take);
+                        let content = reply.get_mut("content").map(Value::take);
                         ElicitationReply::Accept(content.filter(|content| !content.is_null()))
                     }
                     Some("decline") => ElicitationReply::Decline,
                     _ => ElicitationReply::Cancel,
                 },
-                // Nobody who could say anything.
+                // The client is gone.
                 Err(_) => ElicitationReply::Cancel,
             }
         })

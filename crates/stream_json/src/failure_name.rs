@@ -2,7 +2,6 @@
 
 use windlass_vocabulary::FailureKind;
 
-/// The name clients know it by.
 pub(crate) fn failure_kind_name(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::Unauthorised => "authentication_failed",

@@ -1,11 +1,10 @@
 //! Puts the final answer together from the messages of a run.
 //!
 //! The answer is what the model wrote last. An answer that was cut and resumed, or paused, comes as
-//! several messages and is joined again; anything said to the model in between begins a new one.
+//! several messages and is joined again; any other message to the model begins a new one.
 
 use windlass_vocabulary::{Message, MessageOrigin, MetaKind, Role};
 
-/// The answer so far.
 #[derive(Debug, Default)]
 pub(crate) struct FinalAnswer {
     text: String,
@@ -13,7 +12,6 @@ pub(crate) struct FinalAnswer {
 }
 
 impl FinalAnswer {
-    /// The transcript grew.
     pub(crate) fn add_message(&mut self, message: &Message) {
         match (message.role, message.origin) {
             (Role::Assistant, _) => {
@@ -32,7 +30,6 @@ impl FinalAnswer {
         }
     }
 
-    /// What the model wrote last.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -1,8 +1,8 @@
 //! Standard output as a queue of lines, written by a thread of its own.
 //!
-//! Nothing that is put in is dropped, and putting in never waits; instead whoever makes lines looks
-//! first whether there is [`FrameWriter::has_room`]. So a slow reader slows down what is told, never who is
-//! listening. Every line stays under the limit that clients have.
+//! No line is dropped and writing one never blocks; instead the event loop reads notices only while
+//! [`FrameWriter::has_room`]. So a slow reader slows down the output, never the input. Every line stays
+//! under the limit that clients have.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -13,52 +13,46 @@ use serde::Serialize;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-use super::line_limit;
+use crate::line_limit;
 
-/// The way out.
 #[derive(Debug)]
 pub(crate) struct FrameWriter {
     lines: Option<Sender<String>>,
     shared: Arc<FrameWriterState>,
     done: Option<oneshot::Receiver<()>>,
-    /// When something was put in last.
     pub last_written: Instant,
 }
 
 #[derive(Debug, Default)]
 struct FrameWriterState {
-    /// Bytes that wait to be written.
     queued_bytes: AtomicUsize,
-    /// Nobody reads any more.
     is_closed: AtomicBool,
-    /// Rings when there is room again, or nobody reads any more.
+    /// Notified when there is room again, or the reader is gone.
     room_changed: Notify,
 }
 
 impl FrameWriter {
-    /// Begins to write to standard output.
     pub(crate) fn spawn() -> Self {
         let (lines, inbox) = channel();
         let (finished, done) = oneshot::channel();
         let shared = Arc::new(FrameWriterState::default());
-        let at_work = Arc::clone(&shared);
+        let worker_state = Arc::clone(&shared);
         let work = move || {
-            write_lines(&inbox, &at_work, io::stdout());
+            write_lines(&inbox, &worker_state, io::stdout());
             let _ = finished.send(());
         };
-        // Without a thread nothing can be said, as behind a closed pipe.
+        // Without a thread nothing is written, as behind a closed pipe.
         if std::thread::Builder::new().name("frames".to_owned()).spawn(work).is_err() {
             shared.is_closed.store(true, Ordering::Release);
         }
         Self { lines: Some(lines), shared, done: Some(done), last_written: Instant::now() }
     }
 
-    /// Says nothing: only the end is wanted, which others print.
+    /// Drops every frame: only the result is wanted, which `Printer` prints.
     pub(crate) fn disabled() -> Self {
         Self { lines: None, shared: Arc::default(), done: None, last_written: Instant::now() }
     }
 
-    /// Puts a line in.
     pub(crate) fn write_frame(&mut self, frame: &impl Serialize) {
         self.last_written = Instant::now();
         let Some(lines) = &self.lines else {
@@ -74,22 +68,20 @@ impl FrameWriter {
         }
     }
 
-    /// Is the reader near enough for more?
     pub(crate) fn has_room(&self) -> bool {
         self.shared.queued_bytes.load(Ordering::Acquire) < QUEUED_BYTES_MAX
     }
 
-    /// Is everything written?
     pub(crate) fn is_empty(&self) -> bool {
         self.shared.queued_bytes.load(Ordering::Acquire) == 0
     }
 
-    /// Does nobody read any more?
+    /// Is the reader gone?
     pub(crate) fn is_closed(&self) -> bool {
         self.shared.is_closed.load(Ordering::Acquire)
     }
 
-    /// Waits until there is room again, or nobody reads any more.
+    /// Waits until there is room again, or the reader is gone.
     pub(crate) async fn wait_for_room(&self) {
         self.shared.room_changed.notified().await;
     }
@@ -121,5 +113,5 @@ fn write_lines(lines: &Receiver<String>, shared: &FrameWriterState, mut to: impl
 
 /// Bytes of a line; clients give up at 1 MiB.
 pub(crate) const LINE_BYTES_MAX: usize = 1_000_000;
-/// Bytes that may wait before nothing more is told.
+/// Bytes that may wait before no more notices are read.
 const QUEUED_BYTES_MAX: usize = 4 << 20;

@@ -1,4 +1,4 @@
-//! What a client says of itself before the first prompt, and what it is told of us.
+//! The `initialize` request: what a client sets before the first prompt, and the response.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,36 +8,32 @@ use windlass_driver::{AgentDefinition, HookSet};
 use windlass_permission::Rule;
 use windlass_vocabulary::{ModelName, ToolName};
 
-use super::client_hooks::ClientHooks;
-use super::client_requests::ClientChannel;
-use super::control::model;
-use super::live_session::list_skill_names;
+use crate::choosable_models::list_choosable_models;
+use crate::client_hooks::ClientHooks;
+use crate::client_requests::ClientChannel;
 use crate::json_schema::CheckedSchema;
+use crate::live_session::list_skill_names;
 use windlass_assembly::PROTOCOL_VERSION;
 use windlass_assembly::session_plan::SessionPlan;
 use windlass_assembly::slash_command;
 use windlass_project::agents::parse_isolation;
 
-/// What a client wished for. Applied to every conversation of the process.
+/// What a client sets. Applied to every conversation of the process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InitializeOptions {
     agents: Vec<AgentDefinition>,
     system_prompt: Option<String>,
     append_system_prompt: Option<String>,
     hooks: Option<Value>,
-    /// MCP servers it has inside.
+    /// MCP servers inside the client.
     pub client_servers: Vec<String>,
-    /// The answer must fit this.
     pub schema: Option<CheckedSchema>,
-    /// Wants to be told what the user may say next.
     wants_prompt_suggestions: bool,
-    /// Text of nested sessions is wanted too.
     pub wants_subagent_text: bool,
-    /// The skills that may be used, by name; all of them if nothing is said.
+    /// The skills that may be used, by name; `None` for all.
     skills: Option<Vec<String>>,
-    /// The plugins it listed.
     plugins: Vec<PathBuf>,
-    /// What the session is called, if it is a new one.
+    /// Only for a new session.
     pub title: Option<String>,
 }
 
@@ -72,8 +68,8 @@ impl InitializeOptions {
                 .filter(|list| list.is_array())
                 .map(|list| parse_string_list(Some(list))),
             plugins: {
-                let (with, without) = parse_plugin_paths(request);
-                with.into_iter().chain(without).collect()
+                let paths = parse_plugin_paths(request);
+                paths.with_mcp_servers.into_iter().chain(paths.without_mcp_servers).collect()
             },
             wants_subagent_text: request.get("forwardSubagentText") == Some(&Value::Bool(true)),
         })
@@ -91,16 +87,14 @@ impl InitializeOptions {
         }
     }
 
-    /// The client's hooks, which are asked over this port.
-    pub(crate) fn build_hook_set(&self, port: &ClientChannel) -> Option<HookSet> {
+    pub(crate) fn build_hook_set(&self, channel: &ClientChannel) -> Option<HookSet> {
         let hooks = self.hooks.as_ref()?;
-        // An event or a matcher that we do not know belongs to a newer client, and is never asked.
+        // An event or a matcher that we do not know belongs to a newer client, and is never called.
         let (set, _unknown) =
-            HookSet::parse_callbacks(hooks, Arc::new(ClientHooks::new(port.clone())));
+            HookSet::parse_callbacks(hooks, Arc::new(ClientHooks::new(channel.clone())));
         Some(set)
     }
 
-    /// Skills that were not asked for are not there.
     fn hide_unlisted_skills(&self, plan: &mut SessionPlan) {
         let Some(wanted) = &self.skills else {
             return;
@@ -138,18 +132,24 @@ fn parse_string_list(list: Option<&Value>) -> Vec<String> {
     list.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// The folders of the plugins a client lists: those whose servers are ours to start, and the others.
-pub(crate) fn parse_plugin_paths(request: &Value) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let all = request.get("plugins").and_then(Value::as_array).into_iter().flatten();
-    let (mut with, mut without) = (Vec::new(), Vec::new());
-    for plugin in all {
+/// The folders of the plugins a client lists.
+#[derive(Debug, Default)]
+pub(crate) struct PluginPaths {
+    /// Plugins whose MCP servers are started here.
+    pub with_mcp_servers: Vec<PathBuf>,
+    pub without_mcp_servers: Vec<PathBuf>,
+}
+
+pub(crate) fn parse_plugin_paths(request: &Value) -> PluginPaths {
+    let mut paths = PluginPaths::default();
+    for plugin in request.get("plugins").and_then(Value::as_array).into_iter().flatten() {
         let Some(path) = plugin.get("path").and_then(Value::as_str) else { continue };
         match plugin.get("skipMcpDiscovery") == Some(&Value::Bool(true)) {
-            true => without.push(PathBuf::from(path)),
-            false => with.push(PathBuf::from(path)),
+            true => paths.without_mcp_servers.push(PathBuf::from(path)),
+            false => paths.with_mcp_servers.push(PathBuf::from(path)),
         }
     }
-    (with, without)
+    paths
 }
 
 /// Agents as clients define them, by name.
@@ -185,8 +185,7 @@ fn parse_agent(name: &str, value: &Value) -> Result<AgentDefinition, String> {
     })
 }
 
-/// What a client is told of us.
-pub(crate) fn build_initialize_response(plan: &SessionPlan, wishes: &InitializeOptions) -> Value {
+pub(crate) fn build_initialize_response(plan: &SessionPlan, options: &InitializeOptions) -> Value {
     let own = slash_command::list_available(slash_command::FrontEnd::Headless)
         .map(|one| json!({ "name": one.name, "description": one.description, "argumentHint": one.argument_hint }));
     let listed = plan.expander.list_commands().into_iter().map(
@@ -199,8 +198,8 @@ pub(crate) fn build_initialize_response(plan: &SessionPlan, wishes: &InitializeO
         .flat_map(|agents| &agents.definitions)
         .map(|agent| json!({ "name": agent.name, "description": agent.description }))
         .collect();
-    let first = plan.builder.settings().model.name;
-    let models = model::list_choosable_models(
+    let first = plan.builder.settings().model.name.as_str();
+    let models = list_choosable_models(
         &plan.endpoints.config,
         first.as_str(),
         plan.settings_layers.available_models(),
@@ -218,12 +217,12 @@ pub(crate) fn build_initialize_response(plan: &SessionPlan, wishes: &InitializeO
         "hook_on_failure_supported": true,
         "claude_code_version": PROTOCOL_VERSION,
     });
-    if let (false, Value::Object(fields)) = (wishes.plugins.is_empty(), &mut answer) {
+    if let (false, Value::Object(fields)) = (options.plugins.is_empty(), &mut answer) {
         let is_loaded = |path: &PathBuf| {
             let path = path.canonicalize().ok();
             plan.settings_layers.plugins.iter().any(|plugin| Some(&plugin.root) == path.as_ref())
         };
-        let are_loaded = wishes.plugins.iter().all(is_loaded);
+        let are_loaded = options.plugins.iter().all(is_loaded);
         fields.insert("plugins_applied".to_owned(), Value::Bool(are_loaded));
     }
     answer

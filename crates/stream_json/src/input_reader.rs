@@ -1,26 +1,20 @@
 //! Standard input, line by line, read by a thread of its own.
 //!
-//! The thread waits when nobody takes its lines. What a line means is said here; what follows from it
-//! is not.
+//! The thread blocks while its lines are not taken. Lines are parsed here and handled in the event loop.
 
 use std::io::{self, BufRead, Read};
 
 use tokio::sync::mpsc;
 
-use super::frame::IncomingFrame;
+use crate::frame::IncomingFrame;
 
-/// What was read.
 #[derive(Debug)]
 pub(crate) enum InputLine {
-    /// A line that means something.
     Frame(IncomingFrame),
-    /// A line that does not: its number and what is wrong.
-    Invalid(u64, String),
-    /// There will be no more.
+    Invalid { number: u64, problem: String },
     End,
 }
 
-/// Begins to read.
 pub(crate) fn spawn_stdin_reader() -> mpsc::Receiver<InputLine> {
     let (lines, inbox) = mpsc::channel(LINES_MAX);
     let work = move || {
@@ -32,7 +26,7 @@ pub(crate) fn spawn_stdin_reader() -> mpsc::Receiver<InputLine> {
     inbox
 }
 
-/// Nothing is read: one prompt is all there is.
+/// The input of a process that reads nothing: one prompt, and the end.
 pub(crate) fn send_single_frame(prompt: IncomingFrame) -> mpsc::Receiver<InputLine> {
     let (lines, inbox) = mpsc::channel(2);
     let _ = lines.try_send(InputLine::Frame(prompt));
@@ -50,20 +44,21 @@ fn read_lines(mut from: impl BufRead, lines: &mpsc::Sender<InputLine>) {
             Ok(_) => {}
         }
         let is_whole = line.ends_with(b"\n") || (line.len() as u64) < BYTES_MAX;
-        let heard = match is_whole {
+        let input = match is_whole {
             true => match parse_line(&line) {
                 Some(Ok(incoming)) => InputLine::Frame(incoming),
-                Some(Err(problem)) => InputLine::Invalid(number, problem),
+                Some(Err(problem)) => InputLine::Invalid { number, problem },
                 None => continue,
             },
             false => {
                 if skip_line(&mut from).is_err() {
                     return;
                 }
-                InputLine::Invalid(number, format!("it is longer than {BYTES_MAX} bytes"))
+                let problem = format!("it is longer than {BYTES_MAX} bytes");
+                InputLine::Invalid { number, problem }
             }
         };
-        if lines.blocking_send(heard).is_err() {
+        if lines.blocking_send(input).is_err() {
             return;
         }
     }
@@ -92,7 +87,6 @@ fn skip_line(from: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-/// Lines that may wait to be taken.
 const LINES_MAX: usize = 64;
 /// Bytes of a line: a prompt with many pictures.
 const BYTES_MAX: u64 = 128 << 20;

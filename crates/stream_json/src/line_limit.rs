@@ -33,7 +33,6 @@ pub(crate) fn to_limited_line(frame: &impl Serialize, most: usize) -> Option<Str
     Some(value.to_string()).filter(|line| line.len() <= most)
 }
 
-/// How long it would be.
 pub(crate) fn json_length(frame: &impl Serialize) -> usize {
     serde_json::to_string(frame).map_or(0, |line| line.len())
 }

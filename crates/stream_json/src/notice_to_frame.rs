@@ -1,31 +1,29 @@
-//! From what a session tells to the frames a client reads.
+//! Turns the notices of a session into the frames a client reads.
 //!
-//! An answer is told when it is in the transcript, under the names it has there. So no finished frame
-//! is ever void.
+//! An answer is sent when it is in the transcript, with the ids it has there. So no finished frame is
+//! ever void.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use windlass_vocabulary::{
-    AttemptId, Delta, Message, MessageOrigin, ModelName, Notice, Role, Terminal, Tokens, ToolCall,
-    Usage,
+    AttemptId, Delta, Message, MessageOrigin, ModelName, Notice, Role, Tokens, ToolCall,
+    ToolOutcome, Usage,
 };
 
-use super::failure_name;
-use super::frame::{
+use crate::failure_name;
+use crate::frame::{
     AssistantFrame, AssistantMessage, FrameContent, OutgoingFrame, SystemFrame, SystemSubtype,
     UserFrame, UserMessage,
 };
-use super::partial_message::{PartialMessage, PartialMessageAuthor};
+use crate::partial_message::{PartialMessage, PartialMessageAuthor};
 use windlass_host::random;
 
-/// Tells one session.
 #[derive(Debug)]
 pub(crate) struct NoticeFrameBuilder {
     /// The call that started the session, if it is a nested one.
     parent_tool_use_id: Option<String>,
-    /// Pieces of answers are wanted.
     includes_partial_messages: bool,
     /// Text and reasoning are wanted; without it only calls and results are.
     includes_text: bool,
@@ -39,12 +37,17 @@ pub(crate) struct NoticeFrameBuilder {
     partial: PartialMessage,
     /// Structured outputs that wait for their result.
     structured_outputs: HashMap<String, Value>,
-    /// Tools that run: name, since when, when that was told last.
-    running_tools: HashMap<String, (String, Instant, Instant)>,
+    running_tools: HashMap<String, RunningTool>,
+}
+
+#[derive(Debug)]
+struct RunningTool {
+    name: String,
+    started_at: Instant,
+    progress_sent_at: Instant,
 }
 
 impl NoticeFrameBuilder {
-    /// For the main session.
     pub(crate) fn new(model: String, includes_partial_messages: bool) -> Self {
         Self {
             parent_tool_use_id: None,
@@ -61,13 +64,11 @@ impl NoticeFrameBuilder {
         }
     }
 
-    /// Without what the model thought.
     pub(crate) fn with_hidden_thinking(mut self, on: bool) -> Self {
         self.hides_thinking = on;
         self
     }
 
-    /// What is shown of thoughts changes.
     pub(crate) fn set_hidden_thinking(&mut self, on: bool) {
         self.hides_thinking = on;
     }
@@ -77,7 +78,6 @@ impl NoticeFrameBuilder {
         Self { parent_tool_use_id: Some(parent), includes_text, ..Self::new(model, false) }
     }
 
-    /// What a client is told of it.
     pub(crate) fn notice_to_frames(&mut self, notice: &Notice) -> Vec<OutgoingFrame> {
         match notice {
             Notice::RequestStarted { model, input_estimate, .. } => {
@@ -101,11 +101,7 @@ impl NoticeFrameBuilder {
             }
             Notice::ToolProgressed { call, .. } => self.build_tool_progress_frames(call.as_str()),
             Notice::ToolEnded { call, outcome } => {
-                self.running_tools.remove(call.as_str());
-                let output = outcome.structured.as_ref();
-                if let Some(Ok(output)) = output.map(|json| serde_json::from_str(json.as_str())) {
-                    self.structured_outputs.insert(call.as_str().to_owned(), output);
-                }
+                self.on_tool_ended(call.as_str(), outcome);
                 Vec::new()
             }
             Notice::ToolDenied { call, why } => {
@@ -134,7 +130,22 @@ impl NoticeFrameBuilder {
                 vec![build_warning_frame(format!("the request was repaired: {why}"))]
             }
             Notice::Warning(words) => vec![build_warning_frame(words.clone())],
-            _ => Vec::new(),
+            Notice::RunStarted
+            | Notice::Sealed { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::ContextShrunk { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::InputQueued(_)
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. }
+            | Notice::RunEnded(_) => Vec::new(),
         }
     }
 
@@ -159,8 +170,8 @@ impl NoticeFrameBuilder {
         if !self.includes_partial_messages || is_hidden {
             return Vec::new();
         }
-        let speaker = PartialMessageAuthor { id: &self.message_id, model: &self.model };
-        let events = self.partial.delta_to_events(attempt, delta, &speaker);
+        let author = PartialMessageAuthor { id: &self.message_id, model: &self.model };
+        let events = self.partial.delta_to_events(attempt, delta, &author);
         self.build_stream_event_frames(events)
     }
 
@@ -176,7 +187,7 @@ impl NoticeFrameBuilder {
         match (message.role, message.origin) {
             (Role::Assistant, _) => self.build_assistant_frames(message),
             (Role::User, MessageOrigin::ToolResults) => self.build_tool_result_frames(message),
-            _ => Vec::new(),
+            (Role::User, _) => Vec::new(),
         }
     }
 
@@ -188,8 +199,8 @@ impl NoticeFrameBuilder {
             Vec::new()
         };
         let blocks = message.content.iter().filter_map(FrameContent::from_block);
-        let told = blocks.filter(|block| self.is_included(block));
-        let shown = told.map(|mut block| {
+        let included = blocks.filter(|block| self.is_included(block));
+        let shown = included.map(|mut block| {
             if let FrameContent::Thinking { thinking, .. } = &mut block
                 && self.hides_thinking
             {
@@ -233,7 +244,7 @@ impl NoticeFrameBuilder {
             frames.push(OutgoingFrame::User(UserFrame {
                 message: UserMessage {
                     role: "user",
-                    content: Value::Array(vec![super::frame::tool_result_to_json(result)]),
+                    content: Value::Array(vec![crate::frame::tool_result_to_json(result)]),
                 },
                 parent_tool_use_id: self.parent_tool_use_id.clone(),
                 tool_use_result: output,
@@ -246,28 +257,37 @@ impl NoticeFrameBuilder {
     fn on_tool_started(&mut self, call: &ToolCall) {
         let now = Instant::now();
         let name = call.name.as_str().to_owned();
-        self.running_tools.insert(call.id.as_str().to_owned(), (name, now, now));
+        let tool = RunningTool { name, started_at: now, progress_sent_at: now };
+        self.running_tools.insert(call.id.as_str().to_owned(), tool);
+    }
+
+    fn on_tool_ended(&mut self, call: &str, outcome: &ToolOutcome) {
+        self.running_tools.remove(call);
+        let output = outcome.structured.as_ref();
+        if let Some(Ok(output)) = output.map(|json| serde_json::from_str(json.as_str())) {
+            self.structured_outputs.insert(call.to_owned(), output);
+        }
     }
 
     fn build_tool_progress_frames(&mut self, call: &str) -> Vec<OutgoingFrame> {
-        let Some((name, since, last)) = self.running_tools.get_mut(call) else {
+        let Some(tool) = self.running_tools.get_mut(call) else {
             return Vec::new();
         };
-        if last.elapsed() < PROGRESS_INTERVAL {
+        if tool.progress_sent_at.elapsed() < PROGRESS_INTERVAL {
             return Vec::new();
         }
-        *last = Instant::now();
+        tool.progress_sent_at = Instant::now();
         vec![OutgoingFrame::ToolProgress {
             tool_use_id: call.to_owned(),
-            tool_name: name.clone(),
+            tool_name: tool.name.clone(),
             parent_tool_use_id: self.parent_tool_use_id.clone(),
-            elapsed_time_seconds: since.elapsed().as_secs(),
+            elapsed_time_seconds: tool.started_at.elapsed().as_secs(),
         }]
     }
 
     fn build_compact_boundary(&self, freed: Tokens) -> OutgoingFrame {
         build_system_frame(SystemSubtype::CompactBoundary {
-            compact_metadata: super::frame::CompactMetadata {
+            compact_metadata: crate::frame::CompactMetadata {
                 trigger: "auto",
                 pre_tokens: self.input_estimate.0,
                 post_tokens: self.input_estimate.less(freed).0,
@@ -276,24 +296,17 @@ impl NoticeFrameBuilder {
     }
 }
 
-/// A frame about the session.
 pub(crate) fn build_system_frame(what: SystemSubtype) -> OutgoingFrame {
     OutgoingFrame::System(SystemFrame { what })
 }
 
-/// Something people should know.
 pub(crate) fn build_warning_frame(content: String) -> OutgoingFrame {
     build_system_frame(SystemSubtype::Informational { content, level: "warning" })
-}
-
-/// Is a run that ended so one that the model's server failed?
-pub(crate) fn is_api_failure(terminal: Terminal) -> bool {
-    matches!(terminal, Terminal::ModelError | Terminal::PromptTooLong | Terminal::ImageError)
 }
 
 fn new_message_id() -> String {
     format!("msg_{}", random::generate_name())
 }
 
-/// A running tool is told of no more often than this.
+/// Between two progress frames of a tool.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);

@@ -1,6 +1,6 @@
 //! Standard output and standard error, written by a thread of their own.
 //!
-//! A reader that does not read must not make us deaf to signals, so nothing here waits except
+//! A reader that does not read must not keep signals from being handled, so nothing here waits except
 //! [`OutputWriter::finish`], which callers race against the signals. The thread starts with the first
 //! piece. When the other end is closed, the rest is dropped quietly.
 
@@ -9,22 +9,17 @@ use std::io::{self, Write};
 
 use tokio::sync::{mpsc, oneshot};
 
-/// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputTarget {
-    /// Answers.
     Stdout,
-    /// Diagnostics.
     Stderr,
-    /// A file that was opened.
     File,
 }
 
-/// Nobody reads any more.
+/// The reader is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputClosed;
 
-/// One of the two streams.
 #[derive(Debug)]
 pub struct OutputWriter {
     target: OutputTarget,
@@ -39,28 +34,26 @@ struct WriterThread {
 }
 
 impl OutputWriter {
-    /// Nothing is written yet.
     pub fn new(target: OutputTarget) -> Self {
         Self { target, file: None, writer: None }
     }
 
-    /// Into a file.
     pub fn from_file(file: File) -> Self {
         Self { target: OutputTarget::File, file: Some(file), writer: None }
     }
 
     /// Writes a piece soon. Behind a reader that has fallen far back it is dropped.
     pub fn write(&mut self, piece: impl Into<String>) -> Result<(), OutputClosed> {
-        let (target, file) = (self.target, &mut self.file);
-        let writer = self.writer.get_or_insert_with(|| WriterThread::start(target, file.take()));
+        let Self { target, file, writer } = self;
+        let writer = writer.get_or_insert_with(|| WriterThread::start(*target, file.take()));
         match writer.pieces.try_send(piece.into()) {
             Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => Ok(()),
             Err(mpsc::error::TrySendError::Closed(_)) => Err(OutputClosed),
         }
     }
 
-    /// Waits until everything is written, however slow the reader is. Says what went wrong, unless
-    /// nobody wanted to read it.
+    /// Waits until everything is written, however slow the reader is. Returns what went wrong; a reader
+    /// that is gone is no error.
     pub async fn finish(&mut self) -> Option<io::Error> {
         let WriterThread { pieces, done } = self.writer.take()?;
         drop(pieces);
@@ -86,7 +79,7 @@ impl WriterThread {
     }
 }
 
-/// Ends with the pieces, or when nobody takes them. A closed pipe is nobody's fault.
+/// Ends with the pieces, or when the reader is gone. A closed pipe is no error.
 fn write_pieces(mut pieces: mpsc::Receiver<String>, mut to: impl Write) -> Option<io::Error> {
     while let Some(piece) = pieces.blocking_recv() {
         if let Err(error) = to.write_all(piece.as_bytes()).and_then(|()| to.flush()) {

@@ -1,5 +1,4 @@
-//! An answer under way, told piece by piece in the words of the messages wire, whatever wire it came
-//! over.
+//! An answer under way, piece by piece in the words of the messages wire, whatever wire it came over.
 //!
 //! A new attempt simply begins a new message: there is no word for taking one back, and the finished
 //! frames, which follow, are what counts.
@@ -7,17 +6,15 @@
 use serde_json::{Value, json};
 use windlass_vocabulary::{AttemptId, ContentBlock, Delta, Usage};
 
-use super::frame::{FrameContent, FrameUsage};
+use crate::frame::{FrameContent, FrameUsage};
 
-/// The message being told.
 #[derive(Debug, Default)]
 pub(crate) struct PartialMessage {
     attempt: Option<AttemptId>,
-    /// The place of the next block.
+    /// Of the next block.
     index: u64,
-    /// What kind of block is open.
     open_block_kind: Option<PartialBlockKind>,
-    /// Something of the open block was told.
+    /// Input of the open call was sent.
     has_call_input: bool,
 }
 
@@ -28,21 +25,17 @@ enum PartialBlockKind {
     Call,
 }
 
-/// Who speaks.
 pub(crate) struct PartialMessageAuthor<'a> {
-    /// The message's id.
     pub id: &'a str,
-    /// The model.
     pub model: &'a str,
 }
 
 impl PartialMessage {
-    /// A piece arrived.
     pub(crate) fn delta_to_events(
         &mut self,
         attempt: AttemptId,
         delta: &Delta,
-        speaker: &PartialMessageAuthor<'_>,
+        author: &PartialMessageAuthor<'_>,
     ) -> Vec<Value> {
         let mut events = Vec::new();
         if matches!(delta, Delta::Usage(_) | Delta::Cleared { .. } | Delta::Raw(_)) {
@@ -50,7 +43,7 @@ impl PartialMessage {
         }
         if self.attempt != Some(attempt) {
             *self = Self { attempt: Some(attempt), ..Self::default() };
-            events.push(build_message_start(speaker));
+            events.push(build_message_start(author));
         }
         match delta {
             Delta::Text(text) => {
@@ -98,12 +91,12 @@ impl PartialMessage {
                 }
                 self.close_block(&mut events);
             }
-            _ => {}
+            // Of no block that is open, or handled above.
+            Delta::CallInput(_) | Delta::Usage(_) | Delta::Cleared { .. } | Delta::Raw(_) => {}
         }
         events
     }
 
-    /// The message is complete.
     pub(crate) fn finish(&mut self, has_calls: bool, usage: Usage) -> Vec<Value> {
         let mut events = Vec::new();
         if self.attempt.take().is_none() {
@@ -120,7 +113,7 @@ impl PartialMessage {
         events
     }
 
-    /// A block is whole: what was not told piece by piece is told now.
+    /// A block is whole: sends what was not sent piece by piece.
     fn complete_block(&mut self, block: &ContentBlock, events: &mut Vec<Value>) {
         match (self.open_block_kind, block) {
             (Some(PartialBlockKind::Text), ContentBlock::Text(_)) => {}
@@ -171,14 +164,14 @@ impl PartialMessage {
     }
 }
 
-fn build_message_start(speaker: &PartialMessageAuthor<'_>) -> Value {
+fn build_message_start(author: &PartialMessageAuthor<'_>) -> Value {
     json!({
         "type": "message_start",
         "message": {
-            "id": speaker.id,
+            "id": author.id,
             "type": "message",
             "role": "assistant",
-            "model": speaker.model,
+            "model": author.model,
             "content": [],
             "stop_reason": null,
             "stop_sequence": null,

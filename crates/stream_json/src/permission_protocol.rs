@@ -1,4 +1,4 @@
-//! A question about a call as clients know it, and their answer as the engine knows it.
+//! Permission prompts in the words of clients, and their answers in those of the engine.
 
 use std::path::Path;
 
@@ -10,10 +10,9 @@ use windlass_permission::Rule;
 use windlass_settings::SettingsSource;
 use windlass_vocabulary::{Json, PermissionAnswer, PermissionMode, PermissionQuestion};
 
-use super::frame::{ClientControlRequest, tool_input_to_json};
+use crate::frame::{ClientControlRequest, tool_input_to_json};
 use windlass_host::display::tool_call_summary::summarize_tool_call;
 
-/// The question.
 pub(crate) fn build_permission_request(
     question: &PermissionQuestion,
     directories: &[String],
@@ -48,26 +47,25 @@ pub(crate) fn build_permission_request(
     }
 }
 
-/// What a tool that decides is told.
 pub(crate) fn build_prompt_tool_arguments(
     question: &PermissionQuestion,
-    asked: &Value,
+    input: &Value,
 ) -> Map<String, Value> {
     let mut arguments = Map::new();
     arguments.insert("tool_name".to_owned(), Value::from(question.call.name.as_str()));
-    arguments.insert("input".to_owned(), asked.clone());
+    arguments.insert("input".to_owned(), input.clone());
     arguments.insert("tool_use_id".to_owned(), Value::from(question.call.id.as_str()));
     arguments
 }
 
-/// What it decided: an object as text, or as structure.
+/// The decision of the tool: an object as text, or as structure.
 pub(crate) fn parse_prompt_tool_reply(
     reply: Result<McpCallReply, McpFailure>,
 ) -> Result<Value, String> {
     let reply = reply.map_err(|failure| failure.to_string())?;
     let text = reply.parts.iter().find_map(|part| match part {
         McpContent::Text(text) => Some(text.as_str()),
-        _ => None,
+        McpContent::Media { .. } | McpContent::Link { .. } => None,
     });
     match (text.and_then(|text| serde_json::from_str(text).ok()), reply.structured) {
         _ if reply.is_error => Err(text.unwrap_or("it failed").to_owned()),
@@ -76,33 +74,33 @@ pub(crate) fn parse_prompt_tool_reply(
     }
 }
 
-/// The answer, and what else it changes. `asked` is the input in question.
+/// The answer, and what else it changes. `input` is that of the call.
 pub(crate) fn parse_permission_answer(
-    said: Result<Value, String>,
-    asked: &Value,
+    response: Result<Value, String>,
+    input: &Value,
 ) -> (PermissionAnswer, Vec<PermissionUpdate>) {
     let deny = |message: String| (PermissionAnswer::Deny { message, interrupt: false }, Vec::new());
-    let said = match said {
-        Ok(said) => said,
+    let response = match response {
+        Ok(response) => response,
         Err(error) => return deny(format!("The client could not answer: {error}")),
     };
-    let interrupt = said.get("interrupt").and_then(Value::as_bool).unwrap_or(false);
-    match said.get("behavior").and_then(Value::as_str) {
+    let interrupt = response.get("interrupt").and_then(Value::as_bool).unwrap_or(false);
+    match response.get("behavior").and_then(Value::as_str) {
         Some("allow") => {
-            let updates: Vec<PermissionUpdate> = said
+            let updates: Vec<PermissionUpdate> = response
                 .get("updatedPermissions")
                 .and_then(Value::as_array)
                 .map(|list| list.iter().filter_map(PermissionUpdate::parse).collect())
                 .unwrap_or_default();
-            let changed = said.get("updatedInput").filter(|input| input.is_object());
+            let changed = response.get("updatedInput").filter(|input| input.is_object());
             let updated_input = changed
-                .filter(|input| *input != asked)
-                .map(|input| Json::from_checked(&input.to_string()));
+                .filter(|updated| *updated != input)
+                .map(|updated| Json::from_checked(&updated.to_string()));
             let remember = updates.iter().flat_map(PermissionUpdate::allowed_rules).collect();
             (PermissionAnswer::Allow { updated_input, remember }, updates)
         }
         Some("deny") => {
-            let message = said.get("message").and_then(Value::as_str).unwrap_or_default();
+            let message = response.get("message").and_then(Value::as_str).unwrap_or_default();
             let message = if message.is_empty() { "The user said no." } else { message };
             (PermissionAnswer::Deny { message: message.to_owned(), interrupt }, Vec::new())
         }
@@ -114,7 +112,6 @@ pub(crate) fn parse_permission_answer(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PermissionUpdate {
     kind: PermissionUpdateKind,
-    /// Where it is to be kept.
     destination: String,
 }
 
@@ -146,7 +143,7 @@ impl RuleBehavior {
 }
 
 impl PermissionUpdate {
-    /// Reads one; what cannot be read changes nothing.
+    /// `None` for an update that is not known, which changes nothing.
     fn parse(value: &Value) -> Option<Self> {
         let text = |key: &str| value.get(key).and_then(Value::as_str);
         let behavior = || match text("behavior")? {
@@ -176,7 +173,12 @@ impl PermissionUpdate {
             | PermissionUpdateKind::Replace(RuleBehavior::Allow, rules) => {
                 rules.iter().map(ToString::to_string).collect()
             }
-            _ => Vec::new(),
+            PermissionUpdateKind::Add(..)
+            | PermissionUpdateKind::Replace(..)
+            | PermissionUpdateKind::Remove(..)
+            | PermissionUpdateKind::Mode(_)
+            | PermissionUpdateKind::AddDirectories(_)
+            | PermissionUpdateKind::RemoveDirectories(_) => Vec::new(),
         }
     }
 
@@ -207,7 +209,6 @@ impl PermissionUpdate {
         ["permissions", key]
     }
 
-    /// Does it take away what was there?
     pub(crate) fn is_replacement(&self) -> bool {
         matches!(self.kind, PermissionUpdateKind::Replace(..))
     }
@@ -221,7 +222,8 @@ impl PermissionUpdate {
         let texts = |rules: &[Rule]| -> Vec<Value> {
             rules.iter().map(|rule| Value::from(rule.to_string())).collect()
         };
-        let (mut more, mut gone): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
+        let mut more: Vec<Value> = Vec::new();
+        let mut gone: Vec<Value> = Vec::new();
         match &self.kind {
             PermissionUpdateKind::Mode(mode) => return Some(Value::from(mode.name())),
             PermissionUpdateKind::Add(_, rules) => more.extend(texts(rules)),
@@ -240,15 +242,11 @@ impl PermissionUpdate {
         Some(Value::Array(list))
     }
 
-    /// The mode it sets.
     pub(crate) fn mode(&self) -> Option<PermissionMode> {
-        match self.kind {
-            PermissionUpdateKind::Mode(mode) => Some(mode),
-            _ => None,
-        }
+        let PermissionUpdateKind::Mode(mode) = self.kind else { return None };
+        Some(mode)
     }
 
-    /// Changes the policy.
     pub(crate) fn apply_to_policy(self, policy: &mut Policy) {
         match self.kind {
             PermissionUpdateKind::Add(behavior, more) => {
@@ -276,7 +274,6 @@ impl PermissionUpdate {
     }
 }
 
-/// Characters of a call in a title.
 const TITLE_MAX: usize = 200;
 
 fn parse_rules(value: &Value) -> Vec<Rule> {
@@ -336,18 +333,18 @@ mod tests {
 
     #[test]
     fn what_is_no_clear_yes_is_a_no() {
-        let asked = json!({ "command": "ls" });
-        let is_allowed = |said| {
-            matches!(parse_permission_answer(said, &asked).0, PermissionAnswer::Allow { .. })
+        let input = json!({ "command": "ls" });
+        let is_allowed = |response| {
+            matches!(parse_permission_answer(response, &input).0, PermissionAnswer::Allow { .. })
         };
         assert!(is_allowed(Ok(json!({ "behavior": "allow" }))));
-        for said in [json!({}), json!({ "behavior": "yes" }), json!(null), json!("allow")] {
-            assert!(!is_allowed(Ok(said)));
+        for response in [json!({}), json!({ "behavior": "yes" }), json!(null), json!("allow")] {
+            assert!(!is_allowed(Ok(response)));
         }
         assert!(!is_allowed(Err("broken".to_owned())));
         let same = parse_permission_answer(
-            Ok(json!({ "behavior": "allow", "updatedInput": asked })),
-            &asked,
+            Ok(json!({ "behavior": "allow", "updatedInput": input })),
+            &input,
         )
         .0;
         assert_eq!(same, PermissionAnswer::Allow { updated_input: None, remember: Vec::new() });

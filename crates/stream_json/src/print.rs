@@ -1,16 +1,16 @@
-//! One prompt, one answer: what `windlass -p` prints of a run that the desk conducts.
+//! One prompt, one answer: what `windlass -p` prints of a run.
 //!
 //! Standard output gets the answer (or the result as one JSON object) and nothing else, when the run
-//! is over: what is shown earlier might have to be taken back. Standard error gets what `progress`
-//! tells and, if the run failed, one line with the cause and what to do.
+//! is over: what is shown earlier might have to be taken back. Standard error gets the lines of
+//! `progress_log` and, if the run failed, one line with the cause and what to do.
 
 use std::io::IsTerminal;
 
 use windlass_vocabulary::{Notice, ToolCall};
 
-use super::output_writer::{OutputTarget, OutputWriter};
-use super::progress_log::{ProgressLevel, ProgressLog};
-use crate::ConversationFrame;
+use crate::frame::ConversationFrame;
+use crate::output_writer::{OutputTarget, OutputWriter};
+use crate::progress_log::{ProgressLevel, ProgressLog};
 use windlass_assembly::options::OutputFormat;
 use windlass_host::command_error::CommandError;
 use windlass_host::display::strip_control_characters;
@@ -19,26 +19,21 @@ use windlass_host::exit::Exit;
 use windlass_host::signals::await_unless_signalled;
 use windlass_host::signals::{ExitSignal, SignalListener};
 
-/// What is printed of a run.
 #[derive(Debug)]
 pub(crate) struct Printer {
     format: OutputFormat,
-    /// What is told on the way.
     pub progress: ProgressLog,
     denials: Vec<(ToolCall, String)>,
     result: Option<PrintedResult>,
 }
 
-/// How it ended.
 #[derive(Debug)]
 pub(crate) struct PrintedResult {
-    /// The result as clients read it.
     pub result: ConversationFrame,
-    /// The final answer.
     pub text: String,
-    /// What people should know of the end, and what to do.
+    /// What users should know of the end, and what to do.
     pub problem: Option<String>,
-    /// It failed. One that somebody's own hook ended has not.
+    /// A run that a hook of the user ended has not failed.
     pub has_failed: bool,
 }
 
@@ -54,7 +49,6 @@ impl Printer {
         (format != OutputFormat::StreamJson).then(printer)
     }
 
-    /// Something happened.
     pub(crate) fn on_notice(&mut self, notice: &Notice) {
         self.progress.on_notice(notice);
         if let Notice::ToolDenied { call, why } = notice {
@@ -67,7 +61,6 @@ impl Printer {
         self.result = Some(ended);
     }
 
-    /// Prints what there is.
     pub(crate) async fn print_result(
         mut self,
         caught: Option<ExitSignal>,
@@ -78,9 +71,9 @@ impl Printer {
             return caught.map_or(Exit::FAILURE, ExitSignal::exit);
         };
         let mut output = OutputWriter::new(OutputTarget::Stdout);
-        // If nobody reads it, the code still tells.
+        // Without a reader the exit code still tells.
         let _ = output.write(self.render_result(&ended));
-        // However slow the reader is, it gets everything, unless somebody wants us to stop.
+        // However slow the reader is, it gets everything, unless a signal comes.
         match await_unless_signalled(signals, output.finish()).await {
             Err(caught) => return caught.exit(),
             Ok(Some(error)) => {
@@ -145,5 +138,4 @@ impl Printer {
     }
 }
 
-/// Characters of a call in a line.
 const CALL_MAX: usize = 120;

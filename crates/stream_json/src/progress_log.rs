@@ -1,33 +1,29 @@
-//! What is told on standard error while a run goes on, and when.
+//! Lines on standard error while a run goes on.
 //!
-//! A clean run that nobody watches says nothing. A person at a terminal hears of what would puzzle
-//! them: long waits, another model, something left out, history made shorter. `--verbose` tells
-//! everything, one line each.
+//! A clean run without a terminal writes nothing. A user at a terminal reads what would puzzle them:
+//! long waits, another model, something left out, history made shorter. `--verbose` writes everything,
+//! one line each.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::IsTerminal;
 
-use windlass_vocabulary::{Notice, ToolCallId, ToolOutcome, ToolResultPart};
+use windlass_vocabulary::{Notice, Tokens, ToolCallId, ToolOutcome, ToolResultPart};
 
-use super::output_writer::{OutputTarget, OutputWriter};
+use crate::output_writer::{OutputTarget, OutputWriter};
 use windlass_host::command_error::to_single_line;
 use windlass_host::display::human_format;
 use windlass_host::display::human_format::format_count;
 use windlass_host::display::tool_call_summary::{summarize_tool_call, truncate_with_ellipsis};
 
-/// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ProgressLevel {
-    /// Nothing.
     Silent,
-    /// What would puzzle a person who watches.
+    /// What would puzzle a user who watches.
     Unusual,
-    /// Everything.
     Verbose,
 }
 
-/// The lines on standard error.
 #[derive(Debug)]
 pub(crate) struct ProgressLog {
     level: ProgressLevel,
@@ -37,7 +33,7 @@ pub(crate) struct ProgressLog {
 }
 
 impl ProgressLog {
-    /// As much as was asked for, or as a terminal deserves.
+    /// Everything if `verbose`; else what is unusual at a terminal, and nothing without one.
     pub(crate) fn new(verbose: bool) -> Self {
         let level = match verbose {
             true => ProgressLevel::Verbose,
@@ -47,13 +43,11 @@ impl ProgressLog {
         Self { level, output: OutputWriter::new(OutputTarget::Stderr), calls: BTreeMap::new() }
     }
 
-    /// Everything, into a file.
     pub(crate) fn from_file(file: File) -> Self {
         let output = OutputWriter::from_file(file);
         Self { level: ProgressLevel::Verbose, output, calls: BTreeMap::new() }
     }
 
-    /// Tells what is worth telling.
     pub(crate) fn on_notice(&mut self, notice: &Notice) {
         if self.level == ProgressLevel::Silent {
             return;
@@ -63,49 +57,73 @@ impl ProgressLog {
         }
     }
 
-    /// Tells one line to those who want to hear that much.
     pub(crate) fn log(&mut self, level: ProgressLevel, line: &str) {
         if level <= self.level {
             self.log_always(line);
         }
     }
 
-    /// Tells one line whether or not somebody watches.
+    /// Writes the line at every level.
     pub(crate) fn log_always(&mut self, line: &str) {
         let line = truncate_with_ellipsis(&to_single_line(line), LINE_MAX);
-        // If nobody reads it, it need not be written.
+        // Without a reader it need not be written.
         let _ = self.output.write(format!("windlass: {line}\n"));
     }
 
-    /// Waits until everything is written.
     pub(crate) async fn finish(&mut self) {
         self.output.finish().await;
     }
 
     fn format_notice(&mut self, notice: &Notice) -> Option<(ProgressLevel, String)> {
+        let verbose = |line: String| Some((ProgressLevel::Verbose, line));
+        let unusual = |line: String| Some((ProgressLevel::Unusual, line));
         match notice {
-            Notice::RequestStarted { .. }
-            | Notice::Continued { .. }
-            | Notice::Billed { .. }
-            | Notice::Retracted { .. }
-            | Notice::Sealed { .. } => {
-                format_model_notice(notice).map(|line| (ProgressLevel::Verbose, line))
+            Notice::RequestStarted { model, turn, input_estimate, .. } => {
+                let tokens = format_count(input_estimate.0);
+                verbose(format!("turn {turn}: asking {model}, about {tokens} tokens"))
             }
-            Notice::ToolStarted(_) | Notice::ToolEnded { .. } | Notice::ToolDenied { .. } => {
-                self.format_tool_notice(notice).map(|line| (ProgressLevel::Verbose, line))
+            Notice::Continued { transition, turn } => {
+                verbose(format!("goes on with turn {turn}: {transition}"))
             }
-            Notice::RetryScheduled { wait, .. } => {
+            Notice::Billed { usage, cost, total, .. } => verbose(format!(
+                "{} tokens in, {} out, {cost}; {total} so far",
+                format_count(usage.input_total().0),
+                format_count(usage.output.0)
+            )),
+            Notice::Retracted { why, .. } => verbose(format!("the answer so far is void: {why}")),
+            Notice::Sealed { .. } => {
+                verbose("the answer was cut; what was whole is kept".to_owned())
+            }
+            Notice::ToolStarted(call) => {
+                self.calls.insert(call.id.clone(), call.name.to_string());
+                verbose(summarize_tool_call(call, CALL_MAX))
+            }
+            Notice::ToolEnded { call, outcome } => {
+                let name = self.calls.remove(call)?;
+                verbose(format!("{name} {}", format_tool_outcome(outcome)))
+            }
+            Notice::ToolDenied { call, why } => {
+                verbose(format!("denied: {}: {why}", summarize_tool_call(call, CALL_MAX)))
+            }
+            Notice::RetryScheduled { failure, attempt, attempts_max, wait } => {
                 let is_long = wait.0 > LONG_WAIT_MILLIS;
                 let level = if is_long { ProgressLevel::Unusual } else { ProgressLevel::Verbose };
-                format_model_notice(notice).map(|line| (level, line))
+                let wait = human_format::format_seconds(std::time::Duration::from_millis(wait.0));
+                let (what, detail) = human_format::describe_failure(failure);
+                let tries = format!("{attempt} of {attempts_max}");
+                Some((level, format!("{what} ({detail}); trying again in {wait}, {tries}")))
             }
-            Notice::ModelSwitched { .. }
-            | Notice::Repaired { .. }
-            | Notice::ContextShrunk { .. }
-            | Notice::HookMessage { .. }
-            | Notice::Warning(_) => {
-                format_unusual_notice(notice).map(|line| (ProgressLevel::Unusual, line))
+            Notice::ModelSwitched { from, to, why } => {
+                unusual(format!("asking {to} instead of {from}: {why}"))
             }
+            Notice::Repaired { why } => unusual(format!("the request was repaired: {why}")),
+            Notice::ContextShrunk { level, freed, losses } => {
+                unusual(format_context_shrunk(*level, *freed, losses))
+            }
+            Notice::HookMessage { point, name, text } => {
+                unusual(format!("hook {name} at {point:?}: {text}"))
+            }
+            Notice::Warning(words) => unusual(words.clone()),
             // Shown whole in other ways, or nothing a line could add to.
             Notice::RunStarted
             | Notice::Hook(_)
@@ -124,24 +142,15 @@ impl ProgressLog {
             | Notice::RunEnded(_) => None,
         }
     }
+}
 
-    fn format_tool_notice(&mut self, notice: &Notice) -> Option<String> {
-        match notice {
-            Notice::ToolStarted(call) => {
-                let line = summarize_tool_call(call, CALL_MAX);
-                self.calls.insert(call.id.clone(), call.name.to_string());
-                Some(line)
-            }
-            Notice::ToolEnded { call, outcome } => {
-                let name = self.calls.remove(call)?;
-                Some(format!("{name} {}", format_tool_outcome(outcome)))
-            }
-            Notice::ToolDenied { call, why } => {
-                Some(format!("denied: {}: {why}", summarize_tool_call(call, CALL_MAX)))
-            }
-            _ => None,
-        }
-    }
+fn format_context_shrunk(level: u8, freed: Tokens, losses: &[String]) -> String {
+    let lost = match losses {
+        [] => String::new(),
+        losses => format!("; left out: {}", losses.join("; ")),
+    };
+    let freed = format_count(freed.0);
+    format!("history was made shorter (level {level}), about {freed} tokens freed{lost}")
 }
 
 fn format_tool_outcome(outcome: &ToolOutcome) -> String {
@@ -156,46 +165,6 @@ fn format_tool_outcome(outcome: &ToolOutcome) -> String {
         true => format!("failed: {first}"),
         false => format!("ended, {bytes} bytes: {first}"),
     }
-}
-
-fn format_model_notice(notice: &Notice) -> Option<String> {
-    Some(match notice {
-        Notice::RequestStarted { model, turn, input_estimate, .. } => {
-            format!("turn {turn}: asking {model}, about {} tokens", format_count(input_estimate.0))
-        }
-        Notice::RetryScheduled { failure, attempt, attempts_max, wait } => {
-            let wait = human_format::format_seconds(std::time::Duration::from_millis(wait.0));
-            let (what, said) = human_format::describe_failure(failure);
-            format!("{what} ({said}); trying again in {wait}, {attempt} of {attempts_max}")
-        }
-        Notice::Continued { transition, turn } => format!("goes on with turn {turn}: {transition}"),
-        Notice::Billed { usage, cost, total, .. } => format!(
-            "{} tokens in, {} out, {cost}; {total} so far",
-            format_count(usage.input_total().0),
-            format_count(usage.output.0)
-        ),
-        Notice::Retracted { why, .. } => format!("the answer so far is void: {why}"),
-        Notice::Sealed { .. } => "the answer was cut; what was whole is kept".to_owned(),
-        _ => return None,
-    })
-}
-
-fn format_unusual_notice(notice: &Notice) -> Option<String> {
-    Some(match notice {
-        Notice::ModelSwitched { from, to, why } => format!("asking {to} instead of {from}: {why}"),
-        Notice::Repaired { why } => format!("the request was repaired: {why}"),
-        Notice::ContextShrunk { level, freed, losses } => {
-            let lost = match losses.as_slice() {
-                [] => String::new(),
-                losses => format!("; left out: {}", losses.join("; ")),
-            };
-            let freed = format_count(freed.0);
-            format!("history was made shorter (level {level}), about {freed} tokens freed{lost}")
-        }
-        Notice::HookMessage { point, name, text } => format!("hook {name} at {point:?}: {text}"),
-        Notice::Warning(words) => words.clone(),
-        _ => return None,
-    })
 }
 
 /// A shorter wait is not worth a word.

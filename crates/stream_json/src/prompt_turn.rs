@@ -1,47 +1,38 @@
-//! From how a run ended to the frame that ends its prompt.
+//! A prompt that is worked on, and the result frame that ends it.
 
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use windlass_vocabulary::notice::RunEnding;
-use windlass_vocabulary::{
-    ModelStopReason, Notice, Outcome, Role, Terminal, Tokens, ToolCall, Usage,
-};
+use windlass_vocabulary::{Notice, Outcome, Role, Terminal, Tokens, ToolCall, Usage};
 
-use super::frame::{DeferredToolUse, PermissionDenial, ResultFrame, tool_input_to_json};
-use super::notice_to_frame::is_api_failure;
-use super::usage_totals::UsageTotals;
+use crate::frame::{
+    DeferredToolUse, PermissionDenial, ResultCost, ResultDurations, ResultEnding, ResultFrame,
+    ResultPrompt, tool_input_to_json,
+};
+use crate::usage_totals::UsageTotals;
 use windlass_assembly::report::session_report::SessionReport;
 
 /// What is known of a prompt besides how its run ended.
 #[derive(Debug)]
 pub(crate) struct PromptTurn {
-    /// When it was taken up.
     pub started_at: Instant,
-    /// Spent waiting for the model.
     pub api_time: Duration,
-    /// A request is out since then.
     pub request_started_at: Option<Instant>,
-    /// Answers of the model.
     pub answers: u32,
     /// Tokens of runs that had to be repeated.
     pub usage: Usage,
-    /// Its id, if the client gave one.
     pub uuid: Option<String>,
-    /// Who sent it, as the client said.
     pub origin: Option<Value>,
-    /// Calls that were not allowed.
     pub denials: Vec<PermissionDenial>,
-    /// The object that was asked for.
+    /// The object for `--json-schema`.
     pub structured: Option<Value>,
-    /// What making history shorter freed, if that was asked for.
+    /// Set for `/compact`: what it freed.
     pub freed_tokens: Option<Tokens>,
-    /// It asks something beside the conversation.
     pub is_side_question: bool,
 }
 
 impl PromptTurn {
-    /// A prompt is taken up.
     pub(crate) fn new(uuid: Option<String>, origin: Option<Value>) -> Self {
         Self {
             started_at: Instant::now(),
@@ -58,7 +49,6 @@ impl PromptTurn {
         }
     }
 
-    /// Counts what was told.
     pub(crate) fn on_notice(&mut self, notice: &Notice) {
         match notice {
             Notice::MessageAdded(message) if message.role == Role::Assistant => self.answers += 1,
@@ -68,11 +58,33 @@ impl PromptTurn {
             Notice::ContextShrunk { freed, .. } => {
                 self.freed_tokens = self.freed_tokens.map(|before| before + *freed);
             }
-            _ => {}
+            Notice::RunStarted
+            | Notice::Streamed { .. }
+            | Notice::Retracted { .. }
+            | Notice::Sealed { .. }
+            | Notice::MessageAdded(_)
+            | Notice::ToolStarted(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::ToolEnded { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::ModelSwitched { .. }
+            | Notice::Repaired { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::InputQueued(_)
+            | Notice::Warning(_)
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. }
+            | Notice::RunEnded(_) => {}
         }
     }
 
-    /// A call was not allowed.
     fn record_denial(&mut self, call: &ToolCall) {
         self.denials.push(PermissionDenial {
             tool_name: call.name.as_str().to_owned(),
@@ -81,46 +93,51 @@ impl PromptTurn {
         });
     }
 
-    /// The model said its last word for now.
     pub(crate) fn end_request(&mut self) {
-        if let Some(asked) = self.request_started_at.take() {
-            self.api_time += asked.elapsed();
+        if let Some(started) = self.request_started_at.take() {
+            self.api_time += started.elapsed();
         }
     }
 
     /// The frame without what depends on how it ended.
-    pub(crate) fn into_result_frame(self, account: &UsageTotals) -> ResultFrame {
+    pub(crate) fn into_result_frame(self, totals: &UsageTotals) -> ResultFrame {
         ResultFrame {
-            subtype: "success",
-            duration_ms: duration_to_millis(self.started_at.elapsed()),
-            duration_api_ms: duration_to_millis(self.api_time),
-            num_turns: self.answers,
-            terminal_reason: "completed",
-            total_cost_usd: account.total_cost_to_json(),
-            model_usage: account.usage_by_model(),
-            usage: self.usage.into(),
+            subtype: SUCCESS,
+            durations: ResultDurations {
+                duration_ms: duration_to_millis(self.started_at.elapsed()),
+                duration_api_ms: duration_to_millis(self.api_time),
+                num_turns: self.answers,
+            },
+            ending: ResultEnding { terminal_reason: "completed", ..ResultEnding::default() },
+            cost: ResultCost {
+                total_cost_usd: totals.total_cost_to_json(),
+                usage: self.usage.into(),
+                model_usage: totals.usage_by_model(),
+            },
             permission_denials: self.denials,
             structured_output: self.structured,
-            origin: self.origin,
-            user_message_uuid: self.uuid,
+            prompt: ResultPrompt {
+                origin: self.origin,
+                user_message_uuid: self.uuid,
+                ..ResultPrompt::default()
+            },
             ..ResultFrame::default()
         }
     }
 }
 
-/// What a run's end means to a client: the text is the final answer, the problem what to tell people
-/// if it failed.
+/// `text` is the final answer, `problem` what users read if the run failed.
 pub(crate) fn complete_with_ending(
     mut frame: ResultFrame,
     ending: &RunEnding,
     text: &str,
     problem: Option<String>,
 ) -> ResultFrame {
-    frame.outcome = ending.outcome.map(|outcome| outcome.name());
-    frame.api_error_status = ending.failure.as_ref().and_then(|failure| failure.status);
-    frame.terminal_reason = terminal_reason(ending);
+    frame.ending.outcome = ending.outcome.map(|outcome| outcome.name());
+    frame.ending.api_error_status = ending.failure.as_ref().and_then(|failure| failure.status);
+    frame.ending.terminal_reason = terminal_reason(ending);
     // A run that went on from an earlier process has turns that were not seen here.
-    frame.num_turns = frame.num_turns.max(ending.turns);
+    frame.durations.num_turns = frame.durations.num_turns.max(ending.turns);
     frame.subtype = result_subtype(ending);
     frame.is_error = match ending.terminal {
         Terminal::Completed => {
@@ -129,12 +146,19 @@ pub(crate) fn complete_with_ending(
             };
             !ending.outcome.is_none_or(is_fine)
         }
-        // Somebody's own hook wanted it so, or the guard against circles gave it up.
+        // A hook of the user wanted it so, or the guard against circles gave it up.
         Terminal::HookStopped => ending.outcome == Some(Outcome::Circled),
         Terminal::StopHookPrevented => false,
-        _ => true,
+        Terminal::BlockingLimit
+        | Terminal::PromptTooLong
+        | Terminal::ImageError
+        | Terminal::ModelError
+        | Terminal::AbortedStreaming
+        | Terminal::AbortedTools
+        | Terminal::MaxTurns
+        | Terminal::MaxBudgetUsd => true,
     };
-    frame.stop_reason = stop_reason(ending);
+    frame.ending.stop_reason = stop_reason(ending);
     frame.deferred_tool_use = ending.deferred.as_ref().map(|call| DeferredToolUse {
         id: call.id.as_str().to_owned(),
         name: call.name.as_str().to_owned(),
@@ -146,7 +170,7 @@ pub(crate) fn complete_with_ending(
             frame.result = Some(words);
         }
         (false, _) => frame.result = Some(text.to_owned()),
-        (true, "success") => frame.result = Some(words),
+        (true, SUCCESS) => frame.result = Some(words),
         (true, _) => frame.errors.push(words),
     }
     frame
@@ -156,7 +180,7 @@ pub(crate) fn complete_with_ending(
 pub(crate) fn fail_without_structured_output(mut frame: ResultFrame, retries: u32) -> ResultFrame {
     frame.subtype = "error_max_structured_output_retries";
     frame.is_error = true;
-    frame.terminal_reason = "structured_output_retry_exhausted";
+    frame.ending.terminal_reason = "structured_output_retry_exhausted";
     frame.result = None;
     frame.errors =
         vec![format!("no object that fits the schema was handed over within {retries} more tries")];
@@ -165,19 +189,18 @@ pub(crate) fn fail_without_structured_output(mut frame: ResultFrame, retries: u3
 
 /// A prompt that never became a run.
 pub(crate) fn fail_with(mut frame: ResultFrame, why: String) -> ResultFrame {
-    frame.subtype = "error_during_execution";
+    frame.subtype = ERROR_DURING_EXECUTION;
     frame.is_error = true;
-    frame.terminal_reason = "turn_setup_failed";
+    frame.ending.terminal_reason = "turn_setup_failed";
     frame.errors.push(why);
     frame
 }
 
-/// A question beside the conversation was answered, or not.
 pub(crate) fn complete_side_question(
     mut frame: ResultFrame,
-    said: &Result<String, String>,
+    answer: &Result<String, String>,
 ) -> ResultFrame {
-    match said {
+    match answer {
         Ok(text) => {
             frame.result = Some(text.clone());
             frame
@@ -186,7 +209,6 @@ pub(crate) fn complete_side_question(
     }
 }
 
-/// A prompt that only looked.
 pub(crate) fn complete_with_report(
     mut frame: ResultFrame,
     seen: Result<SessionReport, String>,
@@ -205,23 +227,26 @@ fn result_subtype(ending: &RunEnding) -> &'static str {
     match ending.terminal {
         Terminal::MaxTurns => "error_max_turns",
         Terminal::MaxBudgetUsd => "error_max_budget_usd",
-        Terminal::AbortedStreaming | Terminal::AbortedTools => "error_during_execution",
-        // A provider's failure is told as a result whose text is the failure.
-        terminal if is_api_failure(terminal) => match &ending.failure {
-            Some(_) => "success",
-            None => "error_during_execution",
-        },
-        Terminal::BlockingLimit => "error_during_execution",
-        Terminal::HookStopped if ending.outcome == Some(Outcome::Circled) => {
-            "error_during_execution"
+        Terminal::AbortedStreaming | Terminal::AbortedTools | Terminal::BlockingLimit => {
+            ERROR_DURING_EXECUTION
         }
-        _ => "success",
+        // A failure of the provider is a result whose text is the failure.
+        Terminal::ModelError | Terminal::PromptTooLong | Terminal::ImageError => {
+            match &ending.failure {
+                Some(_) => SUCCESS,
+                None => ERROR_DURING_EXECUTION,
+            }
+        }
+        Terminal::HookStopped if ending.outcome == Some(Outcome::Circled) => ERROR_DURING_EXECUTION,
+        Terminal::Completed | Terminal::HookStopped | Terminal::StopHookPrevented => SUCCESS,
     }
 }
 
 fn terminal_reason(ending: &RunEnding) -> &'static str {
+    if ending.deferred.is_some() {
+        return TOOL_DEFERRED;
+    }
     match ending.terminal {
-        _ if ending.deferred.is_some() => TOOL_DEFERRED,
         Terminal::MaxBudgetUsd => "budget_exhausted",
         Terminal::ModelError if ending.failure.is_some() => "api_error",
         terminal => terminal.name(),
@@ -229,24 +254,32 @@ fn terminal_reason(ending: &RunEnding) -> &'static str {
 }
 
 fn stop_reason(ending: &RunEnding) -> Option<&'static str> {
-    let stop = match (ending.terminal, ending.outcome) {
-        _ if ending.deferred.is_some() => return Some(TOOL_DEFERRED),
-        (Terminal::Completed, Some(Outcome::Refusal)) => ModelStopReason::Refusal,
-        (Terminal::Completed, Some(Outcome::OutputLimitExhausted)) => ModelStopReason::OutputLimit,
-        (Terminal::Completed, Some(Outcome::PausesExhausted)) => ModelStopReason::Pause,
-        (Terminal::Completed, _) => ModelStopReason::EndTurn,
-        _ => return None,
-    };
-    Some(match stop {
-        ModelStopReason::EndTurn => "end_turn",
-        ModelStopReason::OutputLimit => "max_tokens",
-        ModelStopReason::WindowFull => "model_context_window_exceeded",
-        ModelStopReason::Pause => "pause_turn",
-        ModelStopReason::Refusal => "refusal",
+    if ending.deferred.is_some() {
+        return Some(TOOL_DEFERRED);
+    }
+    if ending.terminal != Terminal::Completed {
+        return None;
+    }
+    Some(match ending.outcome {
+        Some(Outcome::Refusal) => "refusal",
+        Some(Outcome::OutputLimitExhausted) => "max_tokens",
+        Some(Outcome::PausesExhausted) => "pause_turn",
+        None
+        | Some(
+            Outcome::Natural
+            | Outcome::Empty
+            | Outcome::Compacted
+            | Outcome::NotCompacted
+            | Outcome::ToolDeferred
+            | Outcome::Circled
+            | Outcome::StorageFailed,
+        ) => "end_turn",
     })
 }
 
-/// Why a run ended whose call was put off.
+const SUCCESS: &str = "success";
+const ERROR_DURING_EXECUTION: &str = "error_during_execution";
+/// Why a run ended whose call was deferred.
 const TOOL_DEFERRED: &str = "tool_deferred";
 
 fn duration_to_millis(span: Duration) -> u64 {

@@ -1,25 +1,40 @@
 //! Whether more is to come, for clients that decide by it when to close our standard input.
 
-use super::frame::{OutgoingFrame, SystemSubtype};
-use super::notice_to_frame::build_system_frame;
+use crate::frame::{OutgoingFrame, SystemSubtype};
+use crate::notice_to_frame::build_system_frame;
 
-/// Tells the state when it changes, to those who asked for it.
+/// Reports the state when it changes, if the environment asks for it.
 #[derive(Debug)]
 pub(crate) struct SessionStateReporter {
     audience: Option<StateAudience>,
-    last: Option<&'static str>,
+    last: Option<SessionState>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionState {
+    Idle,
+    Running,
+    RequiresAction,
+}
+
+impl SessionState {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Running => "running",
+            Self::RequiresAction => "requires_action",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StateAudience {
-    /// For everybody.
     Everyone,
-    /// For the SDK alone.
+    /// The SDK, not its caller.
     SdkHost,
 }
 
 impl SessionStateReporter {
-    /// As the environment wishes.
     pub(crate) fn new(lookup: impl Fn(&str) -> Option<std::ffi::OsString>) -> Self {
         let is_on = |name: &str| {
             lookup(name).is_some_and(|value| {
@@ -37,14 +52,16 @@ impl SessionStateReporter {
         Self { audience, last: None }
     }
 
-    /// The state is this now.
-    pub(crate) fn update(&mut self, state: &'static str) -> Option<OutgoingFrame> {
-        let wish = self.audience?;
+    pub(crate) fn update(&mut self, state: SessionState) -> Option<OutgoingFrame> {
+        let audience = self.audience?;
         if self.last == Some(state) {
             return None;
         }
         self.last = Some(state);
-        let sdk_host_only = wish == StateAudience::SdkHost;
-        Some(build_system_frame(SystemSubtype::SessionStateChanged { state, sdk_host_only }))
+        let sdk_host_only = audience == StateAudience::SdkHost;
+        Some(build_system_frame(SystemSubtype::SessionStateChanged {
+            state: state.name(),
+            sdk_host_only,
+        }))
     }
 }

@@ -1,5 +1,5 @@
-//! The answer as one JSON object that a schema accepts: a tool that takes the object, and the count of
-//! what did not fit.
+//! The answer as one JSON object that fits a schema: a tool that takes the object, and the count of
+//! misses.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,11 +17,10 @@ pub(crate) struct StructuredOutput {
     shared: Arc<Mutex<StructuredOutputState>>,
 }
 
-/// The desk's side of it.
+/// What the event loop sees of the tool.
 #[derive(Clone, Debug)]
 pub(crate) struct StructuredOutputTracker {
     shared: Arc<Mutex<StructuredOutputState>>,
-    /// How often the model is asked again.
     pub retries_max: u32,
 }
 
@@ -31,7 +30,6 @@ struct StructuredOutputState {
     misses: u32,
 }
 
-/// The tool and the desk's side of it.
 pub(crate) fn build_structured_output(
     schema: CheckedSchema,
 ) -> (StructuredOutput, StructuredOutputTracker) {
@@ -51,24 +49,22 @@ pub(crate) fn build_structured_output(
 }
 
 impl StructuredOutputTracker {
-    /// A prompt is taken up: nothing was handed over for it.
+    /// A prompt starts without an object.
     pub(crate) fn reset(&self) {
         *lock_state(&self.shared) = StructuredOutputState::default();
     }
 
-    /// What was handed over last.
     pub(crate) fn value(&self) -> Option<Value> {
         lock_state(&self.shared).value.clone()
     }
 
-    /// The model missed it once more. Is it worth asking again?
+    /// Counts an answer without an object. Returns whether to ask again.
     pub(crate) fn record_miss(&self) -> bool {
         let mut state = lock_state(&self.shared);
         state.misses += 1;
         state.misses <= self.retries_max
     }
 
-    /// Did it miss more often than it may?
     pub(crate) fn is_exhausted(&self) -> bool {
         let state = lock_state(&self.shared);
         state.value.is_none() && state.misses > self.retries_max
@@ -87,15 +83,15 @@ impl Tool for StructuredOutput {
     fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, _job: ToolCallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let value = serde_json::from_str(call.get().input.as_str()).unwrap_or(Value::Null);
-            let misfits = self.schema.validate(&value);
+            let problems = self.schema.validate(&value);
             let mut state = lock_state(&self.shared);
-            if misfits.is_empty() {
+            if problems.is_empty() {
                 state.value = Some(value);
                 return ToolOutcome::from_text("The object was taken.");
             }
             state.misses += 1;
-            let misfits = misfits.join("; ");
-            ToolOutcome::failure(format!("The object does not fit the schema. {misfits}."))
+            let problems = problems.join("; ");
+            ToolOutcome::failure(format!("The object does not fit the schema. {problems}."))
         })
     }
 }
@@ -113,11 +109,11 @@ fn lock_state(state: &Mutex<StructuredOutputState>) -> MutexGuard<'_, Structured
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Its name, which hosts know.
+/// Clients know this name.
 pub(crate) const TOOL_NAME: &str = "StructuredOutput";
 const DESCRIPTION: &str = "Hands over the final answer as an object. Call it once, when everything \
                            else is done; the answer counts only if it is handed over here.";
-/// What is said to a model that stopped without handing anything over.
+/// The prompt for a model that stopped without an object.
 pub(crate) const REMINDER: &str =
     "The answer was not handed over. Call the tool StructuredOutput with the object now.";
 const RETRIES_MAX: u32 = 5;

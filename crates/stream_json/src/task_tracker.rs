@@ -9,13 +9,12 @@ use windlass_driver::BackgroundTask;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{AgentId, Notice, Terminal, ToolCall};
 
-use super::frame::{OutgoingFrame, SystemSubtype, TaskUsage};
-use super::notice_to_frame::{NoticeFrameBuilder, build_system_frame};
+use crate::frame::{OutgoingFrame, SystemSubtype, TaskUsage};
+use crate::notice_to_frame::{NoticeFrameBuilder, build_system_frame};
 
-/// All of them.
 #[derive(Debug, Default)]
 pub(crate) struct TaskTracker {
-    /// What calls said they are for, until their sessions begin.
+    /// Descriptions of calls whose sessions have not begun.
     announced_descriptions: BTreeMap<String, String>,
     /// By the call that started them.
     running_agents: BTreeMap<String, TrackedAgent>,
@@ -23,9 +22,8 @@ pub(crate) struct TaskTracker {
     answered_early: BTreeSet<String>,
     /// Commands in the background, by name, and the calls that started them.
     commands: BTreeMap<String, TrackedCommand>,
-    /// Commands that were told of at all.
+    /// Commands whose start was reported.
     reported_commands: BTreeSet<String>,
-    /// Text of theirs is wanted too.
     includes_subagent_text: bool,
 }
 
@@ -48,12 +46,10 @@ struct TrackedAgent {
 }
 
 impl TaskTracker {
-    /// None yet.
     pub(crate) fn new(includes_subagent_text: bool) -> Self {
         Self { includes_subagent_text, ..Self::default() }
     }
 
-    /// Those that go on by themselves, for clients.
     pub(crate) fn background_tasks_to_json(&self) -> Vec<Value> {
         let left = self.running_agents.values().filter(|task| task.is_in_background);
         let agents = left.map(|task| {
@@ -65,12 +61,11 @@ impl TaskTracker {
         agents.chain(commands).collect()
     }
 
-    /// Do commands run in the background?
     pub(crate) fn has_commands(&self) -> bool {
         !self.commands.is_empty()
     }
 
-    /// A call left something running: commands that are new.
+    /// Reports the commands that a call left running.
     pub(crate) fn on_commands_started(
         &mut self,
         all: &[BackgroundTask],
@@ -81,7 +76,8 @@ impl TaskTracker {
             if !self.reported_commands.insert(task.id.clone()) {
                 continue;
             }
-            let (description, call) = (task.command.clone(), call.to_owned());
+            let description = task.command.clone();
+            let call = call.to_owned();
             frames.push(build_system_frame(SystemSubtype::TaskStarted {
                 task_id: task.id.clone(),
                 description: description.clone(),
@@ -98,7 +94,6 @@ impl TaskTracker {
         frames
     }
 
-    /// Commands that are no longer running.
     pub(crate) fn on_commands_ended(&mut self, all: &[BackgroundTask]) -> Vec<OutgoingFrame> {
         let mut frames = Vec::new();
         for task in all {
@@ -106,12 +101,11 @@ impl TaskTracker {
             let Some(TrackedCommand { description, call }) = self.commands.remove(&task.id) else {
                 continue;
             };
-            let is_stopped = task.has_failed && words.starts_with("Stopped");
             frames.push(build_system_frame(SystemSubtype::TaskNotification {
                 task_id: task.id.clone(),
                 status: match task.has_failed {
                     false => "completed",
-                    true if is_stopped => "stopped",
+                    true if task.was_stopped => "stopped",
                     true => "failed",
                 },
                 output_file: task.output_path.to_string_lossy().into_owned(),
@@ -128,7 +122,6 @@ impl TaskTracker {
         frames
     }
 
-    /// A call of the main session runs.
     pub(crate) fn on_tool_started(&mut self, call: &ToolCall) {
         if call.name.as_str() == "Agent" {
             let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
@@ -138,7 +131,8 @@ impl TaskTracker {
         }
     }
 
-    /// A call of the main session has its outcome. What it started and is still there was left alone.
+    /// A call of the main session has its outcome; an agent it started that still runs is in the
+    /// background now.
     pub(crate) fn on_tool_ended(&mut self, call: &str) -> Vec<OutgoingFrame> {
         let is_ahead = self.announced_descriptions.remove(call).is_some();
         let Some(task) = self.running_agents.get_mut(call) else {
@@ -153,7 +147,6 @@ impl TaskTracker {
         })]
     }
 
-    /// One of them tells something.
     pub(crate) fn on_agent_notice(
         &mut self,
         call: &str,
@@ -223,7 +216,16 @@ impl TaskTracker {
         let status = match ending.terminal {
             Terminal::Completed => "completed",
             terminal if terminal.is_abort() => "stopped",
-            _ => "failed",
+            Terminal::BlockingLimit
+            | Terminal::PromptTooLong
+            | Terminal::ImageError
+            | Terminal::ModelError
+            | Terminal::AbortedStreaming
+            | Terminal::AbortedTools
+            | Terminal::StopHookPrevented
+            | Terminal::HookStopped
+            | Terminal::MaxTurns
+            | Terminal::MaxBudgetUsd => "failed",
         };
         let mut frames = vec![build_system_frame(SystemSubtype::TaskNotification {
             task_id: task.agent.clone(),

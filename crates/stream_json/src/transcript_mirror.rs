@@ -1,5 +1,5 @@
-//! What is written into transcripts, for the desk: what each message is called there, and the lines
-//! themselves for clients that keep a copy.
+//! What is written into transcripts: the ids of messages there, and the lines themselves for clients
+//! that keep a copy.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,9 +8,8 @@ use serde_json::Value;
 use windlass_driver::{AppendedTranscriptLines, TranscriptListener};
 use windlass_vocabulary::MessageId;
 
-use super::frame::OutgoingFrame;
+use crate::frame::OutgoingFrame;
 
-/// What was heard and not yet used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TranscriptMirror {
     shared: Arc<Mutex<TranscriptMirrorState>>,
@@ -25,7 +24,7 @@ struct TranscriptMirrorState {
 }
 
 impl TranscriptMirror {
-    /// Hears of every line. Keeps the lines themselves only if a copy is wanted.
+    /// Receives every line. Keeps the lines themselves only if a copy is wanted.
     pub(crate) fn build_listener(&self, keeps_lines: bool) -> TranscriptListener {
         let shared = Arc::clone(&self.shared);
         Arc::new(move |written: &AppendedTranscriptLines<'_>| {
@@ -44,7 +43,7 @@ impl TranscriptMirror {
         })
     }
 
-    /// What the blocks of a message are called.
+    /// The ids of a message's blocks.
     pub(crate) fn take_line_ids(&self, agent: &str, message: MessageId) -> Vec<String> {
         lock_state(&self.shared).line_ids.remove(&(agent.to_owned(), message)).unwrap_or_default()
     }
@@ -62,7 +61,7 @@ impl TranscriptMirror {
                 {
                     entries.push(line);
                 }
-                _ => {
+                Some(_) | None => {
                     room = FRAME_BYTES_MAX;
                     let entries = vec![line];
                     frames.push(OutgoingFrame::TranscriptMirror { file_path: path, entries });
@@ -80,5 +79,5 @@ fn lock_state(state: &Mutex<TranscriptMirrorState>) -> MutexGuard<'_, Transcript
 
 /// Bytes of lines that go into one frame; one that is longer goes alone.
 const FRAME_BYTES_MAX: usize = 500_000;
-/// Messages whose names may wait to be told.
+/// Messages whose ids may wait for their frames.
 const LINE_IDS_MAX: usize = 4_096;

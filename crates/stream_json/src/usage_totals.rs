@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windlass_vocabulary::{AttemptId, MicroUsd, ModelFacts, Notice, Usage};
 
-use super::frame::FrameModelUsage;
+use crate::frame::FrameModelUsage;
 use windlass_host::display::dollars_json::dollars_to_json;
 
-/// The account of a process.
 #[derive(Debug, Default)]
 pub(crate) struct UsageTotals {
     /// What sessions before this one cost.
@@ -17,20 +16,18 @@ pub(crate) struct UsageTotals {
     total: MicroUsd,
     /// … of which other processes spent this much.
     inherited: Option<MicroUsd>,
-    /// Whose the request is that is out.
+    /// The request under way and its model.
     current_request: Option<(AttemptId, String)>,
     used: BTreeMap<String, (Usage, MicroUsd)>,
     facts: BTreeMap<String, (u64, u64)>,
 }
 
 impl UsageTotals {
-    /// What is known of a model.
     pub(crate) fn add_model_facts(&mut self, facts: &ModelFacts) {
         let name = facts.name.as_str().to_owned();
         self.facts.insert(name, (facts.window.0, facts.output_max.0));
     }
 
-    /// Another session begins.
     pub(crate) fn start_next_session(&mut self) {
         self.earlier_sessions_cost = self.total_spent();
         self.total = MicroUsd(0);
@@ -38,34 +35,29 @@ impl UsageTotals {
         self.current_request = None;
     }
 
-    /// Books what was told.
     pub(crate) fn on_notice(&mut self, notice: &Notice) {
-        match notice {
-            Notice::RequestStarted { attempt, model, .. } => {
-                self.current_request = Some((*attempt, model.as_str().to_owned()));
+        if let Notice::RequestStarted { attempt, model, .. } = notice {
+            self.current_request = Some((*attempt, model.as_str().to_owned()));
+        } else if let Notice::Billed { attempt, usage, cost, total } = notice {
+            self.inherited.get_or_insert(total.less(*cost));
+            self.total = *total;
+            if let Some((_, model)) = self.current_request.as_ref().filter(|(it, _)| it == attempt)
+            {
+                let (used, spent) = self.used.entry(model.clone()).or_default();
+                *used += *usage;
+                *spent = *spent + *cost;
             }
-            Notice::Billed { attempt, usage, cost, total } => {
-                self.inherited.get_or_insert(total.less(*cost));
-                self.total = *total;
-                if let Some((_, model)) =
-                    self.current_request.as_ref().filter(|(it, _)| it == attempt)
-                {
-                    let (used, spent) = self.used.entry(model.clone()).or_default();
-                    *used += *usage;
-                    *spent = *spent + *cost;
-                }
-            }
-            Notice::RunEnded(ending) if self.inherited.is_some() => self.total = ending.cost,
-            _ => {}
+        } else if let Notice::RunEnded(ending) = notice
+            && self.inherited.is_some()
+        {
+            self.total = ending.cost;
         }
     }
 
-    /// Dollars spent by this process.
     pub(crate) fn total_cost_to_json(&self) -> Value {
         dollars_to_json(self.total_spent())
     }
 
-    /// By model.
     pub(crate) fn usage_by_model(&self) -> BTreeMap<String, FrameModelUsage> {
         let one = |(model, (used, spent)): (&String, &(Usage, MicroUsd))| {
             let (window, output) = self.facts.get(model).copied().unwrap_or_default();

@@ -25,7 +25,7 @@ impl SessionLoop {
     /// What could not be written down is not done, only shown. What runs may end; the rest is called
     /// off.
     pub(super) async fn stop_after_disk_failure(mut self, undone: Vec<Effect>) -> Self {
-        self.performer.warn(self.journal.failure_message());
+        self.performer.report_storage_failure(self.journal.failure_message());
         self.show_effects(undone);
         let deadline = clock::now() + TOOLS_END_MAX;
         while self.performer.are_tools_running() {

@@ -1,4 +1,4 @@
-//! Requests about what goes on beside the conversation.
+//! Requests about tasks in the background.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -6,21 +6,20 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{ControlOutcome, answer_later, answer_now, require_session, require_text};
+use super::{ControlOutcome, answer_later, require_session};
 use crate::event_loop::EventLoop;
 
 /// `stop_task`: ends an agent that is waited for, or a command or an agent in the background, with
 /// everything it started.
-pub(super) fn stop_task(desk: &mut EventLoop, request: &Value) -> Result<ControlOutcome, String> {
-    let id = require_text(request, "task_id")?.to_owned();
-    let session = require_session(desk)?.session.clone();
+pub(super) fn stop_task(event_loop: &mut EventLoop, id: String) -> Result<ControlOutcome, String> {
+    let session = require_session(event_loop)?.session.clone();
     if session.stop_awaited_agent(&id) {
-        return answer_now(Ok(json!({})));
+        return Ok(ControlOutcome::Now(Ok(json!({}))));
     }
     Ok(answer_later(async move {
         let stopped = session.stop_background_task(&id).await;
-        move |desk: &mut EventLoop| {
-            desk.send_ended_commands();
+        move |event_loop: &mut EventLoop| {
+            event_loop.send_ended_commands();
             stopped.map(|_| json!({}))
         }
     }))
@@ -28,19 +27,15 @@ pub(super) fn stop_task(desk: &mut EventLoop, request: &Value) -> Result<Control
 
 /// `background_tasks`: agents that are waited for go on by themselves. A command cannot be left alone
 /// here once it runs.
-pub(super) fn move_to_background(desk: &EventLoop, request: &Value) -> Value {
-    let call = request.get("tool_use_id").and_then(Value::as_str);
-    let is_left = desk
-        .live_session
-        .as_ref()
-        .is_some_and(|stage| stage.session.move_awaited_to_background(call));
+pub(super) fn move_to_background(event_loop: &EventLoop, call: Option<&str>) -> Value {
+    let is_left =
+        event_loop.session.live().is_some_and(|live| live.session.move_awaited_to_background(call));
     json!({ "backgrounded": is_left })
 }
 
 /// `get_task_output`: the end of what it wrote.
-pub(super) fn read_task_output(desk: &mut EventLoop, request: &Value) -> Result<Value, String> {
-    let id = require_text(request, "task_id")?;
-    let all = require_session(desk)?.session.background_tasks();
+pub(super) fn read_task_output(event_loop: &mut EventLoop, id: &str) -> Result<Value, String> {
+    let all = require_session(event_loop)?.session.background_tasks();
     let task = all.iter().find(|task| task.id == id);
     let task = task.ok_or_else(|| format!("there is no task `{id}` in the background"))?;
     let (tail, total) = read_tail(&task.output_path)
@@ -59,5 +54,5 @@ fn read_tail(path: &Path) -> std::io::Result<(Vec<u8>, u64)> {
     Ok((bytes, total))
 }
 
-/// Bytes of the end that are told.
+/// Bytes of the end that are returned.
 const TAIL_BYTES: u64 = 8 * 1024;

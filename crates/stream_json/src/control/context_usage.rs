@@ -3,15 +3,16 @@
 use serde_json::{Value, json};
 use windlass_vocabulary::context_usage::{ContextComponent, ContextUsage};
 
-use super::{SESSION_OVER, require_session};
+use super::require_session;
 use crate::event_loop::EventLoop;
+use crate::session_phase::SESSION_OVER;
 use windlass_project::memory;
 
 /// The answer to `get_context_usage`.
-pub(super) async fn build_context_usage(desk: &mut EventLoop) -> Result<Value, String> {
-    let stage = require_session(desk)?;
-    let found = stage.session.inventory().await.ok_or(SESSION_OVER)?;
-    let settings = stage.session.settings().await.ok_or(SESSION_OVER)?;
+pub(super) async fn build_context_usage(event_loop: &mut EventLoop) -> Result<Value, String> {
+    let live = require_session(event_loop)?;
+    let usage = live.session.inventory().await.ok_or(SESSION_OVER)?;
+    let settings = live.session.settings().await.ok_or(SESSION_OVER)?;
     let tools = settings.tools.iter().filter_map(|spec| {
         let name = spec.name.as_str();
         let server = name.strip_prefix("mcp__")?.split("__").next()?;
@@ -19,7 +20,7 @@ pub(super) async fn build_context_usage(desk: &mut EventLoop) -> Result<Value, S
         let tokens = bytes / TOKEN_BYTES;
         Some(json!({ "name": name, "serverName": server, "tokens": tokens, "isLoaded": true }))
     });
-    let agents = stage.agents().iter().map(|agent| {
+    let agents = live.agents().iter().map(|agent| {
         let tokens = agent.description.len() / TOKEN_BYTES;
         json!({ "agentType": agent.name, "source": "session", "tokens": tokens })
     });
@@ -28,63 +29,62 @@ pub(super) async fn build_context_usage(desk: &mut EventLoop) -> Result<Value, S
         |file| json!({ "path": file.path, "type": file.kind, "tokens": file.bytes / TOKEN_BYTES }),
     );
     let memory: Value = memory.collect();
-    let mut usage = inventory_to_json(&found);
-    super::set_field(&mut usage, "memoryFiles", memory);
-    super::set_field(&mut usage, "mcpTools", tools.collect());
-    super::set_field(&mut usage, "agents", agents.collect());
-    super::set_field(&mut usage, "isAutoCompactEnabled", settings.auto_compact.into());
-    Ok(usage)
+    let mut answer = usage_to_json(&usage);
+    super::set_field(&mut answer, "memoryFiles", memory);
+    super::set_field(&mut answer, "mcpTools", tools.collect());
+    super::set_field(&mut answer, "agents", agents.collect());
+    super::set_field(&mut answer, "isAutoCompactEnabled", settings.limits.auto_compact.into());
+    Ok(answer)
 }
 
-fn inventory_to_json(found: &ContextUsage) -> Value {
-    let mut categories: Vec<Value> = found
+fn usage_to_json(usage: &ContextUsage) -> Value {
+    let mut categories: Vec<Value> = usage
         .parts
         .iter()
         .map(|part| {
-            let (id, name) = (category_id(&part.component), category_name(&part.component));
             json!({
-                "id": id, "name": name, "tokens": part.tokens.0, "color": "", "kind": "used",
+                "id": category_id(&part.component), "name": category_name(&part.component), "tokens": part.tokens.0, "color": "", "kind": "used",
             })
         })
         .collect();
     categories.push(json!({
-        "id": "free_space", "name": "Free space", "tokens": found.free_tokens().0, "color": "",
+        "id": "free_space", "name": "Free space", "tokens": usage.free_tokens().0, "color": "",
         "kind": "free",
     }));
-    let percentage = match found.window.0 {
+    let percentage = match usage.window.0 {
         0 => 0,
-        window => (found.total.0.saturating_mul(100) / window).min(100),
+        window => (usage.total.0.saturating_mul(100) / window).min(100),
     };
     json!({
         "categories": categories,
-        "totalTokens": found.total.0,
-        "maxTokens": found.window.less(found.reserved).0,
-        "rawMaxTokens": found.window.0,
-        "autoCompactThreshold": found.threshold.0,
+        "totalTokens": usage.total.0,
+        "maxTokens": usage.window.less(usage.reserved).0,
+        "rawMaxTokens": usage.window.0,
+        "autoCompactThreshold": usage.threshold.0,
         "percentage": percentage,
-        "model": found.model.as_str(),
+        "model": usage.model.as_str(),
         "memoryFiles": [],
         "mcpTools": [],
         "agents": [],
-        "gridRows": build_grid(found),
+        "gridRows": build_grid(usage),
         "isAutoCompactEnabled": true,
         "apiUsage": null,
     })
 }
 
 /// The window as squares: what fills it from the start, one after the other, and what is free.
-fn build_grid(found: &ContextUsage) -> Vec<Vec<Value>> {
-    let square = (found.window.0 / SQUARES).max(1);
+fn build_grid(usage: &ContextUsage) -> Vec<Vec<Value>> {
+    let square = (usage.window.0 / SQUARES).max(1);
     let parts =
-        found.parts.iter().map(|part| (category_name(&part.component), part.tokens.0, true));
+        usage.parts.iter().map(|part| (category_name(&part.component), part.tokens.0, true));
     // What each part does not fill of its last square is left to it; the rest is free.
     let rest = square.saturating_mul(SQUARES);
     let free = std::iter::once(("Free space".to_owned(), rest, false));
     let mut squares: Vec<Value> = Vec::new();
     for (name, tokens, is_filled) in parts.chain(free) {
         let mut left = tokens;
-        let tokens = if is_filled { tokens } else { found.free_tokens().0 };
-        let percentage = tokens.saturating_mul(100) / found.window.0.max(1);
+        let tokens = if is_filled { tokens } else { usage.free_tokens().0 };
+        let percentage = tokens.saturating_mul(100) / usage.window.0.max(1);
         while left > 0 && (squares.len() as u64) < SQUARES {
             let held = left.min(square);
             squares.push(json!({
@@ -103,7 +103,12 @@ fn category_id(component: &ContextComponent) -> &'static str {
         ContextComponent::System => "system_prompt",
         ContextComponent::Tools => "system_tools",
         ContextComponent::Memory => "memory_files",
-        _ => "messages",
+        ContextComponent::Pins
+        | ContextComponent::Summaries
+        | ContextComponent::Requests
+        | ContextComponent::Answers
+        | ContextComponent::Reasoning
+        | ContextComponent::Results(_) => "messages",
     }
 }
 

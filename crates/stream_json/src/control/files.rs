@@ -10,21 +10,22 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use super::{ControlOutcome, SESSION_OVER, answer_later, require_session, require_text};
+use super::{ControlOutcome, answer_later, require_session};
 use crate::event_loop::EventLoop;
 use crate::line_limit;
+use crate::session_phase::SESSION_OVER;
 
 /// `read_file`.
 pub(super) async fn read_file(
-    desk: &mut EventLoop,
-    request: &Value,
+    event_loop: &mut EventLoop,
+    path: &str,
+    max_bytes: Option<u64>,
+    is_base64: bool,
 ) -> Result<ControlOutcome, String> {
-    let path = resolve_readable_path(desk, request).await?;
-    let wanted = request.get("max_bytes").and_then(Value::as_u64).unwrap_or(BYTES_MAX);
-    let is_base64 = request.get("encoding").and_then(Value::as_str) == Some("base64");
-    let reading = tokio::task::spawn_blocking(move || {
-        read_file_to_json(&path, wanted.min(BYTES_MAX), is_base64)
-    });
+    let path = resolve_readable_path(event_loop, path).await?;
+    let max_bytes = max_bytes.unwrap_or(BYTES_MAX).min(BYTES_MAX);
+    let reading =
+        tokio::task::spawn_blocking(move || read_file_to_json(&path, max_bytes, is_base64));
     Ok(answer_later(async move {
         let read = reading.await.unwrap_or_else(|_| Err(NOT_READ.to_owned()));
         move |_: &mut EventLoop| read
@@ -33,14 +34,14 @@ pub(super) async fn read_file(
 
 /// `seed_read_state`: the client showed the model this file, as it was then.
 pub(super) async fn seed_read_state(
-    desk: &mut EventLoop,
-    request: &Value,
+    event_loop: &mut EventLoop,
+    path: &str,
+    mtime: Option<f64>,
 ) -> Result<ControlOutcome, String> {
-    let path = resolve_readable_path(desk, request).await?;
-    let known = request.get("mtime").and_then(Value::as_f64);
-    let known = known.filter(|millis| millis.is_finite() && *millis >= 0.0);
+    let path = resolve_readable_path(event_loop, path).await?;
+    let known = mtime.filter(|millis| millis.is_finite() && *millis >= 0.0);
     let known = known.ok_or_else(|| "the request has no `mtime` in milliseconds".to_owned())?;
-    let session = require_session(desk)?.session.clone();
+    let session = require_session(event_loop)?.session.clone();
     let seeding = tokio::task::spawn_blocking(move || {
         // What changed since is not what the model knows: it has to read it, as ever.
         match modified_since_epoch(&path) {
@@ -55,13 +56,13 @@ pub(super) async fn seed_read_state(
 }
 
 /// The file that is meant, if it may be read.
-async fn resolve_readable_path(desk: &mut EventLoop, request: &Value) -> Result<PathBuf, String> {
-    let stage = require_session(desk)?;
-    let path = stage.cwd().join(require_text(request, "path")?);
-    let mut hands = stage.expander.tools.clone();
+async fn resolve_readable_path(event_loop: &mut EventLoop, path: &str) -> Result<PathBuf, String> {
+    let live = require_session(event_loop)?;
+    let path = live.cwd().join(path);
+    let mut tools = live.expander.tools.clone();
     // What was allowed and forbidden on the way counts.
-    hands.policy = stage.session.settings().await.ok_or(SESSION_OVER)?.policy;
-    hands.may_read(&path.to_string_lossy())?;
+    tools.policy = live.session.settings().await.ok_or(SESSION_OVER)?.policy;
+    tools.may_read(&path.to_string_lossy())?;
     Ok(path)
 }
 

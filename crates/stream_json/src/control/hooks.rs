@@ -2,24 +2,29 @@
 
 use serde_json::{Value, json};
 use windlass_driver::hooks::{HookEvent, HookListing};
+use windlass_settings::SettingsSource;
 
 use super::require_session;
 use super::settings::source_name;
 use crate::event_loop::EventLoop;
 
-/// Lists them.
-pub(super) fn list_hooks(desk: &mut EventLoop) -> Result<Value, String> {
-    let own =
-        desk.initialize_options.build_hook_set(&desk.client_channel).unwrap_or_default().list();
-    let stage = require_session(desk)?;
-    let layers = &stage.layers;
-    let (set, _problems) = layers.read_hooks();
+pub(super) fn list_hooks(event_loop: &mut EventLoop) -> Result<Value, String> {
+    let own = event_loop
+        .initialize_options
+        .build_hook_set(&event_loop.client.channel)
+        .unwrap_or_default()
+        .list();
+    let live = require_session(event_loop)?;
+    let layers = &live.settings.layers;
+    let (set, _problems) = hooks::load_hooks(layers);
     let listing = set.list();
     let source = |hook: &HookListing| {
         let layer = layers.loaded.hooks.iter().find(|layer| layer.name == hook.source);
-        layer.map_or("sessionHook", |layer| source_name(layer.source))
+        layer.map(|layer| layer.source)
     };
-    let configured = listing.iter().map(|hook| hook_to_json(hook, source(hook)));
+    let configured = listing
+        .iter()
+        .map(|hook| hook_to_json(hook, source(hook).map_or("sessionHook", source_name)));
     let rows: Vec<Value> =
         configured.chain(own.iter().map(|hook| hook_to_json(hook, "sessionHook"))).collect();
     let all: Vec<&HookListing> = listing.iter().chain(&own).collect();
@@ -32,7 +37,8 @@ pub(super) fn list_hooks(desk: &mut EventLoop) -> Result<Value, String> {
     };
     let events = HookEvent::ALL.iter().copied();
     let listed: Vec<Value> = events.clone().filter(|event| count(*event) > 0).map(entry).collect();
-    let managed = rows.iter().filter(|row| row["source"] == "policySettings").count();
+    let is_managed = |hook: &&HookListing| source(hook) == Some(SettingsSource::Managed);
+    let managed = listing.iter().filter(is_managed).count();
     Ok(json!({
         "events": listed,
         "hooks": rows,

@@ -7,22 +7,22 @@ use windlass_driver::mcp::{McpServerReport, McpServers};
 use windlass_driver::{SettingsChange, ToolRegistry};
 use windlass_vocabulary::ToolSpec;
 
-use super::{ControlOutcome, SESSION_OVER, answer_later, require_session, require_text};
+use super::{ControlOutcome, answer_later, require_session};
 use crate::event_loop::EventLoop;
+use crate::session_phase::SESSION_OVER;
 use crate::{client_mcp_servers, frame_writer, line_limit};
 
 /// `mcp_status`.
-pub(super) fn list_server_status(desk: &EventLoop) -> Result<Value, String> {
+pub(super) fn list_server_status(event_loop: &EventLoop) -> Result<Value, String> {
     let servers: Vec<Value> =
-        current_servers(desk)?.server_reports().iter().map(server_status_to_json).collect();
+        current_servers(event_loop)?.server_reports().iter().map(server_status_to_json).collect();
     Ok(json!({ "mcpServers": servers }))
 }
 
-/// `mcp_reconnect`. A server may be asked over the very line that we are to hear, so it is waited for
-/// beside the desk.
-pub(super) fn reconnect(desk: &EventLoop, request: &Value) -> Result<ControlOutcome, String> {
-    let name = require_text(request, "serverName")?.to_owned();
-    let servers = current_servers(desk)?.clone();
+/// `mcp_reconnect`. A server inside the client answers over our own input, so it is waited for outside
+/// the event loop.
+pub(super) fn reconnect(event_loop: &EventLoop, name: String) -> Result<ControlOutcome, String> {
+    let servers = current_servers(event_loop)?.clone();
     check_server_exists(&servers, &name)?;
     Ok(answer_later(async move {
         let outcome = servers.reconnect(&name).await;
@@ -31,46 +31,42 @@ pub(super) fn reconnect(desk: &EventLoop, request: &Value) -> Result<ControlOutc
 }
 
 /// `mcp_toggle`.
-pub(super) fn toggle(desk: &EventLoop, request: &Value) -> Result<ControlOutcome, String> {
-    let name = require_text(request, "serverName")?.to_owned();
-    let is_on = request.get("enabled").and_then(Value::as_bool);
-    let is_on = is_on.ok_or_else(|| "the request has no `enabled`".to_owned())?;
-    let servers = current_servers(desk)?.clone();
+pub(super) fn toggle(
+    event_loop: &EventLoop,
+    name: String,
+    enabled: bool,
+) -> Result<ControlOutcome, String> {
+    let servers = current_servers(event_loop)?.clone();
     check_server_exists(&servers, &name)?;
     Ok(answer_later(async move {
-        let outcome = servers.set_enabled(&name, is_on).await;
+        let outcome = servers.set_enabled(&name, enabled).await;
         move |_: &mut EventLoop| outcome.map(|()| json!({})).map_err(|failure| failure.to_string())
     }))
 }
 
 /// `mcp_set_servers`: these and no others, beside those that were there from the start. Their tools
 /// are offered once they are known.
-pub(super) fn set_servers(desk: &mut EventLoop, request: &Value) -> Result<ControlOutcome, String> {
-    let Some(Value::Object(wanted)) = request.get("servers") else {
-        return Err("the request has no object `servers`".to_owned());
-    };
-    let stage = require_session(desk)?;
-    let (servers, session) = (stage.mcp_servers.clone(), stage.session.clone());
+pub(super) fn set_servers(
+    event_loop: &mut EventLoop,
+    wanted: Map<String, Value>,
+) -> Result<ControlOutcome, String> {
+    let live = require_session(event_loop)?;
+    let servers = live.mcp_servers.clone();
+    let session = live.session.clone();
     let inside = |value: &Value| value.get("type").is_some_and(|kind| kind == "sdk");
-    let (own, others): (Vec<_>, Vec<_>) =
-        wanted.clone().into_iter().partition(|(_, value)| inside(value));
+    let (own, others): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|(_, value)| inside(value));
     let layer =
         McpConfigLayer { scope: "dynamic".to_owned(), servers: others.into_iter().collect() };
     let variables = |name: &str| std::env::var(name).ok();
-    let (orders, notes) = resolve_server_configs(&[layer], &stage.cwd(), &variables);
+    let (configs, notes) = resolve_server_configs(&[layer], &live.cwd(), &variables);
     let mut added: Vec<String> = own.into_iter().map(|(name, _)| name).collect();
-    client_mcp_servers::connect_client_servers(
-        &servers,
-        &added,
-        &desk.client_channel,
-        &desk.client_server_inboxes,
-    );
-    for mut order in orders {
-        order.is_always_loaded = true;
-        added.push(order.name.clone());
-        servers.add(order);
+    event_loop.client_servers.connect(&servers, &added, &event_loop.client.channel);
+    for mut config in configs {
+        config.is_always_loaded = true;
+        added.push(config.name.clone());
+        servers.add(config);
     }
-    let before = std::mem::replace(&mut desk.dynamic_servers, added.clone());
+    let before = std::mem::replace(&mut event_loop.client_servers.dynamic, added.clone());
     let gone = before.into_iter().filter(|name| !added.contains(name));
     let removed: Vec<String> = gone.filter(|name| servers.remove(name)).collect();
     let mut errors: Map<String, Value> =
@@ -91,7 +87,6 @@ pub(super) fn set_servers(desk: &mut EventLoop, request: &Value) -> Result<Contr
     }))
 }
 
-/// What is told of the tools of servers.
 fn list_tool_specs(servers: &McpServers) -> Vec<ToolSpec> {
     let mut registry = ToolRegistry::empty();
     servers.register_known_tools(&mut registry);
@@ -101,19 +96,18 @@ fn list_tool_specs(servers: &McpServers) -> Vec<ToolSpec> {
 /// `mcp_read_resource`: what a server offers to draw. A server inside the client is the client's own to
 /// ask.
 pub(super) fn read_resource(
-    desk: &mut EventLoop,
-    request: &Value,
+    event_loop: &EventLoop,
+    name: String,
+    uri: String,
 ) -> Result<ControlOutcome, String> {
-    let name = require_text(request, "serverName")?.to_owned();
-    let uri = require_text(request, "uri")?.to_owned();
     if !uri.starts_with("ui://") {
         return Err(format!("`{uri}` is no ui:// resource; only those are read here"));
     }
     let own = client_mcp_servers::list_client_server_names(
-        &desk.args,
-        &desk.initialize_options.client_servers,
+        &event_loop.args,
+        &event_loop.initialize_options.client_servers,
     );
-    let servers = current_servers(desk)?.clone();
+    let servers = current_servers(event_loop)?.clone();
     check_server_exists(&servers, &name)?;
     if own.contains(&name) {
         return Err(format!(
@@ -140,22 +134,21 @@ pub(super) fn read_resource(
 }
 
 /// `mcp_message`: a server inside the client says something by itself.
-pub(super) fn deliver_message(desk: &EventLoop, request: &Value) -> Result<Value, String> {
-    let name = require_text(request, "server_name")?;
-    let message = request.get("message").cloned().unwrap_or_default();
-    match desk.client_server_inboxes.deliver(name, message) {
+pub(super) fn deliver_message(
+    event_loop: &EventLoop,
+    name: &str,
+    message: Value,
+) -> Result<Value, String> {
+    match event_loop.client_servers.inboxes.deliver(name, message) {
         true => Ok(json!({})),
         false => Err(format!("there is no MCP server `{name}` inside the client")),
     }
 }
 
-fn current_servers(desk: &EventLoop) -> Result<&McpServers, String> {
-    let planned = desk.plan.as_ref().map(|plan| &plan.mcp_servers);
-    desk.live_session
-        .as_ref()
-        .map(|stage| &stage.mcp_servers)
-        .or(planned)
-        .ok_or_else(|| SESSION_OVER.to_owned())
+fn current_servers(event_loop: &EventLoop) -> Result<&McpServers, String> {
+    let planned = event_loop.session.plan().map(|plan| &plan.mcp_servers);
+    let live = event_loop.session.live().map(|live| &live.mcp_servers);
+    live.or(planned).ok_or_else(|| SESSION_OVER.to_owned())
 }
 
 fn check_server_exists(servers: &McpServers, name: &str) -> Result<(), String> {

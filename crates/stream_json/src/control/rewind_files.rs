@@ -3,30 +3,28 @@
 use serde_json::{Value, json};
 use windlass_driver::rewind::RewindOptions;
 
-use super::{require_session, require_text};
+use super::require_session;
 use crate::event_loop::EventLoop;
 
-/// Serves it.
-pub(super) async fn rewind_files(desk: &mut EventLoop, request: &Value) -> Result<Value, String> {
-    let message = require_text(request, "user_message_id")?.to_owned();
-    let dry_run = request.get("dry_run") == Some(&Value::Bool(true));
-    if desk.turn.is_some() && !dry_run {
+pub(super) async fn rewind_files(
+    event_loop: &mut EventLoop,
+    user_message_id: String,
+    dry_run: bool,
+) -> Result<Value, String> {
+    if event_loop.turn.is_some() && !dry_run {
         return Err("files go back between prompts; interrupt this one first".to_owned());
     }
-    let stage = require_session(desk)?;
-    let wish = RewindOptions { dry_run, overwrite: false };
-    let files = match stage.session.rewind_files(message, wish).await {
+    let live = require_session(event_loop)?;
+    let options = RewindOptions { dry_run, overwrite: false };
+    let files = match live.session.rewind_files(user_message_id, options).await {
         Ok(files) => files,
         Err(why) if dry_run => {
             return Ok(json!({ "canRewind": false, "error": why.to_string() }));
         }
         Err(why) => return Err(why.to_string()),
     };
-    let (mut insertions, mut deletions) = (0, 0);
-    for file in &files {
-        insertions += file.insertions;
-        deletions += file.deletions;
-    }
+    let insertions: usize = files.iter().map(|file| file.insertions).sum();
+    let deletions: usize = files.iter().map(|file| file.deletions).sum();
     let paths: Vec<String> =
         files.iter().map(|file| file.path.to_string_lossy().into_owned()).collect();
     Ok(json!({

@@ -9,7 +9,8 @@ use windlass_permission::{Policy, Rule};
 use windlass_settings::{SettingsFileState, SettingsSource, write_setting};
 use windlass_vocabulary::PermissionMode;
 
-use super::{ControlOutcome, answer_now, model, require_session, require_text};
+use super::request::SettingsUpdate;
+use super::{ControlOutcome, model, require_session};
 use crate::event_loop::EventLoop;
 use windlass_assembly::directories::working_directory;
 use windlass_assembly::options::SettingsOptions;
@@ -18,10 +19,10 @@ use windlass_assembly::settings;
 use windlass_assembly::settings::SettingsLayers;
 
 /// `get_settings`.
-pub(super) fn get_settings(desk: &mut EventLoop) -> Result<Value, String> {
-    let effort = current_effort(desk);
-    let stage = require_session(desk)?;
-    let loaded = &stage.layers.loaded;
+pub(super) fn get_settings(event_loop: &mut EventLoop) -> Result<Value, String> {
+    let effort = current_effort(event_loop);
+    let live = require_session(event_loop)?;
+    let loaded = &live.settings.layers.loaded;
     let read = loaded.files.iter().filter(|file| file.state == SettingsFileState::Read);
     let sources: Vec<Value> = read
         .map(|file| {
@@ -33,18 +34,18 @@ pub(super) fn get_settings(desk: &mut EventLoop) -> Result<Value, String> {
     Ok(json!({
         "effective": serde_json::to_value(&loaded.settings).unwrap_or_default(),
         "sources": sources,
-        "applied": { "model": stage.model, "effort": effort },
-        "errors": settings_errors_to_json(&stage.layers),
+        "applied": { "model": live.provider.model, "effort": effort },
+        "errors": settings_errors_to_json(&live.settings.layers),
     }))
 }
 
-fn current_effort(desk: &EventLoop) -> Option<Value> {
-    let layers = &desk.live_session.as_ref()?.layers;
-    let args = layers.merge_model_options(&desk.args.model, &|name: &str| std::env::var_os(name));
+fn current_effort(event_loop: &EventLoop) -> Option<Value> {
+    let layers = &event_loop.session.live()?.settings.layers;
+    let args =
+        layers.merge_model_args(&event_loop.args.model, &|name: &str| std::env::var_os(name));
     serde_json::to_value(args.effort?).ok()
 }
 
-/// What is wrong with files.
 fn settings_errors_to_json(layers: &SettingsLayers) -> Vec<Value> {
     let problems = layers.loaded.problems.iter();
     problems.map(|one| json!({ "path": one.name, "message": one.to_string() })).collect()
@@ -53,49 +54,50 @@ fn settings_errors_to_json(layers: &SettingsLayers) -> Vec<Value> {
 /// `apply_flag_settings`: as if they had been given with --settings. What depends on them from now on
 /// is changed: rules, the mode, the model, the effort; the rest counts for what begins later.
 pub(super) fn apply_flag_settings(
-    desk: &mut EventLoop,
-    request: &Value,
+    event_loop: &mut EventLoop,
+    more: &Map<String, Value>,
 ) -> Result<ControlOutcome, String> {
-    let Some(Value::Object(more)) = request.get("settings") else {
-        return Err("the request has no object `settings`".to_owned());
-    };
-    let before = desk.args.settings.clone();
+    let before = event_loop.args.settings.clone();
     let mut given = read_flag_settings(&before)?;
     merge_settings(&mut given, more);
     let after =
         SettingsOptions { settings: Some(Value::Object(given).to_string()), ..before.clone() };
     let environment = |name: &str| std::env::var_os(name);
     let read = |args: &SettingsOptions| {
-        load_policy(&desk.args.permission, args, &environment)
+        load_policy(&event_loop.args.permission, args, &environment)
             .map_err(|refusal| refusal.to_string())
     };
-    let ((old, _), (new, layers)) = (read(&before)?, read(&after)?);
-    let model_args = layers.merge_model_options(&desk.args.model, &environment);
-    let (effort, thinking) = (model_args.effort, model_args.thinking);
+    let (old, _) = read(&before)?;
+    let (new, layers) = read(&after)?;
+    let model_args = layers.merge_model_args(&event_loop.args.model, &environment);
+    let effort = model_args.effort;
+    let thinking = model_args.thinking;
     let wanted = layers.loaded.settings.model.clone().filter(|_| more.contains_key("model"));
-    let stage = require_session(desk)?;
+    let live = require_session(event_loop)?;
     let is_mode_new = new.mode != old.mode;
-    stage.layers = layers.clone();
-    stage.mode = if is_mode_new { new.mode } else { stage.mode };
-    stage.set_output_style(layers.output_style());
-    let policy = SettingsChange::policy(move |policy| {
-        let mode_before = policy.mode;
-        replace_policy_rules(policy, &old, &new);
-        layers.enforce_managed_rules(policy, mode_before);
+    live.settings.layers = layers.clone();
+    live.mode = if is_mode_new { new.mode } else { live.mode };
+    live.set_output_style(layers.output_style());
+    let changed = live.session.configure(move |settings| {
+        let mode_before = settings.policy.mode;
+        replace_policy_rules(&mut settings.policy, &old, &new);
+        layers.enforce_managed_rules(&mut settings.policy, mode_before);
+        settings.effort = effort;
+        settings.thinking = thinking.unwrap_or(settings.thinking);
     });
     let changes = [policy, SettingsChange::Effort(effort)];
     let thinking = thinking.map(SettingsChange::Thinking);
     let changed = stage.session.configure(changes.into_iter().chain(thinking));
     changed.map_err(|error| error.to_string())?;
-    let mode = stage.mode;
-    desk.args.settings = after;
+    let mode = live.mode;
+    event_loop.args.settings = after;
     if is_mode_new {
-        desk.send_permission_mode(mode.name());
+        event_loop.send_permission_mode(mode.name());
     }
     match wanted {
-        Some(wanted) => model::choose_model(desk, Some(&wanted)),
-        None if more.get("model") == Some(&Value::Null) => model::choose_model(desk, None),
-        None => answer_now(Ok(json!({}))),
+        Some(wanted) => model::choose_model(event_loop, Some(&wanted)),
+        None if more.get("model") == Some(&Value::Null) => model::choose_model(event_loop, None),
+        None => Ok(ControlOutcome::Now(Ok(json!({})))),
     }
 }
 
@@ -121,7 +123,7 @@ fn merge_settings(into: &mut Map<String, Value>, more: &Map<String, Value>) {
     }
 }
 
-/// Takes what the old settings said out of a policy, and puts in what the new ones say.
+/// Removes the rules of the old settings from a policy, and adds those of the new ones.
 fn replace_policy_rules(policy: &mut Policy, old: &Policy, new: &Policy) {
     let lists = |policy: &Policy| {
         [policy.rules.allow.clone(), policy.rules.ask.clone(), policy.rules.deny.clone()]
@@ -139,44 +141,36 @@ fn replace_policy_rules(policy: &mut Policy, old: &Policy, new: &Policy) {
 }
 
 /// `update_settings`: written down for later sessions; this one goes on as it is.
-pub(super) fn update_settings(desk: &EventLoop, request: &Value) -> Result<Value, String> {
-    let (source, key) = match require_text(request, "source")? {
-        "localSettings" => (SettingsSource::Local, "outputStyle"),
-        "userSettings" => (SettingsSource::User, "effortLevel"),
-        other => return Err(format!("settings of `{other}` are not written here")),
-    };
-    let Some(Value::Object(settings)) = request.get("settings") else {
-        return Err("the request has no object `settings`".to_owned());
-    };
-    if let Some(other) = settings.keys().find(|other| *other != key) {
-        return Err(format!("`{other}` is not written there; only `{key}` is"));
-    }
-    let path = settings_file_path(desk, source)?;
-    for value in settings.values() {
+pub(super) fn update_settings(
+    event_loop: &EventLoop,
+    update: &SettingsUpdate,
+) -> Result<Value, String> {
+    let SettingsUpdate { source, key, values } = update;
+    let path = settings_file_path(event_loop, *source)?;
+    for value in values {
         if !value.is_string() {
             return Err(format!("`{key}` is no text"));
         }
-        write_setting(&path, &[key], |_| Some(value.clone())).map_err(|error| error.to_string())?;
+        write_setting(&path, &[*key], |_| Some(value.clone()))
+            .map_err(|error| error.to_string())?;
     }
     Ok(json!({}))
 }
 
-/// Which settings there are here.
 pub(crate) fn build_settings_request(
-    desk: &EventLoop,
+    event_loop: &EventLoop,
 ) -> Result<windlass_settings::SettingsRequest, String> {
     let cwd = working_directory().map_err(|refusal| refusal.to_string())?;
     let environment = |name: &str| std::env::var_os(name);
-    settings::build_load_request(&desk.args.settings, &cwd, &environment)
+    settings::build_load_request(&event_loop.args.settings, &cwd, &environment)
         .map_err(|refusal| refusal.to_string())
 }
 
-/// Where settings of a layer are written.
 pub(crate) fn settings_file_path(
-    desk: &EventLoop,
+    event_loop: &EventLoop,
     source: SettingsSource,
 ) -> Result<PathBuf, String> {
-    let request = build_settings_request(desk)?;
+    let request = build_settings_request(event_loop)?;
     let sources = request.sources;
     let root = windlass_settings::load_settings(&request).trust.root;
     match source {
@@ -186,19 +180,23 @@ pub(crate) fn settings_file_path(
         }
         SettingsSource::Project if sources.project => Ok(root.join(".claude/settings.json")),
         SettingsSource::Local if sources.local => Ok(root.join(".claude/settings.local.json")),
-        _ => {
+        SettingsSource::User
+        | SettingsSource::Project
+        | SettingsSource::Local
+        | SettingsSource::Flag
+        | SettingsSource::Managed => {
             Err(format!("{} are not read in this session (--setting-sources)", source_name(source)))
         }
     }
 }
 
 /// `list_permission_rules`.
-pub(super) async fn list_permission_rules(desk: &mut EventLoop) -> Result<Value, String> {
-    let flags = desk.args.permission.allowed_tools.join(" ");
-    let flags = format!("{flags} {}", desk.args.permission.disallowed_tools.join(" "));
-    let stage = require_session(desk)?;
-    let settings = stage.session.settings().await.ok_or(super::SESSION_OVER)?;
-    let loaded = &stage.layers.loaded;
+pub(super) async fn list_permission_rules(event_loop: &mut EventLoop) -> Result<Value, String> {
+    let flags = event_loop.args.permission.allowed_tools.join(" ");
+    let flags = format!("{flags} {}", event_loop.args.permission.disallowed_tools.join(" "));
+    let live = require_session(event_loop)?;
+    let settings = live.session.settings().await.ok_or(crate::session_phase::SESSION_OVER)?;
+    let loaded = &live.settings.layers.loaded;
     let policy = &settings.policy;
     let source = |rule: &Rule| {
         let text = rule.to_string();
@@ -206,22 +204,17 @@ pub(super) async fn list_permission_rules(desk: &mut EventLoop) -> Result<Value,
         let is_it = |name: &str| origin.is_some_and(|origin| origin.starts_with(name));
         let file = loaded.files.iter().find(|file| is_it(&file.name));
         match file {
-            Some(file) => source_name(file.source),
-            None if flags.contains(&text) => "cliArg",
-            None => "session",
+            Some(file) => RuleSource::Settings(file.source),
+            None if flags.contains(&text) => RuleSource::CommandLine,
+            None => RuleSource::Session,
         }
     };
     let row = |behavior: &'static str| {
         move |rule: &Rule| {
             let source = source(rule);
-            let editability = match source {
-                "policySettings" | "cliArg" => "readonly",
-                "session" => "session",
-                _ => "persistent",
-            };
             json!({
-                "behavior": behavior, "source": source, "rule": rule.to_string(),
-                "editability": editability,
+                "behavior": behavior, "source": source.name(), "rule": rule.to_string(),
+                "editability": source.editability(),
             })
         }
     };
@@ -236,9 +229,34 @@ pub(super) async fn list_permission_rules(desk: &mut EventLoop) -> Result<Value,
     let cwd = policy.directories.first().cloned().unwrap_or_default();
     Ok(json!({ "state": {
         "rules": rules, "workspaceDirectories": directories, "originalCwd": cwd,
-        "managedOnly": false, "errors": settings_errors_to_json(&stage.layers),
+        "managedOnly": false, "errors": settings_errors_to_json(&live.settings.layers),
         "mode": PermissionMode::name(policy.mode),
     } }))
+}
+
+#[derive(Clone, Copy)]
+enum RuleSource {
+    Settings(SettingsSource),
+    CommandLine,
+    Session,
+}
+
+impl RuleSource {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Settings(source) => source_name(source),
+            Self::CommandLine => "cliArg",
+            Self::Session => "session",
+        }
+    }
+
+    fn editability(self) -> &'static str {
+        match self {
+            Self::Settings(SettingsSource::Managed) | Self::CommandLine => "readonly",
+            Self::Settings(_) => "persistent",
+            Self::Session => "session",
+        }
+    }
 }
 
 /// The word clients have for a layer.

@@ -1,27 +1,27 @@
-//! `side_question`: asked of the one who holds the conversation, and no part of it. Answered while a run
-//! goes on, too.
+//! `side_question`: asked of the model with the conversation, but no part of it. Answered while a run goes
+//! on, too.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::oneshot;
 
-use super::{ControlOutcome, SESSION_OVER, answer_later, require_session, require_text};
+use super::{ControlOutcome, answer_later, require_session};
 use crate::event_loop::EventLoop;
+use crate::session_phase::SESSION_OVER;
 
-/// Asks it.
-pub(super) fn ask(desk: &mut EventLoop, request: &Value) -> Result<ControlOutcome, String> {
-    let question = require_text(request, "question")?.to_owned();
-    if desk.side_question.is_some() || desk.turn.as_ref().is_some_and(|turn| turn.is_side_question)
+pub(super) fn ask(event_loop: &mut EventLoop, question: String) -> Result<ControlOutcome, String> {
+    if event_loop.control.side_question.is_some()
+        || event_loop.turn.as_ref().is_some_and(|turn| turn.is_side_question)
     {
         return Err("another question is not answered yet; ask again then".to_owned());
     }
-    require_session(desk)?
+    require_session(event_loop)?
         .session
         .ask_side_question(question)
         .map_err(|error| error.to_string())?;
     let (answer, answered) = oneshot::channel();
-    desk.side_question = Some(answer);
+    event_loop.control.side_question = Some(answer);
     Ok(answer_later(async move {
-        let said = answered.await.unwrap_or_else(|_| Err(SESSION_OVER.to_owned()));
-        move |_: &mut EventLoop| said.map(|words| json!({ "response": words, "synthetic": false }))
+        let answer = answered.await.unwrap_or_else(|_| Err(SESSION_OVER.to_owned()));
+        move |_: &mut EventLoop| answer.map(|text| json!({ "response": text, "synthetic": false }))
     }))
 }

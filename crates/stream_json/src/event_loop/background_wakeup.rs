@@ -1,6 +1,6 @@
-//! Work that goes on by itself beside the conversation: whether there is some, and that the model is
-//! told of its end. A run that goes on hears of an end by itself; the others are woken for it, also
-//! when something ended so late in a run that nothing was asked any more.
+//! Tasks in the background: whether some run, and a prompt for the model when one ends. A run that
+//! goes on learns of an end by itself; between runs the model is woken for it, also when a task ended
+//! too late in a run for another request.
 
 use serde_json::{Value, json};
 use windlass_driver::BackgroundTask;
@@ -9,42 +9,39 @@ use super::EventLoop;
 use crate::frame::PromptFrame;
 
 impl EventLoop {
-    /// Everything in the background of the session.
     fn list_background_tasks(&self) -> Vec<BackgroundTask> {
-        self.live_session.as_ref().map(|stage| stage.session.background_tasks()).unwrap_or_default()
+        self.session.live().map(|live| live.session.background_tasks()).unwrap_or_default()
     }
 
-    /// Does an agent go on by itself?
     pub(super) fn has_running_agents(&self) -> bool {
         self.list_background_tasks().iter().any(|task| task.is_agent && task.end_summary.is_none())
     }
 
-    /// How many have ended, while others still run: what is worth waiting for.
+    /// How many have ended; `None` when no other runs, so that there is no end to wait for.
     pub(super) fn count_ended_tasks(&self) -> Option<usize> {
         let all = self.list_background_tasks();
         let ended = all.iter().filter(|task| task.end_summary.is_some()).count();
         (ended < all.len()).then_some(ended)
     }
 
-    /// Wakes the model for what has ended without its knowing. Commands are not waited for once nobody
-    /// is there any more, so their ends wake nobody then.
+    /// Queues a prompt for each task whose end the model does not know. Commands are not waited for
+    /// after the end of input, so their ends are not reported then.
     pub(super) fn queue_task_notifications(&mut self) {
-        if self.turn.is_some() || self.caught_signal.is_some() {
+        if self.turn.is_some() || self.signals.caught.is_some() {
             return;
         }
         for task in self.list_background_tasks() {
             let is_owed = task.end_summary.is_some() && !task.is_end_reported;
             if is_owed
-                && (task.is_agent || !self.is_input_over)
-                && self.notified_tasks.insert(task.id.clone())
+                && (task.is_agent || !self.input.is_over)
+                && self.prompts.notified_tasks.insert(task.id.clone())
             {
-                self.prompt_queue.push_back(build_task_notification(&task));
+                self.prompts.waiting.push_back(build_task_notification(&task));
             }
         }
     }
 }
 
-/// What the model is told when something that went on by itself has ended.
 fn build_task_notification(task: &BackgroundTask) -> PromptFrame {
     let BackgroundTask { id, command, .. } = task;
     let kind = if task.is_agent { "agent" } else { "command" };

@@ -1,25 +1,23 @@
-//! A call that an earlier process put off is taken up without a prompt.
+//! A call that an earlier process deferred is resumed without a prompt.
 //!
-//! A client may say nothing at all: it ends its input, or it greets and then only reads. A prompt that
-//! comes in time settles the call by itself, so there is one result and not two. Before the greeting
-//! nothing is taken up: it brings the hooks that decide about the call.
+//! A client may send no prompt at all: it ends its input, or it sends `initialize` and then only reads.
+//! A prompt that comes in time settles the call by itself, so there is one result and not two. Nothing is
+//! resumed before `initialize`: it brings the hooks that decide about the call.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::EventLoop;
-use crate::prompt_turn;
 use crate::prompt_turn::PromptTurn;
+use crate::session_state::SessionState;
 
-/// How far it is with a call that was put off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeferredCallState {
-    /// There is none, or it is somebody else's to settle.
+    /// There is none, or a prompt settles it.
     Absent,
-    /// Nobody has greeted us yet.
     AwaitingInitialize,
-    /// A prompt may still come.
+    /// Resumed at this time, unless a prompt comes.
     AwaitingPrompt(Instant),
 }
 
@@ -28,21 +26,18 @@ impl DeferredCallState {
         if is_there { Self::AwaitingInitialize } else { Self::Absent }
     }
 
-    /// The client has said what it wants of the session.
     pub(crate) fn on_initialize(&mut self) {
         if *self == Self::AwaitingInitialize {
             *self = Self::AwaitingPrompt(Instant::now() + PROMPT_WAIT);
         }
     }
 
-    /// No prompt will come.
     pub(super) fn on_no_more_prompts(&mut self) {
         if *self != Self::Absent {
             *self = Self::AwaitingPrompt(Instant::now());
         }
     }
 
-    /// A prompt has come.
     pub(super) fn on_prompt(&mut self) {
         *self = Self::Absent;
     }
@@ -61,25 +56,24 @@ impl DeferredCallState {
 }
 
 impl EventLoop {
-    /// Looks again at the call, as if a prompt without a word had come.
+    /// Resumes the call, as if an empty prompt had come.
     pub(super) async fn resume_deferred_call(&mut self) {
         self.deferred_call = DeferredCallState::Absent;
         let turn = PromptTurn::new(None, None);
         if let Err(why) = self.open_session() {
-            let frame = prompt_turn::fail_with(turn.into_result_frame(&self.usage_totals), why);
-            return self.send_result(frame);
+            return self.fail_turn(turn, why);
         }
-        let Some(stage) = &mut self.live_session else {
+        let Some(live) = self.session.live_mut() else {
             return;
         };
-        stage.final_answer = Default::default();
-        if stage.session.resume_deferred().await {
-            self.send_state("running");
+        live.final_answer = Default::default();
+        if live.session.resume_deferred().await {
+            self.send_state(SessionState::Running);
             self.send_init();
             self.turn = Some(turn);
         }
     }
 }
 
-/// How long after the greeting a prompt is waited for.
+/// How long a prompt is waited for after `initialize`.
 const PROMPT_WAIT: Duration = Duration::from_secs(2);

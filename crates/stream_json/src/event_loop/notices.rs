@@ -1,9 +1,9 @@
-//! A run goes on, and ends.
+//! Notices of the session: a run goes on, and ends.
 
 use windlass_driver::Interrupt;
 use windlass_vocabulary::hook::{HookNotice, HookOutcome};
 use windlass_vocabulary::notice::RunEnding;
-use windlass_vocabulary::{Notice, Terminal};
+use windlass_vocabulary::{Notice, Outcome, Terminal};
 
 use super::EventLoop;
 use crate::frame::{OutgoingFrame, SystemSubtype};
@@ -18,142 +18,143 @@ use windlass_host::display::human_format;
 use windlass_host::random;
 
 impl EventLoop {
-    /// The session tells something.
     pub(super) async fn on_notice(&mut self, notice: &Notice) {
         self.usage_totals.on_notice(notice);
-        if let Some(printer) = &mut self.printer {
+        if let Some(printer) = &mut self.output.printer {
             printer.on_notice(notice);
         }
-        if let Some(diary) = &mut self.debug_log {
-            diary.on_notice(notice);
+        if let Some(log) = &mut self.output.debug_log {
+            log.on_notice(notice);
         }
-        let Some(stage) = &mut self.live_session else {
+        let Some(live) = self.session.live_mut() else {
             return;
         };
+        if let Some(turn) = &mut self.turn {
+            turn.on_notice(notice);
+        }
+        let mut frames = live.frames.builder.notice_to_frames(notice);
         match notice {
-            Notice::RunStarted => stage.has_run_started = true,
-            // A journal that is continued may first tell the end of a run of an earlier process.
-            Notice::RunEnded(_) if !stage.has_run_started => return,
+            Notice::RunStarted => live.has_run_started = true,
+            // A resumed journal may first tell the end of a run of an earlier process.
+            Notice::RunEnded(_) if !live.has_run_started => return,
             Notice::RunEnded(ending) => return self.on_run_ended(ending).await,
             Notice::PermissionAsked { ticket, question } => {
                 return self.ask_permission(*ticket, question);
             }
             Notice::PermissionWithdrawn(ticket) => return self.withdraw_permission(*ticket),
-            Notice::SideQuestionAnswered(said) => return self.on_side_answer(said),
-            Notice::MessageAdded(message) => stage.final_answer.add_message(message),
-            Notice::RequestStarted { model, .. } => stage.on_model_requested(model),
-            Notice::Warning(words) if words.starts_with(SESSION_ENDS_PREFIX) => {
-                stage.storage_failure.get_or_insert_with(|| words.clone());
-            }
-            _ => {}
-        }
-        if let Some(turn) = &mut self.turn {
-            turn.on_notice(notice);
-        }
-        let mut frames = stage.frame_builder.notice_to_frames(notice);
-        match notice {
-            Notice::ToolStarted(call) => stage.task_tracker.on_tool_started(call),
+            Notice::SideQuestionAnswered(answer) => return self.on_side_answer(answer),
+            Notice::MessageAdded(message) => live.final_answer.add_message(message),
+            Notice::RequestStarted { model, .. } => live.on_model_requested(model),
+            Notice::ToolStarted(call) => live.frames.tasks.on_tool_started(call),
             Notice::ToolEnded { call, .. } => {
-                frames.extend(stage.task_tracker.on_tool_ended(call.as_str()));
-                let all = stage.session.background_tasks();
-                frames.extend(stage.task_tracker.on_commands_started(&all, call.as_str()));
-                if stage
-                    .structured_output
-                    .as_ref()
-                    .is_some_and(StructuredOutputTracker::is_exhausted)
-                {
-                    let _ = stage.session.interrupt(Interrupt::User);
-                }
+                frames.extend(on_tool_ended(live, call.as_str()));
             }
             Notice::PromptSuggested(text) => {
                 frames.push(OutgoingFrame::PromptSuggestion { suggestion: text.clone() });
             }
-            Notice::Hook(hook) if self.args.headless.stream.include_hook_events => {
-                frames.push(hook_notice_to_frame(hook));
+            Notice::Hook(hook) => {
+                if self.args.headless.stream.include_hook_events {
+                    frames.push(hook_notice_to_frame(hook));
+                }
             }
             Notice::SubagentNotice { call, agent, notice } => {
-                frames.extend(stage.task_tracker.on_agent_notice(call.as_str(), agent, notice));
+                frames.extend(live.frames.tasks.on_agent_notice(call.as_str(), agent, notice));
             }
-            _ => {}
+            Notice::Streamed { .. }
+            | Notice::Retracted { .. }
+            | Notice::Sealed { .. }
+            | Notice::ToolProgressed { .. }
+            | Notice::ToolDenied { .. }
+            | Notice::RetryScheduled { .. }
+            | Notice::ModelSwitched { .. }
+            | Notice::Repaired { .. }
+            | Notice::ContextShrunk { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::InputQueued(_)
+            | Notice::Billed { .. }
+            | Notice::Warning(_)
+            | Notice::MaxTurnsReached { .. } => {}
         }
-        frames.extend(build_ended_command_frames(stage));
-        let hopeless = stage.retry_cutoff.check_notice(notice);
-        let names = take_transcript_ids(stage, notice);
+        frames.extend(build_ended_command_frames(live));
+        let cutoff_message = live.provider.retry_cutoff.check_notice(notice);
+        let names = take_transcript_ids(live, notice);
         self.send_named_frames(frames, names);
-        if let Some(why) = hopeless {
+        if let Some(why) = cutoff_message {
             self.stop_retrying(&why);
         }
     }
 
-    /// Tells of commands in the background that have ended.
     pub(crate) fn send_ended_commands(&mut self) {
-        let Some(stage) = &mut self.live_session else {
+        let Some(live) = self.session.live_mut() else {
             return;
         };
-        let frames = build_ended_command_frames(stage);
+        let frames = build_ended_command_frames(live);
         frames.into_iter().for_each(|frame| self.send_frame(frame));
     }
 
-    /// Sends frames; those of the conversation under the names they have in the transcript.
+    /// Sends frames; those of the conversation with the ids they have in the transcript.
     fn send_named_frames(&mut self, frames: Vec<OutgoingFrame>, names: Vec<String>) {
         let mut names = names.into_iter();
         for frame in frames {
-            let name = match frame {
-                OutgoingFrame::Assistant(_) | OutgoingFrame::User(_) => names.next(),
-                _ => None,
-            };
-            let session = self.session_id();
-            self.send_frame_as(frame, session, name.unwrap_or_else(random::generate_uuid));
+            let is_named = matches!(frame, OutgoingFrame::Assistant(_) | OutgoingFrame::User(_));
+            let name = if is_named { names.next() } else { None };
+            self.send_frame_as(frame, name.unwrap_or_else(random::generate_uuid));
         }
     }
 
-    /// A question beside the conversation is a prompt of its own; one that was put over the control
-    /// channel is not.
-    fn on_side_answer(&mut self, said: &Result<String, String>) {
-        if let Some(asker) = self.side_question.take() {
-            // Nobody waits for it any more if this fails.
-            let _ = asker.send(said.clone());
+    /// Answers the `side_question` request, or ends the prompt that asked.
+    fn on_side_answer(&mut self, answer: &Result<String, String>) {
+        if let Some(waiter) = self.control.side_question.take() {
+            // The request may have been dropped.
+            let _ = waiter.send(answer.clone());
             return;
         }
         let Some(mut turn) = self.turn.take_if(|turn| turn.is_side_question) else { return };
         turn.end_request();
         let frame =
-            prompt_turn::complete_side_question(turn.into_result_frame(&self.usage_totals), said);
+            prompt_turn::complete_side_question(turn.into_result_frame(&self.usage_totals), answer);
         self.send_result(frame);
     }
 
     /// A server that is not there is not worth minutes of tries.
     fn stop_retrying(&mut self, why: &RetryCutoffReason) {
-        let Some(stage) = &mut self.live_session else {
+        let Some(live) = self.session.live_mut() else {
             return;
         };
-        stage.retry_cutoff_message = Some(why.explain(&stage.endpoints, stage.last_model.as_ref()));
-        // A session that does not take this is over, which is told next.
-        let _ = stage.session.interrupt(Interrupt::Shutdown);
+        live.provider.retry_cutoff_message = Some(failure_advice::explain_retry_cutoff(
+            why,
+            &live.provider.endpoints,
+            live.provider.last_model.as_ref(),
+        ));
+        // A session that does not take this is over, which its notices say next.
+        let _ = live.session.interrupt(Interrupt::Shutdown);
     }
 
     async fn on_run_ended(&mut self, ending: &RunEnding) {
-        let Some(stage) = &mut self.live_session else {
+        let Some(live) = self.session.live_mut() else {
             return;
         };
-        let hopeless = stage.retry_cutoff_message.take();
-        let problem = hopeless.clone().or_else(|| stage.storage_failure.take()).or_else(|| {
+        let cutoff_message = live.provider.retry_cutoff_message.take();
+        let problem = cutoff_message.clone().or_else(|| {
             human_format::describe_run_failure(ending, |failure| {
                 failure_advice::explain_failure(
                     failure,
-                    &stage.endpoints,
-                    stage.last_model.as_ref(),
+                    &live.provider.endpoints,
+                    live.provider.last_model.as_ref(),
                 )
             })
         });
-        let mut text = stage.final_answer.text().to_owned();
-        let failed = match (&ending.failure, &hopeless) {
+        let mut text = live.final_answer.text().to_owned();
+        let failed = match (&ending.failure, &cutoff_message) {
             (Some(failure), _) => Some(failure_name::failure_kind_name(failure.kind)),
             (None, Some(_)) => Some("server_error"),
             (None, None) => None,
         };
         if let (Some(kind), Some(words)) = (failed, &problem) {
-            let frame = stage.frame_builder.build_failure_frame(words, kind);
+            let frame = live.frames.builder.build_failure_frame(words, kind);
             self.send_frame(frame);
         }
         let Some(mut turn) = self.turn.take() else {
@@ -165,7 +166,7 @@ impl EventLoop {
         }
         turn.end_request();
         turn.usage += ending.usage;
-        let wanted = self.live_session.as_ref().and_then(|stage| stage.structured_output.clone());
+        let wanted = self.session.live().and_then(|live| live.structured_output.clone());
         if let Some(wanted) = &wanted {
             turn.structured = wanted.value();
             let is_over = ending.terminal == Terminal::Completed && ending.deferred.is_none();
@@ -182,24 +183,22 @@ impl EventLoop {
             frame = prompt_turn::fail_without_structured_output(frame, wanted.retries_max);
             problem = frame.problem().map(str::to_owned);
         }
-        if let (Some(words), true) = (hopeless, frame.is_error) {
+        if let (Some(words), true) = (cutoff_message, frame.is_error) {
             frame.subtype = "success";
-            frame.terminal_reason = "api_error";
+            frame.ending.terminal_reason = "api_error";
             frame.errors.clear();
             frame.result = Some(words);
         }
-        if let Some(outcome) = ending.outcome
-            && outcome.name().ends_with("compacted")
-        {
+        if let Some(Outcome::Compacted | Outcome::NotCompacted) = ending.outcome {
             self.send_compact_result(!frame.is_error);
         }
         self.send_result_with_problem(frame, problem);
     }
 
-    /// Asks for the object that was not handed over. Says whether that was taken.
+    /// Asks for the object that is missing. Returns whether the session took the prompt.
     fn remind_of_structured_output(&self) -> bool {
-        let stage = self.live_session.as_ref();
-        stage.is_some_and(|stage| stage.session.submit(structured_output::REMINDER).is_ok())
+        let live = self.session.live();
+        live.is_some_and(|live| live.session.submit(structured_output::REMINDER).is_ok())
     }
 
     fn send_compact_result(&mut self, is_done: bool) {
@@ -208,7 +207,6 @@ impl EventLoop {
         self.send_frame(build_system_frame(status));
     }
 
-    /// The permission mode is another one now.
     pub(crate) fn send_permission_mode(&mut self, mode: &str) {
         let permission_mode = Some(mode.to_owned());
         let status = SystemSubtype::Status { status: None, permission_mode, compact_result: None };
@@ -216,32 +214,34 @@ impl EventLoop {
     }
 }
 
-/// What the message of a notice is called in the transcript.
-fn take_transcript_ids(stage: &mut LiveSession, notice: &Notice) -> Vec<String> {
-    match notice {
-        Notice::MessageAdded(message) => stage.transcript_mirror.take_line_ids("", message.id),
-        Notice::SubagentNotice { agent, notice, .. } => match &**notice {
-            Notice::MessageAdded(message) => {
-                stage.transcript_mirror.take_line_ids(agent.as_str(), message.id)
-            }
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
+fn on_tool_ended(live: &mut LiveSession, call: &str) -> Vec<OutgoingFrame> {
+    let mut frames = live.frames.tasks.on_tool_ended(call);
+    let tasks = live.session.background_tasks();
+    frames.extend(live.frames.tasks.on_commands_started(&tasks, call));
+    let structured = live.structured_output.as_ref();
+    if structured.is_some_and(StructuredOutputTracker::is_exhausted) {
+        let _ = live.session.interrupt(Interrupt::User);
     }
+    frames
 }
 
-/// What is told of commands in the background that have ended.
-fn build_ended_command_frames(stage: &mut LiveSession) -> Vec<OutgoingFrame> {
-    match stage.task_tracker.has_commands() {
-        true => stage.task_tracker.on_commands_ended(&stage.session.background_tasks()),
+/// The ids that the message of a notice has in the transcript.
+fn take_transcript_ids(live: &mut LiveSession, notice: &Notice) -> Vec<String> {
+    let (agent, notice) = match notice {
+        Notice::SubagentNotice { agent, notice, .. } => (agent.as_str(), &**notice),
+        notice => ("", notice),
+    };
+    let Notice::MessageAdded(message) = notice else { return Vec::new() };
+    live.frames.transcript.take_line_ids(agent, message.id)
+}
+
+fn build_ended_command_frames(live: &mut LiveSession) -> Vec<OutgoingFrame> {
+    match live.frames.tasks.has_commands() {
+        true => live.frames.tasks.on_commands_ended(&live.session.background_tasks()),
         false => Vec::new(),
     }
 }
 
-/// How a session says that it cannot be written down any more.
-const SESSION_ENDS_PREFIX: &str = "the session ends, because";
-
-/// A hook began or ended.
 fn hook_notice_to_frame(notice: &HookNotice) -> OutgoingFrame {
     build_system_frame(match notice {
         HookNotice::Started { number, event, name } => SystemSubtype::HookStarted {

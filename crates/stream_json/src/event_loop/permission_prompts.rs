@@ -1,4 +1,4 @@
-//! What the client is asked, and what it answers.
+//! Permission prompts and other requests to the client, and its answers.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::frame::{ClientControlRequest, OutgoingFrame, tool_input_to_json};
 use crate::notice_to_frame::build_warning_frame;
 use crate::permission_protocol;
 use crate::permission_protocol::PermissionUpdate;
+use crate::session_state::SessionState;
 use crate::{frame_writer, line_limit};
 
 impl EventLoop {
-    /// The engine wants to know whether a call may run.
     pub(super) fn ask_permission(&mut self, ticket: Ticket, question: &PermissionQuestion) {
         if self.args.headless.can_prompt_for_permission()
             && self.ask_permission_tool(ticket, question)
@@ -26,14 +26,14 @@ impl EventLoop {
             return;
         }
         let is_asked = self.args.headless.can_prompt_for_permission();
-        if !is_asked || self.is_input_over {
+        if !is_asked || self.input.is_over {
             let why = if is_asked { CLIENT_GONE } else { "nobody can be asked here" };
             return self.answer_permission(
                 ticket,
                 PermissionAnswer::Deny { message: why.to_owned(), interrupt: false },
             );
         }
-        let directories = self.live_session.as_ref().map(|stage| stage.directories().to_vec());
+        let directories = self.session.live().map(|live| live.directories().to_vec());
         let request = permission_protocol::build_permission_request(
             question,
             &directories.unwrap_or_default(),
@@ -46,105 +46,107 @@ impl EventLoop {
         let ClientControlRequest::CanUseTool { input, .. } = &request else {
             return;
         };
-        let asker = RequestWaiter::Permission(ticket, input.clone());
-        let request_id = self.pending_requests.add(asker, Some(Instant::now() + answer_timeout()));
-        self.frame_writer.write_frame(&OutgoingFrame::ControlRequest { request_id, request });
-        self.send_state("requires_action");
+        let waiter = RequestWaiter::Permission { ticket, input: input.clone() };
+        let request_id = self.client.pending.add(waiter, Some(Instant::now() + answer_timeout()));
+        self.output
+            .frame_writer
+            .write_frame(&OutgoingFrame::ControlRequest { request_id, request });
+        self.send_state(SessionState::RequiresAction);
     }
 
-    /// A tool of a server is asked, if one was named. What it does not clearly allow is not allowed.
+    /// Asks the tool of `--permission-prompt-tool`, if one is named. Only a clear allow allows.
     fn ask_permission_tool(&self, ticket: Ticket, question: &PermissionQuestion) -> bool {
-        let (Some((server, tool)), Some(stage)) =
-            (self.args.headless.permission_prompt_mcp_tool(), &self.live_session)
+        let (Some((server, tool)), Some(live)) =
+            (self.args.headless.permission_prompt_mcp_tool(), self.session.live())
         else {
             return false;
         };
-        let (servers, port) = (stage.mcp_servers.clone(), self.client_channel.clone());
-        let (server, tool) = (server.to_owned(), tool.to_owned());
-        let asked = tool_input_to_json(&question.call);
-        let arguments = permission_protocol::build_prompt_tool_arguments(question, &asked);
+        let servers = live.mcp_servers.clone();
+        let channel = self.client.channel.clone();
+        let server = server.to_owned();
+        let tool = tool.to_owned();
+        let input = tool_input_to_json(&question.call);
+        let arguments = permission_protocol::build_prompt_tool_arguments(question, &input);
         tokio::spawn(async move {
             let reply = servers.call_tool(&server, &tool, arguments, answer_timeout()).await;
-            port.send_decision(ticket, asked, permission_protocol::parse_prompt_tool_reply(reply))
-                .await;
+            let decision = permission_protocol::parse_prompt_tool_reply(reply);
+            channel.send_decision(ticket, input, decision).await;
         });
         true
     }
 
-    /// Somebody beside the desk wants to know something.
-    pub(super) fn on_channel_event(&mut self, question: ClientChannelEvent) {
-        for request_id in self.pending_requests.take_dropped() {
-            self.frame_writer.write_frame(&OutgoingFrame::ControlCancelRequest { request_id });
+    pub(super) fn on_channel_event(&mut self, event: ClientChannelEvent) {
+        for request_id in self.client.pending.take_dropped() {
+            self.output
+                .frame_writer
+                .write_frame(&OutgoingFrame::ControlCancelRequest { request_id });
         }
-        let (request, answer) = match question {
-            ClientChannelEvent::NewRequest(request, answer) => (request, answer),
+        let (request, answer) = match event {
+            ClientChannelEvent::NewRequest { request, answer } => (request, answer),
             ClientChannelEvent::RequestDropped => return,
-            ClientChannelEvent::PermissionDecided(ticket, asked, said) => {
-                return self.resolve_request(RequestWaiter::Permission(ticket, asked), said);
-            }
-            ClientChannelEvent::ControlRequestDone(request_id, finish) => {
-                self.requests_in_progress -= 1;
-                let outcome = (finish.0)(self);
-                return self.send_response(request_id, outcome);
+            ClientChannelEvent::PermissionDecided { ticket, input, decision } => {
+                return self.resolve_request(RequestWaiter::Permission { ticket, input }, decision);
             }
         };
-        if self.is_input_over || is_too_long(&*request) {
-            let why = if self.is_input_over { CLIENT_GONE } else { "it is too long for one line" };
+        if self.input.is_over || is_too_long(&*request) {
+            let why = if self.input.is_over { CLIENT_GONE } else { "it is too long for one line" };
             let _ = answer.send(Err(why.to_owned()));
             return;
         }
-        let request_id = self.pending_requests.add(RequestWaiter::Channel(answer), None);
-        self.frame_writer
+        let request_id = self.client.pending.add(RequestWaiter::Channel(answer), None);
+        self.output
+            .frame_writer
             .write_frame(&OutgoingFrame::ControlRequest { request_id, request: *request });
     }
 
-    /// The client answered.
     pub(super) fn on_client_response(&mut self, response: &Value) {
         let text = |key: &str| response.get(key).and_then(Value::as_str);
-        // Answers to what was withdrawn come too late and mean nothing.
-        let Some(asker) =
-            text("request_id").and_then(|name| self.pending_requests.take_answered(name))
+        // An answer to a withdrawn request comes too late.
+        let Some(waiter) =
+            text("request_id").and_then(|name| self.client.pending.take_answered(name))
         else {
             return;
         };
-        let said = match text("subtype") {
+        let outcome = match text("subtype") {
             Some("success") => Ok(response.get("response").cloned().unwrap_or_default()),
             _ => Err(text("error").unwrap_or("it did not say why").to_owned()),
         };
-        self.resolve_request(asker, said);
+        self.resolve_request(waiter, outcome);
     }
 
-    /// The engine no longer wants to know.
     pub(super) fn withdraw_permission(&mut self, ticket: Ticket) {
-        if let Some(request_id) = self.pending_requests.withdraw_permission(ticket) {
-            self.frame_writer.write_frame(&OutgoingFrame::ControlCancelRequest { request_id });
+        if let Some(request_id) = self.client.pending.withdraw_permission(ticket) {
+            self.output
+                .frame_writer
+                .write_frame(&OutgoingFrame::ControlCancelRequest { request_id });
         }
         self.send_run_state();
     }
 
-    /// Somebody took too long.
     pub(super) fn expire_requests(&mut self) {
-        for (request_id, asker) in self.pending_requests.take_overdue(Instant::now()) {
-            self.frame_writer.write_frame(&OutgoingFrame::ControlCancelRequest { request_id });
-            self.resolve_request(asker, Err("nobody answered in time".to_owned()));
+        for (request_id, waiter) in self.client.pending.take_overdue(Instant::now()) {
+            self.output
+                .frame_writer
+                .write_frame(&OutgoingFrame::ControlCancelRequest { request_id });
+            self.resolve_request(waiter, Err("nobody answered in time".to_owned()));
         }
     }
 
-    /// There will be no answers any more.
     pub(super) fn fail_pending_requests(&mut self) {
-        for (_, asker) in self.pending_requests.take_all() {
-            self.resolve_request(asker, Err(CLIENT_GONE.to_owned()));
+        for (_, waiter) in self.client.pending.take_all() {
+            self.resolve_request(waiter, Err(CLIENT_GONE.to_owned()));
         }
     }
 
-    fn resolve_request(&mut self, asker: RequestWaiter, said: Result<Value, String>) {
-        match asker {
+    fn resolve_request(&mut self, waiter: RequestWaiter, response: Result<Value, String>) {
+        match waiter {
             RequestWaiter::Channel(answer) => {
-                // Nobody waits for it any more if this fails.
-                let _ = answer.send(said);
+                // The caller may have stopped waiting.
+                let _ = answer.send(response);
             }
-            RequestWaiter::Permission(ticket, asked) => {
-                let (answer, updates) = permission_protocol::parse_permission_answer(said, &asked);
+            RequestWaiter::Permission { ticket, input } => {
+                let (answer, updates) =
+                    permission_protocol::parse_permission_answer(response, &input);
                 self.apply_permission_updates(updates);
                 self.answer_permission(ticket, answer);
                 self.send_run_state();
@@ -153,13 +155,12 @@ impl EventLoop {
     }
 
     fn answer_permission(&self, ticket: Ticket, answer: PermissionAnswer) {
-        if let Some(stage) = &self.live_session {
-            // A session that does not take this is over, which is told next.
-            let _ = stage.session.answer(ticket, answer);
+        if let Some(live) = self.session.live() {
+            // A session that does not take this is over, which its notices say next.
+            let _ = live.session.answer(ticket, answer);
         }
     }
 
-    /// Changes what is allowed from now on.
     fn apply_permission_updates(&mut self, updates: Vec<PermissionUpdate>) {
         if updates.is_empty() {
             return;
@@ -169,27 +170,27 @@ impl EventLoop {
                 self.send_frame(build_warning_frame(format!("not written down: {why}")));
             }
         }
-        let stage = self.live_session.as_ref();
-        let forbids = stage.is_some_and(|stage| stage.layers.loaded.forbids_bypass);
+        let live = self.session.live();
+        let forbids = live.is_some_and(|live| live.settings.layers.loaded.forbids_bypass);
         let mode = updates.iter().filter_map(PermissionUpdate::mode).next_back();
         let mode = mode.filter(|mode| !forbids || *mode != PermissionMode::BypassPermissions);
-        if let Some(stage) = &mut self.live_session {
-            let layers = stage.layers.clone();
-            let _ = stage.session.configure([SettingsChange::policy(move |policy| {
-                let before = policy.mode;
-                updates.into_iter().for_each(|update| update.apply_to_policy(policy));
-                layers.enforce_managed_rules(policy, before);
-            })]);
-            stage.mode = mode.unwrap_or(stage.mode);
+        if let Some(live) = self.session.live_mut() {
+            let layers = live.settings.layers.clone();
+            let _ = live.session.configure(move |settings| {
+                let before = settings.policy.mode;
+                updates.into_iter().for_each(|update| update.apply_to_policy(&mut settings.policy));
+                layers.enforce_managed_rules(&mut settings.policy, before);
+            });
+            live.mode = mode.unwrap_or(live.mode);
         }
         if let Some(mode) = mode {
             self.send_permission_mode(mode.name());
         }
     }
 
-    /// Writes it down, if it is to be kept. What a yes adds to this machine's own settings of a project
-    /// is trusted like the rest of them; what is written elsewhere has to be trusted like anything
-    /// that stands there.
+    /// Writes the update to its settings file, if it has one. Rules that an allow adds to the local
+    /// settings of a project are trusted like the rest of that file; other files have to be trusted
+    /// anew.
     fn save_permission_update(&self, update: &PermissionUpdate) -> Result<(), String> {
         let Some(layer) = update.settings_source() else {
             return Ok(());
@@ -198,28 +199,29 @@ impl EventLoop {
         let allowed = update.allowed_rules();
         if layer == SettingsSource::Local && !allowed.is_empty() && !update.is_replacement() {
             let request = settings::build_settings_request(self)?;
-            let kept = windlass_settings::add_local_allow_rules(&request, &allowed);
-            return kept.map(drop).map_err(|error| error.to_string());
+            let written = windlass_settings::add_local_allow_rules(&request, &allowed);
+            return written.map(drop).map_err(|error| error.to_string());
         }
-        let kept = write_setting(&path, &update.setting_keys(), |old| update.apply_to_setting(old));
-        kept.map_err(|error| error.to_string())
+        let written =
+            write_setting(&path, &update.setting_keys(), |old| update.apply_to_setting(old));
+        written.map_err(|error| error.to_string())
     }
 
     fn send_run_state(&mut self) {
-        if self.pending_requests.has_open_permission() {
-            self.send_state("requires_action");
+        if self.client.pending.has_open_permission() {
+            self.send_state(SessionState::RequiresAction);
         } else if self.turn.is_some() {
-            self.send_state("running");
+            self.send_state(SessionState::Running);
         }
     }
 }
 
-/// A question that is shown in part would be answered for the whole.
+/// A request that is shown in part would be answered for the whole.
 fn is_too_long(request: &impl serde::Serialize) -> bool {
     line_limit::json_length(request) > frame_writer::LINE_BYTES_MAX - 1_000
 }
 
-/// How long a person may take to answer. Nobody is waited for for ever.
+/// How long a user may take to answer.
 fn answer_timeout() -> Duration {
     let given = std::env::var("WINDLASS_ANSWER_MAX_MS").ok().and_then(|text| text.parse().ok());
     given.map_or(ANSWER_TIMEOUT_MAX, Duration::from_millis)

@@ -1,5 +1,7 @@
 //! A prompt arrives, waits its turn, and becomes a run.
 
+use std::collections::{BTreeSet, VecDeque};
+
 use serde_json::Value;
 use windlass_driver::{Interrupt, PromptSubmission, SendError};
 use windlass_vocabulary::{ContentBlock, Tokens};
@@ -7,55 +9,85 @@ use windlass_vocabulary::{ContentBlock, Tokens};
 use super::EventLoop;
 use crate::elicitation::ElicitationClient;
 use crate::frame::{OutgoingFrame, PromptFrame, SystemSubtype, UserFrame, UserMessage};
+use crate::fresh_plan::build_fresh_plan;
 use crate::live_session::{LiveSession, LiveSessionOptions};
 use crate::notice_to_frame::build_system_frame;
+use crate::prompt_content;
 use crate::prompt_turn;
 use crate::prompt_turn::PromptTurn;
-use crate::{build_fresh_plan, prompt_content};
+use crate::session_phase::SessionPhase;
+use crate::session_state::SessionState;
 use windlass_assembly::options::ThinkingDisplay;
 use windlass_assembly::report::session_report::SessionReport;
 use windlass_assembly::slash_command;
 use windlass_assembly::slash_command::{FrontEnd, OverviewSection, SlashCommand};
 use windlass_host::random;
 
+pub(crate) struct PromptQueue {
+    /// In the order they are started.
+    pub(crate) waiting: VecDeque<PromptFrame>,
+    /// What the first prompt asks for, if that is known already.
+    first: Option<SlashCommand>,
+    /// Prompts that ask the model nothing; sent with the next one.
+    unsent_blocks: Vec<ContentBlock>,
+    /// Tasks in the background whose end was queued as a prompt.
+    pub(super) notified_tasks: BTreeSet<String>,
+}
+
+impl PromptQueue {
+    pub(super) fn new(first: Option<SlashCommand>) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            first,
+            unsent_blocks: Vec::new(),
+            notified_tasks: BTreeSet::new(),
+        }
+    }
+
+    /// The ids of prompts that wait and have one.
+    pub(crate) fn waiting_ids(&self) -> Vec<Value> {
+        self.waiting.iter().filter_map(|prompt| prompt.uuid.clone().map(Value::from)).collect()
+    }
+}
+
 impl EventLoop {
-    /// A prompt arrived.
     pub(super) fn enqueue_prompt(&mut self, prompt: PromptFrame) {
-        if self.caught_signal.is_some() {
+        if self.signals.caught.is_some() {
             return;
         }
         self.deferred_call.on_prompt();
-        if self.prompt_queue.len() >= QUEUE_MAX {
-            let turn =
-                PromptTurn::new(prompt.uuid, prompt.origin).into_result_frame(&self.usage_totals);
+        if self.prompts.waiting.len() >= QUEUE_MAX {
+            let turn = PromptTurn::new(prompt.uuid, prompt.origin);
             let why = format!("{QUEUE_MAX} prompts wait already; send fewer at a time");
-            self.send_result(prompt_turn::fail_with(turn, why));
-            return;
+            return self.fail_turn(turn, why);
         }
         match prompt.priority.as_deref() {
             Some("now") => {
-                self.prompt_queue.push_front(prompt);
-                if let (Some(stage), Some(_)) = (&self.live_session, &self.turn) {
-                    // A session that does not take this is over, which is told next.
-                    let _ = stage.session.interrupt(Interrupt::NewMessage);
+                self.prompts.waiting.push_front(prompt);
+                if let (Some(live), Some(_)) = (self.session.live(), &self.turn) {
+                    // A session that does not take this is over, which its notices say next.
+                    let _ = live.session.interrupt(Interrupt::NewMessage);
                 }
             }
-            Some("later") => self.prompt_queue.push_back(prompt),
+            Some("later") => self.prompts.waiting.push_back(prompt),
             _ => {
                 let is_late = |prompt: &PromptFrame| prompt.priority.as_deref() == Some("later");
-                let place =
-                    self.prompt_queue.iter().position(is_late).unwrap_or(self.prompt_queue.len());
-                self.prompt_queue.insert(place, prompt);
+                let place = self
+                    .prompts
+                    .waiting
+                    .iter()
+                    .position(is_late)
+                    .unwrap_or(self.prompts.waiting.len());
+                self.prompts.waiting.insert(place, prompt);
             }
         }
     }
 
-    /// Takes up prompts until one of them is a run.
+    /// Starts prompts until one of them is a run.
     pub(super) async fn start_next_prompt(&mut self) {
-        while self.turn.is_none() && self.caught_signal.is_none() && self.session_failure.is_none()
-        {
+        while self.turn.is_none() && self.signals.caught.is_none() && !self.session.is_lost() {
             let is_due = self.deferred_call.is_due();
-            let is_idle = self.prompt_queue.is_empty() && !is_due;
+            let is_idle = self.prompts.waiting.is_empty() && !is_due;
             if is_idle || !self.is_ready() || !self.are_settings_current() {
                 return;
             }
@@ -63,7 +95,7 @@ impl EventLoop {
                 self.resume_deferred_call().await;
                 continue;
             }
-            let Some(prompt) = self.prompt_queue.pop_front() else {
+            let Some(prompt) = self.prompts.waiting.pop_front() else {
                 return;
             };
             self.start_prompt(prompt).await;
@@ -76,20 +108,15 @@ impl EventLoop {
         }
         let turn = PromptTurn::new(prompt.uuid.clone(), prompt.origin.clone());
         if let Err(why) = self.open_session() {
-            let frame = prompt_turn::fail_with(turn.into_result_frame(&self.usage_totals), why);
-            self.send_result(frame);
-            return;
+            return self.fail_turn(turn, why);
         }
-        self.send_state("running");
+        self.send_state(SessionState::Running);
         self.replay_prompt(&prompt);
         self.send_init();
         match self.resolve_prompt(&prompt).await {
-            Err(why) => {
-                let frame = prompt_turn::fail_with(turn.into_result_frame(&self.usage_totals), why);
-                self.send_result(frame);
-            }
+            Err(why) => self.fail_turn(turn, why),
             Ok(None) => self.clear_conversation(turn).await,
-            Ok(Some(order)) => self.begin_turn(order, turn, prompt.should_query).await,
+            Ok(Some(command)) => self.begin_turn(command, turn, prompt.should_query).await,
         }
     }
 
@@ -98,55 +125,64 @@ impl EventLoop {
         &mut self,
         prompt: &PromptFrame,
     ) -> Result<Option<SlashCommand>, String> {
-        if let Some(order) = self.first_prompt.take() {
-            return Ok(Some(order).filter(|order| *order != SlashCommand::Clear));
+        if let Some(command) = self.prompts.first.take() {
+            return Ok(Some(command).filter(|command| *command != SlashCommand::Clear));
         }
         let blocks = prompt_content::parse_blocks(&prompt.message.content)?;
         if prompt.client_composed {
             return Ok(Some(SlashCommand::SubmitPrompt(PromptSubmission::from(blocks))));
         }
-        let order = match prompt_content::as_single_text(&blocks) {
+        let command = match prompt_content::as_single_text(&blocks) {
             Some(words) => slash_command::parse_prompt(words.to_owned(), FrontEnd::Headless)
                 .map_err(|why| why.to_string())?,
             None => SlashCommand::SubmitPrompt(PromptSubmission::from(blocks)),
         };
-        let Some(stage) = &self.live_session else {
-            return Ok(Some(order));
+        let Some(live) = self.session.live() else {
+            return Ok(Some(command));
         };
-        Ok(Some(match order {
+        Ok(Some(match command {
             SlashCommand::Clear => return Ok(None),
             SlashCommand::SubmitPrompt(submission) if !submission.pinned => {
-                let expanded = stage.expander.expand(submission).await;
+                let expanded = live.expander.expand(submission).await;
                 SlashCommand::SubmitPrompt(expanded.map_err(|why| why.to_string())?)
             }
-            SlashCommand::Show { section: topic, .. } => {
-                if topic == OverviewSection::McpServers {
-                    stage.mcp_servers.wait_until_settled(SERVERS_WAIT).await;
+            SlashCommand::Show { section, .. } => {
+                if section == OverviewSection::McpServers {
+                    live.mcp_servers.wait_until_settled(SERVERS_WAIT).await;
                 }
-                SlashCommand::Show { section: topic, text: stage.render_overview(topic) }
+                SlashCommand::Show { section, text: live.render_overview(section) }
             }
-            other => other,
+            command @ (SlashCommand::SubmitPrompt(_)
+            | SlashCommand::Context
+            | SlashCommand::Cost
+            | SlashCommand::Resume(_)
+            | SlashCommand::Why
+            | SlashCommand::TerminalAction(_)
+            | SlashCommand::Rewind(_)
+            | SlashCommand::ResumeDeferredCall
+            | SlashCommand::ContinueRun
+            | SlashCommand::SideQuestion(_)
+            | SlashCommand::Compact(_)) => command,
         }))
     }
 
-    /// Starts the session if that was not done.
+    /// Starts the session if it is not live yet.
     pub(crate) fn open_session(&mut self) -> Result<(), String> {
-        if self.live_session.is_some() {
-            return Ok(());
-        }
-        let Some(plan) = self.plan.take() else {
-            return Err(self
-                .session_failure
-                .clone()
-                .unwrap_or_else(|| "the session is over".to_owned()));
+        let Some(plan) = self.session.take_plan() else {
+            return match &self.session {
+                SessionPhase::Lost(why) => Err(why.clone()),
+                SessionPhase::Planned { .. }
+                | SessionPhase::Opening { .. }
+                | SessionPhase::Live(_) => Ok(()),
+            };
         };
         let settings = plan.builder.settings();
         let models = std::iter::once(&settings.model).chain(&settings.fallbacks);
         models
             .chain(&settings.small_model)
             .for_each(|facts| self.usage_totals.add_model_facts(facts));
-        let terms = LiveSessionOptions {
-            hooks: self.initialize_options.build_hook_set(&self.client_channel),
+        let options = LiveSessionOptions {
+            hooks: self.initialize_options.build_hook_set(&self.client.channel),
             schema: self.initialize_options.schema.clone().or_else(|| self.schema.clone()),
             agent: self.args.headless.agent.clone(),
             mirrors_transcript: self.args.headless.stream.session_mirror,
@@ -156,32 +192,30 @@ impl EventLoop {
                 == Some(ThinkingDisplay::Omitted),
             betas: self.args.headless.betas.clone(),
         };
-        match LiveSession::start(plan, terms) {
-            Ok(stage) => {
+        match LiveSession::start(*plan, options) {
+            Ok(live) => {
                 if self.args.reads_stream_json() {
-                    stage
-                        .mcp_servers
-                        .set_prompter(ElicitationClient::new(self.client_channel.clone()));
+                    live.mcp_servers
+                        .set_prompter(ElicitationClient::new(self.client.channel.clone()));
                 }
                 let session = &self.args.session;
                 let is_new = !session.goes_on && session.resume.is_none();
                 if let Some(title) = self.initialize_options.title.clone().filter(|_| is_new) {
-                    // A session that does not take this is over, which is told next.
-                    let _ = stage.session.rename(title);
+                    // A session that does not take this is over, which its notices say next.
+                    let _ = live.session.rename(title);
                 }
-                self.live_session = Some(stage);
+                self.session = SessionPhase::Live(Box::new(live));
                 Ok(())
             }
             Err(refusal) => {
-                self.session_failure = Some(refusal.to_string());
+                self.session = SessionPhase::Lost(refusal.to_string());
                 Err(refusal.to_string())
             }
         }
     }
 
-    /// Says what the session is made of.
     pub(super) fn send_init(&mut self) {
-        if let Some(init) = self.live_session.as_ref().map(LiveSession::build_init) {
+        if let Some(init) = self.session.live().map(LiveSession::build_init) {
             self.send_frame(build_system_frame(SystemSubtype::Init(Box::new(init))));
         }
     }
@@ -197,24 +231,23 @@ impl EventLoop {
             is_replay: true,
         });
         let uuid = prompt.uuid.clone().unwrap_or_else(random::generate_uuid);
-        let session = self.session_id();
-        self.send_frame_as(frame, session, uuid);
+        self.send_frame_as(frame, uuid);
     }
 
     async fn begin_turn(
         &mut self,
-        order: SlashCommand,
+        command: SlashCommand,
         mut turn: PromptTurn,
         should_query: Option<bool>,
     ) {
-        let Some(stage) = &mut self.live_session else {
+        let Some(live) = self.session.live_mut() else {
             return;
         };
-        stage.final_answer = Default::default();
-        if let Some(wanted) = &stage.structured_output {
+        live.final_answer = Default::default();
+        if let Some(wanted) = &live.structured_output {
             wanted.reset();
         }
-        let sent = match order {
+        let sent = match command {
             SlashCommand::Context
             | SlashCommand::Cost
             | SlashCommand::Show { .. }
@@ -223,44 +256,42 @@ impl EventLoop {
             | SlashCommand::Why
             | SlashCommand::TerminalAction(_)
             | SlashCommand::Rewind(_) => {
-                return self.run_session_report(&order, turn).await;
+                return self.run_session_report(&command, turn).await;
             }
-            SlashCommand::ResumeDeferredCall => match stage.session.resume_deferred().await {
+            SlashCommand::ResumeDeferredCall => match live.session.resume_deferred().await {
                 true => Ok(()),
                 false => Err(SendError::Closed),
             },
             // It goes on by itself, and began in another process.
             SlashCommand::ContinueRun => {
-                stage.has_run_started = true;
+                live.has_run_started = true;
                 Ok(())
             }
             // Answers do not say which question they are to.
-            SlashCommand::SideQuestion(_) if self.side_question.is_some() => {
+            SlashCommand::SideQuestion(_) if self.control.side_question.is_some() => {
                 let why = "another question is not answered yet; ask again then".to_owned();
-                return self.send_result(prompt_turn::fail_with(
-                    turn.into_result_frame(&self.usage_totals),
-                    why,
-                ));
+                return self.fail_turn(turn, why);
             }
             SlashCommand::SideQuestion(question) => {
                 turn.is_side_question = true;
-                stage.session.ask_side_question(question)
+                live.session.ask_side_question(question)
             }
             SlashCommand::SubmitPrompt(submission) if should_query == Some(false) => {
-                self.unsent_blocks.extend(submission.content);
+                self.prompts.unsent_blocks.extend(submission.content);
                 let mut frame = turn.into_result_frame(&self.usage_totals);
                 frame.result = Some(String::new());
                 return self.send_result(frame);
             }
             SlashCommand::SubmitPrompt(submission) => {
-                let mut content: Vec<ContentBlock> = std::mem::take(&mut self.unsent_blocks);
+                let mut content: Vec<ContentBlock> =
+                    std::mem::take(&mut self.prompts.unsent_blocks);
                 content.extend(submission.content);
                 let name = turn.uuid.clone();
-                stage.session.submit(PromptSubmission { content, name, ..submission })
+                live.session.submit(PromptSubmission { content, name, ..submission })
             }
             SlashCommand::Compact(focus) => {
                 turn.freed_tokens = Some(Tokens(0));
-                let sent = stage.session.compact(focus);
+                let sent = live.session.compact(focus);
                 self.send_frame(build_system_frame(SystemSubtype::Status {
                     status: Some("compacting"),
                     permission_mode: None,
@@ -271,63 +302,48 @@ impl EventLoop {
         };
         match sent {
             Ok(()) => self.turn = Some(turn),
-            Err(error) => {
-                let frame = turn.into_result_frame(&self.usage_totals);
-                self.send_result(prompt_turn::fail_with(
-                    frame,
-                    format!("the prompt was not taken: {error}"),
-                ));
-            }
+            Err(error) => self.fail_turn(turn, format!("the prompt was not taken: {error}")),
         }
     }
 
-    /// Prompts that only look at the session: nothing is asked of a model and nothing is said.
-    async fn run_session_report(&mut self, order: &SlashCommand, turn: PromptTurn) {
-        let Some(stage) = &self.live_session else {
+    /// Runs a command that only looks at the session, without a model.
+    async fn run_session_report(&mut self, command: &SlashCommand, turn: PromptTurn) {
+        let Some(live) = self.session.live() else {
             return;
         };
-        let journal = stage.journal.as_deref();
-        let seen = SessionReport::build(order, &stage.session, &stage.id, journal).await;
+        let files = &live.files;
+        let session = (files.session_id.as_str(), files.journal.as_deref());
+        let seen = SessionReport::build(command, &live.session, session).await;
         let frame =
             prompt_turn::complete_with_report(turn.into_result_frame(&self.usage_totals), seen);
         self.send_result(frame);
     }
 
-    /// Everything that was said is forgotten: another session goes on from here.
+    /// Ends the session and plans another one in its place.
     async fn clear_conversation(&mut self, turn: PromptTurn) {
         let args = self.args.clone();
-        let composed = tokio::task::spawn_blocking(move || build_fresh_plan(&args)).await;
-        let mut plan = match composed {
+        let planned = tokio::task::spawn_blocking(move || build_fresh_plan(&args)).await;
+        let mut plan = match planned {
             Ok(Ok(plan)) => plan,
-            Ok(Err(refusal)) => {
-                let frame = turn.into_result_frame(&self.usage_totals);
-                return self.send_result(prompt_turn::fail_with(frame, refusal.to_string()));
-            }
+            Ok(Err(refusal)) => return self.fail_turn(turn, refusal.to_string()),
             Err(_) => return,
         };
         self.initialize_options.apply_to_plan(&mut plan);
         let new_conversation_id = plan.session_id.clone();
         self.send_frame(OutgoingFrame::ConversationReset { new_conversation_id });
-        if let Some(stage) = self.live_session.take() {
-            stage.close(windlass_driver::SessionEndReason::Clear).await;
+        let next = SessionPhase::planned(plan);
+        if let SessionPhase::Live(live) = std::mem::replace(&mut self.session, next) {
+            live.close(windlass_driver::SessionEndReason::Clear).await;
         }
-        self.side_question = None;
-        self.unsent_blocks.clear();
+        self.control.side_question = None;
+        self.prompts.unsent_blocks.clear();
         self.usage_totals.start_next_session();
-        self.are_client_servers_connected = false;
-        self.plan = Some(plan);
         let mut frame = turn.into_result_frame(&self.usage_totals);
         frame.result = Some(String::new());
         self.send_result(frame);
     }
 }
 
-/// Names and ids of prompts that wait.
-pub(crate) fn queued_prompt_ids(desk: &EventLoop) -> Vec<Value> {
-    desk.prompt_queue.iter().filter_map(|prompt| prompt.uuid.clone().map(Value::from)).collect()
-}
-
-/// How long servers that are being connected are waited for, by whoever asks how they stand.
+/// How long the overview of MCP servers waits for those that are being connected.
 const SERVERS_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
-/// Prompts that may wait.
 const QUEUE_MAX: usize = 1_024;

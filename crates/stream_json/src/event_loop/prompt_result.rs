@@ -1,14 +1,16 @@
-//! Prompts end: with a frame for clients, or printed for people when all is over.
+//! Prompts end: with a frame, or printed at the end of the process.
 
 use std::io::Write;
 
 use super::EventLoop;
 use crate::frame::{ConversationFrame, OutgoingFrame, ResultFrame};
 use crate::frame_writer::FrameWriter;
+use crate::live_session::LiveSession;
 use crate::print::{PrintedResult, Printer};
 use crate::progress_log::ProgressLevel;
 use crate::prompt_turn;
 use crate::prompt_turn::PromptTurn;
+use crate::session_state::SessionState;
 use crate::usage_totals::UsageTotals;
 use windlass_assembly::options::OutputFormat;
 use windlass_assembly::report::session_report::SessionReport;
@@ -18,14 +20,13 @@ use windlass_host::random;
 use windlass_host::signals::SignalListener;
 
 impl EventLoop {
-    /// Tells what people should know before it begins.
     pub(crate) fn report_warnings(&mut self, warnings: &[String], notes: &[String]) {
-        if let Some(diary) = &mut self.debug_log {
-            notes.iter().for_each(|note| diary.log(ProgressLevel::Verbose, note));
+        if let Some(log) = &mut self.output.debug_log {
+            notes.iter().for_each(|note| log.log(ProgressLevel::Verbose, note));
         }
-        let Some(printer) = &mut self.printer else {
+        let Some(printer) = &mut self.output.printer else {
             for warning in warnings {
-                // If nobody reads it, the protocol goes on.
+                // Without a reader the protocol goes on.
                 let _ = writeln!(std::io::stderr(), "windlass: {}", to_single_line(warning));
             }
             return;
@@ -34,36 +35,39 @@ impl EventLoop {
         notes.iter().for_each(|note| printer.progress.log(ProgressLevel::Verbose, note));
     }
 
-    /// The session is no longer there.
     pub(super) fn on_session_lost(&mut self) {
-        let spoiled = self.live_session.take().and_then(|stage| stage.storage_failure);
-        let why = spoiled.unwrap_or_else(|| NO_RESULT.to_owned());
-        self.session_failure = Some(why.clone());
+        let storage_failure = self.session.live().and_then(LiveSession::storage_failure);
+        let why = storage_failure.unwrap_or_else(|| NO_RESULT.to_owned());
+        self.session.replace_with_lost(why.clone());
         if let Some(turn) = self.turn.take() {
-            let frame = prompt_turn::fail_with(turn.into_result_frame(&self.usage_totals), why);
-            self.send_result(frame);
+            self.fail_turn(turn, why);
         }
     }
 
-    /// Ends a prompt.
+    /// Ends a prompt that never became a run, or lost it.
+    pub(super) fn fail_turn(&mut self, turn: PromptTurn, why: String) {
+        let frame = turn.into_result_frame(&self.usage_totals);
+        self.send_result(prompt_turn::fail_with(frame, why));
+    }
+
     pub(super) fn send_result(&mut self, frame: ResultFrame) {
         let problem = frame.problem().map(str::to_owned);
         self.send_result_with_problem(frame, problem);
     }
 
-    /// Ends a prompt; the problem is what people are told of it.
+    /// Ends a prompt; `problem` is what users read of it.
     pub(super) fn send_result_with_problem(
         &mut self,
         mut frame: ResultFrame,
         problem: Option<String>,
     ) {
         self.send_transcript_lines();
-        frame.result_index = self.results_sent;
-        frame.queued_turn_count = self.prompt_queue.len();
-        self.results_sent += 1;
-        self.has_failed = frame.is_error;
+        frame.prompt.result_index = self.output.results_sent;
+        frame.prompt.queued_turn_count = self.prompts.waiting.len();
+        self.output.results_sent += 1;
+        self.output.has_failed = frame.is_error;
         self.start_background_deadline();
-        if self.printer.is_some() {
+        if self.output.printer.is_some() {
             self.queue_printed_result(frame, problem);
         } else {
             self.send_frame(OutgoingFrame::Result(Box::new(frame)));
@@ -72,21 +76,20 @@ impl EventLoop {
         self.send_idle_state();
     }
 
-    /// Tells that nothing more is to come, if that is so.
+    /// Reports `idle` if nothing more is to come.
     pub(super) fn send_idle_state(&mut self) {
-        if self.turn.is_none() && self.prompt_queue.is_empty() && !self.has_running_agents() {
-            self.send_state("idle");
+        if self.turn.is_none() && self.prompts.waiting.is_empty() && !self.has_running_agents() {
+            self.send_state(SessionState::Idle);
         }
     }
 
-    /// Has the end printed when all is over.
+    /// Leaves the result to the printer, which prints the last one at the end.
     fn queue_printed_result(&mut self, frame: ResultFrame, problem: Option<String>) {
         let text = match (&frame.structured_output, &problem) {
             (Some(object), None) => object.to_string(),
             (_, None) => frame.result.clone().unwrap_or_default(),
             (_, Some(_)) => {
-                let answer =
-                    self.live_session.as_ref().map(|stage| stage.final_answer.text().to_owned());
+                let answer = self.session.live().map(|live| live.final_answer.text().to_owned());
                 answer.unwrap_or_default()
             }
         };
@@ -95,15 +98,15 @@ impl EventLoop {
         let result = ConversationFrame {
             frame,
             uuid: random::generate_uuid(),
-            session_id: self.session_id(),
+            session_id: self.session.session_id().to_owned(),
         };
-        if let Some(printer) = &mut self.printer {
+        if let Some(printer) = &mut self.output.printer {
             printer.set_result(PrintedResult { result, text, problem, has_failed });
         }
     }
 }
 
-/// A session that could not even begin. Programs look for the reason in a result.
+/// Reports a session that could not start. Programs look for the reason in a result.
 pub(crate) async fn report_start_failure(
     refusal: CommandError,
     format: OutputFormat,
@@ -116,15 +119,15 @@ pub(crate) async fn report_start_failure(
     refusal
 }
 
-/// Something that is seen without a session.
+/// Prints a report that needs no session.
 pub(crate) async fn print_session_report(
     view: SessionReport,
     session_id: String,
     format: OutputFormat,
     mut signals: SignalListener,
 ) -> Exit {
-    let (text, frame) =
-        (view.text.clone(), prompt_turn::complete_with_report(empty_result(), Ok(view)));
+    let text = view.text.clone();
+    let frame = prompt_turn::complete_with_report(empty_result(), Ok(view));
     let has_failed = frame.is_error;
     let Some(mut printer) = Printer::new(format, false) else {
         send_only_result(frame, session_id).await;
@@ -143,12 +146,11 @@ fn empty_result() -> ResultFrame {
     PromptTurn::new(None, None).into_result_frame(&UsageTotals::default())
 }
 
-/// A result and nothing else.
 async fn send_only_result(frame: ResultFrame, session_id: String) {
-    let mut pipe = FrameWriter::spawn();
+    let mut writer = FrameWriter::spawn();
     let frame = OutgoingFrame::Result(Box::new(frame));
-    pipe.write_frame(&ConversationFrame { frame, uuid: random::generate_uuid(), session_id });
-    pipe.finish().await;
+    writer.write_frame(&ConversationFrame { frame, uuid: random::generate_uuid(), session_id });
+    writer.finish().await;
 }
 
 const NO_RESULT: &str = "the session ended without a result; run it again with --verbose";

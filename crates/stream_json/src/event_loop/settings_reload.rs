@@ -1,65 +1,62 @@
-//! Settings files that changed are read again before the next prompt is taken up; meanwhile the client is
-//! heard, for a hook of its own may have to say whether that may be.
+//! Settings files that changed are read again before the next prompt starts; meanwhile the client is
+//! served, because one of its hooks may have to approve the change.
 
 use tokio::sync::oneshot;
 
 use super::EventLoop;
 use windlass_assembly::settings::reloader::{ReloadOutcome, SettingsReloader};
 
-/// What comes back from looking at the files.
 pub(super) type ReloadedSettings = (SettingsReloader, ReloadOutcome);
 
-/// Waits for it.
 pub(super) type SettingsReloadReceiver = oneshot::Receiver<Box<ReloadedSettings>>;
 
 impl EventLoop {
-    /// Are the settings those of the files? If not, they are read, and it is told when that is done.
+    /// Are the settings those of the files? If not, they are read, and an event follows.
     pub(super) fn are_settings_current(&mut self) -> bool {
         if self.settings_reload.is_some() {
             return false;
         }
-        // Whatever is wrong with it is told with the prompt.
+        // A failure is reported with the prompt.
         let _ = self.open_session();
-        let own = self.initialize_options.build_hook_set(&self.client_channel);
-        let Some(stage) = &mut self.live_session else { return true };
+        let own = self.initialize_options.build_hook_set(&self.client.channel);
+        let Some(live) = self.session.live_mut() else { return true };
         let environment = |name: &str| std::env::var_os(name);
         let args = &self.args.settings;
-        let is_stale = |live: &mut SettingsReloader| {
-            live.options.clone_from(args);
-            live.is_stale(&environment)
+        let is_stale = |reloader: &mut SettingsReloader| {
+            reloader.args.clone_from(args);
+            reloader.is_stale(&environment)
         };
-        let Some(mut live) = stage.settings_reloader.take_if(is_stale) else { return true };
-        let session = stage.session.clone();
-        let (ring, looking) = oneshot::channel();
+        let Some(mut reloader) = live.settings.reloader.take_if(is_stale) else { return true };
+        let session = live.session.clone();
+        let (done, reload) = oneshot::channel();
         tokio::spawn(async move {
-            let kept = live.reload_changed(&session, own).await;
-            // Nobody waits for it any more if this fails.
-            let _ = ring.send(Box::new((live, kept)));
+            let outcome = reloader.reload_changed(&session, own).await;
+            // The session may have been cleared meanwhile.
+            let _ = done.send(Box::new((reloader, outcome)));
         });
-        self.settings_reload = Some(looking);
+        self.settings_reload = Some(reload);
         false
     }
 
-    /// They were read.
-    pub(super) fn on_settings_reloaded(&mut self, looked: Option<Box<ReloadedSettings>>) {
+    pub(super) fn on_settings_reloaded(&mut self, reloaded: Option<Box<ReloadedSettings>>) {
         self.settings_reload = None;
-        let (Some(looked), Some(stage)) = (looked, &mut self.live_session) else { return };
-        let (live, kept) = *looked;
-        stage.layers = live.layers.clone();
-        stage.settings_reloader = Some(live);
-        if let Some(change) = kept.change {
-            change.apply(&mut stage.expander.tools.policy);
+        let (Some(reloaded), Some(live)) = (reloaded, self.session.live_mut()) else { return };
+        let (reloader, outcome) = *reloaded;
+        live.settings.layers = reloader.layers.clone();
+        live.settings.reloader = Some(reloader);
+        if let Some(change) = outcome.change {
+            change.apply(&mut live.expander.tools.policy);
         }
-        self.report_warnings(&kept.lines, &[]);
+        self.report_warnings(&outcome.lines, &[]);
     }
 }
 
-/// Waits until the files were read; for ever, if nobody reads them.
+/// Waits until the files were read; for ever, if they are not being read.
 pub(super) async fn await_settings_reload(
-    keeping: &mut Option<SettingsReloadReceiver>,
+    reload: &mut Option<SettingsReloadReceiver>,
 ) -> Option<Box<ReloadedSettings>> {
-    match keeping {
-        Some(looking) => looking.await.ok(),
+    match reload {
+        Some(reload) => reload.await.ok(),
         None => std::future::pending().await,
     }
 }

@@ -1,22 +1,41 @@
-//! What is seen to after the last run is told and kept before we leave, within bounds.
+//! What goes on after the last run is sent and stored before the process ends, within bounds.
 
 use std::time::Duration;
 
-use windlass_driver::SessionEndReason;
+use windlass_driver::{Interrupt, SessionEndReason};
 
 use super::EventLoop;
 use crate::frame::IncomingFrame;
 use crate::input_reader::InputLine;
 use crate::live_session::LiveSession;
+use crate::session_phase::{SESSION_OVER, SessionEvent, SessionPhase};
 
 impl EventLoop {
-    /// Lets it come to its end. Nobody waits for it behind a signal or a closed pipe.
-    pub(super) async fn drain_session(&mut self) {
+    pub(super) async fn shut_down(&mut self) {
+        self.drain_session().await;
+        if let SessionPhase::Live(live) = self.session.replace_with_lost(SESSION_OVER.to_owned())
+            && !self.signals.listener.is_urgent()
+        {
+            // Nothing the session started may outlive the process.
+            let _ = live.session.interrupt(Interrupt::Shutdown);
+            self.close_session(&live).await;
+        }
+        if !self.output.frame_writer.is_closed() {
+            // However slow the reader is, it gets everything, unless a signal comes.
+            tokio::select! {
+                _ = self.signals.listener.next() => {}
+                () = self.output.frame_writer.finish() => {}
+            }
+        }
+    }
+
+    /// Lets the session come to its end. It is not waited for after a signal or a closed pipe.
+    async fn drain_session(&mut self) {
         // A signal may also have come while the result was being written.
-        let is_hurried = self.signals.has_caught()
-            || self.session_failure.is_some()
-            || self.frame_writer.is_closed();
-        let Some(session) = self.live_session.as_ref().map(|stage| stage.session.clone()) else {
+        let is_hurried = self.signals.listener.has_caught()
+            || self.session.is_lost()
+            || self.output.frame_writer.is_closed();
+        let Some(session) = self.session.live().map(|live| live.session.clone()) else {
             return;
         };
         if is_hurried {
@@ -25,18 +44,12 @@ impl EventLoop {
         let drained = session.drain(DRAIN_WAIT_MAX);
         tokio::pin!(drained);
         loop {
-            let told = async {
-                match &mut self.live_session {
-                    Some(stage) => stage.next_notice().await,
-                    None => None,
-                }
-            };
             tokio::select! {
                 biased;
-                _ = self.signals.next() => return,
-                notice = told => match notice {
-                    Some(notice) => self.on_notice(&notice).await,
-                    None => return,
+                _ = self.signals.listener.next() => return,
+                event = self.session.next_event(true) => match event {
+                    SessionEvent::Notice(Some(notice)) => self.on_notice(&notice).await,
+                    SessionEvent::Notice(None) | SessionEvent::ClientServersReady => return,
                 },
                 () = &mut drained => return,
             }
@@ -44,22 +57,23 @@ impl EventLoop {
     }
 
     /// Ends the session. Its last hooks may be the client's, so what they ask is passed on until then,
-    /// or refused at once if nobody will answer.
-    pub(super) async fn close_session(&mut self, stage: LiveSession) {
-        let closing = stage.close(SessionEndReason::Other);
+    /// or refused at once if the client is gone.
+    async fn close_session(&mut self, live: &LiveSession) {
+        let closing = live.close(SessionEndReason::Other);
         tokio::pin!(closing);
         loop {
             tokio::select! {
                 biased;
-                _ = self.signals.next() => return,
+                _ = self.signals.listener.next() => return,
                 () = &mut closing => return,
-                Some(question) = self.channel_events.recv() => self.on_channel_event(question),
-                line = self.input.recv(), if !self.is_input_over => match line {
+                Some(event) = self.client.channel_events.recv() => self.on_channel_event(event),
+                Some(request) = self.control.next_completed() => self.on_request_completed(request),
+                line = self.input.lines.recv(), if !self.input.is_over => match line {
                     Some(InputLine::Frame(IncomingFrame::ControlResponse { response })) => {
                         self.on_client_response(&response);
                     }
-                    // Nothing else is heard any more.
-                    Some(InputLine::Frame(_) | InputLine::Invalid(..)) => {}
+                    // Nothing else matters any more.
+                    Some(InputLine::Frame(_) | InputLine::Invalid { .. }) => {}
                     Some(InputLine::End) | None => self.on_input_end(),
                 },
             }
@@ -67,5 +81,5 @@ impl EventLoop {
     }
 }
 
-/// How long what is seen to after a run may hold us up when everything else is done.
+/// How long the work after a run may delay the end of the process.
 const DRAIN_WAIT_MAX: Duration = Duration::from_secs(15);

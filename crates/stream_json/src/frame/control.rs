@@ -8,7 +8,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
 #[schemars(rename = "Request")]
-pub enum ClientControlRequest {
+pub(crate) enum ClientControlRequest {
     /// May this call run?
     CanUseTool {
         /// The tool.
@@ -81,7 +81,7 @@ pub enum ClientControlRequest {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
 #[schemars(rename = "Reply")]
-pub enum ControlReply {
+pub(crate) enum ControlReply {
     /// It is done.
     Success {
         /// What was asked.
@@ -100,7 +100,7 @@ pub enum ControlReply {
 
 impl ControlReply {
     /// From what came of a request.
-    pub fn from_outcome(request_id: String, outcome: Result<Value, String>) -> Self {
+    pub(crate) fn from_outcome(request_id: String, outcome: Result<Value, String>) -> Self {
         match outcome {
             Ok(response) => Self::Success { request_id, response },
             Err(error) => Self::Error { request_id, error },

@@ -10,7 +10,7 @@ use windlass_vocabulary::{
 /// One finished block of an answer. Frames of one answer share the message's id.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Assistant")]
-pub struct AssistantFrame {
+pub(crate) struct AssistantFrame {
     /// The message, with this block alone.
     pub message: AssistantMessage,
     /// The call that started the session this belongs to.
@@ -22,7 +22,7 @@ pub struct AssistantFrame {
 
 /// A message of the model's.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct AssistantMessage {
+pub(crate) struct AssistantMessage {
     /// The answer it belongs to.
     pub id: String,
     /// Always `message`.
@@ -45,7 +45,7 @@ pub struct AssistantMessage {
 /// What was said to the model.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "User")]
-pub struct UserFrame {
+pub(crate) struct UserFrame {
     /// The message.
     pub message: UserMessage,
     /// The call that started the session this belongs to.
@@ -60,7 +60,7 @@ pub struct UserFrame {
 
 /// A message of the user's side.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct UserMessage {
+pub(crate) struct UserMessage {
     /// Always `user`.
     pub role: &'static str,
     /// A text or blocks.
@@ -71,7 +71,7 @@ pub struct UserMessage {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[schemars(rename = "Content")]
-pub enum FrameContent {
+pub(crate) enum FrameContent {
     /// Text.
     Text {
         /// The text.
@@ -100,7 +100,7 @@ pub enum FrameContent {
 
 /// Tokens, in the words of the messages wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FrameUsage {
+pub(crate) struct FrameUsage {
     /// Fresh input.
     pub input_tokens: u64,
     /// Input written to the cache.
@@ -124,7 +124,7 @@ impl From<Usage> for FrameUsage {
 
 impl FrameContent {
     /// A block of an answer.
-    pub fn from_block(block: &ContentBlock) -> Option<Self> {
+    pub(crate) fn from_block(block: &ContentBlock) -> Option<Self> {
         Some(match block {
             ContentBlock::Text(text) => Self::Text { text: text.clone() },
             ContentBlock::Thinking(thinking) => Self::Thinking {
@@ -141,7 +141,7 @@ impl FrameContent {
     }
 
     /// A tool call. Arguments that are no JSON are shown as the text they are.
-    pub fn from_tool_call(call: &ToolCall) -> Self {
+    pub(crate) fn from_tool_call(call: &ToolCall) -> Self {
         Self::ToolUse {
             id: call.id.as_str().to_owned(),
             name: call.name.as_str().to_owned(),

@@ -20,13 +20,16 @@ pub(crate) use message::{
     AssistantFrame, AssistantMessage, FrameContent, FrameUsage, UserFrame, UserMessage,
     tool_input_to_json, tool_result_to_json,
 };
-pub(crate) use result::{DeferredToolUse, FrameModelUsage, PermissionDenial, ResultFrame};
+pub(crate) use result::{
+    DeferredToolUse, FrameModelUsage, PermissionDenial, ResultCost, ResultDurations, ResultEnding,
+    ResultFrame, ResultPrompt,
+};
 pub(crate) use system::{CompactMetadata, InitFrame, SystemFrame, SystemSubtype, TaskUsage};
 
 /// One line of standard output.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum OutgoingFrame {
+pub(crate) enum OutgoingFrame {
     /// About the session.
     System(SystemFrame),
     /// One finished block of an answer.
@@ -94,7 +97,7 @@ pub enum OutgoingFrame {
 
 /// A frame of the conversation with the keys that all of them have.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct ConversationFrame {
+pub(crate) struct ConversationFrame {
     /// What it says.
     #[serde(flatten)]
     pub frame: OutgoingFrame,

@@ -10,37 +10,22 @@ use super::FrameUsage;
 
 /// How a prompt ended and what it took.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub struct ResultFrame {
+pub(crate) struct ResultFrame {
     /// `success`, or what kind of error.
     pub subtype: &'static str,
     /// Did it fail?
     pub is_error: bool,
-    /// Since the prompt was taken up.
-    pub duration_ms: u64,
-    /// Of which waiting for the model.
-    pub duration_api_ms: u64,
-    /// Answers of the model.
-    pub num_turns: u32,
+    #[serde(flatten)]
+    pub durations: ResultDurations,
     /// The final answer, or what the provider said when it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// Why it failed, for the error subtypes.
     pub errors: Vec<String>,
-    /// The status of the last model call, if it failed.
-    pub api_error_status: Option<u16>,
-    /// Why it ended.
-    pub terminal_reason: &'static str,
-    /// How, when it completed.
-    pub outcome: Option<&'static str>,
-    /// Why the model stopped.
-    pub stop_reason: Option<&'static str>,
-    /// What the process has cost so far.
-    pub total_cost_usd: Value,
-    /// Tokens of this prompt.
-    pub usage: FrameUsage,
-    /// What each model has used so far in this process.
-    #[serde(rename = "modelUsage")]
-    pub model_usage: BTreeMap<String, FrameModelUsage>,
+    #[serde(flatten)]
+    pub ending: ResultEnding,
+    #[serde(flatten)]
+    pub cost: ResultCost,
     /// Calls that were not allowed.
     pub permission_denials: Vec<PermissionDenial>,
     /// The call that a hook put off, if the prompt ended for that.
@@ -49,6 +34,55 @@ pub struct ResultFrame {
     /// The object that was asked for, if one was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<Value>,
+    #[serde(flatten)]
+    pub prompt: ResultPrompt,
+    /// What a prompt that only looks has seen, under the name of what it looked at.
+    #[serde(flatten)]
+    pub seen: Map<String, Value>,
+}
+
+// The parts below are flattened into the frame in the order of their keys on the wire. They have no
+// doc comments, because those would become text of the published schema.
+
+// How long it took.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct ResultDurations {
+    /// Since the prompt was taken up.
+    pub duration_ms: u64,
+    /// Of which waiting for the model.
+    pub duration_api_ms: u64,
+    /// Answers of the model.
+    pub num_turns: u32,
+}
+
+// Why it ended.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct ResultEnding {
+    /// The status of the last model call, if it failed.
+    pub api_error_status: Option<u16>,
+    /// Why it ended.
+    pub terminal_reason: &'static str,
+    /// How, when it completed.
+    pub outcome: Option<&'static str>,
+    /// Why the model stopped.
+    pub stop_reason: Option<&'static str>,
+}
+
+// What it used.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct ResultCost {
+    /// What the process has cost so far.
+    pub total_cost_usd: Value,
+    /// Tokens of this prompt.
+    pub usage: FrameUsage,
+    /// What each model has used so far in this process.
+    #[serde(rename = "modelUsage")]
+    pub model_usage: BTreeMap<String, FrameModelUsage>,
+}
+
+// Which prompt it ends, and what waits behind it.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct ResultPrompt {
     /// Who sent the prompt, as the client said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Value>,
@@ -59,14 +93,11 @@ pub struct ResultFrame {
     /// The prompt, if the client named it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_message_uuid: Option<String>,
-    /// What a prompt that only looks has seen, under the name of what it looked at.
-    #[serde(flatten)]
-    pub seen: Map<String, Value>,
 }
 
 impl ResultFrame {
     /// Why it failed, if it did.
-    pub fn problem(&self) -> Option<&str> {
+    pub(crate) fn problem(&self) -> Option<&str> {
         let words = self.errors.first().or(self.result.as_ref());
         words.filter(|_| self.is_error).map(String::as_str)
     }
@@ -75,7 +106,7 @@ impl ResultFrame {
 /// A call that a hook put off.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "DeferredUse")]
-pub struct DeferredToolUse {
+pub(crate) struct DeferredToolUse {
     /// Its id.
     pub id: String,
     /// The tool.
@@ -88,7 +119,7 @@ pub struct DeferredToolUse {
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ModelUse")]
-pub struct FrameModelUsage {
+pub(crate) struct FrameModelUsage {
     /// Fresh input.
     pub input_tokens: u64,
     /// Output.
@@ -111,7 +142,7 @@ pub struct FrameModelUsage {
 /// A call that was not allowed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Denial")]
-pub struct PermissionDenial {
+pub(crate) struct PermissionDenial {
     /// The tool.
     pub tool_name: String,
     /// The call.

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A frame about the session.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "System")]
-pub struct SystemFrame {
+pub(crate) struct SystemFrame {
     /// Which.
     #[serde(flatten)]
     pub what: SystemSubtype,
@@ -16,7 +16,7 @@ pub struct SystemFrame {
 /// What it says.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
-pub enum SystemSubtype {
+pub(crate) enum SystemSubtype {
     /// A prompt is taken up: what the session is made of now.
     Init(Box<InitFrame>),
     /// A model call failed and will be tried again.
@@ -155,7 +155,7 @@ pub enum SystemSubtype {
 /// What the session is made of when a prompt is taken up.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[schemars(rename = "Init")]
-pub struct InitFrame {
+pub(crate) struct InitFrame {
     /// Where it works.
     pub cwd: String,
     /// The tools on offer.
@@ -193,7 +193,7 @@ pub struct InitFrame {
 
 /// How history was summarised.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct CompactMetadata {
+pub(crate) struct CompactMetadata {
     /// `manual` or `auto`.
     pub trigger: &'static str,
     /// Estimate of the input before.
@@ -204,7 +204,7 @@ pub struct CompactMetadata {
 
 /// What a task took.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
-pub struct TaskUsage {
+pub(crate) struct TaskUsage {
     /// Tokens in and out.
     pub total_tokens: u64,
     /// Tools it used.

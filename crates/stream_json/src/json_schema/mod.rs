@@ -8,29 +8,28 @@ mod validator;
 
 use serde_json::Value;
 
-/// A schema that was looked through.
+/// A schema that is known to be sound.
 #[derive(Clone, Debug)]
 pub struct CheckedSchema {
     root: Value,
 }
 
 impl CheckedSchema {
-    /// Looks it through. Says where it is wrong, if it is.
+    /// The error names the place that is wrong.
     pub fn new(root: Value) -> Result<Self, String> {
         schema_check::check_schema(&root)?;
         Ok(Self { root })
     }
 
-    /// The schema itself.
     pub fn root(&self) -> &Value {
         &self.root
     }
 
     /// What is wrong with a value: the first few things, each with its place.
     pub fn validate(&self, value: &Value) -> Vec<String> {
-        let mut fit = validator::SchemaValidator::new(&self.root);
-        fit.validate(&self.root, value, "");
-        fit.problems
+        let mut validator = validator::SchemaValidator::new(&self.root);
+        validator.validate(&self.root, value, "");
+        validator.problems
     }
 }
 
@@ -164,8 +163,8 @@ mod tests {
 
     fn compare(table: &[(Value, Value, bool)]) {
         for (schema, value, fits) in table {
-            let misfits = CheckedSchema::new(schema.clone()).unwrap().validate(value);
-            assert_eq!(misfits.is_empty(), *fits, "{schema} {value} {misfits:?}");
+            let problems = CheckedSchema::new(schema.clone()).unwrap().validate(value);
+            assert_eq!(problems.is_empty(), *fits, "{schema} {value} {problems:?}");
         }
     }
 
@@ -196,9 +195,9 @@ mod tests {
     }
 
     #[test]
-    fn misfits_are_named_with_their_place() {
+    fn problems_are_named_with_their_place() {
         let schema = json!({ "properties": { "a": { "items": { "type": "string" } } } });
-        let misfits = CheckedSchema::new(schema).unwrap().validate(&json!({ "a": ["x", 2] }));
-        assert_eq!(misfits, ["/a/1: 2 is not of type string"]);
+        let problems = CheckedSchema::new(schema).unwrap().validate(&json!({ "a": ["x", 2] }));
+        assert_eq!(problems, ["/a/1: 2 is not of type string"]);
     }
 }

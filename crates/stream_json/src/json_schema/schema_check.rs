@@ -20,15 +20,15 @@ fn check_subschema(root: &Value, value: &Value, place: &str, depth: usize) -> Re
         _ => return wrong("must be an object, or true or false"),
     };
     for (key, value) in fields {
-        check_keyword(root, (key, value), &format!("{place}/{key}"), depth)?;
+        check_keyword(root, key, value, &format!("{place}/{key}"), depth)?;
     }
     Ok(())
 }
 
-/// One key of a schema.
 fn check_keyword(
     root: &Value,
-    (key, value): (&str, &Value),
+    key: &str,
+    value: &Value,
     place: &str,
     depth: usize,
 ) -> Result<(), String> {

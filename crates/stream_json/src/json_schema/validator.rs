@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 
 use super::{DEPTH_MAX, compile_pattern, resolve_reference};
 
-/// A comparison under way.
 pub(super) struct SchemaValidator<'a> {
     root: &'a Value,
     depth: usize,
@@ -18,7 +17,6 @@ impl<'a> SchemaValidator<'a> {
         Self { root, depth: DEPTH_MAX, problems: Vec::new() }
     }
 
-    /// Compares a value with a schema.
     pub(super) fn validate(&mut self, schema: &'a Value, value: &Value, place: &str) {
         if self.problems.len() >= PROBLEMS_MAX {
             return;
@@ -88,9 +86,9 @@ impl<'a> SchemaValidator<'a> {
     }
 
     fn check_combinators(&mut self, schema: &'a Map<String, Value>, value: &Value, place: &str) {
-        let fitting = |fit: &Self, key: &str| {
+        let fitting = |validator: &Self, key: &str| {
             let all = schema.get(key)?.as_array()?;
-            Some(all.iter().filter(|one| fit.is_valid(one, value)).count())
+            Some(all.iter().filter(|one| validator.is_valid(one, value)).count())
         };
         for one in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             self.validate(one, value, place);
@@ -173,14 +171,14 @@ impl<'a> SchemaValidator<'a> {
             }
         }
         if let Some(one) = schema.get("contains") {
-            let found = items.iter().filter(|item| self.is_valid(one, item)).count();
+            let count = items.iter().filter(|item| self.is_valid(one, item)).count();
             let bound = |key: &str| {
                 let bound = schema.get(key).and_then(Value::as_u64);
                 bound.map(|bound| usize::try_from(bound).unwrap_or(usize::MAX))
             };
             let most = bound("maxContains").unwrap_or(usize::MAX);
-            if found < bound("minContains").unwrap_or(1) || found > most {
-                self.report(place, format!("{found} items are as `contains` says"));
+            if count < bound("minContains").unwrap_or(1) || count > most {
+                self.report(place, format!("{count} items are as `contains` says"));
             }
         }
         let is_twice = |(number, item): (usize, &Value)| {
@@ -280,7 +278,6 @@ fn is_multiple(number: f64, part: f64) -> bool {
     part != 0.0 && (times - times.round()).abs() < 1e-9 * times.abs().max(1.0)
 }
 
-/// A value in few characters.
 fn abbreviate(value: &Value) -> String {
     let text = value.to_string();
     let mut short: String = text.chars().take(SHOWN_MAX).collect();
@@ -290,7 +287,7 @@ fn abbreviate(value: &Value) -> String {
     short
 }
 
-/// Misfits that are named.
+/// Problems that are reported.
 const PROBLEMS_MAX: usize = 8;
 const SHOWN_MAX: usize = 80;
 /// Items that are compared with each other.

@@ -78,7 +78,12 @@ impl BackgroundAgent {
     }
 
     pub fn finish(self, words: String, is_failure: bool, answer: Option<String>) {
-        self.record.set_outcome(BackgroundOutcome { summary: words, is_failure, answer });
+        self.record.set_outcome(BackgroundOutcome {
+            summary: words,
+            is_failure,
+            was_stopped: false,
+            answer,
+        });
     }
 }
 

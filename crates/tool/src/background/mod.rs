@@ -72,13 +72,15 @@ struct BackgroundRecordState {
 pub(crate) struct BackgroundOutcome {
     pub(crate) summary: String,
     pub(crate) is_failure: bool,
+    /// It was ended from outside, on request or because it broke a limit.
+    pub(crate) was_stopped: bool,
     /// What it has to say to the model, where that is more than what it wrote.
     pub(crate) answer: Option<String>,
 }
 
 impl BackgroundOutcome {
     fn without_answer(summary: String, is_failure: bool) -> Self {
-        Self { summary, is_failure, answer: None }
+        Self { summary, is_failure, was_stopped: false, answer: None }
     }
 }
 
@@ -212,5 +214,11 @@ fn build_outcome(ended: &FinishedProcess, limit: Duration, spill_max: u64) -> Ba
     for note in &ended.notes {
         words.push_str(&format!(" [{note}]"));
     }
-    BackgroundOutcome::without_answer(words, is_failure)
+    let was_stopped = match ended.cause {
+        ProcessEndCause::Cancelled
+        | ProcessEndCause::TooManyProcesses
+        | ProcessEndCause::TooMuchOutput => true,
+        ProcessEndCause::Exited | ProcessEndCause::Deadline => false,
+    };
+    BackgroundOutcome { was_stopped, ..BackgroundOutcome::without_answer(words, is_failure) }
 }

@@ -44,6 +44,9 @@ pub struct BackgroundTask {
     pub end_summary: Option<String>,
     /// It ended badly, or was stopped.
     pub has_failed: bool,
+    /// A command that was ended from outside: on request, or because it broke a limit.
+    pub was_stopped: bool,
+    /// It is an agent, and no command.
     pub is_agent: bool,
     pub is_end_reported: bool,
 }
@@ -230,6 +233,7 @@ fn build_snapshot(task: &BackgroundRecord) -> BackgroundTask {
         command: task.command.clone(),
         output_path: task.output_path.clone(),
         has_failed: task.outcome().is_some_and(|end| end.is_failure),
+        was_stopped: task.outcome().is_some_and(|end| end.was_stopped),
         end_summary: task.outcome().map(|end| end.summary),
         is_agent: task.kind == BackgroundKind::Agent,
         is_end_reported: task.is_end_reported(),

@@ -1,0 +1,26 @@
+//! The plan of a session, as this front end needs it.
+
+use windlass_assembly::options::RunOptions;
+use windlass_assembly::session_plan;
+use windlass_assembly::session_plan::SessionPlan;
+use windlass_host::command_error::CommandError;
+
+/// A new plan for the same command line, for a conversation that begins anew.
+pub(crate) fn build_fresh_plan(args: &RunOptions) -> Result<SessionPlan, CommandError> {
+    let mut args = args.clone();
+    args.session.goes_on = false;
+    args.session.resume = None;
+    args.session.fork_session = false;
+    args.session.session_id = None;
+    args.session.journal = None;
+    args.print = None;
+    args.prompt = None;
+    session_plan::plan_streaming_session(&args, &|name: &str| std::env::var_os(name))
+        .map(enable_deferred_calls)
+}
+
+/// Hooks may defer calls where another process can resume the session.
+pub(crate) fn enable_deferred_calls(mut plan: SessionPlan) -> SessionPlan {
+    plan.builder.settings_mut().hooks.can_defer = plan.journal.is_some();
+    plan
+}
