@@ -2,7 +2,8 @@
 //!
 //! Nothing is looked up here and no server is needed: `windlass bound` uses the same settings.
 
-use windlass_driver::{Limits, Settings, ToolRegistry};
+use windlass_driver::ToolRegistry;
+use windlass_driver::engine_settings::{Limits, Settings};
 use windlass_vocabulary::{MicroUsd, ModelName, Prices};
 
 use crate::options::LimitOptions;

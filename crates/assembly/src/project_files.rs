@@ -60,7 +60,7 @@ impl ProjectFiles {
             user: layers.sources.user,
             project: layers.sources.project,
             local: layers.sources.local,
-            excludes: layers.loaded.settings.claude_md_excludes.clone().unwrap_or_default(),
+            excludes: layers.loaded.settings.memory.claude_md_excludes.clone().unwrap_or_default(),
             auto_memory_file: auto_memory_file.clone(),
             bytes_max: window.min(INSTRUCTIONS_MAX),
         };

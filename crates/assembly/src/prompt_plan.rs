@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use tokio::runtime::Handle;
-use windlass_driver::{Endpoint, SessionBuilder, Settings};
+use windlass_driver::SessionSettingsView;
+use windlass_driver::{Endpoint, SessionBuilder};
+use windlass_driver::engine_settings::Settings;
 use windlass_vocabulary::{ModelName, WireFormat};
 
 use crate::options::RunOptions;
@@ -132,7 +134,7 @@ pub(crate) fn expand_command(
                 Handle::current().block_on(mcp_servers.wait_until_settled(MCP_CONNECT_WAIT));
             }
             let overview = SessionOverview {
-                settings: &resolved.engine_settings,
+                settings: &SessionSettingsView::from(&resolved.engine_settings),
                 agents: &files.agents,
                 custom_commands: &files.custom_commands,
                 layers: &resolved.layers,

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_driver::Settings;
+use windlass_driver::engine_settings::Settings;
 use windlass_permission::Policy;
 use windlass_vocabulary::{PermissionMode, ThinkingMode, Tokens, WireFormat};
 

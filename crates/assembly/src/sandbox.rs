@@ -167,8 +167,8 @@ pub fn confine_commands(
         Ok(confined) => {
             let mut notes = config.notes.clone();
             notes.push(confined.report().to_owned());
-            tool_context.launcher = Some(Arc::new(confined));
-            tool_context.unsandboxed_commands.clone_from(&config.excluded_commands);
+            tool_context.processes.launcher = Some(Arc::new(confined));
+            tool_context.processes.unsandboxed_commands.clone_from(&config.excluded_commands);
             policy.held = Some(SandboxPolicy {
                 runs_unasked: config.auto_allow_bash_if_sandboxed,
                 may_be_left: config.allow_unsandboxed_commands,
@@ -198,10 +198,10 @@ fn build_confinement(
 ) -> CommandSandboxConfig {
     let home = std::env::home_dir();
     let places = |texts: &[String]| {
-        let place = |text: &String| resolve_path(text, &tool_context.cwd, home.as_deref());
+        let place = |text: &String| resolve_path(text, &tool_context.files.cwd, home.as_deref());
         texts.iter().map(place).collect::<Vec<PathBuf>>()
     };
-    let mut roots = tool_context.working_directories();
+    let mut roots = tool_context.files.working_directories();
     roots.extend(places(&config.allow_write).into_iter().filter(|path| path.is_dir()));
     let shown = places(&config.allow_read);
     let mut readable = shown.clone();

@@ -1,7 +1,8 @@
 //! The text of slash commands that show what is in force.
 
 use windlass_driver::mcp::McpServers;
-use windlass_driver::{AgentDefinition, Settings};
+use windlass_driver::AgentDefinition;
+use windlass_driver::SessionSettingsView;
 use windlass_permission::Rule;
 
 use crate::settings::SettingsLayers;
@@ -13,7 +14,7 @@ use windlass_project::custom_command::CustomCommands;
 
 pub struct SessionOverview<'a> {
     /// What the session is set to.
-    pub settings: &'a Settings,
+    pub settings: &'a SessionSettingsView,
     pub agents: &'a [AgentDefinition],
     pub custom_commands: &'a CustomCommands,
     pub layers: &'a SettingsLayers,

@@ -55,12 +55,12 @@ impl ToolContextRequest<'_> {
         self.layers.export_variables(&mut tool_context);
         apply_command_limits(&mut tool_context);
         for directory in directories {
-            tool_context.add_directory(directory);
+            tool_context.files.add_directory(directory);
         }
-        tool_context.hidden_paths = policy.rules.build_hidden_paths(&policy.directories);
+        tool_context.hidden_paths.configured = policy.rules.build_hidden_paths(&policy.directories);
         let is_secret =
             |name: &str| api_key::secret_variables(self.config).any(|secret| secret == name);
-        tool_context.environment.retain(|(name, _)| !name.to_str().is_some_and(is_secret));
+        tool_context.processes.environment.retain(|(name, _)| !name.to_str().is_some_and(is_secret));
         let sandbox = self
             .layers
             .resolve_sandbox(self.permission.sandbox, &self.permission.sandbox_allow_domain);
@@ -73,7 +73,7 @@ impl ToolContextRequest<'_> {
 /// that is not a number over 0 is ignored.
 fn apply_command_limits(tool_context: &mut ToolSessionContext) {
     let given = |wanted: &str| -> Option<u64> {
-        let mut all = tool_context.environment.iter().rev();
+        let mut all = tool_context.processes.environment.iter().rev();
         let (_, value) = all.find(|(name, _)| name == wanted)?;
         value.to_str()?.trim().parse().ok().filter(|number| *number > 0)
     };

@@ -27,14 +27,14 @@ pub(super) fn resolve_provider_rules(
         };
     }
     if model.images == Some(false) {
-        rules.image_types = &[];
-        rules.document_types = &[];
+        rules.media.image_types = &[];
+        rules.media.document_types = &[];
     }
     if model.cache == Some(false) {
         rules.cache_marks_max = 0;
     }
     if let Some(most) = model.media_max.and_then(|most| usize::try_from(most).ok()) {
-        rules.media_count_max = most;
+        rules.media.count_max = most;
     }
     rules
 }

@@ -21,6 +21,6 @@ pub(crate) fn build_fresh_plan(args: &RunOptions) -> Result<SessionPlan, Command
 
 /// Hooks may defer calls where another process can resume the session.
 pub(crate) fn enable_deferred_calls(mut plan: SessionPlan) -> SessionPlan {
-    plan.builder.settings_mut().hooks.can_defer = plan.journal.is_some();
+    plan.builder.set_deferrable_calls(plan.journal.is_some());
     plan
 }

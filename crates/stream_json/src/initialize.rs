@@ -198,7 +198,7 @@ pub(crate) fn build_initialize_response(plan: &SessionPlan, options: &Initialize
         .flat_map(|agents| &agents.definitions)
         .map(|agent| json!({ "name": agent.name, "description": agent.description }))
         .collect();
-    let first = plan.builder.settings().model.name.as_str();
+    let first = plan.builder.settings().model.name;
     let models = list_choosable_models(
         &plan.endpoints.config,
         first.as_str(),

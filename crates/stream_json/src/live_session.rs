@@ -89,7 +89,7 @@ pub(crate) struct SettingsInForce {
 
 /// What the session was started with.
 struct SessionSetup {
-    settings: Settings,
+    settings: SessionSettingsView,
     description: SessionDescription,
     /// `None` if there are no subagents at all.
     agents: Option<Vec<AgentDefinition>>,
@@ -153,7 +153,7 @@ impl LiveSession {
             structured_output = Some(tracker);
         }
         // A client may ask about the conversation at any time.
-        builder.settings_mut().after.questions = true;
+        builder.enable_side_questions();
         let settings = builder.settings().clone();
         let model = settings.model.name.as_str().to_owned();
         let mode = settings.policy.mode;
@@ -339,7 +339,7 @@ fn find_agent<'a>(
 
 fn allow_structured_output(mut builder: SessionBuilder, tool: StructuredOutput) -> SessionBuilder {
     let rule = Rule { tool: structured_output::TOOL_NAME.to_owned(), content: None };
-    builder.settings_mut().policy.rules.allow.push(rule);
+    builder.policy_mut().rules.allow.push(rule);
     builder.change_tools(|registry| drop(registry.insert(Arc::new(tool))))
 }
 

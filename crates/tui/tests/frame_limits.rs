@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use windlass_tui::screen_size::ScreenSize;
 use windlass_tui::TuiSessionFacts;
 use windlass_tui::app::App;
 use windlass_tui::input::InputKey;

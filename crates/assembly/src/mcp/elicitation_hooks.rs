@@ -28,10 +28,10 @@ impl ElicitationHooks {
             || hooks.has_event(HookEvent::ElicitationResult);
         is_wanted.then(|| {
             let environment = HookEnvironment::new(
-                tool_context.cwd.clone(),
-                windlass_settings::find_project_root(&tool_context.cwd),
-                tool_context.environment.clone(),
-                tool_context.spill_directory.clone(),
+                tool_context.files.cwd.clone(),
+                windlass_settings::find_project_root(&tool_context.files.cwd),
+                tool_context.processes.environment.clone(),
+                tool_context.processes.spill_directory.clone(),
             );
             Self { hooks, environment: Arc::new(environment) }
         })

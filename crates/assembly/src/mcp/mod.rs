@@ -148,7 +148,7 @@ pub(crate) fn start_session_servers(
         true => &[],
         false => &layers.loaded.mcp_servers,
     };
-    let configured = load_server_configs(&options.mcp, stored, &tool_context.cwd, lookup)?;
+    let configured = load_server_configs(&options.mcp, stored, &tool_context.files.cwd, lookup)?;
     // A client may add servers later.
     let is_needed = !configured.servers.is_empty() || options.reads_stream_json();
     // A run that prints one answer has no one to answer an elicitation; a session that stays open has.
@@ -171,7 +171,7 @@ pub fn start_servers(
     prompter: PrompterSlot,
     lookup: &impl EnvLookup,
 ) -> Result<McpServers, CommandError> {
-    let host = Arc::new(SessionRoots { roots: tool_context.working_directories() });
+    let host = Arc::new(SessionRoots { roots: tool_context.files.working_directories() });
     let mut context =
         McpServerContext::new(tool_context.for_subagent(), read_timeouts(lookup)?, host);
     context.list_cache = user_directories::cache_directory(lookup)

@@ -24,7 +24,7 @@ pub(super) async fn read_mentioned_files(
     for name in names {
         let path = match name.strip_prefix("~/") {
             Some(rest) => std::env::home_dir().map(|home| home.join(rest)),
-            None => Some(prompt_tools.tool_context.cwd.join(&name)),
+            None => Some(prompt_tools.tool_context.files.cwd.join(&name)),
         };
         let content = match path.filter(|path| path.is_file()) {
             Some(path) => prompt_tools.read_file(&path.to_string_lossy(), opinion.clone()).await,

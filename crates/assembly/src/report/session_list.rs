@@ -1,7 +1,7 @@
 //! Sessions as rows: all of them, or those in which something was said.
 
 use serde_json::{Value, json};
-use windlass_journal::time_format::format_timestamp;
+use windlass_vocabulary::format_timestamp;
 use windlass_journal::{LastRun, ListedSession, SessionSummary, is_being_written};
 
 use crate::directories::working_directory;

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_journal::time_format::format_timestamp;
+use windlass_vocabulary::format_timestamp;
 use windlass_journal::{ExplainedStep, explain_journal};
 use windlass_vocabulary::{Notice, Terminal, Transition};
 

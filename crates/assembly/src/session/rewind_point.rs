@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use windlass_driver::Settings;
+use windlass_driver::engine_settings::Settings;
 use windlass_journal::transcript::{self, ImportedConversation, TracedMessage};
 use windlass_vocabulary::MessageOrigin;
 

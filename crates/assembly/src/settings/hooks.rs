@@ -37,8 +37,8 @@ impl SettingsLayers {
         problems.extend(find_missing_programs(&hooks));
         let settings = &self.loaded.settings;
         let hooks = hooks.with_http_policy(HookHttpPolicy {
-            allowed_urls: settings.allowed_http_hook_urls.clone(),
-            allowed_env_vars: settings.http_hook_allowed_env_vars.clone(),
+            allowed_urls: settings.hooks.allowed_http_hook_urls.clone(),
+            allowed_env_vars: settings.hooks.http_hook_allowed_env_vars.clone(),
         });
         (hooks, problems)
     }
@@ -53,7 +53,7 @@ impl SettingsLayers {
     /// May plugins, skills, agents and commands bring hooks, besides settings?
     pub fn allows_extension_hooks(&self) -> bool {
         let settings = &self.loaded.settings;
-        settings.disable_all_hooks != Some(true) && settings.allow_managed_hooks_only != Some(true)
+        settings.hooks.disable_all_hooks != Some(true) && settings.hooks.allow_managed_hooks_only != Some(true)
     }
 }
 

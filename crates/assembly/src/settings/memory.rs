@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use windlass_driver::After;
+use windlass_driver::engine_settings::After;
 use windlass_journal::project_key::project_key;
 
 use super::SettingsLayers;
@@ -13,8 +13,8 @@ impl SettingsLayers {
     /// What is done after a run. Nothing that costs a model call is done unasked.
     pub fn after_run_options(&self) -> After {
         let settings = &self.loaded.settings;
-        let after = settings.after_run.clone().unwrap_or_default();
-        let memory = settings.auto_memory_enabled.unwrap_or(after.memory == Some(true));
+        let after = settings.memory.after_run.clone().unwrap_or_default();
+        let memory = settings.memory.auto_memory_enabled.unwrap_or(after.memory == Some(true));
         After {
             title: after.title == Some(true),
             suggestion: after.suggestion == Some(true),
@@ -27,10 +27,10 @@ impl SettingsLayers {
     /// The file with notes from earlier sessions in this project, unless they are switched off.
     pub fn auto_memory_file(&self, project: &Path, lookup: &impl EnvLookup) -> Option<PathBuf> {
         let settings = &self.loaded.settings;
-        if settings.auto_memory_enabled == Some(false) {
+        if settings.memory.auto_memory_enabled == Some(false) {
             return None;
         }
-        let folder = match &settings.auto_memory_directory {
+        let folder = match &settings.memory.auto_memory_directory {
             Some(given) => match given.strip_prefix("~/") {
                 Some(rest) => user_directories::home_directory(lookup)?.join(rest),
                 None => PathBuf::from(given),

@@ -1,7 +1,7 @@
 //! Models and their limits: flags count before the environment, the environment before settings,
 //! settings before `config.toml`.
 
-use windlass_driver::Settings;
+use windlass_driver::engine_settings::Settings;
 use windlass_settings::settings::EffortLevel;
 use windlass_vocabulary::{Effort, ThinkingMode, Tokens};
 
@@ -25,15 +25,15 @@ impl SettingsLayers {
         let is_set = |names: &[&str]| names.iter().any(|name| environment::is_set(lookup, name));
         let mut options = options.clone();
         if options.model.is_none() && !is_set(&["WINDLASS_MODEL", "ANTHROPIC_MODEL"]) {
-            options.model = settings.model.clone().filter(|model| model != "default");
+            options.model = settings.models.model.clone().filter(|model| model != "default");
         }
         if options.fallback_model.is_empty()
-            && let Some(fallback) = &settings.fallback_model
+            && let Some(fallback) = &settings.models.fallback_model
         {
             options.fallback_model = fallback.list().to_vec();
         }
         if options.effort.is_none() && !is_set(&["CLAUDE_CODE_EFFORT_LEVEL"]) {
-            options.effort = settings.effort_level.map(|level| match level {
+            options.effort = settings.models.effort_level.map(|level| match level {
                 EffortLevel::Low => Effort::Low,
                 EffortLevel::Medium => Effort::Medium,
                 EffortLevel::High => Effort::High,
@@ -41,14 +41,14 @@ impl SettingsLayers {
                 EffortLevel::Max => Effort::Max,
             });
         }
-        if options.thinking.is_none() && settings.always_thinking_enabled == Some(false) {
+        if options.thinking.is_none() && settings.models.always_thinking_enabled == Some(false) {
             options.thinking = Some(ThinkingMode::Disabled);
         }
         options
     }
 
     pub fn available_models(&self) -> AvailableModels<'_> {
-        AvailableModels(self.loaded.settings.available_models.as_deref())
+        AvailableModels(self.loaded.settings.models.available_models.as_deref())
     }
 
     /// Keeps to `availableModels`: another model in a flag is an error, and one in a settings file is left
@@ -134,13 +134,13 @@ impl SettingsLayers {
     pub fn apply_compaction_limits(&mut self, settings: &mut Settings, lookup: &impl EnvLookup) {
         let own = &self.loaded.settings;
         let is_off = environment::is_set(lookup, "DISABLE_AUTO_COMPACT");
-        if is_off || own.auto_compact_enabled == Some(false) {
+        if is_off || own.compaction.auto_compact_enabled == Some(false) {
             settings.limits.auto_compact = false;
         }
         let given =
             environment::read_variable(lookup, "CLAUDE_CODE_AUTO_COMPACT_WINDOW").ok().flatten();
         let given = given.and_then(|text| text.parse().ok());
-        let Some(window) = given.or(own.auto_compact_window) else { return };
+        let Some(window) = given.or(own.compaction.auto_compact_window) else { return };
         let models = std::iter::once(&mut settings.model).chain(&mut settings.fallbacks);
         for model in models.filter(|model| window < model.window.0) {
             // An answer and a summary must still fit.

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use windlass_driver::{ConfigChange, HookSet, Session};
+use windlass_driver::{ConfigChange, HookSet, Session, SettingsChange};
 use windlass_permission::{Policy, Rule, Rules};
 use windlass_settings::{
     LoadedSettings, SettingsFileChanged, SettingsRequest, SettingsSource, SettingsWatcher,
@@ -161,7 +161,7 @@ impl SettingsReloader {
         let applied = change.clone();
         // An error means that the session is over, which the front end hears of next.
         let _ = session.replace_hooks(hooks);
-        let _ = session.configure(move |settings| applied.apply(&mut settings.policy));
+        let _ = session.configure([SettingsChange::policy(move |policy| applied.apply(policy))]);
         let files = changed.into_iter().map(|file| file.path);
         let files = files.filter(|path| !refused.contains(path)).collect();
         ReloadOutcome { change: Some(change), files, lines }

@@ -30,8 +30,8 @@ impl SettingsLayers {
     /// Sets the variables of the settings for tools. The caller removes those that hold keys.
     pub fn export_variables(&self, tool_context: &mut ToolSessionContext) {
         for (name, value) in self.loaded.variables() {
-            tool_context.environment.retain(|(known, _)| known != name);
-            tool_context.environment.push((OsString::from(name), OsString::from(value)));
+            tool_context.processes.environment.retain(|(known, _)| known != name);
+            tool_context.processes.environment.push((OsString::from(name), OsString::from(value)));
         }
     }
 }

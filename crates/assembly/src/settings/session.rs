@@ -7,22 +7,22 @@ use super::SettingsLayers;
 impl SettingsLayers {
     /// The language of answers, as a line of the system context.
     pub fn build_language_context(&self) -> Option<(String, String)> {
-        let named = self.loaded.settings.language.as_deref().map(str::trim)?;
+        let named = self.loaded.settings.appearance.language.as_deref().map(str::trim)?;
         let language: String = named.chars().filter(|letter| !letter.is_control()).collect();
         let instruction = format!("answer in {language}, whatever language the question is in");
         (!language.is_empty()).then(|| ("Language".to_owned(), instruction))
     }
 
     pub fn output_style(&self) -> String {
-        self.loaded.settings.output_style.clone().unwrap_or_else(|| "default".to_owned())
+        self.loaded.settings.appearance.output_style.clone().unwrap_or_else(|| "default".to_owned())
     }
 
     pub fn has_file_checkpointing(&self) -> bool {
-        self.loaded.settings.file_checkpointing_enabled != Some(false)
+        self.loaded.settings.storage.file_checkpointing_enabled != Some(false)
     }
 
     /// Days after which sessions are removed.
     pub fn cleanup_days(&self) -> Option<u32> {
-        self.loaded.settings.cleanup_period_days.map(NonZeroU32::get)
+        self.loaded.settings.storage.cleanup_period_days.map(NonZeroU32::get)
     }
 }

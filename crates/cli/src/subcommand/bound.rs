@@ -2,7 +2,7 @@
 //! computed here; the numbers are the engine's own.
 
 use serde_json::json;
-use windlass_driver::{Bound, Settings, bound};
+use windlass_driver::engine_settings::{Bound, Settings, bound};
 use windlass_provider::model_options::ModelOptions;
 use windlass_vocabulary::MicroUsd;
 

@@ -125,7 +125,7 @@ async fn test_hooks(
     let spill = std::env::temp_dir().join(format!("windlass-hooks-{}", std::process::id()));
     let ground = HookEnvironment {
         project: windlass_settings::find_project_root(&cwd),
-        env_vars: ToolSessionContext::new(&cwd, &spill).environment,
+        env_vars: ToolSessionContext::new(&cwd, &spill).processes.environment,
         spill,
         background: Arc::default(),
         watcher: None,

@@ -266,13 +266,13 @@ impl ScenarioSetup {
         words: &mut TokenReader,
     ) -> Result<bool, String> {
         match key {
-            "media_count_max" => self.provider_rules.media_count_max = parse_small(words)?,
-            "media_count_batch" => self.provider_rules.media_count_batch = parse_small(words)?,
+            "media_count_max" => self.provider_rules.media.count_max = parse_small(words)?,
+            "media_count_batch" => self.provider_rules.media.count_batch = parse_small(words)?,
             "media_item_bytes_max" => {
-                self.provider_rules.media_item_bytes_max = parse_small(words)?;
+                self.provider_rules.media.item_bytes_max = parse_small(words)?;
             }
             "media_total_bytes_max" => {
-                self.provider_rules.media_total_bytes_max = parse_small(words)?;
+                self.provider_rules.media.total_bytes_max = parse_small(words)?;
             }
             "without_reasoning" => self.without_reasoning = parse_switch(words)?,
             _ => return Ok(false),

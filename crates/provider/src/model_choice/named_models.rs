@@ -1,7 +1,7 @@
 //! Models that an agent or a single command may ask for by name, besides those of the session: such as
 //! live where the session's first does, and can do what the session was set to.
 
-use windlass_driver::Settings;
+use windlass_driver::engine_settings::Settings;
 use windlass_vocabulary::{ModelFacts, ThinkingMode};
 
 use super::{AvailableModels, ChosenModel, ModelChain, choose_model};

@@ -33,7 +33,7 @@ pub(super) async fn build_context_usage(event_loop: &mut EventLoop) -> Result<Va
     super::set_field(&mut answer, "memoryFiles", memory);
     super::set_field(&mut answer, "mcpTools", tools.collect());
     super::set_field(&mut answer, "agents", agents.collect());
-    super::set_field(&mut answer, "isAutoCompactEnabled", settings.limits.auto_compact.into());
+    super::set_field(&mut answer, "isAutoCompactEnabled", settings.auto_compact.into());
     Ok(answer)
 }
 

@@ -16,7 +16,7 @@ pub(super) fn list_hooks(event_loop: &mut EventLoop) -> Result<Value, String> {
         .list();
     let live = require_session(event_loop)?;
     let layers = &live.settings.layers;
-    let (set, _problems) = hooks::load_hooks(layers);
+    let (set, _problems) = layers.read_hooks();
     let listing = set.list();
     let source = |hook: &HookListing| {
         let layer = layers.loaded.hooks.iter().find(|layer| layer.name == hook.source);

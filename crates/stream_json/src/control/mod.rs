@@ -208,7 +208,7 @@ fn set_permission_mode(
         return Err("settings forbid bypassPermissions (disableBypassPermissionsMode)".to_owned());
     }
     live.session
-        .configure(move |settings| settings.policy.mode = wanted)
+        .configure([SettingsChange::Mode(wanted)])
         .map_err(|error| error.to_string())?;
     live.mode = wanted;
     event_loop.send_permission_mode(wanted.name());

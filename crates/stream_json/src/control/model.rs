@@ -68,7 +68,7 @@ fn switch_model(event_loop: &mut EventLoop, chosen: &ChosenModel) -> Result<Valu
     event_loop.usage_totals.add_model_facts(&facts);
     let live = require_session(event_loop)?;
     live.provider.model.clone_from(&chosen.name);
-    let changed = live.session.configure(move |settings| settings.model = facts);
+    let changed = live.session.configure([SettingsChange::Model(facts)]);
     changed.map_err(|error| error.to_string())?;
     Ok(json!({}))
 }
@@ -88,9 +88,8 @@ pub(super) fn set_thinking(
         Some(ThinkingBudget::Tokens(0)) => ThinkingMode::Disabled,
         Some(ThinkingBudget::Tokens(tokens)) => ThinkingMode::Budget(Tokens(tokens)),
     };
-    let changed = require_session(event_loop)?
-        .session
-        .configure(move |settings| settings.thinking = thinking);
+    let change = SettingsChange::Thinking(thinking);
+    let changed = require_session(event_loop)?.session.configure([change]);
     changed.map_err(|error| error.to_string())?;
     Ok(json!({}))
 }

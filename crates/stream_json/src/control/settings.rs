@@ -42,7 +42,7 @@ pub(super) fn get_settings(event_loop: &mut EventLoop) -> Result<Value, String> 
 fn current_effort(event_loop: &EventLoop) -> Option<Value> {
     let layers = &event_loop.session.live()?.settings.layers;
     let args =
-        layers.merge_model_args(&event_loop.args.model, &|name: &str| std::env::var_os(name));
+        layers.merge_model_options(&event_loop.args.model, &|name: &str| std::env::var_os(name));
     serde_json::to_value(args.effort?).ok()
 }
 
@@ -69,25 +69,23 @@ pub(super) fn apply_flag_settings(
     };
     let (old, _) = read(&before)?;
     let (new, layers) = read(&after)?;
-    let model_args = layers.merge_model_args(&event_loop.args.model, &environment);
+    let model_args = layers.merge_model_options(&event_loop.args.model, &environment);
     let effort = model_args.effort;
     let thinking = model_args.thinking;
-    let wanted = layers.loaded.settings.model.clone().filter(|_| more.contains_key("model"));
+    let wanted = layers.loaded.settings.models.model.clone().filter(|_| more.contains_key("model"));
     let live = require_session(event_loop)?;
     let is_mode_new = new.mode != old.mode;
     live.settings.layers = layers.clone();
     live.mode = if is_mode_new { new.mode } else { live.mode };
     live.set_output_style(layers.output_style());
-    let changed = live.session.configure(move |settings| {
-        let mode_before = settings.policy.mode;
-        replace_policy_rules(&mut settings.policy, &old, &new);
-        layers.enforce_managed_rules(&mut settings.policy, mode_before);
-        settings.effort = effort;
-        settings.thinking = thinking.unwrap_or(settings.thinking);
+    let policy = SettingsChange::policy(move |policy| {
+        let mode_before = policy.mode;
+        replace_policy_rules(policy, &old, &new);
+        layers.enforce_managed_rules(policy, mode_before);
     });
     let changes = [policy, SettingsChange::Effort(effort)];
     let thinking = thinking.map(SettingsChange::Thinking);
-    let changed = stage.session.configure(changes.into_iter().chain(thinking));
+    let changed = live.session.configure(changes.into_iter().chain(thinking));
     changed.map_err(|error| error.to_string())?;
     let mode = live.mode;
     event_loop.args.settings = after;

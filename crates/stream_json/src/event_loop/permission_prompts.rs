@@ -176,11 +176,11 @@ impl EventLoop {
         let mode = mode.filter(|mode| !forbids || *mode != PermissionMode::BypassPermissions);
         if let Some(live) = self.session.live_mut() {
             let layers = live.settings.layers.clone();
-            let _ = live.session.configure(move |settings| {
-                let before = settings.policy.mode;
-                updates.into_iter().for_each(|update| update.apply_to_policy(&mut settings.policy));
-                layers.enforce_managed_rules(&mut settings.policy, before);
-            });
+            let _ = live.session.configure([SettingsChange::policy(move |policy| {
+                let before = policy.mode;
+                updates.into_iter().for_each(|update| update.apply_to_policy(policy));
+                layers.enforce_managed_rules(policy, before);
+            })]);
             live.mode = mode.unwrap_or(live.mode);
         }
         if let Some(mode) = mode {

@@ -312,8 +312,9 @@ impl EventLoop {
             return;
         };
         let files = &live.files;
-        let session = (files.session_id.as_str(), files.journal.as_deref());
-        let seen = SessionReport::build(command, &live.session, session).await;
+        let journal = files.journal.as_deref();
+        let seen =
+            SessionReport::build(command, &live.session, &files.session_id, journal).await;
         let frame =
             prompt_turn::complete_with_report(turn.into_result_frame(&self.usage_totals), seen);
         self.send_result(frame);

@@ -23,7 +23,7 @@ impl EventLoop {
         let environment = |name: &str| std::env::var_os(name);
         let args = &self.args.settings;
         let is_stale = |reloader: &mut SettingsReloader| {
-            reloader.args.clone_from(args);
+            reloader.options.clone_from(args);
             reloader.is_stale(&environment)
         };
         let Some(mut reloader) = live.settings.reloader.take_if(is_stale) else { return true };

@@ -20,6 +20,7 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
+use windlass_driver::SettingsChange;
 use windlass_driver::{Interrupt, Notices, Session};
 use windlass_vocabulary::Notice;
 
@@ -234,7 +235,7 @@ impl TuiEventLoop {
             }
             AppAction::SaveRules(rules) => self.save_rules(rules),
             AppAction::SetMode(mode) => {
-                let change = self.session.configure(move |settings| settings.policy.mode = mode);
+                let change = self.session.configure([SettingsChange::Mode(mode)]);
                 self.show_send_error(change);
             }
             AppAction::SearchFiles(query) => self.file_search.request(query),

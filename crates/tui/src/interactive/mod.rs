@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::{SlashCommandHint, TuiSessionFacts, TuiSetup, run_tui as converse};
-use windlass_driver::{SessionEndReason, Settings};
+use windlass_driver::SessionEndReason;
+use windlass_driver::SessionSettingsView;
 
 use prompt_handler::{PromptHandler, PromptHost};
 use startup_questions::StartupDecision;

@@ -4,6 +4,7 @@
 use std::sync::PoisonError;
 
 use crate::{Picker, PickerItem, PromptAction as Meant};
+use windlass_driver::SettingsChange;
 use windlass_vocabulary::{ModelFacts, ModelName};
 
 use super::super::prompt_handler::PromptHandler;
