@@ -12,7 +12,6 @@ use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_project::custom_command::CustomCommands;
 
 pub struct SessionOverview<'a> {
-    /// What the session is set to.
     pub settings: &'a Settings,
     pub agents: &'a [AgentDefinition],
     pub custom_commands: &'a CustomCommands,
@@ -65,7 +64,6 @@ impl SessionOverview<'_> {
         words
     }
 
-    /// How it stands with each MCP server.
     fn render_mcp_servers(&self) -> String {
         let row = |server: windlass_driver::mcp::McpServerReport| {
             let tools = format!("{} tools", server.tools.len());
