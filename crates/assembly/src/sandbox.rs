@@ -37,9 +37,7 @@ pub struct SandboxConfig {
     pub fail_if_unavailable: bool,
     /// Commands in the sandbox run without a permission prompt.
     pub auto_allow_bash_if_sandboxed: bool,
-    /// Commands that run outside.
     pub excluded_commands: Vec<String>,
-    /// A call may ask to run outside.
     pub allow_unsandboxed_commands: bool,
     pub allowed_domains: Vec<String>,
     pub denied_domains: Vec<String>,
@@ -244,7 +242,6 @@ fn is_literal_address(entry: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok()
 }
 
-/// The proxy to the allowed hosts.
 fn open_gate(hosts: ProxyHostRules) -> Result<ProxyThread, CommandError> {
     let directory = std::env::temp_dir().join(format!("windlass-gate-{}", random::generate_name()));
     ProxyThread::start(&directory, hosts).map_err(|error| {

@@ -20,7 +20,6 @@ pub async fn close_session_for(
     }
 }
 
-/// What a signal means to a session.
 pub fn signal_to_interrupt(signal: ExitSignal) -> Interrupt {
     match signal {
         ExitSignal::Interrupt => Interrupt::User,

@@ -66,7 +66,6 @@ impl SessionOverview<'_> {
         words
     }
 
-    /// How it stands with each MCP server.
     fn render_mcp_servers(&self) -> String {
         let row = |server: windlass_driver::mcp::McpServerReport| {
             let tools = format!("{} tools", server.tools.len());

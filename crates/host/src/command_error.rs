@@ -57,7 +57,6 @@ impl fmt::Display for CommandError {
     }
 }
 
-/// The text in one line, safe for a terminal.
 pub fn to_single_line(text: &str) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     strip_control_characters(&joined).into_owned()

@@ -2,7 +2,6 @@
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// The seed of a session's jitter.
 pub fn generate_seed() -> u64 {
     u64::from_le_bytes(generate_bytes())
 }

@@ -65,7 +65,6 @@ impl SignalListener {
         caught
     }
 
-    /// Has a signal come?
     pub fn has_caught(&self) -> bool {
         self.caught > 0
     }
@@ -77,7 +76,6 @@ impl SignalListener {
 }
 
 impl ExitSignal {
-    /// What the process exits with because of it.
     pub fn exit(self) -> Exit {
         match self {
             Self::Interrupt => Exit::INTERRUPTED,

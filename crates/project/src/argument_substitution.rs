@@ -31,7 +31,6 @@ pub struct ArgumentSubstitution<'a> {
     folder: &'a str,
 }
 
-/// A placeholder at the beginning of a text.
 struct Placeholder {
     value: String,
     /// Bytes of its name, with the dollar sign.

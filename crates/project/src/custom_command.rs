@@ -26,7 +26,6 @@ pub struct CustomCommand {
     /// Without the slash.
     pub name: String,
     pub description: String,
-    /// What may be written after its name.
     pub argument_hint: Option<String>,
     pub author: CommandAuthor,
     pub path: PathBuf,
@@ -131,7 +130,6 @@ impl CustomCommands {
 }
 
 impl CustomCommand {
-    /// Reads it, or says why not.
     pub fn read_content(&self) -> Result<CustomCommandContent, String> {
         let text = read_page(&self.path)?;
         let Some(page) = FrontMatter::parse(&text) else {

@@ -2,7 +2,6 @@
 
 use std::process::{Command, Stdio};
 
-/// Tries to open a page; the user can do it too.
 pub(super) fn open_in_browser(address: &str) {
     let is_page = address.starts_with("https://") || address.starts_with("http://");
     if !is_page {

@@ -130,7 +130,6 @@ fn read_positive_number(lookup: &impl EnvLookup, name: &str) -> Result<Option<u6
         .ok_or_else(|| CommandError::usage(format!("{name} is not a whole number over 0")))
 }
 
-/// The servers of a session, started.
 pub(crate) struct StartedServers {
     pub(crate) servers: McpServers,
     /// The session's registry should offer their tools.

@@ -24,7 +24,6 @@ pub struct CustomCommandEntry {
     /// Without the slash.
     pub name: String,
     pub description: String,
-    /// What may be written after it.
     pub argument_hint: String,
 }
 

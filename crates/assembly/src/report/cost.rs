@@ -104,7 +104,6 @@ pub fn render_session_cost_for_screen(
         .map(|table| format!("{table}{sparks}")))
 }
 
-/// What each request cost, if there were several.
 fn render_request_costs(journal: &std::path::Path) -> Result<String, CommandError> {
     let rows = session_cost::read_requests(journal).map_err(|error| journal_error(&error))?;
     let costs: Vec<u64> = rows.iter().map(|booked| booked.row.cost.0).collect();

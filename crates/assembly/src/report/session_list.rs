@@ -128,7 +128,6 @@ pub fn session_state(listed: &ListedSession) -> &'static str {
     }
 }
 
-/// What it is called, or else how it began.
 fn display_title(summary: &SessionSummary) -> String {
     let words = match (&summary.title, summary.prompt.as_str()) {
         (Some(title), _) => title,

@@ -262,7 +262,6 @@ impl SelectedSession {
         }
     }
 
-    /// Is it a copy of another session?
     pub fn is_fork(&self) -> bool {
         self.forked_from.is_some()
     }
@@ -313,7 +312,6 @@ impl SelectedSession {
         Ok(())
     }
 
-    /// What is written down for other programs.
     pub fn build_transcript(&self) -> TranscriptConfig {
         let about = TranscriptContext {
             session: self.id.clone(),
@@ -353,7 +351,6 @@ pub fn rename_session(
     Ok(())
 }
 
-/// Is it written like a UUID?
 fn is_uuid(id: &str) -> bool {
     id.split('-').map(str::len).eq([8, 4, 4, 4, 12])
         && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
@@ -370,7 +367,6 @@ fn check_session_id(id: &str) -> Result<String, CommandError> {
     }
 }
 
-/// A journal that cannot be used.
 pub fn journal_error(error: &windlass_journal::JournalError) -> CommandError {
     CommandError::failure(error.to_string())
 }

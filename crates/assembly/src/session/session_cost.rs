@@ -32,7 +32,6 @@ pub fn sum_all_sessions(
     Ok((account, unread))
 }
 
-/// Adds the requests of one session.
 pub fn add_requests(account: &mut CostReport, rows: &[BilledRequest], project: Option<&str>) {
     for booked in rows {
         account.add(booked, project);

@@ -25,7 +25,6 @@ pub fn find_session_here(
     }
 }
 
-/// The newest session of a directory.
 pub fn find_newest_session(
     catalogue: &SessionCatalogue,
     cwd: &Path,
@@ -39,7 +38,6 @@ pub fn find_newest_session(
     })
 }
 
-/// What a run goes on from.
 #[derive(Debug)]
 pub(super) enum ResumeSource {
     /// A session that is kept here.
@@ -85,7 +83,6 @@ pub(super) fn find_resume_source(
     }
 }
 
-/// The session that is called this.
 pub fn find_session(
     catalogue: &SessionCatalogue,
     wanted: Option<&str>,

@@ -18,7 +18,7 @@ use super::{SettingsLayers, build_load_request};
 use crate::options::{RunOptions, SettingsOptions};
 use windlass_host::environment::EnvLookup;
 
-/// Looks after the files of a session.
+/// Reloads the settings files of a session when they change.
 #[derive(Clone, Debug)]
 pub struct SettingsReloader {
     /// Which files count, by the command line.

@@ -30,25 +30,22 @@ use windlass_host::command_error::CommandError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlashCommand {
     SubmitPrompt(PromptSubmission),
-    /// Make history shorter, with a view to something.
+    /// Compact the conversation, with a focus.
     Compact(Option<String>),
     Context,
     Cost,
-    /// Go on with the run that did not come to its end.
+    /// Go on with the run that was cut off.
     ContinueRun,
-    /// Look again at the call that was put off.
+    /// Decide again about the deferred call.
     ResumeDeferredCall,
-    /// Forget what was said, and begin another session.
+    /// Start a new session.
     Clear,
     /// Show earlier sessions, or how to go on with one.
     Resume(Option<String>),
-    /// Go back to an earlier prompt.
     Rewind(RewindArguments),
-    /// Answer a question outside the conversation.
     SideQuestion(String),
-    /// Say why the last run went as it did.
     Why,
-    /// Do something; only where a person is in front.
+    /// Change something; only with a user at a terminal.
     TerminalAction(TerminalAction),
     /// Show what is in force; the words are found when everything else is.
     Show {
@@ -66,7 +63,7 @@ impl SlashCommand {
         )
     }
 
-    /// Is nothing said or changed by it?
+    /// Does it only show something?
     pub fn is_read_only(&self) -> bool {
         matches!(self, Self::Context | Self::Cost | Self::Resume(_) | Self::Why | Self::Show { .. })
     }
@@ -79,7 +76,7 @@ impl SlashCommand {
 /// Who reads prompts and shows what comes of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrontEnd {
-    /// A person in front of a terminal.
+    /// A user at a terminal.
     Terminal,
     /// A program, or a user who gave one prompt and sees one answer.
     Headless,
@@ -98,15 +95,12 @@ pub struct SlashCommandSpec {
     pub name: &'static str,
     /// What others call it.
     pub aliases: &'static [&'static str],
-    /// What may be written after it.
     pub argument_hint: &'static str,
-    /// What it does, in a line.
     pub description: &'static str,
     pub availability: SlashCommandAvailability,
     parser: SlashCommandParser,
 }
 
-/// What is made of the words after a name.
 enum SlashCommandParser {
     /// Shows what is in force; takes no words.
     Show(OverviewSection),
@@ -181,7 +175,6 @@ pub const SLASH_COMMANDS: &[SlashCommandSpec] = &[
     why::COMMAND,
 ];
 
-/// Those that can be shown there.
 pub fn list_available(front: FrontEnd) -> impl Iterator<Item = &'static SlashCommandSpec> {
     let is_shown = move |one: &&SlashCommandSpec| {
         front == FrontEnd::Terminal || one.availability == SlashCommandAvailability::Everywhere
@@ -189,7 +182,6 @@ pub fn list_available(front: FrontEnd) -> impl Iterator<Item = &'static SlashCom
     SLASH_COMMANDS.iter().filter(is_shown)
 }
 
-/// What is meant by a prompt.
 pub fn parse_prompt(prompt: String, front: FrontEnd) -> Result<SlashCommand, CommandError> {
     let text = prompt.trim_start();
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));

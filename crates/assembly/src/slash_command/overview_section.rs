@@ -8,7 +8,6 @@ use super::{
 pub enum OverviewSection {
     Agents,
     Help,
-    /// Programs that are asked at fixed moments.
     Hooks,
     Memory,
     Model,

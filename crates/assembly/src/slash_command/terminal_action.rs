@@ -12,7 +12,6 @@ pub enum TerminalAction {
     ToggleVim,
     /// Other colours; without a name, a list of them.
     Theme(Option<String>),
-    /// Ask this model from now on.
     Model(String),
     Rules(RuleAction),
     /// Switch the hook with this number, of those listed, on or off for this session.
@@ -21,7 +20,6 @@ pub enum TerminalAction {
     McpServer(McpServerAction, String),
     /// Write a new agent, with this name or one that is asked for.
     NewAgent(Option<String>),
-    /// Write in the file of an agent.
     EditAgent(String),
     /// Show the standing instructions that were read.
     ShowMemory,
@@ -63,7 +61,6 @@ impl RuleFile {
     }
 }
 
-/// What is done about a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpServerAction {
     Open,

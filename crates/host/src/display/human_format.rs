@@ -32,7 +32,6 @@ pub fn format_seconds(span: Duration) -> String {
     format!("{:.1} s", span.as_secs_f64())
 }
 
-/// What failed, in a few words.
 pub fn describe_failure_kind(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::PromptTooLong => "the prompt is too long",

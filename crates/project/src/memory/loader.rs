@@ -18,7 +18,6 @@ pub(super) enum MemoryAuthor {
     System,
     User,
     AutoMemory,
-    /// The authors of the project.
     Project,
 }
 
@@ -37,7 +36,6 @@ pub(super) struct PathRule {
     pub(super) author: MemoryAuthor,
 }
 
-/// What was taken in so far.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryLoader {
     pub(super) project: PathBuf,

@@ -10,7 +10,6 @@ use crate::markdown_files::FrontMatter;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MemoryFileContent {
-    /// Its text without comments.
     pub(super) text: String,
     /// Files it takes in, as they are written.
     pub(super) imports: Vec<String>,

@@ -27,7 +27,6 @@ use windlass_host::user_directories;
 
 #[derive(Debug, Default)]
 pub struct LoadedMemory {
-    /// The text, if there is any.
     pub text: Option<String>,
     /// Added later, when a file they count for is read.
     pub path_instructions: Option<Arc<PathInstructionFiles>>,
