@@ -283,3 +283,31 @@ fn require_object(request: &Value, key: &str) -> Result<Map<String, Value>, Stri
         _ => Err(format!("the request has no object `{key}`")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A request without its fields is malformed; one that is not served is unknown.
+    fn is_served(subtype: &str) -> bool {
+        let parsed = ControlRequest::parse(&json!({ "subtype": subtype }));
+        !matches!(parsed, Ok(ControlRequest::Unknown { .. }))
+    }
+
+    #[test]
+    fn the_requests_in_docs_are_those_that_are_served() {
+        let page = include_str!("../../../../docs/wire/control_requests.md");
+        let rows = page.lines().filter(|line| line.starts_with("| `"));
+        let mut count = 0;
+        for row in rows {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            for subtype in cells[1].split(", ").map(|name| name.trim_matches('`')) {
+                assert_eq!(is_served(subtype), cells[3].starts_with("served"), "{subtype}");
+                count += 1;
+            }
+        }
+        assert!(count > 40, "{count}");
+    }
+}
