@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tokio::runtime::Handle;
 use windlass_driver::SessionSettingsView;
-use windlass_driver::{Endpoint, SessionBuilder};
 use windlass_driver::engine_settings::Settings;
+use windlass_driver::{Endpoint, SessionBuilder};
 use windlass_vocabulary::{ModelName, WireFormat};
 
 use crate::options::RunOptions;

@@ -1,8 +1,8 @@
 //! The text of slash commands that show what is in force.
 
-use windlass_driver::mcp::McpServers;
 use windlass_driver::AgentDefinition;
 use windlass_driver::SessionSettingsView;
+use windlass_driver::mcp::McpServers;
 use windlass_permission::Rule;
 
 use crate::settings::SettingsLayers;

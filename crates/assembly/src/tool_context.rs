@@ -60,7 +60,10 @@ impl ToolContextRequest<'_> {
         tool_context.hidden_paths.configured = policy.rules.build_hidden_paths(&policy.directories);
         let is_secret =
             |name: &str| api_key::secret_variables(self.config).any(|secret| secret == name);
-        tool_context.processes.environment.retain(|(name, _)| !name.to_str().is_some_and(is_secret));
+        tool_context
+            .processes
+            .environment
+            .retain(|(name, _)| !name.to_str().is_some_and(is_secret));
         let sandbox = self
             .layers
             .resolve_sandbox(self.permission.sandbox, &self.permission.sandbox_allow_domain);

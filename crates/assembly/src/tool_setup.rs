@@ -84,7 +84,8 @@ impl ToolSetup {
     /// For prompts that come later, whose calls are no part of the session.
     pub(crate) fn later_prompt_tools(&self, resolved: &ResolvedOptions) -> PromptTools {
         let mut tool_context = self.tool_context.for_subagent();
-        tool_context.hidden_paths.configured = self.policy.rules.build_hidden_paths(&self.policy.directories);
+        tool_context.hidden_paths.configured =
+            self.policy.rules.build_hidden_paths(&self.policy.directories);
         self.build_prompt_tools(Arc::new(tool_context), resolved)
     }
 

@@ -73,7 +73,10 @@ impl EffectPerformer {
         let tool_context = Arc::clone(&attachments.tool_context);
         Self {
             model,
-            spills: SpillWriter::new(tool_context.processes.spill_directory.clone(), notice_sender.clone()),
+            spills: SpillWriter::new(
+                tool_context.processes.spill_directory.clone(),
+                notice_sender.clone(),
+            ),
             permission_prompts: PermissionPrompts::new(inspector, notice_sender.clone()),
             tools: ToolRunner::new(
                 registry,

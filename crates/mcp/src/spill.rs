@@ -23,7 +23,10 @@ pub(crate) fn spill_to_file(text: &str, tool_context: &ToolSessionContext) -> St
 pub(crate) fn next_spill_path(tool_context: &ToolSessionContext, kind: &str) -> PathBuf {
     static FILES: AtomicU64 = AtomicU64::new(0);
     let number = FILES.fetch_add(1, Ordering::Relaxed);
-    tool_context.processes.spill_directory.join(format!("mcp-{}-{number}.{kind}", std::process::id()))
+    tool_context
+        .processes
+        .spill_directory
+        .join(format!("mcp-{}-{number}.{kind}", std::process::id()))
 }
 
 pub(crate) fn write_spill_file(path: &Path, bytes: &[u8]) -> Result<(), String> {

@@ -9,11 +9,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use windlass_tui::screen_size::ScreenSize;
 use windlass_tui::TuiSessionFacts;
 use windlass_tui::app::App;
 use windlass_tui::input::{InputKey, InputParser, TerminalInput};
 use windlass_tui::painter::Painter;
+use windlass_tui::screen_size::ScreenSize;
 use windlass_tui::theme::Theme;
 use windlass_tui::view;
 use windlass_vocabulary::{

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use windlass_tui::screen_size::ScreenSize;
 use windlass_tui::TuiSessionFacts;
 use windlass_tui::app::App;
 use windlass_tui::input::InputKey;
 use windlass_tui::painter::Painter;
+use windlass_tui::screen_size::ScreenSize;
 use windlass_tui::styled_line::StyledLine;
 use windlass_tui::theme::Theme;
 use windlass_tui::view;

@@ -1,8 +1,8 @@
 //! Sessions as rows: all of them, or those in which something was said.
 
 use serde_json::{Value, json};
-use windlass_vocabulary::format_timestamp;
 use windlass_journal::{LastRun, ListedSession, SessionSummary, is_being_written};
+use windlass_vocabulary::format_timestamp;
 
 use crate::directories::working_directory;
 use crate::session::session_lookup::find_session_here;

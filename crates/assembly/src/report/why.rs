@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_vocabulary::format_timestamp;
 use windlass_journal::{ExplainedStep, explain_journal};
+use windlass_vocabulary::format_timestamp;
 use windlass_vocabulary::{Notice, Terminal, Transition};
 
 use crate::session::journal_error;

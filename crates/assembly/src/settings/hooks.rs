@@ -53,7 +53,8 @@ impl SettingsLayers {
     /// May plugins, skills, agents and commands bring hooks, besides settings?
     pub fn allows_extension_hooks(&self) -> bool {
         let settings = &self.loaded.settings;
-        settings.hooks.disable_all_hooks != Some(true) && settings.hooks.allow_managed_hooks_only != Some(true)
+        settings.hooks.disable_all_hooks != Some(true)
+            && settings.hooks.allow_managed_hooks_only != Some(true)
     }
 }
 

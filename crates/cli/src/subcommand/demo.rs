@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_driver::{Endpoint, SessionBuilder, ToolRegistry, ToolSessionContext};
 use windlass_driver::engine_settings::Settings;
+use windlass_driver::{Endpoint, SessionBuilder, ToolRegistry, ToolSessionContext};
 use windlass_permission::Policy;
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, demo};
 use windlass_vocabulary::notice::RunEnding;

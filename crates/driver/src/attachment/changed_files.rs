@@ -27,7 +27,8 @@ pub(super) fn reread_files(tool_context: &ToolSessionContext, paths: &str) -> Op
     let mut words = String::new();
     for path in paths.lines().take(FILES_MAX) {
         // A file that is gone or cannot be shown is not in hand any more.
-        if let Ok(text) = windlass_tool::reread_file(tool_context, Path::new(path), FILE_BYTES_MAX) {
+        if let Ok(text) = windlass_tool::reread_file(tool_context, Path::new(path), FILE_BYTES_MAX)
+        {
             words.push_str(&format!("\n\n{path}, as it is now:\n{text}"));
         }
     }

@@ -13,7 +13,10 @@ use windlass_tool::{OneShotCommand, ToolSessionContext};
 
 pub(super) fn create_env_file(tool_context: &ToolSessionContext) -> Option<PathBuf> {
     std::fs::create_dir_all(&tool_context.processes.spill_directory).ok()?;
-    let path = tool_context.processes.spill_directory.join(format!("variables-{}", super::generate_uuid()));
+    let path = tool_context
+        .processes
+        .spill_directory
+        .join(format!("variables-{}", super::generate_uuid()));
     std::fs::File::create_new(&path).ok()?;
     Some(path)
 }

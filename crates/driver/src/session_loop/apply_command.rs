@@ -163,7 +163,8 @@ impl SessionLoop {
         if policy.rules.deny != denied {
             self.performer
                 .tool_context()
-                .hidden_paths.set_added(policy.rules.build_hidden_paths(&policy.directories));
+                .hidden_paths
+                .set_added(policy.rules.build_hidden_paths(&policy.directories));
         }
         self.settings = Arc::new(settings.clone());
         Event::Configured(Box::new(settings))

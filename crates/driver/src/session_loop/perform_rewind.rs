@@ -90,8 +90,7 @@ impl SessionLoop {
     ) -> (Self, Result<(), RewindError>) {
         // What was left in the background is nothing the conversation knows of any more.
         let tool_context = self.performer.tool_context();
-        let _ =
-            timeout_at(clock::now() + RUN_END_WAIT_MAX, tool_context.background.close()).await;
+        let _ = timeout_at(clock::now() + RUN_END_WAIT_MAX, tool_context.background.close()).await;
         let (report, events) = mpsc::channel(EVENTS_MAX);
         self.performer.reset(report);
         self.inbox.events = events;

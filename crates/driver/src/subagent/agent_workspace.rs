@@ -76,7 +76,9 @@ impl AgentWorkspace {
         let there = parent.for_subagent_in(directories)?;
         match there.files.cwd.is_dir() {
             true => Ok(there),
-            false => Err(format!("`{}` is not part of the last commit.", there.files.cwd.display())),
+            false => {
+                Err(format!("`{}` is not part of the last commit.", there.files.cwd.display()))
+            }
         }
     }
 

@@ -152,7 +152,8 @@ impl NestedSession {
     fn move_to_background(&mut self) {
         let Some((_, answer)) = self.background_request.take() else { return };
         let Self { id, input, call_context, .. } = &*self;
-        let started = call_context.tool_context.background.start_agent(&call_context.tool_context.processes, 
+        let started = call_context.tool_context.background.start_agent(
+            &call_context.tool_context.processes,
             id.as_str(),
             &input.description,
             &call_context.cancel,
@@ -168,7 +169,8 @@ impl NestedSession {
     /// Lets it run and says where it can be found.
     async fn run_in_background(mut self) -> ToolOutcome {
         let Self { id, input, call_context, .. } = &self;
-        let started = call_context.tool_context.background.start_agent(&call_context.tool_context.processes, 
+        let started = call_context.tool_context.background.start_agent(
+            &call_context.tool_context.processes,
             id.as_str(),
             &input.description,
             &call_context.cancel,

@@ -207,9 +207,7 @@ fn set_permission_mode(
     if wanted == PermissionMode::BypassPermissions && live.settings.layers.loaded.forbids_bypass {
         return Err("settings forbid bypassPermissions (disableBypassPermissionsMode)".to_owned());
     }
-    live.session
-        .configure([SettingsChange::Mode(wanted)])
-        .map_err(|error| error.to_string())?;
+    live.session.configure([SettingsChange::Mode(wanted)]).map_err(|error| error.to_string())?;
     live.mode = wanted;
     event_loop.send_permission_mode(wanted.name());
     Ok(json!({ "mode": wanted.name() }))

@@ -124,7 +124,8 @@ impl EventLoop {
         let Some(live) = self.session.live_mut() else {
             return;
         };
-        live.provider.retry_cutoff_message = Some(why.explain(&live.provider.endpoints, live.provider.last_model.as_ref()));
+        live.provider.retry_cutoff_message =
+            Some(why.explain(&live.provider.endpoints, live.provider.last_model.as_ref()));
         // A session that does not take this is over, which its notices say next.
         let _ = live.session.interrupt(Interrupt::Shutdown);
     }

@@ -313,8 +313,7 @@ impl EventLoop {
         };
         let files = &live.files;
         let journal = files.journal.as_deref();
-        let seen =
-            SessionReport::build(command, &live.session, &files.session_id, journal).await;
+        let seen = SessionReport::build(command, &live.session, &files.session_id, journal).await;
         let frame =
             prompt_turn::complete_with_report(turn.into_result_frame(&self.usage_totals), seen);
         self.send_result(frame);

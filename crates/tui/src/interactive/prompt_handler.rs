@@ -7,8 +7,8 @@ use crate::{
     PromptAction as Meant, PromptActionFuture, SlashCommandHint, StatusLineFacts, StatusLineFuture,
     TuiHost,
 };
-use windlass_driver::{AgentDefinition, PromptSubmission, Session};
 use windlass_driver::SessionSettingsView;
+use windlass_driver::{AgentDefinition, PromptSubmission, Session};
 use windlass_permission::Policy;
 use windlass_vocabulary::{ContentBlock, Notice};
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use crate::EarlierMessage;
 use serde_json::{Value, json};
 
-use windlass_vocabulary::Role;
 use windlass_assembly::session::rewind_point;
+use windlass_vocabulary::Role;
 
 /// The file prompts are kept in; nothing is kept where sessions are not.
 #[derive(Debug)]
