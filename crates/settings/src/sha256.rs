@@ -1,4 +1,4 @@
-//! SHA-256 as text.
+//! The SHA-256 digest of bytes, as hexadecimal text.
 //!
 //! `journal` has the same function. The crate that both see, `vocabulary`, is pure and has no
 //! cryptography, and one line is not worth a crate of its own.

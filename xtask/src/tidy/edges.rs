@@ -59,7 +59,6 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "vocabulary",
             "permission",
             "settings",
-            "journal",
             "driver",
             "host",
             "provider",
@@ -193,7 +192,7 @@ fn collect_workspace_dependencies(one: &WorkspaceCrate) -> Vec<DependencyEdge> {
                 let package = value.get("package").and_then(toml::Value::as_str).unwrap_or(key);
                 if let Some(name) = folder_name(package) {
                     let identifier = key.replace('-', "_");
-                    edges.push(DependencyEdge { section, name: name.to_owned(), identifier });
+                    edges.push(DependencyEdge { section, name, identifier });
                 }
             }
         }
@@ -202,10 +201,11 @@ fn collect_workspace_dependencies(one: &WorkspaceCrate) -> Vec<DependencyEdge> {
 }
 
 /// The folder a package of ours lives in.
-fn folder_name(package: &str) -> Option<&str> {
+fn folder_name(package: &str) -> Option<String> {
     match package {
-        "windlass" => Some("cli"),
-        "xtask" => Some("xtask"),
-        other => other.strip_prefix("windlass-"),
+        "windlass" => Some("cli".to_owned()),
+        "xtask" => Some("xtask".to_owned()),
+        // Cargo's names have hyphens where folders have underscores.
+        other => other.strip_prefix("windlass-").map(|name| name.replace('-', "_")),
     }
 }
