@@ -24,6 +24,7 @@ use crate::permission_prompt::PermissionPrompt;
 use crate::picker::Picker;
 use crate::screen_size::ScreenSize;
 use crate::session_facts::TuiSessionFacts;
+use crate::slash_command_menu::SlashCommandMenu;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 use crate::transcript::{TranscriptBuffer, TranscriptEntry};
@@ -226,6 +227,22 @@ impl App {
         self.keys.last_key.map(|key| key.at + TYPING_PAUSE)
     }
 
+    /// Is the beginning of a slash command typed?
+    pub fn is_typing_command(&self) -> bool {
+        let text = self.input.composer.text();
+        text.starts_with('/') && !text.contains(char::is_whitespace)
+    }
+
+    /// Was the beginning of a slash command typed lately that no known one fits? An MCP server that is
+    /// still connecting may bring it.
+    pub fn awaits_commands(&self) -> bool {
+        let text = self.input.composer.text();
+        let menu = SlashCommandMenu::find_matching(&text, &self.session.facts.commands);
+        let typed_lately =
+            self.keys.last_key.is_some_and(|key| self.now < key.at + COMMANDS_WAIT_MAX);
+        self.is_typing_command() && typed_lately && menu.first_name().is_none()
+    }
+
     /// Do keys still go to the composer, although a permission prompt is open?
     pub fn is_composing(&self) -> bool {
         let was_composing = self.keys.last_key.is_some_and(|key| key.is_for_composer);
@@ -243,3 +260,6 @@ impl App {
 
 /// How long keys that follow one another count as one burst of typing.
 const TYPING_PAUSE: Duration = Duration::from_millis(400);
+
+/// How long after the last key a command that is not known yet is looked for.
+const COMMANDS_WAIT_MAX: Duration = Duration::from_secs(30);

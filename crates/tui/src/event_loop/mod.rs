@@ -157,7 +157,10 @@ impl TuiEventLoop {
                     self.request_status();
                     continue;
                 }
-                () = wait_until(tick) => {}
+                () = wait_until(tick) => {
+                    self.app.now = self.started.elapsed();
+                    self.refresh_commands();
+                }
             }
             frame = frame.or_else(|| Some(self.next_frame_at(FRAME_INTERVAL)));
         }
@@ -185,10 +188,11 @@ impl TuiEventLoop {
         has_more.then(|| self.next_frame_at(BACKLOG_FRAME_INTERVAL))
     }
 
-    /// When to paint although nothing happens: for the clock of a run, and when a permission prompt
-    /// becomes answerable.
+    /// When to paint although nothing happens: for the clock of a run, for a command that a server may
+    /// still bring, and when a permission prompt becomes answerable.
     fn next_tick(&self) -> Option<Instant> {
-        let clock = self.app.run.is_busy().then(|| Instant::now() + TICK_INTERVAL);
+        let is_ticking = self.app.run.is_busy() || self.app.awaits_commands();
+        let clock = is_ticking.then(|| Instant::now() + TICK_INTERVAL);
         let is_waiting =
             !self.app.dialogs.permission_prompts.is_empty() && !self.app.may_answer_prompt();
         let answerable = self.app.prompt_answerable_at().filter(|_| is_waiting);
@@ -219,11 +223,15 @@ impl TuiEventLoop {
                 TerminalInput::Background { is_light } => self.renderer.apply_background(is_light),
             }
         }
-        let text = self.app.input.composer.text();
-        if text.starts_with('/') && !text.contains(char::is_whitespace) {
+        self.refresh_commands();
+        Ok(())
+    }
+
+    /// Servers that connect bring commands while the user types.
+    fn refresh_commands(&mut self) {
+        if self.app.is_typing_command() {
             self.app.session.facts.commands = self.host.list_commands();
         }
-        Ok(())
     }
 
     fn perform_action(&mut self, action: AppAction) {
