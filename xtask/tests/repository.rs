@@ -29,6 +29,6 @@ macro_rules! rules {
 }
 
 rules!(
-    edges purity branches lints headers words type_names metaphors wide_structs cycles crate_sizes
+    edges purity branches engine_types lints headers words type_names metaphors wide_structs cycles crate_sizes
     catch_all paths folders map pages glossary faults dependencies
 );
