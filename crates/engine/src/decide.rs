@@ -73,7 +73,7 @@ fn prepared(control: Control, size: Size, staged: bool, funds: Funds, limits: &L
     if size != Size::Fits && can_compact {
         let is_refill = auto.has_run && auto.turns_since < limits.refill_span();
         let refills = if is_refill { auto.refills.saturating_add(1) } else { 0 };
-        if refills >= limits.refills_max {
+        if refills >= limits.refill.refills_max {
             return finish(control, Terminal::BlockingLimit, Why::Thrash);
         }
         let control = Control {

@@ -40,7 +40,7 @@ pub(crate) fn clearing(
         keep_latest: settings.context.recent_turns.saturating_mul(RESULTS_A_TURN),
         clear_at_least: room.percent(BATCH_PERCENT),
     };
-    (can_clear && !state.without_clearing && source == RequestSource::Main).then_some(wish)
+    (can_clear && !state.recovery.without_clearing && source == RequestSource::Main).then_some(wish)
 }
 
 /// Results that a turn is taken to have.

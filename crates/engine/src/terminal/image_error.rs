@@ -16,7 +16,7 @@ pub(super) fn image_error(turn: &mut Loop<'_>) -> Owed {
     let names = media_names(turn);
     // The next message must work: what the provider refused is not sent again.
     let state = &mut turn.state;
-    let _ = leave_out(&mut state.context, &state.transcript, Refused::Media, None);
+    let _ = leave_out(&mut state.compaction.context, &state.transcript, Refused::Media, None);
     let why = format!("the provider cannot use {names}; the session can go on without it");
     Owed { outcome: None, why, failure }
 }

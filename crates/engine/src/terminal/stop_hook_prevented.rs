@@ -10,7 +10,7 @@ use crate::decide::Why;
 use crate::step::Loop;
 
 pub(super) fn stop_hook_prevented(turn: &mut Loop<'_>, why: Why) -> Owed {
-    let (name, words) = turn.state.objection.clone().unwrap_or_default();
+    let (name, words) = turn.state.recovery.objection.clone().unwrap_or_default();
     let why = match why {
         Why::TooManyBlocks => {
             turn.ask_stop_hooks(None);

@@ -27,7 +27,7 @@ impl Loop<'_> {
         call.id = self.state.transcript.claim_call_id(call.id);
         self.state.queue.entries.push(Entry::new(call.clone(), inspection));
         self.release_deferred();
-        if !self.settings.batch_tools {
+        if !self.settings.switches.batch_tools {
             self.begin(self.state.queue.entries.len() - 1);
             self.start_ready();
         }

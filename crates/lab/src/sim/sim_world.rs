@@ -147,7 +147,7 @@ impl SimWorld {
             Effect::CallModel(request) => {
                 let billing = Billing {
                     input_max: estimate::worst_case(told.input_estimate),
-                    is_honest: settings.budget_max.is_some(),
+                    is_honest: settings.budget.budget_max.is_some(),
                 };
                 let names = &mut self.name_count;
                 let manners = (&self.faults, &self.habits);
@@ -164,7 +164,7 @@ impl SimWorld {
             Effect::Summarize { ticket, request } if !is_lost => {
                 let billing = Billing {
                     input_max: estimate::worst_case(estimate_summary_input(request, state)),
-                    is_honest: settings.budget_max.is_some(),
+                    is_honest: settings.budget.budget_max.is_some(),
                 };
                 let names = &mut self.name_count;
                 let (result, usage) =

@@ -8,7 +8,7 @@ use super::StepView;
 
 pub(super) fn check(view: &StepView<'_>) -> Result<(), String> {
     let ledger = &view.state.ledger;
-    let Some(limit) = view.settings.budget_max else {
+    let Some(limit) = view.settings.budget.budget_max else {
         return Ok(());
     };
     if ledger.committed() > limit {

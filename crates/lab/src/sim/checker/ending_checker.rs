@@ -68,7 +68,7 @@ impl EndingChecker {
         if self.calls > promised {
             return Err(format!("{} model calls where {promised} were promised", self.calls));
         }
-        if self.waited > view.settings.wait_max.0 {
+        if self.waited > view.settings.retry.wait_max.0 {
             return Err(format!("{} ms waited in one run", self.waited));
         }
         if view.state.control.turn > view.limits.turns_max.max(1) {

@@ -82,7 +82,8 @@ fn check_may_start(name: &ToolName, view: &StepView<'_>) -> Result<(), String> {
     if rules.deny.iter().any(|rule| rule.tool == name.as_str() && rule.content.is_none()) {
         return Err(format!("{name} starts against a rule that denies it"));
     }
-    let is_early = view.settings.batch_tools && matches!(view.event, Event::ModelDelta { .. });
+    let is_early =
+        view.settings.switches.batch_tools && matches!(view.event, Event::ModelDelta { .. });
     match is_early {
         true => Err(format!("{name} starts before the answer is complete")),
         false => Ok(()),
