@@ -116,7 +116,14 @@ fn calls_left_in_iteration(control: &Control, limits: &Limits) -> u64 {
         | Phase::Waiting
         | Phase::Settling(Then::Call)
         | Phase::Compacting(Compaction::Auto) => 1,
-        _ => 0,
+        Phase::Idle
+        | Phase::Streaming
+        | Phase::RunningTools
+        | Phase::Settling(Then::Compact)
+        | Phase::Attaching
+        | Phase::Stopping
+        | Phase::Compacting(Compaction::ForLength | Compaction::ForMedia | Compaction::ByHand)
+        | Phase::Ended(_) => 0,
     };
     let is_over = matches!(control.phase, Phase::RunningTools | Phase::Attaching | Phase::Stopping)
         || control.phase == Phase::Settling(Then::Compact)
@@ -173,7 +180,14 @@ pub fn cost(act: Act, limits: &Limits) -> u64 {
     match act {
         Act::Call => 1,
         Act::Summarize(_) => summary_calls(limits),
-        _ => 0,
+        Act::Nothing
+        | Act::Prepare(_)
+        | Act::Backoff
+        | Act::AwaitTools
+        | Act::Settle
+        | Act::Attach
+        | Act::RunStopHooks
+        | Act::Finish(..) => 0,
     }
 }
 

@@ -128,12 +128,16 @@ impl Loop<'_> {
         }
         let words = match chore {
             Chore::Question => format!("{order}\n\n{about}"),
-            _ => format!("{about}\n\n---\n\n{order}"),
+            Chore::Title | Chore::Suggestion | Chore::Memory | Chore::Consolidation => {
+                format!("{about}\n\n---\n\n{order}")
+            }
         };
         // A question is asked of the one who holds the conversation, whose cache knows it.
         let model: Option<&ModelFacts> = match chore {
             Chore::Question => Some(self.settings.model_at(self.state.control.model)),
-            _ => self.errand_model(0),
+            Chore::Title | Chore::Suggestion | Chore::Memory | Chore::Consolidation => {
+                self.errand_model(0)
+            }
         };
         let errand = model
             .and_then(|model| self.errand_call(model, RequestSource::Chore(chore), &words, output));
@@ -166,7 +170,9 @@ impl Loop<'_> {
                 self.tell(Notice::SessionTitled(text.clone()));
                 self.effects.push(Effect::Keep { chore, text });
             }
-            _ => self.effects.push(Effect::Keep { chore, text }),
+            Chore::Memory | Chore::Consolidation | Chore::Question => {
+                self.effects.push(Effect::Keep { chore, text });
+            }
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn is_empty(state: &State) -> bool {
         ContentBlock::Text(text) => text.trim().is_empty(),
         ContentBlock::Thinking(_) => true,
         ContentBlock::Provider(block) => block.is_reasoning,
-        _ => false,
+        ContentBlock::ToolUse(_) | ContentBlock::ToolResult(_) | ContentBlock::Media(_) => false,
     })
 }
 

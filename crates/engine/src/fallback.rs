@@ -32,12 +32,16 @@ impl Loop<'_> {
         let named = failure.and_then(|failure| failure.offender);
         let has_tried = self.state.recovery.refusals > 0;
         self.state.recovery.refusals = self.state.recovery.refusals.saturating_add(1);
-        let refused = match kind {
-            _ if has_tried => Refused::Rich,
-            FailureKind::BadImage => Refused::Media,
-            FailureKind::ForeignSignature => Refused::Reasoning,
-            _ if named.is_some() => Refused::Rich,
-            _ => Refused::Foreign,
+        let refused = if has_tried {
+            Refused::Rich
+        } else if kind == FailureKind::BadImage {
+            Refused::Media
+        } else if kind == FailureKind::ForeignSignature {
+            Refused::Reasoning
+        } else if named.is_some() {
+            Refused::Rich
+        } else {
+            Refused::Foreign
         };
         let only = if has_tried { None } else { named };
         let state = &mut self.state;

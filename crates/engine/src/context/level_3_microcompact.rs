@@ -125,7 +125,12 @@ fn shortened(message: &Message, verbose: usize) -> Option<(Entry, usize)> {
                     result.is_error,
                 ))
             }
-            other => other.clone(),
+            ContentBlock::Text(_)
+            | ContentBlock::Thinking(_)
+            | ContentBlock::ToolUse(_)
+            | ContentBlock::ToolResult(_)
+            | ContentBlock::Media(_)
+            | ContentBlock::Provider(_) => block.clone(),
         })
         .collect();
     (count > 0).then(|| (with_content(message, content), count))

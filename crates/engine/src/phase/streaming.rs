@@ -110,7 +110,10 @@ impl Loop<'_> {
             // A failure that shrinking may cure is withheld, so its words must not slip out here.
             match failure.kind.recovery_action() {
                 RecoveryAction::Shrink => self.retract("the request has to be made smaller"),
-                _ => self.retract(&failure.message),
+                RecoveryAction::Wait
+                | RecoveryAction::Switch
+                | RecoveryAction::Repair
+                | RecoveryAction::Stop => self.retract(&failure.message),
             }
             self.state.recovery.withheld = Some(failure);
         }

@@ -106,9 +106,10 @@ impl Loop<'_> {
     fn add_hook_words(&mut self) {
         let arrived = core::mem::take(&mut self.state.inbox.arrived);
         for (kind, text) in arrived {
-            match kind {
-                AttachmentKind::Hook => self.add_attachment(kind, text),
-                other => self.state.inbox.arrived.push((other, text)),
+            if kind == AttachmentKind::Hook {
+                self.add_attachment(kind, text);
+            } else {
+                self.state.inbox.arrived.push((kind, text));
             }
         }
     }

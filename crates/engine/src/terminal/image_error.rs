@@ -31,7 +31,10 @@ fn media_names(turn: &Loop<'_>) -> String {
                     ToolResultPart::Text(_) => None,
                 })
             }
-            _ => None,
+            ContentBlock::Text(_)
+            | ContentBlock::Thinking(_)
+            | ContentBlock::ToolUse(_)
+            | ContentBlock::Provider(_) => None,
         })
     });
     newest.map_or_else(|| "an image".to_string(), |name| name.to_string())

@@ -16,7 +16,9 @@ pub(super) fn stop_hook_prevented(turn: &mut Loop<'_>, why: Why) -> Owed {
             turn.ask_stop_hooks(None);
             format!("stop hook {name} kept objecting and was overridden: {words}")
         }
-        _ => format!("stop hook {name} ended the run: {words}"),
+        Why::Plain | Why::Outcome(_) | Why::Thrash => {
+            format!("stop hook {name} ended the run: {words}")
+        }
     };
     Owed { outcome: None, why, failure: None }
 }

@@ -111,7 +111,13 @@ impl Loop<'_> {
                     self.effects.push(Effect::StartTool { ticket, granted, allowance });
                     self.tell(Notice::ToolStarted(call));
                 }
-                other => entry.stage = other,
+                stage @ (Stage::Received
+                | Stage::Hooked(_)
+                | Stage::Deferred
+                | Stage::Asked(..)
+                | Stage::Running(_)
+                | Stage::Reviewed(..)
+                | Stage::Done(_)) => entry.stage = stage,
             }
         }
     }
@@ -202,7 +208,13 @@ impl Loop<'_> {
                 }
                 self.done(place, outcome);
             }
-            other => entry.stage = other,
+            stage @ (Stage::Received
+            | Stage::Hooked(_)
+            | Stage::Deferred
+            | Stage::Asked(..)
+            | Stage::Ready(_)
+            | Stage::Running(_)
+            | Stage::Done(_)) => entry.stage = stage,
         }
     }
 

@@ -215,7 +215,18 @@ impl SimWorld {
                 let text = "found beside the call".to_owned();
                 self.schedule_event(after, Event::AttachmentArrived { kind: *kind, text }, false);
             }
-            _ => {}
+            Effect::CancelModel { .. }
+            | Effect::StartTool { .. }
+            | Effect::CancelTool { .. }
+            | Effect::AskPermission { .. }
+            | Effect::RunHook { .. }
+            | Effect::Summarize { .. }
+            | Effect::Spill { .. }
+            | Effect::Keep { .. }
+            | Effect::Prefetch { .. }
+            | Effect::SetTimer { .. }
+            | Effect::Tell(_)
+            | Effect::Finish(_) => {}
         }
     }
 
@@ -319,7 +330,22 @@ fn is_harmless(event: &Event) -> bool {
                 | Delta::Cleared { .. }
                 | Delta::Raw(_)
         ),
-        _ => false,
+        Event::UserSubmitted { .. }
+        | Event::Resumed
+        | Event::QueueChanged { .. }
+        | Event::Adopted { .. }
+        | Event::Configured(_)
+        | Event::CompactionAsked { .. }
+        | Event::ChoreAsked { .. }
+        | Event::Interrupted(_)
+        | Event::ModelEnded { .. }
+        | Event::ModelFailed { .. }
+        | Event::ToolEnded { .. }
+        | Event::PermissionAnswered { .. }
+        | Event::HookEnded { .. }
+        | Event::SummaryEnded { .. }
+        | Event::AttachmentArrived { .. }
+        | Event::TimerFired { .. } => false,
     }
 }
 
