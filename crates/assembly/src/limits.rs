@@ -35,15 +35,15 @@ pub fn build_engine_settings(
         }
         is_priced = true;
     }
-    settings.budget_max = check_budget(limit, model_chain, is_priced)?;
+    settings.budget.budget_max = check_budget(limit, model_chain, is_priced)?;
     settings.limits = Limits {
         turns_max: limit.max_turns.unwrap_or(settings.limits.turns_max),
         retries_max: limit.max_retries.unwrap_or(settings.limits.retries_max),
         ..settings.limits
     };
-    settings.thinking = model_choice::resolve_thinking_mode(model_chain, model.thinking);
-    settings.effort = model.effort.or(settings.effort);
-    settings.jitter_seed = random::generate_seed();
+    settings.reasoning.thinking = model_choice::resolve_thinking_mode(model_chain, model.thinking);
+    settings.reasoning.effort = model.effort.or(settings.reasoning.effort);
+    settings.retry.jitter_seed = random::generate_seed();
     let clearing = model_chain.all().filter(|chosen| chosen.model().clears_results == Some(true));
     settings.context.cleared_by_provider =
         clearing.map(|chosen| ModelName::from(chosen.name.as_str())).collect();

@@ -72,7 +72,7 @@ impl ProjectFiles {
         let known_skills = windlass_driver::load_skills(&skill_folders, |_| false);
         let skill_hooks = skills::load_skill_hooks(&known_skills, &project, extensions);
         let styles = output_style::load_output_styles(&root, extensions, lookup);
-        let mut styled_prompt = Arc::clone(&resolved.engine_settings.system_prompt);
+        let mut styled_prompt = Arc::clone(&resolved.engine_settings.prompt.system_prompt);
         let style_note =
             output_style::apply_output_style(&styles, &layers.output_style(), &mut styled_prompt);
         let mut notes = instructions.notes;
@@ -99,12 +99,12 @@ impl ProjectFiles {
     /// The options, with what the files say to the model and let it read.
     pub(crate) fn apply_to(&mut self, mut resolved: ResolvedOptions) -> ResolvedOptions {
         let settings = &mut resolved.engine_settings;
-        settings.user_context = self.instructions.take();
+        settings.prompt.user_context = self.instructions.take();
         // The model is shown where a skill lies and reads it itself.
         let skill_rules = self.skill_folders.iter().map(|folder| build_read_rule(folder));
         settings.policy.rules.allow.extend(skill_rules);
         if let Some(prompt) = self.styled_prompt.take() {
-            settings.system_prompt = prompt;
+            settings.prompt.system_prompt = prompt;
         }
         self.warnings.drain(..).for_each(|warning| resolved.layers.warn(warning));
         resolved.notes.append(&mut self.notes);

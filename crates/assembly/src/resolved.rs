@@ -57,17 +57,17 @@ impl ResolvedOptions {
         layers.apply_compaction_limits(&mut engine_settings, lookup);
         let directories =
             layers.add_directories(canonicalize_directories(&options.permission.add_dir)?);
-        engine_settings.system_prompt = build_system_prompt(options)?;
+        engine_settings.prompt.system_prompt = build_system_prompt(options)?;
         // Also tells which files changed behind the model's back, so it is always on.
-        engine_settings.prefetch = true;
+        engine_settings.switches.prefetch = true;
         if options.loads_project_files() {
             engine_settings.after = layers.after_run_options();
         }
-        engine_settings.system_context = build_system_context(&cwd);
-        engine_settings.system_context.extend(layers.build_language_context());
+        engine_settings.prompt.system_context = build_system_context(&cwd);
+        engine_settings.prompt.system_context.extend(layers.build_language_context());
         if let Some(tokens) = options.headless.task_budget {
             let budget = format!("about {tokens} tokens of output for the whole task");
-            engine_settings.system_context.push(("Budget".to_owned(), budget));
+            engine_settings.prompt.system_context.push(("Budget".to_owned(), budget));
         }
         engine_settings.policy = build_policy(&options.permission, &cwd, &directories)?;
         layers.apply_permissions(&mut engine_settings.policy, &options.permission)?;
@@ -142,8 +142,10 @@ fn add_beta_headers(betas: &[String], config: &mut Config, lookup: &impl EnvLook
 /// Models of that wire that do not decide by themselves how much is right take a number instead.
 fn apply_thinking_limit(settings: &mut Settings, limit: Option<u64>, model_chain: &ModelChain) {
     let Some(tokens) = limit.filter(|tokens| *tokens > 0) else { return };
-    if settings.thinking.is_on() || model_chain.all().all(|one| one.provider == "anthropic") {
-        settings.thinking = ThinkingMode::Budget(Tokens(tokens));
+    if settings.reasoning.thinking.is_on()
+        || model_chain.all().all(|one| one.provider == "anthropic")
+    {
+        settings.reasoning.thinking = ThinkingMode::Budget(Tokens(tokens));
     }
 }
 

@@ -44,11 +44,11 @@ impl From<&Settings> for SessionSettingsView {
             small_model: settings.small_model.clone(),
             policy: settings.policy.clone(),
             tools: Arc::clone(&settings.tools),
-            system_prompt: Arc::clone(&settings.system_prompt),
-            user_context: settings.user_context.clone(),
-            thinking: settings.thinking,
-            effort: settings.effort,
-            budget_max: settings.budget_max,
+            system_prompt: Arc::clone(&settings.prompt.system_prompt),
+            user_context: settings.prompt.user_context.clone(),
+            thinking: settings.reasoning.thinking,
+            effort: settings.reasoning.effort,
+            budget_max: settings.budget.budget_max,
             auto_compact: settings.limits.auto_compact,
         }
     }
@@ -82,8 +82,8 @@ impl SettingsChange {
             Self::Mode(mode) => settings.policy.mode = mode,
             Self::Policy(change) => change(&mut settings.policy),
             Self::Model(facts) => settings.model = facts,
-            Self::Thinking(thinking) => settings.thinking = thinking,
-            Self::Effort(effort) => settings.effort = effort,
+            Self::Thinking(thinking) => settings.reasoning.thinking = thinking,
+            Self::Effort(effort) => settings.reasoning.effort = effort,
             Self::McpTools(specs) => {
                 let own =
                     settings.tools.iter().filter(|spec| !spec.name.as_str().starts_with("mcp__"));

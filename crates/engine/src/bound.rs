@@ -30,7 +30,7 @@ pub fn bound(settings: &Settings) -> Bound {
     let limits = settings.limits();
     let fresh = Control::IDLE.new_run();
     // A label is one call of the small model for each batch of tools, asked for beside the loop.
-    let labels = u64::from(settings.tool_labels);
+    let labels = u64::from(settings.switches.tool_labels);
     let calls_between_inputs = calls_left(&fresh, &limits)
         + labels * u64::from(limits.turns_max.saturating_sub(1))
         + settings.after.calls();
@@ -44,8 +44,8 @@ pub fn bound(settings: &Settings) -> Bound {
 }
 
 fn money(settings: &Settings, calls: u64) -> Option<MicroUsd> {
-    if settings.budget_max.is_some() {
-        return settings.budget_max;
+    if settings.budget.budget_max.is_some() {
+        return settings.budget.budget_max;
     }
     let dearest = core::iter::once(&settings.model)
         .chain(&settings.fallbacks)
@@ -116,7 +116,14 @@ fn calls_left_in_iteration(control: &Control, limits: &Limits) -> u64 {
         | Phase::Waiting
         | Phase::Settling(Then::Call)
         | Phase::Compacting(Compaction::Auto) => 1,
-        _ => 0,
+        Phase::Idle
+        | Phase::Streaming
+        | Phase::RunningTools
+        | Phase::Settling(Then::Compact)
+        | Phase::Attaching
+        | Phase::Stopping
+        | Phase::Compacting(Compaction::ForLength | Compaction::ForMedia | Compaction::ByHand)
+        | Phase::Ended(_) => 0,
     };
     let is_over = matches!(control.phase, Phase::RunningTools | Phase::Attaching | Phase::Stopping)
         || control.phase == Phase::Settling(Then::Compact)
@@ -155,7 +162,7 @@ fn automatic_left(control: &Control, limits: &Limits, turns: u64) -> u64 {
         return 0;
     }
     let auto = control.auto_compact;
-    let allowance = u64::from(limits.refills_max);
+    let allowance = u64::from(limits.refill.refills_max);
     let span = u64::from(limits.refill_span());
     let since = u64::from(auto.turns_since);
     let (now, fresh_spans) = if !auto.has_run || since >= span {
@@ -173,7 +180,14 @@ pub fn cost(act: Act, limits: &Limits) -> u64 {
     match act {
         Act::Call => 1,
         Act::Summarize(_) => summary_calls(limits),
-        _ => 0,
+        Act::Nothing
+        | Act::Prepare(_)
+        | Act::Backoff
+        | Act::AwaitTools
+        | Act::Settle
+        | Act::Attach
+        | Act::RunStopHooks
+        | Act::Finish(..) => 0,
     }
 }
 

@@ -71,16 +71,17 @@ impl Loop<'_> {
             return;
         }
         let after = self.settings.after;
-        self.state.chores.is_consolidated = false;
+        self.state.side_work.chores.is_consolidated = false;
         if after.questions {
-            let projection = self.state.context.projection(&self.state.transcript);
-            self.state.chores.snapshot = Some((projection.messages.clone(), projection.raw));
+            let projection = self.state.compaction.context.projection(&self.state.transcript);
+            self.state.side_work.chores.snapshot =
+                Some((projection.messages.clone(), projection.raw));
         }
         if terminal != Terminal::Completed || self.settings.agent.is_subagent {
             return;
         }
-        if after.title && !self.state.chores.is_titled {
-            self.state.chores.is_titled = true;
+        if after.title && !self.state.side_work.chores.is_titled {
+            self.state.side_work.chores.is_titled = true;
             self.see_to(Chore::Title, &self.exchange(1));
         }
         if after.suggestion {
@@ -101,13 +102,14 @@ impl Loop<'_> {
                 }
             }
             Chore::Consolidation
-                if self.settings.after.consolidation && !self.state.chores.is_consolidated =>
+                if self.settings.after.consolidation
+                    && !self.state.side_work.chores.is_consolidated =>
             {
-                self.state.chores.is_consolidated = true;
+                self.state.side_work.chores.is_consolidated = true;
                 self.see_to(chore, about);
             }
             // A person has given the session a name, so none is asked for.
-            Chore::Title => self.state.chores.is_titled = true,
+            Chore::Title => self.state.side_work.chores.is_titled = true,
             Chore::Consolidation | Chore::Suggestion | Chore::Memory => {}
         }
     }
@@ -121,23 +123,27 @@ impl Loop<'_> {
             Chore::Consolidation => (text::CONSOLIDATION, Tokens(8_000)),
             Chore::Question => (text::QUESTION, Tokens(2_000)),
         };
-        if about.trim().is_empty() || self.state.chores.open.len() >= OPEN_MAX {
+        if about.trim().is_empty() || self.state.side_work.chores.open.len() >= OPEN_MAX {
             return false;
         }
         let words = match chore {
             Chore::Question => format!("{order}\n\n{about}"),
-            _ => format!("{about}\n\n---\n\n{order}"),
+            Chore::Title | Chore::Suggestion | Chore::Memory | Chore::Consolidation => {
+                format!("{about}\n\n---\n\n{order}")
+            }
         };
         // A question is asked of the one who holds the conversation, whose cache knows it.
         let model: Option<&ModelFacts> = match chore {
             Chore::Question => Some(self.settings.model_at(self.state.control.model)),
-            _ => self.errand_model(0),
+            Chore::Title | Chore::Suggestion | Chore::Memory | Chore::Consolidation => {
+                self.errand_model(0)
+            }
         };
         let errand = model
             .and_then(|model| self.errand_call(model, RequestSource::Chore(chore), &words, output));
         let Some(errand) = errand else { return false };
         let open = Open { chore, attempt: errand.attempt, bytes: about.len() };
-        self.state.chores.open.push((errand.ticket, open));
+        self.state.side_work.chores.open.push((errand.ticket, open));
         true
     }
 
@@ -164,7 +170,9 @@ impl Loop<'_> {
                 self.tell(Notice::SessionTitled(text.clone()));
                 self.effects.push(Effect::Keep { chore, text });
             }
-            _ => self.effects.push(Effect::Keep { chore, text }),
+            Chore::Memory | Chore::Consolidation | Chore::Question => {
+                self.effects.push(Effect::Keep { chore, text });
+            }
         }
     }
 
@@ -172,7 +180,7 @@ impl Loop<'_> {
     /// nobody knows the bill.
     pub(crate) fn drop_chores(&mut self) {
         let is_crash = self.interrupt == Some(Interrupt::Crashed);
-        for (ticket, open) in core::mem::take(&mut self.state.chores.open) {
+        for (ticket, open) in core::mem::take(&mut self.state.side_work.chores.open) {
             if let Some(attempt) = open.attempt {
                 self.effects.push(Effect::CancelModel { attempt });
             }

@@ -59,7 +59,13 @@ pub fn decide(control: Control, signal: Signal, limits: &Limits) -> Decision {
 fn interrupted(control: Control) -> Decision {
     let terminal = match control.phase {
         Phase::RunningTools | Phase::Settling(_) | Phase::Attaching => Terminal::AbortedTools,
-        _ => Terminal::AbortedStreaming,
+        Phase::Idle
+        | Phase::Preparing
+        | Phase::Compacting(_)
+        | Phase::Streaming
+        | Phase::Waiting
+        | Phase::Stopping
+        | Phase::Ended(_) => Terminal::AbortedStreaming,
     };
     finish(control, terminal, Why::Plain)
 }
@@ -73,7 +79,7 @@ fn prepared(control: Control, size: Size, staged: bool, funds: Funds, limits: &L
     if size != Size::Fits && can_compact {
         let is_refill = auto.has_run && auto.turns_since < limits.refill_span();
         let refills = if is_refill { auto.refills.saturating_add(1) } else { 0 };
-        if refills >= limits.refills_max {
+        if refills >= limits.refill.refills_max {
             return finish(control, Terminal::BlockingLimit, Why::Thrash);
         }
         let control = Control {
@@ -321,8 +327,10 @@ fn settle(control: Control, then: Then) -> Decision {
 /// The call that was put off has its result. It belonged to a turn of the run that put it off.
 fn settled(control: Control, then: Then, stop: bool) -> Decision {
     let control = Control { calls_open: false, ..control };
+    if stop {
+        return finish(control, Terminal::HookStopped, Why::Plain);
+    }
     match then {
-        _ if stop => finish(control, Terminal::HookStopped, Why::Plain),
         Then::Call => prepare(Control { phase: Phase::Preparing, ..control }, Because::Started),
         Then::Compact => compact_by_hand(control),
     }

@@ -40,7 +40,7 @@ pub(crate) fn is_empty(state: &State) -> bool {
         ContentBlock::Text(text) => text.trim().is_empty(),
         ContentBlock::Thinking(_) => true,
         ContentBlock::Provider(block) => block.is_reasoning,
-        _ => false,
+        ContentBlock::ToolUse(_) | ContentBlock::ToolResult(_) | ContentBlock::Media(_) => false,
     })
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn output_cap(state: &State, settings: &Settings) -> Tokens {
 }
 
 pub(crate) fn is_staged(state: &State) -> bool {
-    level_4_context_collapse::is_staged(&state.context)
+    level_4_context_collapse::is_staged(&state.compaction.context)
 }
 
 /// How the projection fits. Being over the threshold matters only where something can be dropped.
@@ -107,7 +107,7 @@ pub(crate) fn fault(state: &State, settings: &Settings, failure: &ModelFailure) 
         | FailureKind::ServerFault
         | FailureKind::Transport => {
             let Millis(wait) = next_wait(state, settings, failure);
-            if state.waited.0.saturating_add(wait) > settings.wait_max.0 {
+            if state.recovery.waited.0.saturating_add(wait) > settings.retry.wait_max.0 {
                 Fault::WaitedOut
             } else if failure.kind == FailureKind::Overloaded {
                 Fault::Overloaded
@@ -121,5 +121,5 @@ pub(crate) fn fault(state: &State, settings: &Settings, failure: &ModelFailure) 
 /// The wait this failure would lead to.
 pub(crate) fn next_wait(state: &State, settings: &Settings, failure: &ModelFailure) -> Millis {
     let retry = state.control.attempt.retries.saturating_add(1);
-    retry::wait(state, settings.jitter_seed, failure, retry)
+    retry::wait(state, settings.retry.jitter_seed, failure, retry)
 }

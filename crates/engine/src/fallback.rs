@@ -16,7 +16,7 @@ impl Loop<'_> {
         let place = self.state.control.model;
         let from = self.settings.model_at(place.saturating_sub(1)).name.clone();
         let to = self.settings.model_at(place).name.clone();
-        let failure = self.state.withheld.take();
+        let failure = self.state.recovery.withheld.take();
         let why = failure.map(|failure| failure.message).unwrap_or_default();
         self.tell(Notice::ModelSwitched { from, to, why });
     }
@@ -25,31 +25,40 @@ impl Loop<'_> {
     /// kind it could mean. If a repair did not help before, history is cut as well, so that no bad
     /// item outlives two messages of the user.
     pub(crate) fn repaired(&mut self) {
-        let failure = self.state.withheld.as_ref();
+        let failure = self.state.recovery.withheld.as_ref();
         let kind = failure.map_or(FailureKind::InvalidRequest, |failure| failure.kind);
         let words = failure.map_or("", |failure| failure.message.as_str());
         let why = format!("the provider refused the request ({words})");
         let named = failure.and_then(|failure| failure.offender);
-        let has_tried = self.state.refusals > 0;
-        self.state.refusals = self.state.refusals.saturating_add(1);
-        let refused = match kind {
-            _ if has_tried => Refused::Rich,
-            FailureKind::BadImage => Refused::Media,
-            FailureKind::ForeignSignature => Refused::Reasoning,
-            _ if named.is_some() => Refused::Rich,
-            _ => Refused::Foreign,
+        let has_tried = self.state.recovery.refusals > 0;
+        self.state.recovery.refusals = self.state.recovery.refusals.saturating_add(1);
+        let refused = if has_tried {
+            Refused::Rich
+        } else if kind == FailureKind::BadImage {
+            Refused::Media
+        } else if kind == FailureKind::ForeignSignature {
+            Refused::Reasoning
+        } else if named.is_some() {
+            Refused::Rich
+        } else {
+            Refused::Foreign
         };
         let only = if has_tried { None } else { named };
         let state = &mut self.state;
-        state.without_reasoning |= refused == Refused::Reasoning;
-        state.without_clearing |= kind == FailureKind::InvalidRequest;
-        let what = leave_out(&mut state.context, &state.transcript, refused, only);
+        state.recovery.without_reasoning |= refused == Refused::Reasoning;
+        state.recovery.without_clearing |= kind == FailureKind::InvalidRequest;
+        let what = leave_out(&mut state.compaction.context, &state.transcript, refused, only);
         self.tell(Notice::Repaired { why: format!("{why}; {what} left out") });
         if has_tried {
             let mut report = Report::default();
-            let State { context, transcript, tool_context, .. } = &mut self.state;
+            let State { compaction, transcript, tool_context, .. } = &mut self.state;
             let carried = tool_context.carried();
-            let message = level_5_autocompact::cut_all(context, transcript, &carried, &mut report);
+            let message = level_5_autocompact::cut_all(
+                &mut compaction.context,
+                transcript,
+                &carried,
+                &mut report,
+            );
             self.report(report);
             self.tell(Notice::MessageAdded(message));
         }

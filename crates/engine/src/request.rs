@@ -16,12 +16,12 @@ use crate::state::State;
 /// The system prompt, in pieces that change rarely to often.
 pub(crate) fn system(settings: &Settings) -> Vec<Arc<str>> {
     let mut pieces = Vec::new();
-    if !settings.system_prompt.is_empty() {
-        pieces.push(settings.system_prompt.clone());
+    if !settings.prompt.system_prompt.is_empty() {
+        pieces.push(settings.prompt.system_prompt.clone());
     }
-    if !settings.system_context.is_empty() {
+    if !settings.prompt.system_context.is_empty() {
         let mut lines = String::new();
-        for (key, value) in &settings.system_context {
+        for (key, value) in &settings.prompt.system_context {
             if !lines.is_empty() {
                 lines.push('\n');
             }
@@ -59,12 +59,12 @@ pub(crate) fn build(state: &State, settings: &Settings, order: Order) -> Box<Mod
         tools: if is_apart { Arc::from([]) } else { state.tool_context.tools.clone() },
         messages,
         output_max,
-        thinking: settings.thinking,
-        effort: settings.effort,
+        thinking: settings.reasoning.thinking,
+        effort: settings.reasoning.effort,
         source,
         agent: state.tool_context.agent.clone(),
         clear_results: level_3_microcompact::clearing(state, settings, source),
-        without_reasoning: state.without_reasoning,
+        without_reasoning: state.recovery.without_reasoning,
     })
 }
 

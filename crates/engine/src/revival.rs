@@ -28,7 +28,7 @@ pub struct Revival {
 #[must_use]
 pub fn revival(state: &State) -> Revival {
     let mut revival = Revival::default();
-    revival.events.extend(state.chores.tickets().map(no_text));
+    revival.events.extend(state.side_work.chores.tickets().map(no_text));
     if !state.control.phase.is_running() {
         return revival;
     }
@@ -60,7 +60,9 @@ pub fn revival(state: &State) -> Revival {
     if let Batch::Asked(ticket) = state.queue.batch {
         revival.events.push(Event::HookEnded { ticket, report: HookReport::default() });
     }
-    if let Some(label) = state.pending_tool_summary.as_ref().filter(|label| label.text.is_none()) {
+    if let Some(label) =
+        state.side_work.pending_tool_summary.as_ref().filter(|label| label.text.is_none())
+    {
         revival.events.push(no_text(label.ticket));
     }
     if let Some(event) = of_phase(state) {

@@ -13,6 +13,8 @@ use windlass_vocabulary::{
 };
 
 /// Everything a run's decisions rest on besides what happens in it.
+///
+/// The journal keeps it: every key and its order stay, so only neighbours are grouped, flattened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// The model, first choice of every run.
@@ -23,16 +25,12 @@ pub struct Settings {
     pub small_model: Option<ModelFacts>,
     /// The counters' limits.
     pub limits: Limits,
-    /// The system prompt.
-    pub system_prompt: Arc<str>,
-    /// Appended to the system prompt as `key: value` lines.
-    pub system_context: Vec<(String, String)>,
-    /// Goes first, as a hidden user message.
-    pub user_context: Option<Arc<str>>,
-    /// Reasoning.
-    pub thinking: ThinkingMode,
-    /// Effort; the provider's own default when nothing was asked for.
-    pub effort: Option<Effort>,
+    /// What the model reads before the conversation.
+    #[serde(flatten)]
+    pub prompt: PromptSettings,
+    /// How much the model thinks.
+    #[serde(flatten)]
+    pub reasoning: ReasoningSettings,
     /// Tools on offer when the session starts.
     pub tools: Arc<[ToolSpec]>,
     /// Permissions when the session starts.
@@ -43,19 +41,63 @@ pub struct Settings {
     pub agent: Agent,
     /// The context levels.
     pub context: Context,
+    /// What may be spent.
+    #[serde(flatten)]
+    pub budget: BudgetSettings,
+    /// What can be switched on and off.
+    #[serde(flatten)]
+    pub switches: FeatureSwitches,
+    /// What is seen to when a run is over.
+    #[serde(default, skip_serializing_if = "After::is_off")]
+    pub after: After,
+    /// The waits between tries.
+    #[serde(flatten)]
+    pub retry: RetrySettings,
+}
+
+/// What the model reads before the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptSettings {
+    /// The system prompt.
+    pub system_prompt: Arc<str>,
+    /// Appended to the system prompt as `key: value` lines.
+    pub system_context: Vec<(String, String)>,
+    /// Goes first, as a hidden user message.
+    pub user_context: Option<Arc<str>>,
+}
+
+/// How much the model thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasoningSettings {
+    /// Reasoning.
+    pub thinking: ThinkingMode,
+    /// Effort; the provider's own default when nothing was asked for.
+    pub effort: Option<Effort>,
+}
+
+/// What may be spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetSettings {
     /// The most money this session may cost.
     pub budget_max: Option<MicroUsd>,
     /// Output tokens the run should use before it stops by itself.
     pub token_budget: Option<Tokens>,
+}
+
+/// What can be switched on and off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeatureSwitches {
     /// Run tools only after the answer is complete.
     pub batch_tools: bool,
     /// Ask the small model for a label of each batch of tools.
     pub tool_labels: bool,
     /// Look for memories and skills beside the first call.
     pub prefetch: bool,
-    /// What is seen to when a run is over.
-    #[serde(default, skip_serializing_if = "After::is_off")]
-    pub after: After,
+}
+
+/// The waits between tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetrySettings {
     /// Seed of the retry jitter: randomness is an input.
     pub jitter_seed: u64,
     /// The longest a run may spend waiting between tries, all waits together.
@@ -85,10 +127,9 @@ pub struct Limits {
     pub nudges_max: u8,
     /// Summary failures in a row that switch auto-compaction off.
     pub summary_failures_max: u8,
-    /// Compactions in quick succession that stop the run.
-    pub refills_max: u8,
-    /// What counts as quick: fewer turns than this since the last one.
-    pub refill_turns: u8,
+    /// Compactions in quick succession.
+    #[serde(flatten)]
+    pub refill: RefillLimits,
     /// Shared calls that may run at once.
     pub tools_parallel_max: u8,
     /// Is auto-compaction on?
@@ -97,6 +138,15 @@ pub struct Limits {
     pub reactive_compact: bool,
     /// Are there stop hooks?
     pub stop_hooks: bool,
+}
+
+/// Compactions in quick succession: the context fills up again as soon as it was made smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RefillLimits {
+    /// Compactions in quick succession that stop the run.
+    pub refills_max: u8,
+    /// What counts as quick: fewer turns than this since the last one.
+    pub refill_turns: u8,
 }
 
 /// Which hook points have hooks; a point without hooks costs nothing.
@@ -202,8 +252,7 @@ impl Limits {
         stop_same_max: 3,
         nudges_max: 32,
         summary_failures_max: 3,
-        refills_max: 3,
-        refill_turns: 3,
+        refill: RefillLimits { refills_max: 3, refill_turns: 3 },
         tools_parallel_max: 10,
         auto_compact: true,
         reactive_compact: true,
@@ -214,7 +263,7 @@ impl Limits {
     /// compact for ever.
     #[must_use]
     pub fn refill_span(&self) -> u8 {
-        self.refill_turns.max(1)
+        self.refill.refill_turns.max(1)
     }
 }
 
@@ -244,31 +293,28 @@ impl Settings {
             fallbacks: Vec::new(),
             small_model: None,
             limits: Limits::DEFAULT,
-            system_prompt: Arc::from(""),
-            system_context: Vec::new(),
-            user_context: None,
-            thinking: ThinkingMode::Unset,
-            effort: None,
+            prompt: PromptSettings {
+                system_prompt: Arc::from(""),
+                system_context: Vec::new(),
+                user_context: None,
+            },
+            reasoning: ReasoningSettings { thinking: ThinkingMode::Unset, effort: None },
             tools: Arc::from([]),
             policy: Policy::default(),
             hooks: Hooks::default(),
             agent: Agent { id: AgentId::from("main"), is_subagent: false },
             context: Context::default(),
-            budget_max: None,
-            token_budget: None,
-            batch_tools: false,
-            tool_labels: false,
-            prefetch: false,
+            budget: BudgetSettings::default(),
+            switches: FeatureSwitches::default(),
             after: After::default(),
-            jitter_seed: 0,
-            wait_max: Millis(30 * 60 * 1_000),
+            retry: RetrySettings { jitter_seed: 0, wait_max: Millis(30 * 60 * 1_000) },
         }
     }
 
     /// The limits as the rules see them: what follows from other settings filled in.
     #[must_use]
     pub fn limits(&self) -> Limits {
-        let has_budget = self.token_budget.is_some() && !self.agent.is_subagent;
+        let has_budget = self.budget.token_budget.is_some() && !self.agent.is_subagent;
         Limits {
             models: u8::try_from(self.fallbacks.len() + 1).unwrap_or(u8::MAX),
             nudges_max: if has_budget { self.limits.nudges_max } else { 0 },

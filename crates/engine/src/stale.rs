@@ -42,10 +42,10 @@ pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
                 && !is_compacting(state, *ticket, Wanted::Hooks)
         }
         Event::SummaryEnded { ticket, .. } => {
-            let label = state.pending_tool_summary.as_ref();
+            let label = state.side_work.pending_tool_summary.as_ref();
             let is_label = label.is_some_and(|l| l.ticket == *ticket && l.text.is_none());
             !is_label
-                && !state.chores.is_open(*ticket)
+                && !state.side_work.chores.is_open(*ticket)
                 && !is_compacting(state, *ticket, Wanted::Summary)
         }
         Event::TimerFired { ticket } => !is_awaited(state, *ticket, Phase::Waiting),

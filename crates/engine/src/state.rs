@@ -2,7 +2,8 @@
 //!
 //! Ten fields survive an iteration. `auto_compact`, `output_recoveries`, `reactive_compact_tried`,
 //! `output_cap`, `stop_hook`, `turn` and `transition` are in [`Control`]; `messages` is
-//! [`Transcript`], and `tool_context` and `pending_tool_summary` stand here under their own names.
+//! [`Transcript`], and `tool_context` and `pending_tool_summary` (in [`SideWork`]) stand here under
+//! their own names.
 //! Everything else in [`State`] belongs to the iteration under way, to the session's account, or
 //! to what was said of the outside and not yet taken in.
 
@@ -34,22 +35,64 @@ pub struct State {
     pub transcript: Transcript,
     /// `tool_context`: what a tool result may update.
     pub tool_context: ToolContext,
-    /// `pending_tool_summary`: the label of the last batch of tools, being written beside the loop.
-    pub pending_tool_summary: Option<PendingLabel>,
+    /// What is written beside the loop.
+    pub side_work: SideWork,
     /// Usage and money.
     pub ledger: Ledger,
-    /// Raw estimate of system prompt and tools, and the tools it was counted for.
-    pub overhead: Option<(Arc<[ToolSpec]>, u64)>,
-    /// What the context levels did and must do again the same way.
-    pub context: Memory,
-    /// What they freed and dropped, for people.
-    pub losses: LossRecord,
+    /// What is remembered of requests.
+    pub request: RequestMemory,
+    /// What was done to make the context smaller.
+    pub compaction: CompactionState,
     /// The answer under way.
     pub answer: Answer,
     /// The calls of the answer under way.
     pub queue: Queue,
     /// What waits for the next tool boundary.
     pub inbox: Inbox,
+    /// What went wrong, and what was done about it.
+    pub recovery: RecoveryState,
+    /// What the loop did lately, to see circles.
+    pub circle: Circle,
+    /// The one errand this phase waits for: a timer, a summary, the stop hooks.
+    pub errand: Option<Errand>,
+    /// Everything said so far was said elsewhere: the user's context has still to be added.
+    pub is_adopted: bool,
+    /// Numbers handed out.
+    pub next: Next,
+}
+
+/// What is written beside the loop, which does not wait for it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct SideWork {
+    /// `pending_tool_summary`: the label of the last batch of tools.
+    pub pending_tool_summary: Option<PendingLabel>,
+    /// What is seen to beside runs.
+    pub chores: Chores,
+}
+
+/// What is remembered of requests.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct RequestMemory {
+    /// Raw estimate of system prompt and tools, and the tools it was counted for.
+    pub overhead: Option<(Arc<[ToolSpec]>, u64)>,
+    /// What was sent last, to foresee what the provider's cache will hold.
+    pub prefix: Option<Prefix>,
+}
+
+/// What was done to make the context smaller.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct CompactionState {
+    /// What the context levels did and must do again the same way.
+    pub context: Memory,
+    /// What they freed and dropped, for people.
+    pub losses: LossRecord,
+    /// What the summary under way should dwell on.
+    pub focus: Option<String>,
+}
+
+/// What went wrong, and what was done about it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct RecoveryState {
     /// The failure held back until every recovery is spent.
     pub withheld: Option<ModelFailure>,
     /// Repairs since the last good answer.
@@ -59,24 +102,10 @@ pub struct State {
     /// The provider refused a request as invalid: from then on it is asked for nothing that is not
     /// plain.
     pub without_clearing: bool,
-    /// What was sent last, to foresee what the provider's cache will hold.
-    pub prefix: Option<Prefix>,
-    /// What the loop did lately, to see circles.
-    pub circle: Circle,
     /// The stop hook's last words, to see repetition, and its name.
     pub objection: Option<(String, String)>,
-    /// What the summary under way should dwell on.
-    pub focus: Option<String>,
     /// All waits of this run together.
     pub waited: Millis,
-    /// The one errand this phase waits for: a timer, a summary, the stop hooks.
-    pub errand: Option<Errand>,
-    /// Everything said so far was said elsewhere: the user's context has still to be added.
-    pub is_adopted: bool,
-    /// What is seen to beside runs.
-    pub chores: Chores,
-    /// Numbers handed out.
-    pub next: Next,
 }
 
 /// What a tool may see and, through its result, change from the next iteration on.
@@ -196,26 +225,17 @@ impl State {
                 files: Vec::new(),
                 updates: Vec::new(),
             },
-            pending_tool_summary: None,
+            side_work: SideWork::default(),
             ledger: Ledger::default(),
-            overhead: None,
-            context: Memory::default(),
-            losses: LossRecord::default(),
+            request: RequestMemory::default(),
+            compaction: CompactionState::default(),
             answer: Answer::default(),
             queue: Queue::default(),
             inbox: Inbox::default(),
-            withheld: None,
-            refusals: 0,
-            without_reasoning: false,
-            without_clearing: false,
-            prefix: None,
+            recovery: RecoveryState::default(),
             circle: Circle::default(),
-            objection: None,
-            focus: None,
-            waited: Millis(0),
             errand: None,
             is_adopted: false,
-            chores: Chores::default(),
             next: Next::default(),
         }
     }
@@ -230,7 +250,7 @@ impl State {
         let standing = context.policy.standing.take();
         context.policy = Policy { standing, ..settings.policy.clone() };
         context.agent = settings.agent.id.clone();
-        self.overhead = None;
+        self.request.overhead = None;
     }
 }
 

@@ -22,8 +22,8 @@ impl Session {
             output_max: Tokens(1_000),
             prices: Prices::default(),
         };
-        let settings =
-            Settings { system_prompt: "Be brief.".into(), ..Settings::new(facts("one")) };
+        let mut settings = Settings::new(facts("one"));
+        settings.prompt.system_prompt = "Be brief.".into();
         let state = Some(State::new(&settings));
         Self { state, settings, attempt: AttemptId(0) }
     }
@@ -88,7 +88,7 @@ fn a_prefix_that_the_provider_lost_is_told() {
 fn a_break_of_our_own_is_named() {
     let mut session = Session::new();
     session.exchange(usage(3, 1_000, 0));
-    session.settings.system_prompt = "Be long.".into();
+    session.settings.prompt.system_prompt = "Be long.".into();
     session.exchange(usage(3, 1_050, 0));
     assert_eq!(session.last(), (Tokens(0), Some("the system prompt changed")));
     session.settings.model.name = "two".into();

@@ -16,7 +16,8 @@ fn wait(kind: FailureKind, has_answered: bool, seed: u64) -> Millis {
         output_max: Tokens(1_000),
         prices: Prices::default(),
     };
-    let settings = Settings { jitter_seed: seed, ..Settings::new(facts) };
+    let mut settings = Settings::new(facts);
+    settings.retry.jitter_seed = seed;
     let mut state = State::new(&settings);
     let submitted = || Event::UserSubmitted {
         content: vec![ContentBlock::Text("a question".to_owned())],

@@ -100,7 +100,8 @@ impl Realigner {
                 }
             }
             Event::SummaryEnded { ticket, .. } => {
-                let label = state.pending_tool_summary.as_ref().filter(|l| l.text.is_none());
+                let label =
+                    state.side_work.pending_tool_summary.as_ref().filter(|l| l.text.is_none());
                 match (label, state.control.phase) {
                     (_, Phase::Compacting(_)) => align_task_ticket(state, ticket),
                     (Some(label), _) => *ticket = label.ticket,

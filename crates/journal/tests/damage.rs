@@ -174,7 +174,7 @@ fn a_replay_decides_what_was_decided_and_other_settings_are_found_out() {
     // Intents alone were noted: twelve bills, six transitions and six ends were not.
     assert_eq!((verified.same, verified.missing), (12, 24));
     let mut others = settings.clone();
-    others.batch_tools = true;
+    others.switches.batch_tools = true;
     let (seq, note) = verify(&path, &others).unwrap().difference.unwrap();
     assert!(seq > 0 && matches!(note, JournalNote::Intended(_)), "{note:?}");
     std::fs::write(&path, &bytes).unwrap();

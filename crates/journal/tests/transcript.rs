@@ -161,7 +161,7 @@ fn what_the_loop_says_is_marked_and_agents_are_set_apart() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
     let mut settings = settings();
-    settings.user_context = Some("be kind".into());
+    settings.prompt.user_context = Some("be kind".into());
     let content = vec![ContentBlock::Text("hello".into())];
     let submitted = Event::UserSubmitted { content, pinned: false };
     written(&path, &settings, &[submitted]);

@@ -164,7 +164,7 @@ fn report_time(kind: LongSessionKind, length: Length, rounds: &[Played], missed:
         missed.push(format!("{kind:?}: turns grow by {:.0} % of their mean", slope * 100.0));
     }
     if let Some(Played { session, .. }) = rounds.first() {
-        let levels = session.state().losses.levels();
+        let levels = session.state().compaction.losses.levels();
         println!("levels acted: {:?} times", levels.map(|level| level.times));
         let idle = kind
             .expected_levels()

@@ -30,7 +30,8 @@ impl LongSessionKind {
             Self::Real | Self::Snipped => build_settings(200_000, 8_000),
             Self::Small => build_settings(20_000, 1_000),
         };
-        settings.system_prompt = "You work on a repository and are careful. ".repeat(100).into();
+        settings.prompt.system_prompt =
+            "You work on a repository and are careful. ".repeat(100).into();
         settings.tools = ["Read", "Bash", "Edit"].into_iter().map(build_tool_spec).collect();
         match self {
             Self::Snipped => settings.context.turns_kept = Some(150),

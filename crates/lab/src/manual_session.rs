@@ -75,7 +75,16 @@ impl ManualSession {
                     self.estimate = input_estimate;
                     others.push(effect);
                 }
-                other => others.push(other),
+                other @ (Effect::CancelModel { .. }
+                | Effect::CancelTool { .. }
+                | Effect::AskPermission { .. }
+                | Effect::RunHook { .. }
+                | Effect::Summarize { .. }
+                | Effect::Spill { .. }
+                | Effect::Keep { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. }
+                | Effect::Tell(_)) => others.push(other),
             }
         }
         others
@@ -150,8 +159,10 @@ pub fn build_settings(window: u64, output: u64) -> Settings {
 /// What was estimated for the request that went out with these effects.
 #[must_use]
 pub fn find_estimate(effects: &[Effect]) -> Option<Tokens> {
-    effects.iter().rev().find_map(|effect| match effect {
-        Effect::Tell(Notice::RequestStarted { input_estimate, .. }) => Some(*input_estimate),
-        _ => None,
+    effects.iter().rev().find_map(|effect| {
+        let Effect::Tell(Notice::RequestStarted { input_estimate, .. }) = effect else {
+            return None;
+        };
+        Some(*input_estimate)
     })
 }

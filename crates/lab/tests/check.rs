@@ -25,7 +25,7 @@ fn the_printed_bound_is_the_walked_one() {
         prices: Prices { input: 1_000_000, output: 2_000_000, ..Prices::default() },
     });
     settings.limits = limits;
-    settings.token_budget = Some(Tokens(1_000));
+    settings.budget.token_budget = Some(Tokens(1_000));
     let printed = bound(&settings);
     let walk = ControlGraph::explore(&limits).find_longest_run(&limits).expect("no cycle");
     assert_eq!(printed.calls_between_inputs, walk.calls);

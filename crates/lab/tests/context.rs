@@ -21,7 +21,7 @@ fn tenths(kind: LongSessionKind, turns: usize) -> Vec<Duration> {
             *least = took.min(*least);
         }
         for level in kind.expected_levels() {
-            let did = session.state().losses.levels()[level - 1];
+            let did = session.state().compaction.losses.levels()[level - 1];
             assert!(did.times > 0, "{kind:?}: level {level} never acted");
         }
     }

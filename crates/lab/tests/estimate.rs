@@ -146,7 +146,7 @@ const KINDS: &[Kind] = {
 fn started(corpus: &Corpus, kind: &Kind) -> Settings {
     let mut settings = build_settings(kind.window, 4_000);
     settings.context.summary_tokens = windlass_vocabulary::Tokens(2_000);
-    settings.system_prompt =
+    settings.prompt.system_prompt =
         (0..3).map(|n| corpus.piece(Matter::Page, n)).collect::<String>().into();
     let schema = r#"{"type":"object","properties":{"file_path":{"type":"string","description":"The absolute path of the file"},"offset":{"type":"integer","minimum":0},"limit":{"type":"integer","minimum":1}},"required":["file_path"],"additionalProperties":false}"#;
     let tools = ["Read", "Bash", "Edit", "Search", "Glob", "Write"].into_iter().enumerate();

@@ -124,7 +124,7 @@ impl<'a> World<'a> {
     }
 
     fn check_reservation(&self) {
-        let limit = self.settings.budget_max.expect("a limit");
+        let limit = self.settings.budget.budget_max.expect("a limit");
         let committed = self.state().ledger.committed();
         assert!(committed <= limit, "{committed} of {limit} with {:?}", self.taken);
     }
@@ -199,7 +199,8 @@ impl<'a> World<'a> {
 
     /// A session inside this one, to its end.
     fn nested(&mut self, purse: MicroUsd) -> MicroUsd {
-        let settings = Settings { budget_max: Some(purse), ..self.settings.clone() };
+        let mut settings = self.settings.clone();
+        settings.budget.budget_max = Some(purse);
         let mut inner = World::new(settings, self.dice, self.depth + 1);
         inner.say("go");
         inner.play();
@@ -249,7 +250,7 @@ fn settings(prices: Prices, limit: u64, output: u64) -> Settings {
         prices,
     });
     settings.policy.mode = PermissionMode::BypassPermissions;
-    settings.budget_max = Some(MicroUsd(limit));
+    settings.budget.budget_max = Some(MicroUsd(limit));
     settings.limits.turns_max = 30;
     settings.tools = [ToolSpec {
         name: "Agent".into(),
@@ -269,7 +270,7 @@ fn spend(settings: Settings, seed: u64) -> Taken {
         world.say(words);
         world.play();
     }
-    let limit = u128::from(world.settings.budget_max.expect("a limit").0);
+    let limit = u128::from(world.settings.budget.budget_max.expect("a limit").0);
     let taken = world.taken;
     assert!(taken.all <= limit + taken.beyond, "{taken:?} of {limit}");
     taken

@@ -50,7 +50,7 @@ fn bound_to_json(settings: &Settings, worst: &Bound) -> serde_json::Value {
             "fallback_models": fallbacks,
             "max_turns": settings.limits.turns_max,
             "max_retries": settings.limits.retries_max,
-            "max_budget_usd": settings.budget_max.map(dollars_to_json),
+            "max_budget_usd": settings.budget.budget_max.map(dollars_to_json),
         },
     })
 }
@@ -60,7 +60,7 @@ fn render_bound(settings: &Settings, worst: &Bound) -> String {
         .chain(&settings.fallbacks)
         .map(|facts| facts.name.as_str())
         .collect();
-    let money = match (worst.money, settings.budget_max) {
+    let money = match (worst.money, settings.budget.budget_max) {
         (Some(money), Some(_)) => {
             format!("{}, the limit that was set", human_format::format_money(money))
         }
@@ -84,7 +84,7 @@ fn render_bound(settings: &Settings, worst: &Bound) -> String {
     for (what, number) in rows {
         text.push_str(&format!("  {what:<36}{number}\n"));
     }
-    let money = match (worst.money, settings.budget_max) {
+    let money = match (worst.money, settings.budget.budget_max) {
         (Some(_), Some(_)) | (Some(MicroUsd(0)), None) => "",
         (Some(_), None) => {
             "\nThe money is what it would cost if every call filled the window; --max-budget-usd \

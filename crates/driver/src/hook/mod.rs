@@ -114,7 +114,10 @@ impl SessionHooks {
             backend: Some(Arc::new(SessionHookBackend {
                 side_model,
                 inspector: Arc::clone(&inspector),
-                allowance: settings.budget_max.map(|most| MicroUsd(most.0 / ALLOWANCE_DIVISOR)),
+                allowance: settings
+                    .budget
+                    .budget_max
+                    .map(|most| MicroUsd(most.0 / ALLOWANCE_DIVISOR)),
             })),
             waker: Some(Arc::<SessionWaker>::clone(&waker)),
             cwd: cwd.clone(),
@@ -123,7 +126,7 @@ impl SessionHooks {
             identity,
             cwd,
             model: settings.model.name.as_str().to_owned(),
-            effort: settings.effort,
+            effort: settings.reasoning.effort,
             prompt: std::sync::Mutex::default(),
         };
         let set = RwLock::new(base.read().unwrap_or_else(PoisonError::into_inner).clone());

@@ -295,10 +295,11 @@ pub(crate) struct AssembledSession {
 
 /// The settings, with less to spend: what the conversation went back from was paid for all the same.
 fn reduce_budget(settings: Arc<Settings>, spent: MicroUsd) -> Arc<Settings> {
-    match settings.budget_max {
+    match settings.budget.budget_max {
         Some(limit) if spent > MicroUsd(0) => {
-            let budget_max = Some(limit.less(spent));
-            Arc::new(Settings { budget_max, ..Settings::clone(&settings) })
+            let mut reduced = Settings::clone(&settings);
+            reduced.budget.budget_max = Some(limit.less(spent));
+            Arc::new(reduced)
         }
         _ => settings,
     }

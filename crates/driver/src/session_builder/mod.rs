@@ -77,7 +77,7 @@ impl SessionBuilder {
 
     /// Replaces the system prompt.
     pub fn set_system_prompt(&mut self, prompt: impl Into<Arc<str>>) {
-        self.settings.system_prompt = prompt.into();
+        self.settings.prompt.system_prompt = prompt.into();
     }
 
     /// Whether hooks may defer a call. Only where the session can be continued by a later process,
@@ -318,7 +318,7 @@ impl SessionBuilder {
     }
 
     pub(crate) fn effort(mut self, effort: Option<Effort>) -> Self {
-        self.settings.effort = effort.or(self.settings.effort);
+        self.settings.reasoning.effort = effort.or(self.settings.reasoning.effort);
         self
     }
 

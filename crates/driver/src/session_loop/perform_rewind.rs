@@ -119,7 +119,7 @@ impl SessionLoop {
         };
         let event = self.change_settings(|settings| {
             (settings.policy, settings.tools) = (policy, tools);
-            settings.budget_max = settings.budget_max.map(|limit| limit.less(spent));
+            settings.budget.budget_max = settings.budget.budget_max.map(|limit| limit.less(spent));
         });
         self = self.process_event(event).await;
         if self.state.control.phase.is_running() {

@@ -194,7 +194,9 @@ fn parse_agent_hooks(definition: &AgentDefinition) -> HookSet {
 
 /// What is told of where the parent works is told of where the agent does.
 fn relocate_context(settings: &mut Settings, parents: &str, tool_context: &ToolSessionContext) {
-    for (_, value) in settings.system_context.iter_mut().filter(|(_, value)| value == parents) {
+    for (_, value) in
+        settings.prompt.system_context.iter_mut().filter(|(_, value)| value == parents)
+    {
         *value = tool_context.files.cwd.to_string_lossy().into_owned();
     }
 }
@@ -220,11 +222,11 @@ fn derive_nested_settings(
     // Nobody takes a nested session up again.
     settings.hooks.can_defer = false;
     settings.policy = policy;
-    if settings.budget_max.is_some() {
-        settings.budget_max = allowance.or(Some(MicroUsd(0)));
+    if settings.budget.budget_max.is_some() {
+        settings.budget.budget_max = allowance.or(Some(MicroUsd(0)));
     }
     if let Some(prompt) = &definition.prompt {
-        settings.system_prompt = prompt.as_str().into();
+        settings.prompt.system_prompt = prompt.as_str().into();
     }
     if let Some(turns) = definition.turns_max {
         settings.limits.turns_max = turns.min(settings.limits.turns_max).max(1);

@@ -78,7 +78,7 @@ async fn m12_back_online_the_run_goes_on_at_a_word() {
         drop(listener);
         let url = format!("http://{address}");
         // A seed whose first wait is long: only a word can end it in time.
-        let setting = Setting::on(wire).with(|settings| settings.jitter_seed = LONG_WAIT);
+        let setting = Setting::on(wire).with(|settings| settings.retry.jitter_seed = LONG_WAIT);
         let (session, mut notices) = setting.builder(&url).start().unwrap();
         session.submit("hi").unwrap();
         let is_long =

@@ -58,7 +58,7 @@ fn billed(told: &[Notice]) -> MicroUsd {
 fn priced(wire: WireFormat, budget: Option<u64>) -> Setting {
     Setting::on(wire).tools(ToolRegistry::empty()).with(|settings| {
         settings.model.prices = Prices { input: 1_000_000, output: 1_000_000, ..Prices::default() };
-        settings.budget_max = budget.map(MicroUsd);
+        settings.budget.budget_max = budget.map(MicroUsd);
     })
 }
 

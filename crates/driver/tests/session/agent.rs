@@ -140,7 +140,7 @@ async fn a_tree_shares_one_purse() {
         settings.model.prices = price;
         settings.model.window = Tokens(100_000);
         settings.model.output_default = Tokens(1_000);
-        settings.budget_max = Some(MicroUsd(200_000));
+        settings.budget.budget_max = Some(MicroUsd(200_000));
     });
     let bill = Usage { input: Tokens(9_000), output: Tokens(500), ..Usage::default() };
     let mut answers = vec![Says::call("Agent", ask("spend it")).usage(bill)];

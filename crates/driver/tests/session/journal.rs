@@ -41,8 +41,8 @@ async fn a_session_is_continued_from_its_journal() {
 async fn a_continued_session_sends_the_same_bytes() {
     for wire in WIRES {
         let setting = Setting::on(wire).with(|settings| {
-            settings.user_context = Some("The project is called Pawl.".into());
-            settings.system_prompt = "Be brief.".into();
+            settings.prompt.user_context = Some("The project is called Pawl.".into());
+            settings.prompt.system_prompt = "Be brief.".into();
         });
         let talk = async |journal: &str, breaks: bool| -> Vec<Arc<str>> {
             let rehearsal = crate::stage::rehearse([
@@ -91,7 +91,7 @@ async fn a_session_is_continued_with_other_settings() {
         Says::text("not allowed"),
     ])
     .await;
-    setting.settings.user_context = Some("As it was.".into());
+    setting.settings.prompt.user_context = Some("As it was.".into());
     let builder = |setting: &Setting| {
         setting.builder(&rehearsal.url()).journal(&journal, Durability::Written)
     };
@@ -100,7 +100,7 @@ async fn a_session_is_continued_with_other_settings() {
     assert_ended(&notices.wait_for_run_end().await.unwrap(), Terminal::Completed);
     session.close().await;
     setting.settings.policy.mode = PermissionMode::DontAsk;
-    setting.settings.user_context = Some("As it is.".into());
+    setting.settings.prompt.user_context = Some("As it is.".into());
     setting.settings.model.window = Tokens(50_000);
     let (session, mut notices) = builder(&setting).start().unwrap();
     session.submit("again").unwrap();

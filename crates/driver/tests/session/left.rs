@@ -68,7 +68,7 @@ async fn the_end_of_an_agent_is_told_once_with_its_answer() {
         // Until it is told: something else to do each time.
         Says::call("Bash", json!({ "command": "date +%N" })).repeat(0),
     ];
-    let setting = Setting::default().with(|settings| settings.prefetch = true);
+    let setting = Setting::default().with(|settings| settings.switches.prefetch = true);
     let mut stage = play(setting, agents, answers).await;
     let (ending, _) = stage.run("go").await;
     assert_completed(&ending);
@@ -132,7 +132,7 @@ async fn what_it_spends_comes_out_of_the_same_purse() {
             settings.model.prices = price;
             settings.model.window = Tokens(100_000);
             settings.model.output_default = Tokens(1_000);
-            settings.budget_max = limit;
+            settings.budget.budget_max = limit;
         })
     };
     let bill = Usage { input: Tokens(9_000), output: Tokens(500), ..Usage::default() };

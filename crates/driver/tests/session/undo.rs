@@ -95,7 +95,7 @@ const SECOND: &str = "c0ffee00-0000-4000-8000-000000000002";
 async fn an_open_session_goes_back_and_on_from_there() {
     let setting = Setting::default().with(|settings| {
         settings.model.prices.output = 1_000_000;
-        settings.budget_max = Some(MicroUsd(1_000_000));
+        settings.budget.budget_max = Some(MicroUsd(1_000_000));
     });
     let directory = setting.directory.path().to_owned();
     let (journal, file) = (directory.join("session.jsonl"), directory.join("made"));
@@ -151,7 +151,7 @@ async fn an_open_session_goes_back_and_on_from_there() {
     let spent: u64 = spent.split(',').next().unwrap().parse().unwrap();
     assert!(spent > paid.cost.0, "{head}: {paid:?}");
     let settings = windlass_journal::fold(&journal, &setting.settings).unwrap().settings;
-    assert_eq!(settings.budget_max, Some(MicroUsd(1_000_000 - spent)));
+    assert_eq!(settings.budget.budget_max, Some(MicroUsd(1_000_000 - spent)));
 }
 
 #[tokio::test]

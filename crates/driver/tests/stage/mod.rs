@@ -62,7 +62,7 @@ impl Default for Setting {
         let mut settings = Settings::new(facts("rehearsed-model"));
         settings.policy.mode = PermissionMode::BypassPermissions;
         settings.policy.directories = vec![directory.path().to_str().unwrap().to_owned()];
-        settings.jitter_seed = SHORT_WAITS;
+        settings.retry.jitter_seed = SHORT_WAITS;
         Self {
             wire: WireFormat::AnthropicMessages,
             credential: Credential::None,

@@ -15,7 +15,7 @@ const ENOUGH_PERCENT: u64 = 90;
 
 /// What the token budget says, given what the run and its last answer have put out.
 pub(crate) fn read(settings: &Settings, run: Tokens, answer: Tokens) -> Budget {
-    match settings.token_budget {
+    match settings.budget.token_budget {
         Some(budget) if percent(run, budget) < ENOUGH_PERCENT => {
             if answer.0 < LITTLE {
                 Budget::LeftLittle

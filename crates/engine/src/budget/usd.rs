@@ -36,7 +36,7 @@ pub(crate) fn grant(
         let sent = u64::try_from(sent.div_ceil(1_000_000)).unwrap_or(u64::MAX);
         MicroUsd(sent) + model.prices.cost(&Usage { output, ..Usage::default() })
     };
-    let Some(limit) = settings.budget_max else {
+    let Some(limit) = settings.budget.budget_max else {
         return Some(Grant { output: wanted, reserved: worst(wanted) });
     };
     let free = limit.less(ledger.committed());
@@ -59,5 +59,5 @@ pub(crate) fn grant(
 
 /// What a nested session may spend: half of what is free, so that we can go on beside it.
 pub(crate) fn allowance(settings: &Settings, ledger: &Ledger) -> Option<MicroUsd> {
-    settings.budget_max.map(|limit| MicroUsd(limit.less(ledger.committed()).0 / 2))
+    settings.budget.budget_max.map(|limit| MicroUsd(limit.less(ledger.committed()).0 / 2))
 }

@@ -17,7 +17,7 @@ use crate::state::State;
 /// What the next request is made of.
 #[must_use]
 pub fn inventory(state: &State, settings: &Settings) -> ContextUsage {
-    let projection = Projection::new(&state.context, &state.transcript);
+    let projection = Projection::new(&state.compaction.context, &state.transcript);
     let tools = &state.tool_context.tools;
     let mut sizes = Sizes::default();
     for piece in request::system(settings) {
@@ -44,8 +44,8 @@ pub fn inventory(state: &State, settings: &Settings) -> ContextUsage {
         threshold: room.threshold,
         total,
         parts: parts.collect(),
-        levels: *state.losses.levels(),
-        losses: state.losses.latest().cloned().collect(),
+        levels: *state.compaction.losses.levels(),
+        losses: state.compaction.losses.latest().cloned().collect(),
     }
 }
 

@@ -63,7 +63,11 @@ fn shortened(message: &Message, view: &View<'_>, report: &mut Report) -> Option<
                     None => block.clone(),
                 }
             }
-            other => other.clone(),
+            ContentBlock::Text(_)
+            | ContentBlock::Thinking(_)
+            | ContentBlock::ToolUse(_)
+            | ContentBlock::Media(_)
+            | ContentBlock::Provider(_) => block.clone(),
         })
         .collect();
     is_cut.then_some(content)
@@ -104,7 +108,7 @@ fn cut(
                 report.spills.push((name, text.clone()));
                 ToolResultPart::Text(short)
             }
-            other => other.clone(),
+            ToolResultPart::Text(_) | ToolResultPart::Media(_) => part.clone(),
         })
         .collect();
     let short = ToolResult { call: result.call.clone(), content, is_error: result.is_error };

@@ -40,7 +40,7 @@ pub(crate) fn clearing(
         keep_latest: settings.context.recent_turns.saturating_mul(RESULTS_A_TURN),
         clear_at_least: room.percent(BATCH_PERCENT),
     };
-    (can_clear && !state.without_clearing && source == RequestSource::Main).then_some(wish)
+    (can_clear && !state.recovery.without_clearing && source == RequestSource::Main).then_some(wish)
 }
 
 /// Results that a turn is taken to have.
@@ -125,7 +125,12 @@ fn shortened(message: &Message, verbose: usize) -> Option<(Entry, usize)> {
                     result.is_error,
                 ))
             }
-            other => other.clone(),
+            ContentBlock::Text(_)
+            | ContentBlock::Thinking(_)
+            | ContentBlock::ToolUse(_)
+            | ContentBlock::ToolResult(_)
+            | ContentBlock::Media(_)
+            | ContentBlock::Provider(_) => block.clone(),
         })
         .collect();
     (count > 0).then(|| (with_content(message, content), count))

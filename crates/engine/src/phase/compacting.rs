@@ -26,7 +26,8 @@ impl Loop<'_> {
     pub(crate) fn summarize(&mut self, what: Compaction) -> Option<Signal> {
         if what == Compaction::ForMedia {
             let state = &mut self.state;
-            let what = leave_out(&mut state.context, &state.transcript, Refused::Media, None);
+            let what =
+                leave_out(&mut state.compaction.context, &state.transcript, Refused::Media, None);
             if !what.is_empty() {
                 let words = "the provider refused the request as too large";
                 let why = format!("{words}; {what} left out");
@@ -43,7 +44,7 @@ impl Loop<'_> {
         if self.settings.hooks.pre_compact {
             let ticket = self.state.next.ticket();
             self.state.errand = Some(Errand { ticket, attempt: None, tries: 0 });
-            let (by_hand, focus) = (self.is_by_hand(), self.state.focus.clone());
+            let (by_hand, focus) = (self.is_by_hand(), self.state.compaction.focus.clone());
             self.effects.push(Effect::RunHook {
                 ticket: Some(ticket),
                 point: HookPoint::PreCompact,
@@ -68,9 +69,10 @@ impl Loop<'_> {
             | HookVerdict::Allow
             | HookVerdict::Ask(_)
             | HookVerdict::Defer(_) => {
-                let focus = self.state.focus.take().into_iter().chain(context);
+                let focus = self.state.compaction.focus.take().into_iter().chain(context);
                 let focus: Vec<String> = focus.collect();
-                self.state.focus = Some(focus.join("\n")).filter(|focus| !focus.is_empty());
+                self.state.compaction.focus =
+                    Some(focus.join("\n")).filter(|focus| !focus.is_empty());
                 self.begin_summary()
             }
         };
@@ -101,7 +103,7 @@ impl Loop<'_> {
     fn ask_for_summary(&mut self, tries: u8) -> bool {
         let output = self.settings.context.summary_tokens;
         let model = self.errand_model(tries);
-        let words = text::compaction(self.state.focus.as_deref());
+        let words = text::compaction(self.state.compaction.focus.as_deref());
         let errand = model
             .and_then(|model| self.errand_call(model, RequestSource::Compaction, &words, output));
         self.state.errand = errand.map(|errand| Errand { tries: tries + 1, ..errand });
@@ -123,10 +125,10 @@ impl Loop<'_> {
             Err(_) if usage == Usage::default() => self.state.ledger.release(account),
             _ => drop(self.state.ledger.settle(account, usage)),
         }
-        if let Some(chore) = self.state.chores.close(ticket) {
+        if let Some(chore) = self.state.side_work.chores.close(ticket) {
             return self.chore_ended(chore, result);
         }
-        if let Some(label) = &mut self.state.pending_tool_summary
+        if let Some(label) = &mut self.state.side_work.pending_tool_summary
             && label.ticket == ticket
         {
             label.text = result.ok();
@@ -150,7 +152,7 @@ impl Loop<'_> {
 
     /// Sets the boundary. Also says when auto-compaction is switched off by repeated failure.
     fn compact(&mut self, summary: Option<&str>) -> Signal {
-        self.state.focus = None;
+        self.state.compaction.focus = None;
         let Some(plan) = self.with_context(level_5_autocompact::plan) else {
             return Signal::Summarized(Shrunk::Nothing);
         };
@@ -158,10 +160,10 @@ impl Loop<'_> {
         let mut report = Report::default();
         let carried = self.state.tool_context.carried();
         let wish = Wish { summary, carried: &carried, may_cut: !self.is_by_hand() };
-        let State { context, transcript, ledger, .. } = &mut self.state;
-        let raw_before = context.projection(transcript).raw;
+        let State { compaction, transcript, ledger, .. } = &mut self.state;
+        let raw_before = compaction.context.projection(transcript).raw;
         let (shrunk, message) = level_5_autocompact::place(
-            context,
+            &mut compaction.context,
             transcript,
             &|raw| ledger.estimate(overhead + raw),
             (&plan, &wish),

@@ -34,7 +34,7 @@ impl<'a> Loop<'a> {
 
     /// A label for the batch of tools that just ended, written by the small model beside the loop.
     pub(crate) fn ask_for_label(&mut self) {
-        if !self.settings.tool_labels {
+        if !self.settings.switches.tool_labels {
             return;
         }
         let mut words = String::new();
@@ -46,7 +46,8 @@ impl<'a> Loop<'a> {
             words.push('\n');
         }
         words.push_str(text::LABEL);
-        if let Some(PendingLabel { ticket, text: None }) = self.state.pending_tool_summary {
+        if let Some(PendingLabel { ticket, text: None }) = self.state.side_work.pending_tool_summary
+        {
             // Nobody will hear of the old label any more; its bill is taken as estimated.
             let _ = self.state.ledger.settle(Account::Errand(ticket), Usage::default());
         }
@@ -54,7 +55,7 @@ impl<'a> Loop<'a> {
         let errand = model.and_then(|model| {
             self.errand_call(model, RequestSource::ToolLabel, &words, LABEL_TOKENS)
         });
-        self.state.pending_tool_summary =
+        self.state.side_work.pending_tool_summary =
             errand.map(|errand| PendingLabel { ticket: errand.ticket, text: None });
     }
 
@@ -67,13 +68,15 @@ impl<'a> Loop<'a> {
         instruction: &str,
         output: Tokens,
     ) -> Option<Errand> {
-        let State { context, transcript, chores, .. } = &mut self.state;
+        let State { compaction, transcript, side_work, .. } = &mut self.state;
         let (before, before_raw) = match source {
             RequestSource::Main | RequestSource::Compaction => {
-                let projection = context.projection(transcript);
+                let projection = compaction.context.projection(transcript);
                 (projection.messages.clone(), projection.raw)
             }
-            RequestSource::Chore(Chore::Question) => chores.snapshot.clone().unwrap_or_default(),
+            RequestSource::Chore(Chore::Question) => {
+                side_work.chores.snapshot.clone().unwrap_or_default()
+            }
             // These stand outside the conversation.
             RequestSource::ToolLabel | RequestSource::Aside | RequestSource::Chore(_) => {
                 (Messages::default(), 0)

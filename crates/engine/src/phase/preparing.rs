@@ -57,7 +57,7 @@ impl Loop<'_> {
     /// behind the model's back is told at the next tool boundary.
     fn look_for_changes(&mut self) {
         let files = &self.state.tool_context.files;
-        if self.settings.prefetch {
+        if self.settings.switches.prefetch {
             let about = files.join("\n");
             self.effects.push(Effect::Prefetch { kind: AttachmentKind::ChangedFiles, about });
         }
@@ -88,8 +88,12 @@ impl Loop<'_> {
             Transition::NextTurn | Transition::ReactiveCompactRetry => {}
             Transition::CollapseDrainRetry => {
                 let mut report = Report::default();
-                let State { context, transcript, .. } = &mut self.state;
-                context::level_4_context_collapse::drain(context, transcript, &mut report);
+                let State { compaction, transcript, .. } = &mut self.state;
+                context::level_4_context_collapse::drain(
+                    &mut compaction.context,
+                    transcript,
+                    &mut report,
+                );
                 self.report(report);
             }
             Transition::MaxOutputTokensEscalate => {
@@ -105,13 +109,14 @@ impl Loop<'_> {
                 ));
             }
             Transition::StopHookBlocking => {
-                let objection = self.state.objection.as_ref().map(|(_, words)| words.clone());
+                let objection =
+                    self.state.recovery.objection.as_ref().map(|(_, words)| words.clone());
                 let words = objection.unwrap_or_default();
                 self.add(Message::user_text(id, MessageOrigin::Hook, words));
             }
             Transition::TokenBudgetContinuation => {
                 let spent = self.state.ledger.run_usage().output;
-                let budget = self.settings.token_budget.unwrap_or_default();
+                let budget = self.settings.budget.token_budget.unwrap_or_default();
                 let words = text::nudge(tokens::percent(spent, budget));
                 self.add(Message::user_text(id, MessageOrigin::Meta(MetaKind::Nudge), words));
             }
@@ -120,9 +125,11 @@ impl Loop<'_> {
 
     /// The label of the last batch of tools is told if it is there, and never waited for.
     fn tell_label(&mut self) {
-        let is_ready = self.state.pending_tool_summary.as_ref().is_some_and(|l| l.text.is_some());
+        let is_ready =
+            self.state.side_work.pending_tool_summary.as_ref().is_some_and(|l| l.text.is_some());
         if is_ready {
-            let label = self.state.pending_tool_summary.take().and_then(|label| label.text);
+            let label =
+                self.state.side_work.pending_tool_summary.take().and_then(|label| label.text);
             self.tell(Notice::ToolsLabelled(label.unwrap_or_default()));
         }
     }
@@ -130,7 +137,7 @@ impl Loop<'_> {
     /// Sends the prepared request.
     pub(crate) fn call(&mut self) {
         let overhead = self.overhead();
-        let projection = self.state.context.projection(&self.state.transcript);
+        let projection = self.state.compaction.context.projection(&self.state.transcript);
         let raw = overhead + projection.raw;
         let messages = projection.messages.clone();
         let predicted = self.state.ledger.estimate(raw);
@@ -148,8 +155,9 @@ impl Loop<'_> {
             source: RequestSource::Main,
         };
         let request = request::build(&self.state, self.settings, order);
-        let forecast = self.state.prefix.as_ref().map(|p| p.forecast(&request)).unwrap_or_default();
-        self.state.prefix = Some(Prefix::of(&request));
+        let forecast =
+            self.state.request.prefix.as_ref().map(|p| p.forecast(&request)).unwrap_or_default();
+        self.state.request.prefix = Some(Prefix::of(&request));
         let open = Open {
             model: model.name.clone(),
             prices: model.prices,
@@ -175,7 +183,7 @@ impl Loop<'_> {
     /// long as both stay the same.
     pub(crate) fn overhead(&mut self) -> u64 {
         let tools = &self.state.tool_context.tools;
-        if let Some((counted, raw)) = &self.state.overhead
+        if let Some((counted, raw)) = &self.state.request.overhead
             && Arc::ptr_eq(counted, tools)
         {
             return *raw;
@@ -183,7 +191,7 @@ impl Loop<'_> {
         let system = request::system(self.settings);
         let raw = system.iter().map(|piece| estimate::text(piece)).sum::<u64>();
         let raw = raw + estimate::tools(tools);
-        self.state.overhead = Some((tools.clone(), raw));
+        self.state.request.overhead = Some((tools.clone(), raw));
         raw
     }
 
@@ -192,7 +200,7 @@ impl Loop<'_> {
         let overhead = self.overhead();
         let clearing =
             level_3_microcompact::clearing(&self.state, self.settings, RequestSource::Main);
-        let State { context, transcript, ledger, tool_context, control, .. } = &mut self.state;
+        let State { compaction, transcript, ledger, tool_context, control, .. } = &mut self.state;
         let estimate = |raw| ledger.estimate(raw);
         let view = View {
             transcript,
@@ -203,7 +211,7 @@ impl Loop<'_> {
             estimate: &estimate,
             overhead,
         };
-        see(context, &view)
+        see(&mut compaction.context, &view)
     }
 
     /// Tells what the levels did and has full texts kept.
@@ -220,7 +228,7 @@ impl Loop<'_> {
     /// Puts down what a level did, and tells of it.
     pub(crate) fn told_shrunk(&mut self, level: u8, freed: Tokens, losses: Vec<String>) {
         let at = MessageId(self.state.transcript.next_id().0.saturating_sub(1));
-        self.state.losses.add(ContextLoss { level, freed, what: losses.clone(), at });
+        self.state.compaction.losses.add(ContextLoss { level, freed, what: losses.clone(), at });
         self.tell(Notice::ContextShrunk { level, freed, losses });
     }
 

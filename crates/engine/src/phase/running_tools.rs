@@ -36,7 +36,7 @@ impl Loop<'_> {
         self.look_for_circles();
         let halt = self.state.queue.halt.take();
         let stop = halt.is_some();
-        self.state.objection = halt.or(self.state.objection.take());
+        self.state.recovery.objection = halt.or(self.state.recovery.objection.take());
         self.commit_results();
         if matches!(self.state.control.phase, Phase::Settling(_)) {
             // The run begins only now, so what was said goes with the results.

@@ -50,15 +50,15 @@ impl Loop<'_> {
             | HookVerdict::Ask(_)
             | HookVerdict::Defer(_) => StopVerdict::Pass,
             HookVerdict::Halt(why) => {
-                self.state.objection = Some((name, why));
+                self.state.recovery.objection = Some((name, why));
                 StopVerdict::Prevent
             }
             HookVerdict::Block(why) => {
-                let last = self.state.objection.as_ref().map(|(_, words)| words);
+                let last = self.state.recovery.objection.as_ref().map(|(_, words)| words);
                 let is_same = last == Some(&why);
                 let (point, text) = (self.stop_point(), why.clone());
                 self.tell(Notice::HookMessage { point, name: name.clone(), text });
-                self.state.objection = Some((name, why));
+                self.state.recovery.objection = Some((name, why));
                 StopVerdict::Object { is_same }
             }
         };

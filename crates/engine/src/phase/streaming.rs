@@ -60,8 +60,8 @@ impl Loop<'_> {
             self.drop_half_call();
         }
         let end = facts::answer_end(&self.state, self.settings, stop);
-        self.state.withheld = None;
-        self.state.refusals = 0;
+        self.state.recovery.withheld = None;
+        self.state.recovery.refusals = 0;
         match end {
             AnswerEnd::Calls
             | AnswerEnd::Text { .. }
@@ -104,15 +104,18 @@ impl Loop<'_> {
             if let Some(attempt) = self.state.answer.attempt {
                 self.tell(Notice::Sealed { attempt });
             }
-            self.state.withheld = None;
+            self.state.recovery.withheld = None;
             self.commit_answer();
         } else {
             // A failure that shrinking may cure is withheld, so its words must not slip out here.
             match failure.kind.recovery_action() {
                 RecoveryAction::Shrink => self.retract("the request has to be made smaller"),
-                _ => self.retract(&failure.message),
+                RecoveryAction::Wait
+                | RecoveryAction::Switch
+                | RecoveryAction::Repair
+                | RecoveryAction::Stop => self.retract(&failure.message),
             }
-            self.state.withheld = Some(failure);
+            self.state.recovery.withheld = Some(failure);
         }
         self.drive(Signal::Failed(fault));
     }
@@ -214,7 +217,7 @@ impl Loop<'_> {
             self.cleared_by_provider(cleared);
         }
         if let Some(cost) = how(&mut self.state.ledger, Account::Attempt(attempt), usage) {
-            if let Some(prefix) = &mut self.state.prefix {
+            if let Some(prefix) = &mut self.state.request.prefix {
                 prefix.billed(&usage);
             }
             let total = self.state.ledger.spent();

@@ -65,7 +65,7 @@ impl Loop<'_> {
             return;
         }
         self.refresh();
-        self.state.focus = focus;
+        self.state.compaction.focus = focus;
         self.drive(Signal::CompactionAsked);
     }
 
@@ -73,9 +73,9 @@ impl Loop<'_> {
     pub(crate) fn refresh(&mut self) {
         self.state.ledger.begin_run();
         self.state.circle.forget();
-        self.state.waited = Millis(0);
-        self.state.overhead = None;
-        self.state.objection = None;
+        self.state.recovery.waited = Millis(0);
+        self.state.request.overhead = None;
+        self.state.recovery.objection = None;
         self.tell(Notice::RunStarted);
     }
 
@@ -95,7 +95,7 @@ impl Loop<'_> {
             self.add_submission(submission, MessageOrigin::User);
         }
         self.add_hook_words();
-        if let Some(prompt) = prompt.filter(|_| self.settings.prefetch) {
+        if let Some(prompt) = prompt.filter(|_| self.settings.switches.prefetch) {
             for kind in [AttachmentKind::Memory, AttachmentKind::Skills] {
                 self.effects.push(Effect::Prefetch { kind, about: prompt.clone() });
             }
@@ -106,9 +106,10 @@ impl Loop<'_> {
     fn add_hook_words(&mut self) {
         let arrived = core::mem::take(&mut self.state.inbox.arrived);
         for (kind, text) in arrived {
-            match kind {
-                AttachmentKind::Hook => self.add_attachment(kind, text),
-                other => self.state.inbox.arrived.push((other, text)),
+            if kind == AttachmentKind::Hook {
+                self.add_attachment(kind, text);
+            } else {
+                self.state.inbox.arrived.push((kind, text));
             }
         }
     }
@@ -120,7 +121,7 @@ impl Loop<'_> {
         if !is_adopted && !self.state.transcript.entries().is_empty() {
             return;
         }
-        if let Some(context) = self.settings.user_context.clone() {
+        if let Some(context) = self.settings.prompt.user_context.clone() {
             let id = self.state.transcript.next_id();
             let origin = MessageOrigin::Meta(MetaKind::Context);
             self.add(Message::user_text(id, origin, text::user_context(&context)));

@@ -9,12 +9,12 @@ use crate::step::Loop;
 
 impl Loop<'_> {
     pub(crate) fn back_off(&mut self) {
-        let Some(failure) = self.state.withheld.clone() else {
+        let Some(failure) = self.state.recovery.withheld.clone() else {
             return;
         };
         let retries = self.state.control.attempt.retries;
-        let wait = retry::wait(&self.state, self.settings.jitter_seed, &failure, retries);
-        self.state.waited = Millis(self.state.waited.0.saturating_add(wait.0));
+        let wait = retry::wait(&self.state, self.settings.retry.jitter_seed, &failure, retries);
+        self.state.recovery.waited = Millis(self.state.recovery.waited.0.saturating_add(wait.0));
         let ticket = self.state.next.ticket();
         self.state.errand = Some(Errand { ticket, attempt: None, tries: 0 });
         self.tell(Notice::RetryScheduled {

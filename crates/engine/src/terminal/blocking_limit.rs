@@ -12,7 +12,7 @@ pub(super) fn blocking_limit(turn: &mut Loop<'_>, why: Why) -> Owed {
         Why::Thrash => {
             "the window fills up as fast as it is emptied: something large comes back every turn"
         }
-        _ => {
+        Why::Plain | Why::Outcome(_) | Why::TooManyBlocks => {
             "the conversation does not fit the model's window, and compaction is off or used up; \
              start a new session, or choose a model with a larger window"
         }

@@ -12,7 +12,7 @@ use crate::step::Loop;
 pub(super) fn completed(turn: &mut Loop<'_>, why: Why) -> Owed {
     let outcome = match why {
         Why::Outcome(outcome) => outcome,
-        _ => Outcome::Natural,
+        Why::Plain | Why::Thrash | Why::TooManyBlocks => Outcome::Natural,
     };
     if outcome == Outcome::OutputLimitExhausted {
         turn.commit_answer();

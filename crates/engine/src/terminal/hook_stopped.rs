@@ -12,7 +12,7 @@ use crate::step::Loop;
 use crate::tool::circle::GUARD;
 
 pub(super) fn hook_stopped(turn: &mut Loop<'_>) -> Owed {
-    let (name, words) = turn.state.objection.clone().unwrap_or_default();
+    let (name, words) = turn.state.recovery.objection.clone().unwrap_or_default();
     // Whose hook ends a run wanted that; whoever goes in circles did not get there.
     let outcome = (name == GUARD).then_some(Outcome::Circled);
     Owed { outcome, why: format!("{name} ended the run: {words}"), failure: None }

@@ -16,7 +16,7 @@ pub(super) fn image_error(turn: &mut Loop<'_>) -> Owed {
     let names = media_names(turn);
     // The next message must work: what the provider refused is not sent again.
     let state = &mut turn.state;
-    let _ = leave_out(&mut state.context, &state.transcript, Refused::Media, None);
+    let _ = leave_out(&mut state.compaction.context, &state.transcript, Refused::Media, None);
     let why = format!("the provider cannot use {names}; the session can go on without it");
     Owed { outcome: None, why, failure }
 }
@@ -31,7 +31,10 @@ fn media_names(turn: &Loop<'_>) -> String {
                     ToolResultPart::Text(_) => None,
                 })
             }
-            _ => None,
+            ContentBlock::Text(_)
+            | ContentBlock::Thinking(_)
+            | ContentBlock::ToolUse(_)
+            | ContentBlock::Provider(_) => None,
         })
     });
     newest.map_or_else(|| "an image".to_string(), |name| name.to_string())

@@ -10,7 +10,7 @@ use crate::step::Loop;
 
 pub(super) fn max_budget_usd(turn: &mut Loop<'_>) -> Owed {
     let ledger = &turn.state.ledger;
-    let limit = turn.settings.budget_max.unwrap_or_default();
+    let limit = turn.settings.budget.budget_max.unwrap_or_default();
     let why = format!(
         "the next request might exceed the limit of {limit}: {} spent, {} set aside",
         ledger.spent(),

@@ -55,7 +55,7 @@ impl Loop<'_> {
         let open = self.state.queue.entries.first();
         let deferred = open.map(|entry| Box::new(entry.call.clone()));
         self.apply_updates();
-        self.state.withheld = None;
+        self.state.recovery.withheld = None;
         self.state.errand = None;
         self.state.answer = Answer::default();
         self.effects.push(Effect::Finish(RunEnding {

@@ -10,13 +10,15 @@ use crate::decide::Why;
 use crate::step::Loop;
 
 pub(super) fn stop_hook_prevented(turn: &mut Loop<'_>, why: Why) -> Owed {
-    let (name, words) = turn.state.objection.clone().unwrap_or_default();
+    let (name, words) = turn.state.recovery.objection.clone().unwrap_or_default();
     let why = match why {
         Why::TooManyBlocks => {
             turn.ask_stop_hooks(None);
             format!("stop hook {name} kept objecting and was overridden: {words}")
         }
-        _ => format!("stop hook {name} ended the run: {words}"),
+        Why::Plain | Why::Outcome(_) | Why::Thrash => {
+            format!("stop hook {name} ended the run: {words}")
+        }
     };
     Owed { outcome: None, why, failure: None }
 }

@@ -27,7 +27,7 @@ impl Loop<'_> {
         call.id = self.state.transcript.claim_call_id(call.id);
         self.state.queue.entries.push(Entry::new(call.clone(), inspection));
         self.release_deferred();
-        if !self.settings.batch_tools {
+        if !self.settings.switches.batch_tools {
             self.begin(self.state.queue.entries.len() - 1);
             self.start_ready();
         }
@@ -111,7 +111,13 @@ impl Loop<'_> {
                     self.effects.push(Effect::StartTool { ticket, granted, allowance });
                     self.tell(Notice::ToolStarted(call));
                 }
-                other => entry.stage = other,
+                stage @ (Stage::Received
+                | Stage::Hooked(_)
+                | Stage::Deferred
+                | Stage::Asked(..)
+                | Stage::Running(_)
+                | Stage::Reviewed(..)
+                | Stage::Done(_)) => entry.stage = stage,
             }
         }
     }
@@ -202,7 +208,13 @@ impl Loop<'_> {
                 }
                 self.done(place, outcome);
             }
-            other => entry.stage = other,
+            stage @ (Stage::Received
+            | Stage::Hooked(_)
+            | Stage::Deferred
+            | Stage::Asked(..)
+            | Stage::Ready(_)
+            | Stage::Running(_)
+            | Stage::Done(_)) => entry.stage = stage,
         }
     }
 

@@ -106,7 +106,13 @@ impl Queue {
     pub(crate) fn results(&self) -> Vec<(ToolCall, ToolResult)> {
         let done = |entry: &Entry| match &entry.stage {
             Stage::Done(outcome) => Some((entry.call.clone(), result(&entry.call, outcome))),
-            _ => None,
+            Stage::Received
+            | Stage::Hooked(_)
+            | Stage::Deferred
+            | Stage::Asked(..)
+            | Stage::Ready(_)
+            | Stage::Running(_)
+            | Stage::Reviewed(..) => None,
         };
         self.entries.iter().filter_map(done).collect()
     }
@@ -130,7 +136,7 @@ pub(crate) fn result(call: &ToolCall, outcome: &ToolOutcome) -> ToolResult {
             .iter()
             .map(|part| match part {
                 ToolResultPart::Text(words) => ToolResultPart::Text(text::tool_error(words)),
-                media => media.clone(),
+                ToolResultPart::Media(_) => part.clone(),
             })
             .collect(),
     };

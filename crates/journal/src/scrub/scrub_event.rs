@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use windlass_engine::settings::{Policy, Rules};
+use windlass_engine::settings::{Policy, PromptSettings, Rules};
 use windlass_engine::{Event, Settings};
 use windlass_vocabulary::{
     ContentBlock, ContextUpdate, Delta, HookReport, HookVerdict, Json, MediaContent, Message,
@@ -94,13 +94,16 @@ impl JournalScrubber {
         };
         let mut context = settings.context.clone();
         context.spill_directory = self.scrub_shared_text(&context.spill_directory);
-        let facts = settings.system_context.iter();
+        let PromptSettings { system_prompt, system_context, user_context } = &settings.prompt;
         Settings {
-            system_prompt: self.scrub_shared_text(&settings.system_prompt),
-            system_context: facts
-                .map(|(key, text)| (self.scrub_text(key), self.scrub_text(text)))
-                .collect(),
-            user_context: settings.user_context.as_deref().map(|text| self.scrub_shared_text(text)),
+            prompt: PromptSettings {
+                system_prompt: self.scrub_shared_text(system_prompt),
+                system_context: system_context
+                    .iter()
+                    .map(|(key, text)| (self.scrub_text(key), self.scrub_text(text)))
+                    .collect(),
+                user_context: user_context.as_deref().map(|text| self.scrub_shared_text(text)),
+            },
             tools: settings.tools.iter().map(|spec| self.scrub_tool_spec(spec)).collect(),
             policy,
             context,

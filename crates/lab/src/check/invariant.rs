@@ -46,14 +46,10 @@ pub fn check_invariants(
             let Some(next) = graph.state(edge.to) else { continue };
             check_edge(control, edge, next, limits)
                 .map_err(|problem| format!("{problem}: {control:?} -> {edge:?} -> {next:?}"))?;
-            match edge.act {
-                Act::Prepare(Because::Continued(transition)) => {
-                    seen.transitions.insert(transition);
-                }
-                Act::Finish(terminal, _) => {
-                    seen.terminals.insert(terminal);
-                }
-                _ => {}
+            if let Act::Prepare(Because::Continued(transition)) = edge.act {
+                seen.transitions.insert(transition);
+            } else if let Act::Finish(terminal, _) = edge.act {
+                seen.terminals.insert(terminal);
             }
         }
     }
@@ -130,6 +126,14 @@ fn check_edge(
         Act::Prepare(_) | Act::Nothing if after.phase != Phase::Preparing => {
             Err("a projection outside its phase")
         }
-        _ => Ok(()),
+        Act::Nothing
+        | Act::Prepare(_)
+        | Act::Call
+        | Act::Backoff
+        | Act::Summarize(_)
+        | Act::AwaitTools
+        | Act::Settle
+        | Act::Attach
+        | Act::Finish(..) => Ok(()),
     }
 }

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 
 use windlass_engine::bound::calls_left;
 use windlass_engine::control::Control;
-use windlass_engine::settings::Limits;
+use windlass_engine::settings::{Limits, RefillLimits};
 
 pub use control_graph::{ControlGraph, LongestRun};
 
@@ -29,8 +29,7 @@ pub const SMALL_LIMITS: Limits = Limits {
     stop_same_max: 1,
     nudges_max: 1,
     summary_failures_max: 1,
-    refills_max: 2,
-    refill_turns: 1,
+    refill: RefillLimits { refills_max: 2, refill_turns: 1 },
     tools_parallel_max: 1,
     auto_compact: true,
     reactive_compact: true,
@@ -74,8 +73,7 @@ pub fn build_limits_grid() -> Vec<(String, Limits)> {
         "refills over three turns",
         Limits {
             turns_max: 4,
-            refill_turns: 2,
-            refills_max: 3,
+            refill: RefillLimits { refills_max: 3, refill_turns: 2 },
             summary_failures_max: 3,
             retries_max: 0,
             nudges_max: 0,
@@ -84,7 +82,8 @@ pub fn build_limits_grid() -> Vec<(String, Limits)> {
             ..SMALL_LIMITS
         },
     );
-    add("nothing allowed", Limits { refills_max: 0, turns_max: 0, ..SMALL_LIMITS });
+    let refill = RefillLimits { refills_max: 0, ..SMALL_LIMITS.refill };
+    add("nothing allowed", Limits { refill, turns_max: 0, ..SMALL_LIMITS });
     grid
 }
 

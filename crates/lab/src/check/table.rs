@@ -64,14 +64,11 @@ fn describe_act(act: Act) -> String {
         }
         Act::Finish(terminal, _) => format!("end `{terminal}`"),
         Act::Summarize(what) => format!("summarize ({})", variant_name(&what).to_lowercase()),
-        other => match other {
-            Act::Settle => "look again at the call that was put off",
-            Act::AwaitTools => "wait for tools",
-            Act::RunStopHooks => "run stop hooks",
-            Act::Backoff => "wait before the next try",
-            Act::Attach => "take in what arrived",
-            _ => "call the model",
-        }
-        .to_owned(),
+        Act::Settle => "look again at the call that was put off".to_owned(),
+        Act::AwaitTools => "wait for tools".to_owned(),
+        Act::RunStopHooks => "run stop hooks".to_owned(),
+        Act::Backoff => "wait before the next try".to_owned(),
+        Act::Attach => "take in what arrived".to_owned(),
+        Act::Nothing | Act::Call => "call the model".to_owned(),
     }
 }

@@ -25,25 +25,22 @@ impl<'a> ScenarioHistory<'a> {
 
     /// Takes in a message or normalises all so far; `None` if it is neither.
     pub(crate) fn apply(&mut self, happening: &ScenarioEvent) -> Option<Vec<RenderedEffect>> {
-        match happening {
-            ScenarioEvent::Message { origin, model, content } => {
-                self.messages.push(Arc::new(Message {
-                    id: MessageId(self.messages.len() as u64),
-                    role: if *origin == MessageOrigin::Model {
-                        Role::Assistant
-                    } else {
-                        Role::User
-                    },
-                    origin: *origin,
-                    content: content.clone(),
-                    model: model.clone(),
-                    pinned: false,
-                }));
-                Some(Vec::new())
-            }
-            ScenarioEvent::Normalize => Some(self.render_normalized()),
-            _ => None,
+        if let ScenarioEvent::Normalize = happening {
+            return Some(self.render_normalized());
         }
+        let ScenarioEvent::Message { origin, model, content } = happening else {
+            return None;
+        };
+        let is_answer = *origin == MessageOrigin::Model;
+        self.messages.push(Arc::new(Message {
+            id: MessageId(self.messages.len() as u64),
+            role: if is_answer { Role::Assistant } else { Role::User },
+            origin: *origin,
+            content: content.clone(),
+            model: model.clone(),
+            pinned: false,
+        }));
+        Some(Vec::new())
     }
 
     fn render_normalized(&self) -> Vec<RenderedEffect> {
@@ -54,8 +51,8 @@ impl<'a> ScenarioHistory<'a> {
             tools: self.setup.settings.tools.clone(),
             messages: self.messages.clone(),
             output_max: Tokens(1_000),
-            thinking: self.setup.settings.thinking,
-            effort: self.setup.settings.effort,
+            thinking: self.setup.settings.reasoning.thinking,
+            effort: self.setup.settings.reasoning.effort,
             source: RequestSource::Main,
             agent: AgentId::from("main"),
             clear_results: None,

@@ -29,9 +29,10 @@ impl<'a> ScenarioSession<'a> {
         &mut self,
         happening: &ScenarioEvent,
     ) -> Result<Vec<RenderedEffect>, String> {
-        let events = match happening {
-            ScenarioEvent::RepeatLast => self.last_events.clone(),
-            happening => self.to_events(happening)?,
+        let events = if let ScenarioEvent::RepeatLast = happening {
+            self.last_events.clone()
+        } else {
+            self.to_events(happening)?
         };
         self.last_events.clone_from(&events);
         let mut shown = Vec::new();
@@ -42,12 +43,10 @@ impl<'a> ScenarioSession<'a> {
             for effect in &step.effects {
                 self.names.record_effect(effect);
                 shown.extend(render::render_effect(effect, &self.names, self.setup));
-                match effect {
-                    Effect::Tell(Notice::Continued { transition: now, .. }) => {
-                        transition = Some(*now);
-                    }
-                    Effect::Finish(_) => transition = None,
-                    _ => {}
+                if let Effect::Tell(Notice::Continued { transition: now, .. }) = effect {
+                    transition = Some(*now);
+                } else if let Effect::Finish(_) = effect {
+                    transition = None;
                 }
             }
             let recorded = step.state.control.transition;

@@ -84,10 +84,10 @@ impl ScenarioSetup {
     fn parse_text_setting(&mut self, head: &str, text: &str) -> Result<(), String> {
         let settings = &mut self.settings;
         match head.split_once(' ') {
-            None if head == "system" => settings.system_prompt = Arc::from(text),
-            None if head == "user_context" => settings.user_context = Some(Arc::from(text)),
+            None if head == "system" => settings.prompt.system_prompt = Arc::from(text),
+            None if head == "user_context" => settings.prompt.user_context = Some(Arc::from(text)),
             Some(("system_context", key)) => {
-                settings.system_context.push((key.to_owned(), text.to_owned()));
+                settings.prompt.system_context.push((key.to_owned(), text.to_owned()));
             }
             _ => return Err(format!("there is no setting called `{head}:`")),
         }
@@ -145,8 +145,8 @@ impl ScenarioSetup {
             "stop_same_max" => limits.stop_same_max = parse_small(words)?,
             "nudges_max" => limits.nudges_max = parse_small(words)?,
             "summary_failures_max" => limits.summary_failures_max = parse_small(words)?,
-            "refills_max" => limits.refills_max = parse_small(words)?,
-            "refill_turns" => limits.refill_turns = parse_small(words)?,
+            "refills_max" => limits.refill.refills_max = parse_small(words)?,
+            "refill_turns" => limits.refill.refill_turns = parse_small(words)?,
             "tools_parallel_max" => limits.tools_parallel_max = parse_small(words)?,
             "auto_compact" => limits.auto_compact = parse_switch(words)?,
             "reactive_compact" => limits.reactive_compact = parse_switch(words)?,
@@ -200,15 +200,15 @@ impl ScenarioSetup {
             "post_tool_batch_hooks" => settings.hooks.post_tool_batch = parse_switch(words)?,
             "stop_failure_hooks" => settings.hooks.stop_failure = parse_switch(words)?,
             "subagent" => settings.agent.is_subagent = parse_switch(words)?,
-            "batch_tools" => settings.batch_tools = parse_switch(words)?,
-            "tool_labels" => settings.tool_labels = parse_switch(words)?,
-            "prefetch" => settings.prefetch = parse_switch(words)?,
+            "batch_tools" => settings.switches.batch_tools = parse_switch(words)?,
+            "tool_labels" => settings.switches.tool_labels = parse_switch(words)?,
+            "prefetch" => settings.switches.prefetch = parse_switch(words)?,
             "budget_usd" => {
-                settings.budget_max = Some(parse_dollars(&words.expect_word("an amount")?)?);
+                settings.budget.budget_max = Some(parse_dollars(&words.expect_word("an amount")?)?);
             }
-            "token_budget" => settings.token_budget = Some(parse_tokens(words)?),
-            "jitter_seed" => settings.jitter_seed = words.expect_number("a seed")?,
-            "wait_max" => settings.wait_max = Millis(words.expect_number("milliseconds")?),
+            "token_budget" => settings.budget.token_budget = Some(parse_tokens(words)?),
+            "jitter_seed" => settings.retry.jitter_seed = words.expect_number("a seed")?,
+            "wait_max" => settings.retry.wait_max = Millis(words.expect_number("milliseconds")?),
             "show" => self.shown_notices.push(words.expect_word("a notice")?),
             _ => return Ok(false),
         }

@@ -28,7 +28,10 @@ impl TicketNames {
             Effect::CallModel(request) => self.requests.push(request.attempt),
             Effect::Summarize { ticket, request } => match request.source {
                 RequestSource::ToolLabel => self.labels.push((*ticket, request.attempt)),
-                _ => self.summaries.push((*ticket, request.attempt)),
+                RequestSource::Main
+                | RequestSource::Compaction
+                | RequestSource::Aside
+                | RequestSource::Chore(_) => self.summaries.push((*ticket, request.attempt)),
             },
             Effect::SetTimer { ticket, .. } => self.timers.push(*ticket),
             Effect::StartTool { ticket, granted, .. } => {
@@ -44,7 +47,14 @@ impl TicketNames {
             Effect::RunHook { ticket: Some(ticket), point, subject } => {
                 self.record_hook(*ticket, *point, subject);
             }
-            _ => {}
+            Effect::CancelModel { .. }
+            | Effect::CancelTool { .. }
+            | Effect::RunHook { .. }
+            | Effect::Spill { .. }
+            | Effect::Keep { .. }
+            | Effect::Prefetch { .. }
+            | Effect::Tell(_)
+            | Effect::Finish(_) => {}
         }
     }
 
@@ -60,10 +70,11 @@ impl TicketNames {
                 return;
             }
         };
-        match point {
-            HookPoint::PreToolUse => self.pre_tool_hooks.insert(call, ticket),
-            _ => self.post_tool_hooks.insert(call, ticket),
-        };
+        if point == HookPoint::PreToolUse {
+            self.pre_tool_hooks.insert(call, ticket);
+        } else {
+            self.post_tool_hooks.insert(call, ticket);
+        }
     }
 
     pub(crate) fn call_name(&self, ticket: Ticket) -> String {

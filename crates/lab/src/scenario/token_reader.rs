@@ -34,7 +34,9 @@ impl TokenReader {
                     rest = after.trim_start();
                     ScenarioToken::Text(text.repeat(times))
                 }
-                other => other,
+                ScenarioToken::Word(_) | ScenarioToken::Object(_) | ScenarioToken::Semicolon => {
+                    token
+                }
             };
             tokens.push(token);
         }

@@ -126,13 +126,15 @@ impl SimSession {
     /// it does not fit and nothing may shrink what came before.
     fn check_usable(&self, settings: &Settings) -> Result<(), String> {
         let limits = settings.limits();
-        let may_block = !limits.reactive_compact || limits.refills_max == 0;
-        match self.state.control.phase {
-            _ if self.answers > 0 => Ok(()),
-            Phase::Ended(Terminal::MaxBudgetUsd) if settings.budget_max.is_some() => Ok(()),
-            Phase::Ended(Terminal::BlockingLimit) if may_block => Ok(()),
-            phase => Err(format!("one more message, and all it came to is {phase:?}")),
+        let may_block = !limits.reactive_compact || limits.refill.refills_max == 0;
+        let phase = self.state.control.phase;
+        let is_out_of_money =
+            phase == Phase::Ended(Terminal::MaxBudgetUsd) && settings.budget.budget_max.is_some();
+        let is_blocked = phase == Phase::Ended(Terminal::BlockingLimit) && may_block;
+        if self.answers > 0 || is_out_of_money || is_blocked {
+            return Ok(());
         }
+        Err(format!("one more message, and all it came to is {phase:?}"))
     }
 
     /// Lets one thing happen. False if nothing is on its way.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windlass_engine::settings::{After, Context, Hooks};
+use windlass_engine::settings::{After, Context, Hooks, RefillLimits};
 use windlass_engine::{Limits, Settings};
 use windlass_permission::Rule;
 use windlass_vocabulary::{
@@ -43,25 +43,25 @@ pub fn draw_settings(random: &mut SeededRandom) -> Settings {
     };
     draw_policy(random, &mut settings);
     if random.draw_percent(30) {
-        settings.system_prompt = Arc::from("You are a simulated agent.");
-        settings.system_context.push(("place".to_owned(), "nowhere".to_owned()));
+        settings.prompt.system_prompt = Arc::from("You are a simulated agent.");
+        settings.prompt.system_context.push(("place".to_owned(), "nowhere".to_owned()));
     }
     if random.draw_percent(30) {
-        settings.user_context = Some(Arc::from("Some context."));
+        settings.prompt.user_context = Some(Arc::from("Some context."));
     }
     if is_priced && random.draw_percent(60) {
-        settings.budget_max = Some(MicroUsd(random.draw_between(100, 40_000)));
+        settings.budget.budget_max = Some(MicroUsd(random.draw_between(100, 40_000)));
     }
     if random.draw_percent(40) {
-        settings.token_budget = Some(Tokens(random.draw_between(100, 20_000)));
+        settings.budget.token_budget = Some(Tokens(random.draw_between(100, 20_000)));
     }
     settings.agent.is_subagent = random.draw_percent(20);
-    settings.batch_tools = random.draw_percent(25);
-    settings.tool_labels = random.draw_percent(25);
-    settings.prefetch = random.draw_percent(40);
-    settings.jitter_seed = random.next_bits();
+    settings.switches.batch_tools = random.draw_percent(25);
+    settings.switches.tool_labels = random.draw_percent(25);
+    settings.switches.prefetch = random.draw_percent(40);
+    settings.retry.jitter_seed = random.next_bits();
     if random.draw_percent(30) {
-        settings.wait_max = Millis(random.draw_between(0, 20_000));
+        settings.retry.wait_max = Millis(random.draw_between(0, 20_000));
     }
     settings.tools = SIM_TOOLS.iter().map(|name| draw_tool_spec(random, name)).collect();
     if random.draw_percent(10) {
@@ -90,9 +90,9 @@ fn set_extreme_values(random: &mut SeededRandom, settings: &mut Settings) {
             2 => model.output_max = Tokens(extreme(random)),
             3 => model.prices.input = extreme(random),
             4 => model.prices.output = extreme(random),
-            5 => settings.budget_max = Some(MicroUsd(extreme(random))),
-            6 => settings.token_budget = Some(Tokens(extreme(random))),
-            7 => settings.wait_max = Millis(extreme(random)),
+            5 => settings.budget.budget_max = Some(MicroUsd(extreme(random))),
+            6 => settings.budget.token_budget = Some(Tokens(extreme(random))),
+            7 => settings.retry.wait_max = Millis(extreme(random)),
             8 => context.summary_tokens = Tokens(extreme(random)),
             9 => context.message_result_bytes_max = random.choose([0, 1, usize::MAX]),
             10 => context.result_bytes_kept = random.choose([0, 1, usize::MAX]),
@@ -102,9 +102,9 @@ fn set_extreme_values(random: &mut SeededRandom, settings: &mut Settings) {
             14 => context.recent_turns = random.choose([0, u32::MAX]),
             15 => context.turns_kept = Some(random.choose([0, u32::MAX])),
             16 => limits.overloads_max = narrow(random),
-            17 => limits.refill_turns = narrow(random),
+            17 => limits.refill.refill_turns = narrow(random),
             18 => limits.turns_max = 0,
-            _ => limits.refills_max = narrow(random),
+            _ => limits.refill.refills_max = narrow(random),
         }
     }
 }
@@ -150,8 +150,10 @@ fn draw_limits(random: &mut SeededRandom) -> Limits {
         stop_same_max: random.draw_small(1, 3),
         nudges_max: random.draw_small(0, 5),
         summary_failures_max: random.draw_small(1, 3),
-        refills_max: random.draw_small(0, 3),
-        refill_turns: random.draw_small(0, 3),
+        refill: RefillLimits {
+            refills_max: random.draw_small(0, 3),
+            refill_turns: random.draw_small(0, 3),
+        },
         tools_parallel_max: random.draw_small(0, 4),
         auto_compact: random.draw_percent(75),
         reactive_compact: random.draw_percent(75),

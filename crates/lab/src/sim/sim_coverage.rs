@@ -31,10 +31,18 @@ impl SimCoverage {
                 Effect::Summarize { request, .. } => match request.source {
                     RequestSource::ToolLabel => self.increment("label"),
                     RequestSource::Chore(chore) => self.increment(chore.name()),
-                    _ => self.increment("summary"),
+                    RequestSource::Main | RequestSource::Compaction | RequestSource::Aside => {
+                        self.increment("summary");
+                    }
                 },
                 Effect::Tell(notice) => self.record_notice(notice),
-                _ => {}
+                Effect::CallModel(_)
+                | Effect::CancelModel { .. }
+                | Effect::StartTool { .. }
+                | Effect::CancelTool { .. }
+                | Effect::Keep { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. } => {}
             }
         }
     }
@@ -54,7 +62,24 @@ impl SimCoverage {
             Notice::ToolsLabelled(_) => self.increment("labelled"),
             Notice::ToolDenied { .. } => self.increment("denied"),
             Notice::PermissionWithdrawn(_) => self.increment("withdrawn"),
-            _ => {}
+            Notice::RunStarted
+            | Notice::RequestStarted { .. }
+            | Notice::Streamed { .. }
+            | Notice::MessageAdded(_)
+            | Notice::ToolStarted(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::ToolEnded { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::Billed { .. }
+            | Notice::Warning(_)
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. }
+            | Notice::RunEnded(_) => {}
         }
     }
 

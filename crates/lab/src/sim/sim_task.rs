@@ -126,7 +126,11 @@ impl SimTasks {
                 |_, errand| !matches!(errand, SimTask::Hook(_, Some(owner)) if owner == attempt),
             ),
             Effect::Finish(_) => return self.finish_run(),
-            _ => {}
+            Effect::RunHook { .. }
+            | Effect::Spill { .. }
+            | Effect::Keep { .. }
+            | Effect::Prefetch { .. }
+            | Effect::Tell(_) => {}
         }
         Ok(())
     }

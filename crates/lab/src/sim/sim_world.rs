@@ -147,7 +147,7 @@ impl SimWorld {
             Effect::CallModel(request) => {
                 let billing = Billing {
                     input_max: estimate::worst_case(told.input_estimate),
-                    is_honest: settings.budget_max.is_some(),
+                    is_honest: settings.budget.budget_max.is_some(),
                 };
                 let names = &mut self.name_count;
                 let manners = (&self.faults, &self.habits);
@@ -164,7 +164,7 @@ impl SimWorld {
             Effect::Summarize { ticket, request } if !is_lost => {
                 let billing = Billing {
                     input_max: estimate::worst_case(estimate_summary_input(request, state)),
-                    is_honest: settings.budget_max.is_some(),
+                    is_honest: settings.budget.budget_max.is_some(),
                 };
                 let names = &mut self.name_count;
                 let (result, usage) =
@@ -215,7 +215,18 @@ impl SimWorld {
                 let text = "found beside the call".to_owned();
                 self.schedule_event(after, Event::AttachmentArrived { kind: *kind, text }, false);
             }
-            _ => {}
+            Effect::CancelModel { .. }
+            | Effect::StartTool { .. }
+            | Effect::CancelTool { .. }
+            | Effect::AskPermission { .. }
+            | Effect::RunHook { .. }
+            | Effect::Summarize { .. }
+            | Effect::Spill { .. }
+            | Effect::Keep { .. }
+            | Effect::Prefetch { .. }
+            | Effect::SetTimer { .. }
+            | Effect::Tell(_)
+            | Effect::Finish(_) => {}
         }
     }
 
@@ -319,7 +330,22 @@ fn is_harmless(event: &Event) -> bool {
                 | Delta::Cleared { .. }
                 | Delta::Raw(_)
         ),
-        _ => false,
+        Event::UserSubmitted { .. }
+        | Event::Resumed
+        | Event::QueueChanged { .. }
+        | Event::Adopted { .. }
+        | Event::Configured(_)
+        | Event::CompactionAsked { .. }
+        | Event::ChoreAsked { .. }
+        | Event::Interrupted(_)
+        | Event::ModelEnded { .. }
+        | Event::ModelFailed { .. }
+        | Event::ToolEnded { .. }
+        | Event::PermissionAnswered { .. }
+        | Event::HookEnded { .. }
+        | Event::SummaryEnded { .. }
+        | Event::AttachmentArrived { .. }
+        | Event::TimerFired { .. } => false,
     }
 }
 

@@ -137,7 +137,23 @@ fn describe_notice(notice: &Notice) -> Option<String> {
         Notice::InputQueued(_) => "queued".to_owned(),
         Notice::ToolsLabelled(_) => "labelled".to_owned(),
         Notice::Warning(_) => "warning".to_owned(),
-        _ => return None,
+        Notice::RequestStarted { .. }
+        | Notice::Streamed { .. }
+        | Notice::MessageAdded(_)
+        | Notice::ToolStarted(_)
+        | Notice::ToolProgressed { .. }
+        | Notice::ToolEnded { .. }
+        | Notice::PermissionAsked { .. }
+        | Notice::RetryScheduled { .. }
+        | Notice::HookMessage { .. }
+        | Notice::Hook(_)
+        | Notice::SessionTitled(_)
+        | Notice::PromptSuggested(_)
+        | Notice::SideQuestionAnswered(_)
+        | Notice::Billed { .. }
+        | Notice::MaxTurnsReached { .. }
+        | Notice::SubagentNotice { .. }
+        | Notice::RunEnded(_) => return None,
     })
 }
 

@@ -118,8 +118,9 @@ fn any_settings() -> impl Strategy<Value = Settings> {
             (levels.collapse_percent, levels.summary_tokens) = (collapse, Tokens(summary));
             let (message, kept, tool) = results;
             (levels.message_result_bytes_max, levels.result_bytes_kept) = (message, kept);
-            all.system_prompt = "You are careful. ".repeat(system / 17).into();
-            all.user_context = context.map(|bytes| "Mind the gap. ".repeat(bytes / 14).into());
+            all.prompt.system_prompt = "You are careful. ".repeat(system / 17).into();
+            all.prompt.user_context =
+                context.map(|bytes| "Mind the gap. ".repeat(bytes / 14).into());
             all.tools = [ToolSpec {
                 name: ToolName::from("Read"),
                 description: "Reads.".into(),

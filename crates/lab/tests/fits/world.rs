@@ -326,7 +326,8 @@ impl World {
         let kept = kept.chain(last.filter(|last| !last.pinned));
         let kept: u64 = kept.map(|message| estimate::message(message)).sum();
         let carried: u64 = self.carried_now().map(|words| estimate::text(words)).sum();
-        let system = estimate::text(&settings.system_prompt) + estimate::tools(&settings.tools);
+        let system =
+            estimate::text(&settings.prompt.system_prompt) + estimate::tools(&settings.tools);
         let room = Room::new(settings, state.control.model);
         state.ledger.estimate(system + kept + carried + CUT_MAX) <= room.limit
     }

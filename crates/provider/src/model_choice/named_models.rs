@@ -38,18 +38,18 @@ pub fn list_named_models<'a>(
 /// Nothing is asked of it that it would refuse, and no limit of money is lost with it.
 fn fits_settings(chosen: &ChosenModel, settings: &Settings) -> bool {
     let model = chosen.model();
-    let thinks = match settings.thinking {
+    let thinks = match settings.reasoning.thinking {
         ThinkingMode::Adaptive | ThinkingMode::Budget(_) => {
             matches!(model.thinking, Some(ThinkingSupport::Optional | ThinkingSupport::Always))
         }
         ThinkingMode::Disabled => model.thinking != Some(ThinkingSupport::Always),
         ThinkingMode::Unset => true,
     };
-    let works = match (settings.effort, &model.effort) {
+    let works = match (settings.reasoning.effort, &model.effort) {
         (Some(effort), Some(known)) => known.contains(&effort),
         _ => true,
     };
-    thinks && works && (settings.budget_max.is_none() || model.price.is_some())
+    thinks && works && (settings.budget.budget_max.is_none() || model.price.is_some())
 }
 
 const MODELS_MAX: usize = 1_000;

@@ -15,39 +15,39 @@ pub(super) struct AnswerChecker {
 
 impl AnswerChecker {
     pub(super) fn check(&mut self, view: &StepView<'_>) -> Result<(), String> {
-        match view.event {
-            Event::ModelDelta { delta: Delta::Block(block), .. } if !view.is_dead => {
-                self.blocks.push(block.clone());
-            }
-            Event::ModelDelta { delta: Delta::Call { call, inspection }, .. } if !view.is_dead => {
-                self.blocks.push(ContentBlock::ToolUse(call.clone()));
-                self.is_half = inspection.problem.is_some();
-            }
-            // A call that cannot be read, at the very end of a cut answer, was cut itself.
-            Event::ModelEnded {
-                stop: ModelStopReason::OutputLimit | ModelStopReason::WindowFull,
-                ..
-            } if !view.is_dead && self.is_half => {
-                if let Some(ContentBlock::ToolUse(_)) = self.blocks.last() {
-                    self.blocks.pop();
-                }
-            }
-            _ => {}
+        if !view.is_dead {
+            self.record_event(view.event);
         }
         for effect in view.effects {
-            match effect {
-                Effect::Tell(Notice::Retracted { .. }) => self.blocks.clear(),
-                Effect::CallModel(_) | Effect::Summarize { .. } | Effect::Finish(_) => {
-                    let blocks = std::mem::take(&mut self.blocks);
-                    let is_worth_keeping = blocks.iter().any(has_content);
-                    if is_worth_keeping && !is_written(&blocks, view) {
-                        return Err(format!("an answer is gone: {blocks:?}"));
-                    }
+            if let Effect::Tell(Notice::Retracted { .. }) = effect {
+                self.blocks.clear();
+            } else if let Effect::CallModel(_) | Effect::Summarize { .. } | Effect::Finish(_) =
+                effect
+            {
+                let blocks = std::mem::take(&mut self.blocks);
+                let is_worth_keeping = blocks.iter().any(has_content);
+                if is_worth_keeping && !is_written(&blocks, view) {
+                    return Err(format!("an answer is gone: {blocks:?}"));
                 }
-                _ => {}
             }
         }
         Ok(())
+    }
+
+    fn record_event(&mut self, event: &Event) {
+        if let Event::ModelDelta { delta: Delta::Block(block), .. } = event {
+            self.blocks.push(block.clone());
+        } else if let Event::ModelDelta { delta: Delta::Call { call, inspection }, .. } = event {
+            self.blocks.push(ContentBlock::ToolUse(call.clone()));
+            self.is_half = inspection.problem.is_some();
+        } else if let Event::ModelEnded { stop, .. } = event
+            && matches!(stop, ModelStopReason::OutputLimit | ModelStopReason::WindowFull)
+            && self.is_half
+            && let Some(ContentBlock::ToolUse(_)) = self.blocks.last()
+        {
+            // A call that cannot be read, at the very end of a cut answer, was cut itself.
+            self.blocks.pop();
+        }
     }
 }
 

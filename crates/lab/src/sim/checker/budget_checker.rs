@@ -8,7 +8,7 @@ use super::StepView;
 
 pub(super) fn check(view: &StepView<'_>) -> Result<(), String> {
     let ledger = &view.state.ledger;
-    let Some(limit) = view.settings.budget_max else {
+    let Some(limit) = view.settings.budget.budget_max else {
         return Ok(());
     };
     if ledger.committed() > limit {
@@ -16,9 +16,9 @@ pub(super) fn check(view: &StepView<'_>) -> Result<(), String> {
         return Err(format!("{spent} spent and {reserved} set aside exceed {limit}"));
     }
     // What the step still has out. A request that it also dropped is not among them.
-    let last = view.effects.iter().rev().find_map(|effect| match effect {
-        Effect::CallModel(request) => Some(request),
-        _ => None,
+    let last = view.effects.iter().rev().find_map(|effect| {
+        let Effect::CallModel(request) = effect else { return None };
+        Some(request)
     });
     if let Some(request) = last {
         let price = longest_answer_price(view.settings, &request.model, request.output_max);

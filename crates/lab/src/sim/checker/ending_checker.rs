@@ -19,24 +19,21 @@ impl EndingChecker {
     pub(super) fn check(&mut self, view: &StepView<'_>) -> Result<(), String> {
         let mut last = None;
         for effect in view.effects {
-            match effect {
-                Effect::Tell(Notice::RunStarted) => {
-                    if self.is_running {
-                        return Err("a run began inside another".to_owned());
-                    }
-                    *self = Self { is_running: true, ..Self::default() };
+            if let Effect::Tell(Notice::RunStarted) = effect {
+                if self.is_running {
+                    return Err("a run began inside another".to_owned());
                 }
-                Effect::Finish(ending) => {
-                    if !self.is_running {
-                        return Err(format!("{} without a run", ending.terminal));
-                    }
-                    self.is_running = false;
-                    last = Some(ending.terminal);
+                *self = Self { is_running: true, ..Self::default() };
+            } else if let Effect::Finish(ending) = effect {
+                if !self.is_running {
+                    return Err(format!("{} without a run", ending.terminal));
                 }
-                effect if !self.is_running && is_work(effect) => {
-                    return Err(format!("outside a run: {effect:?}"));
-                }
-                effect => self.count_effect(effect, view)?,
+                self.is_running = false;
+                last = Some(ending.terminal);
+            } else if !self.is_running && is_work(effect) {
+                return Err(format!("outside a run: {effect:?}"));
+            } else {
+                self.count_effect(effect, view)?;
             }
         }
         let phase = view.state.control.phase;
@@ -55,20 +52,19 @@ impl EndingChecker {
     }
 
     fn count_effect(&mut self, effect: &Effect, view: &StepView<'_>) -> Result<(), String> {
-        match effect {
-            Effect::CallModel(_) => self.calls += 1,
-            Effect::Summarize { request, .. } => {
-                self.calls += 1;
-                self.labels += u64::from(request.source == RequestSource::ToolLabel);
-            }
-            Effect::SetTimer { after, .. } => self.waited += after.0,
-            _ => {}
+        if let Effect::CallModel(_) = effect {
+            self.calls += 1;
+        } else if let Effect::Summarize { request, .. } = effect {
+            self.calls += 1;
+            self.labels += u64::from(request.source == RequestSource::ToolLabel);
+        } else if let Effect::SetTimer { after, .. } = effect {
+            self.waited += after.0;
         }
         let promised = view.bound.calls_between_inputs;
         if self.calls > promised {
             return Err(format!("{} model calls where {promised} were promised", self.calls));
         }
-        if self.waited > view.settings.wait_max.0 {
+        if self.waited > view.settings.retry.wait_max.0 {
             return Err(format!("{} ms waited in one run", self.waited));
         }
         if view.state.control.turn > view.limits.turns_max.max(1) {

@@ -24,27 +24,24 @@ enum LastModelOutcome {
 impl FailureChecker {
     pub(super) fn check(&mut self, view: &StepView<'_>) -> Result<(), String> {
         let mut secret = None;
-        match view.event {
-            _ if view.is_dead => {}
-            Event::ModelEnded { stop, .. } => self.last = LastModelOutcome::Ended(*stop),
-            Event::ModelFailed { failure, .. } => {
-                self.last = LastModelOutcome::Failed(failure.message.clone());
-                if failure.kind.recovery_action() == RecoveryAction::Shrink {
-                    secret = Some(failure.message.as_str());
-                }
+        let event = Some(view.event).filter(|_| !view.is_dead);
+        if let Some(Event::ModelEnded { stop, .. }) = event {
+            self.last = LastModelOutcome::Ended(*stop);
+        } else if let Some(Event::ModelFailed { failure, .. }) = event {
+            self.last = LastModelOutcome::Failed(failure.message.clone());
+            if failure.kind.recovery_action() == RecoveryAction::Shrink {
+                secret = Some(failure.message.as_str());
             }
-            _ => {}
         }
         for effect in view.effects {
-            match effect {
-                Effect::Finish(ending) => self.check_finished(ending.failure.as_ref())?,
-                Effect::Tell(Notice::RunStarted) => self.last = LastModelOutcome::Nothing,
-                Effect::Tell(notice)
-                    if secret.is_some_and(|words| format!("{notice:?}").contains(words)) =>
-                {
-                    return Err(format!("a withheld failure is told: {notice:?}"));
-                }
-                _ => {}
+            if let Effect::Finish(ending) = effect {
+                self.check_finished(ending.failure.as_ref())?;
+            } else if let Effect::Tell(Notice::RunStarted) = effect {
+                self.last = LastModelOutcome::Nothing;
+            } else if let Effect::Tell(notice) = effect
+                && secret.is_some_and(|words| format!("{notice:?}").contains(words))
+            {
+                return Err(format!("a withheld failure is told: {notice:?}"));
             }
         }
         Ok(())
@@ -66,7 +63,11 @@ impl FailureChecker {
             LastModelOutcome::Ended(ModelStopReason::OutputLimit | ModelStopReason::WindowFull) => {
                 Ok(())
             }
-            other => Err(format!("{} is told after {other:?}", failure.message)),
+            last @ (LastModelOutcome::Nothing
+            | LastModelOutcome::Ended(_)
+            | LastModelOutcome::Failed(_)) => {
+                Err(format!("{} is told after {last:?}", failure.message))
+            }
         }
     }
 }

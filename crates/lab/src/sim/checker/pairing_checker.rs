@@ -11,20 +11,19 @@ use super::StepView;
 
 pub(super) fn check(view: &StepView<'_>) -> Result<(), String> {
     for effect in view.effects {
-        match effect {
-            Effect::CallModel(request) => check_sent(&request.messages)?,
-            Effect::Summarize { request, .. } if request.source == RequestSource::Compaction => {
-                check_sent(&request.messages)?;
+        if let Effect::CallModel(request) = effect {
+            check_sent(&request.messages)?;
+        } else if let Effect::Summarize { request, .. } = effect
+            && request.source == RequestSource::Compaction
+        {
+            check_sent(&request.messages)?;
+        } else if let Effect::Finish(ending) = effect {
+            // A run may begin in the same step, but it has no calls yet.
+            let left = find_open_calls(view.state.transcript.messages())?;
+            let put_off = ending.deferred.as_ref().map(|call| call.id.as_str());
+            if !left.iter().copied().eq(put_off) {
+                return Err(format!("{left:?} are open at the end, {put_off:?} was put off"));
             }
-            Effect::Finish(ending) => {
-                // A run may begin in the same step, but it has no calls yet.
-                let left = find_open_calls(view.state.transcript.messages())?;
-                let put_off = ending.deferred.as_ref().map(|call| call.id.as_str());
-                if !left.iter().copied().eq(put_off) {
-                    return Err(format!("{left:?} are open at the end, {put_off:?} was put off"));
-                }
-            }
-            _ => {}
         }
     }
     Ok(())

@@ -59,9 +59,9 @@ fn check_carried_over(context: &ToolContext, summary: &Message) -> Result<(), St
 
 fn is_same_message(sent: &Arc<Message>, kept: &Arc<Message>) -> bool {
     let words = |message: &Message| -> Vec<String> {
-        let texts = message.content.iter().filter_map(|block| match block {
-            ContentBlock::Text(text) => Some(text.clone()),
-            _ => None,
+        let texts = message.content.iter().filter_map(|block| {
+            let ContentBlock::Text(text) = block else { return None };
+            Some(text.clone())
         });
         texts.take(1).collect()
     };

@@ -41,7 +41,18 @@ impl PrefixChecker {
                     self.is_broken = false;
                     self.sent.clone_from(&request.messages);
                 }
-                _ => {}
+                Effect::CancelModel { .. }
+                | Effect::StartTool { .. }
+                | Effect::CancelTool { .. }
+                | Effect::AskPermission { .. }
+                | Effect::RunHook { .. }
+                | Effect::Summarize { .. }
+                | Effect::Spill { .. }
+                | Effect::Keep { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. }
+                | Effect::Tell(_)
+                | Effect::Finish(_) => {}
             }
         }
         Ok(())

@@ -17,7 +17,13 @@ pub(super) fn check(view: &StepView<'_>) -> Result<(), String> {
                 HookPoint::StopFailure if ticket.is_some() => {
                     return Err("a stop-failure hook is waited for".to_owned());
                 }
-                _ => {}
+                HookPoint::PreToolUse
+                | HookPoint::PostToolUse
+                | HookPoint::PostToolUseFailure
+                | HookPoint::PostToolBatch
+                | HookPoint::StopFailure
+                | HookPoint::PreCompact
+                | HookPoint::PostCompact => {}
             }
             let is_own = *point == HookPoint::SubagentStop;
             if matches!(point, HookPoint::Stop | HookPoint::SubagentStop)
@@ -35,15 +41,15 @@ fn check_overridden(view: &StepView<'_>) -> Result<(), String> {
     let ends = view.effects.iter().any(|effect| {
         matches!(effect, Effect::Finish(ending) if ending.terminal == Terminal::StopHookPrevented)
     });
-    match view.event {
-        Event::HookEnded { .. } if ends => Ok(()),
-        other => Err(format!("stop hooks are overridden after {other:?}")),
+    if ends && matches!(view.event, Event::HookEnded { .. }) {
+        return Ok(());
     }
+    Err(format!("stop hooks are overridden after {:?}", view.event))
 }
 
 fn check_good_end(view: &StepView<'_>) -> Result<(), String> {
-    match view.event {
-        Event::ModelEnded { stop: ModelStopReason::EndTurn, .. } => Ok(()),
-        other => Err(format!("stop hooks run after {other:?}")),
+    if let Event::ModelEnded { stop: ModelStopReason::EndTurn, .. } = view.event {
+        return Ok(());
     }
+    Err(format!("stop hooks run after {:?}", view.event))
 }

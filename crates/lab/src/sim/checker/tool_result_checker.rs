@@ -52,7 +52,18 @@ impl ToolResultChecker {
                 Effect::Spill { name, .. } if !self.spilled.insert(name.clone()) => {
                     return Err(format!("two texts are kept as {name}"));
                 }
-                _ => {}
+                Effect::CallModel(_)
+                | Effect::CancelModel { .. }
+                | Effect::CancelTool { .. }
+                | Effect::AskPermission { .. }
+                | Effect::RunHook { .. }
+                | Effect::Summarize { .. }
+                | Effect::Spill { .. }
+                | Effect::Keep { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. }
+                | Effect::Tell(_)
+                | Effect::Finish(_) => {}
             }
         }
         Ok(())

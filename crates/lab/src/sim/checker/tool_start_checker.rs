@@ -19,14 +19,12 @@ pub(super) struct ToolStartChecker {
 
 impl ToolStartChecker {
     pub(super) fn check(&mut self, view: &StepView<'_>) -> Result<(), String> {
-        match view.event {
-            Event::ModelDelta { delta: Delta::Call { call, .. }, .. } if !view.is_dead => {
-                self.whole.insert(call.id.to_string());
-            }
-            Event::ToolEnded { ticket, .. } => {
-                self.running.remove(ticket);
-            }
-            _ => {}
+        if let Event::ModelDelta { delta: Delta::Call { call, .. }, .. } = view.event
+            && !view.is_dead
+        {
+            self.whole.insert(call.id.to_string());
+        } else if let Event::ToolEnded { ticket, .. } = view.event {
+            self.running.remove(ticket);
         }
         for effect in view.effects {
             match effect {
@@ -47,7 +45,16 @@ impl ToolStartChecker {
                     check_may_start(&granted.get().name, view)?;
                     self.check_schedule(*ticket, id, view)?;
                 }
-                _ => {}
+                Effect::CancelModel { .. }
+                | Effect::AskPermission { .. }
+                | Effect::RunHook { .. }
+                | Effect::Summarize { .. }
+                | Effect::Spill { .. }
+                | Effect::Keep { .. }
+                | Effect::Prefetch { .. }
+                | Effect::SetTimer { .. }
+                | Effect::Tell(_)
+                | Effect::Finish(_) => {}
             }
         }
         Ok(())
@@ -82,7 +89,8 @@ fn check_may_start(name: &ToolName, view: &StepView<'_>) -> Result<(), String> {
     if rules.deny.iter().any(|rule| rule.tool == name.as_str() && rule.content.is_none()) {
         return Err(format!("{name} starts against a rule that denies it"));
     }
-    let is_early = view.settings.batch_tools && matches!(view.event, Event::ModelDelta { .. });
+    let is_early =
+        view.settings.switches.batch_tools && matches!(view.event, Event::ModelDelta { .. });
     match is_early {
         true => Err(format!("{name} starts before the answer is complete")),
         false => Ok(()),
