@@ -1,5 +1,10 @@
 //! The settings in a journal keep every key and its order, however the engine groups its fields.
-#![allow(clippy::indexing_slicing, clippy::string_slice, reason = "a panic is how a test says no")]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a panic is how a test says no"
+)]
 
 use std::fmt;
 
