@@ -33,7 +33,7 @@ use crate::subagent::SubagentConfig;
 use crate::transcript_writer::{TranscriptConfig, TranscriptListener};
 
 pub(crate) use assemble::AssembledSession;
-use session_parts::{ContextSources, HookSetup, SessionRecord, BuilderTools};
+use session_parts::{BuilderTools, ContextSources, HookSetup, SessionRecord};
 pub(crate) use session_parts::{ModelAccess, Nesting};
 
 /// Collects what a session is made of, and starts it. Everything but the settings and the endpoint has
