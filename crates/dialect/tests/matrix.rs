@@ -33,9 +33,30 @@ fn speak(wire: WireFormat) -> &'static dyn Dialect {
     dialect(wire).expect("spoken")
 }
 
+/// The wire format after this one, in the order of `WireFormat`. A format that is added there does
+/// not compile here until it has a place, and then the test below asks for its dialect.
+fn next_format(wire: WireFormat) -> Option<WireFormat> {
+    match wire {
+        WireFormat::AnthropicMessages => Some(WireFormat::OpenaiResponses),
+        WireFormat::OpenaiResponses => Some(WireFormat::OpenaiChat),
+        WireFormat::OpenaiChat => Some(WireFormat::Gemini),
+        WireFormat::Gemini => None,
+    }
+}
+
 #[test]
-fn all_four_wires_are_spoken() {
-    assert_eq!(all_dialects().len(), WIRES.len());
+fn every_wire_format_has_its_dialect_and_its_column() {
+    let formats: Vec<WireFormat> =
+        std::iter::successors(Some(WireFormat::AnthropicMessages), |wire| next_format(*wire))
+            .collect();
+    for wire in &formats {
+        assert_eq!(dialect(*wire).map(Dialect::wire), Some(*wire), "{wire:?}: another's dialect");
+        assert!(WIRES.contains(wire), "{wire:?} has no column here");
+        let is_in_fixture = all_dialects().iter().any(|(other, _)| other == wire);
+        assert!(is_in_fixture, "{wire:?} is left out of the tests for all dialects");
+    }
+    assert_eq!(formats.len(), WIRES.len(), "a column twice");
+    assert_eq!(formats.len(), all_dialects().len(), "a dialect twice in the fixture");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Questions from outside the conversation: an MCP server wants to know something of the user. They are told as every question is, under tickets that nobody else uses, and the engine never
-//! hears of them.
+//! Questions from outside the conversation: an MCP server asks the user for something. The client
+//! receives them like every question, under tickets of their own; the engine never sees them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::notices::NoticeSender;
 
 /// Tickets from here on are ours; nested sessions count up from half of it.
 const FIRST_CLIENT_TICKET: u64 = 1 << 63;
-/// More at a time are not put: nobody could answer them.
+/// More at a time are not put: no user could answer them.
 const OPEN_MAX: usize = 16;
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl ClientQuestions {
         ticket.0 >= FIRST_CLIENT_TICKET
     }
 
-    /// Carries an answer to whoever asked, if somebody still waits.
+    /// Carries an answer to the asking server, if it still waits.
     pub(crate) fn answer(&self, ticket: Ticket, answer: PermissionAnswer) {
         if let Some(waiting) = self.lock_open().remove(&ticket) {
             let _ = waiting.send(answer);

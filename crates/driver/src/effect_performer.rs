@@ -171,8 +171,8 @@ impl EffectPerformer {
         self.hooks.cancel_all();
     }
 
-    /// Nothing that was begun before is heard of any more, and what was told to the model before may
-    /// be told again.
+    /// Events of what was begun before are dropped, and what was sent to the model before may be sent
+    /// again.
     pub(crate) fn reset(&mut self, events: mpsc::Sender<Event>) {
         self.cancel_all();
         self.tools.report_to(events.clone());
@@ -204,7 +204,7 @@ impl EffectPerformer {
         }
     }
 
-    /// Hooks may answer before anybody else does; hooks are told when somebody is asked.
+    /// Hooks may answer before the client does, and run when the client is asked.
     fn ask_permission(&mut self, ticket: Ticket, question: PermissionQuestion, policy: &Policy) {
         let words = format!("Windlass needs your permission to use {}", question.call.name);
         let call = self.hooks.select_notification_hooks("permission_prompt", &words, policy.mode);
@@ -344,7 +344,7 @@ impl EffectPerformer {
     }
 }
 
-/// A hook's answer to a question, as whoever is asked would give it.
+/// A hook's answer to a question, in the form of the client's.
 fn to_answer(answer: PermissionRequestAnswer) -> PermissionAnswer {
     match answer {
         PermissionRequestAnswer::Allow { updated_input, remember } => PermissionAnswer::Allow {

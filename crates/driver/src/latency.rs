@@ -1,4 +1,4 @@
-//! How long records took to the disk, from the moment somebody had to wait for them to the moment they
+//! How long records took to the disk, from the moment an effect had to wait for them to the moment they
 //! were safe; counted in buckets: bounded, whatever the load.
 
 use std::sync::atomic::{AtomicU64, Ordering};

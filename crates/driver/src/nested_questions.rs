@@ -20,7 +20,7 @@ pub(crate) struct NestedQuestions {
 }
 
 impl NestedQuestions {
-    /// Puts the question to whoever answers the parent's.
+    /// Puts the question to the client that answers the parent's.
     pub(crate) fn ask(
         &self,
         notice_sender: &NoticeSender,
@@ -47,7 +47,7 @@ impl NestedQuestions {
         }
     }
 
-    /// A session is over; nobody waits for its answers.
+    /// A session is over and no longer waits for its answers.
     pub(crate) fn withdraw_all(&self, notice_sender: &NoticeSender, session: &Session) {
         let mut open = self.lock_open();
         let nested: Vec<Ticket> = open

@@ -1,6 +1,6 @@
-//! The channel on which a front end is told what happens.
+//! The channel on which a front end receives what happens.
 //!
-//! Telling never waits: the engine must not stand still because nobody reads. Three rules keep
+//! Sending never waits: the engine must not block on a slow reader. Three rules keep
 //! memory bounded all the same.
 //!
 //! 1. Neighbouring pieces of the same text are joined while they wait to be read.
@@ -10,7 +10,7 @@
 //! 3. Over [`NOTICES_MAX`] unread notices or [`BYTES_MAX`] unread bytes, the oldest go, except
 //!    `RunEnded` and permission questions, which are never dropped.
 //!
-//! Whatever was dropped is counted and told in a `Warning` before the next notice that is read. What
+//! Whatever was dropped is counted and reported in a `Warning` before the next notice that is read. What
 //! a reader does with the notices is not decided here.
 
 use std::collections::VecDeque;
@@ -57,7 +57,7 @@ impl Notices {
             Some(notice) => Poll::Ready(Some(notice)),
             None if queue.is_closed => Poll::Ready(None),
             None => {
-                // Nobody tells anything between the look and this: the queue is ours.
+                // Nothing is sent between the check and this: we hold the queue.
                 queue.waker = Some(context.waker().clone());
                 Poll::Pending
             }
@@ -108,7 +108,7 @@ impl NoticeSender {
         self.warn(why);
     }
 
-    /// The session broke down. A run that is under way ends here, because nobody else will say so.
+    /// The session broke down. A run that is under way ends here, because nothing else will report it.
     pub(crate) fn fail(&self, why: String) {
         self.warn(why.clone());
         if self.shared.lock_queue().is_running {
@@ -136,7 +136,7 @@ struct SharedNoticeQueue {
 }
 
 impl SharedNoticeQueue {
-    /// Changes the queue, and wakes whoever waits for that.
+    /// Changes the queue, and wakes the reader.
     fn update(&self, change: impl FnOnce(&mut NoticeQueue)) {
         let mut queue = self.lock_queue();
         change(&mut queue);
@@ -157,7 +157,7 @@ struct NoticeQueue {
     unread: VecDeque<(Notice, usize)>,
     bytes: usize,
     dropped: u64,
-    /// A run began and its end was not told.
+    /// A run began and its end was not reported.
     is_running: bool,
     is_closed: bool,
     storage_failure: Option<String>,

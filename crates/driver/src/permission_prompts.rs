@@ -37,7 +37,7 @@ impl PermissionPrompts {
         self.notice_sender.send(Notice::PermissionAsked { ticket, question });
     }
 
-    /// The question is there and nobody is asked yet. The token says when it is no more.
+    /// The question exists and no client was asked yet. The token is cancelled when it is withdrawn.
     pub(crate) fn register(
         &self,
         ticket: Ticket,
@@ -52,7 +52,7 @@ impl PermissionPrompts {
 
     /// Puts a question that was held, if it is still there. Says whether it is.
     pub(crate) fn ask_registered(&self, ticket: Ticket, question: PermissionQuestion) -> bool {
-        // Under the lock, so that nobody is asked what was withdrawn meanwhile.
+        // Under the lock, so that no client is asked what was withdrawn meanwhile.
         let open = self.lock_open();
         let is_there = open.contains_key(&ticket);
         if is_there {

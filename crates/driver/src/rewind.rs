@@ -1,7 +1,7 @@
 //! Taking back what our own tools did to files, back to a message of the session.
 //!
 //! What a file held is kept before a tool of ours changes it. Going back is looked at first and then
-//! done; a file that somebody else changed since is left alone unless that is asked for. What shell
+//! done; a file that was changed otherwise since is left alone unless that is asked for. What shell
 //! commands and other programs changed is not seen here and not taken back.
 
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::SessionStartError;
 
 /// A new directory for this user alone. Names of the temporary directory can be guessed, so one that
-/// is already there is somebody else's and never used.
+/// is already there belongs to another program and is never used.
 pub(crate) fn create_scratch_directory() -> Result<PathBuf, SessionStartError> {
     static SCRATCH_DIRECTORY_COUNT: AtomicU64 = AtomicU64::new(0);
     let mut tries_left = 100_u8;

@@ -98,7 +98,7 @@ pub struct ConfigChange {
 }
 
 impl ConfigChange {
-    /// May nobody object? What the administrator says is theirs alone.
+    /// Is it the administrator's, so that no hook may object?
     pub(crate) fn is_policy_change(&self) -> bool {
         self.source == "policy_settings"
     }

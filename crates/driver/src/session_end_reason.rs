@@ -1,6 +1,6 @@
 //! Why a session ends, in the names hooks are configured with.
 
-/// Why a session ends, as hooks are told.
+/// Why a session ends, as hooks receive it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SessionEndReason {
     /// What was said is forgotten, and another begins.

@@ -1,8 +1,8 @@
 //! The transcript that other programs read, written beside the journal.
 //!
 //! Behind the journal and never before it: what is written here is on record already, so that a
-//! transcript that cannot be written is told and costs nothing else. One that lags behind, because a
-//! process died or somebody deleted it, is completed when the session next says something.
+//! transcript that cannot be written is reported and costs nothing else. One that lags behind, because
+//! a process died or it was deleted, is completed at the next write.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ impl TranscriptConfig {
             meta.insert("parentAgentId".to_owned(), parent.as_str().into());
         }
         let session = self.path.as_ref().map(|path| match &self.about.agent {
-            // All agents of a session lie in one folder, whoever started them.
+            // All agents of a session lie in one folder, whichever agent started them.
             Some(_) => path.parent().and_then(Path::parent).unwrap_or(path).with_extension("jsonl"),
             None => path.clone(),
         });

@@ -71,7 +71,7 @@ fn classify_ipv6(address: Ipv6Addr) -> AddressClass {
 }
 
 /// The IPv4 address inside an IPv6 one: mapped, compatible, translated, or tunnelled by 6to4 or Teredo.
-fn unwrap_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+pub(crate) fn unwrap_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let join = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
     match address.segments() {
         [0, 0, 0, 0, 0, 0xffff, high, low] => Some(join(high, low)),

@@ -6,7 +6,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::address_class::{AddressClass, classify_address};
+use crate::address_class::{AddressClass, classify_address, unwrap_ipv4};
 use crate::glob::matches_text;
 
 #[derive(Debug)]
@@ -23,7 +23,8 @@ pub(crate) struct FetchTarget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum HostReach {
     Public,
-    /// Reserved or unroutable: asks as a private host does, but naming it opens no network.
+    /// Reserved, unroutable, or a private address disguised as another: asks as a private host does,
+    /// but naming it opens no network.
     Reserved,
     /// On this machine or in this network: needs a rule that names it.
     Private,
@@ -148,7 +149,7 @@ fn find_possible_hosts(url: &str) -> Vec<String> {
 
 fn classify_host(host: &str) -> HostReach {
     if let Ok(address) = host.parse::<Ipv6Addr>() {
-        return HostReach::from(classify_address(IpAddr::V6(address)));
+        return classify_ipv6_host(address);
     }
     if let Some(address) = parse_loose_ipv4(host) {
         return HostReach::from(classify_address(IpAddr::V4(address)));
@@ -162,6 +163,16 @@ fn classify_host(host: &str) -> HostReach {
         "metadata.google.internal" | "metadata" | "instance-data" => HostReach::Metadata,
         _ if is_near => HostReach::Private,
         _ => HostReach::Public,
+    }
+}
+
+/// A translated or tunnelled address does not show its reader where it leads, so approving it opens
+/// no private network. The mapped form spells the inner address out and is treated like it.
+fn classify_ipv6_host(address: Ipv6Addr) -> HostReach {
+    let is_disguised = address.to_ipv4_mapped().is_none() && unwrap_ipv4(address).is_some();
+    match HostReach::from(classify_address(IpAddr::V6(address))) {
+        HostReach::Private if is_disguised => HostReach::Reserved,
+        reach => reach,
     }
 }
 
@@ -205,6 +216,7 @@ mod tests {
             "http://0177.0.0.1/",
             "http://[::1]/",
             "http://[::ffff:10.0.0.1]/",
+            "http://[::ffff:127.0.0.1]/",
             "http://10.1.2.3/",
             "http://a@192.168.0.1/",
             "http://0/",
@@ -226,7 +238,19 @@ mod tests {
             assert_eq!(FetchTarget::parse(url).reach(), HostReach::Reserved, "{url}");
             assert!(!names_private_host(url), "{url}");
         }
-        for url in ["https://example.com/", "https://8.8.8.8/"] {
+        // NAT64, 6to4, Teredo and IPv4-compatible forms of private addresses.
+        for address in [
+            "64:ff9b::7f00:1",
+            "64:ff9b:1::a00:1",
+            "2002:7f00:1::",
+            "2001:0:1:2:3:4:80ff:fffe",
+            "::10.0.0.1",
+        ] {
+            let url = format!("http://[{address}]/");
+            assert_eq!(FetchTarget::parse(&url).reach(), HostReach::Reserved, "{url}");
+            assert!(!names_private_host(&url), "{url}");
+        }
+        for url in ["https://example.com/", "https://8.8.8.8/", "http://[64:ff9b::808:808]/"] {
             assert_eq!(FetchTarget::parse(url).reach(), HostReach::Public, "{url}");
         }
     }

@@ -61,7 +61,7 @@ impl AttachmentSources {
                 self.path_instructions.reset();
                 changed_files::reread_files(&self.tool_context, about)
             }
-            // Said by a person or a hook; nobody has to look for it.
+            // Given by the user or a hook; it needs no lookup.
             AttachmentKind::QueuedInput | AttachmentKind::Hook => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Hooks the engine asks for, each moment as a task of its own that reports one end.
 //!
-//! What is waited for is called off when the run ends, with everything it started. What nobody waits
-//! for ends by its own deadline, or with the session.
+//! What is waited for is called off when the run ends, with everything it started. A detached
+//! one ends by its own deadline, or with the session.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,7 +97,7 @@ impl HookTasks {
         Some(pending)
     }
 
-    /// Tells hooks that somebody should look here; `None` when nobody wants to know.
+    /// The hooks to run when the user should look here; `None` when there are none.
     pub(crate) fn select_notification_hooks(
         &self,
         kind: &str,
@@ -114,8 +114,8 @@ impl HookTasks {
         self.running.spawn(work);
     }
 
-    /// The run is over: nobody waits for its hooks any more. If nobody says anything for a while,
-    /// hooks are told that somebody should.
+    /// The run is over and no longer waits for its hooks. If no prompt comes for a while, notification
+    /// hooks run.
     pub(crate) fn finish_run(&mut self, mode: PermissionMode) {
         self.run.cancel();
         self.run = CancellationToken::new();
@@ -183,5 +183,5 @@ fn build_panic_report(point: HookPoint, words: &str) -> HookReport {
     HookReport { verdict, ..HookReport::default() }
 }
 
-/// After so long without a word, somebody is told.
+/// After so long without a prompt, notification hooks run.
 const IDLE_NOTIFICATION_AFTER: Duration = Duration::from_secs(60);

@@ -349,7 +349,7 @@ pub(crate) fn find_hook_points(set: &HookSet) -> Hooks {
 const ALLOWANCE_DIVISOR: u64 = 100;
 /// How long hooks at the end may take to end when their time is up.
 const SESSION_END_GRACE: Duration = Duration::from_millis(200);
-/// What hooks nobody waits for get to end by themselves.
+/// How long detached hooks may take to end by themselves.
 const DETACHED_HOOKS_GRACE: Duration = Duration::from_millis(500);
 
 /// An id that no other prompt or file has.

@@ -91,7 +91,7 @@ impl PromptIntake {
         self.start_deadline = Some(clock::now() + START_HOOKS_WAIT_MAX);
     }
 
-    /// A prompt came. Given back when nobody looks at it.
+    /// Takes a prompt. Returns it when no hook looks at it.
     pub(crate) fn submit(&mut self, submission: PromptSubmission) -> Option<PromptSubmission> {
         let is_page =
             submission.slash_command.is_some() && self.hooks.has(HookEvent::UserPromptExpansion);
@@ -233,7 +233,7 @@ impl PromptIntake {
         submission
     }
 
-    /// A prompt that never came in is over all the same: whoever sent it waits for its end.
+    /// A prompt that never came in is over all the same: its sender waits for its end.
     fn report_run_ended(&self, terminal: Terminal, why: String, cost: MicroUsd) {
         let notice_sender = &self.hooks.notice_sender;
         notice_sender.send(Notice::RunStarted);
@@ -259,7 +259,7 @@ impl PromptIntake {
     }
 }
 
-/// Asks one after the other, as long as nobody objects.
+/// Asks one after the other, until one objects.
 async fn run_in_sequence(all: Vec<PendingHooks>) -> CombinedHookResult {
     let mut combined = CombinedHookResult::default();
     for pending in all {

@@ -1,4 +1,4 @@
-//! Words of a hook that nobody waited for: they wait for the next tool boundary, or begin a run.
+//! Output of a detached hook: it waits for the next tool boundary, or begins a run.
 
 use std::sync::{Mutex, PoisonError};
 

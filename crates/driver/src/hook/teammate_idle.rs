@@ -30,7 +30,7 @@ impl SessionHooks {
                 HookVerdict::Defer(_) | HookVerdict::Halt(_) => None,
             },
         };
-        // Nobody waits for it any more if this fails.
+        // If this fails, the caller has stopped waiting.
         let _ = reply.send(prompt);
     }
 }

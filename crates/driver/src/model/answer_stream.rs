@@ -76,7 +76,7 @@ impl AnswerStream {
         let is_life =
             |piece: &DecodedEvent| matches!(piece, DecodedEvent::Ping | DecodedEvent::Raw(_));
         let activity = match out.as_slice() {
-            // A comment, an event nobody knows: nothing is left half-said.
+            // A comment or an unknown event: nothing is left half-sent.
             [] if self.tail.is_blank_line() => StreamActivity::Ping,
             [] => StreamActivity::Bytes,
             pieces if pieces.iter().all(is_life) => StreamActivity::Ping,

@@ -165,7 +165,7 @@ impl fmt::Debug for CredentialRenewal {
 /// failure, which the engine retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelTimeouts {
-    /// Without a single byte, until people are told; and again after twice as long, and so on.
+    /// Without a single byte, until the user is told; and again after twice as long, and so on.
     pub quiet: Duration,
     /// For a connection, TLS included.
     pub connect: Duration,

@@ -83,5 +83,5 @@ pub(crate) fn header(response: &Response, name: &str) -> Option<String> {
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 /// How long to wait for them.
 const REFUSAL_WAIT_MAX: Duration = Duration::from_secs(10);
-/// Characters shown of an address somebody else wrote.
+/// Characters shown of an address that the server wrote.
 const LOCATION_CHARS_MAX: usize = 200;

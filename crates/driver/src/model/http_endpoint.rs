@@ -131,7 +131,7 @@ impl HttpEndpoint {
 }
 
 fn build_client(base: &Url, connect: Duration) -> Result<Client, reqwest::Error> {
-    // Whoever embeds us may have installed a provider of their own; then that one is used.
+    // An embedding program may have installed a provider of its own; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -223,7 +223,7 @@ fn build_misconfigured_failure(words: String) -> ModelFailure {
     ModelFailure::new(FailureKind::Misconfigured, words)
 }
 
-/// A certificate nobody trusts stays untrusted however often we ask.
+/// An untrusted certificate stays untrusted however often we ask.
 fn has_bad_certificate(error: &reqwest::Error) -> bool {
     error_causes(error).any(|cause| {
         let mut cause = cause;

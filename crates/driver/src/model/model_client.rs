@@ -32,7 +32,7 @@ pub(crate) struct ModelClient {
     pub(crate) keeps_raw: bool,
     pub(crate) inspector: Arc<CallInspector>,
     pub(crate) notice_sender: NoticeSender,
-    /// Notes already told: the same history gives the same notes with every request.
+    /// Notes already sent: the same history gives the same notes with every request.
     pub(crate) warned_notes: Mutex<BTreeSet<String>>,
 }
 
@@ -186,7 +186,7 @@ impl ModelClient {
         })
     }
 
-    /// The head of the reply. A server that keeps us waiting is told of before it is given up.
+    /// The head of the reply. A slow server is announced before it is given up.
     async fn receive_reply_head(
         &self,
         route: &EndpointRoute,
@@ -257,5 +257,5 @@ impl ModelClient {
 
 /// The wire of the model has no word for searching.
 const NO_SEARCH_MESSAGE: &str = "its provider does not search the web.";
-/// Notes remembered as told.
+/// Notes remembered as sent.
 const NOTES_MAX: usize = 1_000;

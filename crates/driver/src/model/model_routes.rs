@@ -1,7 +1,7 @@
 //! Which endpoint serves which model: one route for each endpoint, one HTTP client for each origin.
 //!
-//! A model without an endpoint of its own lives at the session's first one. What a door is told of
-//! a credential stays with that door. Nothing is opened here.
+//! A model without an endpoint of its own lives at the session's first one. A credential is known
+//! only to the endpoint it was given for. Nothing is opened here.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

@@ -67,7 +67,7 @@ impl SessionSideModel {
             .ok_or_else(|| format!("it wants {name}, which cannot be asked here"))
     }
 
-    /// Asks this model; without one, whoever is asked such things.
+    /// Asks this model; without one, the default side model.
     pub(crate) async fn ask_model(
         &self,
         asked: Option<&ModelFacts>,

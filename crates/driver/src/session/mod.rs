@@ -53,7 +53,7 @@ impl Session {
         self.send(SessionCommand::Submit(message.into()))
     }
 
-    /// Answers a question told as `Notice::PermissionAsked`. An answer to a question that is no
+    /// Answers a question of `Notice::PermissionAsked`. An answer to a question that is no
     /// longer open changes nothing.
     ///
     /// # Errors
@@ -248,7 +248,7 @@ impl Session {
         self.close_with_reason(SessionEndReason::Other).await;
     }
 
-    /// The same, and hooks are told why.
+    /// The same, with a reason for the hooks.
     pub async fn close_with_reason(&self, why: SessionEndReason) {
         let mut closed = self.closed.clone();
         let done = async {

@@ -44,7 +44,7 @@ impl SessionBuilder {
         let secrets = self.register_secrets();
         let model = &self.model;
         let routes = ModelRoutes::new(&model.endpoint, &model.endpoints, model.timeouts)?;
-        let PreparedToolContext { tool_context, scratch, file_history } =
+        let AssembledToolContext { tool_context, scratch, file_history } =
             self.prepare_tool_context(secrets)?;
         let (notice_sender, notices) = notices::channel();
         let base_hooks = SharedHooks::new(RwLock::new(std::mem::take(&mut self.hooks.set)));
@@ -173,7 +173,7 @@ impl SessionBuilder {
     fn prepare_tool_context(
         &mut self,
         secrets: Secrets,
-    ) -> Result<PreparedToolContext, SessionStartError> {
+    ) -> Result<AssembledToolContext, SessionStartError> {
         let journal = self.record.journal.as_ref();
         let (mut tool_context, scratch) = match self.tools.tool_context.take() {
             Some(tool_context) => (tool_context, None),
@@ -199,7 +199,7 @@ impl SessionBuilder {
         if let Some(history) = file_history.as_ref().filter(|_| self.record.keeps_file_history) {
             tool_context.files.backup = Some(Arc::<FileHistory>::clone(history));
         }
-        Ok(PreparedToolContext { tool_context: Arc::new(tool_context), scratch, file_history })
+        Ok(AssembledToolContext { tool_context: Arc::new(tool_context), scratch, file_history })
     }
 
     /// Offers nested sessions, made of everything this one has.
@@ -274,7 +274,7 @@ impl SessionBuilder {
     }
 }
 
-struct PreparedToolContext {
+struct AssembledToolContext {
     tool_context: Arc<ToolSessionContext>,
     /// A directory to remove when the session is over.
     scratch: Option<PathBuf>,

@@ -33,7 +33,7 @@ use crate::subagent::SubagentConfig;
 use crate::transcript_writer::{TranscriptConfig, TranscriptListener};
 
 pub(crate) use assemble::AssembledSession;
-use session_parts::{ContextSources, HookSetup, SessionRecord, ToolSetup};
+use session_parts::{BuilderTools, ContextSources, HookSetup, SessionRecord};
 pub(crate) use session_parts::{ModelAccess, Nesting};
 
 /// Collects what a session is made of, and starts it. Everything but the settings and the endpoint has
@@ -42,7 +42,7 @@ pub(crate) use session_parts::{ModelAccess, Nesting};
 pub struct SessionBuilder {
     settings: Settings,
     model: ModelAccess,
-    tools: ToolSetup,
+    tools: BuilderTools,
     context: ContextSources,
     record: SessionRecord,
     hooks: HookSetup,
@@ -56,7 +56,7 @@ impl SessionBuilder {
         Self {
             settings,
             model: ModelAccess::new(endpoint),
-            tools: ToolSetup::default(),
+            tools: BuilderTools::default(),
             context: ContextSources::default(),
             record: SessionRecord::default(),
             hooks: HookSetup::default(),

@@ -38,14 +38,14 @@ impl ModelAccess {
 }
 
 #[derive(Debug)]
-pub(super) struct ToolSetup {
+pub(super) struct BuilderTools {
     pub(super) registry: ToolRegistry,
     pub(super) tool_context: Option<ToolSessionContext>,
     pub(super) web_search: bool,
     pub(super) subagents: Option<SubagentConfig>,
 }
 
-impl Default for ToolSetup {
+impl Default for BuilderTools {
     fn default() -> Self {
         let registry = ToolRegistry::empty();
         Self { registry, tool_context: None, web_search: false, subagents: None }

@@ -32,7 +32,7 @@ struct SyncQueue {
     flusher: Option<Flusher>,
     is_flushing: bool,
     written: u64,
-    /// The last record that somebody wants on the disk.
+    /// The last record for which a sync was requested.
     requested: u64,
     /// Which records are waited for, and since when.
     waiting_since: VecDeque<(u64, Instant)>,
@@ -125,7 +125,7 @@ impl JournalSyncer {
 }
 
 impl Drop for JournalSyncer {
-    /// Whoever still waits at a gate waits in vain.
+    /// What still waits at a gate waits in vain.
     fn drop(&mut self) {
         self.0.progress.send_modify(|kept| kept.health = SyncHealth::Lost);
     }

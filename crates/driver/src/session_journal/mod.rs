@@ -139,7 +139,7 @@ impl SessionJournal {
     }
 
     /// Goes back to this record and is opened anew there. If there is nothing behind it, or it cannot
-    /// go back, it goes on as before; if nobody can say, it is broken.
+    /// go back, it goes on as before; if that cannot be known, it is broken.
     pub(crate) async fn rewind_to(
         self,
         to: u64,
@@ -163,7 +163,7 @@ impl SessionJournal {
                 Err(error) => return (Self::On(open), Err(error)),
             };
             let OpenJournal { writer, location, syncer, .. } = *open;
-            // Whoever still waits at a gate waits in vain.
+            // What still waits at a gate waits in vain.
             drop(syncer);
             let held = Some(writer.into_locked());
             match Self::open_at(location, held, &settings, &notice_sender, &mut transcript) {
@@ -409,7 +409,7 @@ impl OpenJournal {
         if let Some(syncer) = &self.syncer {
             syncer.record_written(seq);
             if self.writer.unsynced_bytes() > UNSYNCED_BYTES {
-                // Nobody waits for it.
+                // Only bounds what a power loss costs; no effect waits for it.
                 drop(syncer.request_sync());
             }
         }

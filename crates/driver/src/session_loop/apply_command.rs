@@ -38,7 +38,7 @@ impl SessionLoop {
             SessionCommand::ResumeDeferred(reply) => {
                 let control = &self.state.control;
                 let is_put_off = control.calls_open && !control.phase.is_running();
-                // Nobody waits for it any more if this fails.
+                // If this fails, the caller has stopped waiting.
                 let _ = reply.send(is_put_off);
                 if !is_put_off {
                     return None;
@@ -53,7 +53,7 @@ impl SessionLoop {
             }
             SessionCommand::Compact(focus) => Event::CompactionAsked { focus },
             SessionCommand::GetInventory(reply) => {
-                // Nobody waits for it any more if this fails.
+                // If this fails, the caller has stopped waiting.
                 let _ = reply.send(inventory(&self.state, &self.settings));
                 return None;
             }
@@ -110,7 +110,7 @@ impl SessionLoop {
             && self.inbox.events.is_empty()
         {
             for reply in self.waiters.drained.drain(..) {
-                // Nobody waits for it any more if this fails.
+                // If this fails, the caller has stopped waiting.
                 let _ = reply.send(());
             }
         }
@@ -141,7 +141,7 @@ impl SessionLoop {
         reply: oneshot::Sender<bool>,
     ) -> Option<Event> {
         if self.list_queued().get(queued.index) != Some(queued) {
-            // Nobody waits for it any more if this fails.
+            // If this fails, the caller has stopped waiting.
             let _ = reply.send(false);
             return None;
         }

@@ -30,7 +30,7 @@ impl SessionLoop {
         let pending =
             self.hooks.select_hooks(HookEvent::ConfigChange, Some(change.source), mode, fields);
         let Some(pending) = pending else {
-            // Nobody waits for it any more if this fails.
+            // If this fails, the caller has stopped waiting.
             let _ = reply.send(Ok(()));
             return;
         };

@@ -13,7 +13,7 @@ use crate::session_journal::durability::DurabilityGate;
 
 impl SessionLoop {
     /// The disk failed to keep what was written. Even if it was saved elsewhere, nothing more is done
-    /// on the word of such a disk before somebody has looked after it.
+    /// on the word of such a disk before it was repaired.
     pub(super) async fn recover_journal(mut self) -> Self {
         self.journal = self.journal.recover().await;
         match self.journal.has_failed() {
@@ -31,7 +31,7 @@ impl SessionLoop {
         while self.performer.are_tools_running() {
             let event = tokio::select! {
                 biased;
-                // Whatever it is, somebody is there and does not want to wait.
+                // Whatever it is, a client is there and does not want to wait.
                 _ = self.inbox.commands.recv() => break,
                 Some(event) = self.inbox.events.recv() => Some(event),
                 () = self.performer.wait_for_one() => None,

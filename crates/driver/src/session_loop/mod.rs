@@ -128,7 +128,7 @@ impl SessionLoop {
         self.close().await
     }
 
-    /// Hooks are told that the session starts, and why.
+    /// Runs the hooks for the start of the session, with its reason.
     fn run_start_hooks(&mut self) {
         let source = match (&self.lifecycle.start_source, self.journal.is_continued()) {
             (Some(source), _) => source.as_str(),
@@ -231,7 +231,7 @@ impl SessionLoop {
         }
         let effects;
         (self, effects) = self.decide(event);
-        // Whoever is told that a run is over, or a change made, may switch the machine off.
+        // A client that learns that a run is over, or a change made, may switch the machine off.
         let is_over = effects.iter().any(|effect| matches!(effect, Effect::Finish(_)));
         if is_over || self.waiters.recorded.is_some() || self.journal.is_overdue() {
             self.journal = self.journal.wait_until_synced().await;

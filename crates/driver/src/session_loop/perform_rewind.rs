@@ -26,7 +26,7 @@ impl SessionLoop {
         self.inbox.prompt_intake.interrupt(self.run_status());
         request.deadline = Some(clock::now() + RUN_END_WAIT_MAX);
         if let Some(earlier) = self.rewind.pending.replace(request) {
-            // Nobody waits for it any more if this fails.
+            // If this fails, the caller has stopped waiting.
             let _ = earlier.reply.send(Err(RewindError::StillRunning));
         }
         let is_running = self.state.control.phase.is_running();
@@ -41,7 +41,7 @@ impl SessionLoop {
         })
     }
 
-    /// Until when what is going on must have ended, if somebody wants to go back.
+    /// Until when what is going on must have ended, if a rewind was requested.
     pub(super) fn rewind_deadline(&self) -> Option<Instant> {
         self.rewind.pending.as_ref().and_then(|request| request.deadline)
     }
@@ -50,7 +50,7 @@ impl SessionLoop {
         let RewindRequest { message, scope, options, reply, .. } = request;
         let result;
         (self, result) = self.try_rewind(message, scope, options).await;
-        // Nobody waits for it any more if this fails.
+        // If this fails, the caller has stopped waiting.
         let _ = reply.send(result);
         self
     }

@@ -9,7 +9,7 @@ use windlass_vocabulary::{
 };
 
 /// Returns the event without our own keys. Every event is named, so that a new one cannot pass
-/// unredacted because nobody thought of it.
+/// unredacted because it was forgotten.
 pub(super) fn redact_event(mut event: Event, secrets: &Secrets) -> Event {
     let clean = |text: &mut String| redact_text(text, secrets);
     match &mut event {

@@ -1,4 +1,4 @@
-//! Sees to it that the end of a session is told, whatever it is.
+//! Reports the end of a session, whatever it is.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use windlass_engine::State;
 use crate::notices::NoticeSender;
 use crate::panic_guard;
 
-/// Runs a session in a task of its own and sees to it that its end is told, whatever it is.
+/// Runs a session in a task of its own and reports its end, whatever it is.
 pub(crate) async fn supervise(
     run: impl Future<Output = State> + Send + 'static,
     notice_sender: NoticeSender,

@@ -1,4 +1,4 @@
-//! What an agent is: who it is told to be, and what it may use.
+//! What an agent is: its system prompt, and what it may use.
 
 use std::time::Duration;
 

@@ -111,7 +111,7 @@ pub(crate) fn find_leftover_worktrees(journal: &JournalLocation) -> Vec<PathBuf>
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).take(LEFTOVERS_MAX).collect()
 }
 
-/// Removes those of them in which nothing happened, and says where work lies that nobody took over.
+/// Removes those of them in which nothing happened, and reports where unmerged work lies.
 pub(crate) async fn clean_up_leftovers(left: Vec<PathBuf>, notice_sender: NoticeSender) {
     let mut kept = Vec::new();
     for path in left {

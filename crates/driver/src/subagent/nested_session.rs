@@ -56,7 +56,7 @@ pub(super) struct NestedSession {
     cancel: CancellationToken,
     /// What is known of it while it is left alone.
     background_agent: Option<BackgroundAgent>,
-    /// Somebody may want it to be left alone after all; the call is answered here then.
+    /// The user may send it into the background after all; the call is answered here then.
     background_request: Option<(CancellationToken, oneshot::Sender<ToolOutcome>)>,
     pub(super) answer: String,
     pub(super) calls: u64,
@@ -122,7 +122,7 @@ impl NestedSession {
         })
     }
 
-    /// Waits for it, unless somebody sends it into the background meanwhile.
+    /// Waits for it, unless the user sends it into the background meanwhile.
     async fn run_awaited(mut self) -> ToolOutcome {
         let tool_context = Arc::clone(&self.call_context.tool_context);
         let waiting = tool_context.background.register_foreground_agent(
@@ -209,7 +209,7 @@ impl NestedSession {
         if let Some(mut background) = self.background_agent.take() {
             let answer = agent_outcome::collect_outcome_text(&outcome);
             background.write(&format!("\n{answer}\n"));
-            // Whoever hears of the end finds it paid for.
+            // Paid for before its end is reported.
             self.call_context.cost_sender.clone().report(outcome.spent);
             let words = if outcome.is_error { "It failed." } else { "It is done." };
             background.finish(words.to_owned(), outcome.is_error, Some(answer));
@@ -236,7 +236,7 @@ impl NestedSession {
                     None => std::future::pending().await,
                 }
             };
-            // What was spent up to a forced end is told by the end itself, so it is waited for.
+            // What was spent up to a forced end is reported by the end itself, so it is waited for.
             let notice = tokio::select! {
                 biased;
                 () = cancel.cancelled(), if abort.is_none() => {
@@ -375,5 +375,5 @@ impl NestedSession {
 
 /// How often hooks may find more to do for one that was left alone.
 const IDLE_ROUNDS_MAX: u8 = 8;
-/// Bytes of a call's input that are written down for whoever looks.
+/// Bytes of a call's input that are kept for display.
 const CALL_BYTES_SHOWN: usize = 300;

@@ -188,11 +188,11 @@ fn parse_agent_hooks(definition: &AgentDefinition) -> HookSet {
         (event.to_owned(), groups.clone())
     };
     let hooks = hooks.iter().map(renamed).collect();
-    // What cannot be used was told when the definition was read.
+    // What cannot be used was reported when the definition was read.
     HookSet::parse(&Value::Object(hooks), &HookSource::new(format!("agent {}", definition.name))).0
 }
 
-/// What is told of where the parent works is told of where the agent does.
+/// Replaces the working directory of the parent in the system context by that of the agent.
 fn relocate_context(settings: &mut Settings, parents: &str, tool_context: &ToolSessionContext) {
     for (_, value) in
         settings.prompt.system_context.iter_mut().filter(|(_, value)| value == parents)
@@ -219,7 +219,7 @@ fn derive_nested_settings(
 ) -> Settings {
     settings.agent.id = id.clone();
     settings.agent.is_subagent = true;
-    // Nobody takes a nested session up again.
+    // A nested session is never resumed.
     settings.hooks.can_defer = false;
     settings.policy = policy;
     if settings.budget.budget_max.is_some() {

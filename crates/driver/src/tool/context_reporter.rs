@@ -1,5 +1,5 @@
 //! What a call changed in the context of the following ones, read off the surroundings: files in
-//! hand, the shell's directory, the task list. Told when it differs from what was told last.
+//! hand, the shell's directory, the task list. Sent when it differs from what was sent last.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

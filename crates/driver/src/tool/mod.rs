@@ -64,8 +64,8 @@ impl ToolRunner {
         }
     }
 
-    /// Starts a call, when the gate is open. One that never opens ends it without a word: nobody is
-    /// there to hear it.
+    /// Starts a call, when the gate is open. If it never opens, the call ends
+    /// silently: nothing waits for its result any more.
     pub(crate) fn start(
         &mut self,
         ticket: Ticket,

@@ -1,8 +1,8 @@
 //! Rows 28 to 32: answers that are whole and yet not what one hopes for.
 
-use crate::stage::recorder::Recorder;
-use crate::stage::{
-    Setting, WIRES, added, assert_completed, assert_ended, assert_failed, ended, facts,
+use crate::fixture::recorder::Recorder;
+use crate::fixture::{
+    FixtureOptions, WIRES, added, assert_completed, assert_ended, assert_failed, ended, facts,
     last_request, retractions, serve_bytes, shown, transitions, waits,
 };
 use serde_json::json;
@@ -20,15 +20,15 @@ async fn m28_empty_answers_complete_and_are_not_sent_back() {
             ("blanks", Says::text(" \n\t ")),
             ("thoughts", Says::empty().thinking("nothing to add")),
         ] {
-            let mut stage = Setting::on(wire).play([says, Says::text("oh, sorry")]).await;
-            let (ending, told) = stage.run("hi").await;
+            let mut fixture = FixtureOptions::on(wire).play([says, Says::text("oh, sorry")]).await;
+            let (ending, received) = fixture.run("hi").await;
             assert_ended(&ending, Terminal::Completed);
             assert_eq!(ending.outcome, Some(Outcome::Empty), "{wire:?} {name}");
             assert!(ending.why.contains("empty answer"), "{ending:?}");
-            assert_eq!(added(&told).len(), 1, "{wire:?} {name}: {told:#?}");
-            // The next request is lawful (the stage looks) and holds nothing of it.
-            assert_completed(&stage.run("are you there?").await.0);
-            let body = stage.rehearsal.requests().pop().unwrap().body;
+            assert_eq!(added(&received).len(), 1, "{wire:?} {name}: {received:#?}");
+            // The next request is lawful (the fixture checks) and holds nothing of it.
+            assert_completed(&fixture.run("are you there?").await.0);
+            let body = fixture.rehearsal.requests().pop().unwrap().body;
             assert!(!body.contains("nothing to add") && !body.contains("assistant"), "{body}");
         }
     }
@@ -37,7 +37,8 @@ async fn m28_empty_answers_complete_and_are_not_sent_back() {
 /// One run with this stream, and its notices.
 async fn flooded(wire: WireFormat, stream: Vec<u8>) -> (RunEnding, Vec<Notice>) {
     let url = serve_bytes(stream).await;
-    let (session, mut notices) = Setting::on(wire).without_retries().builder(&url).start().unwrap();
+    let (session, mut notices) =
+        FixtureOptions::on(wire).without_retries().builder(&url).start().unwrap();
     session.submit("hi").unwrap();
     ended(&mut notices).await
 }
@@ -51,13 +52,13 @@ fn flood(wire: WireFormat, bytes: usize) -> Vec<u8> {
 #[tokio::test]
 async fn m29_a_huge_piece_is_taken_and_a_monstrous_one_refused() {
     for wire in WIRES {
-        let (ending, told) = flooded(wire, flood(wire, 10 << 20)).await;
+        let (ending, received) = flooded(wire, flood(wire, 10 << 20)).await;
         assert_completed(&ending);
-        assert_eq!(added(&told)[1].text().len(), 10 << 20, "{wire:?}");
-        let (ending, told) = flooded(wire, flood(wire, 17 << 20)).await;
+        assert_eq!(added(&received)[1].text().len(), 10 << 20, "{wire:?}");
+        let (ending, received) = flooded(wire, flood(wire, 17 << 20)).await;
         assert_failed(&ending, FailureKind::ServerFault);
         assert!(ending.why.contains("over 16777216 bytes"), "{wire:?}: {ending:?}");
-        assert_eq!(added(&told).len(), 1, "{wire:?}");
+        assert_eq!(added(&received).len(), 1, "{wire:?}");
     }
 }
 
@@ -72,12 +73,12 @@ async fn m29_a_hundred_calls_run_ten_at_a_time_and_answer_in_order() {
             Says::text("Done.").when_result("\\\"at\\\":\\\"99").repeat(0),
             Says::text("Done."),
         ];
-        let mut stage = Setting::on(wire).tools(registry).play(says).await;
-        let (ending, told) = stage.run("hi").await;
+        let mut fixture = FixtureOptions::on(wire).tools(registry).play(says).await;
+        let (ending, received) = fixture.run("hi").await;
         assert_completed(&ending);
         assert_eq!(recorder.ran().len(), 100, "{wire:?}");
         assert!((2..=10).contains(&recorder.peak()), "{wire:?}: {}", recorder.peak());
-        let messages = added(&told);
+        let messages = added(&received);
         let calls: Vec<_> = messages[1].tool_calls().map(|call| call.id.clone()).collect();
         let results: Vec<_> =
             messages[2].tool_results().map(|result| result.call.clone()).collect();
@@ -113,10 +114,10 @@ async fn m29_a_flood_of_blocks_is_cut_off() {
         let first = Says::text("x").encode_events(wire, 1).remove(0);
         let first = if wire == WireFormat::Gemini { Vec::new() } else { first };
         let stream = [first, (0..10_050).map(one).collect::<String>().into_bytes()].concat();
-        let (ending, told) = flooded(wire, stream).await;
+        let (ending, received) = flooded(wire, stream).await;
         assert_failed(&ending, FailureKind::ServerFault);
         assert!(ending.why.contains("over 10000 blocks"), "{wire:?}: {ending:?}");
-        assert_eq!((added(&told).len(), retractions(&told)), (1, 1), "{wire:?}");
+        assert_eq!((added(&received).len(), retractions(&received)), (1, 1), "{wire:?}");
     }
 }
 
@@ -129,21 +130,21 @@ fn cut_call() -> Says {
 async fn m30_output_limit_is_raised_once_then_resumed_then_told() {
     for wire in WIRES {
         let (recorder, registry) = Recorder::new();
-        let setting = Setting::on(wire).tools(registry);
-        let mut stage = setting.play([cut_call().repeat(5), Says::text("enough")]).await;
-        let (ending, told) = stage.run("hi").await;
+        let options = FixtureOptions::on(wire).tools(registry);
+        let mut fixture = options.play([cut_call().repeat(5), Says::text("enough")]).await;
+        let (ending, received) = fixture.run("hi").await;
         assert_ended(&ending, Terminal::Completed);
         assert_eq!(ending.outcome, Some(Outcome::OutputLimitExhausted), "{wire:?}");
         let recovery = Transition::MaxOutputTokensRecovery;
         let all = [Transition::MaxOutputTokensEscalate, recovery, recovery, recovery];
-        assert_eq!(transitions(&told), all, "{wire:?}");
+        assert_eq!(transitions(&received), all, "{wire:?}");
         assert_eq!(ending.failure.map(|failure| failure.kind), Some(FailureKind::OutputLimit));
         // Complete blocks stay, the call that was cut does not, and nothing ran.
         assert_eq!(recorder.ran(), [""; 0], "{wire:?}");
-        let kept: Vec<_> = added(&told);
+        let kept: Vec<_> = added(&received);
         assert!(kept.iter().all(|message| message.tool_calls().next().is_none()), "{kept:#?}");
         assert_eq!(kept.iter().filter(|message| message.origin == MessageOrigin::Model).count(), 4);
-        assert_completed(&stage.run("never mind").await.0);
+        assert_completed(&fixture.run("never mind").await.0);
     }
 }
 
@@ -156,16 +157,16 @@ async fn m30_output_limit_that_can_be_raised_costs_only_the_cut_answer() {
             Says::text("I act.").tool("Act", json!({"at": "b"})),
             Says::text("Done.").when_result("did Act"),
         ];
-        let setting = Setting::on(wire).tools(registry).with(|settings| {
+        let options = FixtureOptions::on(wire).tools(registry).with(|settings| {
             settings.model.output_default = Tokens(1_000);
         });
-        let mut stage = setting.play(says).await;
-        let (ending, told) = stage.run("hi").await;
+        let mut fixture = options.play(says).await;
+        let (ending, received) = fixture.run("hi").await;
         assert_completed(&ending);
         let all = [Transition::MaxOutputTokensEscalate, Transition::NextTurn];
-        assert_eq!(transitions(&told), all, "{wire:?}");
-        assert_eq!((shown(&told), recorder.ran().len()), ("I act.Done.".to_owned(), 1));
-        let body = stage.rehearsal.requests()[1].body.clone();
+        assert_eq!(transitions(&received), all, "{wire:?}");
+        assert_eq!((shown(&received), recorder.ran().len()), ("I act.Done.".to_owned(), 1));
+        let body = fixture.rehearsal.requests()[1].body.clone();
         assert!(body.contains("64000") && !body.contains("I act."), "{wire:?}: {body}");
     }
 }
@@ -178,10 +179,10 @@ async fn m30_a_whole_call_beside_the_cut_one_runs() {
         let (recorder, registry) = Recorder::new();
         let cut = Says::call("Look", json!({"at": "a"})).tool_text("Act", "{\"at\":\"half of");
         let says = [cut.stop(StopReason::MaxTokens), Says::text("Done.").when_result("did Look")];
-        let mut stage = Setting::on(wire).tools(registry).play(says).await;
-        let (ending, told) = stage.run("hi").await;
+        let mut fixture = FixtureOptions::on(wire).tools(registry).play(says).await;
+        let (ending, received) = fixture.run("hi").await;
         assert_completed(&ending);
-        assert_eq!(transitions(&told), [Transition::NextTurn], "{wire:?}");
+        assert_eq!(transitions(&received), [Transition::NextTurn], "{wire:?}");
         assert_eq!(recorder.ran(), ["Look {\"at\":\"a\"}"], "{wire:?}");
     }
 }
@@ -191,19 +192,23 @@ async fn m31_refusals_complete_and_are_not_sent_back() {
     for wire in WIRES {
         let says =
             [Says::text("I would rather not.").stop(StopReason::Refusal), Says::text("Gladly.")];
-        let setting = Setting::on(wire).with(|settings| settings.fallbacks = vec![facts("second")]);
-        let mut stage = setting.play(says).await;
-        let (ending, told) = stage.run("hi").await;
+        let options =
+            FixtureOptions::on(wire).with(|settings| settings.fallbacks = vec![facts("second")]);
+        let mut fixture = options.play(says).await;
+        let (ending, received) = fixture.run("hi").await;
         assert_ended(&ending, Terminal::Completed);
         assert_eq!(ending.outcome, Some(Outcome::Refusal), "{wire:?}");
-        assert_eq!((shown(&told), waits(&told).len()), ("I would rather not.".to_owned(), 0));
-        assert_eq!((transitions(&told).len(), stage.rehearsal.request_count()), (0, 1));
-        assert!(
-            added(&told).iter().any(|message| message.origin == MessageOrigin::Display),
-            "{told:#?}"
+        assert_eq!(
+            (shown(&received), waits(&received).len()),
+            ("I would rather not.".to_owned(), 0)
         );
-        assert_completed(&stage.run("please").await.0);
-        let body = last_request(&stage.rehearsal).to_string();
+        assert_eq!((transitions(&received).len(), fixture.rehearsal.request_count()), (0, 1));
+        assert!(
+            added(&received).iter().any(|message| message.origin == MessageOrigin::Display),
+            "{received:#?}"
+        );
+        assert_completed(&fixture.run("please").await.0);
+        let body = last_request(&fixture.rehearsal).to_string();
         assert!(!body.contains("rather not") && body.contains("hi"), "{wire:?}: {body}");
     }
 }
@@ -237,16 +242,16 @@ async fn m32_pauses_are_resumed_eight_times() {
             let rehearsal = windlass_rehearsal::Rehearsal::start(script, Default::default()).await;
             let rehearsal = rehearsal.unwrap();
             let (session, mut notices) =
-                Setting::on(wire).builder(&rehearsal.url()).start().unwrap();
+                FixtureOptions::on(wire).builder(&rehearsal.url()).start().unwrap();
             session.submit("hi").unwrap();
-            let (ending, told) = ended(&mut notices).await;
+            let (ending, received) = ended(&mut notices).await;
             assert_ended(&ending, Terminal::Completed);
             assert_eq!(ending.outcome, Some(outcome), "{wire:?}");
             assert_eq!(rehearsal.request_count(), 9, "{wire:?}");
-            assert_eq!((ending.turns, waits(&told).len(), retractions(&told)), (1, 0, 0));
-            let parts = added(&told).iter().filter(|m| m.text().starts_with("Part")).count();
+            assert_eq!((ending.turns, waits(&received).len(), retractions(&received)), (1, 0, 0));
+            let parts = added(&received).iter().filter(|m| m.text().starts_with("Part")).count();
             assert_eq!(parts, pauses, "{wire:?}");
-            crate::stage::assert_lawful(wire, &rehearsal);
+            crate::fixture::assert_lawful(wire, &rehearsal);
             let last = rehearsal.requests().pop().unwrap().body;
             assert!(last.contains("Part 8."), "{wire:?}: {last}");
         }

@@ -1,14 +1,14 @@
 //! Row 35: calls that make no sense.
 
-use crate::stage::recorder::Recorder;
-use crate::stage::{Setting, WIRES, added, assert_completed, assert_ended, transitions};
+use crate::fixture::recorder::Recorder;
+use crate::fixture::{FixtureOptions, WIRES, added, assert_completed, assert_ended, transitions};
 use serde_json::json;
 use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_vocabulary::{ContentBlock, Notice, Terminal, Transition, WireFormat};
 
 /// The texts of a batch of results that failed.
-fn failures(told: &[Notice]) -> Vec<String> {
-    let messages = added(told);
+fn failures(received: &[Notice]) -> Vec<String> {
+    let messages = added(received);
     let results = messages.iter().flat_map(|message| message.tool_results());
     let failed = results.filter(|result| result.is_error);
     failed.map(|result| format!("{:?}", result.content)).collect()
@@ -26,14 +26,14 @@ async fn m35_senseless_calls_are_answered_with_what_is_wrong() {
         ] {
             let (recorder, registry) = Recorder::new();
             let says = [says, Says::text("I see.").when_result("tool_use_error")];
-            let mut stage = Setting::on(wire).tools(registry).play(says).await;
-            let (ending, told) = stage.run("hi").await;
+            let mut fixture = FixtureOptions::on(wire).tools(registry).play(says).await;
+            let (ending, received) = fixture.run("hi").await;
             assert_completed(&ending);
-            assert_eq!(transitions(&told), [Transition::NextTurn], "{wire:?}, {name}");
-            let failures = failures(&told);
+            assert_eq!(transitions(&received), [Transition::NextTurn], "{wire:?}, {name}");
+            let failures = failures(&received);
             assert!(matches!(&failures[..], [one] if one.contains(words)), "{name}: {failures:?}");
             // The call is on record, and was not run.
-            assert_eq!(added(&told)[1].tool_calls().count(), 1, "{wire:?}, {name}");
+            assert_eq!(added(&received)[1].tool_calls().count(), 1, "{wire:?}, {name}");
             assert_eq!(recorder.ran(), [""; 0], "{wire:?}, {name}");
         }
     }
@@ -46,13 +46,13 @@ async fn m35_ids_that_repeat_never_run_twice_nor_break_the_history() {
         let look = |says: Says, at: &str| says.tool_with_id("same", "Look", json!({"at": at}));
         let says =
             [look(look(Says::empty(), "a"), "b"), look(Says::empty(), "c"), Says::text("Done.")];
-        let mut stage = Setting::on(wire).tools(registry).play(says).await;
-        let (ending, told) = stage.run("hi").await;
+        let mut fixture = FixtureOptions::on(wire).tools(registry).play(says).await;
+        let (ending, received) = fixture.run("hi").await;
         assert_completed(&ending);
         // Within one answer the second does not run; in a later answer it is a call of its own.
         assert_eq!(recorder.ran(), ["Look {\"at\":\"a\"}", "Look {\"at\":\"c\"}"], "{wire:?}");
-        assert_eq!(failures(&told).len(), 1, "{wire:?}");
-        let mut ids: Vec<_> = added(&told)
+        assert_eq!(failures(&received).len(), 1, "{wire:?}");
+        let mut ids: Vec<_> = added(&received)
             .iter()
             .flat_map(|message| {
                 message.tool_calls().map(|call| call.id.clone()).collect::<Vec<_>>()
@@ -68,13 +68,14 @@ async fn m35_ids_that_repeat_never_run_twice_nor_break_the_history() {
 async fn m35_the_same_senseless_call_gets_a_hint_and_then_ends_the_run() {
     for wire in WIRES {
         for can_ask in [false, true] {
-            let setting = Setting::on(wire).with(|settings| settings.policy.can_ask = can_ask);
+            let options =
+                FixtureOptions::on(wire).with(|settings| settings.policy.can_ask = can_ask);
             let says = Says::call("Nope", json!({"at": "a"})).repeat(9);
-            let mut stage = setting.play([says]).await;
-            let (ending, told) = stage.run("hi").await;
+            let mut fixture = options.play([says]).await;
+            let (ending, received) = fixture.run("hi").await;
             assert_ended(&ending, Terminal::HookStopped);
-            assert_eq!((ending.turns, failures(&told).len()), (5, 5), "{wire:?}");
-            let messages = added(&told);
+            assert_eq!((ending.turns, failures(&received).len()), (5, 5), "{wire:?}");
+            let messages = added(&received);
             let hints = messages.iter().filter(|message| {
                 message.tool_results().count() > 0
                     && message.content.iter().any(|block| matches!(block, ContentBlock::Text(_)))
@@ -101,11 +102,11 @@ async fn m35_calls_and_answers_without_a_name_are_told_apart() {
         };
         let (recorder, registry) = Recorder::new();
         let says = [nameless("a"), nameless("b"), Says::text("Done.")];
-        let mut stage = Setting::on(wire).tools(registry).play(says).await;
-        let (ending, told) = stage.run("hi").await;
+        let mut fixture = FixtureOptions::on(wire).tools(registry).play(says).await;
+        let (ending, received) = fixture.run("hi").await;
         assert_completed(&ending);
         assert_eq!(recorder.ran(), ["Look {\"at\":\"a\"}", "Look {\"at\":\"b\"}"], "{wire:?}");
-        let messages = added(&told);
+        let messages = added(&received);
         let ids: Vec<_> =
             messages.iter().flat_map(|m| m.tool_calls()).map(|call| call.id.to_string()).collect();
         assert_eq!(ids, ["call_a1_0", "call_a2_0"], "{wire:?}");

@@ -1,8 +1,9 @@
 //! Rows 14 to 19: a stream that is cut, at the places that matter.
 
-use crate::stage::recorder::Recorder;
-use crate::stage::{
-    Setting, Stage, WIRES, added, assert_completed, retractions, shown, transitions, waits,
+use crate::fixture::recorder::Recorder;
+use crate::fixture::{
+    FixtureOptions, SessionFixture, WIRES, added, assert_completed, retractions, shown,
+    transitions, waits,
 };
 use serde_json::json;
 use windlass_dialect::{DecodedEvent, dialect};
@@ -34,10 +35,10 @@ async fn play(
     wire: WireFormat,
     fault: ScriptedFault,
     change: impl FnOnce(&mut Settings),
-) -> (Stage, Recorder) {
+) -> (SessionFixture, Recorder) {
     let (recorder, registry) = Recorder::new();
-    let setting = Setting::on(wire).tools(registry).with(change);
-    (setting.play(script(Some(fault))).await, recorder)
+    let options = FixtureOptions::on(wire).tools(registry).with(change);
+    (options.play(script(Some(fault))).await, recorder)
 }
 
 /// The number of the first event that contains this.
@@ -47,18 +48,18 @@ fn event_with(wire: WireFormat, part: &str) -> usize {
     found.unwrap_or_else(|| panic!("no {part} on {wire:?}")) + 1
 }
 
-fn is_sealed(told: &[Notice]) -> bool {
-    told.iter().any(|notice| matches!(notice, Notice::Sealed { .. }))
+fn is_sealed(received: &[Notice]) -> bool {
+    received.iter().any(|notice| matches!(notice, Notice::Sealed { .. }))
 }
 
 #[tokio::test]
 async fn m14_cut_before_the_answer_begins() {
     for wire in WIRES {
-        let (mut stage, recorder) = play(wire, ScriptedFault::cut_after_event(0), |_| {}).await;
-        let (ending, told) = stage.run("go").await;
+        let (mut fixture, recorder) = play(wire, ScriptedFault::cut_after_event(0), |_| {}).await;
+        let (ending, received) = fixture.run("go").await;
         assert_completed(&ending);
-        assert!(matches!(waits(&told)[..], [(FailureKind::Transport, 1..2_000)]), "{wire:?}");
-        assert_eq!((retractions(&told), recorder.ran()), (0, vec![LOOK.into(), ACT.into()]));
+        assert!(matches!(waits(&received)[..], [(FailureKind::Transport, 1..2_000)]), "{wire:?}");
+        assert_eq!((retractions(&received), recorder.ran()), (0, vec![LOOK.into(), ACT.into()]));
     }
 }
 
@@ -67,13 +68,13 @@ async fn m15_cut_inside_text_or_reasoning() {
     for wire in WIRES {
         for part in ["Let me see.", "I begin."] {
             let fault = ScriptedFault::cut_after_event(event_with(wire, part));
-            let (mut stage, recorder) = play(wire, fault, |_| {}).await;
-            let (ending, told) = stage.run("go").await;
+            let (mut fixture, recorder) = play(wire, fault, |_| {}).await;
+            let (ending, received) = fixture.run("go").await;
             assert_completed(&ending);
             // Withdrawn, and not sent again.
-            assert_eq!(retractions(&told), 1, "{wire:?} {part}: {told:#?}");
-            assert_eq!(shown(&told), "I begin.And now?Done.", "{wire:?} {part}");
-            let again = &stage.rehearsal.requests()[1].body;
+            assert_eq!(retractions(&received), 1, "{wire:?} {part}: {received:#?}");
+            assert_eq!(shown(&received), "I begin.And now?Done.", "{wire:?} {part}");
+            let again = &fixture.rehearsal.requests()[1].body;
             assert!(!again.contains(part), "{wire:?} {part}: {again}");
             assert_eq!(recorder.ran(), [LOOK, ACT], "{wire:?} {part}");
         }
@@ -92,11 +93,15 @@ async fn m16_cut_inside_the_arguments_of_a_call() {
             ScriptedFault::cut_after_event(at),
             ScriptedFault::cut_after_byte(bytes + events[at - 1].len() / 2),
         ] {
-            let (mut stage, recorder) = play(wire, fault, |_| {}).await;
-            let (ending, told) = stage.run("go").await;
+            let (mut fixture, recorder) = play(wire, fault, |_| {}).await;
+            let (ending, received) = fixture.run("go").await;
             assert_completed(&ending);
-            assert_eq!((retractions(&told), is_sealed(&told)), (1, false), "{wire:?}: {told:#?}");
-            assert!(!stage.rehearsal.requests()[1].body.contains("Let me see"), "{wire:?}");
+            assert_eq!(
+                (retractions(&received), is_sealed(&received)),
+                (1, false),
+                "{wire:?}: {received:#?}"
+            );
+            assert!(!fixture.rehearsal.requests()[1].body.contains("Let me see"), "{wire:?}");
             assert_eq!(recorder.ran(), [LOOK, ACT], "{wire:?}");
         }
     }
@@ -130,12 +135,16 @@ async fn m17_cut_after_a_call_that_has_not_started() {
     for wire in [WireFormat::AnthropicMessages, WireFormat::OpenaiResponses, WireFormat::Gemini] {
         // Tools wait for the end of the answer.
         let fault = ScriptedFault::cut_after_event(after_first_call(wire));
-        let (mut stage, recorder) =
-            play(wire, fault.clone(), |settings| settings.switches.batch_tools = true).await;
-        let (ending, told) = stage.run("go").await;
+        let (mut fixture, recorder) =
+            play(wire, fault.clone(), |settings| settings.batch_tools = true).await;
+        let (ending, received) = fixture.run("go").await;
         assert_completed(&ending);
-        assert_eq!((retractions(&told), is_sealed(&told)), (1, false), "{wire:?}: {told:#?}");
-        assert!(!stage.rehearsal.requests()[1].body.contains("I begin."), "{wire:?}");
+        assert_eq!(
+            (retractions(&received), is_sealed(&received)),
+            (1, false),
+            "{wire:?}: {received:#?}"
+        );
+        assert!(!fixture.rehearsal.requests()[1].body.contains("I begin."), "{wire:?}");
         assert_eq!(recorder.ran(), [LOOK, ACT], "{wire:?}");
 
         // Somebody is still being asked: the question goes with the answer.
@@ -145,14 +154,14 @@ async fn m17_cut_after_a_call_that_has_not_started() {
         });
         let fault = ScriptedFault::cut_after_event(cut.unwrap());
         let (recorder, registry) = Recorder::new();
-        let setting = Setting::on(wire).tools(registry).with(|settings| {
+        let options = FixtureOptions::on(wire).tools(registry).with(|settings| {
             settings.policy.mode = PermissionMode::Default;
             settings.policy.can_ask = true;
         });
-        let mut stage = setting.play([first.fault(fault), Says::text("never mind")]).await;
-        let (ending, told) = stage.run("go").await;
+        let mut fixture = options.play([first.fault(fault), Says::text("never mind")]).await;
+        let (ending, received) = fixture.run("go").await;
         assert_completed(&ending);
-        let asked: Vec<_> = told
+        let asked: Vec<_> = received
             .iter()
             .filter_map(|notice| match notice {
                 Notice::PermissionAsked { ticket, .. } => Some((true, *ticket)),
@@ -161,7 +170,7 @@ async fn m17_cut_after_a_call_that_has_not_started() {
             })
             .collect();
         assert!(matches!(asked[..], [(true, a), (false, b)] if a == b), "{wire:?}: {asked:?}");
-        assert_eq!((shown(&told), recorder.ran().len()), ("never mind".to_owned(), 0));
+        assert_eq!((shown(&received), recorder.ran().len()), ("never mind".to_owned(), 0));
     }
 }
 
@@ -169,21 +178,21 @@ async fn m17_cut_after_a_call_that_has_not_started() {
 async fn m18_cut_after_a_call_that_has_started() {
     for wire in [WireFormat::AnthropicMessages, WireFormat::OpenaiResponses, WireFormat::Gemini] {
         let fault = ScriptedFault::cut_after_event(after_first_call(wire));
-        let (mut stage, recorder) = play(wire, fault, |_| {}).await;
+        let (mut fixture, recorder) = play(wire, fault, |_| {}).await;
         // The tool is still running when the cut is noticed.
         recorder.hold();
-        stage.session.submit("go").unwrap();
-        stage.until(|notice| matches!(notice, Notice::Sealed { .. })).await;
+        fixture.session.submit("go").unwrap();
+        fixture.until(|notice| matches!(notice, Notice::Sealed { .. })).await;
         recorder.release();
-        let (ending, told) = stage.ending().await;
+        let (ending, received) = fixture.ending().await;
         assert_completed(&ending);
-        assert_eq!(transitions(&told), [Transition::NextTurn], "{wire:?}");
-        assert_eq!((retractions(&told), waits(&told).len()), (0, 0), "{wire:?}");
+        assert_eq!(transitions(&received), [Transition::NextTurn], "{wire:?}");
+        assert_eq!((retractions(&received), waits(&received).len()), (0, 0), "{wire:?}");
         assert_eq!(recorder.ran(), [LOOK], "{wire:?}");
-        let next = &stage.rehearsal.requests()[1].body;
+        let next = &fixture.rehearsal.requests()[1].body;
         assert!(next.contains("I begin.") && next.contains("did Look"), "{wire:?}: {next}");
         assert_eq!(next.matches("Act").count(), 1, "only on offer: {next}");
-        assert_eq!(stage.rehearsal.request_count(), 2);
+        assert_eq!(fixture.rehearsal.request_count(), 2);
     }
 }
 
@@ -195,15 +204,15 @@ async fn m19_cut_after_the_stop_reason() {
         let whole = (1..=events.len()).find(|count| complete(wire, &events[..*count].concat()).1);
         for cut in whole.unwrap()..=events.len() {
             let cut = says.clone().fault(ScriptedFault::cut_after_event(cut));
-            let mut stage = Setting::on(wire).play([cut, Says::text("and more")]).await;
-            let (ending, told) = stage.run("go").await;
+            let mut fixture = FixtureOptions::on(wire).play([cut, Says::text("and more")]).await;
+            let (ending, received) = fixture.run("go").await;
             assert_completed(&ending);
-            assert_eq!((shown(&told), waits(&told).len()), ("All of it.".to_owned(), 0));
-            let kept = added(&told);
+            assert_eq!((shown(&received), waits(&received).len()), ("All of it.".to_owned(), 0));
+            let kept = added(&received);
             assert!(
                 matches!(&kept[1].content[..], [ContentBlock::Text(text)] if text == "All of it.")
             );
-            assert_completed(&stage.run("more").await.0);
+            assert_completed(&fixture.run("more").await.0);
         }
     }
 }

@@ -4,8 +4,10 @@
 use std::sync::Arc;
 
 use crate::cut::complete;
-use crate::stage::recorder::Recorder;
-use crate::stage::{Setting, Stage, added, assert_completed, assert_lawful, facts, retractions};
+use crate::fixture::recorder::Recorder;
+use crate::fixture::{
+    FixtureOptions, SessionFixture, added, assert_completed, assert_lawful, facts, retractions,
+};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
@@ -91,7 +93,7 @@ struct Cut {
 async fn cut_some(wire: WireFormat, cuts: &[Cut]) {
     let (recorder, registry) = Recorder::new();
     // The model's name stands in the stream; with this one it is as long as planned.
-    let setting = Setting::on(wire).tools(registry).with(|settings| {
+    let options = FixtureOptions::on(wire).tools(registry).with(|settings| {
         settings.model = facts("rehearsal");
         settings.limits.retries_max = 1;
     });
@@ -101,40 +103,40 @@ async fn cut_some(wire: WireFormat, cuts: &[Cut]) {
         let says = rich(number).when(format!("cut {number}."));
         [says.clone().fault(ScriptedFault::CutAfterByte { bytes, reset }), says]
     });
-    let mut stage = setting.play([done].into_iter().chain(answers)).await;
+    let mut fixture = options.play([done].into_iter().chain(answers)).await;
     for (at, cut) in cuts.iter().enumerate() {
-        let requests = stage.rehearsal.request_count();
+        let requests = fixture.rehearsal.request_count();
         let before = recorder.ran().len();
         let number = u64::try_from(requests).unwrap() + 1;
-        let told = run(&mut stage, at).await;
+        let received = run(&mut fixture, at).await;
         let ran = recorder.ran().split_off(before);
-        let requests = stage.rehearsal.request_count() - requests;
-        let mut received = rich(at).encode_events(wire, number).concat();
-        received.truncate(cut.bytes);
+        let requests = fixture.rehearsal.request_count() - requests;
+        let mut received_bytes = rich(at).encode_events(wire, number).concat();
+        received_bytes.truncate(cut.bytes);
         let ran: Vec<&str> = ran.iter().filter_map(|ran| ran.strip_suffix(&at_of(at))).collect();
-        judge(&told, &ran, requests, complete(wire, &received), (wire, *cut));
+        judge(&received, &ran, requests, complete(wire, &received_bytes), (wire, *cut));
     }
-    assert_lawful(wire, &stage.rehearsal);
+    assert_lawful(wire, &fixture.rehearsal);
 }
 
 /// Runs to the end without a pause before the next try.
-async fn run(stage: &mut Stage, at: usize) -> Vec<Notice> {
-    stage.session.submit(format!("cut {at}.")).unwrap();
-    let mut told = Vec::new();
+async fn run(fixture: &mut SessionFixture, at: usize) -> Vec<Notice> {
+    fixture.session.submit(format!("cut {at}.")).unwrap();
+    let mut received = Vec::new();
     loop {
         let is_stop = |n: &Notice| matches!(n, Notice::RetryScheduled { .. } | Notice::RunEnded(_));
-        told.extend(stage.until(is_stop).await);
-        if let Some(Notice::RunEnded(ending)) = told.last() {
+        received.extend(fixture.until(is_stop).await);
+        if let Some(Notice::RunEnded(ending)) = received.last() {
             assert_completed(ending);
-            return told;
+            return received;
         }
-        stage.session.retry_now().unwrap();
+        fixture.session.retry_now().unwrap();
     }
 }
 
 /// What must hold, given how many calls were complete before the cut and whether the answer was.
 fn judge(
-    told: &[Notice],
+    received: &[Notice],
     ran: &[&str],
     requests: usize,
     (calls, is_whole): (usize, bool),
@@ -142,7 +144,7 @@ fn judge(
 ) {
     let context = format!("{wire:?}, {cut:?}, {calls} calls complete");
     assert!(["Look ", "Act "].starts_with(ran) && !ran.is_empty(), "{context}\n{ran:?}");
-    let results: usize = added(told)
+    let results: usize = added(received)
         .iter()
         .filter(|message| message.origin == MessageOrigin::ToolResults)
         .map(|message| message.tool_results().count())
@@ -152,22 +154,22 @@ fn judge(
         // A reset may destroy what was sent before it, so the rest is not certain.
         return;
     }
-    let is_sealed = told.iter().any(|notice| matches!(notice, Notice::Sealed { .. }));
+    let is_sealed = received.iter().any(|notice| matches!(notice, Notice::Sealed { .. }));
     assert_eq!(is_sealed, calls > 0 && !is_whole, "{context}");
     assert_eq!(ran.len(), if is_sealed { calls } else { 2 }, "{context}");
     let is_again = calls == 0 && !is_whole;
     assert_eq!(requests, if is_again { 3 } else { 2 }, "{context}");
-    let first = told.iter().find_map(|notice| match notice {
+    let first = received.iter().find_map(|notice| match notice {
         Notice::RequestStarted { attempt, .. } => Some(*attempt),
         _ => None,
     });
-    let is_shown = told.iter().any(|notice| match notice {
+    let is_shown = received.iter().any(|notice| match notice {
         Notice::Streamed { attempt, delta } => {
             Some(*attempt) == first && !matches!(delta, Delta::Usage(_))
         }
         _ => false,
     });
-    assert_eq!(retractions(told), usize::from(is_shown && is_again), "{context}");
+    assert_eq!(retractions(received), usize::from(is_shown && is_again), "{context}");
 }
 
 /// Bytes tried on each wire, beside those around the end of an event.

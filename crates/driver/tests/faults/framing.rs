@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::stage::recorder::Recorder;
-use crate::stage::{Setting, WIRES, added, assert_completed, retractions, shown, waits};
+use crate::fixture::recorder::Recorder;
+use crate::fixture::{FixtureOptions, WIRES, added, assert_completed, retractions, shown, waits};
 use serde_json::{Value, json};
 use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
 use windlass_vocabulary::{ContentBlock, FailureKind, WireFormat};
@@ -18,11 +18,11 @@ fn rich() -> Says {
 async fn reads_as_rich(wire: WireFormat, name: &str, stream: Vec<u8>) {
     let (recorder, registry) = Recorder::new();
     let says = [Says::raw(stream), Says::text("Done.").when_result("did Act")];
-    let mut stage = Setting::on(wire).tools(registry).play(says).await;
-    let (ending, told) = stage.run("hi").await;
+    let mut fixture = FixtureOptions::on(wire).tools(registry).play(says).await;
+    let (ending, received) = fixture.run("hi").await;
     assert_completed(&ending);
-    assert_eq!(shown(&told), "Grüße, 🦀!Done.", "{wire:?}, {name}");
-    assert_eq!((recorder.ran(), waits(&told)), (vec!["Act {\"at\":\"b\"}".to_owned()], vec![]));
+    assert_eq!(shown(&received), "Grüße, 🦀!Done.", "{wire:?}, {name}");
+    assert_eq!((recorder.ran(), waits(&received)), (vec!["Act {\"at\":\"b\"}".to_owned()], vec![]));
 }
 
 /// Changes every event, as text.
@@ -84,15 +84,15 @@ async fn m23_broken_json_voids_the_answer() {
                 Says::text("Done.").when_result("did Act"),
                 rich(),
             ];
-            let mut stage = Setting::on(wire).tools(registry).play(says).await;
-            let (ending, told) = stage.run("hi").await;
+            let mut fixture = FixtureOptions::on(wire).tools(registry).play(says).await;
+            let (ending, received) = fixture.run("hi").await;
             assert_completed(&ending);
-            let waits = waits(&told);
+            let waits = waits(&received);
             assert!(
                 matches!(waits[..], [(FailureKind::ServerFault, _)]),
                 "{wire:?} {event}: {waits:?}"
             );
-            assert_eq!((shown(&told), recorder.ran().len()), ("Grüße, 🦀!Done.".to_owned(), 1));
+            assert_eq!((shown(&received), recorder.ran().len()), ("Grüße, 🦀!Done.".to_owned(), 1));
         }
     }
 }
@@ -101,13 +101,14 @@ async fn m23_broken_json_voids_the_answer() {
 async fn m24_characters_cut_between_chunks_are_joined() {
     let play = |wire| async move {
         let fault = ScriptedFault::Slow { per_byte: Duration::ZERO };
-        let mut stage = Setting::on(wire).play([Says::text("Grüße, 🦀!").fault(fault)]).await;
-        stage.run("hi").await
+        let mut fixture =
+            FixtureOptions::on(wire).play([Says::text("Grüße, 🦀!").fault(fault)]).await;
+        fixture.run("hi").await
     };
     for played in WIRES.map(|wire| tokio::spawn(play(wire))) {
-        let (ending, told) = played.await.unwrap();
+        let (ending, received) = played.await.unwrap();
         assert_completed(&ending);
-        assert_eq!((shown(&told), waits(&told)), ("Grüße, 🦀!".to_owned(), vec![]));
+        assert_eq!((shown(&received), waits(&received)), ("Grüße, 🦀!".to_owned(), vec![]));
     }
 }
 
@@ -120,12 +121,12 @@ async fn m24_invalid_characters_void_the_answer() {
             let stream = [&stream[..crab], broken, &stream[crab + 4..]].concat();
             let (recorder, registry) = Recorder::new();
             let says = [Says::raw(stream), Says::text("Done.")];
-            let mut stage = Setting::on(wire).tools(registry).play(says).await;
-            let (ending, told) = stage.run("hi").await;
+            let mut fixture = FixtureOptions::on(wire).tools(registry).play(says).await;
+            let (ending, received) = fixture.run("hi").await;
             assert_completed(&ending);
-            assert!(matches!(waits(&told)[..], [(FailureKind::ServerFault, _)]), "{wire:?}");
-            assert_eq!((shown(&told), recorder.ran().len()), ("Done.".to_owned(), 0));
-            assert!(!stage.rehearsal.requests()[1].body.contains("Gr"), "{wire:?}");
+            assert!(matches!(waits(&received)[..], [(FailureKind::ServerFault, _)]), "{wire:?}");
+            assert_eq!((shown(&received), recorder.ran().len()), ("Done.".to_owned(), 0));
+            assert!(!fixture.rehearsal.requests()[1].body.contains("Gr"), "{wire:?}");
         }
     }
 }
@@ -141,8 +142,8 @@ async fn m25_arguments_are_read_once_they_are_whole() {
                 Says::empty().tool_text("Act", arguments).chunk(chunk),
                 Says::text("Done.").when_result("did Act"),
             ];
-            let mut stage = Setting::on(wire).tools(registry).play(says).await;
-            let (ending, _) = stage.run("hi").await;
+            let mut fixture = FixtureOptions::on(wire).tools(registry).play(says).await;
+            let (ending, _) = fixture.run("hi").await;
             assert_completed(&ending);
             let ran = recorder.ran();
             let input: Value = serde_json::from_str(ran[0].strip_prefix("Act ").unwrap()).unwrap();
@@ -156,13 +157,17 @@ async fn m25_arguments_are_read_once_they_are_whole() {
 /// was kept, and the body of the second request.
 async fn plain_words(wire: WireFormat, stream: Vec<u8>) -> (Vec<ContentBlock>, Arc<str>) {
     let says = [Says::raw(stream), Says::text("And more.")];
-    let mut stage = Setting::on(wire).play(says).await;
-    let (ending, told) = stage.run("hi").await;
+    let mut fixture = FixtureOptions::on(wire).play(says).await;
+    let (ending, received) = fixture.run("hi").await;
     assert_completed(&ending);
-    assert_eq!((shown(&told), retractions(&told)), ("Plain words.".to_owned(), 0), "{wire:?}");
-    assert_completed(&stage.run("more").await.0);
-    let next = stage.rehearsal.requests().pop().unwrap().body;
-    (added(&told).pop().unwrap().content.clone(), next)
+    assert_eq!(
+        (shown(&received), retractions(&received)),
+        ("Plain words.".to_owned(), 0),
+        "{wire:?}"
+    );
+    assert_completed(&fixture.run("more").await.0);
+    let next = fixture.rehearsal.requests().pop().unwrap().body;
+    (added(&received).pop().unwrap().content.clone(), next)
 }
 
 /// The events of a plain answer with others between them.

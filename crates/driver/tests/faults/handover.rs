@@ -1,10 +1,10 @@
 //! A conversation that changes its wire where the model changes: a fallback or the small model may
 //! be another provider's.
 
-use crate::stage::recorder::Recorder;
-use crate::stage::{
-    Setting, WIRES, added, assert_completed, assert_lawful, ended, facts, rehearse, retractions,
-    shown,
+use crate::fixture::recorder::Recorder;
+use crate::fixture::{
+    FixtureOptions, WIRES, added, assert_completed, assert_lawful, ended, facts, rehearse,
+    retractions, shown,
 };
 use crate::waiting::switches;
 use crate::words::{overload, refusals, too_long};
@@ -47,15 +47,15 @@ impl Pair {
         let (first, second) = (rehearse(first).await, rehearse(second).await);
         let (recorder, registry) = Recorder::new();
         let credential = Credential::Key("first key".to_owned());
-        let setting =
-            Setting { credential, ..Setting::on(from).tools(registry) }.with(|settings| {
-                settings.reasoning.thinking = ThinkingMode::Adaptive;
+        let options = FixtureOptions { credential, ..FixtureOptions::on(from).tools(registry) }
+            .with(|settings| {
+                settings.thinking = ThinkingMode::Adaptive;
                 settings.fallbacks = vec![facts("second-model")];
                 settings.small_model = Some(facts("second-model"));
             });
         let there =
             Endpoint::new(to, second.url()).credential(Credential::Key("second key".to_owned()));
-        let builder = setting.builder(&first.url()).endpoint_for("second-model".into(), there);
+        let builder = options.builder(&first.url()).endpoint_for("second-model".into(), there);
         let (session, notices) = builder.start().unwrap();
         Self { from, to, first, second, session, notices, recorder }
     }
@@ -63,7 +63,7 @@ impl Pair {
     /// One run that completes; both servers got only what they may get.
     async fn run(&mut self, message: &str) -> Vec<Notice> {
         self.session.submit(message).unwrap();
-        let (ending, told) = ended(&mut self.notices).await;
+        let (ending, received) = ended(&mut self.notices).await;
         assert_completed(&ending);
         assert_lawful(self.from, &self.first);
         assert_lawful(self.to, &self.second);
@@ -77,7 +77,7 @@ impl Pair {
                 assert!(headers.contains(own) && !headers.contains(other), "{self}: {headers}");
             }
         }
-        told
+        received
     }
 }
 
@@ -118,10 +118,14 @@ async fn m04_overload_hands_over_from_every_wire_to_every_other() {
             Says::text("Done by another.").when_result("did Look"),
         ];
         let mut pair = Pair::new((from, to), first, second).await;
-        let told = pair.run("begin").await;
-        assert_eq!(switches(&told), [("rehearsed-model".into(), "second-model".into())], "{pair}");
-        assert_eq!(retractions(&told), 1, "{pair}: {told:#?}");
-        assert_eq!(shown(&told), "I look.Here I am.Done by another.", "{pair}");
+        let received = pair.run("begin").await;
+        assert_eq!(
+            switches(&received),
+            [("rehearsed-model".into(), "second-model".into())],
+            "{pair}"
+        );
+        assert_eq!(retractions(&received), 1, "{pair}: {received:#?}");
+        assert_eq!(shown(&received), "I look.Here I am.Done by another.", "{pair}");
         let ran = ["Look {\"at\":\"a\"}", "Act {\"at\":\"b\"}", "Look {\"at\":\"c\"}"];
         assert_eq!(pair.recorder.ran(), ran, "{pair}");
 
@@ -133,12 +137,12 @@ async fn m04_overload_hands_over_from_every_wire_to_every_other() {
 
         // The next message begins with the first model again, which hears what the other said and
         // did, but not what it thought.
-        let told = pair.run("and now").await;
+        let received = pair.run("and now").await;
         let back = pair.first.requests().pop().unwrap();
         let kept = ["Here I am.", "Done by another.", "did Look {\\\"at\\\":\\\"c\\\"}"];
         assert_holds(&back.body, &kept, &["mine alone"]);
         assert_eq!(pair.first.answers_left(), Vec::<String>::new());
-        let answer = added(&told).pop().unwrap();
+        let answer = added(&received).pop().unwrap();
         assert_eq!(answer.model, Some("rehearsed-model".into()));
         assert!(matches!(&answer.content[..], [ContentBlock::Text(text)] if text == "back home"));
     }
@@ -156,8 +160,8 @@ async fn m06_summary_goes_to_the_small_model_over_its_own_wire() {
         let second = [Says::text("the story so far").when_source(RequestSource::Compaction)];
         let mut pair = Pair::new((from, to), first, second).await;
         pair.run("begin").await;
-        let told = pair.run("and now").await;
-        assert_eq!(shown(&told), "on we go", "{pair}");
+        let received = pair.run("and now").await;
+        assert_eq!(shown(&received), "on we go", "{pair}");
         let asked = pair.second.requests().pop().unwrap();
         assert_holds(&asked.body, &["begin", "did Look"], &[SECRET, "signature_1", "sealed_1"]);
         let shrunk = pair.first.requests().pop().unwrap();
@@ -187,7 +191,7 @@ async fn an_endpoint_may_have_a_law_of_its_own() {
         let mut endpoint = Endpoint::new(wire, server.url());
         endpoint.provider_rules = endpoint_law;
         let (session, mut notices) =
-            SessionBuilder::new(Setting::default().settings, endpoint).start().unwrap();
+            SessionBuilder::new(FixtureOptions::default().settings, endpoint).start().unwrap();
         session
             .submit(vec![image("one"), image("two"), ContentBlock::Text("see".to_owned())])
             .unwrap();
@@ -199,7 +203,7 @@ async fn an_endpoint_may_have_a_law_of_its_own() {
 
 #[tokio::test]
 async fn endpoints_are_for_models_of_the_session() {
-    let settings = Setting::default().settings;
+    let settings = FixtureOptions::default().settings;
     let endpoint = || Endpoint::new(WireFormat::Gemini, "http://127.0.0.1:1");
     let builder =
         SessionBuilder::new(settings, endpoint()).endpoint_for("misspelt".into(), endpoint());
@@ -219,10 +223,10 @@ async fn endpoints_of_one_origin_share_their_connections() {
         Says::text("from the first").when_model("rehearsed"),
     ])
     .await;
-    let (url, accepted) = crate::stage::counting_proxy(server.address()).await;
-    let setting =
-        Setting::on(wires[0]).with(|settings| settings.fallbacks = vec![facts("second-model")]);
-    let builder = setting.builder(&url);
+    let (url, accepted) = crate::fixture::counting_proxy(server.address()).await;
+    let options = FixtureOptions::on(wires[0])
+        .with(|settings| settings.fallbacks = vec![facts("second-model")]);
+    let builder = options.builder(&url);
     let builder = builder.endpoint_for("second-model".into(), Endpoint::new(wires[1], &url));
     let (session, mut notices) = builder.start().unwrap();
     for message in ["one", "two"] {

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::server::TlsStream;
 
-use crate::stage::tls;
+use crate::fixture::tls;
 
 /// What happens to one request.
 #[derive(Clone, Debug)]

@@ -11,14 +11,14 @@ mod answer;
 mod call;
 mod cut;
 mod everywhere;
+#[path = "../fixture/mod.rs"]
+mod fixture;
 mod framing;
 mod handover;
 mod http2;
 mod network;
 mod refused;
 mod reply;
-#[path = "../stage/mod.rs"]
-mod stage;
 mod stream;
 mod summary;
 mod usage;

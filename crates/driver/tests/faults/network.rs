@@ -3,11 +3,11 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use crate::http2::{Does, serve};
-use crate::stage::{
-    Setting, WIRES, assert_completed, assert_failed, block_on, ended, retractions, shown, tls,
-    until, waits,
+use crate::fixture::{
+    FixtureOptions, WIRES, assert_completed, assert_failed, block_on, ended, retractions, shown,
+    tls, until, waits,
 };
+use crate::http2::{Does, serve};
 use windlass_rehearsal::{
     Rehearsal, RehearsalOptions, Script, ScriptedAnswer as Says, ScriptedFault,
 };
@@ -29,14 +29,15 @@ fn m05_goaway_and_reset_streams_are_retried() {
                 ] {
                     let script = vec![does, Does::Answer(events("all of it"))];
                     let url = serve(&directory, script).await;
-                    let (session, mut notices) = Setting::on(wire).builder(&url).start().unwrap();
+                    let (session, mut notices) =
+                        FixtureOptions::on(wire).builder(&url).start().unwrap();
                     session.submit("hi").unwrap();
-                    let (ending, told) = ended(&mut notices).await;
+                    let (ending, received) = ended(&mut notices).await;
                     assert_completed(&ending);
-                    assert_eq!(shown(&told), "all of it", "{wire:?} {case}");
-                    assert_eq!(retractions(&told), usize::from(is_shown), "{wire:?} {case}");
+                    assert_eq!(shown(&received), "all of it", "{wire:?} {case}");
+                    assert_eq!(retractions(&received), usize::from(is_shown), "{wire:?} {case}");
                     let is_ours = |wait: &(FailureKind, u64)| wait.0 == FailureKind::Transport;
-                    assert!(waits(&told).iter().all(is_ours), "{wire:?} {case}: {told:#?}");
+                    assert!(waits(&received).iter().all(is_ours), "{wire:?} {case}: {received:#?}");
                 }
             }
         });
@@ -48,7 +49,7 @@ async fn m12_unreachable_servers_are_told_as_offline_and_tried_again() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let refused = listener.local_addr().unwrap();
     drop(listener);
-    let plain = crate::stage::rehearse([Says::text("never heard")]).await;
+    let plain = crate::fixture::rehearse([Says::text("never heard")]).await;
     let plain_port = plain.address().port();
     for (url, reason) in [
         (format!("http://{refused}"), "cannot be reached"),
@@ -56,15 +57,15 @@ async fn m12_unreachable_servers_are_told_as_offline_and_tried_again() {
         (format!("https://127.0.0.1:{plain_port}"), "cannot be reached"),
     ] {
         for wire in WIRES {
-            let setting = Setting::on(wire).with(|settings| settings.limits.retries_max = 1);
-            let (session, mut notices) = setting.builder(&url).start().unwrap();
+            let options = FixtureOptions::on(wire).with(|settings| settings.limits.retries_max = 1);
+            let (session, mut notices) = options.builder(&url).start().unwrap();
             session.submit("hi").unwrap();
-            let (ending, told) = ended(&mut notices).await;
+            let (ending, received) = ended(&mut notices).await;
             assert_failed(&ending, FailureKind::Transport);
             let failure = ending.failure.unwrap();
             assert!(failure.message.contains(reason), "{url}: {failure:?}");
             assert!(failure.message.contains("offline"), "{url}: {failure:?}");
-            assert!(matches!(waits(&told)[..], [(FailureKind::Transport, _)]), "{url}");
+            assert!(matches!(waits(&received)[..], [(FailureKind::Transport, _)]), "{url}");
         }
     }
     assert_eq!(plain.request_count(), 0);
@@ -78,21 +79,21 @@ async fn m12_back_online_the_run_goes_on_at_a_word() {
         drop(listener);
         let url = format!("http://{address}");
         // A seed whose first wait is long: only a word can end it in time.
-        let setting = Setting::on(wire).with(|settings| settings.retry.jitter_seed = LONG_WAIT);
-        let (session, mut notices) = setting.builder(&url).start().unwrap();
+        let options = FixtureOptions::on(wire).with(|settings| settings.jitter_seed = LONG_WAIT);
+        let (session, mut notices) = options.builder(&url).start().unwrap();
         session.submit("hi").unwrap();
         let is_long =
             |notice: &Notice| matches!(notice, Notice::RetryScheduled { wait, .. } if wait.0 > 900);
         until(&mut notices, is_long).await;
         let script = Script::new().answer(Says::text("online"));
-        let options = RehearsalOptions { port: address.port() };
-        let server = Rehearsal::start(script, options).await.unwrap();
+        let rehearsal_options = RehearsalOptions { port: address.port() };
+        let server = Rehearsal::start(script, rehearsal_options).await.unwrap();
         let began = std::time::Instant::now();
         session.retry_now().unwrap();
-        let (ending, told) = ended(&mut notices).await;
+        let (ending, received) = ended(&mut notices).await;
         assert_completed(&ending);
         assert!(began.elapsed() < Duration::from_millis(800), "{:?}", began.elapsed());
-        assert_eq!((shown(&told), server.request_count()), ("online".to_owned(), 1));
+        assert_eq!((shown(&received), server.request_count()), ("online".to_owned(), 1));
     }
 }
 
@@ -102,11 +103,11 @@ async fn m13_reset_before_the_headers_is_retried_in_silence() {
         for reset in [false, true] {
             let fault = ScriptedFault::DropConnection { reset };
             let answers = [Says::from_fault(fault).repeat(2), Says::text("here")];
-            let mut stage = Setting::on(wire).play(answers).await;
-            let (ending, told) = stage.run("hi").await;
+            let mut fixture = FixtureOptions::on(wire).play(answers).await;
+            let (ending, received) = fixture.run("hi").await;
             assert_completed(&ending);
-            assert_eq!((shown(&told), retractions(&told)), ("here".to_owned(), 0));
-            let waits = waits(&told);
+            assert_eq!((shown(&received), retractions(&received)), ("here".to_owned(), 0));
+            let waits = waits(&received);
             let is_short =
                 |wait: &(FailureKind, u64)| wait.0 == FailureKind::Transport && wait.1 < 2_000;
             assert!(waits.len() == 2 && waits.iter().all(is_short), "{wire:?}: {waits:?}");

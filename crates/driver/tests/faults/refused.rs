@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::stage::recorder::Recorder;
-use crate::stage::{
-    Setting, Stage, WIRES, added, assert_completed, assert_ended, assert_failed, ended, facts,
-    rehearse, shown, transitions, waits,
+use crate::fixture::recorder::Recorder;
+use crate::fixture::{
+    FixtureOptions, SessionFixture, WIRES, added, assert_completed, assert_ended, assert_failed,
+    ended, facts, rehearse, shown, transitions, waits,
 };
 use crate::waiting::switches;
 use crate::words::{Words, too_long};
@@ -38,35 +38,39 @@ async fn m03_money_and_daily_quota_are_not_retried() {
         };
         let paid = Words::new(402, "billing_error", "Your credit balance is too low.").says(wire);
         for refusal in [by_words, paid] {
-            let mut stage = Setting::on(wire).play([refusal, Says::text("paid")]).await;
-            let (ending, told) = stage.run("hi").await;
+            let mut fixture = FixtureOptions::on(wire).play([refusal, Says::text("paid")]).await;
+            let (ending, received) = fixture.run("hi").await;
             assert_failed(&ending, FailureKind::Quota);
             assert!(ending.why.starts_with("You"), "{wire:?}: {ending:?}");
-            assert_eq!((waits(&told).len(), stage.rehearsal.request_count()), (0, 1), "{wire:?}");
-            assert_completed(&stage.run("I paid").await.0);
+            assert_eq!(
+                (waits(&received).len(), fixture.rehearsal.request_count()),
+                (0, 1),
+                "{wire:?}"
+            );
+            assert_completed(&fixture.run("I paid").await.0);
         }
     }
 }
 
 /// A session with a few turns behind it, the older of which may be collapsed.
-async fn with_history(wire: WireFormat, then: impl IntoIterator<Item = Says>) -> Stage {
+async fn with_history(wire: WireFormat, then: impl IntoIterator<Item = Says>) -> SessionFixture {
     let turn = |at: &str| Says::call("Look", json!({"at": at, "lines": 300}));
     let turns = [turn("a"), turn("b"), turn("c"), Says::text("seen")];
     let (_, registry) = Recorder::new();
-    let setting = Setting::on(wire).tools(registry).with(|settings| {
+    let options = FixtureOptions::on(wire).tools(registry).with(|settings| {
         settings.context.recent_turns = 1;
         settings.context.collapse_percent = 100;
         settings.context.microcompact_percent = 100;
     });
-    let mut stage = setting.play(turns.into_iter().chain(then)).await;
-    assert_completed(&stage.run("look around").await.0);
-    stage
+    let mut fixture = options.play(turns.into_iter().chain(then)).await;
+    assert_completed(&fixture.run("look around").await.0);
+    fixture
 }
 
 /// Nobody hears of a failure that was cured.
 #[track_caller]
-fn assert_withheld(told: &[Notice]) {
-    assert!(!format!("{told:?}").contains("PromptTooLong"), "{told:#?}");
+fn assert_withheld(received: &[Notice]) {
+    assert!(!format!("{received:?}").contains("PromptTooLong"), "{received:#?}");
 }
 
 #[tokio::test]
@@ -76,7 +80,7 @@ async fn m06_too_long_is_drained_then_summarised_then_given_up() {
             || Says::from_fault(ScriptedFault::refuse_with(413, "<html>too large</html>"));
         for refusal in [too_long(wire).says(wire), too_large()] {
             let refusal = refusal.when_source(RequestSource::Main);
-            let mut stage = with_history(
+            let mut fixture = with_history(
                 wire,
                 [
                     refusal.clone().when("first"),
@@ -87,20 +91,20 @@ async fn m06_too_long_is_drained_then_summarised_then_given_up() {
                 ],
             )
             .await;
-            let (ending, told) = stage.run("first").await;
+            let (ending, received) = fixture.run("first").await;
             assert_completed(&ending);
-            assert_eq!(transitions(&told), [Transition::CollapseDrainRetry], "{wire:?}");
-            assert_withheld(&told);
-            let (ending, told) = stage.run("second").await;
+            assert_eq!(transitions(&received), [Transition::CollapseDrainRetry], "{wire:?}");
+            assert_withheld(&received);
+            let (ending, received) = fixture.run("second").await;
             assert_completed(&ending);
-            assert_eq!(transitions(&told), [Transition::ReactiveCompactRetry], "{wire:?}");
-            assert!(told.iter().any(|n| matches!(n, Notice::ContextShrunk { level: 5, .. })));
-            assert_withheld(&told);
-            let (ending, told) = stage.run("third").await;
+            assert_eq!(transitions(&received), [Transition::ReactiveCompactRetry], "{wire:?}");
+            assert!(received.iter().any(|n| matches!(n, Notice::ContextShrunk { level: 5, .. })));
+            assert_withheld(&received);
+            let (ending, received) = fixture.run("third").await;
             assert_ended(&ending, Terminal::PromptTooLong);
-            assert_eq!(ending.failure.unwrap().kind, FailureKind::PromptTooLong, "{told:#?}");
+            assert_eq!(ending.failure.unwrap().kind, FailureKind::PromptTooLong, "{received:#?}");
             // Nothing is lost: the conversation goes on.
-            assert_completed(&stage.run("fourth").await.0);
+            assert_completed(&fixture.run("fourth").await.0);
         }
     }
 }
@@ -109,27 +113,27 @@ async fn m06_too_long_is_drained_then_summarised_then_given_up() {
 async fn m06_full_window_in_mid_answer_shrinks_too() {
     for wire in [WireFormat::AnthropicMessages, WireFormat::OpenaiResponses] {
         let cut = Says::text("this is as far as").stop(StopReason::WindowExceeded);
-        let mut stage = with_history(wire, [cut, Says::text("it goes on")]).await;
-        let (ending, told) = stage.run("and now").await;
+        let mut fixture = with_history(wire, [cut, Says::text("it goes on")]).await;
+        let (ending, received) = fixture.run("and now").await;
         assert_completed(&ending);
-        assert_eq!(transitions(&told), [Transition::CollapseDrainRetry], "{wire:?}");
-        assert_eq!(shown(&told), "it goes on");
-        assert_withheld(&told);
+        assert_eq!(transitions(&received), [Transition::CollapseDrainRetry], "{wire:?}");
+        assert_eq!(shown(&received), "it goes on");
+        assert_withheld(&received);
     }
 }
 
 /// A turn with reasoning behind it, and then a refusal of what it left.
-async fn after_reasoning(wire: WireFormat, then: impl IntoIterator<Item = Says>) -> Stage {
+async fn after_reasoning(wire: WireFormat, then: impl IntoIterator<Item = Says>) -> SessionFixture {
     let (_, registry) = Recorder::new();
     let turn = Says::text("I look.").thinking("deep thought").tool("Look", json!({"at": "a"}));
-    let setting = Setting::on(wire)
+    let options = FixtureOptions::on(wire)
         .tools(registry)
-        .with(|settings| settings.reasoning.thinking = ThinkingMode::Adaptive);
-    setting.play([turn].into_iter().chain(then)).await
+        .with(|settings| settings.thinking = ThinkingMode::Adaptive);
+    options.play([turn].into_iter().chain(then)).await
 }
 
-fn repairs(told: &[Notice]) -> Vec<&str> {
-    let all = told.iter().filter_map(|notice| match notice {
+fn repairs(received: &[Notice]) -> Vec<&str> {
+    let all = received.iter().filter_map(|notice| match notice {
         Notice::Repaired { why } => Some(why.as_str()),
         _ => None,
     });
@@ -137,8 +141,8 @@ fn repairs(told: &[Notice]) -> Vec<&str> {
 }
 
 /// What is in the transcript, by origin; repair changes nothing in it.
-fn origins(told: &[Notice]) -> Vec<MessageOrigin> {
-    added(told).iter().map(|message| message.origin).collect()
+fn origins(received: &[Notice]) -> Vec<MessageOrigin> {
+    added(received).iter().map(|message| message.origin).collect()
 }
 
 #[tokio::test]
@@ -164,27 +168,34 @@ async fn m07_invalid_history_is_repaired_once_and_never_bricks_the_session() {
                 "Please ensure that function call turn comes immediately after a user turn.",
             ),
         };
-        let mut stage = after_reasoning(wire, [refusal.says(wire), Says::text("repaired")]).await;
-        let (ending, told) = stage.run("go").await;
+        let mut fixture = after_reasoning(wire, [refusal.says(wire), Says::text("repaired")]).await;
+        let (ending, received) = fixture.run("go").await;
         assert_completed(&ending);
-        assert!(matches!(repairs(&told)[..], [why] if why.contains(refusal.message)), "{told:#?}");
+        assert!(
+            matches!(repairs(&received)[..], [why] if why.contains(refusal.message)),
+            "{received:#?}"
+        );
         let all = [
             MessageOrigin::User,
             MessageOrigin::Model,
             MessageOrigin::ToolResults,
             MessageOrigin::Model,
         ];
-        assert_eq!(origins(&told), all, "{wire:?}");
-        let body = stage.rehearsal.requests().pop().unwrap().body;
+        assert_eq!(origins(&received), all, "{wire:?}");
+        let body = fixture.rehearsal.requests().pop().unwrap().body;
         assert!(body.contains("I look.") && body.contains("did Look"), "{wire:?}: {body}");
 
         // Refused again: the run ends, the session does not.
         let says = [refusal.says(wire).repeat(2), Says::text("alive")];
-        let mut stage = after_reasoning(wire, says).await;
-        let (ending, told) = stage.run("go").await;
+        let mut fixture = after_reasoning(wire, says).await;
+        let (ending, received) = fixture.run("go").await;
         assert_failed(&ending, FailureKind::InvalidRequest);
-        assert_eq!((repairs(&told).len(), stage.rehearsal.request_count()), (1, 3), "{wire:?}");
-        assert_completed(&stage.run("still there?").await.0);
+        assert_eq!(
+            (repairs(&received).len(), fixture.rehearsal.request_count()),
+            (1, 3),
+            "{wire:?}"
+        );
+        assert_completed(&fixture.run("still there?").await.0);
     }
 }
 
@@ -208,22 +219,22 @@ async fn m08_foreign_signatures_are_dropped_with_their_reasoning() {
             ),
         };
         let says = [refusal.says(wire), Says::text("fine"), Says::text("still fine")];
-        let mut stage = after_reasoning(wire, says).await;
-        let (ending, told) = stage.run("go").await;
+        let mut fixture = after_reasoning(wire, says).await;
+        let (ending, received) = fixture.run("go").await;
         assert_completed(&ending);
-        assert_eq!(repairs(&told).len(), 1, "{wire:?}: {told:#?}");
-        assert_completed(&stage.run("and on").await.0);
+        assert_eq!(repairs(&received).len(), 1, "{wire:?}: {received:#?}");
+        assert_completed(&fixture.run("and on").await.0);
         let bodies: Vec<_> =
-            stage.rehearsal.requests().into_iter().map(|request| request.body).collect();
+            fixture.rehearsal.requests().into_iter().map(|request| request.body).collect();
         let is_sealed = |body: &str| body.contains("signature_1") || body.contains("sealed_1");
         let sealed: Vec<bool> = bodies.iter().map(|body| is_sealed(body)).collect();
         assert_eq!(sealed, [false, true, false, false], "{wire:?}: {bodies:#?}");
         assert!(bodies[2].contains("I look.") && bodies[2].contains("did Look"), "{}", bodies[2]);
 
         let says = [refusal.says(wire).repeat(2), Says::text("alive")];
-        let mut stage = after_reasoning(wire, says).await;
-        assert_failed(&stage.run("go").await.0, FailureKind::ForeignSignature);
-        assert_completed(&stage.run("still there?").await.0);
+        let mut fixture = after_reasoning(wire, says).await;
+        assert_failed(&fixture.run("go").await.0, FailureKind::ForeignSignature);
+        assert_completed(&fixture.run("still there?").await.0);
     }
 }
 
@@ -271,26 +282,26 @@ async fn m09_refused_media_are_left_out_and_named() {
             (media_too_large(wire), Some(Transition::ReactiveCompactRetry)),
         ] {
             let says = [refusal.says(wire), Says::text("without it"), Says::text("and on")];
-            let mut stage = Setting::on(wire).play(says).await;
+            let mut fixture = FixtureOptions::on(wire).play(says).await;
             let words = ContentBlock::Text("what is this?".to_owned());
-            stage.session.submit(vec![picture("diagram.png"), words]).unwrap();
-            let (ending, told) = stage.ending().await;
+            fixture.session.submit(vec![picture("diagram.png"), words]).unwrap();
+            let (ending, received) = fixture.ending().await;
             assert_completed(&ending);
             assert!(
-                matches!(repairs(&told)[..], [why] if why.contains("diagram.png")),
+                matches!(repairs(&received)[..], [why] if why.contains("diagram.png")),
                 "{wire:?}: {:?}",
-                repairs(&told)
+                repairs(&received)
             );
-            assert_eq!(transitions(&told), Vec::from_iter(transition), "{wire:?}");
-            assert_completed(&stage.run("go on").await.0);
-            let pictures: Vec<bool> = stage
+            assert_eq!(transitions(&received), Vec::from_iter(transition), "{wire:?}");
+            assert_completed(&fixture.run("go on").await.0);
+            let pictures: Vec<bool> = fixture
                 .rehearsal
                 .requests()
                 .iter()
                 .map(|request| request.body.contains("iVBORw0KGgo"))
                 .collect();
             assert_eq!(pictures, [true, false, false], "{wire:?}");
-            let last = stage.rehearsal.requests().pop().unwrap().body;
+            let last = fixture.rehearsal.requests().pop().unwrap().body;
             assert!(last.contains("what is this?") && last.contains("diagram.png"), "{last}");
         }
     }
@@ -301,12 +312,12 @@ async fn m09_media_refused_again_end_the_run_and_not_the_session() {
     for wire in WIRES {
         for refusal in [bad_image(wire), media_too_large(wire)] {
             let says = [refusal.says(wire).repeat(2), Says::text("alive")];
-            let mut stage = Setting::on(wire).play(says).await;
+            let mut fixture = FixtureOptions::on(wire).play(says).await;
             let words = ContentBlock::Text("what is this?".to_owned());
-            stage.session.submit(vec![picture("diagram.png"), words]).unwrap();
-            let (ending, _) = stage.ending().await;
+            fixture.session.submit(vec![picture("diagram.png"), words]).unwrap();
+            let (ending, _) = fixture.ending().await;
             assert_ended(&ending, Terminal::ImageError);
-            assert_completed(&stage.run("never mind").await.0);
+            assert_completed(&fixture.run("never mind").await.0);
         }
     }
 }
@@ -316,16 +327,20 @@ async fn m10_refused_credentials_end_the_run_at_once() {
     for wire in WIRES {
         for status in [401, 403] {
             let answers = [Says::from_fault(ScriptedFault::refuse(status)), Says::text("welcome")];
-            let mut stage = Setting::on(wire).play(answers).await;
-            let (ending, told) = stage.run("hi").await;
+            let mut fixture = FixtureOptions::on(wire).play(answers).await;
+            let (ending, received) = fixture.run("hi").await;
             assert_failed(&ending, FailureKind::Unauthorised);
             assert!(ending.why.contains(&status.to_string()), "{wire:?}: {ending:?}");
-            assert_eq!((waits(&told).len(), stage.rehearsal.request_count()), (0, 1), "{wire:?}");
-            // What was typed is kept, and heard the next time.
-            assert_eq!(origins(&told), [MessageOrigin::User]);
-            assert_completed(&stage.run("again").await.0);
-            let heard = stage.rehearsal.requests().pop().unwrap().body;
-            assert!(heard.contains("\"hi") && heard.contains("again"), "{wire:?}: {heard}");
+            assert_eq!(
+                (waits(&received).len(), fixture.rehearsal.request_count()),
+                (0, 1),
+                "{wire:?}"
+            );
+            // What was typed is kept, and sent the next time.
+            assert_eq!(origins(&received), [MessageOrigin::User]);
+            assert_completed(&fixture.run("again").await.0);
+            let body = fixture.rehearsal.requests().pop().unwrap().body;
+            assert!(body.contains("\"hi") && body.contains("again"), "{wire:?}: {body}");
         }
     }
 }
@@ -350,7 +365,7 @@ async fn m10_refused_credentials_are_renewed_once() {
                     found.map(key)
                 });
             let (session, mut notices) =
-                SessionBuilder::new(Setting::default().settings, endpoint).start().unwrap();
+                SessionBuilder::new(FixtureOptions::default().settings, endpoint).start().unwrap();
             session.submit("hi").unwrap();
             let (ending, _) = ended(&mut notices).await;
             match is_well {
@@ -380,17 +395,17 @@ async fn m11_unknown_model_ends_the_run_or_asks_the_next() {
     for wire in WIRES {
         let gone = Says::from_fault(ScriptedFault::refuse(404)).when_model("rehearsed");
         let answers = [gone.clone(), Says::text("other settings")];
-        let mut stage = Setting::on(wire).play(answers).await;
-        let (ending, _) = stage.run("hi").await;
+        let mut fixture = FixtureOptions::on(wire).play(answers).await;
+        let (ending, _) = fixture.run("hi").await;
         assert_failed(&ending, FailureKind::ModelGone);
-        assert_eq!(stage.rehearsal.request_count(), 1, "{wire:?}");
-        assert_completed(&stage.run("again").await.0);
+        assert_eq!(fixture.rehearsal.request_count(), 1, "{wire:?}");
+        assert_completed(&fixture.run("again").await.0);
 
-        let setting =
-            Setting::on(wire).with(|settings| settings.fallbacks = vec![facts("second-model")]);
-        let mut stage = setting.play([gone, Says::text("I am there")]).await;
-        let (ending, told) = stage.run("hi").await;
+        let options = FixtureOptions::on(wire)
+            .with(|settings| settings.fallbacks = vec![facts("second-model")]);
+        let mut fixture = options.play([gone, Says::text("I am there")]).await;
+        let (ending, received) = fixture.run("hi").await;
         assert_completed(&ending);
-        assert_eq!((switches(&told).len(), waits(&told).len()), (1, 0), "{wire:?}");
+        assert_eq!((switches(&received).len(), waits(&received).len()), (1, 0), "{wire:?}");
     }
 }

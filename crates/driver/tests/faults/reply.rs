@@ -1,7 +1,7 @@
 //! Rows 33 and 34: a reply that is no answer at all.
 
-use crate::stage::{
-    Setting, WIRES, assert_completed, assert_failed, rehearse, retractions, shown, waits,
+use crate::fixture::{
+    FixtureOptions, WIRES, assert_completed, assert_failed, rehearse, retractions, shown, waits,
 };
 use windlass_driver::Credential;
 use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
@@ -30,20 +30,21 @@ async fn m33_pages_and_packed_replies_are_retried_and_then_given_up() {
                 "compressed (zstd,gzip)",
             ),
         ] {
-            let setting = || Setting::on(wire).with(|settings| settings.limits.retries_max = 2);
+            let options =
+                || FixtureOptions::on(wire).with(|settings| settings.limits.retries_max = 2);
             let says = [Says::from_fault(fault.clone()), Says::text("really")];
-            let mut stage = setting().play(says).await;
-            let (ending, told) = stage.run("hi").await;
+            let mut fixture = options().play(says).await;
+            let (ending, received) = fixture.run("hi").await;
             assert_completed(&ending);
-            assert_eq!((shown(&told), retractions(&told)), ("really".to_owned(), 0));
+            assert_eq!((shown(&received), retractions(&received)), ("really".to_owned(), 0));
 
-            let mut stage = setting().play([Says::from_fault(fault).repeat(3)]).await;
-            let (ending, told) = stage.run("hi").await;
+            let mut fixture = options().play([Says::from_fault(fault).repeat(3)]).await;
+            let (ending, received) = fixture.run("hi").await;
             assert_failed(&ending, FailureKind::ServerFault);
-            assert_eq!(waits(&told).len(), 2, "{wire:?}, {name}");
+            assert_eq!(waits(&received).len(), 2, "{wire:?}, {name}");
             assert!(ending.why.contains(words), "{wire:?}, {name}: {}", ending.why);
             assert!(!ending.why.contains(char::is_control), "{wire:?}, {name}: {:?}", ending.why);
-            let asked = &stage.rehearsal.requests()[0];
+            let asked = &fixture.rehearsal.requests()[0];
             assert_eq!(asked.header("accept-encoding"), Some("identity"));
         }
     }
@@ -58,15 +59,16 @@ async fn m34_redirects_get_no_credential_and_are_told() {
             let fault =
                 ScriptedFault::Refuse { status, headers: vec![to], body: Some(String::new()) };
             let credential = Credential::Key("sesame".to_owned());
-            let setting = Setting { credential, ..Setting::on(wire) };
-            let mut stage = setting.play([Says::from_fault(fault), Says::text("moved back")]).await;
-            let (ending, told) = stage.run("hi").await;
+            let options = FixtureOptions { credential, ..FixtureOptions::on(wire) };
+            let mut fixture =
+                options.play([Says::from_fault(fault), Says::text("moved back")]).await;
+            let (ending, received) = fixture.run("hi").await;
             assert_failed(&ending, FailureKind::Misconfigured);
             assert!(ending.why.contains(&elsewhere.url()), "{wire:?} {status}: {ending:?}");
-            assert!(!format!("{told:?}").contains("sesame"), "{told:#?}");
-            let counts = (stage.rehearsal.request_count(), elsewhere.request_count());
-            assert_eq!((counts, waits(&told).len()), ((1, 0), 0), "{wire:?} {status}");
-            assert_completed(&stage.run("again").await.0);
+            assert!(!format!("{received:?}").contains("sesame"), "{received:#?}");
+            let counts = (fixture.rehearsal.request_count(), elsewhere.request_count());
+            assert_eq!((counts, waits(&received).len()), ((1, 0), 0), "{wire:?} {status}");
+            assert_completed(&fixture.run("again").await.0);
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::cut::complete;
-use crate::stage::recorder::Recorder;
-use crate::stage::{
-    Setting, WIRES, assert_completed, assert_failed, retractions, shown, transitions, waits,
+use crate::fixture::recorder::Recorder;
+use crate::fixture::{
+    FixtureOptions, WIRES, assert_completed, assert_failed, retractions, shown, transitions, waits,
     warnings,
 };
 use crate::words::overload;
@@ -47,19 +47,23 @@ async fn m20_error_in_the_stream_is_acted_on_at_once() {
                     hold_open,
                 };
                 let says = [half().fault(fault), Says::text("all of it")];
-                let mut stage = Setting::on(wire).timeouts(CALM).play(says).await;
-                let (ending, told) = stage.run("hi").await;
+                let mut fixture = FixtureOptions::on(wire).timeouts(CALM).play(says).await;
+                let (ending, received) = fixture.run("hi").await;
                 let context = format!("{wire:?} {kind} {after_event} {hold_open}");
                 assert_completed(&ending);
-                assert_eq!(shown(&told), "all of it", "{context}");
-                assert_eq!(retractions(&told), usize::from(after_event > 0), "{context}");
-                let said = told.iter().find_map(|notice| match notice {
+                assert_eq!(shown(&received), "all of it", "{context}");
+                assert_eq!(retractions(&received), usize::from(after_event > 0), "{context}");
+                let retried_failure = received.iter().find_map(|notice| match notice {
                     Notice::RetryScheduled { failure, .. } => {
                         Some((failure.kind, failure.message.as_str()))
                     }
                     _ => None,
                 });
-                assert_eq!(said, Some((expected, "the cooks are on strike")), "{context}");
+                assert_eq!(
+                    retried_failure,
+                    Some((expected, "the cooks are on strike")),
+                    "{context}"
+                );
             }
         }
     }
@@ -79,13 +83,13 @@ async fn m20_error_in_the_stream_after_a_tool_started_seals_the_answer() {
             hold_open: true,
         };
         let (recorder, registry) = Recorder::new();
-        let setting = Setting::on(wire).timeouts(CALM).tools(registry);
+        let options = FixtureOptions::on(wire).timeouts(CALM).tools(registry);
         let says = [says.fault(fault), Says::text("done").when_result("did Act")];
-        let mut stage = setting.play(says).await;
-        let (ending, told) = stage.run("hi").await;
+        let mut fixture = options.play(says).await;
+        let (ending, received) = fixture.run("hi").await;
         assert_completed(&ending);
-        assert!(told.iter().any(|notice| matches!(notice, Notice::Sealed { .. })), "{wire:?}");
-        assert_eq!(transitions(&told), [Transition::NextTurn], "{wire:?}");
+        assert!(received.iter().any(|notice| matches!(notice, Notice::Sealed { .. })), "{wire:?}");
+        assert_eq!(transitions(&received), [Transition::NextTurn], "{wire:?}");
         assert_eq!(recorder.ran().len(), 1, "{wire:?}");
     }
 }
@@ -98,26 +102,26 @@ async fn stops(
     fault: ScriptedFault,
 ) -> (String, Vec<Notice>) {
     let says = [half().fault(fault.clone()), Says::text("all of it")];
-    let mut stage = Setting::on(wire).timeouts(timeouts).play(says).await;
-    let (ending, told) = stage.run("hi").await;
+    let mut fixture = FixtureOptions::on(wire).timeouts(timeouts).play(says).await;
+    let (ending, received) = fixture.run("hi").await;
     assert_completed(&ending);
-    assert_eq!(shown(&told), "all of it", "{wire:?} {fault:?}");
-    let failure = told.iter().find_map(|notice| match notice {
+    assert_eq!(shown(&received), "all of it", "{wire:?} {fault:?}");
+    let failure = received.iter().find_map(|notice| match notice {
         Notice::RetryScheduled { failure, .. } => Some(failure.clone()),
         _ => None,
     });
-    let failure = failure.unwrap_or_else(|| panic!("{wire:?} {fault:?}: no wait in {told:#?}"));
+    let failure = failure.unwrap_or_else(|| panic!("{wire:?} {fault:?}: no wait in {received:#?}"));
     assert_eq!(failure.kind, FailureKind::Transport);
-    (failure.message, told)
+    (failure.message, received)
 }
 
 /// Told after 40 ms, and then after twice as long each time, so that a long silence does not fill
 /// the screen. How often depends on how busy the machine is.
 #[track_caller]
-fn assert_quiet_told(told: &[Notice]) {
+fn assert_quiet_told(received: &[Notice]) {
     let spans = ["40 ms", "80 ms", "160 ms", "320 ms"];
     let spans = spans.map(|span| format!("no data from the model server for {span}"));
-    let warnings: Vec<String> = warnings(told).into_iter().map(str::to_owned).collect();
+    let warnings: Vec<String> = warnings(received).into_iter().map(str::to_owned).collect();
     assert!(!warnings.is_empty() && spans.starts_with(&warnings), "{warnings:?}");
 }
 
@@ -130,11 +134,11 @@ async fn m21_silence_is_told_and_then_cut() {
     };
     for wire in WIRES {
         for events in [0, half().encode_events(wire, 1).len() - 3] {
-            let (words, told) =
+            let (words, received) =
                 stops(wire, timeouts, ScriptedFault::stall_after_event(events)).await;
             assert_eq!(words, "the server sent nothing for 250 ms", "{wire:?}");
-            assert_quiet_told(&told);
-            assert_eq!(retractions(&told), usize::from(events > 0), "{wire:?}");
+            assert_quiet_told(&received);
+            assert_eq!(retractions(&received), usize::from(events > 0), "{wire:?}");
         }
     }
 }
@@ -153,16 +157,16 @@ async fn m21_signs_of_life_alone_are_cut_later() {
     let stopped = WIRES.map(|wire| tokio::spawn(stops(wire, timeouts, fault(wire))));
     // Whoever wants the raw events gets no longer patience.
     let wire = WireFormat::AnthropicMessages;
-    let rehearsal = crate::stage::rehearse([half().fault(fault(wire))]).await;
-    let setting = Setting::on(wire).timeouts(timeouts).without_retries();
+    let rehearsal = crate::fixture::rehearse([half().fault(fault(wire))]).await;
+    let options = FixtureOptions::on(wire).timeouts(timeouts).without_retries();
     let (session, mut notices) =
-        setting.builder(&rehearsal.url()).raw_events(true).start().unwrap();
+        options.builder(&rehearsal.url()).raw_events(true).start().unwrap();
     session.submit("hi").unwrap();
-    assert_failed(&crate::stage::ended(&mut notices).await.0, FailureKind::Transport);
+    assert_failed(&crate::fixture::ended(&mut notices).await.0, FailureKind::Transport);
     for (wire, stopped) in WIRES.into_iter().zip(stopped) {
-        let (words, told) = stopped.await.unwrap();
+        let (words, received) = stopped.await.unwrap();
         assert_eq!(words, "the server sent only signs of life for 800 ms", "{wire:?}");
-        assert_eq!(warnings(&told), [""; 0], "{wire:?}");
+        assert_eq!(warnings(&received), [""; 0], "{wire:?}");
     }
 }
 
@@ -177,13 +181,13 @@ async fn m21_a_server_that_never_begins_is_told_and_then_cut() {
         // Takes the connection and stays mute.
         let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", mute.local_addr().unwrap());
-        let setting = Setting::on(wire).timeouts(timeouts).without_retries();
-        let (session, mut notices) = setting.builder(&url).start().unwrap();
+        let options = FixtureOptions::on(wire).timeouts(timeouts).without_retries();
+        let (session, mut notices) = options.builder(&url).start().unwrap();
         session.submit("hi").unwrap();
-        let (ending, told) = crate::stage::ended(&mut notices).await;
+        let (ending, received) = crate::fixture::ended(&mut notices).await;
         assert_failed(&ending, FailureKind::Transport);
         assert!(ending.why.contains("did not begin to answer within 250 ms"), "{ending:?}");
-        assert_quiet_told(&told);
+        assert_quiet_told(&received);
     }
 }
 
@@ -192,9 +196,9 @@ async fn m22_a_server_that_drips_is_cut() {
     let timeouts = ModelTimeouts { event: Duration::from_millis(100), ..CALM };
     for wire in WIRES {
         let fault = ScriptedFault::Slow { per_byte: Duration::from_millis(8) };
-        let (words, told) = stops(wire, timeouts, fault).await;
+        let (words, received) = stops(wire, timeouts, fault).await;
         assert_eq!(words, "the server sent no whole event for 100 ms", "{wire:?}");
-        assert_eq!(retractions(&told), 0);
+        assert_eq!(retractions(&received), 0);
     }
 }
 
@@ -213,12 +217,13 @@ async fn m27_events_out_of_order_void_the_answer() {
     ] {
         let events = text.encode_events(wire, 1);
         let stream: Vec<u8> = broken.iter().flat_map(|at| events[*at].clone()).collect();
-        let mut stage = Setting::on(wire).play([Says::raw(stream), Says::text("all of it")]).await;
-        let (ending, told) = stage.run("hi").await;
+        let mut fixture =
+            FixtureOptions::on(wire).play([Says::raw(stream), Says::text("all of it")]).await;
+        let (ending, received) = fixture.run("hi").await;
         assert_completed(&ending);
-        assert_eq!(shown(&told), "all of it", "{wire:?} {name}");
-        let waits = waits(&told);
+        assert_eq!(shown(&received), "all of it", "{wire:?} {name}");
+        let waits = waits(&received);
         assert!(matches!(waits[..], [(FailureKind::ServerFault, _)]), "{wire:?} {name}: {waits:?}");
-        assert!(!stage.rehearsal.requests()[1].body.contains("half"), "{wire:?} {name}");
+        assert!(!fixture.rehearsal.requests()[1].body.contains("half"), "{wire:?} {name}");
     }
 }

@@ -1,6 +1,6 @@
 //! Row 36: a server that miscounts.
 
-use crate::stage::{Setting, WIRES, assert_completed, assert_ended, shown};
+use crate::fixture::{FixtureOptions, WIRES, assert_completed, assert_ended, shown};
 use serde_json::{Value, json};
 use windlass_driver::ToolRegistry;
 use windlass_rehearsal::ScriptedAnswer as Says;
@@ -47,16 +47,16 @@ fn all(wire: WireFormat, count: &Value) -> Value {
 }
 
 /// What the last request cost.
-fn billed(told: &[Notice]) -> MicroUsd {
-    let mut bills = told.iter().filter_map(|notice| match notice {
+fn billed(received: &[Notice]) -> MicroUsd {
+    let mut bills = received.iter().filter_map(|notice| match notice {
         Notice::Billed { cost, .. } => Some(*cost),
         _ => None,
     });
     bills.next_back().unwrap()
 }
 
-fn priced(wire: WireFormat, budget: Option<u64>) -> Setting {
-    Setting::on(wire).tools(ToolRegistry::empty()).with(|settings| {
+fn priced(wire: WireFormat, budget: Option<u64>) -> FixtureOptions {
+    FixtureOptions::on(wire).tools(ToolRegistry::empty()).with(|settings| {
         settings.model.prices = Prices { input: 1_000_000, output: 1_000_000, ..Prices::default() };
         settings.budget.budget_max = budget.map(MicroUsd);
     })
@@ -76,14 +76,14 @@ async fn m36_missing_or_senseless_counts_are_estimated() {
             ("zero", Some(all(wire, &json!(0)))),
         ] {
             let says = [counted(wire, usage.as_ref()), Says::text("on")];
-            let mut stage = priced(wire, None).play(says).await;
-            let (ending, told) = stage.run(&"many words ".repeat(400)).await;
+            let mut fixture = priced(wire, None).play(says).await;
+            let (ending, received) = fixture.run(&"many words ".repeat(400)).await;
             assert_completed(&ending);
-            assert_eq!(shown(&told).len(), 2_000, "{wire:?}, {name}");
+            assert_eq!(shown(&received).len(), 2_000, "{wire:?}, {name}");
             // About a token for four letters, give or take: both sides are paid for.
-            let cost = billed(&told);
+            let cost = billed(&received);
             assert!((1_400..10_000).contains(&cost.0), "{wire:?}, {name}: {cost}");
-            assert_completed(&stage.run("more").await.0);
+            assert_completed(&fixture.run("more").await.0);
         }
     }
 }
@@ -92,10 +92,10 @@ async fn m36_missing_or_senseless_counts_are_estimated() {
 async fn m36_counts_that_are_far_too_small_do_not_stretch_the_budget() {
     for wire in WIRES {
         let small = all(wire, &json!(1));
-        let mut stage = priced(wire, None).play([counted(wire, Some(&small))]).await;
-        let (ending, told) = stage.run(&"many words ".repeat(400)).await;
+        let mut fixture = priced(wire, None).play([counted(wire, Some(&small))]).await;
+        let (ending, received) = fixture.run(&"many words ".repeat(400)).await;
         assert_completed(&ending);
-        let cost = billed(&told);
+        let cost = billed(&received);
         assert!(cost.0 > 500, "{wire:?}: {cost}");
     }
 }
@@ -106,14 +106,14 @@ async fn m36_counts_that_are_larger_than_ours_are_believed() {
         let usage = all(wire, &json!(9_000_000));
         let says = || [counted(wire, Some(&usage)), Says::text("on")];
         // Without a limit the session goes on.
-        let mut stage = priced(wire, None).play(says()).await;
-        assert_completed(&stage.run("hi").await.0);
-        assert_completed(&stage.run("more").await.0);
+        let mut fixture = priced(wire, None).play(says()).await;
+        assert_completed(&fixture.run("hi").await.0);
+        assert_completed(&fixture.run("more").await.0);
         // With one, the larger figure counts.
-        let mut stage = priced(wire, Some(10_000_000)).play(says()).await;
-        assert_completed(&stage.run("hi").await.0);
-        let (ending, _) = stage.run("more").await;
+        let mut fixture = priced(wire, Some(10_000_000)).play(says()).await;
+        assert_completed(&fixture.run("hi").await.0);
+        let (ending, _) = fixture.run("more").await;
         assert_ended(&ending, Terminal::MaxBudgetUsd);
-        assert_eq!(stage.rehearsal.request_count(), 1, "{wire:?}");
+        assert_eq!(fixture.rehearsal.request_count(), 1, "{wire:?}");
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Judge {
     before: Vec<Value>,
     /// Calls that were told as of unknown outcome.
     pub(crate) unknown: BTreeSet<String>,
+    /// How the last run ended, unless something was submitted or asked of the model since.
+    pub(crate) run_end: Option<String>,
     /// Ends of the file that were torn.
     pub(crate) torn: u64,
 }
@@ -51,6 +53,11 @@ impl Judge {
         self.seq += items.len() as u64;
         for item in items {
             let event = &item["event"];
+            if let Some(terminal) = item["note"]["ended"]["terminal"].as_str() {
+                self.run_end = Some(terminal.to_owned());
+            } else if ["UserSubmitted", "ModelStarted"].iter().any(|name| event[name].is_object()) {
+                self.run_end = None;
+            }
             for block in event["UserSubmitted"]["content"].as_array().into_iter().flatten() {
                 self.said.extend(block["Text"].as_str().map(str::to_owned));
             }

@@ -31,6 +31,7 @@ use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 /// The longest one life may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// In the child: one life of a session. Otherwise: a child that nothing kills lives to its end.
 #[test]
 fn life() {
     if child::is_here() {
@@ -39,6 +40,11 @@ fn life() {
         // Whatever is still there goes with us.
         std::process::exit(0);
     }
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session { folder: folder.path(), judge: Judge::default(), lives: 0 };
+    assert!(!session.live(Death::Never), "nothing kills it, so it ends by itself");
+    let run_end = session.judge.run_end.as_deref();
+    assert_eq!(run_end, Some("completed"), "the journal does not end with a finished run");
 }
 
 /// What the last life is told. Nothing the engine itself writes into a request may contain it.

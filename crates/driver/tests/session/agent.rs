@@ -10,14 +10,20 @@ use windlass_vocabulary::{
     WireFormat,
 };
 
-use crate::stage::{PATIENCE, Setting, Stage, assert_completed, assert_ended, rehearse};
+use crate::fixture::{
+    FixtureOptions, PATIENCE, SessionFixture, assert_completed, assert_ended, rehearse,
+};
 
-pub(crate) async fn play(setting: Setting, agents: SubagentConfig, answers: Vec<Says>) -> Stage {
+pub(crate) async fn play(
+    options: FixtureOptions,
+    agents: SubagentConfig,
+    answers: Vec<Says>,
+) -> SessionFixture {
     let rehearsal = rehearse(answers).await;
-    let builder = setting.builder(&rehearsal.url()).subagents(agents);
+    let builder = options.builder(&rehearsal.url()).subagents(agents);
     let (session, notices) = builder.start().unwrap();
     let wire = WireFormat::AnthropicMessages;
-    Stage { rehearsal, session, notices, directory: setting.directory, wire }
+    SessionFixture { rehearsal, session, notices, directory: options.directory, wire }
 }
 
 fn ask(prompt: &str) -> Value {
@@ -52,10 +58,10 @@ async fn agents_work_side_by_side_in_contexts_of_their_own() {
         Says::text("a sound hull").when("judge the hull"),
         Says::text("all is well").when_result("three masts"),
     ];
-    let mut stage = play(Setting::default(), agents, answers).await;
-    let (ending, told) = stage.run("secret of the parent").await;
+    let mut fixture = play(FixtureOptions::default(), agents, answers).await;
+    let (ending, received) = fixture.run("secret of the parent").await;
     assert_completed(&ending);
-    let requests = stage.rehearsal.requests();
+    let requests = fixture.rehearsal.requests();
     for text in ["judge the hull", "count the masts"] {
         let nested: Vec<&ReceivedRequest> = about(&requests, text)
             .into_iter()
@@ -70,7 +76,7 @@ async fn agents_work_side_by_side_in_contexts_of_their_own() {
     assert_eq!(names, ["Read"], "it has what it was given");
     let last = requests.last().unwrap().body.to_string();
     assert!(last.contains("three masts") && last.contains("a sound hull"), "{last}");
-    let results = told.iter().filter(|notice| {
+    let results = received.iter().filter(|notice| {
         matches!(notice, Notice::ToolEnded { outcome, .. }
         if outcome.structured.as_ref().is_some_and(|json| json.as_str().contains("\"completed\"")))
     });
@@ -87,12 +93,12 @@ async fn agents_work_side_by_side_in_contexts_of_their_own() {
         }],
         ..SubagentConfig::default()
     };
-    assert_completed(&play(Setting::default(), again, answers).await.run("go").await.0);
+    assert_completed(&play(FixtureOptions::default(), again, answers).await.run("go").await.0);
 }
 
 #[tokio::test]
 async fn a_nested_question_goes_to_whoever_answers_the_parent() {
-    let setting = Setting::default().with(|settings| {
+    let options = FixtureOptions::default().with(|settings| {
         settings.policy.mode = PermissionMode::Default;
         settings.policy.can_ask = true;
         settings.policy.rules.allow = vec![windlass_driver::Rule::parse("Agent").unwrap()];
@@ -103,23 +109,23 @@ async fn a_nested_question_goes_to_whoever_answers_the_parent() {
         Says::text("it rang"),
         Says::text("heard").when_result("it rang"),
     ];
-    let mut stage = play(setting, SubagentConfig::default(), answers).await;
-    stage.session.submit("go").unwrap();
-    let told = stage.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
-    let Some(Notice::PermissionAsked { ticket, question }) = told.last() else {
-        panic!("{told:#?}")
+    let mut fixture = play(options, SubagentConfig::default(), answers).await;
+    fixture.session.submit("go").unwrap();
+    let received = fixture.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
+    let Some(Notice::PermissionAsked { ticket, question }) = received.last() else {
+        panic!("{received:#?}")
     };
     assert!(question.call.input.as_str().contains("touch bell"));
-    assert!(!stage.directory.path().join("bell").exists());
+    assert!(!fixture.directory.path().join("bell").exists());
     let yes = PermissionAnswer::Allow { updated_input: None, remember: Vec::new() };
-    stage.session.answer(*ticket, yes).unwrap();
-    assert_completed(&stage.ending().await.0);
-    assert!(stage.directory.path().join("bell").exists());
+    fixture.session.answer(*ticket, yes).unwrap();
+    assert_completed(&fixture.ending().await.0);
+    assert!(fixture.directory.path().join("bell").exists());
 }
 
 #[tokio::test]
 async fn an_agent_may_do_no_more_than_its_parent() {
-    let setting = Setting::default().with(|settings| {
+    let options = FixtureOptions::default().with(|settings| {
         settings.policy.rules.deny = vec![windlass_driver::Rule::parse("Bash(touch:*)").unwrap()];
     });
     let answers = vec![
@@ -128,15 +134,15 @@ async fn an_agent_may_do_no_more_than_its_parent() {
         Says::text("it would not"),
         Says::text("good"),
     ];
-    let mut stage = play(setting, SubagentConfig::default(), answers).await;
-    assert_completed(&stage.run("go").await.0);
-    assert!(!stage.directory.path().join("bell").exists());
+    let mut fixture = play(options, SubagentConfig::default(), answers).await;
+    assert_completed(&fixture.run("go").await.0);
+    assert!(!fixture.directory.path().join("bell").exists());
 }
 
 #[tokio::test]
-async fn a_tree_shares_one_purse() {
+async fn a_tree_shares_one_budget() {
     let price = Prices { input: 1_000_000, output: 1_000_000, ..Prices::default() };
-    let setting = Setting::default().with(|settings| {
+    let options = FixtureOptions::default().with(|settings| {
         settings.model.prices = price;
         settings.model.window = Tokens(100_000);
         settings.model.output_default = Tokens(1_000);
@@ -144,11 +150,11 @@ async fn a_tree_shares_one_purse() {
     });
     let bill = Usage { input: Tokens(9_000), output: Tokens(500), ..Usage::default() };
     let mut answers = vec![Says::call("Agent", ask("spend it")).usage(bill)];
-    // The child would spend for ever; its part of the purse ends that.
+    // The child would spend for ever; its part of the budget ends that.
     let call = Says::call("Bash", json!({ "command": "echo x" })).usage(bill).repeat(200);
     answers.push(call);
-    let mut stage = play(setting, SubagentConfig::default(), answers).await;
-    let (ending, _) = stage.run("go").await;
+    let mut fixture = play(options, SubagentConfig::default(), answers).await;
+    let (ending, _) = fixture.run("go").await;
     assert!(ending.cost <= MicroUsd(200_000), "{ending:?}");
     assert!(ending.cost > MicroUsd(100_000), "the child had its part: {ending:?}");
 }
@@ -160,13 +166,13 @@ async fn stopping_the_parent_stops_the_tree() {
         Says::call("Agent", ask("dig deepest")).when("dig deeper"),
         Says::text("never finished").when("dig deepest").fault(ScriptedFault::stall_after_event(4)),
     ];
-    let mut stage = play(Setting::default(), SubagentConfig::default(), answers).await;
-    stage.session.submit("go").unwrap();
-    assert!(stage.rehearsal.wait_for_requests(3, PATIENCE).await);
-    stage.session.interrupt(Interrupt::User).unwrap();
-    let (ending, _) = stage.ending().await;
+    let mut fixture = play(FixtureOptions::default(), SubagentConfig::default(), answers).await;
+    fixture.session.submit("go").unwrap();
+    assert!(fixture.rehearsal.wait_for_requests(3, PATIENCE).await);
+    fixture.session.interrupt(Interrupt::User).unwrap();
+    let (ending, _) = fixture.ending().await;
     assert_ended(&ending, Terminal::AbortedTools);
-    assert!(closes_in_time(&stage.session).await);
+    assert!(closes_in_time(&fixture.session).await);
 }
 
 async fn closes_in_time(session: &Session) -> bool {
@@ -185,9 +191,10 @@ async fn nesting_and_numbers_have_an_end() {
         Says::text("up"),
         Says::text("up"),
     ];
-    let mut stage = play(Setting::default(), SubagentConfig::default(), answers.clone()).await;
-    assert_completed(&stage.run("go").await.0);
-    let requests = stage.rehearsal.requests();
+    let mut fixture =
+        play(FixtureOptions::default(), SubagentConfig::default(), answers.clone()).await;
+    assert_completed(&fixture.run("go").await.0);
+    let requests = fixture.rehearsal.requests();
     let deepest = about(&requests, "depth three")
         .into_iter()
         .find(|request| !request.body.contains("depth two") && !request.body.contains("depth one"));
@@ -196,9 +203,9 @@ async fn nesting_and_numbers_have_an_end() {
         "no fourth floor"
     );
     let none = SubagentConfig { running_max: 0, ..SubagentConfig::default() };
-    let mut stage = play(Setting::default(), none, answers[..1].to_vec()).await;
-    stage.session.submit("go").unwrap();
-    let told = stage.until(|notice| matches!(notice, Notice::ToolEnded { .. })).await;
-    let Some(Notice::ToolEnded { outcome, .. }) = told.last() else { panic!("{told:#?}") };
+    let mut fixture = play(FixtureOptions::default(), none, answers[..1].to_vec()).await;
+    fixture.session.submit("go").unwrap();
+    let received = fixture.until(|notice| matches!(notice, Notice::ToolEnded { .. })).await;
+    let Some(Notice::ToolEnded { outcome, .. }) = received.last() else { panic!("{received:#?}") };
     assert!(outcome.is_error, "{outcome:?}");
 }

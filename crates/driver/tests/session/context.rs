@@ -9,7 +9,9 @@ use windlass_vocabulary::{
     AttachmentKind, MessageOrigin, Notice, Outcome, RequestSource, Terminal, WireFormat,
 };
 
-use crate::stage::{Setting, Stage, assert_completed, assert_ended, last_request};
+use crate::fixture::{
+    FixtureOptions, SessionFixture, assert_completed, assert_ended, last_request,
+};
 
 fn is_attached(kind: AttachmentKind) -> impl Fn(&Notice) -> bool {
     move |notice| {
@@ -20,13 +22,13 @@ fn is_attached(kind: AttachmentKind) -> impl Fn(&Notice) -> bool {
 
 #[tokio::test]
 async fn a_file_that_changed_behind_its_back_is_told_at_the_next_tool_boundary() {
-    let setting = Setting::default().with(|settings| settings.switches.prefetch = true);
-    let path = setting.directory.path().join("notes.txt");
+    let options = FixtureOptions::default().with(|settings| settings.prefetch = true);
+    let path = options.directory.path().join("notes.txt");
     std::fs::write(&path, "first\n").unwrap();
     let read = || Says::call("Read", json!({ "file_path": path }));
     // The command stands for an editor: what it does to the file is not seen by the file tools.
     let change = format!("echo second >> {}", path.display());
-    let mut stage = setting
+    let mut fixture = options
         .play([
             read(),
             Says::call("Bash", json!({ "command": change })),
@@ -35,10 +37,10 @@ async fn a_file_that_changed_behind_its_back_is_told_at_the_next_tool_boundary()
             Says::text("seen"),
         ])
         .await;
-    let (ending, told) = stage.run("read it").await;
+    let (ending, received) = fixture.run("read it").await;
     assert_completed(&ending);
-    assert_eq!(told.iter().filter(|n| is_attached(AttachmentKind::ChangedFiles)(n)).count(), 1);
-    let sent = last_request(&stage.rehearsal).to_string();
+    assert_eq!(received.iter().filter(|n| is_attached(AttachmentKind::ChangedFiles)(n)).count(), 1);
+    let sent = last_request(&fixture.rehearsal).to_string();
     assert!(
         sent.contains("Files you have seen changed since") && sent.contains("second"),
         "{sent}"
@@ -47,11 +49,11 @@ async fn a_file_that_changed_behind_its_back_is_told_at_the_next_tool_boundary()
 
 #[tokio::test]
 async fn files_in_hand_are_read_again_beside_a_summary() {
-    let setting = Setting::default();
-    let path = setting.directory.path().join("code.rs");
+    let options = FixtureOptions::default();
+    let path = options.directory.path().join("code.rs");
     std::fs::write(&path, "fn old() {}\n".repeat(500)).unwrap();
     let rename = format!("printf 'fn new() {{}}\\n' > {}; mkdir -p deep; cd deep", path.display());
-    let mut stage = setting
+    let mut fixture = options
         .play([
             Says::call("Read", json!({ "file_path": path })),
             Says::call("Bash", json!({ "command": rename })),
@@ -61,17 +63,17 @@ async fn files_in_hand_are_read_again_beside_a_summary() {
             Says::text("go on then"),
         ])
         .await;
-    assert_completed(&stage.run("read it").await.0);
-    stage.session.compact(Some("the file".to_owned())).unwrap();
-    let (ending, told) = stage.ending().await;
+    assert_completed(&fixture.run("read it").await.0);
+    fixture.session.compact(Some("the file".to_owned())).unwrap();
+    let (ending, received) = fixture.ending().await;
     assert_ended(&ending, Terminal::Completed);
-    assert_eq!(ending.outcome, Some(Outcome::Compacted), "{told:#?}");
-    let order = last_request(&stage.rehearsal).to_string();
+    assert_eq!(ending.outcome, Some(Outcome::Compacted), "{received:#?}");
+    let order = last_request(&fixture.rehearsal).to_string();
     assert!(order.contains("the file"), "{order}");
     // Read again beside the summary, it stands behind it, or at the next tool boundary if the disk
     // was slower than the model.
-    assert_completed(&stage.run("go on").await.0);
-    let sent = last_request(&stage.rehearsal).to_string();
+    assert_completed(&fixture.run("go on").await.0);
+    let sent = last_request(&fixture.rehearsal).to_string();
     assert!(sent.contains("They looked at a file."), "{sent}");
     assert!(sent.contains("fn new()") && !sent.contains("fn old()"), "as it is now: {sent}");
     assert!(sent.contains("/deep"), "where the shell stands: {sent}");
@@ -79,8 +81,8 @@ async fn files_in_hand_are_read_again_beside_a_summary() {
 
 #[tokio::test]
 async fn notes_and_skills_that_fit_are_found_beside_the_call() {
-    let setting = Setting::default().with(|settings| settings.switches.prefetch = true);
-    let folder = setting.directory.path();
+    let options = FixtureOptions::default().with(|settings| settings.prefetch = true);
+    let folder = options.directory.path();
     let (notes, skills) = (folder.join("notes"), folder.join("skills"));
     for (path, text) in [
         (notes.join("anchor.md"), "Weighing the anchor takes the whole crew.\n<!-- pin -->"),
@@ -99,23 +101,25 @@ async fn notes_and_skills_that_fit_are_found_beside_the_call() {
     let (first, second) = (folder.join("first"), folder.join("second"));
     let (one, two) = (first.display(), second.display());
     let wait = format!("until [ -e {one} ] && [ -e {two} ]; do :; done");
-    let rehearsal =
-        crate::stage::rehearse([Says::call("Bash", json!({ "command": wait })), Says::text("aye")])
-            .await;
+    let rehearsal = crate::fixture::rehearse([
+        Says::call("Bash", json!({ "command": wait })),
+        Says::text("aye"),
+    ])
+    .await;
     let memory = Marking { finder: MemoryFolder::new(&notes), marker: first };
     let skills = Marking { finder: SkillFolders::new(vec![skills]), marker: second };
-    let builder = setting.builder(&rehearsal.url()).memory(memory).skills(skills);
+    let builder = options.builder(&rehearsal.url()).memory(memory).skills(skills);
     let (session, notices) = builder.start().unwrap();
     session.submit("should the crew weigh the anchor").unwrap();
     let directory = tempfile::tempdir().unwrap();
     let wire = WireFormat::AnthropicMessages;
-    let mut stage = Stage { rehearsal, session, notices, directory, wire };
-    let (ending, _) = stage.ending().await;
+    let mut fixture = SessionFixture { rehearsal, session, notices, directory, wire };
+    let (ending, _) = fixture.ending().await;
     assert_completed(&ending);
-    let sent = last_request(&stage.rehearsal).to_string();
+    let sent = last_request(&fixture.rehearsal).to_string();
     assert!(sent.contains("takes the whole crew") && !sent.contains("Supper"), "{sent}");
     assert!(sent.contains("anchoring") && !sent.contains("cooking"), "{sent}");
-    let inventory = stage.session.inventory().await.unwrap();
+    let inventory = fixture.session.inventory().await.unwrap();
     let components: Vec<&ContextComponent> =
         inventory.parts.iter().map(|part| &part.component).collect();
     assert!(components.contains(&&ContextComponent::Pins), "the note asks for it: {components:?}");

@@ -1,6 +1,6 @@
 //! A session from submission to ending: text, tools, questions, notices.
 
-use crate::stage::{Setting, assert_ended, streamed};
+use crate::fixture::{FixtureOptions, assert_ended, streamed};
 use serde_json::json;
 use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
 use windlass_vocabulary::{
@@ -9,20 +9,20 @@ use windlass_vocabulary::{
 
 #[tokio::test]
 async fn text_answer_is_streamed_and_kept() {
-    let mut stage = Setting::default().play([Says::text("Hello, world.")]).await;
-    let (ending, told) = stage.run("hi").await;
+    let mut fixture = FixtureOptions::default().play([Says::text("Hello, world.")]).await;
+    let (ending, received) = fixture.run("hi").await;
     assert_ended(&ending, Terminal::Completed);
     assert_eq!(ending.outcome, Some(Outcome::Natural));
-    assert_eq!(streamed(&told), "Hello, world.");
-    let kept = told.iter().any(
+    assert_eq!(streamed(&received), "Hello, world.");
+    let kept = received.iter().any(
         |notice| matches!(notice, Notice::MessageAdded(message) if message.text() == "Hello, world."),
     );
-    assert!(kept, "{told:#?}");
-    let ends = told.iter().filter(|notice| matches!(notice, Notice::RunEnded(_))).count();
+    assert!(kept, "{received:#?}");
+    let ends = received.iter().filter(|notice| matches!(notice, Notice::RunEnded(_))).count();
     assert_eq!(ends, 1);
-    stage.session.close().await;
-    assert!(stage.session.is_closed());
-    assert_eq!(stage.notices.next().await, None);
+    fixture.session.close().await;
+    assert!(fixture.session.is_closed());
+    assert_eq!(fixture.notices.next().await, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -31,20 +31,20 @@ async fn bash_runs_and_its_result_reaches_the_model() {
         Says::call("Bash", json!({ "command": "echo sum-$((40 + 2))" })),
         Says::text("It is 42.").when_result("sum-42"),
     ];
-    let mut stage = Setting::default().play(answers).await;
-    let (ending, told) = stage.run("what is the sum?").await;
+    let mut fixture = FixtureOptions::default().play(answers).await;
+    let (ending, received) = fixture.run("what is the sum?").await;
     assert_ended(&ending, Terminal::Completed);
-    assert_eq!(ending.turns, 2, "{told:#?}");
-    assert_eq!(stage.rehearsal.answers_left(), Vec::<String>::new());
+    assert_eq!(ending.turns, 2, "{received:#?}");
+    assert_eq!(fixture.rehearsal.answers_left(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn runs_of_a_session_share_the_conversation() {
     let answers = [Says::text("first"), Says::text("second").when("and now")];
-    let mut stage = Setting::default().play(answers).await;
-    assert_ended(&stage.run("one").await.0, Terminal::Completed);
-    assert_ended(&stage.run("and now").await.0, Terminal::Completed);
-    let last = stage.rehearsal.requests().pop().unwrap();
+    let mut fixture = FixtureOptions::default().play(answers).await;
+    assert_ended(&fixture.run("one").await.0, Terminal::Completed);
+    assert_ended(&fixture.run("and now").await.0, Terminal::Completed);
+    let last = fixture.rehearsal.requests().pop().unwrap();
     assert!(last.body.contains("first"), "{}", last.body);
     assert_eq!(last.header("x-windlass-source"), Some("main"));
 }
@@ -59,7 +59,7 @@ async fn questions_carry_answers_back() {
             "Sunday",
         ),
     ] {
-        let setting = Setting::default().with(|settings| {
+        let options = FixtureOptions::default().with(|settings| {
             settings.policy.mode = PermissionMode::Default;
             settings.policy.can_ask = true;
         });
@@ -67,48 +67,50 @@ async fn questions_carry_answers_back() {
             Says::call("Bash", json!({ "command": "touch made && echo asked-for" })),
             Says::text("seen").when_result(expected),
         ];
-        let mut stage = setting.play(answers).await;
-        stage.session.submit("make it").unwrap();
-        let told = stage.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
-        let Some(Notice::PermissionAsked { ticket, question }) = told.last() else {
+        let mut fixture = options.play(answers).await;
+        fixture.session.submit("make it").unwrap();
+        let received =
+            fixture.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
+        let Some(Notice::PermissionAsked { ticket, question }) = received.last() else {
             panic!("no question")
         };
         assert!(question.call.input.as_str().contains("touch made"));
-        stage.session.answer(*ticket, answer).unwrap();
-        let (ending, told) = stage.ending().await;
+        fixture.session.answer(*ticket, answer).unwrap();
+        let (ending, received) = fixture.ending().await;
         assert_ended(&ending, Terminal::Completed);
-        assert_eq!(streamed(&told), "seen", "{told:#?}");
+        assert_eq!(streamed(&received), "seen", "{received:#?}");
     }
 }
 
 #[tokio::test]
 async fn raw_events_are_told_only_when_wanted() {
     for wanted in [false, true] {
-        let setting = Setting::default();
-        let rehearsal = crate::stage::rehearse([Says::text("hello")]).await;
-        let builder = setting.builder(&rehearsal.url()).raw_events(wanted);
+        let options = FixtureOptions::default();
+        let rehearsal = crate::fixture::rehearse([Says::text("hello")]).await;
+        let builder = options.builder(&rehearsal.url()).raw_events(wanted);
         let (session, mut notices) = builder.start().unwrap();
         session.submit("hi").unwrap();
-        let told =
-            crate::stage::until(&mut notices, |notice| matches!(notice, Notice::RunEnded(_))).await;
+        let received =
+            crate::fixture::until(&mut notices, |notice| matches!(notice, Notice::RunEnded(_)))
+                .await;
         let is_raw = |notice: &Notice| {
             matches!(notice, Notice::Streamed { delta: Delta::Raw(json), .. }
                 if json.as_str().contains("message_start"))
         };
-        assert_eq!(told.iter().any(is_raw), wanted);
+        assert_eq!(received.iter().any(is_raw), wanted);
     }
 }
 
 #[tokio::test]
 async fn a_reader_that_never_reads_holds_nothing_up() {
     let text = "word ".repeat(1_000);
-    let mut stage = Setting::default().play([Says::text(&text).chunk(1)]).await;
-    stage.session.submit("talk").unwrap();
-    assert!(stage.rehearsal.wait_for_requests(1, crate::stage::PATIENCE).await);
+    let mut fixture = FixtureOptions::default().play([Says::text(&text).chunk(1)]).await;
+    fixture.session.submit("talk").unwrap();
+    assert!(fixture.rehearsal.wait_for_requests(1, crate::fixture::PATIENCE).await);
     // Closing works although nothing was read, and everything told is still there, in order.
-    let (ending, told) = stage.ending().await;
+    let (ending, received) = fixture.ending().await;
     assert_ended(&ending, Terminal::Completed);
-    assert_eq!(streamed(&told), text);
+    assert_eq!(streamed(&received), text);
 }
 
 #[tokio::test]
@@ -126,14 +128,14 @@ async fn a_summary_is_a_call_of_its_own_and_survives_a_failing_model() {
         Says::text("the story so far").when_source(RequestSource::Compaction).when_model("second"),
         Says::text("all is well").when_source(RequestSource::Main),
     ];
-    let setting = Setting::default()
-        .with(|settings| settings.fallbacks = vec![crate::stage::facts("second-model")]);
-    let mut stage = setting.play(answers).await;
-    assert_ended(&stage.run("count").await.0, Terminal::Completed);
-    let (ending, told) = stage.run("tell me").await;
-    assert_eq!(stage.rehearsal.answers_left(), Vec::<String>::new(), "{told:#?}");
+    let options = FixtureOptions::default()
+        .with(|settings| settings.fallbacks = vec![crate::fixture::facts("second-model")]);
+    let mut fixture = options.play(answers).await;
+    assert_ended(&fixture.run("count").await.0, Terminal::Completed);
+    let (ending, received) = fixture.run("tell me").await;
+    assert_eq!(fixture.rehearsal.answers_left(), Vec::<String>::new(), "{received:#?}");
     assert_ended(&ending, Terminal::Completed);
-    let last = stage.rehearsal.requests().pop().unwrap();
+    let last = fixture.rehearsal.requests().pop().unwrap();
     assert!(last.body.contains("the story so far"), "{}", last.body);
 }
 

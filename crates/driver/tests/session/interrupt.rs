@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::stage::{PATIENCE, Setting, Stage, assert_ended};
+use crate::fixture::{FixtureOptions, PATIENCE, SessionFixture, assert_ended};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::unix::pipe;
@@ -16,55 +16,60 @@ async fn in_mid_stream() {
         Says::text("I will go on and on and on").fault(ScriptedFault::stall_after_event(4)),
         Says::text("fresh start"),
     ];
-    let mut stage = Setting::default().play(answers).await;
-    stage.session.submit("hi").unwrap();
-    stage.until(crate::stage::is_streamed_text).await;
-    let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;
+    let mut fixture = FixtureOptions::default().play(answers).await;
+    fixture.session.submit("hi").unwrap();
+    fixture.until(crate::fixture::is_streamed_text).await;
+    let took = interrupted(&mut fixture, Terminal::AbortedStreaming).await;
     assert!(took < Duration::from_secs(1), "{took:?}");
-    assert_ended(&stage.run("again").await.0, Terminal::Completed);
+    assert_ended(&fixture.run("again").await.0, Terminal::Completed);
 }
 
 #[tokio::test]
 async fn before_the_server_answers() {
     let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", mute.local_addr().unwrap());
-    let setting = Setting::default();
-    let (session, notices) = setting.builder(&url).start().unwrap();
-    let rehearsal = crate::stage::rehearse([]).await;
-    let mut stage =
-        Stage { rehearsal, session, notices, directory: setting.directory, wire: setting.wire };
-    stage.session.submit("hi").unwrap();
-    stage.until(|notice| matches!(notice, Notice::RequestStarted { .. })).await;
-    let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;
+    let options = FixtureOptions::default();
+    let (session, notices) = options.builder(&url).start().unwrap();
+    let rehearsal = crate::fixture::rehearse([]).await;
+    let mut fixture = SessionFixture {
+        rehearsal,
+        session,
+        notices,
+        directory: options.directory,
+        wire: options.wire,
+    };
+    fixture.session.submit("hi").unwrap();
+    fixture.until(|notice| matches!(notice, Notice::RequestStarted { .. })).await;
+    let took = interrupted(&mut fixture, Terminal::AbortedStreaming).await;
     assert!(took < Duration::from_secs(1), "{took:?}");
 }
 
 #[tokio::test]
 async fn in_mid_tool_takes_the_whole_tree_down() {
-    let (mut stage, pids) = stage_with_long_tool().await;
-    let took = interrupted(&mut stage, Terminal::AbortedTools).await;
+    let (mut fixture, pids) = stage_with_long_tool().await;
+    let took = interrupted(&mut fixture, Terminal::AbortedTools).await;
     assert!(took < Duration::from_secs(3), "{took:?}");
-    assert_ended(&stage.run("again").await.0, Terminal::Completed);
-    stage.session.close().await;
+    assert_ended(&fixture.run("again").await.0, Terminal::Completed);
+    fixture.session.close().await;
     assert_gone(&pids);
 }
 
 #[tokio::test]
 async fn closing_in_mid_tool_takes_the_whole_tree_down() {
-    let (mut stage, pids) = stage_with_long_tool().await;
+    let (mut fixture, pids) = stage_with_long_tool().await;
     let began = Instant::now();
-    stage.session.close().await;
+    fixture.session.close().await;
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
     assert_gone(&pids);
-    assert_ended(&stage.ending().await.0, Terminal::AbortedTools);
-    assert_eq!(stage.session.submit("anyone?"), Err(windlass_driver::SendError::Closed));
+    assert_ended(&fixture.ending().await.0, Terminal::AbortedTools);
+    assert_eq!(fixture.session.submit("anyone?"), Err(windlass_driver::SendError::Closed));
 }
 
 #[tokio::test]
 async fn dropping_the_handle_closes_the_session() {
-    let (mut stage, pids) = stage_with_long_tool().await;
-    drop(stage.session);
-    let drained = async { while stage.notices.next().await.is_some() {} };
+    let (mut fixture, pids) = stage_with_long_tool().await;
+    drop(fixture.session);
+    let drained = async { while fixture.notices.next().await.is_some() {} };
     tokio::time::timeout(PATIENCE, drained).await.unwrap();
     assert_gone(&pids);
 }
@@ -72,12 +77,12 @@ async fn dropping_the_handle_closes_the_session() {
 #[tokio::test]
 async fn while_waiting_to_try_again() {
     let answers = [Says::from_fault(ScriptedFault::refuse_for(529, 60)), Says::text("fresh start")];
-    let mut stage = Setting::default().play(answers).await;
-    stage.session.submit("hi").unwrap();
-    stage.until(|notice| matches!(notice, Notice::RetryScheduled { .. })).await;
-    let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;
+    let mut fixture = FixtureOptions::default().play(answers).await;
+    fixture.session.submit("hi").unwrap();
+    fixture.until(|notice| matches!(notice, Notice::RetryScheduled { .. })).await;
+    let took = interrupted(&mut fixture, Terminal::AbortedStreaming).await;
     assert!(took < Duration::from_secs(1), "{took:?}");
-    assert_ended(&stage.run("again").await.0, Terminal::Completed);
+    assert_ended(&fixture.run("again").await.0, Terminal::Completed);
 }
 
 #[tokio::test]
@@ -94,52 +99,52 @@ async fn while_history_is_summarised() {
             .fault(ScriptedFault::stall_after_event(2)),
         Says::text("fresh start").when_source(RequestSource::Main),
     ];
-    let mut stage = Setting::default().play(answers).await;
-    assert_ended(&stage.run("count").await.0, Terminal::Completed);
-    stage.session.submit("tell me").unwrap();
-    assert!(stage.rehearsal.wait_for_requests(4, PATIENCE).await);
-    let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;
+    let mut fixture = FixtureOptions::default().play(answers).await;
+    assert_ended(&fixture.run("count").await.0, Terminal::Completed);
+    fixture.session.submit("tell me").unwrap();
+    assert!(fixture.rehearsal.wait_for_requests(4, PATIENCE).await);
+    let took = interrupted(&mut fixture, Terminal::AbortedStreaming).await;
     assert!(took < Duration::from_secs(1), "{took:?}");
-    assert_ended(&stage.run("again").await.0, Terminal::Completed);
+    assert_ended(&fixture.run("again").await.0, Terminal::Completed);
 }
 
 #[tokio::test]
 async fn in_a_flood_of_text() {
     let flood = "word ".repeat(60_000);
-    let mut stage = Setting::default().play([Says::text(flood).chunk(8)]).await;
-    stage.session.submit("talk").unwrap();
-    stage.until(crate::stage::is_streamed_text).await;
-    let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;
+    let mut fixture = FixtureOptions::default().play([Says::text(flood).chunk(8)]).await;
+    fixture.session.submit("talk").unwrap();
+    fixture.until(crate::fixture::is_streamed_text).await;
+    let took = interrupted(&mut fixture, Terminal::AbortedStreaming).await;
     assert!(took < Duration::from_secs(1), "{took:?}");
 }
 
 /// Interrupts and gives the time to the end of the run.
-async fn interrupted(stage: &mut Stage, terminal: Terminal) -> Duration {
+async fn interrupted(fixture: &mut SessionFixture, terminal: Terminal) -> Duration {
     let began = Instant::now();
-    stage.session.interrupt(Interrupt::User).unwrap();
-    assert_ended(&stage.ending().await.0, terminal);
+    fixture.session.interrupt(Interrupt::User).unwrap();
+    assert_ended(&fixture.ending().await.0, terminal);
     began.elapsed()
 }
 
 /// A session whose tool has children that do not end by themselves, one of them deaf to TERM, and
 /// the processes as the tool names them once all are there.
-async fn stage_with_long_tool() -> (Stage, Vec<u32>) {
+async fn stage_with_long_tool() -> (SessionFixture, Vec<u32>) {
     let command = "(trap '' TERM; sleep 600) & deaf=$! sh -c \
                    'echo $deaf $PPID $$ > pids; while :; do sleep 600; done'";
     let answers = [Says::call("Bash", json!({ "command": command })), Says::text("fresh start")];
-    let setting = Setting::default();
-    let pids = setting.directory.path().join("pids");
+    let options = FixtureOptions::default();
+    let pids = options.directory.path().join("pids");
     assert!(std::process::Command::new("mkfifo").arg(&pids).status().unwrap().success());
     // Open for writing too, so that reading waits for the tool instead of finding nobody there.
     let mut pids = pipe::OpenOptions::new().read_write(true).open_receiver(&pids).unwrap();
-    let stage = setting.play(answers).await;
-    stage.session.submit("wait for me").unwrap();
+    let fixture = options.play(answers).await;
+    fixture.session.submit("wait for me").unwrap();
     let mut text = String::new();
     let mut lines = BufReader::new(&mut pids);
     tokio::time::timeout(PATIENCE, lines.read_line(&mut text)).await.unwrap().unwrap();
     let pids: Vec<u32> = text.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
     assert_eq!(pids.len(), 3, "{text}");
-    (stage, pids)
+    (fixture, pids)
 }
 
 /// No such process, or only the entry that its new parent has not collected yet.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::stage::{PATIENCE, Setting, Stage, WIRES, again, assert_ended, block_on, is_again};
+use crate::fixture::{
+    FixtureOptions, PATIENCE, SessionFixture, WIRES, again, assert_ended, block_on, is_again,
+};
 use serde_json::json;
 use windlass_driver::{Durability, JournalHead};
 use windlass_engine::Event;
@@ -13,15 +15,15 @@ use windlass_vocabulary::{Notice, PermissionMode, Terminal, Tokens, WireFormat};
 #[tokio::test]
 async fn a_session_is_continued_from_its_journal() {
     for durability in [Durability::Written, Durability::Synced] {
-        let setting = Setting::default();
-        let journal = setting.directory.path().join("session.jsonl");
-        let rehearsal = crate::stage::rehearse([
+        let options = FixtureOptions::default();
+        let journal = options.directory.path().join("session.jsonl");
+        let rehearsal = crate::fixture::rehearse([
             Says::call("Bash", json!({ "command": "echo marker-$((1 + 1))" })),
             Says::text("noted").when_result("marker-2"),
             Says::text("as I said").when("what was it"),
         ])
         .await;
-        let builder = || setting.builder(&rehearsal.url()).journal(&journal, durability);
+        let builder = || options.builder(&rehearsal.url()).journal(&journal, durability);
         let (session, mut notices) = builder().start().unwrap();
         session.submit("look").unwrap();
         assert_ended(&notices.wait_for_run_end().await.unwrap(), Terminal::Completed);
@@ -40,12 +42,12 @@ async fn a_session_is_continued_from_its_journal() {
 #[tokio::test]
 async fn a_continued_session_sends_the_same_bytes() {
     for wire in WIRES {
-        let setting = Setting::on(wire).with(|settings| {
-            settings.prompt.user_context = Some("The project is called Pawl.".into());
-            settings.prompt.system_prompt = "Be brief.".into();
+        let options = FixtureOptions::on(wire).with(|settings| {
+            settings.user_context = Some("The project is called Pawl.".into());
+            settings.system_prompt = "Be brief.".into();
         });
         let talk = async |journal: &str, breaks: bool| -> Vec<Arc<str>> {
-            let rehearsal = crate::stage::rehearse([
+            let rehearsal = crate::fixture::rehearse([
                 Says::call("Bash", json!({ "command": "echo one" })).thinking("Let me see."),
                 Says::text("one").when_result("one"),
                 Says::call("Bash", json!({ "command": "exit 3" })).when("second"),
@@ -53,9 +55,9 @@ async fn a_continued_session_sends_the_same_bytes() {
                 Says::text("third answer").when("third"),
             ])
             .await;
-            let journal = setting.directory.path().join(journal);
+            let journal = options.directory.path().join(journal);
             let builder = || {
-                let builder = setting.builder(&rehearsal.url());
+                let builder = options.builder(&rehearsal.url());
                 builder.journal(&journal, Durability::Written).start().unwrap()
             };
             let (mut session, mut notices) = builder();
@@ -81,38 +83,38 @@ async fn a_continued_session_sends_the_same_bytes() {
 /// was allowed then happened, and what is allowed now counts from now on.
 #[tokio::test]
 async fn a_session_is_continued_with_other_settings() {
-    let mut setting = Setting::default();
-    let journal = setting.directory.path().join("session.jsonl");
+    let mut options = FixtureOptions::default();
+    let journal = options.directory.path().join("session.jsonl");
     let touch = |name: &str| Says::call("Bash", json!({ "command": format!("touch {name}") }));
-    let rehearsal = crate::stage::rehearse([
+    let rehearsal = crate::fixture::rehearse([
         touch("first"),
         Says::text("touched"),
         touch("second").when("again"),
         Says::text("not allowed"),
     ])
     .await;
-    setting.settings.prompt.user_context = Some("As it was.".into());
-    let builder = |setting: &Setting| {
-        setting.builder(&rehearsal.url()).journal(&journal, Durability::Written)
+    options.settings.user_context = Some("As it was.".into());
+    let builder = |options: &FixtureOptions| {
+        options.builder(&rehearsal.url()).journal(&journal, Durability::Written)
     };
-    let (session, mut notices) = builder(&setting).start().unwrap();
+    let (session, mut notices) = builder(&options).start().unwrap();
     session.submit("go").unwrap();
     assert_ended(&notices.wait_for_run_end().await.unwrap(), Terminal::Completed);
     session.close().await;
-    setting.settings.policy.mode = PermissionMode::DontAsk;
-    setting.settings.prompt.user_context = Some("As it is.".into());
-    setting.settings.model.window = Tokens(50_000);
-    let (session, mut notices) = builder(&setting).start().unwrap();
+    options.settings.policy.mode = PermissionMode::DontAsk;
+    options.settings.user_context = Some("As it is.".into());
+    options.settings.model.window = Tokens(50_000);
+    let (session, mut notices) = builder(&options).start().unwrap();
     session.submit("again").unwrap();
     assert_ended(&notices.wait_for_run_end().await.unwrap(), Terminal::Completed);
     session.close().await;
-    assert!(setting.directory.path().join("first").exists());
-    assert!(!setting.directory.path().join("second").exists(), "the new rules hold");
+    assert!(options.directory.path().join("first").exists());
+    assert!(!options.directory.path().join("second").exists(), "the new rules hold");
     let requests: Vec<Arc<str>> = rehearsal.requests().into_iter().map(|r| r.body).collect();
-    let told =
+    let received =
         |text: &str| requests.iter().map(|body| body.matches(text).count()).collect::<Vec<_>>();
-    assert_eq!(told("As it was."), [1, 1, 1, 1], "{requests:#?}");
-    assert_eq!(told("As it is."), [0, 0, 0, 0]);
+    assert_eq!(received("As it was."), [1, 1, 1, 1], "{requests:#?}");
+    assert_eq!(received("As it is."), [0, 0, 0, 0]);
     // Marks of the cache move on; the words do not.
     let history = |body: &str| {
         let messages = body.split_once("\"messages\":[").unwrap().1;
@@ -127,15 +129,15 @@ async fn a_session_is_continued_with_other_settings() {
 /// filled the window.
 #[tokio::test]
 async fn what_follows_from_events_is_noted_beside_them() {
-    let setting = Setting::default();
-    let journal = setting.directory.path().join("session.jsonl");
-    let rehearsal = crate::stage::rehearse([
+    let options = FixtureOptions::default();
+    let journal = options.directory.path().join("session.jsonl");
+    let rehearsal = crate::fixture::rehearse([
         Says::call("Bash", json!({ "command": "echo once >> log" })),
         Says::text("done"),
     ])
     .await;
     let head = JournalHead { project: Some("/w/repo".to_owned()), ..JournalHead::default() };
-    let builder = setting.builder(&rehearsal.url()).journal(&journal, Durability::Synced);
+    let builder = options.builder(&rehearsal.url()).journal(&journal, Durability::Synced);
     let builder = builder.journal_head(head).price_table("today");
     let (session, mut notices) = builder.start().unwrap();
     session.submit("look").unwrap();
@@ -171,57 +173,57 @@ async fn what_follows_from_events_is_noted_beside_them() {
 
 #[tokio::test]
 async fn a_run_that_was_cut_off_is_closed_and_a_torn_record_left_out() {
-    let setting = Setting::default();
-    let journal = setting.directory.path().join("session.jsonl");
-    let rehearsal = crate::stage::rehearse([
+    let options = FixtureOptions::default();
+    let journal = options.directory.path().join("session.jsonl");
+    let rehearsal = crate::fixture::rehearse([
         Says::text("never finished").fault(ScriptedFault::stall_after_event(4)),
         Says::text("better").when("again"),
     ])
     .await;
     let builder = |path: &std::path::Path| {
-        setting.builder(&rehearsal.url()).journal(path, Durability::Written)
+        options.builder(&rehearsal.url()).journal(path, Durability::Written)
     };
     let (session, mut notices) = builder(&journal).start().unwrap();
     session.submit("go").unwrap();
-    crate::stage::until(&mut notices, crate::stage::is_streamed_text).await;
+    crate::fixture::until(&mut notices, crate::fixture::is_streamed_text).await;
     // What a crash would leave: everything up to here, and half of a record.
-    let crashed = setting.directory.path().join("crashed.jsonl");
+    let crashed = options.directory.path().join("crashed.jsonl");
     let mut bytes = std::fs::read(&journal).unwrap();
     bytes.extend_from_slice(br#"{"v":1,"crc":"0123"#);
     std::fs::write(&crashed, bytes).unwrap();
 
     let (session, notices) = builder(&crashed).start().unwrap();
-    let mut stage = Stage {
+    let mut fixture = SessionFixture {
         rehearsal,
         session,
         notices,
         directory: tempfile::tempdir().unwrap(),
         wire: WireFormat::AnthropicMessages,
     };
-    stage.until(|notice| matches!(notice, Notice::Warning(text) if text.contains("torn"))).await;
-    assert_ended(&stage.ending().await.0, Terminal::AbortedStreaming);
-    assert_ended(&stage.run("again").await.0, Terminal::Completed);
+    fixture.until(|notice| matches!(notice, Notice::Warning(text) if text.contains("torn"))).await;
+    assert_ended(&fixture.ending().await.0, Terminal::AbortedStreaming);
+    assert_ended(&fixture.run("again").await.0, Terminal::Completed);
 }
 
 /// The process died while a tool ran; the next one goes on with the same run. What ran is not run
 /// again.
 #[tokio::test]
 async fn a_run_that_was_cut_off_goes_on_if_it_is_wanted() {
-    let setting = Setting::default();
-    let journal = setting.directory.path().join("session.jsonl");
-    let log = setting.directory.path().join("log");
+    let options = FixtureOptions::default();
+    let journal = options.directory.path().join("session.jsonl");
+    let log = options.directory.path().join("log");
     let command = format!("echo once >> {}; sleep 1000", log.display());
-    let rehearsal = crate::stage::rehearse([
+    let rehearsal = crate::fixture::rehearse([
         Says::call("Bash", json!({ "command": command })),
         Says::text("I looked, and it had happened").when_result("outcome is unknown"),
     ])
     .await;
     let builder = |path: &std::path::Path| {
-        setting.builder(&rehearsal.url()).journal(path, Durability::Written)
+        options.builder(&rehearsal.url()).journal(path, Durability::Written)
     };
     let (session, mut notices) = builder(&journal).start().unwrap();
     session.submit("go").unwrap();
-    crate::stage::until(&mut notices, |notice| matches!(notice, Notice::ToolStarted(_))).await;
+    crate::fixture::until(&mut notices, |notice| matches!(notice, Notice::ToolStarted(_))).await;
     let written = async {
         while !log.exists() {
             tokio::task::yield_now().await;
@@ -229,7 +231,7 @@ async fn a_run_that_was_cut_off_goes_on_if_it_is_wanted() {
     };
     tokio::time::timeout(PATIENCE, written).await.unwrap();
     // What a crash would leave: everything up to here.
-    let crashed = setting.directory.path().join("crashed.jsonl");
+    let crashed = options.directory.path().join("crashed.jsonl");
     std::fs::copy(&journal, &crashed).unwrap();
     session.close().await;
     let (session, mut notices) = builder(&crashed).resume_run(true).start().unwrap();
@@ -242,9 +244,9 @@ async fn a_run_that_was_cut_off_goes_on_if_it_is_wanted() {
 
 #[tokio::test]
 async fn one_writer_at_a_time() {
-    let setting = Setting::default();
-    let journal = setting.directory.path().join("session.jsonl");
-    let builder = || setting.builder("http://127.0.0.1:1").journal(&journal, Durability::Written);
+    let options = FixtureOptions::default();
+    let journal = options.directory.path().join("session.jsonl");
+    let builder = || options.builder("http://127.0.0.1:1").journal(&journal, Durability::Written);
     let (session, _notices) = builder().start().unwrap();
     let error = builder().start().map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("another process"), "{error}");
@@ -266,25 +268,25 @@ fn a_journal_that_cannot_be_written_ends_the_session_in_words() {
 }
 
 async fn fill_the_journal() {
-    let setting = Setting::default();
-    let path = setting.directory.path().join("session.jsonl");
+    let options = FixtureOptions::default();
+    let path = options.directory.path().join("session.jsonl");
     let answers = [
         Says::call("Bash", json!({ "command": "head -c 29000 /dev/zero | tr '\\0' x; touch ran" })),
         Says::text("never asked for"),
     ];
-    let rehearsal = crate::stage::rehearse(answers).await;
-    let builder = setting.builder(&rehearsal.url()).journal(&path, Durability::Written);
+    let rehearsal = crate::fixture::rehearse(answers).await;
+    let builder = options.builder(&rehearsal.url()).journal(&path, Durability::Written);
     let (session, mut notices) = builder.start().unwrap();
     session.submit("fill it").unwrap();
-    let told =
-        crate::stage::until(&mut notices, |notice| matches!(notice, Notice::RunEnded(_))).await;
+    let received =
+        crate::fixture::until(&mut notices, |notice| matches!(notice, Notice::RunEnded(_))).await;
     let warned = |notice: &Notice| matches!(notice, Notice::Warning(text) if text.contains("could not be written"));
-    assert!(told.iter().any(warned), "{told:#?}");
-    let Some(Notice::RunEnded(ending)) = told.last() else { panic!("no ending") };
+    assert!(received.iter().any(warned), "{received:#?}");
+    let Some(Notice::RunEnded(ending)) = received.last() else { panic!("no ending") };
     assert_ended(ending, Terminal::AbortedStreaming);
     while notices.next().await.is_some() {}
     assert!(session.is_closed() || session.submit("more").is_err());
     // The result that could not be written down went nowhere.
     assert_eq!(rehearsal.request_count(), 1);
-    windlass_journal::fold(&path, &setting.settings).unwrap();
+    windlass_journal::fold(&path, &options.settings).unwrap();
 }

@@ -8,7 +8,7 @@ use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
 use windlass_vocabulary::{Json, MicroUsd, Notice, Prices, Terminal, Tokens, ToolOutcome, Usage};
 
 use crate::agent::play;
-use crate::stage::{PATIENCE, Setting, assert_completed, assert_ended};
+use crate::fixture::{FixtureOptions, PATIENCE, assert_completed, assert_ended};
 
 fn leave(prompt: &str) -> Value {
     json!({ "description": "count the masts", "prompt": prompt, "run_in_background": true })
@@ -20,8 +20,8 @@ fn structured(outcome: &ToolOutcome) -> Value {
 }
 
 /// What came of the calls, in the order in which they ended.
-fn outcomes(told: &[Notice]) -> Vec<ToolOutcome> {
-    let ended = told.iter().filter_map(|notice| match notice {
+fn outcomes(received: &[Notice]) -> Vec<ToolOutcome> {
+    let ended = received.iter().filter_map(|notice| match notice {
         Notice::ToolEnded { outcome, .. } => Some(outcome.clone()),
         _ => None,
     });
@@ -38,10 +38,10 @@ async fn an_agent_left_alone_is_waited_for_like_a_command() {
             .when_result("runs in the background as `agent-1`"),
         Says::text("thank you").when_result("three masts"),
     ];
-    let mut stage = play(Setting::default(), SubagentConfig::default(), answers).await;
-    let (ending, told) = stage.run("go").await;
+    let mut fixture = play(FixtureOptions::default(), SubagentConfig::default(), answers).await;
+    let (ending, received) = fixture.run("go").await;
     assert_completed(&ending);
-    let outcomes = outcomes(&told);
+    let outcomes = outcomes(&received);
     let launched = structured(&outcomes[0]);
     assert_eq!(launched["status"], "async_launched", "{launched}");
     assert_eq!(launched["agentId"], "agent-1");
@@ -68,11 +68,11 @@ async fn the_end_of_an_agent_is_told_once_with_its_answer() {
         // Until it is told: something else to do each time.
         Says::call("Bash", json!({ "command": "date +%N" })).repeat(0),
     ];
-    let setting = Setting::default().with(|settings| settings.switches.prefetch = true);
-    let mut stage = play(setting, agents, answers).await;
-    let (ending, _) = stage.run("go").await;
+    let options = FixtureOptions::default().with(|settings| settings.prefetch = true);
+    let mut fixture = play(options, agents, answers).await;
+    let (ending, _) = fixture.run("go").await;
     assert_completed(&ending);
-    let last = stage.rehearsal.requests().pop().unwrap().body;
+    let last = fixture.rehearsal.requests().pop().unwrap().body;
     assert_eq!(last.matches("has ended: It is done.").count(), 1, "{last}");
     assert!(last.contains("three masts"), "{last}");
 }
@@ -85,9 +85,9 @@ async fn an_agent_left_alone_can_be_ended() {
         Says::call("TaskStop", json!({ "task_id": "agent-1" })).when_result("background"),
         Says::text("enough").when_result("Ended `agent-1`"),
     ];
-    let mut stage = play(Setting::default(), SubagentConfig::default(), answers).await;
-    assert_completed(&stage.run("go").await.0);
-    assert!(ends(&stage.session).await);
+    let mut fixture = play(FixtureOptions::default(), SubagentConfig::default(), answers).await;
+    assert_completed(&fixture.run("go").await.0);
+    assert!(ends(&fixture.session).await);
 }
 
 /// Interrupting the parent, or closing it, ends what it left.
@@ -103,17 +103,17 @@ async fn stopping_the_parent_stops_what_it_left() {
             Says::call("Monitor", json!({ "task_id": "agent-1", "timeout": 20_000 })).when("so?"),
             Says::text("I see").when_result("`agent-1` has ended"),
         ];
-        let setting = Setting::default();
-        let mut stage = play(setting, SubagentConfig::default(), answers).await;
-        stage.session.submit("go").unwrap();
-        assert!(stage.rehearsal.wait_for_requests(3, PATIENCE).await);
+        let options = FixtureOptions::default();
+        let mut fixture = play(options, SubagentConfig::default(), answers).await;
+        fixture.session.submit("go").unwrap();
+        assert!(fixture.rehearsal.wait_for_requests(3, PATIENCE).await);
         if !is_closed {
-            stage.session.interrupt(Interrupt::User).unwrap();
-            assert_ended(&stage.ending().await.0, Terminal::AbortedStreaming);
-            assert_completed(&stage.run("so?").await.0);
+            fixture.session.interrupt(Interrupt::User).unwrap();
+            assert_ended(&fixture.ending().await.0, Terminal::AbortedStreaming);
+            assert_completed(&fixture.run("so?").await.0);
         }
-        let output = stage.directory.path().join("spill");
-        assert!(ends(&stage.session).await);
+        let output = fixture.directory.path().join("spill");
+        assert!(ends(&fixture.session).await);
         let written = std::fs::read_dir(output).unwrap().flatten();
         let mut texts = written.filter_map(|file| std::fs::read_to_string(file.path()).ok());
         assert!(texts.any(|text| text.contains("The agent was stopped.")));
@@ -125,10 +125,10 @@ async fn ends(session: &windlass_driver::Session) -> bool {
 }
 
 #[tokio::test]
-async fn what_it_spends_comes_out_of_the_same_purse() {
+async fn what_it_spends_comes_out_of_the_same_budget() {
     let price = Prices { input: 1_000_000, output: 1_000_000, ..Prices::default() };
-    let setting = |limit| {
-        Setting::default().with(|settings| {
+    let options = |limit| {
+        FixtureOptions::default().with(|settings| {
             settings.model.prices = price;
             settings.model.window = Tokens(100_000);
             settings.model.output_default = Tokens(1_000);
@@ -147,8 +147,8 @@ async fn what_it_spends_comes_out_of_the_same_purse() {
             Says::call("Bash", json!({ "command": "true" })).when_result("all gone").usage(bill),
             Says::text("done").usage(bill),
         ];
-        let mut stage = play(setting(limit), SubagentConfig::default(), answers).await;
-        let (ending, _) = stage.run("go").await;
+        let mut fixture = play(options(limit), SubagentConfig::default(), answers).await;
+        let (ending, _) = fixture.run("go").await;
         assert_completed(&ending);
         assert_eq!(ending.cost, MicroUsd(6 * 9_500), "{limit:?}: {ending:?}");
     }

@@ -11,6 +11,8 @@ mod agent;
 mod context;
 mod conversation;
 mod fault;
+#[path = "../fixture/mod.rs"]
+mod fixture;
 mod hook;
 mod interrupt;
 mod journal;
@@ -18,8 +20,6 @@ mod left;
 mod media;
 mod plan;
 mod queue;
-#[path = "../stage/mod.rs"]
-mod stage;
 mod tls;
 mod tool;
 mod undo;

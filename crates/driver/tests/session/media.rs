@@ -1,6 +1,6 @@
 //! Images that a provider would refuse are made to fit before they are sent.
 
-use crate::stage::{Setting, assert_ended};
+use crate::fixture::{FixtureOptions, assert_ended};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use image::{ImageFormat, RgbImage};
@@ -29,23 +29,23 @@ fn picture(request: &ReceivedRequest) -> String {
 #[tokio::test]
 async fn an_image_is_made_to_fit_once_and_told() {
     let answers = [Says::text("A line."), Says::text("Still a line.")];
-    let mut stage = Setting::default().play(answers).await;
+    let mut fixture = FixtureOptions::default().play(answers).await;
     let content = vec![
         ContentBlock::Text("what is this?".to_owned()),
         ContentBlock::Media(picture_of(TOO_WIDE, "wide.png")),
     ];
-    stage.session.submit(content).unwrap();
-    let (ending, told) = stage.ending().await;
+    fixture.session.submit(content).unwrap();
+    let (ending, received) = fixture.ending().await;
     assert_ended(&ending, Terminal::Completed);
-    let is_told = told
+    let is_told = received
         .iter()
         .any(|notice| matches!(notice, Notice::Warning(words) if words.contains("wide.png")));
-    assert!(is_told, "{told:#?}");
-    let (ending, told) = stage.run("are you sure?").await;
+    assert!(is_told, "{received:#?}");
+    let (ending, received) = fixture.run("are you sure?").await;
     assert_ended(&ending, Terminal::Completed);
-    assert!(!told.iter().any(|notice| matches!(notice, Notice::Warning(_))), "{told:#?}");
+    assert!(!received.iter().any(|notice| matches!(notice, Notice::Warning(_))), "{received:#?}");
 
-    let requests = stage.rehearsal.requests();
+    let requests = fixture.rehearsal.requests();
     let sent = picture(&requests[0]);
     // The width stands at a fixed place in a PNG's head.
     let bytes = STANDARD.decode(&sent).unwrap();
@@ -68,22 +68,22 @@ async fn only_the_image_that_the_provider_names_is_left_out() {
         Says::from_fault(ScriptedFault::refuse_with(400, refusal.to_string())),
         Says::text("Two, but I cannot see the second."),
     ];
-    let mut stage = Setting::default().play(answers).await;
+    let mut fixture = FixtureOptions::default().play(answers).await;
     for (words, name) in [("first", "first.png"), ("second", "second.png")] {
         let content =
             vec![ContentBlock::Text(words.to_owned()), ContentBlock::Media(picture_of(4, name))];
-        stage.session.submit(content).unwrap();
-        let (ending, told) = stage.ending().await;
+        fixture.session.submit(content).unwrap();
+        let (ending, received) = fixture.ending().await;
         assert_ended(&ending, Terminal::Completed);
         if words == "second" {
-            let repaired = told.iter().find_map(|notice| match notice {
+            let repaired = received.iter().find_map(|notice| match notice {
                 Notice::Repaired { why } => Some(why),
                 _ => None,
             });
-            assert!(repaired.is_some_and(|why| why.contains("second.png")), "{told:#?}");
+            assert!(repaired.is_some_and(|why| why.contains("second.png")), "{received:#?}");
         }
     }
-    let body = stage.rehearsal.requests().pop().unwrap().body.to_string();
+    let body = fixture.rehearsal.requests().pop().unwrap().body.to_string();
     assert_eq!(body.matches("\"image\"").count(), 1, "{body}");
     assert!(body.contains("second.png was left out"), "{body}");
 }

@@ -5,16 +5,18 @@ use windlass_driver::SubagentConfig;
 use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_vocabulary::{Json, Notice, PermissionAnswer, PermissionMode};
 
-use crate::stage::{Setting, Stage, assert_completed, last_request, rehearse, streamed};
+use crate::fixture::{
+    FixtureOptions, SessionFixture, assert_completed, last_request, rehearse, streamed,
+};
 
-fn setting(mode: PermissionMode, can_ask: bool) -> Setting {
-    let setting = Setting::default().with(|settings| {
+fn options(mode: PermissionMode, can_ask: bool) -> FixtureOptions {
+    let options = FixtureOptions::default().with(|settings| {
         settings.policy.mode = mode;
         settings.policy.can_ask = can_ask;
         settings.policy.rules.allow = vec![windlass_driver::Rule::parse("Edit").unwrap()];
     });
-    std::fs::write(setting.directory.path().join("ship.txt"), "no mast\n").unwrap();
-    setting
+    std::fs::write(options.directory.path().join("ship.txt"), "no mast\n").unwrap();
+    options
 }
 
 fn allow(input: Option<&Value>) -> PermissionAnswer {
@@ -23,8 +25,8 @@ fn allow(input: Option<&Value>) -> PermissionAnswer {
 }
 
 /// Reads the file, shows a plan, edits.
-fn plan_and_edit(setting: &Setting) -> Vec<Says> {
-    let path = setting.directory.path().join("ship.txt");
+fn plan_and_edit(options: &FixtureOptions) -> Vec<Says> {
+    let path = options.directory.path().join("ship.txt");
     vec![
         Says::call("Read", json!({ "file_path": path })),
         Says::call("ExitPlanMode", json!({"plan": "raise a mast"})),
@@ -36,17 +38,17 @@ fn plan_and_edit(setting: &Setting) -> Vec<Says> {
     ]
 }
 
-fn ship(stage: &Stage) -> String {
-    std::fs::read_to_string(stage.directory.path().join("ship.txt")).unwrap()
+fn ship(fixture: &SessionFixture) -> String {
+    std::fs::read_to_string(fixture.directory.path().join("ship.txt")).unwrap()
 }
 
 /// Waits for the question and answers it. Returns what was asked, as the model wrote it.
-async fn answer(stage: &mut Stage, answer: PermissionAnswer) -> Value {
-    let told = stage.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
-    let Some(Notice::PermissionAsked { ticket, question }) = told.last() else {
-        panic!("no question: {told:#?}")
+async fn answer(fixture: &mut SessionFixture, answer: PermissionAnswer) -> Value {
+    let received = fixture.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
+    let Some(Notice::PermissionAsked { ticket, question }) = received.last() else {
+        panic!("no question: {received:#?}")
     };
-    stage.session.answer(*ticket, answer).unwrap();
+    fixture.session.answer(*ticket, answer).unwrap();
     serde_json::from_str(question.call.input.as_str()).unwrap()
 }
 
@@ -60,50 +62,50 @@ async fn an_approved_plan_is_carried_out_and_another_is_not() {
         (allow(Some(&plan)), "a mast\n", "The plan was approved"),
         (no, "no mast\n", "not at sea"),
     ] {
-        let setting = setting(PermissionMode::Plan, true);
-        let answers = plan_and_edit(&setting);
-        let mut stage = setting.play(answers).await;
-        stage.session.submit("mend the ship").unwrap();
-        assert_eq!(answer(&mut stage, given).await, plan);
-        let (ending, told) = stage.ending().await;
+        let options = options(PermissionMode::Plan, true);
+        let answers = plan_and_edit(&options);
+        let mut fixture = options.play(answers).await;
+        fixture.session.submit("mend the ship").unwrap();
+        assert_eq!(answer(&mut fixture, given).await, plan);
+        let (ending, received) = fixture.ending().await;
         assert_completed(&ending);
-        assert_eq!(streamed(&told), "done");
-        let sent = last_request(&stage.rehearsal).to_string();
+        assert_eq!(streamed(&received), "done");
+        let sent = last_request(&fixture.rehearsal).to_string();
         assert!(sent.contains(words), "{sent}");
-        assert_eq!(ship(&stage), expected, "{sent}");
+        assert_eq!(ship(&fixture), expected, "{sent}");
         assert_eq!(sent.contains("Plan mode allows nothing"), expected == "no mast\n", "{sent}");
     }
 }
 
 #[tokio::test]
 async fn where_nobody_can_approve_a_plan_it_stands() {
-    let setting = setting(PermissionMode::Plan, false);
-    let answers = plan_and_edit(&setting);
-    let mut stage = setting.play(answers).await;
-    assert_completed(&stage.run("mend the ship").await.0);
-    let sent = last_request(&stage.rehearsal).to_string();
+    let options = options(PermissionMode::Plan, false);
+    let answers = plan_and_edit(&options);
+    let mut fixture = options.play(answers).await;
+    assert_completed(&fixture.run("mend the ship").await.0);
+    let sent = last_request(&fixture.rehearsal).to_string();
     assert!(sent.contains("The plan stands; nobody can approve it here."), "{sent}");
-    assert_eq!(ship(&stage), "no mast\n");
+    assert_eq!(ship(&fixture), "no mast\n");
 }
 
 #[tokio::test]
 async fn plan_mode_holds_from_the_turn_after_it_was_entered() {
-    let setting = setting(PermissionMode::BypassPermissions, true);
-    let mut answers = plan_and_edit(&setting);
+    let options = options(PermissionMode::BypassPermissions, true);
+    let mut answers = plan_and_edit(&options);
     answers[1] = Says::call("EnterPlanMode", json!({}));
-    let mut stage = setting.play(answers).await;
-    assert_completed(&stage.run("mend the ship").await.0);
-    let sent = last_request(&stage.rehearsal).to_string();
+    let mut fixture = options.play(answers).await;
+    assert_completed(&fixture.run("mend the ship").await.0);
+    let sent = last_request(&fixture.rehearsal).to_string();
     assert!(
         sent.contains("Plan mode is on") && sent.contains("Plan mode allows nothing"),
         "{sent}"
     );
-    assert_eq!(ship(&stage), "no mast\n");
+    assert_eq!(ship(&fixture), "no mast\n");
 }
 
 #[tokio::test]
 async fn an_agent_does_not_leave_its_parents_plan_mode() {
-    let setting = setting(PermissionMode::BypassPermissions, true);
+    let options = options(PermissionMode::BypassPermissions, true);
     let answers = [
         Says::call("Agent", json!({"description": "a task", "prompt": "raise the mast"})),
         Says::call("ExitPlanMode", json!({"plan": "p"})).when("raise the mast"),
@@ -111,13 +113,13 @@ async fn an_agent_does_not_leave_its_parents_plan_mode() {
         Says::text("then not").when_result("it would not"),
     ];
     let rehearsal = rehearse(answers).await;
-    let builder = setting.builder(&rehearsal.url()).subagents(SubagentConfig::default());
+    let builder = options.builder(&rehearsal.url()).subagents(SubagentConfig::default());
     let (session, notices) = builder.start().unwrap();
-    let Setting { directory, wire, .. } = setting;
-    let mut stage = Stage { rehearsal, session, notices, directory, wire };
-    let (ending, told) = stage.run("go").await;
+    let FixtureOptions { directory, wire, .. } = options;
+    let mut fixture = SessionFixture { rehearsal, session, notices, directory, wire };
+    let (ending, received) = fixture.run("go").await;
     assert_completed(&ending);
-    assert_eq!(streamed(&told), "then not");
+    assert_eq!(streamed(&received), "then not");
 }
 
 #[tokio::test]
@@ -140,13 +142,14 @@ async fn a_persons_answers_reach_the_model_after_one_question() {
             Says::call("AskUserQuestion", asked.clone()),
             Says::text("heard").when_result(expected),
         ];
-        let mut stage = setting(mode, true).play(answers).await;
-        stage.session.submit("build").unwrap();
-        assert_eq!(answer(&mut stage, given).await, asked);
-        let (ending, told) = stage.ending().await;
+        let mut fixture = options(mode, true).play(answers).await;
+        fixture.session.submit("build").unwrap();
+        assert_eq!(answer(&mut fixture, given).await, asked);
+        let (ending, received) = fixture.ending().await;
         assert_completed(&ending);
-        let again = told.iter().any(|told| matches!(told, Notice::PermissionAsked { .. }));
-        assert_eq!((streamed(&told).as_str(), again), ("heard", false), "{mode:?}");
+        let again =
+            received.iter().any(|received| matches!(received, Notice::PermissionAsked { .. }));
+        assert_eq!((streamed(&received).as_str(), again), ("heard", false), "{mode:?}");
     }
     // Alone, and with answers of its own making.
     for (can_ask, input, expected) in
@@ -154,9 +157,9 @@ async fn a_persons_answers_reach_the_model_after_one_question() {
     {
         let answers =
             [Says::call("AskUserQuestion", input), Says::text("so be it").when_result(expected)];
-        let mut stage = setting(PermissionMode::BypassPermissions, can_ask).play(answers).await;
-        let (ending, told) = stage.run("build").await;
+        let mut fixture = options(PermissionMode::BypassPermissions, can_ask).play(answers).await;
+        let (ending, received) = fixture.run("build").await;
         assert_completed(&ending);
-        assert_eq!(streamed(&told), "so be it");
+        assert_eq!(streamed(&received), "so be it");
     }
 }

@@ -8,7 +8,9 @@ use windlass_driver::{Durability, PromptSubmission, QueuedMessage};
 use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_vocabulary::{ContentBlock, Notice, PermissionAnswer, PermissionMode, Role, Terminal};
 
-use crate::stage::{Setting, assert_completed, assert_ended, ended, last_request, rehearse, until};
+use crate::fixture::{
+    FixtureOptions, assert_completed, assert_ended, ended, last_request, rehearse, until,
+};
 
 /// A tool that waits until somebody writes into its pipe.
 fn held(directory: &Path) -> Says {
@@ -28,11 +30,11 @@ fn words(queued: &[QueuedMessage]) -> Vec<(String, Option<&str>)> {
 
 #[tokio::test]
 async fn input_that_waits_can_be_changed_and_taken_back_and_survives() {
-    let setting = Setting::default();
-    let journal = setting.directory.path().join("session.jsonl");
-    let answers = [held(setting.directory.path()), Says::text("done").repeat(0)];
+    let options = FixtureOptions::default();
+    let journal = options.directory.path().join("session.jsonl");
+    let answers = [held(options.directory.path()), Says::text("done").repeat(0)];
     let rehearsal = rehearse(answers).await;
-    let builder = setting.builder(&rehearsal.url()).journal(&journal, Durability::Synced);
+    let builder = options.builder(&rehearsal.url()).journal(&journal, Durability::Synced);
     let (session, mut notices) = builder.start().unwrap();
     session.submit("begin").unwrap();
     until(&mut notices, |notice| matches!(notice, Notice::ToolStarted(_))).await;
@@ -49,7 +51,7 @@ async fn input_that_waits_can_be_changed_and_taken_back_and_survives() {
     assert!(!session.change_queued_message(queued[1].clone(), changed).await, "it is no longer so");
     assert!(session.change_queued_message(queued[0].clone(), None).await);
     // What the answer promised is on disk, whatever happens now.
-    let folded = windlass_journal::fold(&journal, &setting.settings).unwrap();
+    let folded = windlass_journal::fold(&journal, &options.settings).unwrap();
     let kept: Vec<String> = folded
         .state
         .inbox
@@ -59,10 +61,10 @@ async fn input_that_waits_can_be_changed_and_taken_back_and_survives() {
         .collect();
     assert_eq!(kept, [r#"[Text("second, otherwise")]"#, r#"[Text("third")]"#]);
     // Killed here: the next process goes on from what is on the disk.
-    let copy = setting.directory.path().join("copy.jsonl");
+    let copy = options.directory.path().join("copy.jsonl");
     std::fs::copy(&journal, &copy).unwrap();
     session.close().await;
-    let builder = setting.builder(&rehearsal.url()).journal(&copy, Durability::Synced);
+    let builder = options.builder(&rehearsal.url()).journal(&copy, Durability::Synced);
     let (session, mut notices) = builder.start().unwrap();
     let queued = session.queued_messages().await.unwrap();
     assert_eq!(
@@ -72,41 +74,41 @@ async fn input_that_waits_can_be_changed_and_taken_back_and_survives() {
     session.submit("go on").unwrap();
     until(&mut notices, |notice| matches!(notice, Notice::RunStarted)).await;
     assert_completed(&ended(&mut notices).await.0);
-    let said = last_request(&rehearsal)["messages"].to_string();
+    let messages = last_request(&rehearsal)["messages"].to_string();
     let places: Vec<usize> = ["begin", "second, otherwise", "third", "go on"]
         .iter()
-        .map(|words| said.find(words).unwrap_or_else(|| panic!("{words}: {said}")))
+        .map(|words| messages.find(words).unwrap_or_else(|| panic!("{words}: {messages}")))
         .collect();
-    assert!(places.is_sorted(), "{places:?}: {said}");
-    assert!(!said.contains("first"), "{said}");
+    assert!(places.is_sorted(), "{places:?}: {messages}");
+    assert!(!messages.contains("first"), "{messages}");
     assert_eq!(session.queued_messages().await.unwrap(), []);
 }
 
 #[tokio::test]
 async fn a_question_that_was_open_is_asked_again() {
-    let setting = Setting::default().with(|settings| {
+    let options = FixtureOptions::default().with(|settings| {
         settings.policy.mode = PermissionMode::Default;
         settings.policy.can_ask = true;
     });
-    let journal = setting.directory.path().join("session.jsonl");
-    let file = setting.directory.path().join("made");
+    let journal = options.directory.path().join("session.jsonl");
+    let file = options.directory.path().join("made");
     let command = json!({ "command": format!("touch {}", file.display()) });
     let rehearsal = rehearse([Says::call("Bash", command), Says::text("made").repeat(0)]).await;
-    let builder = setting.builder(&rehearsal.url()).journal(&journal, Durability::Synced);
+    let builder = options.builder(&rehearsal.url()).journal(&journal, Durability::Synced);
     let (session, mut notices) = builder.start().unwrap();
     session.submit("make it").unwrap();
     // The answer is whole: one that was cut off before its call began to run is asked for again.
     let is_whole = |notice: &Notice| matches!(notice, Notice::MessageAdded(message) if message.role == Role::Assistant);
-    let told = until(&mut notices, is_whole).await;
-    let asked = told.iter().find(|notice| matches!(notice, Notice::PermissionAsked { .. }));
-    let Some(Notice::PermissionAsked { ticket, question }) = asked else { panic!("{told:#?}") };
+    let received = until(&mut notices, is_whole).await;
+    let asked = received.iter().find(|notice| matches!(notice, Notice::PermissionAsked { .. }));
+    let Some(Notice::PermissionAsked { ticket, question }) = asked else { panic!("{received:#?}") };
     // Killed here.
-    let copies = ["one.jsonl", "two.jsonl"].map(|name| setting.directory.path().join(name));
+    let copies = ["one.jsonl", "two.jsonl"].map(|name| options.directory.path().join(name));
     for copy in &copies {
         std::fs::copy(&journal, copy).unwrap();
     }
     session.close().await;
-    let builder = setting.builder(&rehearsal.url()).journal(&copies[0], Durability::Synced);
+    let builder = options.builder(&rehearsal.url()).journal(&copies[0], Durability::Synced);
     let (session, mut notices) = builder.resume_run(true).start().unwrap();
     let again =
         until(&mut notices, |notice| matches!(notice, Notice::PermissionAsked { .. })).await;
@@ -120,7 +122,7 @@ async fn a_question_that_was_open_is_asked_again() {
     assert_eq!(rehearsal.request_count(), 2, "nothing is asked twice of the model");
     // Who does not go on with the run is told that it was interrupted, and nothing runs.
     std::fs::remove_file(&file).unwrap();
-    let builder = setting.builder(&rehearsal.url()).journal(&copies[1], Durability::Synced);
+    let builder = options.builder(&rehearsal.url()).journal(&copies[1], Durability::Synced);
     let (_session, mut notices) = builder.start().unwrap();
     assert_ended(&ended(&mut notices).await.0, Terminal::AbortedTools);
     assert!(!file.exists());

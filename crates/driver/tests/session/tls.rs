@@ -5,7 +5,7 @@ use std::path::Path;
 use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_vocabulary::{FailureKind, Terminal};
 
-use crate::stage::{Setting, assert_ended, block_on, ended, rehearse, tls};
+use crate::fixture::{FixtureOptions, assert_ended, block_on, ended, rehearse, tls};
 
 #[test]
 fn trust_decides() {
@@ -19,7 +19,7 @@ async fn ask_both(directory: &Path) {
         let rehearsal = rehearse([Says::text("in confidence")]).await;
         let url = encrypted(directory, name, rehearsal.address()).await;
         // Retries are on: a certificate that is not trusted must not use them.
-        let (session, mut notices) = Setting::default().builder(&url).start().unwrap();
+        let (session, mut notices) = FixtureOptions::default().builder(&url).start().unwrap();
         session.submit("psst").unwrap();
         let (ending, _) = ended(&mut notices).await;
         assert_ended(&ending, terminal);

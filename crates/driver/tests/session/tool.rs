@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::stage::{Setting, assert_completed, assert_ended, last_request, streamed};
+use crate::fixture::{FixtureOptions, assert_completed, assert_ended, last_request, streamed};
 use serde_json::json;
 use windlass_driver::{Interrupt, Tool, ToolCallContext, ToolFuture, ToolRegistry};
 use windlass_permission::PermissionGrant;
@@ -38,7 +38,7 @@ impl Tool for Custom {
     }
 }
 
-fn custom(name: &str, inspect: Inspect, run: Run) -> Setting {
+fn custom(name: &str, inspect: Inspect, run: Run) -> FixtureOptions {
     let spec = ToolSpec {
         name: ToolName::from(name),
         description: "A tool of the test.".into(),
@@ -47,7 +47,7 @@ fn custom(name: &str, inspect: Inspect, run: Run) -> Setting {
     };
     let mut registry = ToolRegistry::empty();
     registry.insert(Arc::new(Custom { spec, inspect, run }));
-    Setting { registry, ..Setting::default() }
+    FixtureOptions { registry, ..FixtureOptions::default() }
 }
 
 #[tokio::test]
@@ -59,16 +59,16 @@ async fn panic_in_a_tool_is_a_result_and_the_session_goes_on() {
     ];
     for ((inspect, run), words) in cases.into_iter().zip(["before", "middle", "look"]) {
         let answers = [Says::call("Fragile", json!({})), Says::text("noted").when_result(words)];
-        let mut stage = custom("Fragile", inspect, run).play(answers).await;
-        let (ending, told) = stage.run("try it").await;
+        let mut fixture = custom("Fragile", inspect, run).play(answers).await;
+        let (ending, received) = fixture.run("try it").await;
         assert_ended(&ending, Terminal::Completed);
-        assert_eq!(streamed(&told), "noted", "{told:#?}");
+        assert_eq!(streamed(&received), "noted", "{received:#?}");
     }
 }
 
 #[tokio::test]
 async fn progress_is_told() {
-    let setting = custom(
+    let options = custom(
         "Slow",
         |_| ToolInspection::EXCLUSIVE_EFFECT,
         |job| {
@@ -80,11 +80,11 @@ async fn progress_is_told() {
         },
     );
     let answers = [Says::call("Slow", json!({})), Says::text("fine").when_result("there")];
-    let mut stage = setting.play(answers).await;
-    let (ending, told) = stage.run("go").await;
+    let mut fixture = options.play(answers).await;
+    let (ending, received) = fixture.run("go").await;
     assert_ended(&ending, Terminal::Completed);
     let is_progress = |notice: &Notice| matches!(notice, Notice::ToolProgressed { text, .. } if text == "half way");
-    assert!(told.iter().any(is_progress), "{told:#?}");
+    assert!(received.iter().any(is_progress), "{received:#?}");
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn a_tool_that_does_not_hear_is_dropped() {
             DROPPED.store(true, Ordering::SeqCst);
         }
     }
-    let setting = custom(
+    let options = custom(
         "Deaf",
         |_| ToolInspection::EXCLUSIVE_EFFECT,
         |_| {
@@ -107,33 +107,33 @@ async fn a_tool_that_does_not_hear_is_dropped() {
         },
     );
     let answers = [Says::call("Deaf", json!({})), Says::text("fresh")];
-    let mut stage = setting.play(answers).await;
-    stage.session.submit("go").unwrap();
-    stage.until(|notice| matches!(notice, Notice::ToolStarted(_))).await;
-    stage.session.interrupt(Interrupt::User).unwrap();
-    assert_ended(&stage.ending().await.0, Terminal::AbortedTools);
-    assert_ended(&stage.run("again").await.0, Terminal::Completed);
-    stage.session.close().await;
+    let mut fixture = options.play(answers).await;
+    fixture.session.submit("go").unwrap();
+    fixture.until(|notice| matches!(notice, Notice::ToolStarted(_))).await;
+    fixture.session.interrupt(Interrupt::User).unwrap();
+    assert_ended(&fixture.ending().await.0, Terminal::AbortedTools);
+    assert_ended(&fixture.run("again").await.0, Terminal::Completed);
+    fixture.session.close().await;
     assert!(DROPPED.load(Ordering::SeqCst));
 }
 
 #[tokio::test]
 async fn a_long_result_is_kept_on_disk_where_the_model_is_told() {
-    let setting = custom(
+    let options = custom(
         "Long",
         |_| ToolInspection::SHARED_READ,
         |_| Box::pin(async { ToolOutcome::from_text("0123456789".repeat(5_000)) }),
     );
     let answers = [Says::call("Long", json!({})), Says::text("seen")];
-    let mut stage = setting.play(answers).await;
-    assert_ended(&stage.run("go").await.0, Terminal::Completed);
-    stage.session.close().await;
-    let spill = stage.directory.path().join("spill");
+    let mut fixture = options.play(answers).await;
+    assert_ended(&fixture.run("go").await.0, Terminal::Completed);
+    fixture.session.close().await;
+    let spill = fixture.directory.path().join("spill");
     let kept: Vec<_> = std::fs::read_dir(&spill).unwrap().map(|entry| entry.unwrap()).collect();
     assert_eq!(kept.len(), 1);
     assert_eq!(std::fs::read_to_string(kept[0].path()).unwrap(), "0123456789".repeat(5_000));
     assert_eq!(kept[0].metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    let request = stage.rehearsal.requests().pop().unwrap();
+    let request = fixture.rehearsal.requests().pop().unwrap();
     assert!(request.body.contains(kept[0].path().to_str().unwrap()), "{}", request.body);
     assert!(request.body.len() < 40_000);
 }
@@ -141,11 +141,11 @@ async fn a_long_result_is_kept_on_disk_where_the_model_is_told() {
 /// A link in the project leads where it leads: what it points to is judged, not how it is spelled.
 #[tokio::test]
 async fn a_link_out_of_the_project_is_no_way_out() {
-    let setting =
-        Setting::default().with(|settings| settings.policy.mode = PermissionMode::Default);
+    let options =
+        FixtureOptions::default().with(|settings| settings.policy.mode = PermissionMode::Default);
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("secret.txt"), "the secret").unwrap();
-    let folder = setting.directory.path().to_owned();
+    let folder = options.directory.path().to_owned();
     std::os::unix::fs::symlink(outside.path(), folder.join("out")).unwrap();
     std::fs::write(folder.join("inside.txt"), "the inside").unwrap();
     let answers = [
@@ -155,11 +155,12 @@ async fn a_link_out_of_the_project_is_no_way_out() {
         Says::call("Bash", json!({ "command": "cat inside.txt | head -1" })),
         Says::text("done"),
     ];
-    let mut stage = setting.play(answers).await;
-    let (ending, told) = stage.run("look").await;
+    let mut fixture = options.play(answers).await;
+    let (ending, received) = fixture.run("look").await;
     assert_completed(&ending);
-    let denied = told.iter().filter(|notice| matches!(notice, Notice::ToolDenied { .. })).count();
-    let sent = last_request(&stage.rehearsal).to_string();
+    let denied =
+        received.iter().filter(|notice| matches!(notice, Notice::ToolDenied { .. })).count();
+    let sent = last_request(&fixture.rehearsal).to_string();
     assert!(!sent.contains("the secret"), "{sent}");
     assert_eq!((denied, sent.matches("the inside").count()), (2, 2), "{sent}");
 }

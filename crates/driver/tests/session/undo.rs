@@ -11,47 +11,47 @@ use windlass_driver::{
 use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_vocabulary::{MessageId, MicroUsd, Notice, Terminal};
 
-use crate::stage::{Setting, assert_completed, ended, last_request, rehearse, until};
+use crate::fixture::{FixtureOptions, assert_completed, ended, last_request, rehearse, until};
 
 /// The message a line belongs to, what its lines are called, and how many there are.
-type Heard = (Option<MessageId>, Vec<String>, usize);
+type Append = (Option<MessageId>, Vec<String>, usize);
 
 const SESSION: &str = "2b0a7d11-93c4-4e57-8a60-5d1f0c9e7b42";
 const PROMPT: &str = "c0ffee00-0000-4000-8000-000000000001";
 
 #[tokio::test]
 async fn files_go_back_to_a_message_that_was_named() {
-    let setting = Setting::default();
-    let directory = setting.directory.path().to_owned();
+    let options = FixtureOptions::default();
+    let directory = options.directory.path().to_owned();
     let (file, shell) = (directory.join("made"), directory.join("by-shell"));
     let write = json!({ "file_path": file.to_string_lossy(), "content": "one\ntwo\n" });
     let touch = json!({ "command": format!("echo by hand > {}", shell.display()) });
     let answers =
         [Says::empty().tool("Write", write).tool("Bash", touch), Says::text("done").repeat(0)];
     let rehearsal = rehearse(answers).await;
-    let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
-    let ears = Arc::clone(&heard);
+    let appends: Arc<Mutex<Vec<Append>>> = Arc::default();
+    let appends_of_listener = Arc::clone(&appends);
     let about = TranscriptContext { session: SESSION.into(), ..TranscriptContext::default() };
     let transcript = directory.join("transcript.jsonl");
-    let (session, mut notices) = setting
+    let (session, mut notices) = options
         .builder(&rehearsal.url())
         .journal(directory.join("session.jsonl"), Durability::Written)
         .transcript(TranscriptConfig::new(Some(transcript.clone()), about, None))
         .transcript_listener(Arc::new(move |appended: &AppendedTranscriptLines<'_>| {
-            let heard = (appended.message, appended.uuids.to_vec(), appended.lines.len());
-            ears.lock().unwrap().push(heard);
+            let append = (appended.message, appended.uuids.to_vec(), appended.lines.len());
+            appends_of_listener.lock().unwrap().push(append);
         }))
         .start()
         .unwrap();
     session.submit(PromptSubmission::from("make it").with_name(PROMPT)).unwrap();
-    let (ending, told) = ended(&mut notices).await;
+    let (ending, received) = ended(&mut notices).await;
     assert_completed(&ending);
-    let added = told.iter().filter(|notice| matches!(notice, Notice::MessageAdded(_))).count();
+    let added = received.iter().filter(|notice| matches!(notice, Notice::MessageAdded(_))).count();
     {
-        let heard = heard.lock().unwrap();
-        assert_eq!(heard.iter().filter(|(message, ..)| message.is_some()).count(), added);
-        assert!(heard.iter().any(|(_, uuids, _)| uuids == &[PROMPT]), "{heard:?}");
-        let lines: usize = heard.iter().map(|(.., lines)| lines).sum();
+        let appends = appends.lock().unwrap();
+        assert_eq!(appends.iter().filter(|(message, ..)| message.is_some()).count(), added);
+        assert!(appends.iter().any(|(_, uuids, _)| uuids == &[PROMPT]), "{appends:?}");
+        let lines: usize = appends.iter().map(|(.., lines)| lines).sum();
         let written = std::fs::read_to_string(&transcript).unwrap();
         assert_eq!(written.lines().count(), lines);
         assert!(written.contains(PROMPT));
@@ -78,13 +78,13 @@ async fn files_go_back_to_a_message_that_was_named() {
 
 #[tokio::test]
 async fn a_session_that_is_not_kept_cannot_go_back() {
-    let stage = Setting::default().play([Says::text("hi")]).await;
-    let refused = stage.session.rewind_files(PROMPT, RewindOptions::default()).await;
+    let fixture = FixtureOptions::default().play([Says::text("hi")]).await;
+    let refused = fixture.session.rewind_files(PROMPT, RewindOptions::default()).await;
     assert!(matches!(refused, Err(RewindError::NotKept)), "{refused:?}");
 }
 
-/// What the model was told last, as one text.
-fn said(rehearsal: &windlass_rehearsal::Rehearsal) -> String {
+/// The messages of the last request, as one text.
+fn last_request_text(rehearsal: &windlass_rehearsal::Rehearsal) -> String {
     last_request(rehearsal)["messages"].to_string()
 }
 
@@ -93,11 +93,11 @@ const SECOND: &str = "c0ffee00-0000-4000-8000-000000000002";
 
 #[tokio::test]
 async fn an_open_session_goes_back_and_on_from_there() {
-    let setting = Setting::default().with(|settings| {
+    let options = FixtureOptions::default().with(|settings| {
         settings.model.prices.output = 1_000_000;
         settings.budget.budget_max = Some(MicroUsd(1_000_000));
     });
-    let directory = setting.directory.path().to_owned();
+    let directory = options.directory.path().to_owned();
     let (journal, file) = (directory.join("session.jsonl"), directory.join("made"));
     let write = json!({ "file_path": file.to_string_lossy(), "content": "one\n" });
     let answers =
@@ -106,7 +106,7 @@ async fn an_open_session_goes_back_and_on_from_there() {
     let about = TranscriptContext { session: SESSION.into(), ..TranscriptContext::default() };
     let transcript = directory.join("transcript.jsonl");
     let start = || {
-        setting
+        options
             .builder(&rehearsal.url())
             .journal(&journal, Durability::Synced)
             .transcript(TranscriptConfig::new(Some(transcript.clone()), about.clone(), None))
@@ -129,20 +129,20 @@ async fn an_open_session_goes_back_and_on_from_there() {
     session.submit("another way").unwrap();
     let ending = ended(&mut notices).await.0;
     assert_completed(&ending);
-    let words = said(&rehearsal);
+    let words = last_request_text(&rehearsal);
     assert!(words.contains("first") && words.contains("another way"), "{words}");
     assert!(!words.contains("second") && !words.contains("made it"), "{words}");
     // Once more, from the same process, to the very beginning.
     session.rewind(PROMPT, BOTH, RewindOptions::default()).await.unwrap();
     session.submit("from scratch").unwrap();
     assert_completed(&ended(&mut notices).await.0);
-    assert!(!said(&rehearsal).contains("first"), "{}", said(&rehearsal));
+    assert!(!last_request_text(&rehearsal).contains("first"), "{}", last_request_text(&rehearsal));
     session.close().await;
     // Another process finds what is left, and that what was paid for stays paid.
     let (session, mut notices) = start();
     session.submit("and on").unwrap();
     assert_completed(&ended(&mut notices).await.0);
-    let words = said(&rehearsal);
+    let words = last_request_text(&rehearsal);
     assert!(words.contains("from scratch") && !words.contains("another way"), "{words}");
     session.close().await;
     let heads = std::fs::read_to_string(directory.join("session.3.jsonl")).unwrap();
@@ -150,20 +150,20 @@ async fn an_open_session_goes_back_and_on_from_there() {
     let spent = head.split_once(r#""spent":"#).unwrap().1;
     let spent: u64 = spent.split(',').next().unwrap().parse().unwrap();
     assert!(spent > paid.cost.0, "{head}: {paid:?}");
-    let settings = windlass_journal::fold(&journal, &setting.settings).unwrap().settings;
-    assert_eq!(settings.budget.budget_max, Some(MicroUsd(1_000_000 - spent)));
+    let settings = windlass_journal::fold(&journal, &options.settings).unwrap().settings;
+    assert_eq!(settings.budget_max, Some(MicroUsd(1_000_000 - spent)));
 }
 
 #[tokio::test]
 async fn a_run_is_ended_before_the_session_goes_back() {
-    let setting = Setting::default();
-    let directory = setting.directory.path().to_owned();
+    let options = FixtureOptions::default();
+    let directory = options.directory.path().to_owned();
     let wait = json!({ "command": "sleep 60" });
     let answers =
         [Says::text("hello"), Says::empty().tool("Bash", wait), Says::text("in time").repeat(0)];
     let rehearsal = rehearse(answers).await;
     let about = TranscriptContext { session: SESSION.into(), ..TranscriptContext::default() };
-    let (session, mut notices) = setting
+    let (session, mut notices) = options
         .builder(&rehearsal.url())
         .journal(directory.join("session.jsonl"), Durability::Written)
         .transcript(TranscriptConfig::new(None, about, None))
@@ -181,7 +181,7 @@ async fn a_run_is_ended_before_the_session_goes_back() {
     assert_eq!(rewound.prompt, "second");
     session.submit("third").unwrap();
     assert_completed(&ended(&mut notices).await.0);
-    let words = said(&rehearsal);
+    let words = last_request_text(&rehearsal);
     assert!(words.contains("first") && words.contains("third"), "{words}");
     assert!(!words.contains("second") && !words.contains("sleep"), "{words}");
     session.close().await;

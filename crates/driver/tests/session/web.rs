@@ -9,7 +9,7 @@ use windlass_vocabulary::{
     MicroUsd, Notice, Prices, RequestSource, Tokens, ToolOutcome, Usage, WireFormat,
 };
 
-use crate::stage::{Setting, Stage, assert_completed, rehearse};
+use crate::fixture::{FixtureOptions, SessionFixture, assert_completed, rehearse};
 
 /// A search as each wire streams it: two pages found, one of a host that was not wanted.
 fn found(wire: WireFormat) -> String {
@@ -79,26 +79,26 @@ fn found(wire: WireFormat) -> String {
     lines.collect()
 }
 
-async fn play(setting: Setting, answers: Vec<Says>) -> Stage {
+async fn play(options: FixtureOptions, answers: Vec<Says>) -> SessionFixture {
     let rehearsal = rehearse(answers).await;
-    let endpoint = Endpoint::new(setting.wire, rehearsal.url()).with_web_search(true);
-    let builder = windlass_driver::SessionBuilder::new(setting.settings.clone(), endpoint)
-        .registry(setting.registry.clone())
-        .tool_context(crate::stage::surroundings(setting.directory.path()))
+    let endpoint = Endpoint::new(options.wire, rehearsal.url()).with_web_search(true);
+    let builder = windlass_driver::SessionBuilder::new(options.settings.clone(), endpoint)
+        .registry(options.registry.clone())
+        .tool_context(crate::fixture::tool_context(options.directory.path()))
         .web_search(true);
     let (session, notices) = builder.start().unwrap();
-    let (directory, wire) = (setting.directory, setting.wire);
-    Stage { rehearsal, session, notices, directory, wire }
+    let (directory, wire) = (options.directory, options.wire);
+    SessionFixture { rehearsal, session, notices, directory, wire }
 }
 
-fn priced(wire: WireFormat) -> Setting {
-    Setting::on(wire).with(|settings| {
+fn priced(wire: WireFormat) -> FixtureOptions {
+    FixtureOptions::on(wire).with(|settings| {
         settings.model.prices = Prices { input: 1_000_000, output: 1_000_000, ..Prices::default() };
     })
 }
 
-fn outcome(told: &[Notice]) -> ToolOutcome {
-    let ended = told.iter().find_map(|notice| match notice {
+fn outcome(received: &[Notice]) -> ToolOutcome {
+    let ended = received.iter().find_map(|notice| match notice {
         Notice::ToolEnded { outcome, .. } => Some(outcome.clone()),
         _ => None,
     });
@@ -115,10 +115,10 @@ async fn the_provider_searches_over_every_wire_that_has_a_word_for_it() {
             Says::call("WebSearch", input).usage(bill),
             Says::text("three").usage(bill),
         ];
-        let mut stage = play(priced(wire), answers).await;
-        let (ending, told) = stage.run("how many masts?").await;
+        let mut fixture = play(priced(wire), answers).await;
+        let (ending, received) = fixture.run("how many masts?").await;
         assert_completed(&ending);
-        let outcome = outcome(&told);
+        let outcome = outcome(&received);
         let text = format!("{:?}", outcome.content);
         assert!(!outcome.is_error, "{wire:?}: {text}");
         assert!(text.contains("Three masts."), "{wire:?}: {text}");
@@ -127,7 +127,7 @@ async fn the_provider_searches_over_every_wire_that_has_a_word_for_it() {
         // Two requests of the conversation, and one beside it, which searched twice.
         let fees = 2 * if wire == WireFormat::Gemini { 35_000 } else { 10_000 };
         assert_eq!(ending.cost, MicroUsd(2 * 9_010 + 4_100 + fees), "{wire:?}");
-        let requests = stage.rehearsal.requests();
+        let requests = fixture.rehearsal.requests();
         let aside = requests.iter().find(|one| one.body.contains("Search the web for")).unwrap();
         let body: Value = aside.json().unwrap();
         let tool = body["tools"][0].to_string();
@@ -149,14 +149,14 @@ async fn a_search_that_could_not_be_paid_for_is_not_begun() {
             Says::call("WebSearch", json!({ "query": "masts of a bark" })),
             Says::text("done"),
         ];
-        let setting = priced(WireFormat::AnthropicMessages)
-            .with(|settings| settings.budget.budget_max = Some(MicroUsd(budget)));
-        let mut stage = play(setting, answers).await;
-        let (ending, told) = stage.run("how many masts?").await;
+        let options = priced(WireFormat::AnthropicMessages)
+            .with(|settings| settings.budget_max = Some(MicroUsd(budget)));
+        let mut fixture = play(options, answers).await;
+        let (ending, received) = fixture.run("how many masts?").await;
         assert!(ending.cost <= MicroUsd(budget), "{ending:?}");
-        let text = format!("{:?}", outcome(&told).content);
+        let text = format!("{:?}", outcome(&received).content);
         assert_eq!(text.contains("too little money"), !is_begun, "{budget}: {text}");
-        let requests = stage.rehearsal.requests();
+        let requests = fixture.rehearsal.requests();
         let is_asked = requests.iter().any(|one| one.body.contains("Search the web for"));
         assert_eq!(is_asked, is_begun, "{budget}");
     }
@@ -168,8 +168,8 @@ async fn where_nobody_searches_the_tool_does_not_exist() {
         Says::call("WebSearch", json!({ "query": "masts" })),
         Says::text("then not").when_result("There is no tool `WebSearch`"),
     ];
-    let mut stage = play(Setting::on(WireFormat::OpenaiChat), answers).await;
-    assert_completed(&stage.run("go").await.0);
+    let mut fixture = play(FixtureOptions::on(WireFormat::OpenaiChat), answers).await;
+    assert_completed(&fixture.run("go").await.0);
 }
 
 /// A page on loopback, served as often as it is asked for.
@@ -209,18 +209,18 @@ async fn a_long_page_is_read_by_a_model_and_shown_when_that_fails() {
             input["offset"] = json!(offset);
         }
         let answers = vec![aside, Says::call("WebFetch", input), Says::text("done")];
-        let mut setting = priced(WireFormat::AnthropicMessages);
-        setting.settings.model.prices = Prices::default();
+        let mut options = priced(WireFormat::AnthropicMessages);
+        options.settings.model.prices = Prices::default();
         let rehearsal = rehearse(answers).await;
-        let mut surroundings = crate::stage::surroundings(setting.directory.path());
-        surroundings.network.loopback = true;
-        let builder = setting.builder(&rehearsal.url()).tool_context(surroundings);
+        let mut tool_context = crate::fixture::tool_context(options.directory.path());
+        tool_context.network.loopback = true;
+        let builder = options.builder(&rehearsal.url()).tool_context(tool_context);
         let (session, notices) = builder.start().unwrap();
-        let (directory, wire) = (setting.directory, setting.wire);
-        let mut stage = Stage { rehearsal, session, notices, directory, wire };
-        let (ending, told) = stage.run("go").await;
+        let (directory, wire) = (options.directory, options.wire);
+        let mut fixture = SessionFixture { rehearsal, session, notices, directory, wire };
+        let (ending, received) = fixture.run("go").await;
         assert_completed(&ending);
-        let text = format!("{:?}", outcome(&told).content);
+        let text = format!("{:?}", outcome(&received).content);
         assert_eq!(text.contains("It was calm."), is_digest, "{name}: {text}");
         assert_eq!(text.contains("calm sea"), !is_digest, "{name}: {text}");
     }

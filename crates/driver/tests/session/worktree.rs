@@ -11,7 +11,7 @@ use windlass_tool::worktree::Worktree;
 use windlass_vocabulary::{Notice, PermissionMode, ToolOutcome};
 
 use crate::agent::play;
-use crate::stage::{Setting, Stage, assert_completed, rehearse};
+use crate::fixture::{FixtureOptions, SessionFixture, assert_completed, rehearse};
 
 fn git(directory: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
@@ -55,14 +55,14 @@ fn apart(prompt: &str) -> Value {
 }
 
 /// What came of the first call of `Agent`.
-async fn outcome(mut stage: Stage) -> (ToolOutcome, Stage) {
-    let (ending, told) = stage.run("go").await;
+async fn outcome(mut fixture: SessionFixture) -> (ToolOutcome, SessionFixture) {
+    let (ending, received) = fixture.run("go").await;
     assert_completed(&ending);
-    let ended = told.iter().find_map(|notice| match notice {
+    let ended = received.iter().find_map(|notice| match notice {
         Notice::ToolEnded { outcome, .. } => Some(outcome.clone()),
         _ => None,
     });
-    (ended.unwrap(), stage)
+    (ended.unwrap(), fixture)
 }
 
 fn kept(outcome: &ToolOutcome) -> Option<PathBuf> {
@@ -72,8 +72,8 @@ fn kept(outcome: &ToolOutcome) -> Option<PathBuf> {
 
 #[tokio::test]
 async fn what_an_agent_changes_stays_in_its_worktree() {
-    let setting = Setting::default();
-    let root = setting.directory.path().to_owned();
+    let options = FixtureOptions::default();
+    let root = options.directory.path().to_owned();
     repository(&root);
     let answers = vec![
         Says::call("Agent", apart("stir the log")),
@@ -81,7 +81,7 @@ async fn what_an_agent_changes_stays_in_its_worktree() {
         Says::text("stirred"),
         Says::text("done"),
     ];
-    let (outcome, _stage) = outcome(play(setting, SubagentConfig::default(), answers).await).await;
+    let (outcome, _stage) = outcome(play(options, SubagentConfig::default(), answers).await).await;
     let path = kept(&outcome).unwrap_or_else(|| panic!("{outcome:?}"));
     assert!(format!("{outcome:?}").contains("files changed: 1"), "{outcome:?}");
     assert_eq!(std::fs::read_to_string(path.join("log.txt")).unwrap(), "storm\n");
@@ -92,8 +92,8 @@ async fn what_an_agent_changes_stays_in_its_worktree() {
 
 #[tokio::test]
 async fn a_worktree_in_which_nothing_happened_is_gone() {
-    let setting = Setting::default();
-    let root = setting.directory.path().to_owned();
+    let options = FixtureOptions::default();
+    let root = options.directory.path().to_owned();
     repository(&root);
     let answers = vec![
         Says::call("Agent", apart("look around")),
@@ -101,12 +101,12 @@ async fn a_worktree_in_which_nothing_happened_is_gone() {
         Says::text("calm"),
         Says::text("done"),
     ];
-    let (outcome, stage) = outcome(play(setting, SubagentConfig::default(), answers).await).await;
+    let (outcome, fixture) = outcome(play(options, SubagentConfig::default(), answers).await).await;
     assert_eq!((outcome.is_error, kept(&outcome)), (false, None), "{outcome:?}");
     assert_eq!(git(&root, &["worktree", "list"]).lines().count(), 1);
     assert_eq!(ran(&root), Vec::<String>::new(), "programs of the repository ran");
     // It stood in its own copy, and the model was told so.
-    let asked = stage.rehearsal.requests();
+    let asked = fixture.rehearsal.requests();
     let result = asked.iter().find(|request| request.body.contains("calm\\n")).unwrap();
     assert!(result.body.contains("/agent-1"), "{}", result.body);
 }
@@ -114,8 +114,8 @@ async fn a_worktree_in_which_nothing_happened_is_gone() {
 /// Whoever made them was killed: nothing but the folder beside the journal tells of them.
 #[tokio::test]
 async fn worktrees_that_a_killed_session_left_are_looked_after() {
-    let setting = Setting::default();
-    let root = setting.directory.path().to_owned();
+    let options = FixtureOptions::default();
+    let root = options.directory.path().to_owned();
     repository(&root);
     let state = tempfile::tempdir().unwrap();
     let journal = state.path().join("session.jsonl");
@@ -129,20 +129,20 @@ async fn worktrees_that_a_killed_session_left_are_looked_after() {
     std::fs::write(changed.join("log.txt"), "storm\n").unwrap();
     git(&committed, &["commit", "--quiet", "--allow-empty", "-m", "own"]);
     let rehearsal = rehearse([Says::text("done")]).await;
-    let builder = setting.builder(&rehearsal.url()).journal(&journal, Durability::Written);
+    let builder = options.builder(&rehearsal.url()).journal(&journal, Durability::Written);
     let (session, mut notices) = builder.start().unwrap();
     session.submit("go").unwrap();
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     let closing = tokio::spawn(async move { session.close().await });
     while let Some(notice) = notices.next().await {
-        told.push(notice);
+        received.push(notice);
     }
     closing.await.unwrap();
-    let words = told.iter().find_map(|notice| match notice {
+    let words = received.iter().find_map(|notice| match notice {
         Notice::Warning(words) if words.contains("left work") => Some(words.clone()),
         _ => None,
     });
-    let words = words.unwrap_or_else(|| panic!("{told:?}"));
+    let words = words.unwrap_or_else(|| panic!("{received:?}"));
     assert!(words.contains("agent-2 (files changed: 1)"), "{words}");
     assert!(words.contains("agent-3 (its last commit is "), "{words}");
     assert!(!idle.exists() && changed.exists() && committed.exists(), "{words}");
@@ -151,11 +151,11 @@ async fn worktrees_that_a_killed_session_left_are_looked_after() {
 /// The parent's roots are not the agent's any more, and what may not be read may not be read there.
 #[tokio::test]
 async fn rights_move_with_the_agent_and_do_not_grow() {
-    let setting = Setting::default();
-    let root = setting.directory.path().canonicalize().unwrap();
+    let options = FixtureOptions::default();
+    let root = options.directory.path().canonicalize().unwrap();
     repository(&root);
     let text = root.display();
-    let setting = setting.with(|settings| {
+    let options = options.with(|settings| {
         settings.policy.mode = PermissionMode::AcceptEdits;
         let rule = |text: &str| Rule::parse(text).unwrap();
         settings.policy.rules.allow = vec![rule("Agent")];
@@ -171,11 +171,11 @@ async fn rights_move_with_the_agent_and_do_not_grow() {
         Says::text("tried"),
         Says::text("done"),
     ];
-    let (outcome, stage) = outcome(play(setting, SubagentConfig::default(), answers).await).await;
+    let (outcome, fixture) = outcome(play(options, SubagentConfig::default(), answers).await).await;
     let path = kept(&outcome).unwrap_or_else(|| panic!("{outcome:?}"));
     assert!(path.join("inside.txt").exists(), "its own place may be written");
     assert!(!root.join("new.txt").exists(), "its parent's may not");
-    let requests = stage.rehearsal.requests();
+    let requests = fixture.rehearsal.requests();
     assert!(!requests.iter().any(|request| request.body.contains("calm")), "it was read");
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
@@ -183,8 +183,8 @@ async fn rights_move_with_the_agent_and_do_not_grow() {
 #[tokio::test]
 async fn without_a_repository_there_is_a_plain_answer() {
     let answers = vec![Says::call("Agent", apart("try it")), Says::text("then not")];
-    let stage = play(Setting::default(), SubagentConfig::default(), answers).await;
-    let (outcome, _stage) = outcome(stage).await;
+    let fixture = play(FixtureOptions::default(), SubagentConfig::default(), answers).await;
+    let (outcome, _stage) = outcome(fixture).await;
     assert!(outcome.is_error, "{outcome:?}");
     assert!(format!("{outcome:?}").contains("is not in a git repository"), "{outcome:?}");
 }

@@ -23,8 +23,8 @@ fn answers_are_used_in_order_and_each_as_often_as_it_says() {
             .answer(ScriptedAnswer::text("twice").repeat(2))
             .answer(ScriptedAnswer::text("ever").repeat(0)),
     );
-    let heard: Vec<_> = (0..6).map(|_| said(&rehearsal, &prompt("hello"))).collect();
-    assert_eq!(heard, ["once", "twice", "twice", "ever", "ever", "ever"]);
+    let answers: Vec<_> = (0..6).map(|_| said(&rehearsal, &prompt("hello"))).collect();
+    assert_eq!(answers, ["once", "twice", "twice", "ever", "ever", "ever"]);
     assert!(rehearsal.answers_left().is_empty());
 }
 
@@ -37,11 +37,11 @@ fn the_first_that_fits_is_taken_and_the_others_stay() {
             .answer(ScriptedAnswer::text("to red again").when("red"))
             .answer(ScriptedAnswer::text("to anything")),
     );
-    let heard: Vec<_> = ["red", "red", "red", "blue"]
+    let answers: Vec<_> = ["red", "red", "red", "blue"]
         .iter()
         .map(|colour| said(&rehearsal, &prompt(&format!("make it {colour}, please"))))
         .collect();
-    assert_eq!(heard, ["to red", "to red again", "to anything", "to blue"]);
+    assert_eq!(answers, ["to red", "to red again", "to anything", "to blue"]);
 }
 
 #[test]
@@ -77,8 +77,8 @@ fn conditions_look_where_they_say() {
     for (answer, body, holds) in table {
         let rehearsal =
             play(Script::new().answer(answer.clone()).answer(ScriptedAnswer::text("n")));
-        let heard = said(&rehearsal, &body);
-        assert_eq!(heard, if holds { "y" } else { "n" }, "{answer:?}");
+        let text = said(&rehearsal, &body);
+        assert_eq!(text, if holds { "y" } else { "n" }, "{answer:?}");
     }
 }
 

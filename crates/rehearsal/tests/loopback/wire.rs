@@ -8,7 +8,7 @@ use crate::client::{Client, Seen, play};
 
 /// An answer put together again.
 #[derive(Debug, Default, PartialEq)]
-struct Heard {
+struct DecodedAnswer {
     thinking: String,
     text: String,
     calls: Vec<(String, String, Value)>,
@@ -22,8 +22,8 @@ struct Wire {
     path: &'static str,
     /// A request in which the user says "start" and a tool then answers "a list".
     body: fn(streaming: bool) -> Value,
-    hear: fn(&[Value]) -> Heard,
-    hear_whole: fn(&Value) -> Heard,
+    decode_stream: fn(&[Value]) -> DecodedAnswer,
+    decode_whole: fn(&Value) -> DecodedAnswer,
     call_prefix: &'static str,
     /// The names of the reasons to stop, in the order of `StopReason::ALL`.
     stops: [&'static str; 7],
@@ -44,8 +44,8 @@ const WIRES: &[Wire] = &[
                 ]},
             ]})
         },
-        hear: messages,
-        hear_whole: messages_whole,
+        decode_stream: messages,
+        decode_whole: messages_whole,
         call_prefix: "toolu",
         stops: [
             "end_turn",
@@ -67,33 +67,33 @@ const WIRES: &[Wire] = &[
                 {"type": "function_call_output", "call_id": "t", "output": "a list"},
             ]})
         },
-        hear: |payloads| {
+        decode_stream: |payloads| {
             let numbers = payloads.iter().map(|payload| payload["sequence_number"].as_u64());
             assert!(numbers.eq((0..).map(Some).take(payloads.len())), "events are numbered");
-            let mut heard = responses_whole(&payloads.last().expect("a last event")["response"]);
+            let mut decoded = responses_whole(&payloads.last().expect("a last event")["response"]);
             let deltas = |name: &str| -> String {
                 let named = payloads.iter().filter(|payload| payload["type"] == name);
                 named.filter_map(|payload| payload["delta"].as_str()).collect()
             };
             let text = deltas("response.output_text.delta") + &deltas("response.refusal.delta");
-            assert_eq!(text, heard.text, "the pieces are the whole");
-            assert_eq!(deltas("response.reasoning_summary_text.delta"), heard.thinking);
+            assert_eq!(text, decoded.text, "the pieces are the whole");
+            assert_eq!(deltas("response.reasoning_summary_text.delta"), decoded.thinking);
             let arguments = deltas("response.function_call_arguments.delta");
-            let whole: String = heard.calls.iter().map(|call| call.2.to_string()).collect();
+            let whole: String = decoded.calls.iter().map(|call| call.2.to_string()).collect();
             assert_eq!(arguments, whole);
             let done =
                 payloads.iter().filter(|payload| payload["type"] == "response.output_item.done");
-            assert_eq!(done.count(), 2 + heard.calls.len() + 1);
-            heard.stop.clear();
-            heard
+            assert_eq!(done.count(), 2 + decoded.calls.len() + 1);
+            decoded.stop.clear();
+            decoded
                 .stop
                 .push_str(payloads.last().and_then(|last| last["type"].as_str()).expect("a type"));
-            heard
+            decoded
         },
-        hear_whole: |whole| {
-            let mut heard = responses_whole(whole);
-            heard.stop = format!("response.{}", heard.stop);
-            heard
+        decode_whole: |whole| {
+            let mut decoded = responses_whole(whole);
+            decoded.stop = format!("response.{}", decoded.stop);
+            decoded
         },
         call_prefix: "call",
         stops: [
@@ -119,21 +119,21 @@ const WIRES: &[Wire] = &[
                 {"role": "tool", "tool_call_id": "t", "content": "a list"},
             ]})
         },
-        hear: chat,
-        hear_whole: |whole| {
+        decode_stream: chat,
+        decode_whole: |whole| {
             let message = &whole["choices"][0]["message"];
-            let mut heard = Heard {
+            let mut decoded = DecodedAnswer {
                 thinking: text(&message["reasoning_content"]),
                 text: text(&message["content"]),
                 stop: text(&whole["choices"][0]["finish_reason"]),
                 usage: tokens(&whole["usage"], "prompt_tokens", "completion_tokens"),
-                ..Heard::default()
+                ..DecodedAnswer::default()
             };
             for call in message["tool_calls"].as_array().into_iter().flatten() {
                 let input = parsed(&call["function"]["arguments"]);
-                heard.calls.push((text(&call["id"]), text(&call["function"]["name"]), input));
+                decoded.calls.push((text(&call["id"]), text(&call["function"]["name"]), input));
             }
-            heard
+            decoded
         },
         call_prefix: "call",
         stops: ["stop", "tool_calls", "length", "stop", "stop", "content_filter", "length"],
@@ -150,17 +150,17 @@ const WIRES: &[Wire] = &[
                 ]},
             ]})
         },
-        hear: |payloads| {
-            let mut heard = Heard::default();
+        decode_stream: |payloads| {
+            let mut decoded = DecodedAnswer::default();
             for payload in payloads {
-                gemini(&mut heard, payload);
+                gemini(&mut decoded, payload);
             }
-            heard
+            decoded
         },
-        hear_whole: |whole| {
-            let mut heard = Heard::default();
-            gemini(&mut heard, whole);
-            heard
+        decode_whole: |whole| {
+            let mut decoded = DecodedAnswer::default();
+            gemini(&mut decoded, whole);
+            decoded
         },
         call_prefix: "call",
         stops: ["STOP", "STOP", "MAX_TOKENS", "STOP", "STOP", "SAFETY", "MAX_TOKENS"],
@@ -185,8 +185,8 @@ fn messages_usage(usage: &Value) -> (u64, u64) {
     (input + cached.0 + cached.1, output)
 }
 
-fn messages(payloads: &[Value]) -> Heard {
-    let mut heard = Heard::default();
+fn messages(payloads: &[Value]) -> DecodedAnswer {
+    let mut decoded = DecodedAnswer::default();
     let mut blocks = 0;
     let mut input = String::new();
     assert_eq!(payloads[0]["type"], "message_start");
@@ -198,12 +198,12 @@ fn messages(payloads: &[Value]) -> Heard {
                 assert_eq!(payload["index"], blocks);
                 let block = &payload["content_block"];
                 if block["type"] == "tool_use" {
-                    heard.calls.push((text(&block["id"]), text(&block["name"]), json!(null)));
+                    decoded.calls.push((text(&block["id"]), text(&block["name"]), json!(null)));
                 }
             }
             "content_block_delta" => {
-                heard.thinking.push_str(&text(&delta["thinking"]));
-                heard.text.push_str(&text(&delta["text"]));
+                decoded.thinking.push_str(&text(&delta["thinking"]));
+                decoded.text.push_str(&text(&delta["text"]));
                 input.push_str(&text(&delta["partial_json"]));
                 if delta["type"] == "signature_delta" {
                     assert_eq!(delta["signature"], "signature_1");
@@ -212,92 +212,97 @@ fn messages(payloads: &[Value]) -> Heard {
             "content_block_stop" => {
                 blocks += 1;
                 if !input.is_empty() {
-                    let call = heard.calls.last_mut().expect("a call");
+                    let call = decoded.calls.last_mut().expect("a call");
                     call.2 = serde_json::from_str(&input).expect("arguments in JSON");
                     input.clear();
                 }
             }
             "message_delta" => {
-                heard.stop = text(&delta["stop_reason"]);
-                heard.usage = messages_usage(&payload["usage"]);
+                decoded.stop = text(&delta["stop_reason"]);
+                decoded.usage = messages_usage(&payload["usage"]);
             }
             _ => {}
         }
     }
-    heard
+    decoded
 }
 
-fn messages_whole(whole: &Value) -> Heard {
-    let mut heard = Heard { stop: text(&whole["stop_reason"]), ..Heard::default() };
-    heard.usage = messages_usage(&whole["usage"]);
+fn messages_whole(whole: &Value) -> DecodedAnswer {
+    let mut decoded =
+        DecodedAnswer { stop: text(&whole["stop_reason"]), ..DecodedAnswer::default() };
+    decoded.usage = messages_usage(&whole["usage"]);
     for block in whole["content"].as_array().expect("content") {
-        heard.thinking.push_str(&text(&block["thinking"]));
-        heard.text.push_str(&text(&block["text"]));
+        decoded.thinking.push_str(&text(&block["thinking"]));
+        decoded.text.push_str(&text(&block["text"]));
         if block["type"] == "tool_use" {
-            heard.calls.push((text(&block["id"]), text(&block["name"]), block["input"].clone()));
+            decoded.calls.push((text(&block["id"]), text(&block["name"]), block["input"].clone()));
         }
     }
-    heard
+    decoded
 }
 
-fn responses_whole(whole: &Value) -> Heard {
-    let mut heard = Heard { stop: text(&whole["status"]), ..Heard::default() };
-    heard.usage = tokens(&whole["usage"], "input_tokens", "output_tokens");
+fn responses_whole(whole: &Value) -> DecodedAnswer {
+    let mut decoded = DecodedAnswer { stop: text(&whole["status"]), ..DecodedAnswer::default() };
+    decoded.usage = tokens(&whole["usage"], "input_tokens", "output_tokens");
     for item in whole["output"].as_array().expect("output") {
-        heard.thinking.push_str(&text(&item["summary"][0]["text"]));
-        heard.text.push_str(&text(&item["content"][0]["text"]));
-        heard.text.push_str(&text(&item["content"][0]["refusal"]));
+        decoded.thinking.push_str(&text(&item["summary"][0]["text"]));
+        decoded.text.push_str(&text(&item["content"][0]["text"]));
+        decoded.text.push_str(&text(&item["content"][0]["refusal"]));
         if item["type"] == "function_call" {
             let input = parsed(&item["arguments"]);
-            heard.calls.push((text(&item["call_id"]), text(&item["name"]), input));
+            decoded.calls.push((text(&item["call_id"]), text(&item["name"]), input));
         }
     }
-    heard
+    decoded
 }
 
-fn chat(payloads: &[Value]) -> Heard {
-    let mut heard = Heard::default();
+fn chat(payloads: &[Value]) -> DecodedAnswer {
+    let mut decoded = DecodedAnswer::default();
     let mut inputs: Vec<String> = Vec::new();
     for payload in payloads {
         let delta = &payload["choices"][0]["delta"];
-        heard.thinking.push_str(&text(&delta["reasoning_content"]));
-        heard.text.push_str(&text(&delta["content"]));
-        heard.text.push_str(&text(&delta["refusal"]));
-        heard.stop.push_str(&text(&payload["choices"][0]["finish_reason"]));
+        decoded.thinking.push_str(&text(&delta["reasoning_content"]));
+        decoded.text.push_str(&text(&delta["content"]));
+        decoded.text.push_str(&text(&delta["refusal"]));
+        decoded.stop.push_str(&text(&payload["choices"][0]["finish_reason"]));
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
             if call.get("id").is_some() {
-                heard.calls.push((text(&call["id"]), text(&call["function"]["name"]), json!(null)));
+                decoded.calls.push((
+                    text(&call["id"]),
+                    text(&call["function"]["name"]),
+                    json!(null),
+                ));
                 inputs.push(String::new());
             }
             let index = usize::try_from(call["index"].as_u64().expect("an index")).expect("small");
             inputs[index].push_str(&text(&call["function"]["arguments"]));
         }
         if payload["usage"].is_object() {
-            heard.usage = tokens(&payload["usage"], "prompt_tokens", "completion_tokens");
+            decoded.usage = tokens(&payload["usage"], "prompt_tokens", "completion_tokens");
         }
     }
-    for (call, input) in heard.calls.iter_mut().zip(inputs) {
+    for (call, input) in decoded.calls.iter_mut().zip(inputs) {
         call.2 = serde_json::from_str(&input).expect("arguments in JSON");
     }
-    heard
+    decoded
 }
 
-fn gemini(heard: &mut Heard, payload: &Value) {
+fn gemini(decoded: &mut DecodedAnswer, payload: &Value) {
     let candidate = &payload["candidates"][0];
     for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
         let words = text(&part["text"]);
         if part["thought"] == true {
-            heard.thinking.push_str(&words);
+            decoded.thinking.push_str(&words);
         } else {
-            heard.text.push_str(&words);
+            decoded.text.push_str(&words);
         }
         if let Some(call) = part.get("functionCall") {
             assert!(part["thoughtSignature"].is_string(), "calls are sealed");
-            heard.calls.push((text(&call["id"]), text(&call["name"]), call["args"].clone()));
+            decoded.calls.push((text(&call["id"]), text(&call["name"]), call["args"].clone()));
         }
     }
-    heard.stop.push_str(&text(&candidate["finishReason"]));
-    heard.usage = tokens(&payload["usageMetadata"], "promptTokenCount", "candidatesTokenCount");
+    decoded.stop.push_str(&text(&candidate["finishReason"]));
+    decoded.usage = tokens(&payload["usageMetadata"], "promptTokenCount", "candidatesTokenCount");
 }
 
 fn ask(wire: &Wire, script: Script, streaming: bool) -> Seen {
@@ -336,13 +341,13 @@ fn every_wire_says_the_same_in_any_pieces() {
             assert_eq!(seen.status, Some(200), "{}: {}", wire.name, seen.text());
             let kind = if streaming { "text/event-stream" } else { "application/json" };
             assert_eq!(seen.header("content-type"), Some(kind));
-            let heard = if streaming {
-                (wire.hear)(&seen.payloads())
+            let decoded = if streaming {
+                (wire.decode_stream)(&seen.payloads())
             } else {
-                (wire.hear_whole)(&seen.json())
+                (wire.decode_whole)(&seen.json())
             };
             let id = |index| format!("{}_1_{index}", wire.call_prefix);
-            let wanted = Heard {
+            let wanted = DecodedAnswer {
                 thinking: "Let me see 🙂 then.".to_owned(),
                 text: "Größe: ≤ 3 — done.".to_owned(),
                 calls: vec![
@@ -352,7 +357,7 @@ fn every_wire_says_the_same_in_any_pieces() {
                 stop: wire.stops[1].to_owned(),
                 usage: (1210, 5),
             };
-            assert_eq!(heard, wanted, "{} in pieces of {chunk}", wire.name);
+            assert_eq!(decoded, wanted, "{} in pieces of {chunk}", wire.name);
         }
     }
 }
@@ -361,10 +366,10 @@ fn every_wire_says_the_same_in_any_pieces() {
 fn every_reason_to_stop_has_its_word_on_every_wire() {
     for wire in WIRES {
         for (stop, word) in StopReason::ALL.iter().zip(wire.stops) {
-            let heard = (wire.hear)(
+            let decoded = (wire.decode_stream)(
                 &ask(wire, Script::new().answer(answer().stop(*stop)), true).payloads(),
             );
-            assert_eq!(heard.stop, word, "{} {stop:?}", wire.name);
+            assert_eq!(decoded.stop, word, "{} {stop:?}", wire.name);
         }
     }
 }
@@ -428,7 +433,7 @@ fn the_script_may_name_the_model() {
 #[test]
 fn usage_not_given_grows_with_the_request() {
     let script = || Script::new().answer(ScriptedAnswer::text("12345678"));
-    let heard = (WIRES[0].hear)(&ask(&WIRES[0], script(), true).payloads());
+    let decoded = (WIRES[0].decode_stream)(&ask(&WIRES[0], script(), true).payloads());
     let bytes = (WIRES[0].body)(true).to_string().len();
-    assert_eq!(heard.usage, (u64::try_from(bytes.div_ceil(4)).expect("small"), 2));
+    assert_eq!(decoded.usage, (u64::try_from(bytes.div_ceil(4)).expect("small"), 2));
 }

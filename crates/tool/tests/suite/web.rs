@@ -150,8 +150,24 @@ async fn addresses_are_checked_when_they_are_connected_to() {
             assert!(outcome.is_error && text(&outcome).contains("is not fetched"), "{url}");
         }
     }
+    // Private addresses disguised by NAT64, 6to4, Teredo and IPv4-compatible forms.
+    for address in [
+        "64:ff9b::7f00:1",
+        "64:ff9b:1::a00:1",
+        "2002:7f00:1::",
+        "2001:0:1:2:3:4:80ff:fffe",
+        "::127.0.0.1",
+    ] {
+        let outcome = fetch(&closed, &format!("http://[{address}]:{port}/")).await;
+        let shown = text(&outcome);
+        assert!(outcome.is_error && shown.contains("needs a permission of its own"), "{shown}");
+    }
+    for address in ["::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::"] {
+        let outcome = fetch(&open, &format!("http://[{address}]/")).await;
+        assert!(text(&outcome).contains("is never fetched"), "{}", text(&outcome));
+    }
     assert_eq!(server.asked.lock().unwrap().len(), 0);
-    // Whoever granted the call saw that it names this machine, however it is spelled.
+    // The user who approved the call saw that it names this machine, however it is spelled.
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1"] {
         let outcome = fetch(&closed, &format!("http://{host}:{port}/")).await;
         assert!(!outcome.is_error, "{host}: {}", text(&outcome));

@@ -15,18 +15,18 @@ use windlass_driver::{HookSet, SubagentConfig};
 use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_vocabulary::WireFormat;
 
-use crate::stage::{Setting, Stage, rehearse};
+use crate::fixture::{FixtureOptions, SessionFixture, rehearse};
 
 /// A session with these hooks.
-async fn play(setting: Setting, hooks: Value, answers: Vec<Says>) -> Stage {
+async fn play(options: FixtureOptions, hooks: Value, answers: Vec<Says>) -> SessionFixture {
     let (set, problems) = HookSet::parse(&hooks, &HookSource::new("test"));
     assert_eq!(problems, Vec::<String>::new());
     let rehearsal = rehearse(answers).await;
-    let builder = setting.builder(&rehearsal.url()).hooks(set).identity("the-session", None);
+    let builder = options.builder(&rehearsal.url()).hooks(set).identity("the-session", None);
     let builder = builder.subagents(SubagentConfig::default());
     let (session, notices) = builder.start().unwrap();
     let wire = WireFormat::AnthropicMessages;
-    Stage { rehearsal, session, notices, directory: setting.directory, wire }
+    SessionFixture { rehearsal, session, notices, directory: options.directory, wire }
 }
 
 /// One hook at an event.
@@ -60,8 +60,8 @@ fn log(directory: &Path) -> Vec<Value> {
 }
 
 /// Everything the last request says, as text.
-fn last(stage: &Stage) -> String {
-    crate::stage::last_request(&stage.rehearsal).to_string()
+fn last(fixture: &SessionFixture) -> String {
+    crate::fixture::last_request(&fixture.rehearsal).to_string()
 }
 
 fn bash(command: &str) -> Says {

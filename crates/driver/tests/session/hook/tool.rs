@@ -8,19 +8,19 @@ use windlass_vocabulary::{
 };
 
 use super::{all, at, bash, last, log, logged, play, says};
-use crate::stage::{Setting, assert_completed, assert_ended, warnings};
+use crate::fixture::{FixtureOptions, assert_completed, assert_ended, warnings};
 
 #[tokio::test]
 async fn a_no_before_a_tool_keeps_it_from_running_and_is_told() {
     let hook = logged("echo 'not in this house' >&2; exit 2");
     let answers = vec![bash("touch ran"), Says::text("sorry")];
-    let mut stage = play(Setting::default(), at("PreToolUse", &hook), answers).await;
-    let (ending, told) = stage.run("do it").await;
+    let mut fixture = play(FixtureOptions::default(), at("PreToolUse", &hook), answers).await;
+    let (ending, received) = fixture.run("do it").await;
     assert_completed(&ending);
-    assert!(!stage.directory.path().join("ran").exists());
-    assert!(last(&stage).contains("not in this house"));
-    let said = &log(stage.directory.path())[0];
-    let directory = stage.directory.path().to_str().unwrap();
+    assert!(!fixture.directory.path().join("ran").exists());
+    assert!(last(&fixture).contains("not in this house"));
+    let hook_input = &log(fixture.directory.path())[0];
+    let directory = fixture.directory.path().to_str().unwrap();
     for (name, expected) in [
         ("session_id", json!("the-session")),
         ("hook_event_name", json!("PreToolUse")),
@@ -29,11 +29,14 @@ async fn a_no_before_a_tool_keeps_it_from_running_and_is_told() {
         ("tool_input", json!({ "command": "touch ran" })),
         ("cwd", json!(directory)),
     ] {
-        assert_eq!(said[name], expected, "{said}");
+        assert_eq!(hook_input[name], expected, "{hook_input}");
     }
-    assert!(said["tool_use_id"].is_string() && said["prompt_id"].as_str().unwrap().len() == 36);
-    assert!(said.get("agent_id").is_none());
-    let hooks: Vec<&HookNotice> = told
+    assert!(
+        hook_input["tool_use_id"].is_string()
+            && hook_input["prompt_id"].as_str().unwrap().len() == 36
+    );
+    assert!(hook_input.get("agent_id").is_none());
+    let hooks: Vec<&HookNotice> = received
         .iter()
         .filter_map(|notice| match notice {
             Notice::Hook(hook) => Some(hook),
@@ -61,26 +64,26 @@ async fn a_changed_input_runs_and_deny_rules_still_hold() {
         } }))
     };
     for (command, runs) in [("touch allowed", true), ("touch ./forbidden", false)] {
-        let mut setting = Setting::default();
-        setting.settings.policy.mode = PermissionMode::Default;
-        setting.settings.policy.rules.deny = vec![Rule::parse("Bash(touch ./forbidden)").unwrap()];
+        let mut options = FixtureOptions::default();
+        options.settings.policy.mode = PermissionMode::Default;
+        options.settings.policy.rules.deny = vec![Rule::parse("Bash(touch ./forbidden)").unwrap()];
         let answers = vec![bash("touch original"), Says::text("done")];
-        let mut stage = play(setting, at("PreToolUse", &rewrite(command)), answers).await;
-        assert_completed(&stage.run("do it").await.0);
-        let path = stage.directory.path();
+        let mut fixture = play(options, at("PreToolUse", &rewrite(command)), answers).await;
+        assert_completed(&fixture.run("do it").await.0);
+        let path = fixture.directory.path();
         assert!(!path.join("original").exists());
         assert_eq!(path.join("allowed").exists(), runs, "a hook's yes needs no question");
         assert!(!path.join("forbidden").exists());
-        assert_eq!(last(&stage).contains("Bash(touch ./forbidden)"), !runs);
+        assert_eq!(last(&fixture).contains("Bash(touch ./forbidden)"), !runs);
     }
     // An input the tool cannot take never runs.
     let broken = says(&json!({ "hookSpecificOutput": {
         "hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": { "x": 1 },
     } }));
     let answers = vec![bash("touch original"), Says::text("done")];
-    let mut stage = play(Setting::default(), at("PreToolUse", &broken), answers).await;
-    assert_completed(&stage.run("do it").await.0);
-    assert!(last(&stage).contains("command"), "{}", last(&stage));
+    let mut fixture = play(FixtureOptions::default(), at("PreToolUse", &broken), answers).await;
+    assert_completed(&fixture.run("do it").await.0);
+    assert!(last(&fixture).contains("command"), "{}", last(&fixture));
 }
 
 #[tokio::test]
@@ -89,22 +92,25 @@ async fn a_guard_that_breaks_is_a_question_and_unattended_a_no() {
         (false, None, false),
         (true, Some(PermissionAnswer::Allow { updated_input: None, remember: Vec::new() }), true),
     ] {
-        let setting = Setting::default().with(|settings| {
+        let options = FixtureOptions::default().with(|settings| {
             settings.policy.mode = PermissionMode::BypassPermissions;
             settings.policy.can_ask = can_ask;
         });
         let answers = vec![bash("touch ran"), Says::text("done")];
-        let mut stage = play(setting, at("PreToolUse", "exit 3"), answers).await;
-        stage.session.submit("do it").unwrap();
+        let mut fixture = play(options, at("PreToolUse", "exit 3"), answers).await;
+        fixture.session.submit("do it").unwrap();
         if let Some(answer) = answer {
-            let told = stage.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
-            let Some(Notice::PermissionAsked { ticket, question }) = told.last() else { panic!() };
+            let received =
+                fixture.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
+            let Some(Notice::PermissionAsked { ticket, question }) = received.last() else {
+                panic!()
+            };
             assert!(question.why.contains("exit code 3"), "{question:?}");
-            assert!(warnings(&told).iter().any(|words| words.contains("exit code 3")));
-            stage.session.answer(*ticket, answer).unwrap();
+            assert!(warnings(&received).iter().any(|words| words.contains("exit code 3")));
+            fixture.session.answer(*ticket, answer).unwrap();
         }
-        assert_completed(&stage.ending().await.0);
-        assert_eq!(stage.directory.path().join("ran").exists(), runs);
+        assert_completed(&fixture.ending().await.0);
+        assert_eq!(fixture.directory.path().join("ran").exists(), runs);
     }
 }
 
@@ -125,24 +131,24 @@ async fn words_after_a_tool_go_to_the_model() {
         at("PostToolUseFailure", &logged("echo 'look twice' >&2; exit 2")),
         at("PostToolBatch", &batch),
     ]);
-    let setting = Setting::default();
-    let file = setting.directory.path().join("secret");
+    let options = FixtureOptions::default();
+    let file = options.directory.path().join("secret");
     std::fs::write(&file, "the secret\n").unwrap();
     let answers = vec![
         bash("echo out").tool("Read", json!({ "file_path": file })),
         Says::call("Read", json!({ "file_path": "/nowhere" })),
         Says::text("done"),
     ];
-    let mut stage = play(setting, hooks, answers).await;
-    assert_completed(&stage.run("do it").await.0);
-    let request = last(&stage);
+    let mut fixture = play(options, hooks, answers).await;
+    assert_completed(&fixture.run("do it").await.0);
+    let request = last(&fixture);
     for words in ["tidy up", "[hidden]", "mind the gap", "both are in", "look twice"] {
         assert!(request.contains(words), "{words}: {request}");
     }
     assert!(!request.contains("the secret"), "{request}");
-    let log = log(stage.directory.path());
+    let log = log(fixture.directory.path());
     let by = |event: &str| {
-        log.iter().filter(|said| said["hook_event_name"] == event).collect::<Vec<_>>()
+        log.iter().filter(|hook_input| hook_input["hook_event_name"] == event).collect::<Vec<_>>()
     };
     let post = by("PostToolUse")[0];
     assert!(post["tool_response"]["stdout"].as_str().unwrap().contains("out"), "{post}");
@@ -160,12 +166,12 @@ async fn a_hook_can_end_the_run_after_a_batch_or_at_any_tool() {
     let halt = says(&json!({ "continue": false, "stopReason": "office hours are over" }));
     for event in ["PreToolUse", "PostToolUse", "PostToolBatch"] {
         let answers = vec![bash("touch ran"), Says::text("never asked")];
-        let mut stage = play(Setting::default(), at(event, &halt), answers).await;
-        let (ending, _) = stage.run("do it").await;
+        let mut fixture = play(FixtureOptions::default(), at(event, &halt), answers).await;
+        let (ending, _) = fixture.run("do it").await;
         assert_ended(&ending, Terminal::HookStopped);
         assert!(ending.why.contains("office hours are over"), "{ending:?}");
-        assert_eq!(stage.rehearsal.requests().len(), 1);
-        assert_eq!(stage.directory.path().join("ran").exists(), event != "PreToolUse");
+        assert_eq!(fixture.rehearsal.requests().len(), 1);
+        assert_eq!(fixture.directory.path().join("ran").exists(), event != "PreToolUse");
     }
 }
 
@@ -184,14 +190,16 @@ async fn a_rule_and_a_matcher_choose_the_calls() {
         Says::call("Glob", json!({ "pattern": "*" })),
         Says::text("done"),
     ];
-    let mut stage = play(Setting::default(), hooks, answers).await;
-    assert_completed(&stage.run("do it").await.0);
-    let log = log(stage.directory.path());
-    let commands: Vec<&str> =
-        log.iter().map(|said| said["tool_input"]["command"].as_str().unwrap()).collect();
+    let mut fixture = play(FixtureOptions::default(), hooks, answers).await;
+    assert_completed(&fixture.run("do it").await.0);
+    let log = log(fixture.directory.path());
+    let commands: Vec<&str> = log
+        .iter()
+        .map(|hook_input| hook_input["tool_input"]["command"].as_str().unwrap())
+        .collect();
     let expected = ["cd . && git --version", "echo $(git --version)", "echo \"unfinished"];
     assert_eq!(commands, expected, "parts count, and what cannot be read counts");
-    assert_eq!(std::fs::read_to_string(stage.directory.path().join("others")).unwrap(), "x\n");
+    assert_eq!(std::fs::read_to_string(fixture.directory.path().join("others")).unwrap(), "x\n");
 }
 
 #[tokio::test]
@@ -208,7 +216,7 @@ async fn a_hook_answers_in_the_place_of_a_person() {
         (json!({ "behavior": "deny", "interrupt": true }), false, Terminal::AbortedTools),
     ];
     for (decision, runs, terminal) in table {
-        let setting = Setting::default().with(|settings| {
+        let options = FixtureOptions::default().with(|settings| {
             settings.policy.mode = PermissionMode::Default;
             settings.policy.can_ask = true;
         });
@@ -217,12 +225,12 @@ async fn a_hook_answers_in_the_place_of_a_person() {
             at("PermissionRequest", &decide(decision.clone())),
             at("Notification", &logged("true")),
         ]);
-        let mut stage = play(setting, hooks, answers).await;
-        let (ending, told) = stage.run("do it").await;
+        let mut fixture = play(options, hooks, answers).await;
+        let (ending, received) = fixture.run("do it").await;
         assert_ended(&ending, terminal);
-        assert!(!told.iter().any(|notice| matches!(notice, Notice::PermissionAsked { .. })));
-        assert_eq!(stage.directory.path().join("ran").exists(), runs, "{decision}");
-        let log = log(stage.directory.path());
+        assert!(!received.iter().any(|notice| matches!(notice, Notice::PermissionAsked { .. })));
+        assert_eq!(fixture.directory.path().join("ran").exists(), runs, "{decision}");
+        let log = log(fixture.directory.path());
         assert_eq!(log.len(), 1, "nobody was asked, so nobody was called: {log:?}");
         assert_eq!(log[0]["tool_input"]["command"], "touch ran");
         assert!(log[0].get("tool_use_id").is_none() && log[0]["permission_suggestions"].is_array());
@@ -231,26 +239,26 @@ async fn a_hook_answers_in_the_place_of_a_person() {
 
 #[tokio::test]
 async fn where_no_hook_answers_a_person_is_asked_and_called() {
-    let setting = Setting::default().with(|settings| {
+    let options = FixtureOptions::default().with(|settings| {
         settings.policy.mode = PermissionMode::Default;
         settings.policy.can_ask = true;
     });
     let hooks =
         all([at("PermissionRequest", "exit 1"), at("Notification", &logged("mv log called"))]);
     let answers = vec![bash("touch ran"), Says::text("done")];
-    let mut stage = play(setting, hooks, answers).await;
-    stage.session.submit("do it").unwrap();
-    let told = stage.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
-    let Some(Notice::PermissionAsked { ticket, .. }) = told.last() else { panic!() };
-    stage
+    let mut fixture = play(options, hooks, answers).await;
+    fixture.session.submit("do it").unwrap();
+    let received = fixture.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
+    let Some(Notice::PermissionAsked { ticket, .. }) = received.last() else { panic!() };
+    fixture
         .until(|notice| {
             matches!(notice, Notice::Hook(HookNotice::Ended { event: "Notification", .. }))
         })
         .await;
-    let called = std::fs::read_to_string(stage.directory.path().join("called")).unwrap();
+    let called = std::fs::read_to_string(fixture.directory.path().join("called")).unwrap();
     assert!(called.contains("\"notification_type\":\"permission_prompt\""), "{called}");
     let yes = PermissionAnswer::Allow { updated_input: None, remember: Vec::new() };
-    stage.session.answer(*ticket, yes).unwrap();
-    assert_completed(&stage.ending().await.0);
-    assert!(stage.directory.path().join("ran").exists());
+    fixture.session.answer(*ticket, yes).unwrap();
+    assert_completed(&fixture.ending().await.0);
+    assert!(fixture.directory.path().join("ran").exists());
 }

@@ -1,5 +1,5 @@
 //! The money limit against a provider that bills as it likes: any prices, any split between kinds of
-//! input, always the most it may, nothing at all, or nonsense; nested sessions on one purse; and
+//! input, always the most it may, nothing at all, or nonsense; nested sessions on one budget; and
 //! processes that die with requests out. What the provider takes is counted here and not by the
 //! engine. A bill beyond what a request can cost is the provider's own doing: nothing holds that, but
 //! nothing is asked after it either.
@@ -55,7 +55,7 @@ impl Taken {
     }
 }
 
-struct World<'a> {
+struct BillingSimulation<'a> {
     settings: Settings,
     state: Option<State>,
     coming: Vec<Event>,
@@ -69,12 +69,20 @@ struct World<'a> {
     names: u32,
 }
 
-impl<'a> World<'a> {
+impl<'a> BillingSimulation<'a> {
     fn new(settings: Settings, dice: &'a mut Dice, depth: u32) -> Self {
-        let state = Some(State::new(&settings));
-        let (taken, input) = (Taken::default(), Tokens(0));
-        let (coming, dies, is_over, names) = (Vec::new(), false, false, 0);
-        Self { settings, state, coming, dice, taken, input, depth, dies, is_over, names }
+        Self {
+            state: Some(State::new(&settings)),
+            settings,
+            coming: Vec::new(),
+            dice,
+            taken: Taken::default(),
+            input: Tokens(0),
+            depth,
+            dies: false,
+            is_over: false,
+            names: 0,
+        }
     }
 
     fn state(&self) -> &State {
@@ -102,7 +110,7 @@ impl<'a> World<'a> {
             }
             Effect::StartTool { ticket, allowance, .. } => {
                 let outcome = ToolOutcome::from_text(format!("result {}", self.names));
-                let spent = allowance.map_or(MicroUsd(0), |purse| self.nested(purse));
+                let spent = allowance.map_or(MicroUsd(0), |allowance| self.nested(allowance));
                 let outcome = ToolOutcome { spent, ..outcome };
                 if self.dice.roll(4) == 0 && allowance.is_some() {
                     // It runs on in the background, and its bill comes when it likes.
@@ -133,7 +141,7 @@ impl<'a> World<'a> {
         u128::from(self.settings.model.prices.cost(usage).0)
     }
 
-    /// What is taken for this request, and told to the client.
+    /// What is taken for this request, and reported to the client.
     fn bill(&mut self, input: Tokens, request: &ModelRequest) -> Usage {
         let most = estimate::worst_case(input.0);
         let total = self.dice.up_to(most);
@@ -198,10 +206,9 @@ impl<'a> World<'a> {
     }
 
     /// A session inside this one, to its end.
-    fn nested(&mut self, purse: MicroUsd) -> MicroUsd {
-        let mut settings = self.settings.clone();
-        settings.budget.budget_max = Some(purse);
-        let mut inner = World::new(settings, self.dice, self.depth + 1);
+    fn nested(&mut self, allowance: MicroUsd) -> MicroUsd {
+        let settings = Settings { budget_max: Some(allowance), ..self.settings.clone() };
+        let mut inner = BillingSimulation::new(settings, self.dice, self.depth + 1);
         inner.say("go");
         inner.play();
         let (spent, taken) = (inner.state().ledger.spent(), inner.taken);
@@ -264,14 +271,14 @@ fn settings(prices: Prices, limit: u64, output: u64) -> Settings {
 
 fn spend(settings: Settings, seed: u64) -> Taken {
     let mut dice = Dice(seed);
-    let mut world = World::new(settings, &mut dice, 0);
-    world.dies = true;
+    let mut simulation = BillingSimulation::new(settings, &mut dice, 0);
+    simulation.dies = true;
     for words in ["begin", "more", "and more", "the rest"] {
-        world.say(words);
-        world.play();
+        simulation.say(words);
+        simulation.play();
     }
-    let limit = u128::from(world.settings.budget.budget_max.expect("a limit").0);
-    let taken = world.taken;
+    let limit = u128::from(simulation.settings.budget_max.expect("a limit").0);
+    let taken = simulation.taken;
     assert!(taken.all <= limit + taken.beyond, "{taken:?} of {limit}");
     taken
 }
@@ -298,7 +305,7 @@ proptest! {
 /// The property means something only if money was short, answers were made shorter and processes
 /// died.
 #[test]
-fn the_purse_is_really_tried() {
+fn the_budget_is_really_tried() {
     let prices = Prices {
         input: 3_000_000,
         output: 15_000_000,
