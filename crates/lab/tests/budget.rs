@@ -207,7 +207,8 @@ impl<'a> BillingSimulation<'a> {
 
     /// A session inside this one, to its end.
     fn nested(&mut self, allowance: MicroUsd) -> MicroUsd {
-        let settings = Settings { budget_max: Some(allowance), ..self.settings.clone() };
+        let mut settings = self.settings.clone();
+        settings.budget.budget_max = Some(allowance);
         let mut inner = BillingSimulation::new(settings, self.dice, self.depth + 1);
         inner.say("go");
         inner.play();
@@ -277,7 +278,7 @@ fn spend(settings: Settings, seed: u64) -> Taken {
         simulation.say(words);
         simulation.play();
     }
-    let limit = u128::from(simulation.settings.budget_max.expect("a limit").0);
+    let limit = u128::from(simulation.settings.budget.budget_max.expect("a limit").0);
     let taken = simulation.taken;
     assert!(taken.all <= limit + taken.beyond, "{taken:?} of {limit}");
     taken

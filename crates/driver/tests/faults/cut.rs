@@ -136,7 +136,7 @@ async fn m17_cut_after_a_call_that_has_not_started() {
         // Tools wait for the end of the answer.
         let fault = ScriptedFault::cut_after_event(after_first_call(wire));
         let (mut fixture, recorder) =
-            play(wire, fault.clone(), |settings| settings.batch_tools = true).await;
+            play(wire, fault.clone(), |settings| settings.switches.batch_tools = true).await;
         let (ending, received) = fixture.run("go").await;
         assert_completed(&ending);
         assert_eq!(

@@ -49,7 +49,7 @@ impl Pair {
         let credential = Credential::Key("first key".to_owned());
         let options = FixtureOptions { credential, ..FixtureOptions::on(from).tools(registry) }
             .with(|settings| {
-                settings.thinking = ThinkingMode::Adaptive;
+                settings.reasoning.thinking = ThinkingMode::Adaptive;
                 settings.fallbacks = vec![facts("second-model")];
                 settings.small_model = Some(facts("second-model"));
             });

@@ -79,7 +79,8 @@ async fn m12_back_online_the_run_goes_on_at_a_word() {
         drop(listener);
         let url = format!("http://{address}");
         // A seed whose first wait is long: only a word can end it in time.
-        let options = FixtureOptions::on(wire).with(|settings| settings.jitter_seed = LONG_WAIT);
+        let options =
+            FixtureOptions::on(wire).with(|settings| settings.retry.jitter_seed = LONG_WAIT);
         let (session, mut notices) = options.builder(&url).start().unwrap();
         session.submit("hi").unwrap();
         let is_long =

@@ -128,7 +128,7 @@ async fn after_reasoning(wire: WireFormat, then: impl IntoIterator<Item = Says>)
     let turn = Says::text("I look.").thinking("deep thought").tool("Look", json!({"at": "a"}));
     let options = FixtureOptions::on(wire)
         .tools(registry)
-        .with(|settings| settings.thinking = ThinkingMode::Adaptive);
+        .with(|settings| settings.reasoning.thinking = ThinkingMode::Adaptive);
     options.play([turn].into_iter().chain(then)).await
 }
 

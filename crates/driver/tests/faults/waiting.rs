@@ -53,8 +53,8 @@ async fn m01_rate_limit_beyond_reason_is_clamped_or_given_up() {
             assert_failed(&ending, FailureKind::RateLimited);
             assert_eq!(waits(&received), [], "{wire:?}, {wish}");
             // Somebody who would wait for ever waits an hour.
-            let options =
-                FixtureOptions::on(wire).with(|settings| settings.wait_max = Millis(u64::MAX));
+            let options = FixtureOptions::on(wire)
+                .with(|settings| settings.retry.wait_max = Millis(u64::MAX));
             let mut fixture = options.play(answers).await;
             fixture.session.submit("hi").unwrap();
             let received =
@@ -179,7 +179,8 @@ async fn waits_end_at_once_when_somebody_wants_to_try_now() {
 #[tokio::test]
 async fn waits_of_a_run_have_a_limit_together() {
     for wire in WIRES {
-        let options = FixtureOptions::on(wire).with(|settings| settings.wait_max = Millis(100));
+        let options =
+            FixtureOptions::on(wire).with(|settings| settings.retry.wait_max = Millis(100));
         let wish = refuse(529, &[("retry-after-ms", "40")]).repeat(9);
         let mut fixture = options.play([wish.clone(), Says::text("free again")]).await;
         let (ending, received) = fixture.run("hi").await;
@@ -192,7 +193,7 @@ async fn waits_of_a_run_have_a_limit_together() {
 #[tokio::test]
 async fn waits_that_are_over_the_limit_ask_the_next_model() {
     let options = FixtureOptions::on(WireFormat::Gemini).with(|settings| {
-        settings.wait_max = Millis(100);
+        settings.retry.wait_max = Millis(100);
         settings.fallbacks = vec![facts("second-model")];
     });
     let answers = [

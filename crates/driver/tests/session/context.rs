@@ -22,7 +22,7 @@ fn is_attached(kind: AttachmentKind) -> impl Fn(&Notice) -> bool {
 
 #[tokio::test]
 async fn a_file_that_changed_behind_its_back_is_told_at_the_next_tool_boundary() {
-    let options = FixtureOptions::default().with(|settings| settings.prefetch = true);
+    let options = FixtureOptions::default().with(|settings| settings.switches.prefetch = true);
     let path = options.directory.path().join("notes.txt");
     std::fs::write(&path, "first\n").unwrap();
     let read = || Says::call("Read", json!({ "file_path": path }));
@@ -81,7 +81,7 @@ async fn files_in_hand_are_read_again_beside_a_summary() {
 
 #[tokio::test]
 async fn notes_and_skills_that_fit_are_found_beside_the_call() {
-    let options = FixtureOptions::default().with(|settings| settings.prefetch = true);
+    let options = FixtureOptions::default().with(|settings| settings.switches.prefetch = true);
     let folder = options.directory.path();
     let (notes, skills) = (folder.join("notes"), folder.join("skills"));
     for (path, text) in [

@@ -43,8 +43,8 @@ async fn a_session_is_continued_from_its_journal() {
 async fn a_continued_session_sends_the_same_bytes() {
     for wire in WIRES {
         let options = FixtureOptions::on(wire).with(|settings| {
-            settings.user_context = Some("The project is called Pawl.".into());
-            settings.system_prompt = "Be brief.".into();
+            settings.prompt.user_context = Some("The project is called Pawl.".into());
+            settings.prompt.system_prompt = "Be brief.".into();
         });
         let talk = async |journal: &str, breaks: bool| -> Vec<Arc<str>> {
             let rehearsal = crate::fixture::rehearse([
@@ -93,7 +93,7 @@ async fn a_session_is_continued_with_other_settings() {
         Says::text("not allowed"),
     ])
     .await;
-    options.settings.user_context = Some("As it was.".into());
+    options.settings.prompt.user_context = Some("As it was.".into());
     let builder = |options: &FixtureOptions| {
         options.builder(&rehearsal.url()).journal(&journal, Durability::Written)
     };
@@ -102,7 +102,7 @@ async fn a_session_is_continued_with_other_settings() {
     assert_ended(&notices.wait_for_run_end().await.unwrap(), Terminal::Completed);
     session.close().await;
     options.settings.policy.mode = PermissionMode::DontAsk;
-    options.settings.user_context = Some("As it is.".into());
+    options.settings.prompt.user_context = Some("As it is.".into());
     options.settings.model.window = Tokens(50_000);
     let (session, mut notices) = builder(&options).start().unwrap();
     session.submit("again").unwrap();

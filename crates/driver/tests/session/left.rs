@@ -68,7 +68,7 @@ async fn the_end_of_an_agent_is_told_once_with_its_answer() {
         // Until it is told: something else to do each time.
         Says::call("Bash", json!({ "command": "date +%N" })).repeat(0),
     ];
-    let options = FixtureOptions::default().with(|settings| settings.prefetch = true);
+    let options = FixtureOptions::default().with(|settings| settings.switches.prefetch = true);
     let mut fixture = play(options, agents, answers).await;
     let (ending, _) = fixture.run("go").await;
     assert_completed(&ending);

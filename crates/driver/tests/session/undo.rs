@@ -151,7 +151,7 @@ async fn an_open_session_goes_back_and_on_from_there() {
     let spent: u64 = spent.split(',').next().unwrap().parse().unwrap();
     assert!(spent > paid.cost.0, "{head}: {paid:?}");
     let settings = windlass_journal::fold(&journal, &options.settings).unwrap().settings;
-    assert_eq!(settings.budget_max, Some(MicroUsd(1_000_000 - spent)));
+    assert_eq!(settings.budget.budget_max, Some(MicroUsd(1_000_000 - spent)));
 }
 
 #[tokio::test]

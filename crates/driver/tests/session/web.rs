@@ -150,7 +150,7 @@ async fn a_search_that_could_not_be_paid_for_is_not_begun() {
             Says::text("done"),
         ];
         let options = priced(WireFormat::AnthropicMessages)
-            .with(|settings| settings.budget_max = Some(MicroUsd(budget)));
+            .with(|settings| settings.budget.budget_max = Some(MicroUsd(budget)));
         let mut fixture = play(options, answers).await;
         let (ending, received) = fixture.run("how many masts?").await;
         assert!(ending.cost <= MicroUsd(budget), "{ending:?}");
