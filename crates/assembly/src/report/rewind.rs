@@ -205,7 +205,11 @@ fn rewind_error(error: RewindError) -> CommandError {
         RewindError::ChangedByOthers(_) => CommandError::failure(format!(
             "nothing was done: {error}; look with --dry-run, and say --overwrite to overwrite them"
         )),
-        error => CommandError::failure(error.to_string()),
+        RewindError::NoMessage(_)
+        | RewindError::NotKept
+        | RewindError::StillRunning
+        | RewindError::Closed
+        | RewindError::Journal(_) => CommandError::failure(error.to_string()),
     }
 }
 

@@ -86,7 +86,25 @@ impl RunDisplay {
             Notice::Repaired { why } | Notice::Warning(why) => {
                 self.console.write_separate_line(ConsoleStyle::Warning, why)
             }
-            _ => Ok(()),
+            Notice::RunStarted
+            | Notice::Sealed { .. }
+            | Notice::MessageAdded(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::ContextShrunk { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::InputQueued(_)
+            | Notice::Billed { .. }
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. }
+            | Notice::RunEnded(_) => Ok(()),
         }
     }
 
@@ -97,7 +115,13 @@ impl RunDisplay {
             Delta::Block(ContentBlock::Text(_) | ContentBlock::Thinking(_)) => {
                 self.console.end_stream()
             }
-            _ => Ok(()),
+            Delta::CallStarted { .. }
+            | Delta::CallInput(_)
+            | Delta::Block(_)
+            | Delta::Call { .. }
+            | Delta::Usage(_)
+            | Delta::Cleared { .. }
+            | Delta::Raw(_) => Ok(()),
         }
     }
 

@@ -25,7 +25,32 @@ impl RunCounters {
             Notice::RetryScheduled { failure, .. } if failure.status.is_some() => {
                 self.refused_requests += 1;
             }
-            _ => {}
+            Notice::RunStarted
+            | Notice::Sealed { .. }
+            | Notice::MessageAdded(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::ContextShrunk { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::InputQueued(_)
+            | Notice::Billed { .. }
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. }
+            | Notice::RunEnded(_)
+            | Notice::Streamed { .. }
+            | Notice::ToolEnded { .. }
+            | Notice::ToolDenied { .. }
+            | Notice::RetryScheduled { .. }
+            | Notice::ModelSwitched { .. }
+            | Notice::Repaired { .. }
+            | Notice::Warning(_) => {}
         }
     }
 

@@ -199,7 +199,11 @@ fn build_sample_input(
         .map(|(name, value)| (name.to_owned(), value)),
     );
     let own = match event {
-        _ if event.is_about_tool_call() => {
+        HookEvent::PreToolUse
+        | HookEvent::PermissionRequest
+        | HookEvent::PermissionDenied
+        | HookEvent::PostToolUse
+        | HookEvent::PostToolUseFailure => {
             let input = match given.is_empty() && tool == "Bash" {
                 true => json!({ "command": "echo sample" }),
                 false => Value::Object(given.clone()),
@@ -240,18 +244,32 @@ fn build_sample_input(
         HookEvent::ConfigChange => json!({
             "source": "user_settings", "file_path": cwd.join(".claude/settings.json"),
         }),
-        _ => json!({}),
+        HookEvent::Setup
+        | HookEvent::CwdChanged
+        | HookEvent::DirectoryAdded
+        | HookEvent::FileChanged
+        | HookEvent::InstructionsLoaded
+        | HookEvent::WorktreeCreate
+        | HookEvent::WorktreeRemove
+        | HookEvent::Elicitation
+        | HookEvent::ElicitationResult
+        | HookEvent::MessageDisplay
+        | HookEvent::PreModelSwitch
+        | HookEvent::PostModelSwitch => json!({}),
     };
     let own = own.as_object().cloned().unwrap_or_default();
     fields.extend(own);
     if !event.is_about_tool_call() {
         fields.extend(given);
     }
-    match event {
-        HookEvent::PostToolUse => drop(fields.insert("tool_response".to_owned(), json!({}))),
-        HookEvent::PostToolUseFailure => drop(fields.insert("error".to_owned(), json!("failed"))),
-        HookEvent::PermissionRequest => drop(fields.remove("tool_use_id")),
-        _ => {}
+    if event == HookEvent::PostToolUse {
+        fields.insert("tool_response".to_owned(), json!({}));
+    }
+    if event == HookEvent::PostToolUseFailure {
+        fields.insert("error".to_owned(), json!("failed"));
+    }
+    if event == HookEvent::PermissionRequest {
+        fields.remove("tool_use_id");
     }
     let target =
         ["tool_name", "source", "notification_type", "agent_type", "error", "trigger", "reason"];

@@ -36,33 +36,24 @@ pub(crate) async fn run(
     command: McpCommand,
     lookup: &impl EnvLookup,
 ) -> Result<Exit, CommandError> {
-    match command {
-        McpCommand::Serve(args) => serve::run(&args, lookup).await,
-        other => Ok(crate::print_answer(&run_and_render(other, lookup).await?)),
-    }
-}
-
-async fn run_and_render(
-    command: McpCommand,
-    lookup: &impl EnvLookup,
-) -> Result<String, CommandError> {
-    let cwd = windlass_assembly::directories::working_directory()?;
-    match command {
-        McpCommand::Serve(_) => Ok(String::new()),
-        McpCommand::Add(args) => add_server(&args, &cwd, lookup),
-        McpCommand::AddJson(args) => add_server_json(&args, &cwd, lookup),
-        McpCommand::List => list_servers(None, &cwd, lookup).await,
-        McpCommand::Get { name } => list_servers(Some(name), &cwd, lookup).await,
+    let cwd = || windlass_assembly::directories::working_directory();
+    let answer = match command {
+        McpCommand::Serve(args) => return serve::run(&args, lookup).await,
+        McpCommand::Add(args) => add_server(&args, &cwd()?, lookup)?,
+        McpCommand::AddJson(args) => add_server_json(&args, &cwd()?, lookup)?,
+        McpCommand::List => list_servers(None, &cwd()?, lookup).await?,
+        McpCommand::Get { name } => list_servers(Some(name), &cwd()?, lookup).await?,
         McpCommand::Login { name } => {
-            let login = BrowserLogin::begin(&name, &cwd, lookup).await?;
+            let login = BrowserLogin::begin(&name, &cwd()?, lookup).await?;
             eprintln!("Log in here: {}", login.address());
-            login.finish().await
+            login.finish().await?
         }
         McpCommand::Logout { name } => {
-            browser_login::log_out(&find_http_server(&name, &cwd, lookup)?, lookup)
+            browser_login::log_out(&find_http_server(&name, &cwd()?, lookup)?, lookup)?
         }
-        McpCommand::Remove { name, scope } => remove_server(&name, scope, &cwd, lookup),
-    }
+        McpCommand::Remove { name, scope } => remove_server(&name, scope, &cwd()?, lookup)?,
+    };
+    Ok(crate::print_answer(&answer))
 }
 
 fn add_server(

@@ -98,7 +98,13 @@ fn build_server_menu(server: &McpServerReport) -> Picker {
         build_item(format!("/mcp reconnect {name}"), "Connect it anew", ""),
         match server.status {
             McpServerStatus::Disabled => build_item(format!("/mcp on {name}"), "Switch it on", ""),
-            _ => build_item(format!("/mcp off {name}"), "Switch it off", "for this session"),
+            McpServerStatus::Idle
+            | McpServerStatus::Pending
+            | McpServerStatus::Connected
+            | McpServerStatus::Failed
+            | McpServerStatus::NeedsLogin => {
+                build_item(format!("/mcp off {name}"), "Switch it off", "for this session")
+            }
         },
     ];
     if server.status == McpServerStatus::NeedsLogin {
