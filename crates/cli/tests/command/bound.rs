@@ -5,12 +5,12 @@ use windlass_driver::engine_settings::{Limits, Settings, bound};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 use windlass_vocabulary::{ModelFacts, Prices, Tokens};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
 fn told(arguments: &[&str]) -> Value {
     let mut all = vec!["bound", "--json"];
     all.extend_from_slice(arguments);
-    let finished = run(&mut World::new().windlass(&all));
+    let finished = run(&mut TestDirs::new().windlass(&all));
     serde_json::from_str(finished.answer()).expect("one object")
 }
 
@@ -63,9 +63,9 @@ fn fewer_turns_and_tries_mean_fewer_calls() {
 
 #[test]
 fn it_is_said_in_plain_words() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let finished =
-        run(&mut world.windlass(&["bound", "--max-turns", "20", "--max-budget-usd", "1"]));
+        run(&mut dirs.windlass(&["bound", "--max-turns", "20", "--max-budget-usd", "1"]));
     let text = finished.answer();
     for words in [
         "model calls between two inputs",
@@ -80,15 +80,15 @@ fn it_is_said_in_plain_words() {
 /// The same call with the same result, for ever: it ends by itself, and nobody takes that for success.
 #[test]
 fn going_in_circles_is_a_failure() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let call = || ScriptedAnswer::call("Bash", json!({ "command": "cat notes.txt" })).repeat(0);
     let server = play(Script::new().answer(call()));
-    let finished = run(&mut world.asking(&server.url(), &["-p", "go"]));
-    assert!(finished.refusal(1).contains("guard against circles ended the run"), "{finished:?}");
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "go"]));
+    assert!(finished.error_line(1).contains("guard against circles ended the run"), "{finished:?}");
     assert!(server.requests().len() < 10, "{}", server.requests().len());
     let server = play(Script::new().answer(call()));
     let arguments = ["-p", "go", "--output-format", "json"];
-    let finished = run(&mut world.asking(&server.url(), &arguments));
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
     let result: Value = serde_json::from_str(&finished.stdout).expect("one object");
     assert_eq!(finished.code, Some(1), "{result}");
     assert_eq!(result["is_error"], true, "{result}");
