@@ -147,7 +147,8 @@ fn a_client_that_wants_suggestions_gets_them_behind_the_result() {
     let frames: Vec<Value> =
         done.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let place = |kind: &str| frames.iter().position(|frame| frame["type"] == kind);
-    let (result, suggestion) = (place("result"), place("prompt_suggestion"));
+    let result = place("result");
+    let suggestion = place("prompt_suggestion");
     assert!(result.is_some() && result < suggestion, "{}", done.stdout);
     assert_eq!(frames[suggestion.expect("one")]["suggestion"], "run the tests");
 }

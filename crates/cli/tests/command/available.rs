@@ -43,7 +43,8 @@ fn who_names_a_model_that_is_not_left_is_refused_with_the_list() {
         (&["--model", "haiku"], Some("opus"), Ok("claude-haiku-5-5")),
         (&["--fallback-model", "opus"], None, Err("claude-opus-5-5")),
     ] {
-        let (dirs, server) = (TestDirs::new(), ok());
+        let dirs = TestDirs::new();
+        let server = ok();
         write(dirs.home().join(".claude/settings.json"), &list);
         let mut command = dirs.asking(&server.url(), &["-p", "go"]);
         if let Some(model) = variable {
@@ -67,7 +68,8 @@ fn who_names_a_model_that_is_not_left_is_refused_with_the_list() {
 
 #[test]
 fn what_a_file_names_is_left_out_and_the_administrators_list_stands_alone() {
-    let (dirs, server) = (TestDirs::new(), ok());
+    let dirs = TestDirs::new();
+    let server = ok();
     write(
         dirs.home().join(".claude/settings.json"),
         json!({"availableModels": ["opus"], "model": "opus", "fallbackModel": ["opus", "haiku"]}),
@@ -93,7 +95,8 @@ fn what_a_file_names_is_left_out_and_the_administrators_list_stands_alone() {
 
 #[test]
 fn clients_and_people_are_held_to_it_in_the_middle_of_a_session() {
-    let (dirs, server) = (TestDirs::new(), ok());
+    let dirs = TestDirs::new();
+    let server = ok();
     write(dirs.home().join(".claude/settings.json"), json!({"availableModels": ["haiku"]}));
     let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
     let greeting = driven.ask(&json!({"subtype": "initialize"})).expect("a greeting");
@@ -123,7 +126,8 @@ fn clients_and_people_are_held_to_it_in_the_middle_of_a_session() {
 fn an_agent_asks_the_model_it_names() {
     let page =
         |model: &str| format!("---\nname: small\ndescription: d\nmodel: {model}\n---\nYou.\n");
-    let (haiku, own) = ("claude-haiku-5-5", "claude-sonnet-5-5");
+    let haiku = "claude-haiku-5-5";
+    let own = "claude-sonnet-5-5";
     let all = json!({});
     let few = json!({"availableModels": ["opus"]});
     for (written, wished, settings, asked) in [
@@ -157,7 +161,8 @@ fn an_agent_asks_the_model_it_names() {
 /// So does a command, for its own run.
 #[test]
 fn a_command_asks_the_model_it_names() {
-    let (dirs, server) = (TestDirs::new(), ok());
+    let dirs = TestDirs::new();
+    let server = ok();
     write(dirs.home().join(".claude/commands/quick.md"), "---\nmodel: haiku\n---\nBe quick.\n");
     let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
     driven.prompt("/quick");

@@ -6,13 +6,14 @@ use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::fixture::{TestDirs, play, run};
 
-fn polite() -> Rehearsal {
+fn ok_server() -> Rehearsal {
     play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
 #[test]
 fn a_provider_and_a_model_of_ones_own() {
-    let (dirs, server) = (TestDirs::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     dirs.config(&format!(
         "default_model = \"mine/big-one\"\n\
          [provider.mine]\n\
@@ -39,7 +40,8 @@ fn a_provider_and_a_model_of_ones_own() {
 
 #[test]
 fn a_known_model_and_a_known_provider_can_be_corrected() {
-    let (dirs, server) = (TestDirs::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     dirs.config(&format!(
         "[provider.anthropic]\n\
          base_url = \"{}\"\n\
@@ -58,7 +60,7 @@ fn a_known_model_and_a_known_provider_can_be_corrected() {
     assert!(finished.error_line(2).contains("cannot call tools"));
 
     // The environment is set for one run and goes before the file.
-    let other = polite();
+    let other = ok_server();
     run(&mut dirs.asking(&other.url(), &arguments)).answer();
     assert_eq!(other.request_count(), 1);
 }
@@ -162,7 +164,8 @@ fn a_file_that_cannot_be_trusted_or_read_is_refused() {
 
 #[test]
 fn nothing_is_read_from_the_project() {
-    let (dirs, server) = (TestDirs::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     let evil = "default_model = \"evil/model\"\n";
     for name in [".windlass/config.toml", "config.toml", ".config/windlass/config.toml"] {
         let path = dirs.file(name);
@@ -177,7 +180,8 @@ fn nothing_is_read_from_the_project() {
 
 #[test]
 fn the_configuration_may_live_elsewhere() {
-    let (dirs, server) = (TestDirs::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     dirs.config("default_model = \"never\"\n");
     let home = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(home.path().join("windlass")).expect("a folder");

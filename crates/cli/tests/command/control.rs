@@ -128,7 +128,8 @@ fn a_yes_may_be_written_down_and_is_not_asked_again() {
     let over = driven.end();
     assert!(!over.frames.iter().any(|frame| frame["type"] == "control_request"), "{over:?}");
 
-    let (dirs, server) = (TestDirs::new(), play(script()));
+    let dirs = TestDirs::new();
+    let server = play(script());
     let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
     driven.prompt("make it");
     let asked = driven.asked("can_use_tool");

@@ -35,7 +35,7 @@ fn drop_anchor() -> ScriptedAnswer {
 }
 
 /// The calls that hooks were asked about, in order.
-fn asked(dirs: &TestDirs) -> Vec<String> {
+fn hook_call_ids(dirs: &TestDirs) -> Vec<String> {
     let text = std::fs::read_to_string(dirs.file("asked")).unwrap_or_default();
     let call = |line: &str| {
         let told: Value = serde_json::from_str(line).expect("JSON");
@@ -110,7 +110,7 @@ fn a_no_is_told_to_the_model_when_the_session_goes_on_without_a_word() {
     assert_eq!((&last["session_id"], &last["stop_reason"]), (&json!(id), &json!("end_turn")));
     assert_eq!(last["permission_denials"][0]["tool_use_id"], CALL, "{last}");
     assert!(last.get("deferred_tool_use").is_none(), "{last}");
-    assert_eq!(asked(&dirs), [CALL; 3]);
+    assert_eq!(hook_call_ids(&dirs), [CALL; 3]);
     assert!(!dirs.file("dropped").exists());
     assert!(server.requests()[1].body.contains("the captain is asleep"));
     assert_paired(&server);
@@ -154,7 +154,7 @@ fn a_copy_of_a_session_has_the_call_too_and_history_is_compacted_behind_it() {
     let compact = ["-p", "/compact", "--resume", id, "--output-format", "json"];
     let done = run(&mut dirs.asking(&server.url(), &compact));
     assert!(!done.stdout.contains("tool_deferred"), "{done:?}");
-    assert_eq!(asked(&dirs), [CALL; 3]);
+    assert_eq!(hook_call_ids(&dirs), [CALL; 3]);
     assert_paired(&server);
     assert!(!dirs.file("dropped").exists());
 }

@@ -18,7 +18,7 @@ fn server() -> Rehearsal {
 }
 
 /// What the user said last, as the model sees it.
-fn asked(server: &Rehearsal) -> String {
+fn last_prompt(server: &Rehearsal) -> String {
     let body = server.requests().pop().expect("a request").json().expect("JSON");
     let last = body["messages"].as_array().and_then(|all| all.last().cloned()).expect("a message");
     let blocks = last["content"].as_array().cloned().unwrap_or_default();
@@ -37,7 +37,8 @@ fn asked_in_all(server: &Rehearsal) -> String {
 
 #[test]
 fn a_page_is_said_with_its_words_in_place() {
-    let (dirs, server) = (TestDirs::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     let own = dirs.home().join(".claude/commands");
     write(own.join("fix.md"), "---\nargument-hint: ISSUE\n---\nFix $0, then tell $ARGUMENTS[1].\n");
     write(own.join("team/plain.md"), "# Do it\nJust do it.\n");
@@ -52,7 +53,7 @@ fn a_page_is_said_with_its_words_in_place() {
         ("/etc/passwd is what?", "/etc/passwd is what?"),
     ] {
         run(&mut dirs.asking(&server.url(), &["-p", prompt])).answer();
-        assert_eq!(asked(&server).trim_end(), said, "{prompt}");
+        assert_eq!(last_prompt(&server).trim_end(), said, "{prompt}");
     }
     let help = run(&mut dirs.asking(&server.url(), &["-p", "/help"])).answer().to_owned();
     for line in ["/compact [FOCUS]", "/fix ISSUE", "/plain", "/near"] {
@@ -62,7 +63,8 @@ fn a_page_is_said_with_its_words_in_place() {
 
 #[test]
 fn commands_of_a_page_run_under_the_rules_and_a_project_must_be_trusted() {
-    let (dirs, server) = (TestDirs::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     let own = dirs.home().join(".claude/commands");
     write(dirs.file("note.txt"), "from the note\n");
     write(own.join("look.md"), "It says !`cat note.txt` and\n```!\necho $0\n```\n.");
@@ -74,9 +76,9 @@ fn commands_of_a_page_run_under_the_rules_and_a_project_must_be_trusted() {
     write(dirs.file(".claude/commands/theirs.md"), "!`echo hello`");
     let ask = |prompt: &str| run(&mut dirs.asking(&server.url(), &["-p", prompt]));
     ask("/look twice").answer();
-    assert_eq!(asked(&server), "It says from the note and\ntwice\n.");
+    assert_eq!(last_prompt(&server), "It says from the note and\ntwice\n.");
     ask("/make").answer();
-    assert_eq!(asked(&server), "Made it.");
+    assert_eq!(last_prompt(&server), "Made it.");
     assert!(dirs.file("made.txt").exists());
     let before = server.requests().len();
     for (prompt, why) in [("/never", "was not run"), ("/theirs", "is not trusted")] {
@@ -90,7 +92,8 @@ fn commands_of_a_page_run_under_the_rules_and_a_project_must_be_trusted() {
 
 #[test]
 fn files_a_prompt_mentions_come_with_it_unless_a_rule_forbids() {
-    let (dirs, server) = (TestDirs::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     write(dirs.file("docs/a.md"), "alpha\n");
     write(dirs.file("secret/key"), "hush\n");
     let flags = [
@@ -112,7 +115,8 @@ fn files_a_prompt_mentions_come_with_it_unless_a_rule_forbids() {
 
 #[test]
 fn what_is_in_force_can_be_looked_at() {
-    let (dirs, server) = (TestDirs::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     write(dirs.file("CLAUDE.md"), "Be brief.");
     write(
         dirs.file(".claude/agents/reviewer.md"),

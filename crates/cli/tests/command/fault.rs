@@ -7,7 +7,8 @@ use crate::terminal::{To, on_terminal};
 
 /// What a person at a terminal sees beside the answer, which must come.
 fn seen(script: Script, flags: &[&str]) -> String {
-    let (dirs, server) = (TestDirs::new(), play(script));
+    let dirs = TestDirs::new();
+    let server = play(script);
     let mut command = dirs.asking(&server.url(), &["-p", "hi"]);
     command.args(flags);
     let (code, screen) = on_terminal(command, To::Stderr);
@@ -67,7 +68,8 @@ fn an_overload_is_told_when_the_wait_is_long_and_counted() {
 
 #[test]
 fn offline_is_said_in_words() {
-    let (dirs, url) = (TestDirs::new(), "https://no.such.host.invalid");
+    let dirs = TestDirs::new();
+    let url = "https://no.such.host.invalid";
     let mut command = dirs.asking(url, &["-p", "hi", "--max-retries", "0"]);
     // A proxy of the machine's would hide that nobody is there.
     let finished = run(command.env("NO_PROXY", "*"));
@@ -80,7 +82,8 @@ fn offline_is_said_in_words() {
 #[test]
 fn an_empty_answer_is_said_and_is_no_success() {
     let script = || Script::new().answer(ScriptedAnswer::text("").repeat(0));
-    let (dirs, server) = (TestDirs::new(), play(script()));
+    let dirs = TestDirs::new();
+    let server = play(script());
     let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi"]));
     let line = finished.error_line(1);
     assert!(line.contains("empty answer") && line.contains("ask again"), "{line}");

@@ -36,7 +36,8 @@ fn knobs_of_the_model_reach_it() {
 fn what_was_thought_may_be_left_out() {
     let script = || Script::new().answer(ScriptedAnswer::text("Four.").thinking("Two and two."));
     for (display, told) in [("summarized", "Two and two."), ("omitted", "")] {
-        let (dirs, server) = (TestDirs::new(), play(script()));
+        let dirs = TestDirs::new();
+        let server = play(script());
         let flags = ["--thinking-display", display, "--include-partial-messages"];
         let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
         driven.prompt("2 + 2");

@@ -21,7 +21,8 @@ fn an_object_is_the_answer_in_every_format() {
             .answer(ScriptedAnswer::text("Handed over."))
     };
     for format in ["text", "json", "stream-json"] {
-        let (dirs, server) = (TestDirs::new(), play(script()));
+        let dirs = TestDirs::new();
+        let server = play(script());
         let arguments = ["-p", "count", "--json-schema", SCHEMA, "--output-format", format];
         let finished = run(&mut dirs.asking(&server.url(), &arguments));
         let answer = finished.answer();
@@ -76,7 +77,8 @@ fn a_session_is_an_agent_of_the_command_line() {
 
 #[test]
 fn the_object_is_the_result_that_clients_read() {
-    let (dirs, other) = (TestDirs::new(), TestDirs::new());
+    let dirs = TestDirs::new();
+    let other = TestDirs::new();
     let script = || Script::new().answer(ScriptedAnswer::text("Fine."));
     let server = play(script());
     let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi", "--output-format", "json"]));

@@ -21,7 +21,7 @@ fn command(line: &str) -> Value {
     json!({ "type": "command", "command": line, "timeout": 60 })
 }
 
-fn says(event: &str, mut output: Value) -> Value {
+fn output_hook(event: &str, mut output: Value) -> Value {
     output["hookEventName"] = event.into();
     let said = json!({ "hookSpecificOutput": output });
     command(&format!("cat > /dev/null; printf '%s' '{said}'"))
@@ -31,7 +31,7 @@ fn says(event: &str, mut output: Value) -> Value {
 fn a_hook_names_the_session_and_says_the_first_words() {
     let dirs = TestDirs::new();
     let start = json!({ "initialUserMessage": "The ship is at sea.", "sessionTitle": "Log book" });
-    with(&dirs, &json!({ "hooks": { "SessionStart": hook(&says("SessionStart", start)) } }));
+    with(&dirs, &json!({ "hooks": { "SessionStart": hook(&output_hook("SessionStart", start)) } }));
     let server = play(Script::new().answer(ScriptedAnswer::text("Aye.")));
     run(&mut dirs.asking(&server.url(), &["-p", "Where are we?"])).answer();
     let request = server.requests()[0].json().expect("JSON");
@@ -248,7 +248,7 @@ fn a_judge_may_be_a_model_of_its_own() {
     }
 }
 
-fn told(dirs: &TestDirs, name: &str) -> Value {
+fn read_hook_input(dirs: &TestDirs, name: &str) -> Value {
     serde_json::from_str(&wait_for_file(&dirs.file(name))).expect("JSON")
 }
 
@@ -265,7 +265,7 @@ fn hooks_look_at_pages_that_are_called_by_their_matcher() {
     with(&dirs, &json!({ "hooks": hooks }));
     let server = play(Script::new().answer(ScriptedAnswer::text("Aye.").repeat(0)));
     run(&mut dirs.asking(&server.url(), &["-p", "/hoist high"])).answer();
-    let seen = told(&dirs, "seen.json");
+    let seen = read_hook_input(&dirs, "seen.json");
     for (field, value) in [
         ("hook_event_name", "UserPromptExpansion"),
         ("expansion_type", "slash_command"),
@@ -304,7 +304,7 @@ fn hooks_at_the_end_are_told_what_goes_on_and_what_was_said_before_a_failure() {
     );
     let flags = ["-p", "go", "--allowedTools", "Bash"];
     run(&mut dirs.asking(&server.url(), &flags)).answer();
-    let stop = told(&dirs, "stop.json");
+    let stop = read_hook_input(&dirs, "stop.json");
     let task = &stop["background_tasks"][0];
     assert_eq!(
         (&task["task_type"], &task["status"]),
@@ -313,7 +313,7 @@ fn hooks_at_the_end_are_told_what_goes_on_and_what_was_said_before_a_failure() {
     );
     assert_eq!(task["description"], "sleep 300", "{stop}");
     run(&mut dirs.asking(&server.url(), &["-p", "again", "-c"]));
-    let failed = told(&dirs, "failed.json");
+    let failed = read_hook_input(&dirs, "failed.json");
     assert_eq!(failed["error"], "authentication_failed", "{failed}");
     assert_eq!(failed["last_assistant_message"], "It runs.", "{failed}");
 }

@@ -28,7 +28,7 @@ fn with(dirs: &TestDirs, parts: &[(&str, &str)]) {
     write(dirs.home().join(".claude/settings.json"), hooks(parts));
 }
 
-fn says(value: &Value) -> String {
+fn output_command(value: &Value) -> String {
     format!("cat > /dev/null; printf '%s' '{value}'")
 }
 
@@ -60,7 +60,7 @@ fn a_no_before_a_tool_is_a_no() {
 
 #[test]
 fn a_changed_input_is_checked_again() {
-    let rewrite = says(&json!({ "hookSpecificOutput": {
+    let rewrite = output_command(&json!({ "hookSpecificOutput": {
         "hookEventName": "PreToolUse", "permissionDecision": "allow",
         "updatedInput": { "command": "touch forbidden.txt" },
     } }));
@@ -146,7 +146,10 @@ fn feedback_after_a_tool_and_an_end_by_a_hook() {
         play(Script::new().answer(bash("touch made.txt")).answer(ScriptedAnswer::text("Over.")));
     assert!(go(&dirs, &server, &[ALL]).stdout.contains("Over."));
     assert!(server.requests()[1].body.contains("format it"));
-    with(&dirs, &[("PostToolUse", &says(&json!({ "continue": false, "stopReason": "enough" })))]);
+    with(
+        &dirs,
+        &[("PostToolUse", &output_command(&json!({ "continue": false, "stopReason": "enough" })))],
+    );
     let server =
         play(Script::new().answer(bash("touch made.txt")).answer(ScriptedAnswer::text("Over.")));
     let finished = go(&dirs, &server, &[ALL, "--output-format", "json"]);

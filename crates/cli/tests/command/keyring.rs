@@ -12,7 +12,7 @@ use crate::fixture::{PATIENCE, TestDirs, play, run, run_with_input, wait_until_g
 use crate::session_bus::SessionBus;
 use crate::terminal::terminal;
 
-fn polite() -> Rehearsal {
+fn ok_server() -> Rehearsal {
     play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
@@ -35,7 +35,7 @@ fn sources(list: &Value, name: &str) -> Value {
 
 #[test]
 fn a_key_is_kept_used_listed_and_removed() {
-    let server = polite();
+    let server = ok_server();
     let dirs = moved(&server);
     let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
     let set =
@@ -96,7 +96,7 @@ fn a_key_of_the_ring_is_taken_out_of_what_tools_print() {
 
 #[test]
 fn what_is_set_for_one_run_or_named_in_the_file_goes_first() {
-    let server = polite();
+    let server = ok_server();
     let dirs = moved(&server);
     let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
     let mut command = bus.windlass(&dirs, &["key", "set", "anthropic"]);
@@ -129,7 +129,8 @@ fn what_is_set_for_one_run_or_named_in_the_file_goes_first() {
 
 #[test]
 fn a_key_goes_to_its_own_origin_and_its_own_company() {
-    let (server, stranger) = (polite(), polite());
+    let server = ok_server();
+    let stranger = ok_server();
     let dirs = TestDirs::new();
     let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
     let mut command = bus.windlass(&dirs, &["key", "set", "openai"]);
@@ -153,7 +154,7 @@ fn a_key_goes_to_its_own_origin_and_its_own_company() {
 
 #[test]
 fn a_recording_passes_the_key_on_and_does_not_keep_it() {
-    let server = polite();
+    let server = ok_server();
     let dirs = moved(&server);
     let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
     let mut command = bus.windlass(&dirs, &["key", "set", "anthropic"]);
@@ -171,7 +172,7 @@ fn a_recording_passes_the_key_on_and_does_not_keep_it() {
 
 #[test]
 fn a_locked_key_ring_is_told_only_to_those_who_need_it() {
-    let server = polite();
+    let server = ok_server();
     let dirs = moved(&server);
     {
         let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
@@ -291,7 +292,8 @@ fn typed(bus: &SessionBus, dirs: &TestDirs, keys: &[u8]) -> (Option<i32>, String
     let mut child = command.spawn().expect("the command starts");
     drop(command);
     let mut ours = std::fs::File::from(ours);
-    let (mut screen, mut chunk) = (Vec::new(), [0; 1024]);
+    let mut screen = Vec::new();
+    let mut chunk = [0; 1024];
     let mut take = |until: &[u8], ours: &mut std::fs::File| {
         while !screen.windows(until.len()).any(|seen| seen == until) {
             wait_for_bytes(ours);
@@ -357,7 +359,8 @@ fn with_pretender(
 
 #[test]
 fn with_a_key_in_the_environment_nobody_is_asked() {
-    let (dirs, server) = (TestDirs::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     let folder = pretend(&dirs, "echo called >> calls");
     let mut command = with_pretender(&dirs, &folder, &["-p", "hi"]);
     command.env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", "sk-variable");

@@ -27,7 +27,7 @@ fn ok() -> Rehearsal {
 }
 
 /// The request that one prompt makes.
-fn asked(dirs: &TestDirs, prompt: &str) -> Value {
+fn request_for_prompt(dirs: &TestDirs, prompt: &str) -> Value {
     let server = ok();
     assert_eq!(run(&mut dirs.asking(&server.url(), &["-p", prompt])).answer(), "ok\n");
     server.requests().pop().expect("a request").json().expect("JSON")
@@ -36,24 +36,24 @@ fn asked(dirs: &TestDirs, prompt: &str) -> Value {
 #[test]
 fn what_the_model_is_told_follows_from_settings() {
     let dirs = TestDirs::new();
-    assert!(!asked(&dirs, "go")["system"].to_string().contains("answer in"));
+    assert!(!request_for_prompt(&dirs, "go")["system"].to_string().contains("answer in"));
     set(&dirs, &json!({"language": "Frisian"}));
-    assert!(asked(&dirs, "go")["system"].to_string().contains("answer in Frisian"));
+    assert!(request_for_prompt(&dirs, "go")["system"].to_string().contains("answer in Frisian"));
     // It can be told to think, and not to.
-    assert_eq!(asked(&dirs, "go")["thinking"]["type"], "adaptive");
+    assert_eq!(request_for_prompt(&dirs, "go")["thinking"]["type"], "adaptive");
     set(&dirs, &json!({"alwaysThinkingEnabled": false}));
-    assert_eq!(asked(&dirs, "go")["thinking"]["type"], "disabled");
+    assert_eq!(request_for_prompt(&dirs, "go")["thinking"]["type"], "disabled");
     set(&dirs, &json!({"effortLevel": "low"}));
-    assert!(asked(&dirs, "go").to_string().contains("\"effort\":\"low\""));
+    assert!(request_for_prompt(&dirs, "go").to_string().contains("\"effort\":\"low\""));
 }
 
 #[test]
 fn instructions_that_are_excluded_are_not_read() {
     let dirs = TestDirs::new();
     write(dirs.file("CLAUDE.md"), "Say aye.");
-    assert!(asked(&dirs, "go").to_string().contains("Say aye."));
+    assert!(request_for_prompt(&dirs, "go").to_string().contains("Say aye."));
     set(&dirs, &json!({"claudeMdExcludes": ["**/CLAUDE.md"]}));
-    assert!(!asked(&dirs, "go").to_string().contains("Say aye."));
+    assert!(!request_for_prompt(&dirs, "go").to_string().contains("Say aye."));
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn notes_are_read_from_where_settings_say() {
     let dirs = TestDirs::new();
     write(dirs.home().join("notes/MEMORY.md"), "- The sea is calm.");
     set(&dirs, &json!({"autoMemoryDirectory": "~/notes"}));
-    assert!(asked(&dirs, "go").to_string().contains("The sea is calm."));
+    assert!(request_for_prompt(&dirs, "go").to_string().contains("The sea is calm."));
     set(&dirs, &json!({"autoMemoryDirectory": "~/notes", "autoMemoryEnabled": false}));
-    assert!(!asked(&dirs, "go").to_string().contains("The sea is calm."));
+    assert!(!request_for_prompt(&dirs, "go").to_string().contains("The sea is calm."));
 }
 
 #[test]
@@ -71,15 +71,16 @@ fn commands_in_pages_can_be_switched_off() {
     let dirs = TestDirs::new();
     let page = "---\nallowed-tools: Bash(echo:*)\n---\nIt is !`echo calm`.\n";
     write(dirs.home().join(".claude/commands/sea.md"), page);
-    assert!(asked(&dirs, "/sea").to_string().contains("It is calm."));
+    assert!(request_for_prompt(&dirs, "/sea").to_string().contains("It is calm."));
     set(&dirs, &json!({"disableSkillShellExecution": true}));
-    let told = asked(&dirs, "/sea").to_string();
+    let told = request_for_prompt(&dirs, "/sea").to_string();
     assert!(!told.contains("calm") && told.contains("disableSkillShellExecution"), "{told}");
 }
 
 #[test]
 fn colours_are_those_of_the_settings() {
-    let (dirs, server) = (TestDirs::new(), ok());
+    let dirs = TestDirs::new();
+    let server = ok();
     set(&dirs, &json!({"theme": "light"}));
     let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
@@ -140,7 +141,8 @@ fn sessions_are_swept_after_the_days_of_the_settings() {
     use windlass_journal::{JournalHead, SessionCatalogue};
     use windlass_vocabulary::{Message, MessageId, MessageOrigin};
     for (settings, is_left) in [(json!({}), true), (json!({"cleanupPeriodDays": 1}), false)] {
-        let (dirs, server) = (TestDirs::new(), ok());
+        let dirs = TestDirs::new();
+        let server = ok();
         set(&dirs, &settings);
         let root = dirs.home().parent().expect("a folder").join("state/windlass/sessions");
         let journal = SessionCatalogue::new(&root).journal_path(&dirs.work(), "old");
@@ -176,7 +178,9 @@ fn only_variables_that_settings_name_are_sent_by_hooks() {
         (json!({"httpHookAllowedEnvVars": ["OTHER"]}), false),
         (json!({"httpHookAllowedEnvVars": ["TOKEN"]}), true),
     ] {
-        let (dirs, server, listener) = (TestDirs::new(), ok(), ok());
+        let dirs = TestDirs::new();
+        let server = ok();
+        let listener = ok();
         let hook = json!({"type": "http", "url": format!("{}/hook", listener.url()),
             "headers": {"x-token": "is $TOKEN"}, "allowedEnvVars": ["TOKEN"]});
         let mut settings = json!({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}});
@@ -202,7 +206,8 @@ fn only_variables_that_settings_name_are_sent_by_hooks() {
 
 #[test]
 fn betas_of_the_environment_reach_the_provider() {
-    let (dirs, server) = (TestDirs::new(), ok());
+    let dirs = TestDirs::new();
+    let server = ok();
     let mut command = dirs.asking(&server.url(), &["-p", "go", "--betas", "one-2025"]);
     assert_eq!(run(command.env("ANTHROPIC_BETAS", "two-2025, three-2025")).answer(), "ok\n");
     let request = server.requests().pop().expect("a request");
@@ -289,10 +294,10 @@ fn documented(text: &str) -> BTreeMap<String, Option<String>> {
 
 /// Every test of the crates that know settings.
 fn tests() -> String {
-    fn below(folder: &Path, all: &mut String) {
+    fn read_below(folder: &Path, all: &mut String) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             match entry.path() {
-                path if path.is_dir() => below(&path, all),
+                path if path.is_dir() => read_below(&path, all),
                 path => all.push_str(&std::fs::read_to_string(path).unwrap_or_default()),
             }
         }
@@ -300,7 +305,7 @@ fn tests() -> String {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut all = String::new();
     for folder in ["cli/tests", "cli/src", "settings/tests", "driver/tests", "hook/tests"] {
-        below(&crates.join(folder), &mut all);
+        read_below(&crates.join(folder), &mut all);
     }
     all
 }
@@ -324,7 +329,8 @@ fn every_key_is_shown_by_a_test_or_reported_by_the_doctor() {
     }
     let idle: Vec<&str> =
         table.iter().filter(|(_, t)| t.is_none()).map(|(k, _)| k.as_str()).collect();
-    let (dirs, sample) = (TestDirs::new(), sample());
+    let dirs = TestDirs::new();
+    let sample = sample();
     set(&dirs, &sample);
     let report = doctor(&dirs, &["--json"]);
     let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
@@ -383,7 +389,8 @@ fn what_asks_by_a_rule_asks_whatever_else_is_allowed() {
 
 #[test]
 fn a_program_of_the_settings_gives_the_key() {
-    let (dirs, server) = (TestDirs::new(), ok());
+    let dirs = TestDirs::new();
+    let server = ok();
     set(&dirs, &json!({"apiKeyHelper": "echo key-of-a-helper"}));
     let mut command = dirs.windlass(&["-p", "go"]);
     assert_eq!(run(command.env("ANTHROPIC_BASE_URL", server.url())).answer(), "ok\n");
@@ -395,7 +402,12 @@ fn a_program_of_the_settings_gives_the_key() {
 /// What a model is told of one command that runs in the sandbox of these settings; nothing where there
 /// can be no sandbox.
 #[cfg(target_os = "linux")]
-fn held(dirs: &TestDirs, sandbox: &Value, input: &Value, flags: &[&str]) -> Option<String> {
+fn run_sandboxed(
+    dirs: &TestDirs,
+    sandbox: &Value,
+    input: &Value,
+    flags: &[&str],
+) -> Option<String> {
     let mut settings = json!({"sandbox": {"enabled": true, "failIfUnavailable": true}});
     let more = sandbox.as_object().cloned().expect("an object");
     settings["sandbox"].as_object_mut().expect("an object").extend(more);
@@ -419,20 +431,20 @@ fn a_sandbox_is_what_settings_say() {
     let dirs = TestDirs::new();
     let out = json!({"command": "touch in.txt; touch ~/out.txt"});
     let is_out = || std::fs::remove_file(dirs.home().join("out.txt")).is_ok();
-    let Some(told) = held(&dirs, &json!({}), &out, &[]) else { return };
+    let Some(told) = run_sandboxed(&dirs, &json!({}), &out, &[]) else { return };
     assert!(dirs.file("in.txt").exists() && !is_out(), "it runs unasked, and inside: {told}");
     let asks = json!({"autoAllowBashIfSandboxed": false});
-    let told = held(&dirs, &asks, &out, &[]).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &asks, &out, &[]).expect("a sandbox");
     assert!(told.contains("Nobody can be asked here"), "{told}");
     let all = ["--dangerously-skip-permissions"];
     let one = json!({"command": "touch ~/out.txt"});
-    held(&dirs, &json!({"excludedCommands": ["touch"]}), &one, &all).expect("a sandbox");
+    run_sandboxed(&dirs, &json!({"excludedCommands": ["touch"]}), &one, &all).expect("a sandbox");
     assert!(is_out(), "it runs outside");
     let leaving = json!({"command": "touch ~/out.txt", "dangerouslyDisableSandbox": true});
-    let told = held(&dirs, &json!({}), &leaving, &all).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &json!({}), &leaving, &all).expect("a sandbox");
     assert!(!is_out() && told.contains("It asks to run without the sandbox"), "{told}");
     let kept = json!({"allowUnsandboxedCommands": false});
-    let told = held(&dirs, &kept, &leaving, &all).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &kept, &leaving, &all).expect("a sandbox");
     assert!(!is_out() && told.contains("may not be left here"), "{told}");
 }
 
@@ -447,10 +459,12 @@ fn a_sandbox_holds_the_files_that_settings_name() {
     let files = json!({"filesystem": {"allowWrite": ["~/shared"], "denyWrite": ["kept"],
         "denyRead": ["~/secret"], "allowRead": ["~/secret/open"]}});
     let command = "touch ~/shared/a kept/b here; cat ~/secret/note.txt ~/secret/open/note.txt";
-    let Some(told) = held(&dirs, &json!({}), &json!({"command": command}), &[]) else { return };
+    let Some(told) = run_sandboxed(&dirs, &json!({}), &json!({"command": command}), &[]) else {
+        return;
+    };
     assert!(dirs.file("kept/b").exists() && !dirs.home().join("shared/a").exists(), "{told}");
     std::fs::remove_file(dirs.file("kept/b")).expect("removed");
-    let told = held(&dirs, &files, &json!({"command": command}), &[]).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &files, &json!({"command": command}), &[]).expect("a sandbox");
     assert!(dirs.file("here").exists() && dirs.home().join("shared/a").exists(), "{told}");
     assert!(!dirs.file("kept/b").exists(), "{told}");
     assert!(!told.contains("note of secret\\n") && !told.contains("note of secretnote"), "{told}");
@@ -462,18 +476,19 @@ fn a_sandbox_holds_the_files_that_settings_name() {
 fn a_sandbox_reaches_whom_settings_name() {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixListener;
-    let (dirs, server) = (TestDirs::new(), ok());
+    let dirs = TestDirs::new();
+    let server = ok();
     let url = server.url();
     let host = url.strip_prefix("http://").expect("an address");
     let fetch = json!({"command": format!(
         "curl -sS -m 20 --noproxy '' -x \"$http_proxy\" {url}/nowhere; echo code $?"
     )});
     let hosts = |allowed: &[&str], denied: &[&str]| json!({"network": {"allowedDomains": allowed, "deniedDomains": denied}});
-    let Some(told) = held(&dirs, &hosts(&[], &[]), &fetch, &[]) else { return };
+    let Some(told) = run_sandboxed(&dirs, &hosts(&[], &[]), &fetch, &[]) else { return };
     assert!(!told.contains("code 0"), "{told}");
-    let told = held(&dirs, &hosts(&[host], &[]), &fetch, &[]).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &hosts(&[host], &[]), &fetch, &[]).expect("a sandbox");
     assert!(told.contains("code 0"), "{told}");
-    let told = held(&dirs, &hosts(&[host], &[host]), &fetch, &[]).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &hosts(&[host], &[host]), &fetch, &[]).expect("a sandbox");
     assert!(told.contains("not on the list of hosts"), "{told}");
     // A socket in a folder that commands do not see.
     let place = dirs.home().join(".config/gh/socket");
@@ -489,9 +504,9 @@ fn a_sandbox_reaches_whom_settings_name() {
     });
     let command = format!("curl -sS -m 20 --unix-socket {} http://x/; echo", place.display());
     let ask = json!({ "command": command });
-    let told = held(&dirs, &json!({}), &ask, &[]).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &json!({}), &ask, &[]).expect("a sandbox");
     assert!(!told.contains("from the socket"), "{told}");
     let sockets = json!({"network": {"allowUnixSockets": [place]}});
-    let told = held(&dirs, &sockets, &ask, &[]).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &sockets, &ask, &[]).expect("a sandbox");
     assert!(told.contains("from the socket"), "{told}");
 }

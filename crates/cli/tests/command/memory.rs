@@ -32,7 +32,8 @@ fn server() -> Rehearsal {
 
 #[test]
 fn instructions_come_first_from_broad_to_narrow_with_what_they_take_in() {
-    let (dirs, server) = (TestDirs::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     let deep = dirs.work().join("sub/deep");
     std::fs::create_dir_all(&deep).expect("a folder");
     std::fs::create_dir(dirs.file(".git")).expect("a folder");
@@ -76,7 +77,8 @@ fn instructions_come_first_from_broad_to_narrow_with_what_they_take_in() {
 
 #[test]
 fn a_project_cannot_take_in_what_is_not_its_own() {
-    let (dirs, server) = (TestDirs::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     std::fs::create_dir(dirs.file(".git")).expect("a folder");
     write(dirs.home().join("secret.txt"), "private-words");
     write(dirs.file("CLAUDE.md"), "Take @~/secret.txt and @../home/secret.txt too.");
@@ -90,7 +92,8 @@ fn a_project_cannot_take_in_what_is_not_its_own() {
 
 #[test]
 fn what_is_too_long_is_cut_and_said_and_pushes_nothing_out() {
-    let (dirs, server) = (TestDirs::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     write(dirs.home().join(".claude/CLAUDE.md"), "broad-says");
     write(dirs.file("CLAUDE.md"), &format!("narrow-says {}", "y".repeat(300_000)));
     write(dirs.file("CLAUDE.local.md"), &"z".repeat((4 << 20) + 1));
@@ -103,7 +106,7 @@ fn what_is_too_long_is_cut_and_said_and_pushes_nothing_out() {
 }
 
 /// What the model was told with the results of its calls, one text for each request.
-fn told(server: &Rehearsal) -> Vec<String> {
+fn last_messages(server: &Rehearsal) -> Vec<String> {
     let bodies = server.requests().into_iter().map(|request| request.json().expect("JSON"));
     let last = |body: Value| body["messages"].as_array().and_then(|all| all.last().cloned());
     bodies.map(|body| last(body).unwrap_or_default().to_string()).collect()
@@ -134,7 +137,7 @@ fn what_counts_for_some_files_is_said_once_with_the_first_of_them() {
         .answer(ScriptedAnswer::text("ok"));
     let server = play(script);
     ask(&dirs, &server, &["-p", "hi"]);
-    let told = told(&server);
+    let told = last_messages(&server);
     let first = &told[0];
     for words in ["root-says", "everywhere-says", "mine-says"] {
         assert!(first.contains(words), "{words}: {first}");
@@ -261,7 +264,8 @@ fn a_file_that_changed_meanwhile_is_told() {
 
 #[test]
 fn a_style_is_told_to_the_model_and_one_that_is_not_there_is_named() {
-    let (dirs, server) = (TestDirs::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     write(dirs.home().join(".claude/output-styles/poet.md"), "Answer in verse.");
     let system = |style: &str| {
         let settings = json!({ "outputStyle": style }).to_string();

@@ -5,7 +5,7 @@ use windlass_rehearsal::{ReceivedRequest, Rehearsal, Script, ScriptedAnswer, Scr
 
 use crate::fixture::{TestDirs, play, run};
 
-fn polite() -> Rehearsal {
+fn ok_server() -> Rehearsal {
     play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
@@ -74,7 +74,8 @@ fn choosing_a_model_chooses_wire_key_and_address() {
         ),
     ];
     for (model, variables, path, header, value, name) in cases {
-        let (dirs, server) = (TestDirs::new(), polite());
+        let dirs = TestDirs::new();
+        let server = ok_server();
         let mut command = dirs.windlass(&["-p", "hi", "--model", model]);
         for (variable, value) in *variables {
             command.env(variable, value.replace("URL", &server.url()));
@@ -90,7 +91,7 @@ fn choosing_a_model_chooses_wire_key_and_address() {
 
 #[test]
 fn a_plain_name_finds_its_provider() {
-    let server = polite();
+    let server = ok_server();
     let paths = [
         ("claude-sonnet-4-6", "/v1/messages"),
         ("claude-of-tomorrow", "/v1/messages"),
@@ -112,7 +113,8 @@ fn a_plain_name_finds_its_provider() {
 
 #[test]
 fn variables_name_the_model_and_change_what_a_short_name_means() {
-    let (dirs, server) = (TestDirs::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], &'a str);
     let cases: &[Case<'_>] = &[
         (&[("ANTHROPIC_MODEL", "haiku")], &[], "claude-haiku-5-5"),
@@ -141,7 +143,7 @@ fn every_model_of_a_chain_is_asked_at_its_own_provider_with_its_own_key() {
         play(
             Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(404)).repeat(0)),
         ),
-        polite(),
+        ok_server(),
     );
     let chain = "openai/gpt-5.5,gemini/gemini-3.8-flash";
     let arguments = ["-p", "hi", "--model", "sonnet", "--fallback-model", chain];
@@ -169,7 +171,8 @@ fn every_model_of_a_chain_is_asked_at_its_own_provider_with_its_own_key() {
 
 #[test]
 fn a_fallback_without_a_key_is_told_before_anything_is_asked() {
-    let (dirs, server) = (TestDirs::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     let arguments = ["-p", "hi", "--fallback-model", "openai/gpt-5.5"];
     let finished = run(&mut dirs.asking(&server.url(), &arguments));
     let line = finished.error_line(1);
@@ -213,7 +216,8 @@ fn what_a_model_cannot_do_is_said_before_the_network() {
         (&["--fallback-model", "openai-chat/gpt-6-astra"], &["gpt-6-astra", "tools"]),
     ];
     for (flags, words) in cases {
-        let (dirs, server) = (TestDirs::new(), polite());
+        let dirs = TestDirs::new();
+        let server = ok_server();
         let mut command = dirs.asking(&server.url(), &["-p", "hi"]);
         command.env("OPENAI_BASE_URL", server.url());
         let finished = run(command.args(*flags));
@@ -227,7 +231,8 @@ fn what_a_model_cannot_do_is_said_before_the_network() {
 
 #[test]
 fn effort_and_thinking_reach_the_model() {
-    let (dirs, server) = (TestDirs::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     let arguments = ["-p", "hi", "--effort", "low", "--thinking", "disabled"];
     run(&mut dirs.asking(&server.url(), &arguments)).answer();
     let (_, body) = last(&server);
@@ -243,7 +248,7 @@ fn effort_and_thinking_reach_the_model() {
 
 #[test]
 fn effort_is_sent_when_it_was_asked_for_and_only_then() {
-    let server = polite();
+    let server = ok_server();
     let sent = |model: &str, flags: &[&str]| {
         let dirs = TestDirs::new();
         let mut command = dirs.asking(&server.url(), &["-p", "hi", "--model", model]);
@@ -269,7 +274,8 @@ fn effort_is_sent_when_it_was_asked_for_and_only_then() {
 
 #[test]
 fn an_unknown_model_works_and_says_what_is_assumed() {
-    let (dirs, server) = (TestDirs::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     let arguments = ["-p", "hi", "--model", "ollama/tiny", "--verbose"];
     let mut command = dirs.windlass(&arguments);
     let finished = run(command.env("OLLAMA_BASE_URL", server.url()));

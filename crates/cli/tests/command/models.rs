@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::fixture::{TestDirs, run};
 
-fn told(dirs: &TestDirs, variables: &[(&str, &str)]) -> Value {
+fn list_models(dirs: &TestDirs, variables: &[(&str, &str)]) -> Value {
     let mut command = dirs.windlass(&["models", "--json"]);
     let finished = run(command.envs(variables.iter().copied()));
     serde_json::from_str(finished.answer()).expect("one object")
@@ -18,7 +18,7 @@ fn row<'a>(all: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn it_tells_facts_prices_and_which_keys_are_set() {
     let dirs = TestDirs::new();
-    let all = told(&dirs, &[("OPENAI_API_KEY", "secret-thing")]);
+    let all = list_models(&dirs, &[("OPENAI_API_KEY", "secret-thing")]);
     let opus = row(&all, "anthropic/claude-opus-5-5");
     assert_eq!(opus["window"], 1_000_000);
     assert_eq!(opus["output_max"], 128_000);

@@ -97,7 +97,7 @@ fn far_away() -> tempfile::TempDir {
 }
 
 /// What the model was told of its call.
-fn told(flags: &[&str], tool: &str, input: Value) -> (FinishedCommand, String) {
+fn run_call(flags: &[&str], tool: &str, input: Value) -> (FinishedCommand, String) {
     let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::call(tool, input))
@@ -114,7 +114,7 @@ fn reading_below_an_added_directory_needs_no_question_and_elsewhere_it_does() {
     let outside = far_away();
     let far = outside.path().join("far").display().to_string();
     let read = |flags: &[&str], path: &str| {
-        told(flags, "Read", json!({"file_path": outside.path().join(path)}))
+        run_call(flags, "Read", json!({"file_path": outside.path().join(path)}))
     };
     for flags in [&["--add-dir", &far][..], &["--add-dir", &format!("{far}/deep/..")]] {
         let (finished, said) = read(flags, "far/deep/open.txt");
@@ -148,7 +148,8 @@ fn edits_are_accepted_below_an_added_directory_and_nowhere_else() {
     let far = outside.path().join("far").display().to_string();
     let write = |flags: &[&str], path: &str| {
         let path = outside.path().join(path);
-        let (finished, _) = told(flags, "Write", json!({"file_path": path, "content": "new\n"}));
+        let (finished, _) =
+            run_call(flags, "Write", json!({"file_path": path, "content": "new\n"}));
         assert_eq!(finished.code, Some(0), "{finished:?}");
         (finished.stderr.contains("not allowed: Write"), path.exists())
     };
@@ -163,15 +164,18 @@ fn edits_are_accepted_below_an_added_directory_and_nowhere_else() {
 
 #[test]
 fn several_directories_can_be_added() {
-    let (one, other) = (far_away(), far_away());
-    let (first, second) = (one.path().join("far"), other.path().join("far"));
-    let (first, second) = (first.display().to_string(), second.display().to_string());
+    let one = far_away();
+    let other = far_away();
+    let first = one.path().join("far");
+    let second = other.path().join("far");
+    let first = first.display().to_string();
+    let second = second.display().to_string();
     let both: [&[&str]; 2] =
         [&["--add-dir", &first, &second], &["--add-dir", &first, "--add-dir", &second]];
     for flags in both {
         for outside in [&one, &other] {
             let path = outside.path().join("far/deep/open.txt");
-            let (finished, said) = told(flags, "Read", json!({"file_path": path}));
+            let (finished, said) = run_call(flags, "Read", json!({"file_path": path}));
             assert_eq!(finished.answer(), "Over.\n");
             assert!(said.contains("seen"), "{said}");
         }
@@ -217,7 +221,7 @@ fn a_place_close_by_is_fetched_when_a_rule_names_it_and_only_then() {
     for (flags, expected) in cases {
         let before = count.load(std::sync::atomic::Ordering::SeqCst);
         let input = json!({"url": format!("http://{address}/x"), "prompt": "what is it?"});
-        let (_, said) = told(flags, "WebFetch", input.clone());
+        let (_, said) = run_call(flags, "WebFetch", input.clone());
         let came = count.load(std::sync::atomic::Ordering::SeqCst) > before;
         assert_eq!((came, said.contains("fetched!")), (*expected, *expected), "{flags:?}: {said}");
         let dirs = TestDirs::new();

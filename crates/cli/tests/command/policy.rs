@@ -92,7 +92,7 @@ fn a_sandbox_holds_commands_to_where_the_session_works() {
 
 /// What a model that runs one command in a sandbox is told of it.
 #[cfg(target_os = "linux")]
-fn held(dirs: &TestDirs, flags: &[&str], input: Value) -> Option<String> {
+fn run_sandboxed(dirs: &TestDirs, flags: &[&str], input: Value) -> Option<String> {
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", input))
         .answer(ScriptedAnswer::text("Over."));
@@ -114,13 +114,13 @@ fn held(dirs: &TestDirs, flags: &[&str], input: Value) -> Option<String> {
 fn what_a_sandbox_holds_runs_unasked_and_reaches_only_listed_hosts() {
     let dirs = TestDirs::new();
     let write = "echo in > in.txt; echo out > ~/out.txt";
-    let Some(told) = held(&dirs, &[], json!({ "command": write })) else { return };
+    let Some(told) = run_sandboxed(&dirs, &[], json!({ "command": write })) else { return };
     assert!(dirs.file("in.txt").exists(), "{told}");
     assert!(told.contains("The sandbox lets nothing be written there"), "{told}");
     assert!(!dirs.home().join("out.txt").exists(), "{told}");
 
     let leave = json!({"command": "touch left.txt", "dangerouslyDisableSandbox": true});
-    let told = held(&dirs, &["--dangerously-skip-permissions"], leave).unwrap_or_default();
+    let told = run_sandboxed(&dirs, &["--dangerously-skip-permissions"], leave).unwrap_or_default();
     assert!(told.contains("may not be left here"), "{told}");
     assert!(!dirs.file("left.txt").exists(), "{told}");
 
@@ -129,13 +129,14 @@ fn what_a_sandbox_holds_runs_unasked_and_reaches_only_listed_hosts() {
     let fetch = json!({"command": format!(
         "curl -sS -m 20 --noproxy '' -x \"$http_proxy\" {url}/nowhere; echo code $?"
     )});
-    let told = held(&dirs, &[], fetch.clone()).unwrap_or_default();
+    let told = run_sandboxed(&dirs, &[], fetch.clone()).unwrap_or_default();
     assert!(!told.contains("code 0") && server.requests().is_empty(), "{told}");
     let host = url.strip_prefix("http://").expect("an address");
-    let told = held(&dirs, &["--sandbox-allow-domain", host], fetch.clone()).unwrap_or_default();
+    let told =
+        run_sandboxed(&dirs, &["--sandbox-allow-domain", host], fetch.clone()).unwrap_or_default();
     assert!(told.contains("code 0"), "{told}");
     let other = ["--sandbox-allow-domain", "example.invalid"];
-    let told = held(&dirs, &other, fetch).unwrap_or_default();
+    let told = run_sandboxed(&dirs, &other, fetch).unwrap_or_default();
     assert!(told.contains("not on the list of hosts"), "{told}");
     let leftovers = dirs.leftovers();
     assert!(!leftovers.iter().any(|name| name.starts_with("tmp/windlass-gate")), "{leftovers:?}");

@@ -282,7 +282,8 @@ fn five_hundred_tools_of_twenty_servers_weigh_little_until_they_are_used() {
         // A token is about four bytes.
         let tokens = (weight(&bodies[0]) - bare) / 4;
         assert!(tokens < 2_000, "{tokens} tokens");
-        let (first, second) = (&bodies[0]["tools"], &bodies[1]["tools"]);
+        let first = &bodies[0]["tools"];
+        let second = &bodies[1]["tools"];
         let (first, second) =
             (first.as_array().expect("a list"), second.as_array().expect("a list"));
         assert_eq!(second.len(), first.len() + 1);

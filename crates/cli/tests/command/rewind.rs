@@ -20,7 +20,7 @@ fn rewind(dirs: &TestDirs, arguments: &[&str]) -> String {
 }
 
 /// A session in which one file is made, and then changed together with one that was there before.
-fn worked(dirs: &TestDirs) -> Rehearsal {
+fn record_session(dirs: &TestDirs) -> Rehearsal {
     let path = |name: &str| dirs.file(name).to_string_lossy().into_owned();
     let write = |name: &str, text: &str| json!({"file_path": path(name), "content": text});
     let read = |name: &str| json!({"file_path": path(name)});
@@ -50,7 +50,7 @@ fn text(path: &Path) -> String {
 #[test]
 fn files_go_back_to_where_they_were_before_a_prompt() {
     let dirs = TestDirs::new();
-    let _server = worked(&dirs);
+    let _server = record_session(&dirs);
     assert_eq!(text(&dirs.file("made")), "two\nlines\n");
     let listed = rewind(&dirs, &[]);
     assert!(listed.contains("make it") && listed.contains("change them"), "{listed}");
@@ -74,7 +74,7 @@ fn files_go_back_to_where_they_were_before_a_prompt() {
 #[test]
 fn what_others_changed_since_is_left_alone() {
     let dirs = TestDirs::new();
-    let _server = worked(&dirs);
+    let _server = record_session(&dirs);
     std::fs::write(dirs.file("old"), "by hand\n").expect("a file");
     let mut command = dirs.windlass(&["rewind", SESSION, "--to", "2"]);
     let finished = run(&mut command);
@@ -91,7 +91,7 @@ fn what_others_changed_since_is_left_alone() {
 #[test]
 fn the_conversation_goes_back_and_files_stay_true_to_what_followed() {
     let dirs = TestDirs::new();
-    let server = worked(&dirs);
+    let server = record_session(&dirs);
     rewind(&dirs, &["--to", "2", "--conversation"]);
     assert_eq!(text(&dirs.file("made")), "two\nlines\n");
     ask(&dirs, &server, &["-c", "-p", "another way"]);
@@ -109,7 +109,7 @@ fn the_conversation_goes_back_and_files_stay_true_to_what_followed() {
 #[test]
 fn a_prompt_can_ask_for_it_and_needs_no_key() {
     let dirs = TestDirs::new();
-    let _server = worked(&dirs);
+    let _server = record_session(&dirs);
     let said = |prompt: &str| run(&mut dirs.windlass(&["-c", "-p", prompt])).answer().to_owned();
     assert!(said("/rewind").contains("change them"));
     assert!(said("/rewind 2 files dry-run").contains("2 files would go back."));

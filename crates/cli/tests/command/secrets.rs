@@ -32,7 +32,8 @@ fn asking(dirs: &TestDirs, url: &str, arguments: &[&str]) -> Command {
 fn holders(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let (path, name) = (entry.path(), entry.file_name());
+        let path = entry.path();
+        let name = entry.file_name();
         if path.is_dir() {
             found.extend(holders(&path));
         } else if !PLANTED.iter().any(|planted| name == *planted) {

@@ -28,7 +28,8 @@ fn talkative() -> Rehearsal {
 
 #[test]
 fn every_run_is_kept_for_its_user_alone() {
-    let (dirs, server) = (TestDirs::new(), talkative());
+    let dirs = TestDirs::new();
+    let server = talkative();
     let result = ask(&dirs, &server, &["-p", "My colour is blue."]);
     let journals = dirs.journals();
     assert_eq!(journals.len(), 1, "{journals:?}");
@@ -48,7 +49,8 @@ fn every_run_is_kept_for_its_user_alone() {
 
 #[test]
 fn the_newest_session_of_the_directory_goes_on() {
-    let (dirs, server) = (TestDirs::new(), talkative());
+    let dirs = TestDirs::new();
+    let server = talkative();
     ask(&dirs, &server, &["-p", "The first is red."]);
     let second = ask(&dirs, &server, &["-p", "The second is blue."]);
     let third = ask(&dirs, &server, &["-c", "-p", "Which colour?"]);
@@ -67,7 +69,8 @@ fn the_newest_session_of_the_directory_goes_on() {
 
 #[test]
 fn a_session_is_resumed_by_id_beginning_of_id_and_name() {
-    let (dirs, server) = (TestDirs::new(), talkative());
+    let dirs = TestDirs::new();
+    let server = talkative();
     let named = ask(&dirs, &server, &["-p", "It is red.", "--name", "Date fix"]);
     let other = ask(&dirs, &server, &["-p", "It is blue."]);
     for wanted in [id(&named), &id(&named)[..13], "Date fix", "date fix"] {
@@ -84,7 +87,8 @@ fn a_session_is_resumed_by_id_beginning_of_id_and_name() {
 
 #[test]
 fn what_may_mean_several_sessions_or_none_is_asked_back() {
-    let (dirs, server) = (TestDirs::new(), talkative());
+    let dirs = TestDirs::new();
+    let server = talkative();
     let one = ask(&dirs, &server, &["-p", "one", "--name", "fix the date"]);
     let two = ask(&dirs, &server, &["-p", "two", "--name", "fix the time"]);
     let count = server.request_count();
@@ -104,7 +108,8 @@ fn what_may_mean_several_sessions_or_none_is_asked_back() {
 
 #[test]
 fn ids_are_checked_and_taken_once() {
-    let (dirs, server) = (TestDirs::new(), talkative());
+    let dirs = TestDirs::new();
+    let server = talkative();
     let uuid = "3F2A6C1E-51d0-4c0e-9b7e-0d2f4f6a8b1c";
     let result = ask(&dirs, &server, &["-p", "hi", "--session-id", uuid]);
     assert_eq!(id(&result), uuid.to_lowercase());
@@ -187,7 +192,8 @@ fn a_call_that_was_running_when_the_process_was_killed_has_an_unknown_outcome() 
 
 #[test]
 fn a_session_that_cannot_be_kept_is_not_begun() {
-    let (dirs, server) = (TestDirs::new(), talkative());
+    let dirs = TestDirs::new();
+    let server = talkative();
     std::fs::write(dirs.file("a-file"), "").expect("a file");
     let cases: [(Option<&str>, &str); 2] =
         [(Some("a-file"), "sessions cannot be kept in"), (None, "HOME is not set")];
@@ -250,7 +256,8 @@ fn a_session_goes_on_as_it_was_under_other_flags_and_files() {
 
 #[test]
 fn what_sessions_survive_is_configured_by_name() {
-    let (dirs, server) = (TestDirs::new(), talkative());
+    let dirs = TestDirs::new();
+    let server = talkative();
     let path = dirs.config("sessions_survive = \"power_loss\"\n");
     ask(&dirs, &server, &["-p", "hi"]);
     std::fs::write(path, "sessions_survive = \"fire\"\n").expect("a file");

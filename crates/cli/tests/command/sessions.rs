@@ -13,13 +13,13 @@ fn talk(dirs: &TestDirs, server: &Rehearsal, arguments: &[&str]) -> String {
     result["session_id"].as_str().expect("an id").to_owned()
 }
 
-fn told(dirs: &TestDirs, arguments: &[&str]) -> String {
+fn run_sessions(dirs: &TestDirs, arguments: &[&str]) -> String {
     let mut command = dirs.windlass(&["sessions"]);
     run(command.args(arguments)).answer().to_owned()
 }
 
-fn told_json(dirs: &TestDirs, arguments: &[&str]) -> Value {
-    serde_json::from_str(&told(dirs, arguments)).expect("one object")
+fn run_sessions_json(dirs: &TestDirs, arguments: &[&str]) -> Value {
+    serde_json::from_str(&run_sessions(dirs, arguments)).expect("one object")
 }
 
 fn server() -> Rehearsal {
@@ -28,16 +28,17 @@ fn server() -> Rehearsal {
 
 #[test]
 fn they_are_listed_the_newest_first_and_by_directory() {
-    let (dirs, server) = (TestDirs::new(), server());
-    assert!(told(&dirs, &["list"]).starts_with("There are no sessions"));
+    let dirs = TestDirs::new();
+    let server = server();
+    assert!(run_sessions(&dirs, &["list"]).starts_with("There are no sessions"));
     let first = talk(&dirs, &server, &["-p", "why does it fail?"]);
     let second = talk(&dirs, &server, &["-p", "and this?", "--name", "date fix"]);
-    let list = told(&dirs, &["list"]);
+    let list = run_sessions(&dirs, &["list"]);
     let lines: Vec<&str> = list.lines().collect();
     assert!(lines[0].starts_with("id") && lines[0].contains("cost"), "{list}");
     assert!(lines[1].starts_with(&second[..13]) && lines[1].contains("date fix"), "{list}");
     assert!(lines[2].starts_with(&first[..13]) && lines[2].contains("why does it fail?"), "{list}");
-    let object = told_json(&dirs, &["list", "--json", "--limit", "1"]);
+    let object = run_sessions_json(&dirs, &["list", "--json", "--limit", "1"]);
     assert_eq!(object["total"], 2);
     assert_eq!(object["sessions"][0]["session_id"], second.as_str());
     assert_eq!(object["sessions"][0]["messages"], 2);
@@ -54,40 +55,42 @@ fn they_are_listed_the_newest_first_and_by_directory() {
 
 #[test]
 fn they_are_shown_searched_and_exported() {
-    let (dirs, server) = (TestDirs::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     let id = talk(&dirs, &server, &["-p", "why does it fail?"]);
-    let shown = told(&dirs, &["show", &id[..8]]);
+    let shown = run_sessions(&dirs, &["show", &id[..8]]);
     for words in [id.as_str(), "> why does it fail?", "The leap year is the cause."] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
-    let object = told_json(&dirs, &["show", "--json"]);
+    let object = run_sessions_json(&dirs, &["show", "--json"]);
     assert_eq!(object["said"][0]["who"], "user");
-    let found = told(&dirs, &["search", "LEAP YEAR"]);
+    let found = run_sessions(&dirs, &["search", "LEAP YEAR"]);
     assert!(found.starts_with(&id[..8]) && found.contains("leap year"), "{found}");
-    assert!(told(&dirs, &["search", "no such words"]).starts_with("No session says"));
-    let hits = told_json(&dirs, &["search", "leap", "--json", "--all"]);
+    assert!(run_sessions(&dirs, &["search", "no such words"]).starts_with("No session says"));
+    let hits = run_sessions_json(&dirs, &["search", "leap", "--json", "--all"]);
     assert_eq!(hits["hits"][0]["session"]["session_id"], id.as_str());
-    let page = told(&dirs, &["export"]);
+    let page = run_sessions(&dirs, &["export"]);
     assert!(page.starts_with(&format!("# Session {id}")), "{page}");
     assert!(page.contains("## Model") && page.contains("leap year"), "{page}");
-    let lines = told(&dirs, &["export", &id, "--format", "jsonl"]);
+    let lines = run_sessions(&dirs, &["export", &id, "--format", "jsonl"]);
     assert!(lines.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{lines}");
 }
 
 #[test]
 fn they_are_named_and_only_a_whole_id_is_deleted() {
-    let (dirs, server) = (TestDirs::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     let id = talk(&dirs, &server, &["-p", "one"]);
     let other = talk(&dirs, &server, &["-p", "two"]);
-    assert_eq!(told(&dirs, &["rename", &id, "the first"]), "");
-    assert!(told(&dirs, &["list"]).contains("the first"));
+    assert_eq!(run_sessions(&dirs, &["rename", &id, "the first"]), "");
+    assert!(run_sessions(&dirs, &["list"]).contains("the first"));
     let mut command = dirs.windlass(&["sessions", "delete", &id[..13]]);
     let finished = run(&mut command);
     assert!(finished.error_line(2).contains(&id), "{finished:?}");
     let mut command = dirs.windlass(&["sessions", "delete", "the first"]);
     run(&mut command).error_line(2);
     assert_eq!(dirs.journals().len(), 2);
-    assert_eq!(told(&dirs, &["delete", &id]), "");
+    assert_eq!(run_sessions(&dirs, &["delete", &id]), "");
     let journals = dirs.journals();
     assert_eq!(journals.len(), 1);
     assert!(journals[0].to_string_lossy().contains(&other), "{journals:?}");
@@ -99,7 +102,8 @@ fn they_are_named_and_only_a_whole_id_is_deleted() {
 
 #[test]
 fn hundreds_of_them_are_listed_and_the_newest_is_found() {
-    let (dirs, server) = (TestDirs::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     let id = talk(&dirs, &server, &["-p", "the only real one"]);
     let journal = &dirs.journals()[0];
     let text = std::fs::read_to_string(journal).expect("a journal");
@@ -108,11 +112,11 @@ fn hundreds_of_them_are_listed_and_the_newest_is_found() {
         let path = journal.with_file_name(format!("{copy}.jsonl"));
         std::fs::write(path, &text).expect("a copy");
     }
-    let object = told_json(&dirs, &["list", "--json", "--limit", "0"]);
+    let object = run_sessions_json(&dirs, &["list", "--json", "--limit", "0"]);
     assert_eq!(object["total"], 401);
     assert_eq!(object["sessions"].as_array().map(Vec::len), Some(401));
     talk(&dirs, &server, &["-p", "go on", "-r", &id]);
-    let object = told_json(&dirs, &["list", "--json", "--limit", "1"]);
+    let object = run_sessions_json(&dirs, &["list", "--json", "--limit", "1"]);
     assert_eq!(object["sessions"][0]["session_id"], id.as_str());
 }
 
@@ -125,7 +129,7 @@ fn calls_stand_before_their_results_and_those_that_did_not_run_are_told() {
         .text_after("And more to say, so that the tool ends before the answer does.");
     let server = play(Script::new().answer(answer).answer(ScriptedAnswer::text("Done.").repeat(0)));
     run(&mut dirs.asking(&server.url(), &["-p", "look"]));
-    let object = told_json(&dirs, &["show", "--json"]);
+    let object = run_sessions_json(&dirs, &["show", "--json"]);
     let said = object["said"].as_array().expect("what was said");
     for (place, spoken) in said.iter().enumerate().filter(|(_, spoken)| spoken["who"] == "tool") {
         let is_call =
@@ -134,7 +138,7 @@ fn calls_stand_before_their_results_and_those_that_did_not_run_are_told() {
     }
     assert_eq!(said.iter().filter(|spoken| spoken["who"] == "call").count(), 2, "{object}");
     assert_eq!(said.iter().filter(|spoken| spoken["who"] == "tool").count(), 2, "{object}");
-    assert!(told(&dirs, &["show"]).contains("it did not run"));
+    assert!(run_sessions(&dirs, &["show"]).contains("it did not run"));
 }
 
 #[test]
@@ -171,7 +175,7 @@ fn a_full_disk_is_told_to_everybody() {
 fn they_say_whether_they_work_wait_failed_or_are_done() {
     let dirs = TestDirs::new();
     let states = || {
-        let list = told_json(&dirs, &["list", "--json"]);
+        let list = run_sessions_json(&dirs, &["list", "--json"]);
         let sessions = list["sessions"].as_array().expect("a list").clone();
         sessions.iter().map(|one| one["state"].as_str().expect("a state").to_owned()).collect()
     };
@@ -193,7 +197,7 @@ fn they_say_whether_they_work_wait_failed_or_are_done() {
     driven.prompt("go");
     wait_for_file(&dirs.file("begun"));
     assert_eq!(states(), ["working", "done"]);
-    let list = told(&dirs, &["list"]);
+    let list = run_sessions(&dirs, &["list"]);
     assert!(list.contains("state") && list.contains("working"), "{list}");
     driven.signal(Signal::KILL);
     driven.end();

@@ -523,7 +523,8 @@ fn a_client_cannot_take_back_what_the_administrator_denies() {
     let mode = json!({"subtype": "set_permission_mode", "mode": "bypassPermissions"});
     say(json!({"type": "user", "message": {"role": "user", "content": "go"}}));
     say(json!({"type": "control_request", "request_id": "m", "request": mode}));
-    let (mut was_asked, mut refused) = (false, false);
+    let mut was_asked = false;
+    let mut refused = false;
     for line in BufReader::new(child.stdout.take().expect("a pipe")).lines() {
         let frame: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
         match frame["type"].as_str() {

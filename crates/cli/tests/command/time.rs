@@ -15,7 +15,7 @@ fn ask(dirs: &TestDirs, server: &Rehearsal, arguments: &[&str]) -> Value {
     serde_json::from_str(finished.answer()).expect("one object")
 }
 
-fn told(dirs: &TestDirs, arguments: &[&str]) -> String {
+fn run_windlass(dirs: &TestDirs, arguments: &[&str]) -> String {
     run(&mut dirs.windlass(arguments)).answer().to_owned()
 }
 
@@ -47,14 +47,14 @@ fn eventful(dirs: &TestDirs) -> Rehearsal {
 fn every_decision_comes_out_the_same() {
     let dirs = TestDirs::new();
     let _server = eventful(&dirs);
-    let text = told(&dirs, &["replay"]);
+    let text = run_windlass(&dirs, &["replay"]);
     assert!(text.contains("It comes out as it did then."), "{text}");
     let object: Value =
-        serde_json::from_str(&told(&dirs, &["replay", SESSION, "--json"])).expect("JSON");
+        serde_json::from_str(&run_windlass(&dirs, &["replay", SESSION, "--json"])).expect("JSON");
     assert_eq!(object["difference"], Value::Null);
     assert_eq!(object["missing"], 0);
     assert!(object["same"].as_u64().is_some_and(|same| same >= 7), "{object}");
-    let steps = told(&dirs, &["replay", SESSION, "--step"]);
+    let steps = run_windlass(&dirs, &["replay", SESSION, "--step"]);
     for words in [
         "user said \"CANARY-prompt\"",
         "idle → streaming",
@@ -64,7 +64,7 @@ fn every_decision_comes_out_the_same() {
     ] {
         assert!(steps.contains(words), "{words}: {steps}");
     }
-    let steps = told(&dirs, &["replay", "--step", "--json"]);
+    let steps = run_windlass(&dirs, &["replay", "--step", "--json"]);
     assert!(steps.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
     // A decision that was noted otherwise is found.
     let journal = dirs.journals().remove(0);
@@ -105,7 +105,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 fn it_says_why() {
     let dirs = TestDirs::new();
     let _server = eventful(&dirs);
-    let why = told(&dirs, &["why"]);
+    let why = run_windlass(&dirs, &["why"]);
     for words in [
         "Somebody said: CANARY-prompt",
         "Every call had its result",
@@ -117,7 +117,7 @@ fn it_says_why() {
         assert!(why.contains(words), "{words}: {why}");
     }
     let object: Value =
-        serde_json::from_str(&told(&dirs, &["why", SESSION, "1", "--json"])).expect("JSON");
+        serde_json::from_str(&run_windlass(&dirs, &["why", SESSION, "1", "--json"])).expect("JSON");
     let reasons = object["reasons"].as_array().expect("reasons");
     assert!(reasons.iter().all(|reason| reason["run"] == 2 && reason["turn"] == 1), "{object}");
     run(&mut dirs.windlass(&["why", SESSION, "99"])).error_line(2);
@@ -127,7 +127,7 @@ fn it_says_why() {
 fn a_bug_report_says_nothing_and_replays_the_same() {
     let dirs = TestDirs::new();
     let _server = eventful(&dirs);
-    let said = told(&dirs, &["bugreport", SESSION, "-o", "report.jsonl"]);
+    let said = run_windlass(&dirs, &["bugreport", SESSION, "-o", "report.jsonl"]);
     assert!(said.contains("It replays like the session does"), "{said}");
     let report = std::fs::read_to_string(dirs.file("report.jsonl")).expect("a report");
     assert!(!report.to_lowercase().contains("canary"), "{report}");
@@ -136,15 +136,16 @@ fn a_bug_report_says_nothing_and_replays_the_same() {
     // Somewhere else, where nothing of the session is.
     let other = TestDirs::new();
     std::fs::copy(dirs.file("report.jsonl"), other.file("report.jsonl")).expect("a copy");
-    assert!(told(&other, &["replay", "report.jsonl"]).contains("comes out as it did then"));
+    assert!(run_windlass(&other, &["replay", "report.jsonl"]).contains("comes out as it did then"));
     let reasons = |dirs: &TestDirs, of: &str| -> Vec<(Value, Value, Value)> {
         let object: Value =
-            serde_json::from_str(&told(dirs, &["why", of, "--json"])).expect("JSON");
+            serde_json::from_str(&run_windlass(dirs, &["why", of, "--json"])).expect("JSON");
         let reasons = object["reasons"].as_array().expect("reasons").clone();
         let named = reasons.into_iter().filter(|reason| !reason["name"].is_null());
         named.map(|r| (r["run"].clone(), r["turn"].clone(), r["name"].clone())).collect()
     };
-    let (ours, theirs) = (reasons(&dirs, SESSION), reasons(&other, "report.jsonl"));
+    let ours = reasons(&dirs, SESSION);
+    let theirs = reasons(&other, "report.jsonl");
     assert!(ours.len() >= 4, "{ours:?}");
     assert_eq!(ours, theirs);
     run(&mut dirs.windlass(&["bugreport", SESSION, "-o", "report.jsonl"])).error_line(1);

@@ -94,7 +94,7 @@ fn conversation(entries: &[Value]) -> Vec<Value> {
 }
 
 /// What was said, shortly: prompts, texts, calls, results.
-fn told(entries: &[Value]) -> Vec<String> {
+fn summarize(entries: &[Value]) -> Vec<String> {
     let mut told = Vec::new();
     for entry in conversation(entries) {
         match &entry["message"]["content"] {
@@ -127,7 +127,8 @@ fn working() -> Rehearsal {
 
 #[test]
 fn every_kept_session_has_one_that_its_readers_understand() {
-    let (dirs, server) = (TestDirs::new(), working());
+    let dirs = TestDirs::new();
+    let server = working();
     let flags = ["--session-id", SESSION, "--dangerously-skip-permissions", "-p", "look twice"];
     ask(&dirs, &server, &flags);
     let found = files(&projects(&dirs));
@@ -149,7 +150,7 @@ fn every_kept_session_has_one_that_its_readers_understand() {
         "result call_2",
         "One and two.",
     ];
-    assert_eq!(told(&lines), expected);
+    assert_eq!(summarize(&lines), expected);
     for line in &lines {
         assert_eq!(line["sessionId"], SESSION);
         assert_eq!(line["cwd"], work.to_string_lossy().as_ref());
@@ -157,7 +158,7 @@ fn every_kept_session_has_one_that_its_readers_understand() {
     // Goes on in the same chain, with a name near the end.
     ask(&dirs, &server, &["-r", SESSION, "-p", "thanks", "-n", "twice"]);
     let lines = entries(&found[0]);
-    assert_eq!(told(&lines)[expected.len()..], ["> thanks", "Noted."]);
+    assert_eq!(summarize(&lines)[expected.len()..], ["> thanks", "Noted."]);
     assert!(lines.iter().any(|line| line["customTitle"] == "twice"), "{lines:#?}");
     ask(&dirs, &server, &["--no-session-persistence", "-p", "nothing of this"]);
     assert_eq!(files(&projects(&dirs)), found);
@@ -165,7 +166,8 @@ fn every_kept_session_has_one_that_its_readers_understand() {
 
 #[test]
 fn one_that_was_lost_or_cut_is_whole_again_when_the_session_goes_on() {
-    let (dirs, server) = (TestDirs::new(), working());
+    let dirs = TestDirs::new();
+    let server = working();
     ask(&dirs, &server, &["--session-id", SESSION, "--allowedTools", "Bash", "-p", "look"]);
     let path = files(&projects(&dirs)).remove(0);
     let whole = std::fs::read(&path).expect("a transcript");
@@ -175,18 +177,19 @@ fn one_that_was_lost_or_cut_is_whole_again_when_the_session_goes_on() {
         let text = std::fs::read_to_string(&path).expect("a transcript");
         let lines: Vec<Value> =
             text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let told = told(&lines);
+        let told = summarize(&lines);
         assert_eq!(told[..2], ["> look", "Looking."], "{cut}");
         assert_eq!(told[told.len() - 2..], ["> and on", "Noted."], "{cut}");
     }
     std::fs::remove_file(&path).expect("it is there");
     ask(&dirs, &server, &["-c", "-p", "once more"]);
-    assert_eq!(told(&entries(&path))[0], "> look");
+    assert_eq!(summarize(&entries(&path))[0], "> look");
 }
 
 #[test]
 fn they_can_be_moved_and_switched_off() {
-    let (dirs, server) = (TestDirs::new(), working());
+    let dirs = TestDirs::new();
+    let server = working();
     let elsewhere = dirs.home().join("elsewhere");
     let config = dirs.config(&format!("transcripts = {:?}\n", elsewhere.to_string_lossy()));
     ask(&dirs, &server, &["-p", "hi", "--allowedTools", "Bash"]);
@@ -273,7 +276,8 @@ const KEPT: [&str; 4] = ["> Prompt 0.", "Answer 1.", "> Prompt 1.", "Answer 2."]
 
 #[test]
 fn a_copy_goes_on_behind_any_message_and_leaves_the_session_as_it_is() {
-    let (dirs, server) = (TestDirs::new(), counting());
+    let dirs = TestDirs::new();
+    let server = counting();
     let (path, lines) = three_prompts(&dirs, &server);
     let journal = dirs.journals().remove(0);
     let before = std::fs::read(&journal).expect("a journal");
@@ -287,17 +291,19 @@ fn a_copy_goes_on_behind_any_message_and_leaves_the_session_as_it_is() {
     assert_eq!(entries(&path), lines);
     let id = copy["session_id"].as_str().expect("an id");
     let copied = entries(&path.with_file_name(format!("{id}.jsonl")));
-    assert_eq!(told(&copied)[..4], KEPT);
-    assert_eq!(told(&copied)[4..], ["> Other.", "Answer 4."]);
+    assert_eq!(summarize(&copied)[..4], KEPT);
+    assert_eq!(summarize(&copied)[4..], ["> Other.", "Answer 4."]);
     assert!(copied.iter().all(|line| line["sessionId"] == id));
 }
 
 #[test]
 fn what_would_be_forgotten_must_be_that_turn_and_nothing_else() {
-    let (dirs, server) = (TestDirs::new(), counting());
+    let dirs = TestDirs::new();
+    let server = counting();
     let (_, lines) = three_prompts(&dirs, &server);
     let named = |text: &str| uuid_of(&lines, text);
-    let (dropped, first) = (named("Prompt 2."), named("Prompt 0."));
+    let dropped = named("Prompt 2.");
+    let first = named("Prompt 0.");
     let resume = format!("--resume={SESSION}");
     let cases = [
         (named("Answer 2."), &first),
@@ -337,7 +343,8 @@ fn what_would_be_forgotten_must_be_that_turn_and_nothing_else() {
 #[test]
 fn a_session_is_found_by_the_name_another_program_gave_it() {
     use std::io::Write;
-    let (dirs, server) = (TestDirs::new(), counting());
+    let dirs = TestDirs::new();
+    let server = counting();
     let (path, _) = three_prompts(&dirs, &server);
     let name = |title: &str| {
         let line = json!({"type": "custom-title", "customTitle": title, "sessionId": SESSION});
@@ -359,7 +366,8 @@ fn a_session_is_found_by_the_name_another_program_gave_it() {
 
 #[test]
 fn a_session_goes_back_under_its_own_id_and_its_chain_branches() {
-    let (dirs, server) = (TestDirs::new(), counting());
+    let dirs = TestDirs::new();
+    let server = counting();
     let (path, lines) = three_prompts(&dirs, &server);
     let at = format!("--resume-session-at={}", uuid_of(&lines, "Answer 2."));
     let resume = format!("--resume={SESSION}");
@@ -370,8 +378,8 @@ fn a_session_goes_back_under_its_own_id_and_its_chain_branches() {
     ask(&dirs, &server, &[&resume, "-p", "And on."]);
     assert!(requested(&server).contains("Again."));
     let lines = entries(&path);
-    assert_eq!(told(&lines)[..4], KEPT);
-    assert_eq!(told(&lines)[4..], ["> Again.", "Answer 4.", "> And on.", "Answer 5."]);
+    assert_eq!(summarize(&lines)[..4], KEPT);
+    assert_eq!(summarize(&lines)[4..], ["> Again.", "Answer 4.", "> And on.", "Answer 5."]);
     assert!(lines.iter().any(|line| line["message"]["content"] == "Prompt 2."));
     let shown = run(&mut dirs.windlass(&["sessions", "show", SESSION]));
     assert!(shown.answer().contains("> Again."), "{shown:?}");
@@ -380,7 +388,8 @@ fn a_session_goes_back_under_its_own_id_and_its_chain_branches() {
 
 #[test]
 fn a_session_that_is_only_a_transcript_goes_on() {
-    let (dirs, server) = (TestDirs::new(), working());
+    let dirs = TestDirs::new();
+    let server = working();
     ask(&dirs, &server, &["--session-id", SESSION, "--allowedTools", "Bash", "-p", "look twice"]);
     let path = files(&projects(&dirs)).remove(0);
     let before = entries(&path);
@@ -413,7 +422,7 @@ fn a_session_that_is_only_a_transcript_goes_on() {
             .collect()
     };
     assert_eq!(names(&lines)[..names(&before).len()], names(&before), "messages keep their names");
-    assert_eq!(told(&lines)[told(&before).len()..], ["> What did it say?", "Noted."]);
+    assert_eq!(summarize(&lines)[summarize(&before).len()..], ["> What did it say?", "Noted."]);
     // From then on it is a session like any other.
     ask(&[&resume, "-p", "And then?"]);
     assert!(requested(&server).contains("What did it say?"));

@@ -69,7 +69,8 @@ fn the_limit_holds_however_often_the_process_dies() {
     };
     let told: serde_json::Value = serde_json::from_str(&cost(&["--json"])).expect("JSON");
     let figure = |name: &str| told["account"]["all"][name].as_u64().expect("a figure");
-    let (spent, aside) = (figure("cost_micro_usd"), figure("set_aside_micro_usd"));
+    let spent = figure("cost_micro_usd");
+    let aside = figure("set_aside_micro_usd");
     assert!(aside > 0 && spent + aside <= LIMIT, "{told}");
     assert!(cost(&[]).contains("Set aside besides"), "{}", cost(&[]));
 }
@@ -84,7 +85,8 @@ fn the_limit_holds_when_agents_die_with_it() {
 fn die_with_requests_out(requests_in: impl Fn(usize) -> usize) -> TestDirs {
     let dirs = TestDirs::new();
     let server = server();
-    let (mut deaths, mut said) = (0, None);
+    let mut deaths = 0;
+    let mut said = None;
     for life in 0..LIVES_MAX {
         let words = format!("begin {life}");
         let which = if life == 0 { "--session-id" } else { "-r" };

@@ -237,7 +237,10 @@ fn a_session_killed_at_any_write_goes_on_without_loss_or_repetition() {
     let server = server(&dirs);
     limited(&dirs, &server, None, &["-p", "log it", "--session-id", SESSION]).answer();
     assert_eq!(std::fs::read_to_string(dirs.file("log")).expect("a log"), "1\n2\n3\n");
-    let (mut at, mut points, mut kills, mut unknown) = (0, 0, 0, 0);
+    let mut at = 0;
+    let mut points = 0;
+    let mut kills = 0;
+    let mut unknown = 0;
     for line in text_of(&dirs).split_inclusive('\n') {
         for limit in [at, at + line.len() / 2] {
             points += 1;

@@ -17,7 +17,7 @@ const BYPASS: &str = "--dangerously-skip-permissions";
 struct MountedVolume(PathBuf);
 
 impl MountedVolume {
-    fn below(dirs: &TestDirs) -> Option<Self> {
+    fn mount(dirs: &TestDirs) -> Option<Self> {
         let state = dirs.work().with_file_name("state");
         std::fs::create_dir_all(&state).expect("a folder");
         let mut mount = Command::new("mount");
@@ -74,7 +74,7 @@ fn taken_up(dirs: &TestDirs) {
 #[test]
 fn a_disk_that_becomes_full_stops_the_run() {
     let dirs = TestDirs::new();
-    let Some(mounted) = MountedVolume::below(&dirs) else { return };
+    let Some(mounted) = MountedVolume::mount(&dirs) else { return };
     let ballast = mounted.0.join("ballast");
     let fill = format!("! head -c 1M /dev/zero > {} 2>&-", ballast.display());
     stopped(&dirs, &fill, "make room on that file system");
@@ -86,7 +86,7 @@ fn a_disk_that_becomes_full_stops_the_run() {
 #[test]
 fn nothing_begins_on_a_read_only_disk_and_what_is_there_is_read() {
     let dirs = TestDirs::new();
-    let Some(mounted) = MountedVolume::below(&dirs) else { return };
+    let Some(mounted) = MountedVolume::mount(&dirs) else { return };
     let server = play(Script::new().answer(ScriptedAnswer::text("Yes.").repeat(0)));
     let ask = |flags: &[&str]| run(&mut dirs.asking(&server.url(), flags));
     assert_eq!(ask(&["-p", "begin", "--session-id", SESSION]).code, Some(0));

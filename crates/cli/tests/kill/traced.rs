@@ -70,7 +70,8 @@ fn killed_at(
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
     let path = pipe.to_str().expect("a path of letters").to_owned();
     let watching = std::thread::spawn(move || watch(&pipe, number));
-    let (only, hold) = (format!("trace={kind}"), format!("inject={kind}:delay_enter={HELD}"));
+    let only = format!("trace={kind}");
+    let hold = format!("inject={kind}:delay_enter={HELD}");
     let tracer = ["-o", &path, "-e", "signal=none", "-e", &only, "-e", &hold];
     let finished = traced(dirs, server, &tracer, &ASK);
     watching.join().expect("a watcher");
@@ -79,7 +80,9 @@ fn killed_at(
 
 /// Reads what the tracer tells, which it does as a call begins: the thread, the name, a bracket.
 fn watch(pipe: &Path, number: usize) {
-    let (mut told, mut chunk, mut is_killed) = (String::new(), [0; 4096], false);
+    let mut told = String::new();
+    let mut chunk = [0; 4096];
+    let mut is_killed = false;
     let mut pipe = std::fs::File::open(pipe).expect("the pipe");
     // Read to the end in any case: a tracer without a reader would end otherwise than it should.
     while let Ok(read @ 1..) = pipe.read(&mut chunk) {

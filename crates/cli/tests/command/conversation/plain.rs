@@ -6,7 +6,7 @@ use windlass_rehearsal::{Script, ScriptedAnswer};
 use super::talk::{ASKED, Talk};
 use crate::fixture::{TestDirs, play};
 
-fn held(talk: &mut Talk) {
+fn hold_conversation(talk: &mut Talk) {
     talk.until(">");
     talk.key("make a fiz\u{7f}le\r");
     talk.until("May Bash run this?");
@@ -38,7 +38,7 @@ fn a_dumb_terminal_and_a_screen_reader_get_lines_and_nothing_else() {
         let mut command = dirs.asking(&server.url(), &flags);
         command.env(name, value);
         let mut talk = Talk::begin(command);
-        held(&mut talk);
+        hold_conversation(&mut talk);
         assert!(dirs.file("made.txt").exists());
         assert_eq!(talk.end(), Some(0));
     }

@@ -61,7 +61,8 @@ fn recorded(theme: &str) -> Vec<Vec<Row>> {
 /// moment later.
 fn still(talk: &Talk) -> Vec<Row> {
     let limit = Instant::now() + PATIENCE;
-    let (mut last, mut since) = (rows(talk), Instant::now());
+    let mut last = rows(talk);
+    let mut since = Instant::now();
     while since.elapsed() < STILL && Instant::now() < limit {
         std::thread::park_timeout(Duration::from_millis(20));
         let now = rows(talk);
@@ -147,7 +148,8 @@ fn drawn(frames: &[Vec<Row>], is_light: bool) -> String {
     } else {
         ("#161b22", "#e6edf3", "#8b949e")
     };
-    let (width, height) = (f32::from(COLUMNS) * 8.4 + 24.0, f32::from(ROWS) * 18.0 + 24.0);
+    let width = f32::from(COLUMNS) * 8.4 + 24.0;
+    let height = f32::from(ROWS) * 18.0 + 24.0;
     let count = frames.len();
     let seconds = count * 3;
     let mut svg = format!(

@@ -57,15 +57,16 @@ fn the_end_of_a_long_answer_holds_no_key_up() {
     let server = play(Script::new().answer(answer.repeat(0)));
     let mut talk = Talk::begin(dirs.asking(&server.url(), &["talk"]));
     talk.until("Part ");
-    let (mut most, mut number) = (Duration::ZERO, 0);
+    let mut most = Duration::ZERO;
+    let mut number = 0;
     let thread = thread(talk.child.id(), "terminal");
     loop {
-        let before = worked(&thread);
+        let before = thread_time(&thread);
         // Each number is another line to wait for.
         number += 1;
         talk.key(&format!("\u{15}{number};"));
         let shown = talk.until(&format!("> {number};"));
-        most = most.max(worked(&thread) - before);
+        most = most.max(thread_time(&thread) - before);
         if shown.contains("The end.") && !shown.contains("· turn ") {
             break;
         }
@@ -86,7 +87,7 @@ fn thread(pid: u32, name: &str) -> PathBuf {
 }
 
 #[cfg(target_os = "linux")]
-fn worked(thread: &Path) -> Duration {
+fn thread_time(thread: &Path) -> Duration {
     let text = std::fs::read_to_string(thread).expect("a count");
     let nanos = text.split_whitespace().next().and_then(|first| first.parse().ok());
     Duration::from_nanos(nanos.expect("a number"))
@@ -97,7 +98,8 @@ fn worked(thread: &Path) -> Duration {
 fn the_first_frame_is_there_at_once() {
     let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
-    let (mut smallest, mut first) = (Duration::MAX, Duration::MAX);
+    let mut smallest = Duration::MAX;
+    let mut first = Duration::MAX;
     for _ in 0..5 {
         let began = Instant::now();
         run(&mut dirs.windlass(&["--version"])).answer();

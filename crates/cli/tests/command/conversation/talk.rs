@@ -73,7 +73,8 @@ impl Talk {
         let shown = ScreenState { raw: Vec::new(), parser, is_over: false };
         let screen = Arc::new((Mutex::new(shown), Condvar::new()));
         let keys = File::from(ours);
-        let (mut output, shown) = (keys.try_clone().expect("a copy"), Arc::clone(&screen));
+        let mut output = keys.try_clone().expect("a copy");
+        let shown = Arc::clone(&screen);
         std::thread::spawn(move || {
             let mut chunk = [0; 4096];
             while let Ok(count @ 1..) = output.read(&mut chunk) {

@@ -65,7 +65,8 @@ impl Tmux {
         let limit = Instant::now() + DEADLINE;
         loop {
             self.order("capture-pane -p");
-            let (mut pane, mut is_inside) = (String::new(), false);
+            let mut pane = String::new();
+            let mut is_inside = false;
             // The answer to one order, then whatever happens next.
             loop {
                 let left = limit.saturating_duration_since(Instant::now());

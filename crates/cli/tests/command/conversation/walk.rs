@@ -51,7 +51,8 @@ fn names() -> BTreeSet<&'static str> {
 #[test]
 fn every_command_means_something_in_a_terminal() {
     for (prompt, words, _) in CASES {
-        let (dirs, server) = (TestDirs::new(), server());
+        let dirs = TestDirs::new();
+        let server = server();
         let mut talk = Talk::sized(dirs.asking(&server.url(), &["hello"]), 30, 100);
         talk.until("First.");
         talk.until(READY);
@@ -84,7 +85,8 @@ fn every_command_means_something_in_a_terminal() {
 #[test]
 fn every_command_means_something_to_whoever_prints_one_answer() {
     for (prompt, _, outcome) in CASES {
-        let (dirs, server) = (TestDirs::new(), server());
+        let dirs = TestDirs::new();
+        let server = server();
         run(&mut dirs.asking(&server.url(), &["-p", "hello"])).answer();
         let said = run(&mut dirs.asking(&server.url(), &["-c", "-p", prompt]));
         match outcome {
@@ -127,7 +129,8 @@ fn every_command_means_something_to_a_program() {
 
 #[test]
 fn what_changes_something_is_not_taken_from_a_program() {
-    let (dirs, server) = (TestDirs::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     for prompt in
         ["/permissions add local allow Bash", "/model opus", "/hooks off 1", "/agents new it"]
     {
