@@ -40,11 +40,11 @@ fn main() -> ExitCode {
     let mut screen = Screen::open(folder.path(), &server.url(), &session);
     screen.wait_for(b"ask for");
     let idle = screen.measure_keys(keys / 3);
-    report("nothing else happens", idle);
+    report("nothing else happens", &idle);
     screen.press(b"STORM\r");
     screen.wait_for(b"Part ");
     let busy = screen.measure_keys(keys);
-    let work = report("an answer pours in", busy);
+    let work = report("an answer pours in", &busy);
     match is_measured && work > LIMIT {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
@@ -58,7 +58,7 @@ struct KeyLatency {
 }
 
 /// Returns the 99th percentile of CPU time.
-fn report(what: &str, latencies: Vec<KeyLatency>) -> Duration {
+fn report(what: &str, latencies: &[KeyLatency]) -> Duration {
     let percentiles = |durations: fn(&KeyLatency) -> Duration| {
         let mut sorted: Vec<Duration> = latencies.iter().map(durations).collect();
         sorted.sort();

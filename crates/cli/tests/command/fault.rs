@@ -28,12 +28,10 @@ fn a_reset_before_the_answer_is_no_news_if_it_is_soon_mended() {
 
 #[test]
 fn a_reset_that_stays_is_told_once_with_its_cause() {
-    let (dirs, server) = (
-        TestDirs::new(),
-        play(Script::new().answer(
-            ScriptedAnswer::from_fault(ScriptedFault::DropConnection { reset: true }).repeat(0),
-        )),
-    );
+    let dirs = TestDirs::new();
+    let server = play(Script::new().answer(
+        ScriptedAnswer::from_fault(ScriptedFault::DropConnection { reset: true }).repeat(0),
+    ));
     let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi", "--max-retries", "1"]));
     let line = finished.error_line(1);
     assert_eq!(line.matches("the connection failed").count(), 1, "{line}");
@@ -52,11 +50,9 @@ fn an_overload_is_told_when_the_wait_is_long_and_counted() {
         assert!(screen.contains("trying again in 3.0 s, 1 of 4"), "{screen}");
         assert_eq!(screen.lines().count(), 1, "{screen}");
     }
-    let (dirs, server) = (
-        TestDirs::new(),
-        play(
-            Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(529)).repeat(0)),
-        ),
+    let dirs = TestDirs::new();
+    let server = play(
+        Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(529)).repeat(0)),
     );
     let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi", "--max-retries", "0"]));
     let line = finished.error_line(1);
