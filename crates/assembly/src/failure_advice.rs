@@ -21,25 +21,14 @@ pub fn explain_failure(
     model: Option<&ModelName>,
 ) -> String {
     let endpoint = endpoints.for_model(model);
-    let advice = match failed.kind {
-        FailureKind::Unauthorised => endpoint.key_advice.clone(),
-        FailureKind::ModelGone => suggest_other_model(endpoints, endpoint, model),
-        _ if is_proxy_login_required(failed) => PROXY_LOGIN_ADVICE.to_owned(),
-        _ if is_tools_unsupported(failed) => NO_TOOLS_ADVICE.to_owned(),
-        FailureKind::Transport | FailureKind::Misconfigured => endpoint.address_advice.clone(),
-        FailureKind::ServerFault if is_html_page(failed) => endpoint.address_advice.clone(),
-        FailureKind::Quota => "see to the account at the provider, or use another key".to_owned(),
-        FailureKind::Overloaded | FailureKind::RateLimited | FailureKind::ServerFault => {
-            "try again later, or add --fallback-model".to_owned()
-        }
-        FailureKind::PromptTooLong | FailureKind::MediaTooLarge | FailureKind::BadImage => {
-            "give it less to read".to_owned()
-        }
-        FailureKind::InvalidRequest | FailureKind::ForeignSignature => {
-            "run it again with --verbose, and report it if it stays".to_owned()
-        }
-        FailureKind::Refused => "put the task in other words, or ask another --model".to_owned(),
-        FailureKind::OutputLimit => "ask for less at a time".to_owned(),
+    // The message of a rejected key or an unknown model adds nothing to the kind.
+    let may_hide_cause = !matches!(failed.kind, FailureKind::Unauthorised | FailureKind::ModelGone);
+    let advice = if may_hide_cause && is_proxy_login_required(failed) {
+        PROXY_LOGIN_ADVICE.to_owned()
+    } else if may_hide_cause && is_tools_unsupported(failed) {
+        NO_TOOLS_ADVICE.to_owned()
+    } else {
+        advise_by_kind(failed, endpoints, model)
     };
     let (what, said) = human_format::describe_failure(failed);
     let is_no_model_server = failed.kind == FailureKind::Misconfigured && failed.status.is_some()
@@ -55,6 +44,32 @@ pub fn explain_failure(
     };
     let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
     format!("{what}{status} at {}: {said}; {advice}", endpoint.base_url)
+}
+
+fn advise_by_kind(
+    failed: &ModelFailure,
+    endpoints: &EndpointDescriptions,
+    model: Option<&ModelName>,
+) -> String {
+    let endpoint = endpoints.for_model(model);
+    match failed.kind {
+        FailureKind::Unauthorised => endpoint.key_advice.clone(),
+        FailureKind::ModelGone => suggest_other_model(endpoints, endpoint, model),
+        FailureKind::Transport | FailureKind::Misconfigured => endpoint.address_advice.clone(),
+        FailureKind::ServerFault if is_html_page(failed) => endpoint.address_advice.clone(),
+        FailureKind::Quota => "see to the account at the provider, or use another key".to_owned(),
+        FailureKind::Overloaded | FailureKind::RateLimited | FailureKind::ServerFault => {
+            "try again later, or add --fallback-model".to_owned()
+        }
+        FailureKind::PromptTooLong | FailureKind::MediaTooLarge | FailureKind::BadImage => {
+            "give it less to read".to_owned()
+        }
+        FailureKind::InvalidRequest | FailureKind::ForeignSignature => {
+            "run it again with --verbose, and report it if it stays".to_owned()
+        }
+        FailureKind::Refused => "put the task in other words, or ask another --model".to_owned(),
+        FailureKind::OutputLimit => "ask for less at a time".to_owned(),
+    }
 }
 
 /// A web page with a status of success: another address is needed, not another try.

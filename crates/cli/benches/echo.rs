@@ -1,9 +1,9 @@
-//! How long a key takes to its echo: the real command at a terminal, ten thousand messages behind it,
-//! while an answer pours in as fast as it can be sent. `cargo bench -p windlass --bench echo`
+//! The time from a key to its echo: the real command at a terminal, in a session of ten thousand messages,
+//! while an answer streams as fast as it can be sent. `cargo bench -p windlass --bench echo`
 //!
-//! Says the median, the 99th percentile and the longest, in time and in work of the terminal's thread;
-//! the work is what the program can be blamed for on a busy machine. Fails when the work of the 99th
-//! key is over the limit. Without `--bench` a small session is tried once.
+//! Prints the median, the 99th percentile and the maximum, of wall time and of CPU time of the terminal
+//! thread; the latter does not depend on the load of the machine. Fails when the 99th percentile of CPU
+//! time is over the limit. Without `--bench` a small session runs once.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a bench says no")]
 
 use std::fs::{File, OpenOptions};
@@ -25,7 +25,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
     let is_measured = std::env::args().any(|argument| argument == "--bench");
-    let (turns, keys, parts) = if is_measured { (5_000, 600, 60_000) } else { (3, 20, 200) };
+    let turns = if is_measured { 5_000 } else { 3 };
+    let keys = if is_measured { 600 } else { 20 };
+    let parts = if is_measured { 60_000 } else { 200 };
     let folder = tempfile::tempdir().unwrap();
     let text: String =
         (0..parts).map(|part| format!("Part {part} of *it*, in words.\n\n")).collect();
@@ -33,35 +35,41 @@ fn main() -> ExitCode {
         .answer(ScriptedAnswer::text(text).chunk(6).when("STORM").repeat(0))
         .answer(ScriptedAnswer::text("ok").repeat(0));
     let server = Rehearsal::start_blocking(script, RehearsalOptions::default()).unwrap();
-    let session = history(folder.path(), &server.url(), turns);
+    let session = record_session(folder.path(), &server.url(), turns);
     println!("{} messages behind it", turns * 2);
     let mut screen = Screen::open(folder.path(), &server.url(), &session);
-    screen.until(b"ask for");
-    let quiet = screen.keys(keys / 3);
-    report("nothing else happens", quiet);
+    screen.wait_for(b"ask for");
+    let idle = screen.measure_keys(keys / 3);
+    report("nothing else happens", &idle);
     screen.press(b"STORM\r");
-    screen.until(b"Part ");
-    let busy = screen.keys(keys);
-    let (_, work) = report("an answer pours in", busy);
+    screen.wait_for(b"Part ");
+    let busy = screen.measure_keys(keys);
+    let work = report("an answer pours in", &busy);
     match is_measured && work > LIMIT {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     }
 }
 
-/// Says the numbers; gives the 99th of time and of work.
-fn report(what: &str, mut spans: Vec<(Duration, Duration)>) -> (Duration, Duration) {
-    let at = |spans: &[(Duration, Duration)], percent: usize| {
-        spans.get((spans.len() * percent / 100).min(spans.len() - 1)).copied().unwrap()
+struct KeyLatency {
+    time: Duration,
+    /// CPU time of the terminal thread.
+    work: Duration,
+}
+
+/// Returns the 99th percentile of CPU time.
+fn report(what: &str, latencies: &[KeyLatency]) -> Duration {
+    let percentiles = |durations: fn(&KeyLatency) -> Duration| {
+        let mut sorted: Vec<Duration> = latencies.iter().map(durations).collect();
+        sorted.sort();
+        [50, 99, 100].map(|percent| sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)])
     };
-    spans.sort();
-    let time = [50, 99, 100].map(|percent| at(&spans, percent).0);
-    spans.sort_by_key(|(_, work)| *work);
-    let work = [50, 99, 100].map(|percent| at(&spans, percent).1);
-    println!("{what}: {} keys", spans.len());
+    let time = percentiles(|latency| latency.time);
+    let work = percentiles(|latency| latency.work);
+    println!("{what}: {} keys", latencies.len());
     println!("  time to the echo   p50 {:.1?}  p99 {:.1?}  max {:.1?}", time[0], time[1], time[2]);
     println!("  work of the thread p50 {:.1?}  p99 {:.1?}  max {:.1?}", work[0], work[1], work[2]);
-    (time[1], work[1])
+    work[1]
 }
 
 fn windlass(folder: &Path, url: &str) -> Command {
@@ -79,8 +87,8 @@ fn windlass(folder: &Path, url: &str) -> Command {
     command
 }
 
-/// A session of so many prompts and answers; gives its name.
-fn history(folder: &Path, url: &str, turns: usize) -> String {
+/// Records a session with this many prompts, and returns its id.
+fn record_session(folder: &Path, url: &str, turns: usize) -> String {
     let id = "0c0ffee0-0000-4000-8000-000000000001";
     let mut command = windlass(folder, url);
     command.args(["-p", "--input-format", "stream-json", "--output-format", "stream-json"]);
@@ -104,7 +112,7 @@ fn history(folder: &Path, url: &str, turns: usize) -> String {
 struct Screen {
     child: Child,
     terminal: File,
-    /// What it wrote last.
+    /// Output since the last key.
     tail: Vec<u8>,
 }
 
@@ -131,57 +139,55 @@ impl Screen {
         self.terminal.write_all(keys).unwrap();
     }
 
-    /// Reads until then at the latest; says whether something came.
-    fn read(&mut self, limit: Instant) -> bool {
-        let left = limit.saturating_duration_since(Instant::now());
+    fn read(&mut self, deadline: Instant) {
+        let left = deadline.saturating_duration_since(Instant::now());
         let left = Timespec { tv_sec: 0, tv_nsec: left.min(PAUSE).as_nanos().try_into().unwrap() };
         let mut ready = [PollFd::new(&self.terminal, PollFlags::IN)];
         if poll(&mut ready, Some(&left)).unwrap() == 0 {
-            return false;
+            return;
         }
         let mut chunk = [0; 64 * 1024];
         let count = self.terminal.read(&mut chunk).unwrap();
         self.tail.extend_from_slice(&chunk[..count]);
-        true
     }
 
-    fn until(&mut self, words: &[u8]) {
-        let limit = Instant::now() + DEADLINE;
+    fn wait_for(&mut self, words: &[u8]) {
+        let deadline = Instant::now() + DEADLINE;
         while !self.tail.windows(words.len()).any(|window| window == words) {
-            assert!(Instant::now() < limit, "{}", String::from_utf8_lossy(&self.tail));
-            self.read(limit);
+            assert!(Instant::now() < deadline, "{}", String::from_utf8_lossy(&self.tail));
+            self.read(deadline);
         }
     }
 
-    /// Presses so many keys; gives for each the time to its echo and the work until then.
-    fn keys(&mut self, count: usize) -> Vec<(Duration, Duration)> {
-        let mut typed = String::from("> ");
-        let spans = (0..count).map(|number| {
-            if typed.len() > 60 {
+    fn measure_keys(&mut self, count: usize) -> Vec<KeyLatency> {
+        let mut line = String::from("> ");
+        let latencies = (0..count).map(|number| {
+            if line.len() > 60 {
                 self.press(b"\x15");
-                self.until(b"\x1b[2m");
-                typed.truncate(2);
+                self.wait_for(b"\x1b[2m");
+                line.truncate(2);
             }
             let letter = char::from(b'a' + u8::try_from(number % 26).unwrap());
-            typed.push(letter);
-            let before = self.worked();
+            line.push(letter);
+            let before = self.terminal_thread_time();
             let began = Instant::now();
             self.press(letter.to_string().as_bytes());
-            self.until(typed.as_bytes());
-            let span = (began.elapsed(), self.worked().saturating_sub(before));
+            self.wait_for(line.as_bytes());
+            let time = began.elapsed();
+            let work = self.terminal_thread_time().saturating_sub(before);
             let next = began + PAUSE;
             while Instant::now() < next {
                 self.read(next);
             }
-            span
+            KeyLatency { time, work }
         });
-        let spans = spans.collect();
+        let latencies = latencies.collect();
         self.press(b"\x15");
-        spans
+        latencies
     }
 
-    /// What the terminal's thread has worked so far; nothing where nobody counts.
-    fn worked(&self) -> Duration {
+    /// Zero where the system has no `/proc`.
+    fn terminal_thread_time(&self) -> Duration {
         let tasks = format!("/proc/{}/task", self.child.id());
         let tasks = std::fs::read_dir(tasks).into_iter().flatten().flatten();
         let is_terminal = |path: &Path| {

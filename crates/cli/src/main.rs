@@ -1,4 +1,4 @@
-//! The windlass command: parse, compose, run, exit code.
+//! The windlass command: parses the command line, runs a session or a subcommand, sets the exit code.
 
 mod args;
 mod run_display;
@@ -47,21 +47,21 @@ fn main() -> ExitCode {
         // Help and version are answers, not errors.
         Err(answer) => Ok(print_answer(&answer.to_string())),
     };
-    exit.unwrap_or_else(|refusal| {
-        // If nobody reads standard error, the code still tells.
-        let _ = writeln!(std::io::stderr(), "{refusal}");
-        refusal.exit
+    exit.unwrap_or_else(|error| {
+        // If standard error is closed, the exit code still says it.
+        let _ = writeln!(std::io::stderr(), "{error}");
+        error.exit
     })
     .into()
 }
 
-/// The environment we were started with may hold keys. Other processes of the same user, commands of
-/// a model among them, may neither read it nor our memory, and no core file holds them.
+/// The environment may hold keys. Keeps other processes of the same user, such as commands of a model,
+/// from reading it or our memory, and keeps both out of core files.
 fn forbid_process_inspection() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-        // Where the system does not let us, we go on: nothing else rests on it.
+        // Continue where the system refuses: nothing else depends on it.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }
@@ -152,7 +152,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
     }
 }
 
-/// `windlass resume` is another way to say `-p -r`.
+/// `windlass resume` is `-p -r` under another name.
 fn to_resume_args(args: ResumeArgs) -> Result<CliArgs, CommandError> {
     let mut words: Vec<OsString> = vec!["windlass".into()];
     match args.session {
@@ -170,24 +170,24 @@ fn to_resume_args(args: ResumeArgs) -> Result<CliArgs, CommandError> {
     CliArgs::try_parse_from(words).map_err(|error| clap_to_command_error(&error))
 }
 
-/// Is somebody there to talk to, who did not just mistype the name of a command?
+/// True on a terminal, unless the prompt looks like a mistyped subcommand.
 fn is_interactive(args: &RunArgs) -> bool {
     let word = args.prompt.as_ref().map(|prompt| prompt.to_string_lossy());
-    let is_slip = word.is_some_and(|word| {
+    let is_mistyped = word.is_some_and(|word| {
         !word.contains(char::is_whitespace)
             && similar_name::find_similar_name(&word, CliCommand::SUBCOMMAND_NAMES.iter().copied())
                 .is_some()
     });
-    !is_slip && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+    !is_mistyped && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// Is a mistake on the command line one that must not be repeated?
+/// The arguments of `windlass key` may contain a key, so an error must not repeat them.
 fn is_key_subcommand() -> bool {
     std::env::args_os().nth(1).is_some_and(|word| word == "key")
 }
 
-/// Runs it on one thread. What is still under way when it is done is dropped: tools and programs
-/// that are left are killed with their whole process group.
+/// Runs the task on one thread. Tasks that are still running afterwards are dropped, and programs are
+/// killed with their process group.
 fn block_on_runtime(
     task: impl Future<Output = Result<Exit, CommandError>>,
 ) -> Result<Exit, CommandError> {
@@ -203,7 +203,7 @@ fn block_on_runtime(
     exit
 }
 
-/// Neither a command nor `-p`.
+/// The error for a command line with neither a subcommand nor `-p`.
 fn missing_prompt_error(args: &RunArgs) -> CommandError {
     let Some(word) = args.prompt.as_ref().map(|prompt| prompt.to_string_lossy()) else {
         return match std::env::args_os().len() {
@@ -221,7 +221,7 @@ fn missing_prompt_error(args: &RunArgs) -> CommandError {
     }
 }
 
-/// Prints an answer. A reader that went away early had enough.
+/// A reader that closes the pipe early is no error.
 fn print_answer(text: &str) -> Exit {
     let mut stdout = std::io::stdout();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -230,7 +230,6 @@ fn print_answer(text: &str) -> Exit {
             let _ = writeln!(std::io::stderr(), "{}", CommandError::failure(line));
             Exit::FAILURE
         }
-        // A closed pipe means that nobody wants to read on.
         _ => Exit::SUCCESS,
     }
 }

@@ -43,7 +43,9 @@ pub fn find_keyring_key(
     for owner in std::iter::once(name).chain(same.map(|(other, _)| other.as_str())) {
         match ring.search(KeyringSlot { provider: owner, origin })? {
             KeyringSearchResult::Missing => {}
-            found => return Ok(Some(KeyringKey { owner: owner.to_owned(), content: found })),
+            content @ (KeyringSearchResult::Withheld | KeyringSearchResult::Key(_)) => {
+                return Ok(Some(KeyringKey { owner: owner.to_owned(), content }));
+            }
         }
     }
     Ok(None)

@@ -63,7 +63,18 @@ impl ValidatedInput {
                     self.composer.text().trim()
                 ));
             }
-            key => self.composer.handle_line_key(key),
+            InputKey::Enter
+            | InputKey::NewLine
+            | InputKey::EndOfInput
+            | InputKey::Tab
+            | InputKey::BackTab
+            | InputKey::Char(_)
+            | InputKey::Paste(_)
+            | InputKey::Delete(_)
+            | InputKey::Move(_)
+            | InputKey::PageUp
+            | InputKey::PageDown
+            | InputKey::Shortcut(_) => self.composer.handle_line_key(key),
         }
         self.feedback = (self.validator)(self.composer.text().trim());
         ValidatedInputOutcome::Pending

@@ -37,7 +37,8 @@ pub fn rewind_journal(
     let before = prompt.record.saturating_sub(1);
     let mut files = Vec::new();
     if wanted.scope.files {
-        files = rewind::rewind(&snapshots, before, end, wanted.options).map_err(rewind_error)?;
+        files = rewind::rewind(&snapshots, before, end, wanted.options)
+            .map_err(|error| rewind_error(&error))?;
     }
     if wanted.scope.conversation && !wanted.options.dry_run {
         rewind_locked(&lock, before, &rewind_point::fallback_settings())
@@ -72,7 +73,10 @@ pub async fn rewind_open_session(
         Err(listed) => return Ok(listed),
     };
     let name = prompt.uuids.first().cloned().unwrap_or_default();
-    let rewound = session.rewind(name, wanted.scope, wanted.options).await.map_err(rewind_error)?;
+    let rewound = session
+        .rewind(name, wanted.scope, wanted.options)
+        .await
+        .map_err(|error| rewind_error(&error))?;
     Ok(render_rewind(wanted, number, &prompt, &rewound.files))
 }
 
@@ -200,12 +204,16 @@ fn file_to_json(file: &FileRewind) -> Value {
     })
 }
 
-fn rewind_error(error: RewindError) -> CommandError {
+fn rewind_error(error: &RewindError) -> CommandError {
     match error {
         RewindError::ChangedByOthers(_) => CommandError::failure(format!(
             "nothing was done: {error}; look with --dry-run, and say --overwrite to overwrite them"
         )),
-        error => CommandError::failure(error.to_string()),
+        RewindError::NoMessage(_)
+        | RewindError::NotKept
+        | RewindError::StillRunning
+        | RewindError::Closed
+        | RewindError::Journal(_) => CommandError::failure(error.to_string()),
     }
 }
 

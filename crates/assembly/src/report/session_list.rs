@@ -115,11 +115,14 @@ fn render_session_table(listed: &[ListedSession], with_project: bool) -> String 
 /// Its state as seen from outside. A process locks the session it works on, so
 /// one that was killed in the middle of a run shows.
 pub fn session_state(listed: &ListedSession) -> &'static str {
-    let is_held = is_being_written(&listed.path);
+    if is_being_written(&listed.path) {
+        return match listed.summary.last_run {
+            LastRun::Open => "working",
+            // It waits for the user: a prompt, an answer, a decision about a call.
+            LastRun::None | LastRun::Asking | LastRun::PutOff | LastRun::Ended(_) => "waiting",
+        };
+    }
     match listed.summary.last_run {
-        LastRun::Open if is_held => "working",
-        // It waits for the user: a prompt, an answer, a decision about a call.
-        _ if is_held => "waiting",
         LastRun::PutOff => "waiting",
         LastRun::Open | LastRun::Asking => "interrupted",
         LastRun::Ended(terminal) if terminal.is_abort() => "interrupted",

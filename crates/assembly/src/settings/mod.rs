@@ -204,7 +204,7 @@ pub fn build_load_request(
         .map(CommandLineSettings::parse);
     let given = given.map(|given| match given {
         CommandLineSettings::File(path) => CommandLineSettings::File(cwd.join(path)),
-        text => text,
+        CommandLineSettings::Text(text) => CommandLineSettings::Text(text),
     });
     Ok(SettingsRequest {
         locations: locate_settings_files(lookup),

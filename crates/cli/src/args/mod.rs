@@ -1,6 +1,7 @@
-//! The command line as it was typed: dumb values, checked only for their form.
+//! The command line as it was typed: plain values, checked only for their form.
 //!
-//! What they mean together is decided in `compose.rs`. Doc comments here are the help text.
+//! `options.rs` converts them for `windlass_assembly`, which decides what they mean together. Doc
+//! comments here are the help text.
 
 mod headless;
 mod hooks;
@@ -204,12 +205,10 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// Is nobody in front of it?
     pub(crate) fn is_headless(&self) -> bool {
         self.print.is_some() || self.output_format == OutputFormatArg::StreamJson
     }
 
-    /// Do prompts come line by line?
     pub(crate) fn reads_stream_json(&self) -> bool {
         self.headless.stream.input_format == InputFormatArg::StreamJson
     }

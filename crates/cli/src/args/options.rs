@@ -1,5 +1,5 @@
-//! From the command line to the options of a session: each value as the stages after it read it. Only
-//! what the command line alone can get wrong is refused here.
+//! Converts the command line into the options of a session. Refuses only what is wrong in the command line
+//! by itself.
 
 use windlass_assembly::options::{
     HeadlessOptions, InputFormat, LimitOptions, McpOptions, OutputFormat, PermissionOptions,

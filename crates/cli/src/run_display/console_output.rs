@@ -1,8 +1,7 @@
-//! Where a run is shown: colours, width, and a cursor that may go back on a terminal.
+//! Standard output of a run: colours, width, and cursor movement on a terminal.
 //!
-//! Colours and moves are used only where they mean something: not into a pipe, not on a dumb
-//! terminal, no colours under `NO_COLOR`. Everything written is free of control characters of
-//! others.
+//! No escape sequences into a pipe or on a dumb terminal, no colours under `NO_COLOR`. Control
+//! characters in text of the model or of tools are stripped.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -12,26 +11,20 @@ use windlass_host::command_error::to_single_line;
 use windlass_host::display::strip_control_characters;
 use windlass_stream_json::output_writer::{OutputClosed, OutputTarget, OutputWriter};
 
-/// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConsoleStyle {
-    /// The answer.
     Plain,
-    /// A title.
     Strong,
-    /// Beside the point.
     Dim,
-    /// Something that went wrong.
     Warning,
-    /// A line that came, or a test that passes.
+    /// An added line, or a test that passes.
     Added,
-    /// A line that went, or a test that fails.
+    /// A removed line, or a test that fails.
     Removed,
-    /// Taken back.
+    /// Streamed text that is void because its answer broke off.
     Retracted,
 }
 
-/// Standard output with a cursor.
 #[derive(Debug)]
 pub(crate) struct ConsoleOutput {
     output: OutputWriter,
@@ -41,12 +34,10 @@ pub(crate) struct ConsoleOutput {
     stream: Option<(ConsoleStyle, WordWrapper)>,
     /// The last thing printed was a blank line, or nothing at all.
     ends_with_blank_line: bool,
-    /// The last thing printed was a heading.
     ends_with_heading: bool,
 }
 
 impl ConsoleOutput {
-    /// What standard output is good for.
     pub(crate) fn for_stdout(lookup: impl Fn(&str) -> Option<OsString>) -> Self {
         let is_set = |name: &str| lookup(name).is_some_and(|value| !value.is_empty());
         let is_dumb = lookup("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
@@ -70,17 +61,16 @@ impl ConsoleOutput {
         }
     }
 
-    /// May the cursor go back?
+    /// Whether the cursor can be moved.
     pub(crate) fn is_live(&self) -> bool {
         self.is_live
     }
 
-    /// Characters in a line.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
-    /// A line of its own, wrapped at words.
+    /// Ends streamed text, and wraps the line at words.
     pub(crate) fn write_line(
         &mut self,
         style: ConsoleStyle,
@@ -97,7 +87,7 @@ impl ConsoleOutput {
         Ok(())
     }
 
-    /// A line apart from what stands before it.
+    /// A line after a blank line.
     pub(crate) fn write_separate_line(
         &mut self,
         style: ConsoleStyle,
@@ -108,7 +98,7 @@ impl ConsoleOutput {
         self.write_line(style, text)
     }
 
-    /// A tool that starts. Tools that start together stand together.
+    /// The line of a tool that starts. No blank line between tools that start together.
     pub(crate) fn write_heading(&mut self, text: &str) -> Result<(), OutputClosed> {
         self.end_stream()?;
         if !self.ends_with_heading {
@@ -136,13 +126,12 @@ impl ConsoleOutput {
         self.output.write(format!("  {rule} {text}\n"))
     }
 
-    /// A piece of text that goes on.
     pub(crate) fn stream_text(
         &mut self,
         style: ConsoleStyle,
-        piece: &str,
+        chunk: &str,
     ) -> Result<(), OutputClosed> {
-        if self.stream.as_ref().is_some_and(|(now, _)| *now != style) {
+        if self.stream.as_ref().is_some_and(|(current, _)| *current != style) {
             self.end_stream()?;
         }
         let mut mark = "";
@@ -154,11 +143,10 @@ impl ConsoleOutput {
         }
         let width = self.width;
         let (_, wrap) = self.stream.get_or_insert_with(|| (style, WordWrapper::new(width)));
-        let shown = wrap.push(mark) + &wrap.push(&strip_control_characters(piece));
+        let shown = wrap.push(mark) + &wrap.push(&strip_control_characters(chunk));
         self.write_live(style, &shown)
     }
 
-    /// The text is whole.
     pub(crate) fn end_stream(&mut self) -> Result<(), OutputClosed> {
         let Some((style, mut wrap)) = self.stream.take() else {
             return Ok(());
@@ -173,7 +161,7 @@ impl ConsoleOutput {
         self.output.write(format!("{text}\n"))
     }
 
-    /// What was streamed is void: shown struck out, or in words.
+    /// Marks streamed text as void: struck out on a terminal, and in words.
     pub(crate) fn retract(&mut self, why: &str) -> Result<(), OutputClosed> {
         if let Some((_, mut wrap)) = self.stream.take() {
             let rows = wrap.rows;
@@ -186,19 +174,18 @@ impl ConsoleOutput {
             };
             self.output.write(format!("{erased}{shown}\n"))?;
         }
-        // The innermost cause is for those who mend networks.
+        // The outermost cause is enough; the rest is detail of the network stack.
         let why = to_single_line(why.split(": ").next().unwrap_or(why));
         let line = format!("✗ the answer broke off, {why}; the text above is void");
         self.write_line(ConsoleStyle::Warning, &line)
     }
 
-    /// Begins a line that is written again and again.
+    /// Begins a line that `write_status` overwrites.
     pub(crate) fn begin_status(&mut self) -> Result<(), OutputClosed> {
         self.end_stream()?;
         self.ensure_blank_line()
     }
 
-    /// Writes that line.
     pub(crate) fn write_status(&mut self, text: &str) -> Result<(), OutputClosed> {
         let text: String = text.chars().take(self.width).collect();
         let text = self.paint(ConsoleStyle::Warning, &text);
@@ -206,7 +193,6 @@ impl ConsoleOutput {
         self.output.write(format!("\r\x1b[2K{text}"))
     }
 
-    /// Leaves that line as it is.
     pub(crate) fn end_status(&mut self) -> Result<(), OutputClosed> {
         self.output.write("\n")
     }
@@ -216,7 +202,7 @@ impl ConsoleOutput {
         self.output.finish().await;
     }
 
-    /// On a terminal at once; elsewhere when the text is whole and cannot be taken back.
+    /// Without a terminal text is written when it is complete, because it could not be retracted.
     fn write_live(&mut self, style: ConsoleStyle, text: &str) -> Result<(), OutputClosed> {
         if !self.is_live || text.is_empty() {
             return Ok(());
@@ -252,5 +238,5 @@ impl ConsoleOutput {
 }
 
 const WIDTH_MAX: usize = 100;
-/// Reasoning is marked as such where there are no colours to tell it apart.
+/// Marks reasoning where no colours set it apart.
 const THINKING_MARK: &str = "(thinking) ";

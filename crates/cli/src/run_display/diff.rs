@@ -1,4 +1,4 @@
-//! The change a tool reports, as lines to show.
+//! The patch that a tool reports, as lines to display.
 
 use serde_json::Value;
 use windlass_vocabulary::Json;
@@ -6,7 +6,7 @@ use windlass_vocabulary::Json;
 use super::console_output::ConsoleStyle;
 use windlass_host::display::strip_control_characters;
 
-/// The lines of the change, or nothing if the tool reports none.
+/// Empty if the tool reports no patch.
 pub(super) fn render_patch_lines(structured: &Json) -> Vec<(ConsoleStyle, String)> {
     let Ok(value) = serde_json::from_str::<Value>(structured.as_str()) else {
         return Vec::new();

@@ -1,7 +1,7 @@
-//! A run to watch: text as it streams, tools as they run, faults as they are survived.
+//! Displays a run: text as it streams, tools as they run, faults and retries.
 //!
-//! On a terminal text appears while it is written and is visibly taken back when it turns out to be
-//! void. Without one, every line is printed once and for good.
+//! On a terminal text appears as it arrives and is struck out if its answer breaks off. Without one,
+//! every line is printed once, when it is final.
 
 mod console_output;
 mod diff;
@@ -25,14 +25,12 @@ use windlass_host::display::strip_control_characters;
 use windlass_host::display::tool_call_summary::{summarize_tool_call, truncate_with_ellipsis};
 use windlass_stream_json::output_writer::OutputClosed;
 
-/// The front end of the demonstration.
+/// The front end of `windlass demo`.
 #[derive(Debug)]
 pub(crate) struct RunDisplay {
-    /// Where it is shown.
     pub(crate) console: ConsoleOutput,
-    /// What happened so far.
     pub(crate) counters: RunCounters,
-    /// Names below this directory are shown without it.
+    /// Stripped from the paths that are displayed.
     directory: String,
     calls: Vec<ToolCall>,
     /// The call whose line was printed last, so that its result needs no name.
@@ -47,7 +45,6 @@ struct RetryCountdown {
 }
 
 impl RunDisplay {
-    /// Shows it on this screen.
     pub(crate) fn new(console: ConsoleOutput, directory: &Path) -> Self {
         Self {
             console,
@@ -86,7 +83,25 @@ impl RunDisplay {
             Notice::Repaired { why } | Notice::Warning(why) => {
                 self.console.write_separate_line(ConsoleStyle::Warning, why)
             }
-            _ => Ok(()),
+            Notice::RunStarted
+            | Notice::Sealed { .. }
+            | Notice::MessageAdded(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::ContextShrunk { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::InputQueued(_)
+            | Notice::Billed { .. }
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. }
+            | Notice::RunEnded(_) => Ok(()),
         }
     }
 
@@ -97,7 +112,13 @@ impl RunDisplay {
             Delta::Block(ContentBlock::Text(_) | ContentBlock::Thinking(_)) => {
                 self.console.end_stream()
             }
-            _ => Ok(()),
+            Delta::CallStarted { .. }
+            | Delta::CallInput(_)
+            | Delta::Block(_)
+            | Delta::Call { .. }
+            | Delta::Usage(_)
+            | Delta::Cleared { .. }
+            | Delta::Raw(_) => Ok(()),
         }
     }
 
@@ -113,26 +134,26 @@ impl RunDisplay {
         id: &ToolCallId,
         outcome: &ToolOutcome,
     ) -> Result<(), OutputClosed> {
-        let Some(place) = self.calls.iter().position(|call| call.id == *id) else {
+        let Some(index) = self.calls.iter().position(|call| call.id == *id) else {
             return Ok(());
         };
-        let call = self.calls.remove(place);
-        let is_below_its_heading = self.last_call.take().as_ref() == Some(id);
+        let call = self.calls.remove(index);
+        let follows_heading = self.last_call.take().as_ref() == Some(id);
         let text = render_outcome_text(outcome);
         if call.name.as_str() == "Read" && !outcome.is_error {
-            let name = match is_below_its_heading {
+            let name = match follows_heading {
                 true => String::new(),
                 false => format!("{}: ", self.describe_call(&call)),
             };
             let line = format!("{name}{} lines", text.lines().count());
             return self.console.write_indented(ConsoleStyle::Dim, &line);
         }
-        if !is_below_its_heading {
+        if !follows_heading {
             let line = format!("{}:", self.describe_call(&call));
             self.console.write_indented(ConsoleStyle::Strong, &line)?;
         }
-        let change = outcome.structured.as_ref().map(diff::render_patch_lines);
-        if let Some(lines) = change.filter(|lines| !lines.is_empty()) {
+        let patch = outcome.structured.as_ref().map(diff::render_patch_lines);
+        if let Some(lines) = patch.filter(|lines| !lines.is_empty()) {
             for (style, line) in lines {
                 self.console.write_indented(style, &line)?;
             }
@@ -141,7 +162,7 @@ impl RunDisplay {
         self.show_output_tail(&text, outcome.is_error)
     }
 
-    /// The end of an output is where the verdict stands.
+    /// Shows the end of the output, because that is where test runners print the verdict.
     fn show_output_tail(&mut self, text: &str, is_error: bool) -> Result<(), OutputClosed> {
         let lines: Vec<&str> = text.lines().collect();
         let hidden = lines.len().saturating_sub(TAIL_LINES);
@@ -211,7 +232,7 @@ impl RunObserver for RunDisplay {
     }
 
     fn tick(&mut self) {
-        // A closed output is noticed with the next notice.
+        // The next notice reports a closed output.
         let _ = self.count_down();
     }
 }
@@ -224,8 +245,6 @@ fn render_outcome_text(outcome: &ToolOutcome) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// How often a countdown moves.
 const COUNTDOWN_TICK: Duration = Duration::from_millis(100);
-/// Lines of a tool's output that are shown.
 const TAIL_LINES: usize = 8;
 const CALL_MAX: usize = 200;

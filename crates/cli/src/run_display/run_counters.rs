@@ -1,22 +1,18 @@
-//! What happened in a run, counted for the last line.
+//! Counts what happened in a run, for its last line.
 
 use windlass_vocabulary::Notice;
 
-/// The counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunCounters {
-    /// Requests sent.
     pub(crate) requests: u32,
-    /// Tools run.
     pub(crate) tools: u32,
-    /// Requests that were refused and tried again.
+    /// Refused and retried.
     pub(crate) refused_requests: u32,
-    /// Answers that broke off and were asked for again.
+    /// Answers that broke off and were requested again.
     pub(crate) cut_streams: u32,
 }
 
 impl RunCounters {
-    /// Counts.
     pub(crate) fn on_notice(&mut self, notice: &Notice) {
         match notice {
             Notice::RequestStarted { .. } => self.requests += 1,
@@ -25,11 +21,35 @@ impl RunCounters {
             Notice::RetryScheduled { failure, .. } if failure.status.is_some() => {
                 self.refused_requests += 1;
             }
-            _ => {}
+            Notice::RunStarted
+            | Notice::Sealed { .. }
+            | Notice::MessageAdded(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::ContextShrunk { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::InputQueued(_)
+            | Notice::Billed { .. }
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. }
+            | Notice::RunEnded(_)
+            | Notice::Streamed { .. }
+            | Notice::ToolEnded { .. }
+            | Notice::ToolDenied { .. }
+            | Notice::RetryScheduled { .. }
+            | Notice::ModelSwitched { .. }
+            | Notice::Repaired { .. }
+            | Notice::Warning(_) => {}
         }
     }
 
-    /// In words: what went wrong and did no harm.
     pub(crate) fn describe_faults(&self) -> String {
         let plural = |count: u32, one: &str, many: &str| match count {
             1 => format!("1 {one}"),

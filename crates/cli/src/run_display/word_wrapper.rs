@@ -1,19 +1,17 @@
-//! Breaks streaming text into lines at words, without knowing what comes next.
+//! Wraps streaming text at words.
 //!
-//! A word is held back until it is whole. Because every line break is ours and none the terminal's,
-//! the number of rows is known, and what was shown can be taken off the screen again.
+//! A word is held back until it is complete. Because the terminal never wraps a line itself, the number
+//! of rows is known and the text can be erased.
 
-/// Text under way.
 #[derive(Debug)]
 pub(super) struct WordWrapper {
     width: usize,
     column: usize,
-    /// Blanks and letters not yet shown.
+    /// Blanks before `word`; neither is shown yet.
     blanks: usize,
     word: String,
     /// Line breaks shown.
     pub(super) rows: usize,
-    /// Everything shown, for showing it again.
     pub(super) shown: String,
 }
 
@@ -29,7 +27,7 @@ impl WordWrapper {
         }
     }
 
-    /// Takes a piece and gives back what may be shown now.
+    /// Returns what can be shown now.
     pub(super) fn push(&mut self, piece: &str) -> String {
         let mut out = String::new();
         for letter in piece.chars() {
@@ -54,7 +52,7 @@ impl WordWrapper {
         out
     }
 
-    /// Gives back what was held.
+    /// Returns the word that was held back.
     pub(super) fn finish(&mut self) -> String {
         let mut out = String::new();
         self.place_word(&mut out);

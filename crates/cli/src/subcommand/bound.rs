@@ -1,5 +1,5 @@
-//! `windlass bound`: the worst case for the settings given, in plain words or as JSON. Nothing is
-//! computed here; the numbers are the engine's own.
+//! `windlass bound`: the worst case for the settings given, as text or JSON. The engine computes the
+//! numbers.
 
 use serde_json::json;
 use windlass_driver::engine_settings::{Bound, Settings, bound};
@@ -17,17 +17,16 @@ use windlass_provider::config::Config;
 use windlass_provider::model_choice;
 use windlass_provider::model_choice::ChosenModel;
 
-/// What to print.
 pub(crate) fn run(args: &BoundArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let config = Config::load(lookup)?;
     let model = ModelOptions::from(args.model.clone());
-    let cast = model_choice::choose_model_chain(&model, &config, lookup)?;
-    let (settings, _) = build_engine_settings(&cast, &model, &args.limit.clone().into())?;
+    let chain = model_choice::choose_model_chain(&model, &config, lookup)?;
+    let (settings, _) = build_engine_settings(&chain, &model, &args.limit.clone().into())?;
     let mut worst = bound(&settings);
-    // The engine cannot tell a price of nothing from no price; the table can.
+    // To the engine an unknown price is a price of zero; the model table distinguishes them.
     let is_unpriced =
         |chosen: &ChosenModel| chosen.model().price.is_none() && args.model.price.is_none();
-    if cast.all().any(is_unpriced) {
+    if chain.all().any(is_unpriced) {
         worst.money = None;
     } else {
         worst.money = worst.money.or(Some(MicroUsd(0)));

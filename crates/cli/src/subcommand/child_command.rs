@@ -1,7 +1,7 @@
-//! A command that runs beside a server of ours, in our place.
+//! A child process that runs while we serve it a model, with its exit code as ours.
 //!
-//! It keeps our terminal and our process group, or it could not read from the terminal; so Ctrl-C
-//! reaches it without us, and only signals meant for us alone are passed on. Its code becomes ours.
+//! It keeps our terminal and our process group, or it could not read from the terminal. So Ctrl-C
+//! reaches it directly, and only signals sent to us alone are forwarded.
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -17,7 +17,6 @@ use windlass_host::exit::Exit;
 use windlass_host::signals::await_unless_signalled;
 use windlass_host::signals::{ExitSignal, SignalListener};
 
-/// The command, if there is one.
 pub(super) fn build_command(words: &[OsString]) -> Option<Command> {
     let (program, arguments) = words.split_first()?;
     let mut command = Command::new(program);
@@ -25,11 +24,11 @@ pub(super) fn build_command(words: &[OsString]) -> Option<Command> {
     Some(command)
 }
 
-/// Runs it to its end, with something else going on beside it.
+/// Runs the command to its end, and polls `beside` meanwhile.
 pub(super) async fn run(
     mut command: Command,
     signals: &mut SignalListener,
-    beside: impl Future<Output = ()>,
+    companion: impl Future<Output = ()>,
 ) -> Result<Exit, CommandError> {
     let mut child = command.spawn().map_err(|error| {
         let program = command.as_std().get_program().to_string_lossy().into_owned();
@@ -38,23 +37,23 @@ pub(super) async fn run(
             format!("`{program}` cannot be started: {error}; check its name and the PATH"),
         )
     })?;
-    let beside = async {
-        beside.await;
+    let companion = async {
+        companion.await;
         std::future::pending::<()>().await;
     };
     let status = tokio::select! {
         status = wait_for_exit(&mut child, signals) => status,
-        () = beside => None,
+        () = companion => None,
     };
     Ok(status.map_or(Exit::FAILURE, Exit::from_exit_status))
 }
 
-/// Waits for the command; signals are passed on, and one that does not end is killed in the end.
+/// Forwards signals. A command that ignores termination is killed after `TERMINATE_GRACE`.
 async fn wait_for_exit(child: &mut Child, signals: &mut SignalListener) -> Option<ExitStatus> {
     loop {
         match await_unless_signalled(signals, child.wait()).await {
             Ok(status) => return status.ok(),
-            // The terminal has sent it to the command as well, who knows best what it means.
+            // The terminal has sent it to the command as well, which decides what it means.
             Err(ExitSignal::Interrupt) if std::io::stdin().is_terminal() => {}
             Err(ExitSignal::Interrupt) => send_signal(child, Signal::INT),
             Err(ExitSignal::Terminate | ExitSignal::HangUp) => {
@@ -75,10 +74,9 @@ async fn wait_for_exit(child: &mut Child, signals: &mut SignalListener) -> Optio
 fn send_signal(child: &Child, signal: Signal) {
     let id = child.id().and_then(|id| i32::try_from(id).ok());
     if let Some(pid) = id.and_then(Pid::from_raw) {
-        // It has not been waited for, so the number is still its own.
+        // The child has not been waited for, so its pid cannot have been reused.
         let _ = kill_process(pid, signal);
     }
 }
 
-/// How long a command gets to end by itself.
 const TERMINATE_GRACE: Duration = Duration::from_secs(5);

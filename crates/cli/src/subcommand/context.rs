@@ -1,5 +1,5 @@
-//! `windlass context`: what filled the window of a session when its last run ended. Read off the
-//! journal; nothing is replayed and no model is asked.
+//! `windlass context`: what filled the context window of a session when its last run ended. Read from the
+//! journal, without a replay or a request.
 
 use std::path::Path;
 
@@ -13,22 +13,21 @@ use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 
-/// What to print.
 pub(crate) fn run(
     args: &SingleSessionArgs,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
     let listed = find_session_here(args.session.as_deref(), lookup)?;
     let id = &listed.summary.id;
-    let inventory = read_last_context_usage(&listed.path)?.ok_or_else(|| {
+    let usage = read_last_context_usage(&listed.path)?.ok_or_else(|| {
         CommandError::failure(format!(
             "no run of the session {id} has ended yet; ask it instead: windlass -p \"/context\" -r \
              {id}"
         ))
     })?;
     Ok(match args.json {
-        true => format!("{}\n", context_usage::context_usage_to_json(id, &inventory)),
-        false => format!("Session {id}\n{}", context_usage::render_context_usage(&inventory)),
+        true => format!("{}\n", context_usage::context_usage_to_json(id, &usage)),
+        false => format!("Session {id}\n{}", context_usage::render_context_usage(&usage)),
     })
 }
 
@@ -36,8 +35,8 @@ fn read_last_context_usage(journal: &Path) -> Result<Option<Box<ContextUsage>>, 
     let mut reader = JournalReader::open(journal).map_err(|error| journal_error(&error))?;
     let mut last = None;
     while let Some(record) = reader.next_record().map_err(|error| journal_error(&error))? {
-        if let RecordItem::Note(JournalNote::Context(inventory)) = record.item {
-            last = Some(inventory);
+        if let RecordItem::Note(JournalNote::Context(usage)) = record.item {
+            last = Some(usage);
         }
     }
     Ok(last)

@@ -1,5 +1,5 @@
-//! `windlass demo`: the real engine, tools and HTTP client mend a small broken project, against a
-//! model server that follows a script. Says at the beginning and at the end what was rehearsed.
+//! `windlass demo`: the real engine, tools and HTTP client repair a small broken project against a scripted
+//! model server. The output says at the beginning and at the end what was scripted.
 
 use std::fs::DirBuilder;
 use std::io::IsTerminal;
@@ -29,22 +29,21 @@ use windlass_host::signals::await_unless_signalled;
 use windlass_provider::config::model::ModelConfig;
 use windlass_stream_json::output_writer::OutputClosed;
 
-/// Shows it.
 pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, CommandError> {
     let mut signals = SignalListener::listen()?;
     let project = DemoProject::create(args.keep)?;
     let mut script = demo::build_script(&project.directory);
-    // Slowness is for people who watch.
+    // Pacing is for people who watch.
     if args.fast || !std::io::stdout().is_terminal() {
         script = script.pace(Duration::ZERO);
     }
     let rehearsal = Rehearsal::start(script, RehearsalOptions::default())
         .await
         .map_err(|error| CommandError::failure(error.to_string()))?;
-    let (builder, spill) = build_demo_session(&project.directory, &rehearsal.url());
-    let screen = ConsoleOutput::for_stdout(|name| std::env::var_os(name));
-    let mut watcher = RunDisplay::new(screen, &project.directory);
-    let exit = match print_introduction(&mut watcher.console, &project.directory, &rehearsal.url())
+    let (builder, spill_directory) = build_demo_session(&project.directory, &rehearsal.url());
+    let console = ConsoleOutput::for_stdout(|name| std::env::var_os(name));
+    let mut display = RunDisplay::new(console, &project.directory);
+    let exit = match print_introduction(&mut display.console, &project.directory, &rehearsal.url())
     {
         Err(OutputClosed) => Exit::SUCCESS,
         Ok(()) => {
@@ -53,20 +52,20 @@ pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, CommandError> {
             session
                 .submit(demo::prompt())
                 .map_err(|error| CommandError::failure(error.to_string()))?;
-            let curtain = run_to_end(&session, &mut notices, &mut signals, &mut watcher).await;
-            let exit = print_ending(&mut watcher, curtain, &project);
-            let _ = await_unless_signalled(&mut signals, watcher.console.finish()).await;
+            let run_end = run_to_end(&session, &mut notices, &mut signals, &mut display).await;
+            let exit = print_ending(&mut display, run_end, &project);
+            let _ = await_unless_signalled(&mut signals, display.console.finish()).await;
             close_session(&session, &mut signals).await;
             exit
         }
     };
-    // Both are ours alone; the first may never have been made.
-    let _ = std::fs::remove_dir_all(spill);
+    // Belongs to the demo alone; it may never have been created.
+    let _ = std::fs::remove_dir_all(spill_directory);
     Ok(exit)
 }
 
-/// The same engine, tools and HTTP client as in any session, in a folder made for it, where everything
-/// the script asks for may run. Also returns the folder for long outputs.
+/// Permissions are bypassed, because the project is a fresh directory and the script is ours. Also returns
+/// the directory for long outputs.
 fn build_demo_session(project: &Path, base_url: &str) -> (SessionBuilder, PathBuf) {
     let mut settings = Settings::new(ModelConfig::default().to_model_facts("rehearsed"));
     settings.policy = Policy {
@@ -77,25 +76,25 @@ fn build_demo_session(project: &Path, base_url: &str) -> (SessionBuilder, PathBu
     settings.prompt.system_prompt = Arc::from(SYSTEM_PROMPT);
     settings.prompt.system_context = build_system_context(project);
     settings.limits.turns_max = 20;
-    settings.retry.jitter_seed = random::generate_seed();
-    let spill = build_scratch_path();
+    settings.jitter_seed = random::generate_seed();
+    let spill_directory = build_scratch_path();
     let builder =
         SessionBuilder::new(settings, Endpoint::new(WireFormat::AnthropicMessages, base_url))
             .registry(ToolRegistry::with_builtin_tools())
-            .tool_context(ToolSessionContext::new(project, &spill));
-    (builder, spill)
+            .tool_context(ToolSessionContext::new(project, &spill_directory));
+    (builder, spill_directory)
 }
 
-/// The folder of the project, removed in the end unless it is to be kept.
+/// Removes its directory on drop, unless it is kept.
 struct DemoProject {
     directory: PathBuf,
     should_keep: bool,
 }
 
 impl DemoProject {
-    fn create(is_kept: bool) -> Result<Self, CommandError> {
+    fn create(should_keep: bool) -> Result<Self, CommandError> {
         let parent = std::env::temp_dir();
-        let refuse = |error: std::io::Error| {
+        let create_error = |error: std::io::Error| {
             CommandError::failure(format!(
                 "the demo project cannot be made in {}: {error}; set TMPDIR to a folder that can be \
                  written",
@@ -103,9 +102,9 @@ impl DemoProject {
             ))
         };
         let directory = parent.join(format!("windlass-demo-{}", random::generate_name()));
-        DirBuilder::new().mode(0o700).create(&directory).map_err(refuse)?;
-        let project = Self { directory, should_keep: is_kept };
-        demo::write_project(&project.directory).map_err(refuse)?;
+        DirBuilder::new().mode(0o700).create(&directory).map_err(create_error)?;
+        let project = Self { directory, should_keep };
+        demo::write_project(&project.directory).map_err(create_error)?;
         Ok(project)
     }
 }
@@ -119,32 +118,31 @@ impl Drop for DemoProject {
 }
 
 fn print_introduction(
-    screen: &mut ConsoleOutput,
+    console: &mut ConsoleOutput,
     project: &Path,
     url: &str,
 ) -> Result<(), OutputClosed> {
-    screen.write_line(ConsoleStyle::Strong, "windlass demo: a rehearsed session")?;
-    screen.write_line(
+    console.write_line(ConsoleStyle::Strong, "windlass demo: a rehearsed session")?;
+    console.write_line(
         ConsoleStyle::Dim,
         "The model is rehearsed: its words come from a script. The engine, the tools, the HTTP \
          requests and the two faults on the way are real.",
     )?;
-    screen.write_line(ConsoleStyle::Dim, &format!("project  {}", project.display()))?;
-    screen.write_line(ConsoleStyle::Dim, &format!("model    {url}"))?;
-    screen.write_line(ConsoleStyle::Plain, "")?;
-    screen.write_line(ConsoleStyle::Strong, &format!("> {}", demo::prompt()))
+    console.write_line(ConsoleStyle::Dim, &format!("project  {}", project.display()))?;
+    console.write_line(ConsoleStyle::Dim, &format!("model    {url}"))?;
+    console.write_line(ConsoleStyle::Plain, "")?;
+    console.write_line(ConsoleStyle::Strong, &format!("> {}", demo::prompt()))
 }
 
-/// The last words, and how it went.
-fn print_ending(watcher: &mut RunDisplay, curtain: RunEnd, project: &DemoProject) -> Exit {
-    let (ending, signal) = match curtain {
+fn print_ending(display: &mut RunDisplay, run_end: RunEnd, project: &DemoProject) -> Exit {
+    let (ending, signal) = match run_end {
         RunEnd::Ended(ending, signal) => (ending, signal),
         RunEnd::Forced(signal) => return signal.exit(),
         RunEnd::ReaderGone => return Exit::SUCCESS,
         RunEnd::SessionLost => return Exit::FAILURE,
     };
-    let is_told = print_summary(watcher, &ending, project);
-    match (signal, is_told) {
+    let printed = print_summary(display, &ending, project);
+    match (signal, printed) {
         (Some(signal), _) => signal.exit(),
         (None, Err(OutputClosed)) => Exit::SUCCESS,
         (None, Ok(())) => Exit::from_ending(&ending),
@@ -152,37 +150,38 @@ fn print_ending(watcher: &mut RunDisplay, curtain: RunEnd, project: &DemoProject
 }
 
 fn print_summary(
-    watcher: &mut RunDisplay,
+    display: &mut RunDisplay,
     ending: &RunEnding,
     project: &DemoProject,
 ) -> Result<(), OutputClosed> {
-    let tally = watcher.counters;
-    let screen = &mut watcher.console;
-    screen.end_stream()?;
-    screen.write_line(ConsoleStyle::Plain, "")?;
+    let counters = display.counters;
+    let console = &mut display.console;
+    console.end_stream()?;
+    console.write_line(ConsoleStyle::Plain, "")?;
     if Exit::from_ending(ending) != Exit::SUCCESS {
-        return screen
+        return console
             .write_line(ConsoleStyle::Warning, &format!("The demo ended early: {}", ending.why));
     }
     let summary = format!(
         "Done: {} turns, {} requests, {} tool calls, {}, cost 0.",
         ending.turns,
-        tally.requests,
-        tally.tools,
-        tally.describe_faults()
+        counters.requests,
+        counters.tools,
+        counters.describe_faults()
     );
-    screen.write_line(ConsoleStyle::Strong, &summary)?;
-    let place = project.directory.display();
-    let kept = match project.should_keep {
-        true => format!("The mended project is in {place}."),
+    console.write_line(ConsoleStyle::Strong, &summary)?;
+    let directory = project.directory.display();
+    let project_note = match project.should_keep {
+        true => format!("The mended project is in {directory}."),
         false => "The project was removed; `windlass demo --keep` leaves it there.".to_owned(),
     };
-    screen.write_line(
+    console.write_line(
         ConsoleStyle::Dim,
-        &format!("The model was rehearsed; everything else was real. {kept}"),
+        &format!("The model was rehearsed; everything else was real. {project_note}"),
     )?;
-    screen.write_line(ConsoleStyle::Plain, "")?;
-    screen.write_line(ConsoleStyle::Plain, "With a real model, in a project of yours:")?;
-    screen.write_line(ConsoleStyle::Plain, "  export ANTHROPIC_API_KEY=...")?;
-    screen.write_line(ConsoleStyle::Plain, "  windlass -p \"run the tests and tell me what fails\"")
+    console.write_line(ConsoleStyle::Plain, "")?;
+    console.write_line(ConsoleStyle::Plain, "With a real model, in a project of yours:")?;
+    console.write_line(ConsoleStyle::Plain, "  export ANTHROPIC_API_KEY=...")?;
+    console
+        .write_line(ConsoleStyle::Plain, "  windlass -p \"run the tests and tell me what fails\"")
 }

@@ -1,5 +1,5 @@
-//! `windlass doctor`: what was read from where, what is wrong, what is not trusted, which sandbox holds
-//! commands, and where the key would come from. Asks no server, reads no key, changes nothing.
+//! `windlass doctor`: which files were read, what is wrong, what is not trusted, which sandbox is used, and
+//! where the key would come from. Sends no request, reads no key, changes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -26,10 +26,9 @@ use windlass_provider::model_choice;
 use windlass_provider::model_choice::ModelChain;
 use windlass_provider::{key_source, keyring_key};
 
-/// What was found.
 struct DoctorReport {
     layers: SettingsLayers,
-    /// Lines about what is wrong outside of settings.
+    /// Problems outside of the settings files.
     other_problems: Vec<String>,
     model: Option<String>,
     key: Option<String>,
@@ -37,66 +36,68 @@ struct DoctorReport {
     config: Option<PathBuf>,
 }
 
-/// What to print, and how to exit.
 pub(crate) fn run(
     args: &DoctorArgs,
     lookup: &impl EnvLookup,
 ) -> Result<(String, Exit), CommandError> {
     let cwd = working_directory()?;
     let layers = SettingsLayers::load(&args.settings.clone().into(), false, &cwd, lookup)?;
-    let findings = run_checks(layers, &cwd, lookup);
-    let is_fine = findings.other_problems.is_empty() && findings.layers.loaded.problems.is_empty();
+    let report = run_checks(layers, &cwd, lookup);
+    let is_fine = report.other_problems.is_empty() && report.layers.loaded.problems.is_empty();
     let text = match args.json {
-        true => format!("{}\n", report_to_json(&findings, is_fine)),
-        false => render_report(&findings, is_fine),
+        true => format!("{}\n", report_to_json(&report, is_fine)),
+        false => render_report(&report, is_fine),
     };
     Ok((text, if is_fine { Exit::SUCCESS } else { Exit::FAILURE }))
 }
 
-/// What is wrong with what people keep beside settings: hooks, skills, agents, styles.
+/// Problems of hooks, skills, agents and output styles.
 fn check_project_files(
     layers: &SettingsLayers,
     cwd: &Path,
     config: &Config,
     lookup: &impl EnvLookup,
 ) -> Vec<String> {
-    let (_, mut wrong) = layers.read_hooks();
+    let (_, mut problems_found) = layers.read_hooks();
     let folders = skills::find_skill_folders(cwd, layers.extension_sources(), lookup);
     for skill in windlass_driver::load_skills(&folders, |_| false) {
-        let place = skill.folder.join("SKILL.md");
-        wrong.extend(skill.problem.map(|why| format!("{}: {why}", place.display())));
+        let file = skill.folder.join("SKILL.md");
+        problems_found.extend(skill.problem.map(|why| format!("{}: {why}", file.display())));
     }
-    wrong.extend(agents::load_agent_definitions(cwd, config, layers.extension_sources(), lookup).1);
-    wrong.extend(
+    problems_found
+        .extend(agents::load_agent_definitions(cwd, config, layers.extension_sources(), lookup).1);
+    problems_found.extend(
         output_style::load_output_styles(cwd, layers.extension_sources(), lookup)
             .into_iter()
             .filter_map(|style| style.problem),
     );
-    wrong
+    problems_found
 }
 
 fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -> DoctorReport {
-    let mut wrong = Vec::new();
+    let mut problems_found = Vec::new();
     let variables = layers.clone();
     let lookup = &variables.overlay_environment(lookup);
-    let (mut model, mut key, mut path) = (None, None, None);
-    let said = |refusal: CommandError| to_single_line(refusal.message());
+    let mut model = None;
+    let mut key = None;
+    let mut path = None;
+    let describe = |error: CommandError| to_single_line(error.message());
     match Config::load(lookup) {
-        Err(refusal) => wrong.push(said(refusal)),
+        Err(error) => problems_found.push(describe(error)),
         Ok(mut config) => {
             layers.apply_key_command(&mut config);
-            wrong.extend(check_project_files(&layers, cwd, &config, lookup));
+            problems_found.extend(check_project_files(&layers, cwd, &config, lookup));
             path.clone_from(&config.path);
             let args = layers.merge_model_options(&ModelOptions::default(), lookup);
             match model_choice::choose_model_chain(&args, &config, lookup) {
-                Err(refusal) => wrong.push(said(refusal)),
-                Ok(cast) => {
-                    model = Some(cast.primary.full_name());
-                    key = find_key_source(&cast, &config, lookup);
+                Err(error) => problems_found.push(describe(error)),
+                Ok(chain) => {
+                    model = Some(chain.primary.full_name());
+                    key = find_key_source(&chain, &config, lookup);
                     if key.is_none() {
-                        wrong.push(format!(
+                        problems_found.push(format!(
                             "there is no key for {}; see `windlass key --help`",
-                            cast.primary.provider
+                            chain.primary.provider
                         ));
                     }
                 }
@@ -104,26 +105,27 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
         }
     }
     layers.add_directories(Vec::new());
-    wrong.extend(layers.extra_warnings().iter().cloned());
-    let ourselves = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("windlass"));
+    problems_found.extend(layers.extra_warnings().iter().cloned());
+    let executable = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("windlass"));
     let sandbox =
-        Sandbox::probe(&SandboxProbeOptions::best_available(ourselves, [ENTRY_SUBCOMMAND]));
-    let sandbox = sandbox.map(|found| found.report().to_owned()).map_err(|error| error.to_string());
-    DoctorReport { layers, other_problems: wrong, model, key, sandbox, config: path }
+        Sandbox::probe(&SandboxProbeOptions::best_available(executable, [ENTRY_SUBCOMMAND]));
+    let sandbox =
+        sandbox.map(|sandbox| sandbox.report().to_owned()).map_err(|error| error.to_string());
+    DoctorReport { layers, other_problems: problems_found, model, key, sandbox, config: path }
 }
 
 /// Where the key of the first model would come from; never the key.
-fn find_key_source(cast: &ModelChain, config: &Config, lookup: &impl EnvLookup) -> Option<String> {
-    let name = cast.primary.provider.as_str();
+fn find_key_source(chain: &ModelChain, config: &Config, lookup: &impl EnvLookup) -> Option<String> {
+    let name = chain.primary.provider.as_str();
     let provider = config.providers.get(name)?;
     if let Some(source) = key_source::list_configured_sources(provider, config, lookup).first() {
         return Some(source.to_string());
     }
     let origin = keyring_key::key_origin(name, config, lookup)
         .filter(|_| keyring_key::uses_keyring(provider));
-    if let (Ok(asked), Some(origin)) = (Keyring::detect(lookup), origin)
-        && keyring_key::find_keyring_key(&asked, name, &origin, config, lookup)
-            .is_ok_and(|kept| kept.is_some())
+    if let (Ok(keyring), Some(origin)) = (Keyring::detect(lookup), origin)
+        && keyring_key::find_keyring_key(&keyring, name, &origin, config, lookup)
+            .is_ok_and(|key| key.is_some())
     {
         return Some(key_source::KeySource::Keyring.to_string());
     }
@@ -161,8 +163,8 @@ const fn describe_trust_state(state: TrustState) -> &'static str {
     }
 }
 
-fn report_to_json(findings: &DoctorReport, is_fine: bool) -> Value {
-    let LoadedSettings { files, problems, trust: trusted, .. } = &findings.layers.loaded;
+fn report_to_json(report: &DoctorReport, is_fine: bool) -> Value {
+    let LoadedSettings { files, problems, trust, .. } = &report.layers.loaded;
     let files: Vec<Value> = files
         .iter()
         .map(|file| {
@@ -174,28 +176,26 @@ fn report_to_json(findings: &DoctorReport, is_fine: bool) -> Value {
             json!({ "layer": layer_name(file.source), "file": file.name, "state": state, "keys": file.keys })
         })
         .collect();
-    let place = |place: Option<TextPosition>| place.map(|place| (place.line, place.column)).unzip();
+    let line_and_column = |position: Option<TextPosition>| {
+        position.map(|position| (position.line, position.column)).unzip()
+    };
     let problem = |problem: &SettingsProblem| {
-        let (line, column) = place(problem.position);
+        let (line, column) = line_and_column(problem.position);
         json!({
             "layer": problem.source.map(layer_name), "file": problem.name, "line": line, "column": column,
             "what": problem.what, "severity": problem.severity.as_str(),
         })
     };
-    let values: serde_json::Map<String, Value> = findings
-        .layers
-        .loaded
-        .origins()
-        .map(|(key, names)| (key.to_owned(), json!(names)))
-        .collect();
-    let idle: Vec<&str> = findings
+    let values: serde_json::Map<String, Value> =
+        report.layers.loaded.origins().map(|(key, names)| (key.to_owned(), json!(names))).collect();
+    let idle: Vec<&str> = report
         .layers
         .loaded
         .origins()
         .map(|(key, _)| key)
         .filter(|key| !LoadedSettings::has_effect(key))
         .collect();
-    let withheld: Vec<Value> = trusted
+    let withheld: Vec<Value> = trust
         .withheld_items()
         .iter()
         .map(|item| json!({ "file": item.name, "key": item.key }))
@@ -206,20 +206,20 @@ fn report_to_json(findings: &DoctorReport, is_fine: bool) -> Value {
         "values": values,
         "without_effect": idle,
         "problems": problems.iter().map(problem).collect::<Vec<_>>(),
-        "wrong": findings.other_problems,
-        "trust": { "root": trusted.root, "given": trusted.is_given(), "withheld": withheld },
-        "sandbox": match &findings.sandbox {
-            Ok(report) => json!({ "available": true, "report": report }),
+        "wrong": report.other_problems,
+        "trust": { "root": trust.root, "given": trust.is_given(), "withheld": withheld },
+        "sandbox": match &report.sandbox {
+            Ok(text) => json!({ "available": true, "report": text }),
             Err(why) => json!({ "available": false, "report": why }),
         },
-        "model": findings.model,
-        "key": findings.key,
-        "config": findings.config,
+        "model": report.model,
+        "key": report.key,
+        "config": report.config,
     })
 }
 
-fn render_report(findings: &DoctorReport, is_fine: bool) -> String {
-    let LoadedSettings { files, problems, trust: trusted, .. } = &findings.layers.loaded;
+fn render_report(report: &DoctorReport, is_fine: bool) -> String {
+    let LoadedSettings { files, problems, trust, .. } = &report.layers.loaded;
     let mut text = "Settings, the later one winning\n".to_owned();
     let rows: Vec<[String; 4]> = files
         .iter()
@@ -235,7 +235,7 @@ fn render_report(findings: &DoctorReport, is_fine: bool) -> String {
         })
         .collect();
     text.push_str(&indent_lines(&render_table([ColumnAlignment::Left; 4], &rows)));
-    let values: Vec<[String; 2]> = findings
+    let values: Vec<[String; 2]> = report
         .layers
         .loaded
         .origins()
@@ -250,22 +250,26 @@ fn render_report(findings: &DoctorReport, is_fine: bool) -> String {
     }
     text.push_str(&format!(
         "\nTrust\n  {}: {}\n",
-        to_single_line(&trusted.root.display().to_string()),
-        describe_trust_state(trusted.state)
+        to_single_line(&trust.root.display().to_string()),
+        describe_trust_state(trust.state)
     ));
-    for item in trusted.withheld_items() {
+    for item in trust.withheld_items() {
         text.push_str(&format!(
             "  left out: {}\n",
             to_single_line(&format!("{} in {}", item.key, item.name))
         ));
     }
-    let sandbox = match &findings.sandbox {
-        Ok(report) => report.clone(),
+    let sandbox = match &report.sandbox {
+        Ok(text) => text.clone(),
         Err(why) => format!("none can be had: {why}"),
     };
-    let said = |text: &Option<String>| to_single_line(text.as_deref().unwrap_or("none"));
+    let or_none = |text: &Option<String>| to_single_line(text.as_deref().unwrap_or("none"));
     text.push_str(&format!("\nSandbox\n  {}\n", to_single_line(&sandbox)));
-    text.push_str(&format!("\nModel\n  {}; key: {}\n", said(&findings.model), said(&findings.key)));
+    text.push_str(&format!(
+        "\nModel\n  {}; key: {}\n",
+        or_none(&report.model),
+        or_none(&report.key)
+    ));
     text.push_str(if is_fine { "\nNothing is wrong.\n" } else { "\nWhat is wrong\n" });
     let mut problems: Vec<&SettingsProblem> = problems.iter().collect();
     problems.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
@@ -273,7 +277,7 @@ fn render_report(findings: &DoctorReport, is_fine: bool) -> String {
         let mark = if problem.severity == ProblemSeverity::File { "!" } else { "-" };
         text.push_str(&format!("  {mark} {}\n", to_single_line(&problem.to_string())));
     }
-    for line in &findings.other_problems {
+    for line in &report.other_problems {
         text.push_str(&format!("  - {}\n", to_single_line(line)));
     }
     text

@@ -1,6 +1,6 @@
-//! `windlass hooks`: which hooks are in force, and what they say to a sample.
+//! `windlass hooks`: which hooks are in force, and what they answer to a sample.
 //!
-//! The hooks of a sample really run. Nothing follows from what they say.
+//! The hooks really run; their answers have no effect.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,6 @@ use windlass_host::exit::Exit;
 use windlass_host::signals::SignalListener;
 use windlass_host::similar_name::find_similar_name;
 
-/// Does it, and says how to exit.
 pub(crate) async fn run(
     command: HooksCommand,
     lookup: &impl EnvLookup,
@@ -35,8 +34,8 @@ pub(crate) async fn run(
             let mut signals = SignalListener::listen()?;
             tokio::select! {
                 signal = signals.next() => Ok(signal.exit()),
-                tested = test_hooks(&args, lookup) => {
-                    let (text, exit) = tested?;
+                result = test_hooks(&args, lookup) => {
+                    let (text, exit) = result?;
                     Ok(match crate::print_answer(&text) {
                         Exit::SUCCESS => exit,
                         failed => failed,
@@ -47,7 +46,6 @@ pub(crate) async fn run(
     }
 }
 
-/// The hooks in force, as a table.
 pub(crate) fn list(args: &HooksListArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let (set, notes) = load_hooks(&args.settings, lookup)?;
     let hooks = set.list();
@@ -71,9 +69,9 @@ pub(crate) fn list(args: &HooksListArgs, lookup: &impl EnvLookup) -> Result<Stri
 fn build_hook_row(hook: &HookListing) -> [String; 5] {
     let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
     let condition = hook.condition.as_ref().map(|rule| format!(" if {rule}")).unwrap_or_default();
-    let happens = if hook.event.is_supported() { "" } else { " (never happens here)" };
+    let note = if hook.event.is_supported() { "" } else { " (never happens here)" };
     [
-        format!("{}{happens}", hook.event.name()),
+        format!("{}{note}", hook.event.name()),
         format!("{matcher}{condition}"),
         hook.kind.to_owned(),
         hook.name.clone(),
@@ -117,34 +115,35 @@ async fn test_hooks(
         input: Json::from_checked(&input.get("tool_input").unwrap_or(&json!({})).to_string()),
         signature: None,
     };
-    let speaks = |rule: &str| {
+    let matches_call = |rule: &str| {
         Rule::parse(rule)
             .map_or(true, |rule| rule_matches_call(&rule, &policy, &call, &HostFileSystem::new()))
     };
-    let chosen = set.select(event, target.as_deref(), speaks);
-    let spill = std::env::temp_dir().join(format!("windlass-hooks-{}", std::process::id()));
-    let ground = HookEnvironment {
+    let selected = set.select(event, target.as_deref(), matches_call);
+    let spill_directory =
+        std::env::temp_dir().join(format!("windlass-hooks-{}", std::process::id()));
+    let environment = HookEnvironment {
         project: windlass_settings::find_project_root(&cwd),
-        env_vars: ToolSessionContext::new(&cwd, &spill).processes.environment,
-        spill,
+        env_vars: ToolSessionContext::new(&cwd, &spill_directory).processes.environment,
+        spill: spill_directory,
         background: Arc::default(),
         watcher: None,
         backend: None,
         waker: None,
         cwd,
     };
-    let occasion = HookInvocation {
+    let invocation = HookInvocation {
         input: Value::Object(input),
         subject: target,
         tool_use_id: event.is_about_tool_call().then(|| "sample".to_owned()),
         ..HookInvocation::default()
     };
-    let joint = chosen.run(occasion, &ground).await;
-    let objects = matches!(joint.verdict, HookVerdict::Block(_) | HookVerdict::Halt(_));
-    let is_fine = !objects && joint.warnings.is_empty();
+    let combined = selected.run(invocation, &environment).await;
+    let objects = matches!(combined.verdict, HookVerdict::Block(_) | HookVerdict::Halt(_));
+    let is_fine = !objects && combined.warnings.is_empty();
     let text = match args.json {
-        true => format!("{}\n", test_result_to_json(event, &joint, &notes)),
-        false => render_test_result(event, &joint, &notes),
+        true => format!("{}\n", test_result_to_json(event, &combined, &notes)),
+        false => render_test_result(event, &combined, &notes),
     };
     Ok((text, if is_fine { Exit::SUCCESS } else { Exit::FAILURE }))
 }
@@ -163,11 +162,12 @@ fn parse_hook_event(name: &str) -> Result<HookEvent, CommandError> {
     HookEvent::from_name(name).ok_or_else(|| {
         let all =
             HookEvent::ALL.iter().filter(|event| event.is_supported()).map(|event| event.name());
-        let near = find_similar_name(name, all.clone());
-        let meant = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        let similar = find_similar_name(name, all.clone());
+        let suggestion =
+            similar.map(|similar| format!("; did you mean {similar}?")).unwrap_or_default();
         let all: Vec<&str> = all.collect();
         CommandError::usage(format!(
-            "there is no event `{name}`{meant} There are: {}",
+            "there is no event `{name}`{suggestion} There are: {}",
             all.join(", ")
         ))
     })
@@ -181,7 +181,7 @@ fn parse_sample_input(args: &HooksTestArgs) -> Result<Map<String, Value>, Comman
     }
 }
 
-/// What a hook would be told, and what its matcher is held against.
+/// The text that the matcher is compared with, and the input that a hook would receive.
 fn build_sample_input(
     event: HookEvent,
     tool: &str,
@@ -198,8 +198,12 @@ fn build_sample_input(
         ]
         .map(|(name, value)| (name.to_owned(), value)),
     );
-    let own = match event {
-        _ if event.is_about_tool_call() => {
+    let event_fields = match event {
+        HookEvent::PreToolUse
+        | HookEvent::PermissionRequest
+        | HookEvent::PermissionDenied
+        | HookEvent::PostToolUse
+        | HookEvent::PostToolUseFailure => {
             let input = match given.is_empty() && tool == "Bash" {
                 true => json!({ "command": "echo sample" }),
                 false => Value::Object(given.clone()),
@@ -240,63 +244,77 @@ fn build_sample_input(
         HookEvent::ConfigChange => json!({
             "source": "user_settings", "file_path": cwd.join(".claude/settings.json"),
         }),
-        _ => json!({}),
+        HookEvent::Setup
+        | HookEvent::CwdChanged
+        | HookEvent::DirectoryAdded
+        | HookEvent::FileChanged
+        | HookEvent::InstructionsLoaded
+        | HookEvent::WorktreeCreate
+        | HookEvent::WorktreeRemove
+        | HookEvent::Elicitation
+        | HookEvent::ElicitationResult
+        | HookEvent::MessageDisplay
+        | HookEvent::PreModelSwitch
+        | HookEvent::PostModelSwitch => json!({}),
     };
-    let own = own.as_object().cloned().unwrap_or_default();
-    fields.extend(own);
+    fields.extend(event_fields.as_object().cloned().unwrap_or_default());
     if !event.is_about_tool_call() {
         fields.extend(given);
     }
-    match event {
-        HookEvent::PostToolUse => drop(fields.insert("tool_response".to_owned(), json!({}))),
-        HookEvent::PostToolUseFailure => drop(fields.insert("error".to_owned(), json!("failed"))),
-        HookEvent::PermissionRequest => drop(fields.remove("tool_use_id")),
-        _ => {}
+    if event == HookEvent::PostToolUse {
+        fields.insert("tool_response".to_owned(), json!({}));
     }
-    let target =
+    if event == HookEvent::PostToolUseFailure {
+        fields.insert("error".to_owned(), json!("failed"));
+    }
+    if event == HookEvent::PermissionRequest {
+        fields.remove("tool_use_id");
+    }
+    let target_names =
         ["tool_name", "source", "notification_type", "agent_type", "error", "trigger", "reason"];
-    let target = target.iter().find_map(|name| fields.get(*name)?.as_str()).map(str::to_owned);
+    let target =
+        target_names.iter().find_map(|name| fields.get(*name)?.as_str()).map(str::to_owned);
     (target, fields)
 }
 
-fn render_test_result(event: HookEvent, joint: &CombinedHookResult, notes: &[String]) -> String {
+fn render_test_result(event: HookEvent, combined: &CombinedHookResult, notes: &[String]) -> String {
     let mut text = String::new();
     for note in notes {
         text.push_str(&format!("! {}\n", to_single_line(note)));
     }
-    if joint.results.is_empty() {
+    if combined.results.is_empty() {
         text.push_str(&format!("No hook is meant at {}.\n", event.name()));
         return text;
     }
-    for said in &joint.results {
-        text.push_str(&render_hook_run(said));
+    for run in &combined.results {
+        text.push_str(&render_hook_run(run));
     }
-    text.push_str(&format!("together: {}\n", describe_verdict(&joint.verdict)));
-    if let Some(request) = &joint.permission_answer {
+    text.push_str(&format!("together: {}\n", describe_verdict(&combined.verdict)));
+    if let Some(request) = &combined.permission_answer {
         text.push_str(&format!("together, to the question: {request:?}\n"));
     }
     text
 }
 
-fn render_hook_run(said: &HookRunResult) -> String {
-    let code = said.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
-    let name = to_single_line(&said.name);
-    let source = to_single_line(&said.source);
-    let millis = said.duration.as_millis();
+fn render_hook_run(run: &HookRunResult) -> String {
+    let code = run.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+    let name = to_single_line(&run.name);
+    let source = to_single_line(&run.source);
+    let millis = run.duration.as_millis();
     let mut text = format!("{name} ({source}): {millis} ms{code}\n");
-    let mut line = |what: &str, words: &str| {
-        if !words.trim().is_empty() {
-            text.push_str(&format!("  {what}: {}\n", to_single_line(words.trim())));
+    let mut line = |what: &str, content: &str| {
+        if !content.trim().is_empty() {
+            text.push_str(&format!("  {what}: {}\n", to_single_line(content.trim())));
         }
     };
-    line("failed", said.failure.as_deref().unwrap_or_default());
-    line("says", &describe_verdict(&said.answer.verdict));
-    said.answer.context.iter().for_each(|words| line("tells the model", words));
-    line("tells you", said.answer.message.as_deref().unwrap_or_default());
-    let input = said.answer.updated_input.as_ref().map(Value::to_string);
+    line("failed", run.failure.as_deref().unwrap_or_default());
+    line("says", &describe_verdict(&run.answer.verdict));
+    run.answer.context.iter().for_each(|content| line("tells the model", content));
+    line("tells you", run.answer.message.as_deref().unwrap_or_default());
+    let input = run.answer.updated_input.as_ref().map(Value::to_string);
     line("changes the input to", &input.unwrap_or_default());
-    line("wrote", &said.stdout);
-    line("complained", &said.stderr);
+    line("wrote", &run.stdout);
+    line("complained", &run.stderr);
     text
 }
 
@@ -311,21 +329,21 @@ fn describe_verdict(verdict: &HookVerdict) -> String {
     }
 }
 
-fn test_result_to_json(event: HookEvent, joint: &CombinedHookResult, notes: &[String]) -> Value {
-    let one = |said: &HookRunResult| {
+fn test_result_to_json(event: HookEvent, combined: &CombinedHookResult, notes: &[String]) -> Value {
+    let run_to_json = |run: &HookRunResult| {
         json!({
-            "hook": said.name, "source": said.source,
-            "duration_ms": u64::try_from(said.duration.as_millis()).unwrap_or(u64::MAX),
-            "exit_code": said.exit_code, "stdout": said.stdout, "stderr": said.stderr,
-            "failure": said.failure, "verdict": verdict_to_json(&said.answer.verdict),
-            "context": said.answer.context, "updated_input": said.answer.updated_input,
+            "hook": run.name, "source": run.source,
+            "duration_ms": u64::try_from(run.duration.as_millis()).unwrap_or(u64::MAX),
+            "exit_code": run.exit_code, "stdout": run.stdout, "stderr": run.stderr,
+            "failure": run.failure, "verdict": verdict_to_json(&run.answer.verdict),
+            "context": run.answer.context, "updated_input": run.answer.updated_input,
         })
     };
     json!({
         "event": event.name(),
-        "hooks": joint.results.iter().map(one).collect::<Vec<_>>(),
-        "verdict": verdict_to_json(&joint.verdict),
-        "decided_by": joint.decided_by,
+        "hooks": combined.results.iter().map(run_to_json).collect::<Vec<_>>(),
+        "verdict": verdict_to_json(&combined.verdict),
+        "decided_by": combined.decided_by,
         "problems": notes,
     })
 }

@@ -1,4 +1,4 @@
-//! The commands beside asking, one file each.
+//! The subcommands, one file each.
 
 pub(crate) mod bound;
 mod child_command;

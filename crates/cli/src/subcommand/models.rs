@@ -1,5 +1,5 @@
-//! `windlass models`: what is known of models, as a table or as JSON. Servers on this machine are
-//! asked which models they have; providers elsewhere are not asked anything.
+//! `windlass models`: the known models, as a table or as JSON. Local servers are asked for their models;
+//! no request goes to other providers.
 
 use serde_json::{Value, json};
 use windlass_vocabulary::MicroUsd;
@@ -15,11 +15,10 @@ use windlass_provider::keyring::Keyring;
 use windlass_provider::local_server::{LocalServer, find_local_servers};
 use windlass_provider::{key_source, keyring_key};
 
-/// What to print.
 pub(crate) fn run(args: &ModelsArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let config = Config::load(lookup)?;
-    let found = find_local_servers(&config, lookup);
-    let mut rows = build_model_rows(&config, &found, lookup);
+    let servers = find_local_servers(&config, lookup);
+    let mut rows = build_model_rows(&config, &servers, lookup);
     if let Some(part) = &args.part {
         rows.retain(|row| row.full_name().to_lowercase().contains(&part.to_lowercase()));
         if rows.is_empty() {
@@ -35,7 +34,6 @@ pub(crate) fn run(args: &ModelsArgs, lookup: &impl EnvLookup) -> Result<String, 
     })
 }
 
-/// One model.
 struct ModelRow {
     provider: String,
     name: String,
@@ -43,7 +41,7 @@ struct ModelRow {
     key: ModelKeyState,
 }
 
-/// Whether it can be asked.
+/// Whether there is a key to use the model with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ModelKeyState {
     Set,
@@ -69,22 +67,22 @@ impl ModelRow {
 
 fn build_model_rows(
     config: &Config,
-    found: &[LocalServer],
+    servers: &[LocalServer],
     lookup: &impl EnvLookup,
 ) -> Vec<ModelRow> {
     let mut rows = Vec::new();
-    let mut ring = Keyring::detect(lookup).ok();
+    let mut keyring = Keyring::detect(lookup).ok();
     for (provider, facts) in &config.providers {
         let key = match key_source::list_configured_sources(facts, config, lookup).is_empty() {
             false => ModelKeyState::Set,
-            true if is_key_in_keyring(&mut ring, provider, config, lookup) => ModelKeyState::Set,
+            true if is_key_in_keyring(&mut keyring, provider, config, lookup) => ModelKeyState::Set,
             true if facts.needs_no_key() => ModelKeyState::NotNeeded,
             true => ModelKeyState::Missing,
         };
-        let there = found.iter().find(|found| found.provider == *provider);
-        let there = there.map(|found| found.models.as_slice()).unwrap_or_default();
+        let server = servers.iter().find(|server| server.provider == *provider);
+        let served = server.map(|server| server.models.as_slice()).unwrap_or_default();
         let mut names: Vec<&str> = config.listed_models(provider).collect();
-        for name in there {
+        for name in served {
             if !names.contains(&name.as_str()) {
                 names.push(name);
             }
@@ -99,22 +97,22 @@ fn build_model_rows(
     rows
 }
 
-/// Is the provider's key in the key ring? One that fails is not asked again.
+/// Drops a key ring that fails, because each further attempt would wait as long again.
 fn is_key_in_keyring(
-    ring: &mut Option<Keyring>,
+    keyring: &mut Option<Keyring>,
     name: &str,
     config: &Config,
     lookup: &impl EnvLookup,
 ) -> bool {
-    let is_wanted = config.providers.get(name).is_some_and(keyring_key::uses_keyring);
-    let origin = keyring_key::key_origin(name, config, lookup).filter(|_| is_wanted);
-    let (Some(asked), Some(origin)) = (ring.as_ref(), origin) else {
+    let is_used = config.providers.get(name).is_some_and(keyring_key::uses_keyring);
+    let origin = keyring_key::key_origin(name, config, lookup).filter(|_| is_used);
+    let (Some(available), Some(origin)) = (keyring.as_ref(), origin) else {
         return false;
     };
-    match keyring_key::find_keyring_key(asked, name, &origin, config, lookup) {
-        Ok(kept) => kept.is_some(),
+    match keyring_key::find_keyring_key(available, name, &origin, config, lookup) {
+        Ok(key) => key.is_some(),
         Err(_) => {
-            *ring = None;
+            *keyring = None;
             false
         }
     }
@@ -174,11 +172,11 @@ fn render_model_table(config: &Config, rows: &[ModelRow]) -> String {
     let mut text = String::new();
     for cells in &lines {
         let mut line = String::new();
-        for (place, (cell, width)) in cells.iter().zip(widths).enumerate() {
-            match place {
+        for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
+            match column {
                 0 => line.push_str(&format!("{cell:<width$}")),
-                // Words stand left, numbers right.
-                place if place + 2 < COLUMNS => line.push_str(&format!("  {cell:>width$}")),
+                // Text is aligned left, numbers right.
+                column if column + 2 < COLUMNS => line.push_str(&format!("  {cell:>width$}")),
                 _ => line.push_str(&format!("  {cell:<width$}")),
             }
         }
@@ -214,7 +212,7 @@ fn build_model_cells(row: &ModelRow) -> [String; COLUMNS] {
     ]
 }
 
-/// Without zeros nobody needs.
+/// Without trailing zeros.
 fn format_dollars(micros: u64) -> String {
     let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

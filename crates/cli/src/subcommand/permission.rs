@@ -1,5 +1,5 @@
-//! `windlass permission`: what would come of a call, without running it. Nothing is decided here; the
-//! judgement is the one a run would make.
+//! `windlass permission`: the decision about a call, without running it. It is made by the code that decides
+//! in a run.
 
 use std::io::{BufRead, Read, Write};
 
@@ -17,7 +17,6 @@ use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
 
-/// Does it.
 pub(crate) fn run(
     args: &PermissionCommandArgs,
     lookup: &impl EnvLookup,
@@ -29,10 +28,10 @@ pub(crate) fn run(
     }
 }
 
-/// Cases in, decisions out, line by line. A line that is no case is answered with an error and does
-/// not stop the rest.
+/// Reads cases and writes decisions, one per line. A line that is no case is answered with an error, and
+/// the next one is read.
 fn check_cases() -> Exit {
-    let disk = HostFileSystem::new();
+    let file_system = HostFileSystem::new();
     let mut is_fine = true;
     let mut out = std::io::stdout().lock();
     let mut lines = std::io::stdin().lock();
@@ -40,17 +39,17 @@ fn check_cases() -> Exit {
         let (text, is_case) = match read_case_line(&mut lines) {
             Ok(None) => break,
             Ok(Some(PermissionCaseLine::Text(line))) if line.trim().is_empty() => continue,
-            Ok(Some(PermissionCaseLine::Text(line))) => answer_case(&line, &disk),
+            Ok(Some(PermissionCaseLine::Text(line))) => answer_case(&line, &file_system),
             Ok(Some(PermissionCaseLine::Unreadable(problem))) => (error_line(&problem), false),
             Err(problem) => {
-                // It would be the same the next time.
+                // Reading again would fail again.
                 let _ = writeln!(out, "{}", error_line(&format!("cannot be read: {problem}")));
                 return Exit::FAILURE;
             }
         };
         is_fine &= is_case;
         if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
-            // Nobody reads on.
+            // The output is closed.
             break;
         }
     }
@@ -61,14 +60,13 @@ fn error_line(problem: &str) -> String {
     json!({ "id": null, "error": problem }).to_string()
 }
 
-/// A line of the input.
 enum PermissionCaseLine {
     Text(String),
-    /// Why it cannot be a case.
+    /// The reason.
     Unreadable(String),
 }
 
-/// The next line, if there is one; of a line that is too long only so much is held.
+/// Skips the rest of a line that is too long, so that memory stays bounded.
 fn read_case_line(lines: &mut impl BufRead) -> std::io::Result<Option<PermissionCaseLine>> {
     let mut bytes = Vec::new();
     lines.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes)?;
@@ -90,7 +88,7 @@ fn read_case_line(lines: &mut impl BufRead) -> std::io::Result<Option<Permission
 
 const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// Writes rules down for this project, as an answer to a question would.
+/// Saves rules for this project, as an answer to a permission prompt would.
 fn remember_rules(
     args: &PermissionRememberArgs,
     lookup: &impl EnvLookup,
@@ -121,10 +119,10 @@ fn explain_call(
         lookup,
     )?;
     for warning in layers.warnings() {
-        // If nobody reads it, the answer still stands.
+        // A closed standard error does not change the answer.
         let _ = writeln!(std::io::stderr(), "windlass: {}", to_single_line(&warning));
     }
-    // What would be asked is what people want to see here.
+    // Without this, everything that would be asked would be reported as denied.
     policy.can_ask = true;
     let tool = args.tool.as_deref().unwrap_or("Bash");
     let input = match &args.tool {
@@ -155,7 +153,7 @@ fn explain_call(
             format!("{}{}", render_report(&report).trim_end(), source.unwrap_or_default())
         }
     };
-    // If nobody reads it, the code still tells.
+    // A closed output is no error here.
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let _ = write!(std::io::stdout(), "{text}{end}");
     Ok(Exit::SUCCESS)

@@ -1,5 +1,5 @@
-//! What a command beside a server of ours finds in its environment, and what is put in place of
-//! things that differ from machine to machine and from day to day.
+//! The environment that leads a child command to our server, and the placeholders for what differs between
+//! machines and days.
 
 use tokio::process::Command;
 use windlass_rehearsal::cassette::ScrubOptions;
@@ -12,7 +12,7 @@ use windlass_provider::api_key::secret_variables;
 use windlass_provider::config::Config;
 use windlass_provider::config::provider::ProviderConfig;
 
-/// Every provider is played: all addresses lead to the server, and no real key is in sight.
+/// Points every provider to the server, with placeholders for all keys.
 pub(super) fn redirect_all_providers(command: &mut Command, config: &Config, url: &str) {
     for provider in config.providers.values() {
         redirect_provider(command, provider, url);
@@ -25,15 +25,14 @@ pub(super) fn redirect_all_providers(command: &mut Command, config: &Config, url
     }
 }
 
-/// One provider's address leads to the server; its key stays, because the server passes it on to
-/// the provider, and only to that one.
+/// Points one provider to the server. Its key stays, because the server forwards it to that provider.
 pub(super) fn redirect_provider(command: &mut Command, provider: &ProviderConfig, url: &str) {
     for variable in &provider.base_url_env {
         command.env(variable, build_base_url(provider, url));
     }
 }
 
-/// What to set by hand.
+/// The variables for a user who starts the command by hand.
 pub(super) fn build_exports(provider: &ProviderConfig, url: &str) -> Vec<String> {
     let first = provider.base_url_env.first();
     first
@@ -50,8 +49,8 @@ fn build_base_url(provider: &ProviderConfig, url: &str) -> String {
     }
 }
 
-/// What is taken out of a recording, and what a replay puts back: keys, where we stand, whose home
-/// it is, and what day it is.
+/// What a recording replaces and a replay restores: keys, the working directory, the home directory and the
+/// date.
 pub(super) fn build_scrub_options(config: &Config, lookup: &impl EnvLookup) -> ScrubOptions {
     let mut options = ScrubOptions::default();
     for variable in secret_variables(config) {
@@ -59,7 +58,7 @@ pub(super) fn build_scrub_options(config: &Config, lookup: &impl EnvLookup) -> S
             options = options.with_secret(secret);
         }
     }
-    // The narrower place first: a project mostly lies in somebody's home.
+    // The longer path first: the project usually lies below the home directory.
     if let Ok(cwd) = std::env::current_dir() {
         options = options.with_stand_in("cwd", cwd.to_string_lossy());
     }
@@ -69,5 +68,4 @@ pub(super) fn build_scrub_options(config: &Config, lookup: &impl EnvLookup) -> S
     options.with_stand_in("today", date::today())
 }
 
-/// Stands where a key is expected and none is needed.
 const PLACEHOLDER_KEY: &str = "rehearsal";

@@ -1,8 +1,8 @@
-//! `windlass record`: stands between a command and a real model server, passes everything on, and
-//! writes it down, scrubbed. `windlass rehearse --cassette` plays it again.
+//! `windlass record`: a proxy between a command and a real model server that records the traffic, scrubbed.
+//! `windlass rehearse --cassette` replays it.
 //!
-//! One provider is recorded at a time: the address of every other stays as it is, so that no key
-//! ever goes to another provider than its own.
+//! Records one provider at a time: the addresses of the others stay, so that no key goes to a provider
+//! other than its own.
 
 use windlass_rehearsal::cassette::RecordSummary;
 use windlass_rehearsal::{RecordOptions, Recorder};
@@ -22,7 +22,7 @@ use windlass_provider::model_choice;
 use windlass_provider::{base_url, endpoint};
 use windlass_stream_json::output_writer::{OutputTarget, OutputWriter};
 
-/// Records until told to stop, or until the command has ended.
+/// Records until a signal arrives or the command ends.
 pub(crate) async fn run(
     args: RecordArgs,
     lookup: impl EnvLookup + Copy + Send + 'static,
@@ -40,16 +40,18 @@ pub(crate) async fn run(
         None => base_url::resolve_base_url(&name, &config, &lookup)?,
     };
     let mut signals = SignalListener::listen()?;
-    let kept = {
-        let (name, upstream, config) = (name.clone(), upstream.clone(), config.clone());
-        let look = move || Ok(endpoint::read_keyring_key(&name, &upstream, &config, &lookup));
-        match run_blocking_unless_signalled(&mut signals, look).await? {
-            Ok(kept) => kept,
+    let keyring_key = {
+        let name = name.clone();
+        let upstream = upstream.clone();
+        let config = config.clone();
+        let read_key = move || Ok(endpoint::read_keyring_key(&name, &upstream, &config, &lookup));
+        match run_blocking_unless_signalled(&mut signals, read_key).await? {
+            Ok(keyring_key) => keyring_key,
             Err(signal) => return Ok(signal.exit()),
         }
     };
     let mut scrub = provider_redirect::build_scrub_options(&config, &lookup);
-    if let Some(key) = &kept {
+    if let Some(key) = &keyring_key {
         scrub = scrub.with_secret(key);
     }
     let mut options = RecordOptions::new(upstream, &args.out).with_scrub(scrub);
@@ -61,8 +63,8 @@ pub(crate) async fn run(
     let exit = match child_command::build_command(&args.command) {
         Some(mut command) => {
             provider_redirect::redirect_provider(&mut command, &provider, &url);
-            // A key of the key ring is for the real address alone; here it only passes through.
-            if let (Some(variable), Some(key)) = (provider.key_env.first(), kept) {
+            // The recorder forwards a key of the key ring to the address that it belongs to.
+            if let (Some(variable), Some(key)) = (provider.key_env.first(), keyring_key) {
                 command.env(variable, key);
             }
             child_command::run(command, &mut signals, std::future::pending()).await?
@@ -80,7 +82,7 @@ pub(crate) async fn run(
     };
     let summary = recorder.finish().await;
     let mut output = OutputWriter::new(OutputTarget::Stderr);
-    // If nobody reads it, the recording is there all the same.
+    // A closed standard error does not affect the recording.
     let _ = output.write(render_summary(&summary, &args));
     let _ = await_unless_signalled(&mut signals, output.finish()).await;
     Ok(exit)
@@ -88,14 +90,14 @@ pub(crate) async fn run(
 
 fn render_summary(summary: &RecordSummary, args: &RecordArgs) -> String {
     let RecordSummary { exchanges, bytes, scrubbed, unrecorded, reasons } = summary;
-    let place = args.out.display();
+    let directory = args.out.display();
     let mut text = match exchanges {
         0 => format!(
-            "windlass: nothing was recorded in {place}; if the command asked another provider, name \
+            "windlass: nothing was recorded in {directory}; if the command asked another provider, name \
              it with --provider\n"
         ),
         _ => format!(
-            "windlass: recorded {exchanges} exchanges in {place}, {} bytes, {scrubbed} values \
+            "windlass: recorded {exchanges} exchanges in {directory}, {} bytes, {scrubbed} values \
              replaced; read them before you pass them on\n",
             format_count(*bytes)
         ),

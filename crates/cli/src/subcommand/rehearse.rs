@@ -1,5 +1,5 @@
-//! `windlass rehearse`: serves a script, or a recording, as a model server on this machine, by
-//! itself or around a command.
+//! `windlass rehearse`: a local model server that follows a script or a recording, alone or for one
+//! command.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,10 +16,9 @@ use windlass_host::signals::await_unless_signalled;
 use windlass_provider::config::Config;
 use windlass_stream_json::output_writer::{OutputTarget, OutputWriter};
 
-/// A script to begin with.
 pub(crate) const EXAMPLE_SCRIPT: &str = include_str!("../text/example_script.toml");
 
-/// Serves until told to stop, or until the command has ended.
+/// Serves until a signal arrives or the command ends.
 pub(crate) async fn run(args: RehearseArgs, lookup: &impl EnvLookup) -> Result<Exit, CommandError> {
     let config = Config::load(lookup)?;
     if let Some(cassette) = &args.cassette {
@@ -36,14 +35,14 @@ pub(crate) async fn run(args: RehearseArgs, lookup: &impl EnvLookup) -> Result<E
         Some(mut command) => {
             provider_redirect::redirect_all_providers(&mut command, &config, &rehearsal.url());
             let mut output = OutputWriter::new(OutputTarget::Stderr);
-            let logged = async {
+            let request_log = async {
                 if args.verbose {
                     log_requests(&rehearsal, &mut output).await;
                 } else {
                     std::future::pending::<()>().await;
                 }
             };
-            let exit = child_command::run(command, &mut signals, logged).await?;
+            let exit = child_command::run(command, &mut signals, request_log).await?;
             output.finish().await;
             exit
         }
@@ -64,14 +63,14 @@ fn load_script(path: &Path) -> Result<Script, CommandError> {
         .map_err(|error| CommandError::usage(format!("the script {}: {error}", path.display())))
 }
 
-/// Until a signal, or until nobody reads the log.
+/// Serves until a signal arrives or the output is closed.
 async fn serve(rehearsal: &Rehearsal, signals: &mut SignalListener) -> Exit {
     let mut output = OutputWriter::new(OutputTarget::Stdout);
     if output.write(render_greeting("the script", &rehearsal.url())).is_err() {
         return Exit::SUCCESS;
     }
-    let logged = log_requests(rehearsal, &mut output);
-    match await_unless_signalled(signals, logged).await {
+    let request_log = log_requests(rehearsal, &mut output);
+    match await_unless_signalled(signals, request_log).await {
         Err(signal) => {
             let _ = await_unless_signalled(signals, output.finish()).await;
             signal.exit()
@@ -80,7 +79,6 @@ async fn serve(rehearsal: &Rehearsal, signals: &mut SignalListener) -> Exit {
     }
 }
 
-/// Where it is, and what to set.
 pub(super) fn render_greeting(what: &str, url: &str) -> String {
     format!(
         "Serving {what} at {url}. Ctrl-C ends it. In another terminal:\n\
@@ -88,7 +86,7 @@ pub(super) fn render_greeting(what: &str, url: &str) -> String {
     )
 }
 
-/// One line for each request, until nobody reads them.
+/// Writes one line per request, until the output is closed.
 async fn log_requests(rehearsal: &Rehearsal, output: &mut OutputWriter) {
     let mut seen = 0;
     loop {
@@ -117,5 +115,5 @@ fn render_request_line(request: &ReceivedRequest) -> String {
     format!("{}\n", to_single_line(&line))
 }
 
-/// A wait without news is simply begun again.
+/// After this the wait starts again.
 const REQUEST_POLL_INTERVAL: Duration = Duration::from_secs(3_600);

@@ -1,7 +1,7 @@
 //! `windlass rehearse --cassette`: answers from a recording, and only what was recorded.
 //!
-//! A request that differs from the recording is refused, and a recording that was not used up is
-//! told; both make the exit code 1, so that a recorded bug becomes a test.
+//! A request that differs from the recording is refused, and exchanges that were not requested are
+//! reported; both make the exit code 1, so that a recorded bug becomes a test.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use windlass_host::signals::await_unless_signalled;
 use windlass_provider::config::Config;
 use windlass_stream_json::output_writer::{OutputTarget, OutputWriter};
 
-/// Replays until told to stop, or until the command has ended.
+/// Replays until a signal arrives or the command ends.
 pub(super) async fn run(
     args: &RehearseArgs,
     cassette: &Path,
@@ -54,21 +54,21 @@ pub(super) async fn run(
     Ok(if is_exact || exit != Exit::SUCCESS { exit } else { Exit::FAILURE })
 }
 
-/// Says where it went another way than it was recorded.
+/// Returns whether every request and every answer was as recorded.
 fn report_differences(summary: &ReplaySummary, output: &mut OutputWriter, verbose: bool) -> bool {
-    let mut say = |line: String| {
-        // If nobody reads it, the code still tells.
+    let mut report = |line: String| {
+        // If standard error is closed, the exit code still says it.
         let _ = output.write(format!("windlass: {}\n", to_single_line(&line)));
     };
     for refusal in &summary.refusals {
-        say(format!("not as it was recorded: {refusal}"));
+        report(format!("not as it was recorded: {refusal}"));
     }
     if let Some(first) = summary.unused.first() {
         let count = summary.unused.len();
-        say(format!("{count} recorded exchanges were not asked for, the first is {first}"));
+        report(format!("{count} recorded exchanges were not asked for, the first is {first}"));
     }
     if verbose {
-        say(format!("{} requests, {} answered", summary.requests, summary.used));
+        report(format!("{} requests, {} answered", summary.requests, summary.used));
     }
     summary.is_exact()
 }

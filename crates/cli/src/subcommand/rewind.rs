@@ -1,4 +1,4 @@
-//! `windlass rewind`: a session goes back to one of its prompts.
+//! `windlass rewind`: takes a session back to one of its prompts.
 
 use windlass_assembly::report::rewind::rewind_journal;
 use windlass_assembly::session::session_lookup::find_session_here;
@@ -9,7 +9,6 @@ use windlass_host::environment::EnvLookup;
 
 use crate::args::RewindArgs;
 
-/// What to print.
 pub(crate) fn run(args: &RewindArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let listed = find_session_here(args.session.as_deref(), lookup)?;
     let arguments = RewindArguments {

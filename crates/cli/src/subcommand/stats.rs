@@ -1,5 +1,5 @@
-//! `windlass stats`: how well a session's requests were foreseen: tokens, cache, and why the cache
-//! gave less than expected. Integers alone; an error is told in hundredths of a percent.
+//! `windlass stats`: how well the tokens and cache reads of a session's requests were predicted, and why the
+//! cache gave less than expected. Errors are integers in hundredths of a percent.
 
 use serde_json::{Value, json};
 use windlass_journal::{BilledRequest, CostReport};
@@ -13,7 +13,6 @@ use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::format_count;
 use windlass_host::environment::EnvLookup;
 
-/// What to print.
 pub(crate) fn run(
     args: &SingleSessionArgs,
     lookup: &impl EnvLookup,
@@ -27,46 +26,46 @@ pub(crate) fn run(
     })
 }
 
-/// The figures.
 struct SessionStats<'a> {
-    account: CostReport,
+    totals: CostReport,
     /// Median error in the first and in the last half, in hundredths of a percent.
     median_errors: [Option<u64>; 2],
-    /// Tokens the cache was expected to give, and gave.
-    cache_reads: (u64, u64),
+    /// In tokens.
+    predicted_cache_reads: u64,
+    billed_cache_reads: u64,
     cache_misses: Vec<&'a BilledRequest>,
 }
 
 impl<'a> SessionStats<'a> {
     fn from_rows(rows: &'a [BilledRequest]) -> Self {
-        let mut account = CostReport::default();
-        session_cost::add_requests(&mut account, rows, None);
+        let mut totals = CostReport::default();
+        session_cost::add_requests(&mut totals, rows, None);
         let errors: Vec<u64> = rows.iter().filter_map(estimate_error).collect();
         let (first, last) = errors.split_at(errors.len() / 2);
-        let cache_reads = rows.iter().fold((0_u64, 0_u64), |(foreseen, given), booked| {
-            let row = &booked.row;
-            (
-                foreseen.saturating_add(row.predicted_read.0),
-                given.saturating_add(row.billed.cache_read.0),
-            )
-        });
-        let cache_misses = rows.iter().filter(|booked| booked.row.cache_miss.is_some()).collect();
-        Self { account, median_errors: [median(first), median(last)], cache_reads, cache_misses }
+        let sum_tokens = |tokens: fn(&BilledRequest) -> u64| {
+            rows.iter().map(tokens).fold(0, u64::saturating_add)
+        };
+        let cache_misses = rows.iter().filter(|request| request.row.cache_miss.is_some()).collect();
+        Self {
+            totals,
+            median_errors: [median(first), median(last)],
+            predicted_cache_reads: sum_tokens(|request| request.row.predicted_read.0),
+            billed_cache_reads: sum_tokens(|request| request.row.billed.cache_read.0),
+            cache_misses,
+        }
     }
 
     fn render(&self, id: &str) -> String {
-        let all = &self.account.all;
+        let all = &self.totals.all;
         let [first, last] =
             self.median_errors.map(|half| half.map_or("-".to_owned(), format_percent));
-        let (foreseen, given) = self.cache_reads;
+        let predicted = format_count(self.predicted_cache_reads);
+        let read = format_count(self.billed_cache_reads);
         let rows = [
             ("requests", format_count(all.requests)),
             ("fresh input", format!("{} tokens", format_count(all.usage.input.0))),
             ("cache written", format!("{} tokens", format_count(all.usage.cache_write.0))),
-            (
-                "cache read",
-                format!("{} tokens, {} foreseen", format_count(given), format_count(foreseen)),
-            ),
+            ("cache read", format!("{read} tokens, {predicted} foreseen")),
             ("output", format!("{} tokens", format_count(all.usage.output.0))),
             ("cost", all.cost.to_string()),
             (
@@ -79,11 +78,11 @@ impl<'a> SessionStats<'a> {
         for (name, value) in rows {
             text.push_str(&format!("  {name:<16}{value}\n"));
         }
-        for booked in self.cache_misses.iter().take(MISSES_SHOWN) {
-            let row = &booked.row;
+        for request in self.cache_misses.iter().take(MISSES_SHOWN) {
+            let row = &request.row;
             text.push_str(&format!(
                 "    {} {}: {} of {} tokens read: {}\n",
-                format_timestamp(booked.at),
+                format_timestamp(request.at),
                 row.model,
                 format_count(row.billed.cache_read.0),
                 format_count(row.predicted_read.0),
@@ -97,31 +96,31 @@ impl<'a> SessionStats<'a> {
     }
 
     fn to_json(&self, id: &str) -> Value {
-        let miss = |booked: &&BilledRequest| {
+        let miss = |request: &&BilledRequest| {
             json!({
-                "at": format_timestamp(booked.at),
-                "model": booked.row.model.as_str(),
-                "foreseen": booked.row.predicted_read.0,
-                "read": booked.row.billed.cache_read.0,
-                "why": booked.row.cache_miss,
+                "at": format_timestamp(request.at),
+                "model": request.row.model.as_str(),
+                "foreseen": request.row.predicted_read.0,
+                "read": request.row.billed.cache_read.0,
+                "why": request.row.cache_miss,
             })
         };
         let [first, last] = self.median_errors;
         json!({
             "session_id": id,
-            "totals": totals_to_json(&self.account.all),
+            "totals": totals_to_json(&self.totals.all),
             "input_error_basis_points": {"first_half": first, "last_half": last},
-            "cache_read_foreseen": self.cache_reads.0,
-            "cache_read_billed": self.cache_reads.1,
+            "cache_read_foreseen": self.predicted_cache_reads,
+            "cache_read_billed": self.billed_cache_reads,
             "cache_misses": self.cache_misses.iter().map(miss).collect::<Vec<_>>(),
         })
     }
 }
 
-/// How far off the input was, in hundredths of a percent of what was billed.
-fn estimate_error(booked: &BilledRequest) -> Option<u64> {
-    let billed = booked.row.billed.input_total().0;
-    let off = booked.row.predicted.0.abs_diff(billed);
+/// The error of the predicted input, in hundredths of a percent of the billed input.
+fn estimate_error(request: &BilledRequest) -> Option<u64> {
+    let billed = request.row.billed.input_total().0;
+    let off = request.row.predicted.0.abs_diff(billed);
     off.saturating_mul(10_000).checked_div(billed)
 }
 

@@ -1,5 +1,5 @@
-//! `windlass trust`: what a project brings along that would run, allow or lead elsewhere, and the user's
-//! yes to exactly that. To run this command is the yes; nothing is asked.
+//! `windlass trust`: shows the settings of a project that would run programs, allow tools or redirect
+//! requests, and trusts exactly those. Running the command is the consent; it asks nothing.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,6 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
 
-/// What to print.
 pub(crate) fn run(args: &TrustArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let Some(state) = user_directories::state_directory(lookup) else {
         return Err(CommandError::failure(
@@ -32,11 +31,11 @@ pub(crate) fn run(args: &TrustArgs, lookup: &impl EnvLookup) -> Result<String, C
     let request = settings::build_load_request(&SettingsOptions::default(), &cwd, lookup)?;
     let trust = load_settings(&request).trust;
     if args.forget {
-        let failed =
+        let write_error =
             |error: windlass_settings::SettingsWriteError| CommandError::failure(error.to_string());
-        let was_known = store.forget(&trust.root).map_err(failed)?;
-        return Ok(match (args.json, was_known) {
-            (true, _) => format!("{}\n", json!({ "root": trust.root, "was_trusted": was_known })),
+        let was_trusted = store.forget(&trust.root).map_err(write_error)?;
+        return Ok(match (args.json, was_trusted) {
+            (true, _) => format!("{}\n", json!({ "root": trust.root, "was_trusted": was_trusted })),
             (false, true) => format!("{} is no longer trusted\n", trust.root.display()),
             (false, false) => format!("{} was not trusted\n", trust.root.display()),
         });
@@ -54,7 +53,7 @@ fn resolve_directory(args: &TrustArgs) -> Result<PathBuf, CommandError> {
     let Some(path) = &args.path else { return working_directory() };
     match path.canonicalize() {
         Ok(path) if path.is_dir() => Ok(path),
-        // What is gone can still be forgotten.
+        // A directory that is gone can still be removed from the list.
         Err(_) if args.forget => Ok(working_directory()?.join(path)),
         Ok(_) => Err(CommandError::usage(format!("{} is not a directory", path.display()))),
         Err(error) => Err(CommandError::usage(format!("{}: {error}", path.display()))),
@@ -64,8 +63,10 @@ fn resolve_directory(args: &TrustArgs) -> Result<PathBuf, CommandError> {
 fn list_trusted(store: &TrustStore, is_json: bool) -> Result<String, CommandError> {
     let trusted = store.list().map_err(|error| CommandError::failure(error.to_string()))?;
     if is_json {
-        let rows: Vec<Value> =
-            trusted.iter().map(|one| json!({ "root": one.root, "states": one.states })).collect();
+        let rows: Vec<Value> = trusted
+            .iter()
+            .map(|entry| json!({ "root": entry.root, "states": entry.states }))
+            .collect();
         return Ok(format!("{}\n", json!({ "trusted": rows })));
     }
     if trusted.is_empty() {
@@ -73,7 +74,7 @@ fn list_trusted(store: &TrustStore, is_json: bool) -> Result<String, CommandErro
     }
     Ok(trusted
         .iter()
-        .map(|one| format!("{}\n", escape_invisible(&one.root.to_string_lossy())))
+        .map(|entry| format!("{}\n", escape_invisible(&entry.root.to_string_lossy())))
         .collect())
 }
 

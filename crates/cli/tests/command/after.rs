@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer, ScriptedFault};
 use windlass_vocabulary::{Chore, RequestSource};
 
-use crate::stage::{Running, World, play, run, run_with_input};
+use crate::fixture::{RunningCommand, TestDirs, play, run, run_with_input};
 
 const ALL: &str = r#"{"autoMemoryEnabled":true,"afterRun":{"title":true,"suggestion":true}}"#;
 
@@ -32,35 +32,35 @@ fn sources(server: &Rehearsal) -> Vec<String> {
     all.iter().map(|one| one.header("x-windlass-source").unwrap_or_default().to_owned()).collect()
 }
 
-fn notebook(world: &World) -> PathBuf {
-    let work = world.work().canonicalize().expect("a folder");
+fn notebook(dirs: &TestDirs) -> PathBuf {
+    let work = dirs.work().canonicalize().expect("a folder");
     let key: String = work
         .to_string_lossy()
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
-    world.home().join(".claude/projects").join(key).join("memory/MEMORY.md")
+    dirs.home().join(".claude/projects").join(key).join("memory/MEMORY.md")
 }
 
 #[test]
 fn a_run_leaves_a_name_and_notes_that_the_next_session_reads() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let notes = "- Tests run with `make check`.\nchatter\n- Commits are signed.";
     let server = play(script().answer(chore(Chore::Memory, notes).repeat(0)));
     let ask = ["-p", "fix the date test", "--settings", ALL];
-    let done = run(&mut world.asking(&server.url(), &ask));
+    let done = run(&mut dirs.asking(&server.url(), &ask));
     assert_eq!(done.answer(), "It is done.\n");
     let mut asked = sources(&server);
     // They go out together.
     asked[1..].sort();
     assert_eq!(asked, ["main", "memory", "suggestion", "title"]);
-    let kept = std::fs::read_to_string(notebook(&world)).expect("notes");
+    let kept = std::fs::read_to_string(notebook(&dirs)).expect("notes");
     assert_eq!(kept, "- Tests run with `make check`.\n- Commits are signed.\n");
-    let list = run(&mut world.windlass(&["sessions", "list", "--json"]));
+    let list = run(&mut dirs.windlass(&["sessions", "list", "--json"]));
     let list: Value = serde_json::from_str(list.answer()).expect("JSON");
     assert!(list.to_string().contains(r#""name":"Fixing the date test""#), "{list}");
     let transcripts =
-        notebook(&world).parent().and_then(|f| f.parent()).expect("a folder").to_owned();
+        notebook(&dirs).parent().and_then(|f| f.parent()).expect("a folder").to_owned();
     let transcript = std::fs::read_dir(transcripts)
         .expect("a folder")
         .flatten()
@@ -68,52 +68,52 @@ fn a_run_leaves_a_name_and_notes_that_the_next_session_reads() {
         .map(|entry| std::fs::read_to_string(entry.path()).expect("a transcript"));
     assert!(transcript.expect("one").contains(r#""aiTitle":"Fixing the date test""#));
     // What is known already is not noted twice, and the next session is told of it.
-    run(&mut world.asking(&server.url(), &ask)).answer();
-    assert_eq!(std::fs::read_to_string(notebook(&world)).expect("notes"), kept);
+    run(&mut dirs.asking(&server.url(), &ask)).answer();
+    assert_eq!(std::fs::read_to_string(notebook(&dirs)).expect("notes"), kept);
     let second = server.requests().into_iter().nth(4).expect("a request").json().expect("JSON");
     assert!(second["messages"].to_string().contains("Commits are signed."), "{second}");
 }
 
 #[test]
 fn nothing_is_asked_for_unless_somebody_wants_it() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(script().answer(chore(Chore::Memory, "- x").repeat(0)));
     for arguments in [
         &["-p", "hi"][..],
         &["-p", "hi", "--bare", "--settings", ALL],
         &["-p", "hi", "--safe-mode", "--settings", ALL],
     ] {
-        run(&mut world.asking(&server.url(), arguments)).answer();
+        run(&mut dirs.asking(&server.url(), arguments)).answer();
     }
     // A project cannot make us pay before it is trusted.
-    std::fs::create_dir(world.file(".claude")).expect("a folder");
-    std::fs::write(world.file(".claude/settings.json"), ALL).expect("a file");
-    assert_eq!(run(&mut world.asking(&server.url(), &["-p", "hi"])).code, Some(0));
+    std::fs::create_dir(dirs.file(".claude")).expect("a folder");
+    std::fs::write(dirs.file(".claude/settings.json"), ALL).expect("a file");
+    assert_eq!(run(&mut dirs.asking(&server.url(), &["-p", "hi"])).code, Some(0));
     assert_eq!(sources(&server), ["main"; 4]);
-    assert!(!notebook(&world).exists());
+    assert!(!notebook(&dirs).exists());
 }
 
 #[test]
 fn the_result_does_not_wait_and_a_signal_ends_it() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let stuck = ScriptedAnswer::from_fault(ScriptedFault::stall_after_event(0))
         .when_source(RequestSource::Chore(Chore::Memory));
     let server = play(script().answer(stuck));
     let mut running =
-        Running::start(&mut world.asking(&server.url(), &["-p", "hi", "--settings", ALL]));
+        RunningCommand::start(&mut dirs.asking(&server.url(), &["-p", "hi", "--settings", ALL]));
     running.wait_for_stdout("It is done.");
     running.signal(Signal::INT);
     let done = running.finish();
     // The signal may come while the result is still being written.
     assert!(matches!(done.code, Some(0 | 130)) && done.stderr.is_empty(), "{done:?}");
     assert!(done.took < AFTER_MAX, "{done:?}");
-    assert!(!notebook(&world).exists());
+    assert!(!notebook(&dirs).exists());
 }
 
 #[test]
 fn notes_that_have_grown_long_are_made_shorter_and_the_old_ones_kept() {
-    let world = World::new();
-    let path = notebook(&world);
+    let dirs = TestDirs::new();
+    let path = notebook(&dirs);
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
     let old: String = (0..150).map(|number| format!("- note {number}\n")).collect();
     std::fs::write(&path, &old).expect("a file");
@@ -122,7 +122,7 @@ fn notes_that_have_grown_long_are_made_shorter_and_the_old_ones_kept() {
         .answer(chore(Chore::Consolidation, "- notes 0 to 149\n- one more"));
     let server = play(script);
     let settings = r#"{"autoMemoryEnabled":true}"#;
-    run(&mut world.asking(&server.url(), &["-p", "hi", "--settings", settings])).answer();
+    run(&mut dirs.asking(&server.url(), &["-p", "hi", "--settings", settings])).answer();
     assert_eq!(sources(&server), ["main", "memory", "consolidation"]);
     let kept = std::fs::read_to_string(&path).expect("notes");
     assert_eq!(kept, "- notes 0 to 149\n- one more\n");
@@ -132,7 +132,7 @@ fn notes_that_have_grown_long_are_made_shorter_and_the_old_ones_kept() {
 
 #[test]
 fn a_client_that_wants_suggestions_gets_them_behind_the_result() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(script());
     let first = json!({"type": "control_request", "request_id": "1",
         "request": {"subtype": "initialize", "promptSuggestions": true}});
@@ -140,14 +140,15 @@ fn a_client_that_wants_suggestions_gets_them_behind_the_result() {
     let arguments =
         ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
     let done = run_with_input(
-        &mut world.asking(&server.url(), &arguments),
+        &mut dirs.asking(&server.url(), &arguments),
         format!("{first}\n{prompt}\n").as_bytes(),
     );
     assert_eq!(done.code, Some(0), "{done:?}");
     let frames: Vec<Value> =
         done.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let place = |kind: &str| frames.iter().position(|frame| frame["type"] == kind);
-    let (result, suggestion) = (place("result"), place("prompt_suggestion"));
+    let result = place("result");
+    let suggestion = place("prompt_suggestion");
     assert!(result.is_some() && result < suggestion, "{}", done.stdout);
     assert_eq!(frames[suggestion.expect("one")]["suggestion"], "run the tests");
 }

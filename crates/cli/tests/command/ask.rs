@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 use windlass_vocabulary::{Tokens, Usage};
 
-use crate::stage::{Door, Running, World, play, run, run_with_input};
+use crate::fixture::{ManualServer, RunningCommand, TestDirs, play, run, run_with_input};
 
 #[test]
 fn a_prompt_goes_out_and_its_answer_is_printed() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("It is a windlass.")));
-    let finished = run(&mut world.asking(&server.url(), &["-p", "What is it?"]));
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "What is it?"]));
     assert_eq!(finished.answer(), "It is a windlass.\n");
 
     let request = &server.requests()[0];
@@ -25,36 +25,36 @@ fn a_prompt_goes_out_and_its_answer_is_printed() {
     assert_eq!(body["stream"], true);
     let system = body["system"].to_string();
     assert!(system.contains("You are Windlass"), "{system}");
-    let work = world.work().canonicalize().expect("the folder");
+    let work = dirs.work().canonicalize().expect("the folder");
     assert!(system.contains(&format!("Working directory: {}", work.display())), "{system}");
     let said = body["messages"].to_string();
     assert!(said.contains("What is it?"), "{said}");
     let tools = body["tools"].to_string();
     assert!(tools.contains("\"Bash\"") && tools.contains("\"Edit\""), "{tools}");
-    assert_eq!(world.leftovers(), Vec::<String>::new());
+    assert_eq!(dirs.leftovers(), Vec::<String>::new());
 }
 
 #[test]
 fn tools_really_run_and_their_results_go_back() {
-    let world = World::new();
-    std::fs::write(world.file("notes.txt"), "forty-two\n").expect("a file");
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("notes.txt"), "forty-two\n").expect("a file");
     let script = Script::new()
         .answer(
             ScriptedAnswer::call("Bash", json!({"command": "cat notes.txt"})).add_text("I look."),
         )
         .answer(ScriptedAnswer::text("It says forty-two.").when_result("forty-two"));
     let server = play(script);
-    let finished = run(&mut world.asking(&server.url(), &["-p", "What does it say?"]));
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "What does it say?"]));
     assert_eq!(finished.answer(), "It says forty-two.\n");
     assert_eq!(server.request_count(), 2);
 }
 
 #[test]
 fn the_environment_and_the_flags_choose_model_headers_and_words() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let ask = |arguments: &[&str], variables: &[(&str, &str)]| {
-        let mut command = world.asking(&server.url(), arguments);
+        let mut command = dirs.asking(&server.url(), arguments);
         command.envs(variables.iter().copied());
         run(&mut command).answer();
         server.requests().pop().expect("a request")
@@ -91,9 +91,9 @@ fn the_environment_and_the_flags_choose_model_headers_and_words() {
 
 #[test]
 fn a_server_on_this_machine_needs_no_key() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
-    let mut command = world.windlass(&["-p", "hi"]);
+    let mut command = dirs.windlass(&["-p", "hi"]);
     command.env("ANTHROPIC_BASE_URL", server.url());
     run(&mut command).answer();
     let request = &server.requests()[0];
@@ -103,26 +103,26 @@ fn a_server_on_this_machine_needs_no_key() {
 
 #[test]
 fn piped_text_is_added_to_the_prompt_or_is_the_prompt() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let said = || {
         let body = server.requests().pop().expect("a request").json().expect("JSON");
         body["messages"][0]["content"].to_string()
     };
-    let mut both = world.asking(&server.url(), &["-p", "Review this."]);
+    let mut both = dirs.asking(&server.url(), &["-p", "Review this."]);
     run_with_input(&mut both, "diff --git a b\n+ä\n".as_bytes()).answer();
     assert!(said().contains(r"Review this.\n\ndiff --git a b\n+ä"), "{}", said());
 
-    let mut alone = world.asking(&server.url(), &["-p"]);
+    let mut alone = dirs.asking(&server.url(), &["-p"]);
     run_with_input(&mut alone, b"Only from the pipe.").answer();
     assert!(said().contains("Only from the pipe."), "{}", said());
 
-    let mut empty = world.asking(&server.url(), &["-p", "Only from the line."]);
+    let mut empty = dirs.asking(&server.url(), &["-p", "Only from the line."]);
     run_with_input(&mut empty, b"").answer();
     assert!(said().contains("\"Only from the line.\""), "{}", said());
 
     // A directory cannot be read, but the prompt itself is there.
-    let mut unreadable = world.asking(&server.url(), &["-p", "Go on."]);
+    let mut unreadable = dirs.asking(&server.url(), &["-p", "Go on."]);
     unreadable.stdin(Stdio::from(std::fs::File::open("/").expect("the root")));
     let finished = run(&mut unreadable);
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"));
@@ -131,16 +131,16 @@ fn piped_text_is_added_to_the_prompt_or_is_the_prompt() {
 
 #[test]
 fn a_slow_pipe_is_waited_for_and_a_silent_socket_is_not() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
-    let mut command = world.asking(&server.url(), &["-p", "Review this."]);
+    let mut command = dirs.asking(&server.url(), &["-p", "Review this."]);
     let (ours, theirs) = std::io::pipe().expect("a pipe");
     command.stdin(Stdio::from(ours));
-    let mut slow = Running::start(&mut command);
-    let mut command = world.asking(&server.url(), &["-p", "Go on."]);
+    let mut slow = RunningCommand::start(&mut command);
+    let mut command = dirs.asking(&server.url(), &["-p", "Go on."]);
     let (ours, _open) = std::os::unix::net::UnixStream::pair().expect("a socket");
     command.stdin(Stdio::from(std::os::fd::OwnedFd::from(ours)));
-    let silent = Running::start(&mut command);
+    let silent = RunningCommand::start(&mut command);
 
     slow.wait_for_stderr("waiting for standard input");
     std::io::Write::write_all(&mut &theirs, b"late words").expect("somebody reads");
@@ -156,11 +156,11 @@ fn a_slow_pipe_is_waited_for_and_a_silent_socket_is_not() {
 
 #[test]
 fn megabytes_of_input_go_through() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("long").repeat(0)));
     // Short lines of a word: long enough to need many reads, small enough for the window.
     let input = "word\n".repeat(200_000);
-    let mut command = world.asking(&server.url(), &["-p", "Count.", "--model", "sonnet"]);
+    let mut command = dirs.asking(&server.url(), &["-p", "Count.", "--model", "sonnet"]);
     let finished = run_with_input(&mut command, input.as_bytes());
     assert_eq!(finished.answer(), "long\n");
     assert!(server.requests()[0].body_bytes > 1_000_000);
@@ -168,7 +168,7 @@ fn megabytes_of_input_go_through() {
 
 #[test]
 fn json_tells_everything_about_the_run() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let usage = Usage {
         input: Tokens(1_000),
         output: Tokens(100),
@@ -177,7 +177,7 @@ fn json_tells_everything_about_the_run() {
     };
     let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").usage(usage)));
     let arguments = ["-p", "How are you?", "--output-format", "json"];
-    let finished = run(&mut world.asking(&server.url(), &arguments));
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
     let result: Value = serde_json::from_str(finished.answer()).expect("one object");
     assert_eq!(result["type"], "result");
     assert_eq!(result["subtype"], "success");
@@ -195,11 +195,11 @@ fn json_tells_everything_about_the_run() {
 
 #[test]
 fn limits_end_the_run_with_a_reason_and_a_code() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let looping = ScriptedAnswer::call("Bash", json!({"command": "ls"})).repeat(0);
     let server = play(Script::new().answer(looping));
     let arguments = ["-p", "go", "--max-turns", "2", "--output-format", "json"];
-    let finished = run(&mut world.asking(&server.url(), &arguments));
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
     assert_eq!(finished.code, Some(1), "{finished:?}");
     let result: Value = serde_json::from_str(&finished.stdout).expect("one object");
     assert_eq!(result["subtype"], "error_max_turns");
@@ -210,31 +210,31 @@ fn limits_end_the_run_with_a_reason_and_a_code() {
     assert_eq!(server.request_count(), 2);
 
     let arguments = ["-p", "go", "--max-budget-usd", "0.000001"];
-    let finished = run(&mut world.asking(&server.url(), &arguments));
-    assert!(finished.refusal(1).contains("--max-budget-usd"), "{finished:?}");
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
+    assert!(finished.error_line(1).contains("--max-budget-usd"), "{finished:?}");
     assert_eq!(server.request_count(), 2, "nothing was asked that cannot be paid");
 }
 
 #[test]
 fn a_refusal_and_a_failure_are_not_taken_for_answers() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let refuses = ScriptedAnswer::text("I will not.").stop(windlass_rehearsal::StopReason::Refusal);
     let server = play(Script::new().answer(refuses));
-    let finished = run(&mut world.asking(&server.url(), &["-p", "go"]));
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "go"]));
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
 
     let refused = ScriptedFault::Refuse { status: 401, headers: Vec::new(), body: None };
     let server = play(Script::new().answer(ScriptedAnswer::from_fault(refused)));
-    let finished = run(&mut world.asking(&server.url(), &["-p", "go"]));
-    let line = finished.refusal(1);
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "go"]));
+    let line = finished.error_line(1);
     assert!(line.contains("401") && line.contains("ANTHROPIC_API_KEY"), "{line}");
     assert!(!line.contains("test-key"), "{line}");
 }
 
 #[test]
 fn another_model_is_asked_and_a_clean_run_says_nothing_of_it() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let gone = ScriptedFault::Refuse { status: 404, headers: Vec::new(), body: None };
     let script = || {
         Script::new()
@@ -243,11 +243,11 @@ fn another_model_is_asked_and_a_clean_run_says_nothing_of_it() {
     };
     let arguments = ["-p", "go", "--model", "first", "--fallback-model", "second,third"];
     let server = play(script());
-    let finished = run(&mut world.asking(&server.url(), &arguments));
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
     assert_eq!(finished.answer(), "from the second\n");
 
     let server = play(script());
-    let mut command = world.asking(&server.url(), &arguments);
+    let mut command = dirs.asking(&server.url(), &arguments);
     command.arg("--verbose");
     let finished = run(&mut command);
     assert_eq!(finished.stdout, "from the second\n");
@@ -257,7 +257,7 @@ fn another_model_is_asked_and_a_clean_run_says_nothing_of_it() {
 
 #[test]
 fn an_answer_in_parts_is_printed_whole() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     // An unknown model can raise its output limit once, so the cut comes three times.
     let cut =
         |text: &str| ScriptedAnswer::text(text).stop(windlass_rehearsal::StopReason::MaxTokens);
@@ -267,40 +267,41 @@ fn an_answer_in_parts_is_printed_whole() {
         .answer(cut("two, "))
         .answer(ScriptedAnswer::text("three."));
     let server = play(script);
-    let finished = run(&mut world.asking(&server.url(), &["-p", "count"]));
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "count"]));
     assert_eq!(finished.answer(), "One, two, three.\n");
 }
 
 #[test]
 fn a_journal_is_written_and_continued() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::text("Noted."))
         .answer(ScriptedAnswer::text("You said blue.").when("What colour"));
     let server = play(script);
     let ask = |prompt: &str| {
         let arguments = ["-p", prompt, "--journal", "session.jsonl"];
-        run(&mut world.asking(&server.url(), &arguments)).answer().to_owned()
+        run(&mut dirs.asking(&server.url(), &arguments)).answer().to_owned()
     };
     assert_eq!(ask("My colour is blue."), "Noted.\n");
     assert_eq!(ask("What colour is it?"), "You said blue.\n");
     let body = server.requests()[1].json().expect("JSON");
     let said = body["messages"].to_string();
     assert!(said.contains("My colour is blue.") && said.contains("Noted."), "{said}");
-    assert_eq!(world.leftovers(), ["work/session.jsonl"]);
+    assert_eq!(dirs.leftovers(), ["work/session.jsonl"]);
 }
 
 #[test]
 fn a_session_whose_process_was_killed_goes_on() {
-    let world = World::new();
-    let door = Door::open();
+    let dirs = TestDirs::new();
+    let manual_server = ManualServer::open();
     let arguments = |prompt| ["-p", prompt, "--journal", "session.jsonl"];
-    let running = Running::start(&mut world.asking(&door.url(), &arguments("Begin.")));
-    let _held = door.request();
+    let running =
+        RunningCommand::start(&mut dirs.asking(&manual_server.url(), &arguments("Begin.")));
+    let _held = manual_server.request();
     running.signal(Signal::KILL);
     running.finish();
     let server = play(Script::new().answer(ScriptedAnswer::text("Gone on.")));
-    let finished = run(&mut world.asking(&server.url(), &arguments("Go on.")));
+    let finished = run(&mut dirs.asking(&server.url(), &arguments("Go on.")));
     assert_eq!(finished.answer(), "Gone on.\n");
     let said = server.requests()[0].json().expect("JSON")["messages"].to_string();
     assert!(said.contains("Begin.") && said.contains("Go on."), "{said}");
@@ -308,9 +309,10 @@ fn a_session_whose_process_was_killed_goes_on() {
 
 #[test]
 fn a_reader_that_went_away_is_no_error() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server =
         play(Script::new().answer(ScriptedAnswer::text("x".repeat(1_000_000)).chunk(100_000)));
-    let finished = Running::start_unread(&mut world.asking(&server.url(), &["-p", "go"])).finish();
+    let finished =
+        RunningCommand::start_unread(&mut dirs.asking(&server.url(), &["-p", "go"])).finish();
     assert_eq!(finished.stderr, "", "{finished:?}");
 }

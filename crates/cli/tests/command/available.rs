@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::conversation::talk::{READY, Talk};
-use crate::driven::Driven;
-use crate::stage::{World, play, run};
+use crate::driven::StreamJsonProcess;
+use crate::fixture::{TestDirs, play, run};
 
 #[allow(clippy::needless_pass_by_value, reason = "JSON is written where it is made")]
 fn write(path: impl AsRef<Path>, text: impl ToString) {
@@ -43,9 +43,10 @@ fn who_names_a_model_that_is_not_left_is_refused_with_the_list() {
         (&["--model", "haiku"], Some("opus"), Ok("claude-haiku-5-5")),
         (&["--fallback-model", "opus"], None, Err("claude-opus-5-5")),
     ] {
-        let (world, server) = (World::new(), ok());
-        write(world.home().join(".claude/settings.json"), &list);
-        let mut command = world.asking(&server.url(), &["-p", "go"]);
+        let dirs = TestDirs::new();
+        let server = ok();
+        write(dirs.home().join(".claude/settings.json"), &list);
+        let mut command = dirs.asking(&server.url(), &["-p", "go"]);
         if let Some(model) = variable {
             command.env("ANTHROPIC_MODEL", model);
         }
@@ -56,7 +57,7 @@ fn who_names_a_model_that_is_not_left_is_refused_with_the_list() {
                 assert_eq!(models(&server), [name], "{flags:?}");
             }
             Err(name) => {
-                let said = finished.refusal(2);
+                let said = finished.error_line(2);
                 assert!(said.contains(name) && said.contains("availableModels"), "{said}");
                 assert!(said.contains("there are haiku, claude-fable-5-1"), "{said}");
                 assert!(server.requests().is_empty(), "{flags:?}");
@@ -67,35 +68,37 @@ fn who_names_a_model_that_is_not_left_is_refused_with_the_list() {
 
 #[test]
 fn what_a_file_names_is_left_out_and_the_administrators_list_stands_alone() {
-    let (world, server) = (World::new(), ok());
+    let dirs = TestDirs::new();
+    let server = ok();
     write(
-        world.home().join(".claude/settings.json"),
+        dirs.home().join(".claude/settings.json"),
         json!({"availableModels": ["opus"], "model": "opus", "fallbackModel": ["opus", "haiku"]}),
     );
-    let finished = run(&mut world.asking(&server.url(), &["-p", "go"]));
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "go"]));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
     assert!(finished.stderr.contains("leave out the model haiku"), "{finished:?}");
     assert_eq!(models(&server), ["claude-opus-5-5"]);
     let managed = r#"{"availableModels": ["haiku"]}"#;
-    let mut command = world.asking(&server.url(), &["-p", "go", "--managed-settings", managed]);
+    let mut command = dirs.asking(&server.url(), &["-p", "go", "--managed-settings", managed]);
     let finished = run(&mut command);
     assert_eq!(finished.stderr.lines().count(), 2, "{finished:?}");
     assert!(finished.stderr.contains("leave out the model opus; there are haiku"), "{finished:?}");
     assert_eq!(models(&server).last().map(String::as_str), Some("claude-sonnet-5-5"));
     // The user's own table is no way around it.
-    world.config("default_model = \"anthropic/claude-opus-5-5\"\n");
-    std::fs::remove_file(world.home().join(".claude/settings.json")).expect("removed");
+    dirs.config("default_model = \"anthropic/claude-opus-5-5\"\n");
+    std::fs::remove_file(dirs.home().join(".claude/settings.json")).expect("removed");
     let finished =
-        run(&mut world.asking(&server.url(), &["-p", "go", "--managed-settings", managed]));
-    assert!(finished.refusal(2).contains("claude-opus-5-5"));
+        run(&mut dirs.asking(&server.url(), &["-p", "go", "--managed-settings", managed]));
+    assert!(finished.error_line(2).contains("claude-opus-5-5"));
 }
 
 #[test]
 fn clients_and_people_are_held_to_it_in_the_middle_of_a_session() {
-    let (world, server) = (World::new(), ok());
-    write(world.home().join(".claude/settings.json"), json!({"availableModels": ["haiku"]}));
-    let mut driven = Driven::start(&world, &server.url(), &[]);
+    let dirs = TestDirs::new();
+    let server = ok();
+    write(dirs.home().join(".claude/settings.json"), json!({"availableModels": ["haiku"]}));
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
     let greeting = driven.ask(&json!({"subtype": "initialize"})).expect("a greeting");
     let names = greeting["models"].to_string();
     assert!(names.contains("claude-haiku-5-5") && !names.contains("claude-opus-5-5"), "{names}");
@@ -109,7 +112,7 @@ fn clients_and_people_are_held_to_it_in_the_middle_of_a_session() {
     driven.result();
     assert_eq!(driven.end().stderr, "");
     assert_eq!(models(&server), ["claude-haiku-5-5", "claude-sonnet-5-5"]);
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("/model opus\r");
     talk.until("availableModels");
@@ -123,7 +126,8 @@ fn clients_and_people_are_held_to_it_in_the_middle_of_a_session() {
 fn an_agent_asks_the_model_it_names() {
     let page =
         |model: &str| format!("---\nname: small\ndescription: d\nmodel: {model}\n---\nYou.\n");
-    let (haiku, own) = ("claude-haiku-5-5", "claude-sonnet-5-5");
+    let haiku = "claude-haiku-5-5";
+    let own = "claude-sonnet-5-5";
     let all = json!({});
     let few = json!({"availableModels": ["opus"]});
     for (written, wished, settings, asked) in [
@@ -135,9 +139,9 @@ fn an_agent_asks_the_model_it_names() {
         ("haiku", None, &few, own),
         ("inherit", Some("haiku"), &few, own),
     ] {
-        let world = World::new();
-        write(world.home().join(".claude/settings.json"), settings);
-        write(world.home().join(".claude/agents/small.md"), page(written));
+        let dirs = TestDirs::new();
+        write(dirs.home().join(".claude/settings.json"), settings);
+        write(dirs.home().join(".claude/agents/small.md"), page(written));
         let mut call = json!({"description": "d", "prompt": "do it", "subagent_type": "small"});
         if let Some(model) = wished {
             call["model"] = json!(model);
@@ -148,7 +152,7 @@ fn an_agent_asks_the_model_it_names() {
             .answer(ScriptedAnswer::text("Over."));
         let server = play(script);
         let finished =
-            run(&mut world.asking(&server.url(), &["-p", "go", "--allowedTools", "Agent"]));
+            run(&mut dirs.asking(&server.url(), &["-p", "go", "--allowedTools", "Agent"]));
         assert_eq!(finished.answer(), "Over.\n", "{written} {wished:?}");
         assert_eq!(models(&server), [own, asked, own], "{written} {wished:?} {settings}");
     }
@@ -157,9 +161,10 @@ fn an_agent_asks_the_model_it_names() {
 /// So does a command, for its own run.
 #[test]
 fn a_command_asks_the_model_it_names() {
-    let (world, server) = (World::new(), ok());
-    write(world.home().join(".claude/commands/quick.md"), "---\nmodel: haiku\n---\nBe quick.\n");
-    let mut driven = Driven::start(&world, &server.url(), &[]);
+    let dirs = TestDirs::new();
+    let server = ok();
+    write(dirs.home().join(".claude/commands/quick.md"), "---\nmodel: haiku\n---\nBe quick.\n");
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
     driven.prompt("/quick");
     driven.result();
     driven.prompt("and now?");

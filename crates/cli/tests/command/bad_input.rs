@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{World, play, run, run_with_input};
+use crate::fixture::{TestDirs, play, run, run_with_input};
 
 #[test]
 fn every_mistake_costs_one_line() {
@@ -38,29 +38,29 @@ fn every_mistake_costs_one_line() {
         (&["demo", "--slow"], 2, &["--slow"]),
     ];
     for (arguments, code, words) in cases {
-        let world = World::new();
-        let finished = run(&mut world.windlass(arguments));
-        let line = finished.refusal(*code);
+        let dirs = TestDirs::new();
+        let finished = run(&mut dirs.windlass(arguments));
+        let line = finished.error_line(*code);
         for word in *words {
             assert!(line.contains(word), "{arguments:?}: {line}");
         }
-        assert_eq!(world.leftovers(), Vec::<String>::new(), "{arguments:?}");
+        assert_eq!(dirs.leftovers(), Vec::<String>::new(), "{arguments:?}");
     }
 }
 
 #[test]
 fn without_any_argument_it_is_kind() {
-    let world = World::new();
-    let finished = run(&mut world.windlass::<&str>(&[]));
+    let dirs = TestDirs::new();
+    let finished = run(&mut dirs.windlass::<&str>(&[]));
     assert_eq!(finished.code, Some(2));
     assert!(finished.stderr.contains("windlass demo"), "{finished:?}");
 }
 
 #[test]
 fn help_teaches_and_version_tells() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     for flag in ["-h", "--help"] {
-        let finished = run(&mut world.windlass(&[flag]));
+        let finished = run(&mut dirs.windlass(&[flag]));
         let text = finished.answer();
         for words in ["Examples:", "windlass demo", "--max-budget-usd", "ANTHROPIC_API_KEY", "130"]
         {
@@ -68,55 +68,55 @@ fn help_teaches_and_version_tells() {
         }
     }
     for command in ["demo", "rehearse", "record", "bound", "models", "key"] {
-        let finished = run(&mut world.windlass(&[command, "--help"]));
+        let finished = run(&mut dirs.windlass(&[command, "--help"]));
         assert!(finished.answer().contains("Examples:\n  windlass "), "{finished:?}");
     }
     for flag in ["-v", "--version"] {
-        let finished = run(&mut world.windlass(&[flag]));
+        let finished = run(&mut dirs.windlass(&[flag]));
         assert_eq!(finished.answer(), concat!("windlass ", env!("CARGO_PKG_VERSION"), "\n"));
     }
 }
 
 #[test]
 fn a_prompt_that_is_not_text_is_refused() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("never")));
     let arguments = [OsStr::new("-p"), OsStr::from_bytes(b"\xff\xfe")];
-    let finished = run(&mut world.asking(&server.url(), &arguments));
-    assert!(finished.refusal(2).contains("UTF-8"));
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
+    assert!(finished.error_line(2).contains("UTF-8"));
 
     let inputs: &[(&[u8], &str)] =
         &[(b"\x7fELF\x02\x01\x01\x00\x00", "byte 7"), (b"text, then \xc3\x28", "byte 11")];
     for arguments in [&["-p"][..], &["-p", "look at this"]] {
         for (input, words) in inputs {
-            let finished = run_with_input(&mut world.asking(&server.url(), arguments), input);
-            assert!(finished.refusal(2).contains(words), "{finished:?}");
+            let finished = run_with_input(&mut dirs.asking(&server.url(), arguments), input);
+            assert!(finished.error_line(2).contains(words), "{finished:?}");
         }
     }
     let too_long = "x".repeat(11_000_000);
-    let mut command = world.asking(&server.url(), &["-p", "look at this"]);
+    let mut command = dirs.asking(&server.url(), &["-p", "look at this"]);
     let finished = run_with_input(&mut command, too_long.as_bytes());
-    assert!(finished.refusal(2).contains("10 MB"), "{finished:?}");
+    assert!(finished.error_line(2).contains("10 MB"), "{finished:?}");
     assert_eq!(server.request_count(), 0);
-    assert_eq!(world.leftovers(), Vec::<String>::new());
+    assert_eq!(dirs.leftovers(), Vec::<String>::new());
 }
 
 #[test]
 fn a_server_that_is_not_there_is_told_soon() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let port = {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.local_addr().expect("an address").port()
     };
     let url = format!("http://127.0.0.1:{port}");
-    let finished = run(&mut world.asking(&url, &["-p", "hi"]));
-    let line = finished.refusal(1);
+    let finished = run(&mut dirs.asking(&url, &["-p", "hi"]));
+    let line = finished.error_line(1);
     assert!(line.contains(&url) && line.contains("ANTHROPIC_BASE_URL"), "{line}");
     // At most one second, then two, of waiting between the tries.
     assert!(finished.took.as_secs() < 15, "{finished:?}");
 
-    let finished = run(&mut world.asking(&url, &["-p", "hi", "--max-retries", "0"]));
-    let line = finished.refusal(1);
+    let finished = run(&mut dirs.asking(&url, &["-p", "hi", "--max-retries", "0"]));
+    let line = finished.error_line(1);
     assert!(line.contains(&url) && line.contains("ANTHROPIC_BASE_URL"), "{line}");
 }
 
@@ -130,38 +130,38 @@ fn an_environment_that_makes_no_sense_is_refused() {
         ("ANTHROPIC_API_KEY", OsStr::from_bytes(b"\xff").into(), "ANTHROPIC_API_KEY"),
     ];
     for (name, value, words) in cases {
-        let world = World::new();
-        let mut command = world.asking("http://127.0.0.1:1", &["-p", "hi"]);
+        let dirs = TestDirs::new();
+        let mut command = dirs.asking("http://127.0.0.1:1", &["-p", "hi"]);
         command.env(name, value);
         let finished = run(&mut command);
-        let line = finished.refusal(1);
+        let line = finished.error_line(1);
         assert!(line.contains(words), "{line}");
         assert!(!line.contains("hidden-value"), "{line}");
-        assert_eq!(world.leftovers(), Vec::<String>::new());
+        assert_eq!(dirs.leftovers(), Vec::<String>::new());
     }
 }
 
 /// What somebody else's file holds is not ours to repair.
 #[test]
 fn a_file_that_is_no_journal_is_left_as_it_is() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     for text in ["notes without an end", "# Notes\nmore\n", "\u{89}PNG\u{1a}\n\0\0"] {
-        let path = world.file("notes.md");
+        let path = dirs.file("notes.md");
         std::fs::write(&path, text).expect("a file");
         let path = path.to_str().expect("a path");
-        let mut command = world.asking("http://127.0.0.1:1", &["-p", "hi", "--journal", path]);
+        let mut command = dirs.asking("http://127.0.0.1:1", &["-p", "hi", "--journal", path]);
         let finished = run(&mut command);
-        assert!(finished.refusal(1).contains("is not a journal"), "{finished:?}");
+        assert!(finished.error_line(1).contains("is not a journal"), "{finished:?}");
         assert_eq!(std::fs::read_to_string(path).expect("a file"), text);
     }
 }
 
 #[test]
 fn a_rule_for_a_tool_that_does_not_exist_is_refused() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     for flag in ["--disallowedTools", "--allowedTools"] {
-        let mut command = world.asking("http://127.0.0.1:1", &["-p", "hi", flag, "Bsh(rm:*)"]);
-        assert!(run(&mut command).refusal(2).contains("did you mean Bash?"));
+        let mut command = dirs.asking("http://127.0.0.1:1", &["-p", "hi", flag, "Bsh(rm:*)"]);
+        assert!(run(&mut command).error_line(2).contains("did you mean Bash?"));
     }
 }
 
@@ -169,11 +169,11 @@ fn a_rule_for_a_tool_that_does_not_exist_is_refused() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_answer_that_could_not_be_written_is_no_success() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("An answer.")));
     let full = || std::fs::File::create("/dev/full").expect("a full disk");
     for arguments in [&["-p", "hi"][..], &["bound"], &["sessions", "list", "--json"]] {
-        let mut command = world.asking(&server.url(), arguments);
+        let mut command = dirs.asking(&server.url(), arguments);
         let output = command.stdout(full()).output().expect("it runs");
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {words}");

@@ -5,12 +5,12 @@ use windlass_driver::engine_settings::{Limits, Settings, bound};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 use windlass_vocabulary::{ModelFacts, Prices, Tokens};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
-fn told(arguments: &[&str]) -> Value {
+fn run_bound(arguments: &[&str]) -> Value {
     let mut all = vec!["bound", "--json"];
     all.extend_from_slice(arguments);
-    let finished = run(&mut World::new().windlass(&all));
+    let finished = run(&mut TestDirs::new().windlass(&all));
     serde_json::from_str(finished.answer()).expect("one object")
 }
 
@@ -27,8 +27,16 @@ fn the_numbers_are_the_engines_own() {
     settings.fallbacks.push(facts);
     settings.limits = Limits { turns_max: 7, retries_max: 2, ..settings.limits };
     let worst = bound(&settings);
-    let told =
-        told(&["--model", "a", "--fallback-model", "b", "--max-turns", "7", "--max-retries", "2"]);
+    let told = run_bound(&[
+        "--model",
+        "a",
+        "--fallback-model",
+        "b",
+        "--max-turns",
+        "7",
+        "--max-retries",
+        "2",
+    ]);
     assert_eq!(told["calls_between_inputs"], worst.calls_between_inputs);
     assert_eq!(told["calls_between_turns"], worst.calls_between_turns);
     assert_eq!(told["turns"], 7);
@@ -37,24 +45,24 @@ fn the_numbers_are_the_engines_own() {
 
 #[test]
 fn a_money_limit_is_the_most_that_is_spent() {
-    let limited = told(&["--max-budget-usd", "0.25"]);
+    let limited = run_bound(&["--max-budget-usd", "0.25"]);
     assert_eq!(limited["money_usd"], 0.25);
     assert_eq!(limited["settings"]["model"], "claude-sonnet-5-5");
-    assert!(told(&[])["money_usd"].as_f64().expect("a price") > 1.0);
+    assert!(run_bound(&[])["money_usd"].as_f64().expect("a price") > 1.0);
 }
 
 #[test]
 fn no_price_is_not_a_price_of_nothing() {
-    assert_eq!(told(&["--model", "ollama/anything"])["money_usd"], 0.0);
-    assert_eq!(told(&["--fallback-model", "openai/unheard-of"])["money_usd"], Value::Null);
-    let given = told(&["--fallback-model", "openai/unheard-of", "--price", "1,2"]);
+    assert_eq!(run_bound(&["--model", "ollama/anything"])["money_usd"], 0.0);
+    assert_eq!(run_bound(&["--fallback-model", "openai/unheard-of"])["money_usd"], Value::Null);
+    let given = run_bound(&["--fallback-model", "openai/unheard-of", "--price", "1,2"]);
     assert!(given["money_usd"].as_f64().is_some_and(|money| money > 1.0), "{given}");
 }
 
 #[test]
 fn fewer_turns_and_tries_mean_fewer_calls() {
     let calls =
-        |arguments: &[&str]| told(arguments)["calls_between_inputs"].as_u64().expect("calls");
+        |arguments: &[&str]| run_bound(arguments)["calls_between_inputs"].as_u64().expect("calls");
     let usual = calls(&[]);
     let short = calls(&["--max-turns", "10"]);
     let brave = calls(&["--max-turns", "10", "--max-retries", "0"]);
@@ -63,9 +71,9 @@ fn fewer_turns_and_tries_mean_fewer_calls() {
 
 #[test]
 fn it_is_said_in_plain_words() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let finished =
-        run(&mut world.windlass(&["bound", "--max-turns", "20", "--max-budget-usd", "1"]));
+        run(&mut dirs.windlass(&["bound", "--max-turns", "20", "--max-budget-usd", "1"]));
     let text = finished.answer();
     for words in [
         "model calls between two inputs",
@@ -80,15 +88,15 @@ fn it_is_said_in_plain_words() {
 /// The same call with the same result, for ever: it ends by itself, and nobody takes that for success.
 #[test]
 fn going_in_circles_is_a_failure() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let call = || ScriptedAnswer::call("Bash", json!({ "command": "cat notes.txt" })).repeat(0);
     let server = play(Script::new().answer(call()));
-    let finished = run(&mut world.asking(&server.url(), &["-p", "go"]));
-    assert!(finished.refusal(1).contains("guard against circles ended the run"), "{finished:?}");
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "go"]));
+    assert!(finished.error_line(1).contains("guard against circles ended the run"), "{finished:?}");
     assert!(server.requests().len() < 10, "{}", server.requests().len());
     let server = play(Script::new().answer(call()));
     let arguments = ["-p", "go", "--output-format", "json"];
-    let finished = run(&mut world.asking(&server.url(), &arguments));
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
     let result: Value = serde_json::from_str(&finished.stdout).expect("one object");
     assert_eq!(finished.code, Some(1), "{result}");
     assert_eq!(result["is_error"], true, "{result}");

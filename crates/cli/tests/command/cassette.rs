@@ -6,13 +6,13 @@ use rustix::process::Signal;
 use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{Running, World, play, run};
+use crate::fixture::{RunningCommand, TestDirs, play, run};
 
 const WINDLASS: &str = env!("CARGO_BIN_EXE_windlass");
 
 /// Records a session with one tool call over the wire of this model.
-fn record(world: &World, model: &str, provider: &str, key: &str) -> PathBuf {
-    std::fs::write(world.file("notes.txt"), "forty-two\n").expect("a file");
+fn record(dirs: &TestDirs, model: &str, provider: &str, key: &str) -> PathBuf {
+    std::fs::write(dirs.file("notes.txt"), "forty-two\n").expect("a file");
     let script = Script::new()
         .answer(
             ScriptedAnswer::call("Bash", json!({"command": "cat notes.txt"})).add_text("I look."),
@@ -35,14 +35,14 @@ fn record(world: &World, model: &str, provider: &str, key: &str) -> PathBuf {
         "--model",
         model,
     ];
-    let mut command = world.windlass(&arguments);
+    let mut command = dirs.windlass(&arguments);
     let finished = run(command.env(key, "sk-a-very-secret-key"));
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "It says forty-two.\n"));
     assert!(finished.stderr.starts_with("windlass: recorded 2 exchanges in tape"), "{finished:?}");
     assert_eq!(server.request_count(), 2);
     let passed_on = |(_, value): &(String, String)| value.contains("sk-a-very-secret-key");
     assert!(server.requests()[0].headers.iter().any(passed_on), "the real server gets the key");
-    world.file("tape")
+    dirs.file("tape")
 }
 
 fn tape_text(tape: &Path) -> String {
@@ -61,10 +61,10 @@ fn a_session_is_recorded_without_secrets_and_played_elsewhere() {
         ("openai-chat/gpt-5.5", "openai-chat", "OPENAI_API_KEY"),
         ("gemini/gemini-4-argon", "gemini", "GEMINI_API_KEY"),
     ] {
-        let world = World::new();
-        let tape = record(&world, model, provider, key);
+        let dirs = TestDirs::new();
+        let tape = record(&dirs, model, provider, key);
         let text = tape_text(&tape);
-        let work = world.work().canonicalize().expect("a folder");
+        let work = dirs.work().canonicalize().expect("a folder");
         assert!(!text.contains("very-secret"), "{model}");
         assert!(
             !text.contains(&*work.to_string_lossy()),
@@ -72,7 +72,7 @@ fn a_session_is_recorded_without_secrets_and_played_elsewhere() {
         );
 
         // Another folder, another home, no key, no server.
-        let other = World::new();
+        let other = TestDirs::new();
         std::fs::write(other.file("notes.txt"), "forty-two\n").expect("a file");
         let tape = tape.display().to_string();
         let arguments = [
@@ -93,12 +93,12 @@ fn a_session_is_recorded_without_secrets_and_played_elsewhere() {
 
 #[test]
 fn what_differs_from_the_recording_fails_the_replay() {
-    let world = World::new();
-    let tape = record(&world, "sonnet", "anthropic", "ANTHROPIC_API_KEY").display().to_string();
+    let dirs = TestDirs::new();
+    let tape = record(&dirs, "sonnet", "anthropic", "ANTHROPIC_API_KEY").display().to_string();
     let replay = |command: &[&str]| {
         let mut arguments = vec!["rehearse", "--cassette", &tape, "--"];
         arguments.extend_from_slice(command);
-        run(&mut world.windlass(&arguments))
+        run(&mut dirs.windlass(&arguments))
     };
     let other = [WINDLASS, "-p", "Something else?", "--model", "sonnet", "--max-retries", "0"];
     let finished = replay(&other);
@@ -114,9 +114,9 @@ fn what_differs_from_the_recording_fails_the_replay() {
 
 #[test]
 fn mistakes_cost_one_line_each() {
-    let world = World::new();
-    std::fs::create_dir(world.file("full")).expect("a folder");
-    std::fs::write(world.file("full/0001.jsonl"), "{}").expect("a file");
+    let dirs = TestDirs::new();
+    std::fs::create_dir(dirs.file("full")).expect("a folder");
+    std::fs::write(dirs.file("full/0001.jsonl"), "{}").expect("a file");
     let cases: &[(&[&str], i32, &[&str])] = &[
         (&["record", "--", "true"], 2, &["--out"]),
         (&["record", "--out", "full", "--", "true"], 2, &["full", "holds a recording"]),
@@ -128,27 +128,27 @@ fn mistakes_cost_one_line_each() {
         (&["rehearse", "x.toml", "--cassette", "full"], 2, &["--cassette"]),
     ];
     for (arguments, code, words) in cases {
-        let finished = run(&mut world.windlass(arguments));
-        let line = finished.refusal(*code);
+        let finished = run(&mut dirs.windlass(arguments));
+        let line = finished.error_line(*code);
         for word in *words {
             assert!(line.contains(word), "{arguments:?}: {line}");
         }
     }
-    let finished = run(&mut world.windlass(&["record", "--out", "none", "--", "true"]));
+    let finished = run(&mut dirs.windlass(&["record", "--out", "none", "--", "true"]));
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), ""));
     assert!(finished.stderr.contains("nothing was recorded"), "{finished:?}");
 }
 
 #[test]
 fn by_itself_it_tells_what_to_set_and_ends_with_a_signal() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("hello")));
     let arguments = ["record", "--out", "tape", "--upstream", &server.url()];
-    let mut running = Running::start(&mut world.windlass(&arguments));
+    let mut running = RunningCommand::start(&mut dirs.windlass(&arguments));
     running.wait_for_stdout("export ANTHROPIC_BASE_URL=http://127.0.0.1:");
     let url = running.seen_stdout().split("ANTHROPIC_BASE_URL=").nth(1).expect("a url").trim();
     let url = url.to_owned();
-    assert_eq!(run(&mut world.asking(&url, &["-p", "hi"])).answer(), "hello\n");
+    assert_eq!(run(&mut dirs.asking(&url, &["-p", "hi"])).answer(), "hello\n");
     running.signal(Signal::INT);
     let finished = running.finish();
     assert_eq!(finished.code, Some(130), "{finished:?}");

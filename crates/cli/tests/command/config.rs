@@ -4,16 +4,17 @@ use std::os::unix::fs::PermissionsExt;
 
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
-fn polite() -> Rehearsal {
+fn ok_server() -> Rehearsal {
     play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
 #[test]
 fn a_provider_and_a_model_of_ones_own() {
-    let (world, server) = (World::new(), polite());
-    world.config(&format!(
+    let dirs = TestDirs::new();
+    let server = ok_server();
+    dirs.config(&format!(
         "default_model = \"mine/big-one\"\n\
          [provider.mine]\n\
          wire = \"openai_chat\"\n\
@@ -27,7 +28,7 @@ fn a_provider_and_a_model_of_ones_own() {
          price = {{ input = 0.5, output = 1.5 }}\n",
         server.url()
     ));
-    let mut command = world.windlass(&["-p", "hi", "--max-budget-usd", "1"]);
+    let mut command = dirs.windlass(&["-p", "hi", "--max-budget-usd", "1"]);
     run(command.env("MINE_KEY", "m-key")).answer();
     let request = server.requests().pop().expect("a request");
     assert_eq!(request.path, "/v1/chat/completions");
@@ -39,8 +40,9 @@ fn a_provider_and_a_model_of_ones_own() {
 
 #[test]
 fn a_known_model_and_a_known_provider_can_be_corrected() {
-    let (world, server) = (World::new(), polite());
-    world.config(&format!(
+    let dirs = TestDirs::new();
+    let server = ok_server();
+    dirs.config(&format!(
         "[provider.anthropic]\n\
          base_url = \"{}\"\n\
          [short]\n\
@@ -51,15 +53,15 @@ fn a_known_model_and_a_known_provider_can_be_corrected() {
         server.url()
     ));
     let arguments = ["-p", "hi", "--model", "mine", "--tools", ""];
-    run(&mut world.windlass(&arguments)).answer();
+    run(&mut dirs.windlass(&arguments)).answer();
     let body = server.requests().pop().expect("a request").json().expect("JSON");
     assert_eq!((&body["model"], &body["max_tokens"]), (&"claude-haiku-5-5".into(), &777.into()));
-    let finished = run(&mut world.windlass(&["-p", "hi", "--model", "mine"]));
-    assert!(finished.refusal(2).contains("cannot call tools"));
+    let finished = run(&mut dirs.windlass(&["-p", "hi", "--model", "mine"]));
+    assert!(finished.error_line(2).contains("cannot call tools"));
 
     // The environment is set for one run and goes before the file.
-    let other = polite();
-    run(&mut world.asking(&other.url(), &arguments)).answer();
+    let other = ok_server();
+    run(&mut dirs.asking(&other.url(), &arguments)).answer();
     assert_eq!(other.request_count(), 1);
 }
 
@@ -124,10 +126,10 @@ fn every_mistake_is_named_with_file_line_and_column() {
         ("[model.\"openai/x\"]\neffort = [\"lowest\"]\n", "line 2", &["lowest"]),
     ];
     for (text, place, words) in cases {
-        let world = World::new();
-        let path = world.config(text);
-        let finished = run(&mut world.windlass(&["-p", "hi"]));
-        let line = finished.refusal(2);
+        let dirs = TestDirs::new();
+        let path = dirs.config(text);
+        let finished = run(&mut dirs.windlass(&["-p", "hi"]));
+        let line = finished.error_line(2);
         assert!(line.contains(&path.display().to_string()), "{text}: {line}");
         assert!(line.contains(place), "{text}: {line}");
         for word in *words {
@@ -139,37 +141,38 @@ fn every_mistake_is_named_with_file_line_and_column() {
 
 #[test]
 fn a_file_that_cannot_be_trusted_or_read_is_refused() {
-    let world = World::new();
-    let path = world.config("default_model = \"opus\"\n");
+    let dirs = TestDirs::new();
+    let path = dirs.config("default_model = \"opus\"\n");
     let mode = |bits| {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(bits)).expect("a mode");
     };
     mode(0o666);
-    let finished = run(&mut world.windlass(&["-p", "hi"]));
-    assert!(finished.refusal(2).contains("chmod o-w"), "{finished:?}");
+    let finished = run(&mut dirs.windlass(&["-p", "hi"]));
+    assert!(finished.error_line(2).contains("chmod o-w"), "{finished:?}");
     mode(0o644);
     std::fs::write(&path, b"model = \"\xff\"").expect("a file");
-    let finished = run(&mut world.windlass(&["-p", "hi"]));
-    assert!(finished.refusal(2).contains("byte 9 is not UTF-8"), "{finished:?}");
+    let finished = run(&mut dirs.windlass(&["-p", "hi"]));
+    assert!(finished.error_line(2).contains("byte 9 is not UTF-8"), "{finished:?}");
     std::fs::write(&path, "#".repeat(1_100_000)).expect("a file");
-    let finished = run(&mut world.windlass(&["-p", "hi"]));
-    assert!(finished.refusal(2).contains("1 MiB"), "{finished:?}");
+    let finished = run(&mut dirs.windlass(&["-p", "hi"]));
+    assert!(finished.error_line(2).contains("1 MiB"), "{finished:?}");
     std::fs::remove_file(&path).expect("gone");
     std::fs::create_dir(&path).expect("a folder");
-    let finished = run(&mut world.windlass(&["-p", "hi"]));
-    assert!(finished.refusal(2).contains("not a file"), "{finished:?}");
+    let finished = run(&mut dirs.windlass(&["-p", "hi"]));
+    assert!(finished.error_line(2).contains("not a file"), "{finished:?}");
 }
 
 #[test]
 fn nothing_is_read_from_the_project() {
-    let (world, server) = (World::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     let evil = "default_model = \"evil/model\"\n";
     for name in [".windlass/config.toml", "config.toml", ".config/windlass/config.toml"] {
-        let path = world.file(name);
+        let path = dirs.file(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(path, evil).expect("a file");
     }
-    let mut command = world.asking(&server.url(), &["-p", "hi"]);
+    let mut command = dirs.asking(&server.url(), &["-p", "hi"]);
     // A relative value would mean the project.
     run(command.env("XDG_CONFIG_HOME", ".config")).answer();
     assert_eq!(server.request_count(), 1);
@@ -177,13 +180,14 @@ fn nothing_is_read_from_the_project() {
 
 #[test]
 fn the_configuration_may_live_elsewhere() {
-    let (world, server) = (World::new(), polite());
-    world.config("default_model = \"never\"\n");
+    let dirs = TestDirs::new();
+    let server = ok_server();
+    dirs.config("default_model = \"never\"\n");
     let home = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(home.path().join("windlass")).expect("a folder");
     std::fs::write(home.path().join("windlass/config.toml"), "default_model = \"opus\"\n")
         .expect("a file");
-    let mut command = world.asking(&server.url(), &["-p", "hi"]);
+    let mut command = dirs.asking(&server.url(), &["-p", "hi"]);
     run(command.env("XDG_CONFIG_HOME", home.path())).answer();
     let body = server.requests().pop().expect("a request").json().expect("JSON");
     assert_eq!(body["model"], "claude-opus-5-5");

@@ -5,8 +5,8 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::driven::{Driven, LINES};
-use crate::stage::{PATIENCE, World, play};
+use crate::driven::{LINES, StreamJsonProcess};
+use crate::fixture::{PATIENCE, TestDirs, play};
 
 fn bash(command: &str) -> ScriptedAnswer {
     ScriptedAnswer::call("Bash", json!({ "command": command }))
@@ -14,14 +14,14 @@ fn bash(command: &str) -> ScriptedAnswer {
 
 #[test]
 fn a_command_in_the_background_is_told_shown_and_stopped() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let left = json!({ "command": "echo begun; sleep 600", "run_in_background": true });
     let server = play(
         Script::new()
             .answer(ScriptedAnswer::call("Bash", left))
             .answer(ScriptedAnswer::text("It runs.")),
     );
-    let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash"]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &["--allowedTools", "Bash"]);
     driven.prompt("start it");
     let started = driven.until(|frame| frame["subtype"] == "task_started");
     assert_eq!(started["task_type"], "local_bash", "{started}");
@@ -52,11 +52,12 @@ fn a_command_in_the_background_is_told_shown_and_stopped() {
 
 #[test]
 fn settings_are_shown_changed_and_written_down() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server =
         play(Script::new().answer(bash("touch made")).answer(ScriptedAnswer::text("Over.")));
-    let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash(touch:*)"]);
-    let rules = |driven: &mut Driven| {
+    let mut driven =
+        StreamJsonProcess::start(&dirs, &server.url(), &["--allowedTools", "Bash(touch:*)"]);
+    let rules = |driven: &mut StreamJsonProcess| {
         let state = driven.ask(&json!({"subtype": "list_permission_rules"})).expect("rules");
         state["state"]["rules"].as_array().cloned().expect("a list")
     };
@@ -81,13 +82,13 @@ fn settings_are_shown_changed_and_written_down() {
     driven.prompt("make it");
     let result = driven.result();
     assert_eq!(result["permission_denials"].as_array().map(Vec::len), Some(1), "{result}");
-    assert!(!world.file("made").exists());
+    assert!(!dirs.file("made").exists());
     assert!(server.requests()[0].body.contains("\"low\""), "the effort counts from now on");
     let style = json!({"subtype": "update_settings", "source": "localSettings",
         "settings": {"outputStyle": "Concise"}});
     driven.ask(&style).expect("it is written");
     let written =
-        std::fs::read_to_string(world.file(".claude/settings.local.json")).expect("a file");
+        std::fs::read_to_string(dirs.file(".claude/settings.local.json")).expect("a file");
     assert!(written.contains("\"outputStyle\": \"Concise\""), "{written}");
     let other = json!({"subtype": "update_settings", "source": "localSettings",
         "settings": {"hooks": {}}});
@@ -99,11 +100,11 @@ fn settings_are_shown_changed_and_written_down() {
 
 #[test]
 fn a_yes_may_be_written_down_and_is_not_asked_again() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = || Script::new().answer(bash("touch made")).answer(ScriptedAnswer::text("Over."));
     let server = play(script());
     let flags = ["--permission-prompt-tool", "stdio"];
-    let mut driven = Driven::start(&world, &server.url(), &flags);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
     driven.prompt("make it");
     let asked = driven.asked("can_use_tool");
     assert_eq!(asked["request"]["title"], "Bash touch made", "{asked}");
@@ -118,30 +119,31 @@ fn a_yes_may_be_written_down_and_is_not_asked_again() {
     driven.result();
     assert_eq!(driven.end().code, Some(0));
     let read = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap_or_default();
-    assert!(read(world.file(".claude/settings.local.json")).contains("Bash(touch:*)"));
-    assert!(read(world.home().join(".claude/settings.json")).contains("Bash(ls:*)"));
+    assert!(read(dirs.file(".claude/settings.local.json")).contains("Bash(touch:*)"));
+    assert!(read(dirs.home().join(".claude/settings.json")).contains("Bash(ls:*)"));
     let server = play(script());
-    let mut driven = Driven::start(&world, &server.url(), &flags);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
     driven.prompt("make it");
     driven.result();
     let over = driven.end();
     assert!(!over.frames.iter().any(|frame| frame["type"] == "control_request"), "{over:?}");
 
-    let (world, server) = (World::new(), play(script()));
-    let mut driven = Driven::start(&world, &server.url(), &flags);
+    let dirs = TestDirs::new();
+    let server = play(script());
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
     driven.prompt("make it");
     let asked = driven.asked("can_use_tool");
     let mode = json!({"type": "setMode", "mode": "acceptEdits", "destination": "projectSettings"});
     driven.answer(&asked, &json!({"behavior": "allow", "updatedPermissions": [mode]}));
     driven.result();
     driven.end();
-    assert!(read(world.file(".claude/settings.json")).contains("acceptEdits"));
+    assert!(read(dirs.file(".claude/settings.json")).contains("acceptEdits"));
 }
 
 #[test]
 fn a_question_says_what_it_is_about_and_whose_it_is() {
-    let world = World::new();
-    let away = world.home().join("away.txt");
+    let dirs = TestDirs::new();
+    let away = dirs.home().join("away.txt");
     let write = json!({ "file_path": away, "content": "hello" });
     let server = play(
         Script::new()
@@ -152,7 +154,8 @@ fn a_question_says_what_it_is_about_and_whose_it_is() {
             .answer(ScriptedAnswer::call("Write", write).when("write it"))
             .answer(ScriptedAnswer::text("Over.").repeat(0)),
     );
-    let mut driven = Driven::start(&world, &server.url(), &["--permission-prompt-tool", "stdio"]);
+    let mut driven =
+        StreamJsonProcess::start(&dirs, &server.url(), &["--permission-prompt-tool", "stdio"]);
     driven.prompt("have it written");
     let mut asked = driven.asked("can_use_tool");
     if asked["request"]["tool_name"] == "Agent" {
@@ -169,15 +172,15 @@ fn a_question_says_what_it_is_about_and_whose_it_is() {
 
 #[test]
 fn another_model_may_live_at_another_provider() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let (first, second) =
         (play(Script::new()), play(Script::new().answer(ScriptedAnswer::text("Here."))));
-    world.config(&format!(
+    dirs.config(&format!(
         "[provider.elsewhere]\nwire = \"openai_chat\"\nbase_url = \"{}\"\nkey_env = \"OTHER_KEY\"\n",
         second.url()
     ));
-    let mut command = world.asking(&first.url(), &LINES);
-    let mut driven = Driven::spawn(command.env("OTHER_KEY", "k"));
+    let mut command = dirs.asking(&first.url(), &LINES);
+    let mut driven = StreamJsonProcess::spawn(command.env("OTHER_KEY", "k"));
     let listed = driven.ask(&json!({"subtype": "list_models"})).expect("models");
     assert_eq!(listed["models"][0]["value"], "default", "{listed}");
     driven.ask(&json!({"subtype": "set_model", "model": "elsewhere/big"})).expect("it is taken");
@@ -211,14 +214,15 @@ done
 
 #[test]
 fn servers_come_on_the_way_and_ask_the_client() {
-    let world = World::new();
-    std::fs::write(world.file("asking.sh"), ASKING).expect("a file");
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("asking.sh"), ASKING).expect("a file");
     let server = play(
         Script::new()
             .answer(ScriptedAnswer::call("mcp__sea__ask", json!({})).when_tool("mcp__sea__ask"))
             .answer(ScriptedAnswer::text("Noted.").when_result("the tide is out")),
     );
-    let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "mcp__sea"]);
+    let mut driven =
+        StreamJsonProcess::start(&dirs, &server.url(), &["--allowedTools", "mcp__sea"]);
     let sea = json!({"sea": {"command": "sh", "args": ["asking.sh"]}});
     let set = driven.ask(&json!({"subtype": "mcp_set_servers", "servers": sea})).expect("set");
     assert_eq!(set, json!({"added": ["sea"], "removed": [], "errors": {}}));
@@ -238,13 +242,13 @@ fn servers_come_on_the_way_and_ask_the_client() {
 
 #[test]
 fn hooks_are_listed_names_are_given_and_what_is_unknown_is_refused() {
-    let world = World::new();
-    std::fs::create_dir_all(world.home().join(".claude")).expect("a folder");
+    let dirs = TestDirs::new();
+    std::fs::create_dir_all(dirs.home().join(".claude")).expect("a folder");
     let hook = json!({"hooks": {"PreToolUse": [{"matcher": "Bash",
         "hooks": [{"type": "command", "command": "true"}]}]}});
-    std::fs::write(world.home().join(".claude/settings.json"), hook.to_string()).expect("a file");
+    std::fs::write(dirs.home().join(".claude/settings.json"), hook.to_string()).expect("a file");
     let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
-    let mut driven = Driven::start(&world, &server.url(), &[]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
     let own = json!({"Stop": [{"matcher": null, "hookCallbackIds": ["mine"]}]});
     driven.ask(&json!({"subtype": "initialize", "hooks": own})).expect("a greeting");
     let listed = driven.ask(&json!({"subtype": "get_hooks_listing"})).expect("hooks");
@@ -265,16 +269,16 @@ fn hooks_are_listed_names_are_given_and_what_is_unknown_is_refused() {
     driven.ask(&json!({"subtype": "get_task_output", "task_id": "b1"})).expect_err("no task");
     assert_eq!(driven.end().code, Some(0));
     let arguments = ["sessions", "list"];
-    let listed = crate::stage::run(&mut world.windlass(&arguments));
+    let listed = crate::fixture::run(&mut dirs.windlass(&arguments));
     assert!(listed.stdout.contains("the sea"), "{listed:?}");
 }
 
 /// An open conversation goes back to before a prompt, and on from there.
 #[test]
 fn a_prompt_takes_the_conversation_back() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
-    let mut driven = Driven::start(&world, &server.url(), &[]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
     for words in ["plant a tree", "cut it down", "/rewind 2", "water it"] {
         driven.prompt(words);
         let result = driven.result();

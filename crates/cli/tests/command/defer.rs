@@ -4,29 +4,29 @@
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
-use crate::driven::{Driven, LINES};
-use crate::stage::{Finished, World, play, run};
+use crate::driven::{LINES, StreamJsonProcess};
+use crate::fixture::{FinishedCommand, TestDirs, play, run};
 
 const CALL: &str = "toolu_anchor";
 
 /// A hook before tools that says what stands in a file, and writes down what it was asked.
-fn world() -> World {
-    let world = World::new();
+fn test_dirs() -> TestDirs {
+    let dirs = TestDirs::new();
     let hook = "cat >> asked; echo >> asked; cat verdict";
     let hooks = json!([{ "hooks": [{ "type": "command", "command": hook, "timeout": 60 }] }]);
-    let path = world.home().join(".claude/settings.json");
+    let path = dirs.home().join(".claude/settings.json");
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
     std::fs::write(path, json!({ "hooks": { "PreToolUse": hooks } }).to_string()).expect("a file");
-    world
+    dirs
 }
 
-fn decide(world: &World, decision: &str) {
+fn decide(dirs: &TestDirs, decision: &str) {
     let output = json!({ "hookSpecificOutput": {
         "hookEventName": "PreToolUse",
         "permissionDecision": decision,
         "permissionDecisionReason": "the captain is asleep",
     } });
-    std::fs::write(world.file("verdict"), output.to_string()).expect("a file");
+    std::fs::write(dirs.file("verdict"), output.to_string()).expect("a file");
 }
 
 fn drop_anchor() -> ScriptedAnswer {
@@ -35,8 +35,8 @@ fn drop_anchor() -> ScriptedAnswer {
 }
 
 /// The calls that hooks were asked about, in order.
-fn asked(world: &World) -> Vec<String> {
-    let text = std::fs::read_to_string(world.file("asked")).unwrap_or_default();
+fn hook_call_ids(dirs: &TestDirs) -> Vec<String> {
+    let text = std::fs::read_to_string(dirs.file("asked")).unwrap_or_default();
     let call = |line: &str| {
         let told: Value = serde_json::from_str(line).expect("JSON");
         assert_eq!(told["hook_event_name"], "PreToolUse");
@@ -45,20 +45,20 @@ fn asked(world: &World) -> Vec<String> {
     text.lines().filter(|line| !line.is_empty()).map(call).collect()
 }
 
-fn object(done: &Finished) -> Value {
+fn object(done: &FinishedCommand) -> Value {
     assert_eq!(done.code, Some(0), "{done:?}");
     serde_json::from_str(&done.stdout).expect("JSON")
 }
 
 /// The first run: it ends with the call open, and nothing has happened.
-fn put_off(world: &World, server: &Rehearsal) -> Value {
-    decide(world, "defer");
+fn put_off(dirs: &TestDirs, server: &Rehearsal) -> Value {
+    decide(dirs, "defer");
     let flags = ["-p", "drop the anchor", "--allowedTools", "Bash", "--output-format", "json"];
-    let done = run(&mut world.asking(&server.url(), &flags));
+    let done = run(&mut dirs.asking(&server.url(), &flags));
     let result = object(&done);
     assert_deferred(&result);
     assert_eq!(done.stderr, "", "a clean end");
-    assert!(!world.file("dropped").exists());
+    assert!(!dirs.file("dropped").exists());
     result
 }
 
@@ -95,40 +95,40 @@ fn flags<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn a_no_is_told_to_the_model_when_the_session_goes_on_without_a_word() {
-    let world = world();
+    let dirs = test_dirs();
     let server =
         play(Script::new().answer(drop_anchor()).answer(ScriptedAnswer::text("Then we drift.")));
-    let first = put_off(&world, &server);
+    let first = put_off(&dirs, &server);
     // Still asleep: the same end, and no request.
-    let again = object(&run(&mut world.asking(&server.url(), &flags(&["-c"]))));
+    let again = object(&run(&mut dirs.asking(&server.url(), &flags(&["-c"]))));
     assert_deferred(&again);
     assert_eq!(server.requests().len(), 1);
-    decide(&world, "deny");
+    decide(&dirs, "deny");
     let id = first["session_id"].as_str().expect("an id");
-    let last = object(&run(&mut world.asking(&server.url(), &flags(&["--resume", id]))));
+    let last = object(&run(&mut dirs.asking(&server.url(), &flags(&["--resume", id]))));
     assert_eq!(last["result"], "Then we drift.", "{last}");
     assert_eq!((&last["session_id"], &last["stop_reason"]), (&json!(id), &json!("end_turn")));
     assert_eq!(last["permission_denials"][0]["tool_use_id"], CALL, "{last}");
     assert!(last.get("deferred_tool_use").is_none(), "{last}");
-    assert_eq!(asked(&world), [CALL; 3]);
-    assert!(!world.file("dropped").exists());
+    assert_eq!(hook_call_ids(&dirs), [CALL; 3]);
+    assert!(!dirs.file("dropped").exists());
     assert!(server.requests()[1].body.contains("the captain is asleep"));
     assert_paired(&server);
     // Nothing is put off any more, so there must be a prompt again.
-    let refused = run(&mut world.asking(&server.url(), &flags(&["-c"])));
-    refused.refusal(2);
+    let refused = run(&mut dirs.asking(&server.url(), &flags(&["-c"])));
+    refused.error_line(2);
 }
 
 #[test]
 fn a_prompt_is_heard_after_the_call_that_was_put_off() {
-    let world = world();
+    let dirs = test_dirs();
     let server = play(Script::new().answer(drop_anchor()).answer(ScriptedAnswer::text("It lies.")));
-    put_off(&world, &server);
-    decide(&world, "allow");
+    put_off(&dirs, &server);
+    decide(&dirs, "allow");
     let more = ["-p", "hurry up", "-c", "--output-format", "json"];
-    let last = object(&run(&mut world.asking(&server.url(), &more)));
+    let last = object(&run(&mut dirs.asking(&server.url(), &more)));
     assert_eq!(last["result"], "It lies.");
-    assert!(world.file("dropped").exists());
+    assert!(dirs.file("dropped").exists());
     assert_paired(&server);
     let body = &server.requests()[1].body;
     let places = (body.find("tool_result"), body.find("hurry up"));
@@ -137,55 +137,55 @@ fn a_prompt_is_heard_after_the_call_that_was_put_off() {
 
 #[test]
 fn a_copy_of_a_session_has_the_call_too_and_history_is_compacted_behind_it() {
-    let world = world();
+    let dirs = test_dirs();
     let server = play(
         Script::new()
             .answer(drop_anchor())
             .answer(ScriptedAnswer::text("Copied.").when_result("captain"))
             .answer(ScriptedAnswer::text("The anchor was to be dropped.").repeat(0)),
     );
-    let first = put_off(&world, &server);
+    let first = put_off(&dirs, &server);
     let id = first["session_id"].as_str().expect("an id");
-    decide(&world, "deny");
+    decide(&dirs, "deny");
     let fork =
-        object(&run(&mut world.asking(&server.url(), &flags(&["--resume", id, "--fork-session"]))));
+        object(&run(&mut dirs.asking(&server.url(), &flags(&["--resume", id, "--fork-session"]))));
     assert_eq!(fork["result"], "Copied.", "{fork}");
     assert_ne!(fork["session_id"], id);
     let compact = ["-p", "/compact", "--resume", id, "--output-format", "json"];
-    let done = run(&mut world.asking(&server.url(), &compact));
+    let done = run(&mut dirs.asking(&server.url(), &compact));
     assert!(!done.stdout.contains("tool_deferred"), "{done:?}");
-    assert_eq!(asked(&world), [CALL; 3]);
+    assert_eq!(hook_call_ids(&dirs), [CALL; 3]);
     assert_paired(&server);
-    assert!(!world.file("dropped").exists());
+    assert!(!dirs.file("dropped").exists());
 }
 
 #[test]
 fn only_a_single_call_is_put_off() {
-    let world = world();
-    decide(&world, "defer");
+    let dirs = test_dirs();
+    decide(&dirs, "defer");
     let two = drop_anchor().tool("Bash", json!({ "command": "touch second" }));
     let server = play(Script::new().answer(two).answer(ScriptedAnswer::text("Both.")));
     let more = ["-p", "go", "--allowedTools", "Bash", "--verbose"];
-    let done = run(&mut world.asking(&server.url(), &more));
+    let done = run(&mut dirs.asking(&server.url(), &more));
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Both.\n"), "{done:?}");
     assert!(done.stderr.contains("permission decides as usual"), "{done:?}");
-    assert!(world.file("dropped").exists() && world.file("second").exists());
+    assert!(dirs.file("dropped").exists() && dirs.file("second").exists());
     // Nobody takes a session up again that is not kept.
-    std::fs::remove_file(world.file("dropped")).expect("it is there");
+    std::fs::remove_file(dirs.file("dropped")).expect("it is there");
     let server = play(Script::new().answer(drop_anchor()).answer(ScriptedAnswer::text("One.")));
     let more = [&more[..], &["--no-session-persistence"]].concat();
-    let done = run(&mut world.asking(&server.url(), &more));
+    let done = run(&mut dirs.asking(&server.url(), &more));
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "One.\n"), "{done:?}");
-    assert!(world.file("dropped").exists());
+    assert!(dirs.file("dropped").exists());
 }
 
 /// A client with a hook of its own.
-fn greet(driven: &mut Driven) {
+fn greet(driven: &mut StreamJsonProcess) {
     let hooks = json!({ "PreToolUse": [{ "matcher": "Bash", "hookCallbackIds": ["h1"] }] });
     driven.ask(&json!({ "subtype": "initialize", "hooks": hooks })).expect("an answer");
 }
 
-fn say(driven: &mut Driven, decision: &str) {
+fn say(driven: &mut StreamJsonProcess, decision: &str) {
     let question = driven.asked("hook_callback");
     assert_eq!(question["request"]["tool_use_id"], CALL, "{question}");
     let output = json!({ "hookEventName": "PreToolUse", "permissionDecision": decision });
@@ -195,11 +195,11 @@ fn say(driven: &mut Driven, decision: &str) {
 #[test]
 fn a_client_that_only_reads_is_asked_and_gets_one_result() {
     for how in ["reads", "says that it is done", "ends its input"] {
-        let world = World::new();
+        let dirs = TestDirs::new();
         let server =
             play(Script::new().answer(drop_anchor()).answer(ScriptedAnswer::text("Drifting.")));
         let url = server.url();
-        let mut driven = Driven::start(&world, &url, &["--allowedTools", "Bash"]);
+        let mut driven = StreamJsonProcess::start(&dirs, &url, &["--allowedTools", "Bash"]);
         greet(&mut driven);
         driven.prompt("drop the anchor");
         say(&mut driven, "defer");
@@ -215,11 +215,11 @@ fn a_client_that_only_reads_is_asked_and_gets_one_result() {
         let results = if how == "ends its input" {
             // Nobody can be asked any more: that is never a yes.
             let arguments = [&LINES[..], &resume].concat();
-            let mut driven = Driven::spawn(&mut world.asking(&url, &arguments));
+            let mut driven = StreamJsonProcess::spawn(&mut dirs.asking(&url, &arguments));
             greet(&mut driven);
             driven.end()
         } else {
-            let mut driven = Driven::start(&world, &url, &resume);
+            let mut driven = StreamJsonProcess::start(&dirs, &url, &resume);
             greet(&mut driven);
             if how == "says that it is done" {
                 driven.ask(&json!({ "subtype": "end_user_input" })).expect("it is taken");
@@ -231,16 +231,16 @@ fn a_client_that_only_reads_is_asked_and_gets_one_result() {
         };
         assert_eq!(results.results().len(), 1, "{results:#?}");
         assert_eq!(results.code, Some(0), "{results:#?}");
-        assert!(!world.file("dropped").exists());
+        assert!(!dirs.file("dropped").exists());
         assert_paired(&server);
     }
 }
 
 #[test]
 fn a_prompt_in_the_same_process_settles_the_call_first() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(drop_anchor()).answer(ScriptedAnswer::text("It lies.")));
-    let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash"]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &["--allowedTools", "Bash"]);
     greet(&mut driven);
     driven.prompt("drop the anchor");
     say(&mut driven, "defer");
@@ -249,7 +249,7 @@ fn a_prompt_in_the_same_process_settles_the_call_first() {
     say(&mut driven, "allow");
     let last = driven.result();
     assert_eq!(last["result"], "It lies.", "{last}");
-    assert!(world.file("dropped").exists());
+    assert!(dirs.file("dropped").exists());
     assert_paired(&server);
     assert_eq!(driven.end().results().len(), 2);
 }

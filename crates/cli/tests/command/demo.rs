@@ -1,11 +1,11 @@
 //! The demonstration, piped: plain, honest about what is rehearsed, and it ends well.
 
-use crate::stage::{Running, World, run};
+use crate::fixture::{RunningCommand, TestDirs, run};
 
 #[test]
 fn piped_it_is_plain_and_ends_well() {
-    let world = World::new();
-    let mut command = world.windlass(&["demo"]);
+    let dirs = TestDirs::new();
+    let mut command = dirs.windlass(&["demo"]);
     // A terminal that could do everything changes nothing when the output is a pipe.
     command.env("TERM", "xterm-256color");
     let finished = run(&mut command);
@@ -32,13 +32,13 @@ fn piped_it_is_plain_and_ends_well() {
         assert!(text.contains(words), "`{words}` is missing in:\n{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert_eq!(world.leftovers(), Vec::<String>::new());
+    assert_eq!(dirs.leftovers(), Vec::<String>::new());
 }
 
 #[test]
 fn colours_can_be_forced_and_forbidden() {
-    let world = World::new();
-    let mut command = world.windlass(&["demo", "--fast"]);
+    let dirs = TestDirs::new();
+    let mut command = dirs.windlass(&["demo", "--fast"]);
     command.env("CLICOLOR_FORCE", "1");
     let finished = run(&mut command);
     assert!(finished.answer().contains("\u{1b}[32m"), "{finished:?}");
@@ -49,21 +49,21 @@ fn colours_can_be_forced_and_forbidden() {
 
 #[test]
 fn the_project_is_kept_on_request() {
-    let world = World::new();
-    let finished = run(&mut world.windlass(&["demo", "--fast", "--keep"]));
+    let dirs = TestDirs::new();
+    let finished = run(&mut dirs.windlass(&["demo", "--fast", "--keep"]));
     let text = finished.answer();
-    let kept = world.leftovers();
+    let kept = dirs.leftovers();
     assert_eq!(kept.len(), 1, "{kept:?}");
     assert!(text.contains(kept[0].trim_start_matches("tmp/")), "{text}");
-    let folder = world.work().parent().expect("the folder").join(&kept[0]);
+    let folder = dirs.work().parent().expect("the folder").join(&kept[0]);
     let mended = std::fs::read_to_string(folder.join("days_in_month.sh")).expect("the script");
     assert!(mended.contains("year % 400"), "{mended}");
 }
 
 #[test]
 fn a_reader_that_went_away_ends_it() {
-    let world = World::new();
-    let finished = Running::start_unread(&mut world.windlass(&["demo"])).finish();
+    let dirs = TestDirs::new();
+    let finished = RunningCommand::start_unread(&mut dirs.windlass(&["demo"])).finish();
     assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""));
-    assert_eq!(world.leftovers(), Vec::<String>::new());
+    assert_eq!(dirs.leftovers(), Vec::<String>::new());
 }

@@ -11,7 +11,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::stage::{PATIENCE, World};
+use crate::fixture::{PATIENCE, TestDirs};
 use windlass_stream_json::json_schema::CheckedSchema;
 
 /// Both ways over lines.
@@ -26,7 +26,7 @@ static FRAMES: LazyLock<CheckedSchema> = LazyLock::new(|| {
 });
 
 /// The binary under way.
-pub(crate) struct Driven {
+pub(crate) struct StreamJsonProcess {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -38,24 +38,24 @@ pub(crate) struct Driven {
 
 /// What became of it.
 #[derive(Debug)]
-pub(crate) struct Over {
+pub(crate) struct FinishedProcess {
     pub(crate) code: Option<i32>,
     pub(crate) stderr: String,
     /// Everything that was said, from the start.
     pub(crate) frames: Vec<Value>,
 }
 
-impl Over {
+impl FinishedProcess {
     pub(crate) fn results(&self) -> Vec<&Value> {
         self.frames.iter().filter(|frame| frame["type"] == "result").collect()
     }
 }
 
-impl Driven {
+impl StreamJsonProcess {
     /// Against a server, with these flags besides.
-    pub(crate) fn start(world: &World, url: &str, flags: &[&str]) -> Self {
+    pub(crate) fn start(dirs: &TestDirs, url: &str, flags: &[&str]) -> Self {
         let arguments: Vec<&str> = LINES.iter().chain(flags).copied().collect();
-        Self::spawn(&mut world.asking(url, &arguments))
+        Self::spawn(&mut dirs.asking(url, &arguments))
     }
 
     pub(crate) fn spawn(command: &mut Command) -> Self {
@@ -168,13 +168,13 @@ impl Driven {
     }
 
     /// Ends its input, reads everything, and waits for its end.
-    pub(crate) fn end(mut self) -> Over {
+    pub(crate) fn end(mut self) -> FinishedProcess {
         drop(self.stdin.take());
         self.over()
     }
 
     /// Reads everything and waits for its end, with its input as it is.
-    pub(crate) fn over(mut self) -> Over {
+    pub(crate) fn over(mut self) -> FinishedProcess {
         while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
             self.seen.push(checked(&line));
         }
@@ -186,7 +186,7 @@ impl Driven {
             panic!("it does not end; it said {:#?}", self.seen);
         });
         let stderr = self.stderr.recv_timeout(PATIENCE).unwrap_or_default();
-        Over { code: status.expect("a status").code(), stderr, frames: self.seen }
+        FinishedProcess { code: status.expect("a status").code(), stderr, frames: self.seen }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
 fn write(path: impl AsRef<Path>, text: &str) {
     let path = path.as_ref();
@@ -18,7 +18,7 @@ fn server() -> Rehearsal {
 }
 
 /// What the user said last, as the model sees it.
-fn asked(server: &Rehearsal) -> String {
+fn last_prompt(server: &Rehearsal) -> String {
     let body = server.requests().pop().expect("a request").json().expect("JSON");
     let last = body["messages"].as_array().and_then(|all| all.last().cloned()).expect("a message");
     let blocks = last["content"].as_array().cloned().unwrap_or_default();
@@ -37,12 +37,13 @@ fn asked_in_all(server: &Rehearsal) -> String {
 
 #[test]
 fn a_page_is_said_with_its_words_in_place() {
-    let (world, server) = (World::new(), server());
-    let own = world.home().join(".claude/commands");
+    let dirs = TestDirs::new();
+    let server = server();
+    let own = dirs.home().join(".claude/commands");
     write(own.join("fix.md"), "---\nargument-hint: ISSUE\n---\nFix $0, then tell $ARGUMENTS[1].\n");
     write(own.join("team/plain.md"), "# Do it\nJust do it.\n");
-    write(world.file(".claude/commands/fix.md"), "the project's");
-    write(world.file(".claude/commands/near.md"), "Look around.");
+    write(dirs.file(".claude/commands/fix.md"), "the project's");
+    write(dirs.file(".claude/commands/near.md"), "Look around.");
     for (prompt, said) in [
         ("/fix 12 'Ada L.'", "Fix 12, then tell Ada L.."),
         ("/plain and well", "# Do it\nJust do it.\n\nARGUMENTS: and well"),
@@ -51,10 +52,10 @@ fn a_page_is_said_with_its_words_in_place() {
         ("/near", "Look around."),
         ("/etc/passwd is what?", "/etc/passwd is what?"),
     ] {
-        run(&mut world.asking(&server.url(), &["-p", prompt])).answer();
-        assert_eq!(asked(&server).trim_end(), said, "{prompt}");
+        run(&mut dirs.asking(&server.url(), &["-p", prompt])).answer();
+        assert_eq!(last_prompt(&server).trim_end(), said, "{prompt}");
     }
-    let help = run(&mut world.asking(&server.url(), &["-p", "/help"])).answer().to_owned();
+    let help = run(&mut dirs.asking(&server.url(), &["-p", "/help"])).answer().to_owned();
     for line in ["/compact [FOCUS]", "/fix ISSUE", "/plain", "/near"] {
         assert!(help.contains(line), "{line}: {help}");
     }
@@ -62,44 +63,46 @@ fn a_page_is_said_with_its_words_in_place() {
 
 #[test]
 fn commands_of_a_page_run_under_the_rules_and_a_project_must_be_trusted() {
-    let (world, server) = (World::new(), server());
-    let own = world.home().join(".claude/commands");
-    write(world.file("note.txt"), "from the note\n");
+    let dirs = TestDirs::new();
+    let server = server();
+    let own = dirs.home().join(".claude/commands");
+    write(dirs.file("note.txt"), "from the note\n");
     write(own.join("look.md"), "It says !`cat note.txt` and\n```!\necho $0\n```\n.");
     write(
         own.join("make.md"),
         "---\nallowed-tools: Bash(touch:*), Read\n---\nMade !`touch made.txt && echo it`.",
     );
     write(own.join("never.md"), "!`touch forbidden.txt`");
-    write(world.file(".claude/commands/theirs.md"), "!`echo hello`");
-    let ask = |prompt: &str| run(&mut world.asking(&server.url(), &["-p", prompt]));
+    write(dirs.file(".claude/commands/theirs.md"), "!`echo hello`");
+    let ask = |prompt: &str| run(&mut dirs.asking(&server.url(), &["-p", prompt]));
     ask("/look twice").answer();
-    assert_eq!(asked(&server), "It says from the note and\ntwice\n.");
+    assert_eq!(last_prompt(&server), "It says from the note and\ntwice\n.");
     ask("/make").answer();
-    assert_eq!(asked(&server), "Made it.");
-    assert!(world.file("made.txt").exists());
+    assert_eq!(last_prompt(&server), "Made it.");
+    assert!(dirs.file("made.txt").exists());
     let before = server.requests().len();
     for (prompt, why) in [("/never", "was not run"), ("/theirs", "is not trusted")] {
         let finished = ask(prompt);
         assert_eq!(finished.code, Some(1), "{finished:?}");
         assert!(finished.stderr.contains(why), "{finished:?}");
     }
-    assert!(!world.file("forbidden.txt").exists());
+    assert!(!dirs.file("forbidden.txt").exists());
     assert_eq!(server.requests().len(), before, "nothing was asked of the model");
 }
 
 #[test]
 fn files_a_prompt_mentions_come_with_it_unless_a_rule_forbids() {
-    let (world, server) = (World::new(), server());
-    write(world.file("docs/a.md"), "alpha\n");
-    write(world.file("secret/key"), "hush\n");
+    let dirs = TestDirs::new();
+    let server = server();
+    write(dirs.file("docs/a.md"), "alpha\n");
+    write(dirs.file("secret/key"), "hush\n");
     let flags = [
         "-p",
         "Compare @docs/a.md, @secret/key and mail@docs/a.md @nothing",
         "--disallowedTools",
         "Read(secret/**)",
     ];
-    run(&mut world.asking(&server.url(), &flags)).answer();
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
     let said = asked_in_all(&server);
     assert!(said.contains("Compare @docs/a.md,"), "{said}");
     assert!(said.contains("@docs/a.md:\n") && said.contains("alpha"), "{said}");
@@ -112,10 +115,11 @@ fn files_a_prompt_mentions_come_with_it_unless_a_rule_forbids() {
 
 #[test]
 fn what_is_in_force_can_be_looked_at() {
-    let (world, server) = (World::new(), server());
-    write(world.file("CLAUDE.md"), "Be brief.");
+    let dirs = TestDirs::new();
+    let server = server();
+    write(dirs.file("CLAUDE.md"), "Be brief.");
     write(
-        world.file(".claude/agents/reviewer.md"),
+        dirs.file(".claude/agents/reviewer.md"),
         "---\nname: reviewer\ndescription: Reviews changes\n---\nReview.\n",
     );
     for (prompt, words) in [
@@ -125,7 +129,7 @@ fn what_is_in_force_can_be_looked_at() {
         ("/model", "claude-"),
     ] {
         let flags = ["-p", prompt, "--disallowedTools", "Bash(rm:*)"];
-        let shown = run(&mut world.asking(&server.url(), &flags)).answer().to_owned();
+        let shown = run(&mut dirs.asking(&server.url(), &flags)).answer().to_owned();
         assert!(shown.contains(words), "{prompt}: {shown}");
     }
     assert!(server.requests().is_empty(), "nothing was asked of the model");

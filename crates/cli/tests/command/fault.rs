@@ -2,13 +2,14 @@
 
 use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 use crate::terminal::{To, on_terminal};
 
 /// What a person at a terminal sees beside the answer, which must come.
 fn seen(script: Script, flags: &[&str]) -> String {
-    let (world, server) = (World::new(), play(script));
-    let mut command = world.asking(&server.url(), &["-p", "hi"]);
+    let dirs = TestDirs::new();
+    let server = play(script);
+    let mut command = dirs.asking(&server.url(), &["-p", "hi"]);
     command.args(flags);
     let (code, screen) = on_terminal(command, To::Stderr);
     assert_eq!(code, Some(0), "{screen}");
@@ -27,14 +28,12 @@ fn a_reset_before_the_answer_is_no_news_if_it_is_soon_mended() {
 
 #[test]
 fn a_reset_that_stays_is_told_once_with_its_cause() {
-    let (world, server) = (
-        World::new(),
-        play(Script::new().answer(
-            ScriptedAnswer::from_fault(ScriptedFault::DropConnection { reset: true }).repeat(0),
-        )),
-    );
-    let finished = run(&mut world.asking(&server.url(), &["-p", "hi", "--max-retries", "1"]));
-    let line = finished.refusal(1);
+    let dirs = TestDirs::new();
+    let server = play(Script::new().answer(
+        ScriptedAnswer::from_fault(ScriptedFault::DropConnection { reset: true }).repeat(0),
+    ));
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi", "--max-retries", "1"]));
+    let line = finished.error_line(1);
     assert_eq!(line.matches("the connection failed").count(), 1, "{line}");
     assert!(line.contains("reset by peer") && line.ends_with("check ANTHROPIC_BASE_URL"), "{line}");
     assert_eq!(server.request_count(), 2);
@@ -51,14 +50,12 @@ fn an_overload_is_told_when_the_wait_is_long_and_counted() {
         assert!(screen.contains("trying again in 3.0 s, 1 of 4"), "{screen}");
         assert_eq!(screen.lines().count(), 1, "{screen}");
     }
-    let (world, server) = (
-        World::new(),
-        play(
-            Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(529)).repeat(0)),
-        ),
+    let dirs = TestDirs::new();
+    let server = play(
+        Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(529)).repeat(0)),
     );
-    let finished = run(&mut world.asking(&server.url(), &["-p", "hi", "--max-retries", "0"]));
-    let line = finished.refusal(1);
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi", "--max-retries", "0"]));
+    let line = finished.error_line(1);
     assert!(
         line.contains("overloaded (status 529)") && line.contains("--fallback-model"),
         "{line}"
@@ -67,11 +64,12 @@ fn an_overload_is_told_when_the_wait_is_long_and_counted() {
 
 #[test]
 fn offline_is_said_in_words() {
-    let (world, url) = (World::new(), "https://no.such.host.invalid");
-    let mut command = world.asking(url, &["-p", "hi", "--max-retries", "0"]);
+    let dirs = TestDirs::new();
+    let url = "https://no.such.host.invalid";
+    let mut command = dirs.asking(url, &["-p", "hi", "--max-retries", "0"]);
     // A proxy of the machine's would hide that nobody is there.
     let finished = run(command.env("NO_PROXY", "*"));
-    let line = finished.refusal(1);
+    let line = finished.error_line(1);
     assert!(line.contains(&format!("offline? the server cannot be reached at {url}: ")), "{line}");
     assert_eq!(line.matches("cannot be reached").count(), 1, "{line}");
     assert!(line.ends_with("; check ANTHROPIC_BASE_URL"), "{line}");
@@ -80,12 +78,13 @@ fn offline_is_said_in_words() {
 #[test]
 fn an_empty_answer_is_said_and_is_no_success() {
     let script = || Script::new().answer(ScriptedAnswer::text("").repeat(0));
-    let (world, server) = (World::new(), play(script()));
-    let finished = run(&mut world.asking(&server.url(), &["-p", "hi"]));
-    let line = finished.refusal(1);
+    let dirs = TestDirs::new();
+    let server = play(script());
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi"]));
+    let line = finished.error_line(1);
     assert!(line.contains("empty answer") && line.contains("ask again"), "{line}");
     let arguments = ["-p", "hi", "--output-format", "json"];
-    let finished = run(&mut world.asking(&server.url(), &arguments));
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
     let result: serde_json::Value = serde_json::from_str(&finished.stdout).expect("one object");
     assert_eq!((&result["outcome"], &result["is_error"]), (&"empty".into(), &true.into()));
 }

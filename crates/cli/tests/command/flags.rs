@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::driven::{Driven, LINES};
-use crate::stage::{World, play, run};
+use crate::driven::{LINES, StreamJsonProcess};
+use crate::fixture::{TestDirs, play, run};
 
 #[test]
 fn knobs_of_the_model_reach_it() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
     let flags = [
         "-p",
@@ -20,14 +20,14 @@ fn knobs_of_the_model_reach_it() {
         "--max-thinking-tokens",
         "0",
     ];
-    run(&mut world.asking(&server.url(), &flags)).answer();
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
     let request = server.requests().remove(0);
     assert_eq!(request.header("anthropic-beta"), Some("one-2025,two-2025"));
     assert!(request.body.contains("about 4000 tokens of output"), "{}", request.body);
     let body = request.json().expect("JSON");
     assert_eq!(body["thinking"]["type"], "disabled", "{body}");
     let flags = ["-p", "hi", "--max-thinking-tokens", "9000"];
-    run(&mut world.asking(&server.url(), &flags)).answer();
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
     let body = server.requests().remove(1).json().expect("JSON");
     assert_eq!(body["thinking"]["type"], "adaptive", "{body}");
 }
@@ -36,9 +36,10 @@ fn knobs_of_the_model_reach_it() {
 fn what_was_thought_may_be_left_out() {
     let script = || Script::new().answer(ScriptedAnswer::text("Four.").thinking("Two and two."));
     for (display, told) in [("summarized", "Two and two."), ("omitted", "")] {
-        let (world, server) = (World::new(), play(script()));
+        let dirs = TestDirs::new();
+        let server = play(script());
         let flags = ["--thinking-display", display, "--include-partial-messages"];
-        let mut driven = Driven::start(&world, &server.url(), &flags);
+        let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
         driven.prompt("2 + 2");
         driven.result();
         let over = driven.end();
@@ -51,12 +52,12 @@ fn what_was_thought_may_be_left_out() {
         assert_eq!(is_streamed, display == "summarized");
     }
     let flags = ["-p", "hi", "--thinking-display", "sideways"];
-    assert!(run(&mut World::new().windlass(&flags)).refusal(2).contains("sideways"));
+    assert!(run(&mut TestDirs::new().windlass(&flags)).error_line(2).contains("sideways"));
 }
 
 /// A plugin with one of everything.
-fn plugin(world: &World) -> std::path::PathBuf {
-    let root = world.home().join("tides");
+fn plugin(dirs: &TestDirs) -> std::path::PathBuf {
+    let root = dirs.home().join("tides");
     let write = |name: &str, text: &str| {
         let path = root.join(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
@@ -76,11 +77,11 @@ fn plugin(world: &World) -> std::path::PathBuf {
 
 #[test]
 fn a_plugin_brings_commands_agents_skills_and_hooks() {
-    let world = World::new();
-    let root = plugin(&world);
+    let dirs = TestDirs::new();
+    let root = plugin(&dirs);
     let server = play(Script::new().answer(ScriptedAnswer::text("Noon.").repeat(0)));
     let path = root.to_str().expect("a path");
-    let mut driven = Driven::start(&world, &server.url(), &["--plugin-dir", path]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &["--plugin-dir", path]);
     driven.prompt("/tides:low Bremen");
     let init = driven.until(|frame| frame["subtype"] == "init");
     let has =
@@ -95,7 +96,7 @@ fn a_plugin_brings_commands_agents_skills_and_hooks() {
     assert!(body.contains("the wind is fair"), "{body}");
 
     // A client that says so brings them with its first words, and may choose among skills.
-    let mut driven = Driven::start(&world, &server.url(), &["--await-initialize"]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &["--await-initialize"]);
     let greeting = json!({"subtype": "initialize", "skills": [],
         "plugins": [{"type": "local", "path": path}]});
     let answer = driven.ask(&greeting).expect("a greeting");
@@ -108,7 +109,7 @@ fn a_plugin_brings_commands_agents_skills_and_hooks() {
     driven.end();
 
     let flags = ["-p", "hi", "--plugin-dir", "nowhere"];
-    let finished = run(&mut world.asking(&server.url(), &flags));
+    let finished = run(&mut dirs.asking(&server.url(), &flags));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stderr.contains("nowhere is no plugin"), "{finished:?}");
     assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
@@ -116,20 +117,20 @@ fn a_plugin_brings_commands_agents_skills_and_hooks() {
 
 #[test]
 fn what_happens_can_be_told_into_a_file() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
     let arguments: Vec<&str> = LINES.into_iter().chain(["--debug-file", "log"]).collect();
-    let mut driven = Driven::spawn(&mut world.asking(&server.url(), &arguments));
+    let mut driven = StreamJsonProcess::spawn(&mut dirs.asking(&server.url(), &arguments));
     driven.prompt("hi");
     driven.result();
     let over = driven.end();
     assert_eq!(over.stderr, "");
-    let log = std::fs::read_to_string(world.file("log")).expect("a file");
+    let log = std::fs::read_to_string(dirs.file("log")).expect("a file");
     assert!(log.contains("claude-sonnet"), "{log}");
-    let finished = run(&mut world.asking(&server.url(), &["-p", "hi", "--debug=api"]));
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi", "--debug=api"]));
     assert!(finished.stderr.contains("claude-sonnet"), "{finished:?}");
     let flags = ["-p", "hi", "--debug-file", "no/such/folder"];
-    assert!(run(&mut world.windlass(&flags)).refusal(2).contains("--debug-file"));
+    assert!(run(&mut dirs.windlass(&flags)).error_line(2).contains("--debug-file"));
 }
 
 /// A server whose tool lets commands run that touch something, and denies the rest.
@@ -150,8 +151,8 @@ done
 
 #[test]
 fn a_tool_of_a_server_may_decide_what_runs() {
-    let world = World::new();
-    std::fs::write(world.file("judge.sh"), JUDGE).expect("a file");
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("judge.sh"), JUDGE).expect("a file");
     let config = json!({"mcpServers": {"court": {"command": "sh", "args": ["judge.sh"]}}});
     let bash = |command: &str| ScriptedAnswer::call("Bash", json!({ "command": command }));
     let script = Script::new()
@@ -170,27 +171,27 @@ fn a_tool_of_a_server_may_decide_what_runs() {
         "--permission-prompt-tool",
         "mcp__court__judge",
     ];
-    let finished = run(&mut world.asking(&server.url(), &flags));
+    let finished = run(&mut dirs.asking(&server.url(), &flags));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let result: Value = serde_json::from_str(&finished.stdout).expect("JSON");
     assert_eq!(result["permission_denials"][0]["tool_input"]["command"], "mkdir made", "{result}");
-    assert!(world.file("changed").exists() && !world.file("made").exists());
+    assert!(dirs.file("changed").exists() && !dirs.file("made").exists());
     let flags = ["-p", "go", "--permission-prompt-tool", "somebody"];
-    assert!(run(&mut world.windlass(&flags)).refusal(2).contains("somebody"));
+    assert!(run(&mut dirs.windlass(&flags)).error_line(2).contains("somebody"));
 }
 
 #[test]
 fn a_project_may_keep_its_things_elsewhere() {
-    let world = World::new();
-    let commands = world.file("kept/.claude/commands");
+    let dirs = TestDirs::new();
+    let commands = dirs.file("kept/.claude/commands");
     std::fs::create_dir_all(&commands).expect("folders");
     std::fs::write(commands.join("low.md"), "When is low water?").expect("a file");
-    std::fs::write(world.file("kept/CLAUDE.md"), "Speak of the sea.").expect("a file");
+    std::fs::write(dirs.file("kept/CLAUDE.md"), "Speak of the sea.").expect("a file");
     let server = play(Script::new().answer(ScriptedAnswer::text("Noon.").repeat(0)));
     let flags = ["-p", "/low", "--project-config-root=kept"];
-    run(&mut world.asking(&server.url(), &flags)).answer();
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
     let body = &server.requests()[0].body;
     assert!(body.contains("When is low water?") && body.contains("Speak of the sea."), "{body}");
     let flags = ["-p", "hi", "--project-config-root=nowhere"];
-    assert!(run(&mut world.windlass(&flags)).refusal(2).contains("nowhere"));
+    assert!(run(&mut dirs.windlass(&flags)).error_line(2).contains("nowhere"));
 }

@@ -1,11 +1,11 @@
-//! `-p` in every format is one run of the same desk: agents, schemas and results are the same.
+//! `-p` in every format is one run of the same event loop: agents, schemas and results are the same.
 
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{Finished, World, play, run};
+use crate::fixture::{FinishedCommand, TestDirs, play, run};
 
-fn object(finished: &Finished) -> Value {
+fn object(finished: &FinishedCommand) -> Value {
     serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {finished:?}"))
 }
 
@@ -21,9 +21,10 @@ fn an_object_is_the_answer_in_every_format() {
             .answer(ScriptedAnswer::text("Handed over."))
     };
     for format in ["text", "json", "stream-json"] {
-        let (world, server) = (World::new(), play(script()));
+        let dirs = TestDirs::new();
+        let server = play(script());
         let arguments = ["-p", "count", "--json-schema", SCHEMA, "--output-format", format];
-        let finished = run(&mut world.asking(&server.url(), &arguments));
+        let finished = run(&mut dirs.asking(&server.url(), &arguments));
         let answer = finished.answer();
         match format {
             "text" => assert_eq!(answer, "{\"count\":2}\n"),
@@ -39,47 +40,48 @@ fn an_object_is_the_answer_in_every_format() {
 
 #[test]
 fn an_object_that_never_fits_is_an_error_with_a_name() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let wrong = ScriptedAnswer::call("StructuredOutput", json!({ "count": "two" })).repeat(0);
     let server = play(Script::new().answer(wrong));
     let arguments = ["-p", "count", "--json-schema", SCHEMA, "--output-format", "json"];
-    let mut command = world.asking(&server.url(), &arguments);
+    let mut command = dirs.asking(&server.url(), &arguments);
     let finished = run(command.env("MAX_STRUCTURED_OUTPUT_RETRIES", "1"));
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert_eq!(object(&finished)["subtype"], "error_max_structured_output_retries");
     assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
     let arguments = ["-p", "count", "--json-schema", "{", "--output-format", "json"];
-    assert!(run(&mut world.windlass(&arguments)).refusal(2).contains("--json-schema"));
+    assert!(run(&mut dirs.windlass(&arguments)).error_line(2).contains("--json-schema"));
 }
 
 #[test]
 fn a_session_is_an_agent_of_the_command_line() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("Arr.").repeat(0)));
     let agents = r#"{"pirate":{"description":"Talks","prompt":"Talk like a pirate."}}"#;
     for format in ["text", "json"] {
         let arguments =
             ["-p", "hi", "--agents", agents, "--agent", "pirate", "--output-format", format];
-        run(&mut world.asking(&server.url(), &arguments)).answer();
+        run(&mut dirs.asking(&server.url(), &arguments)).answer();
     }
     for request in server.requests() {
         assert!(request.body.contains("Talk like a pirate."), "{}", request.body);
         assert!(request.body.contains("- pirate: Talks"), "{}", request.body);
     }
     let arguments = ["-p", "hi", "--agent", "nobody"];
-    let finished = run(&mut world.asking(&server.url(), &arguments));
-    assert!(finished.refusal(2).contains("nobody"), "{finished:?}");
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
+    assert!(finished.error_line(2).contains("nobody"), "{finished:?}");
     let arguments = ["-p", "hi", "--agents", "[1"];
-    assert!(run(&mut world.asking(&server.url(), &arguments)).refusal(2).contains("--agents"));
+    assert!(run(&mut dirs.asking(&server.url(), &arguments)).error_line(2).contains("--agents"));
     assert_eq!(server.request_count(), 2);
 }
 
 #[test]
 fn the_object_is_the_result_that_clients_read() {
-    let (world, other) = (World::new(), World::new());
+    let dirs = TestDirs::new();
+    let other = TestDirs::new();
     let script = || Script::new().answer(ScriptedAnswer::text("Fine."));
     let server = play(script());
-    let finished = run(&mut world.asking(&server.url(), &["-p", "hi", "--output-format", "json"]));
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi", "--output-format", "json"]));
     let alone = object(&finished);
     let server = play(script());
     let arguments = ["-p", "hi", "--output-format", "stream-json"];

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
-use crate::stage::{Finished, World, play, run};
+use crate::fixture::{FinishedCommand, TestDirs, play, run};
 
 #[allow(clippy::needless_pass_by_value, reason = "JSON is written where it is made")]
 fn write(path: impl AsRef<Path>, value: Value) {
@@ -24,11 +24,11 @@ fn hooks(parts: &[(&str, &str)]) -> Value {
 }
 
 /// The user's own settings hold these hooks.
-fn with(world: &World, parts: &[(&str, &str)]) {
-    write(world.home().join(".claude/settings.json"), hooks(parts));
+fn with(dirs: &TestDirs, parts: &[(&str, &str)]) {
+    write(dirs.home().join(".claude/settings.json"), hooks(parts));
 }
 
-fn says(value: &Value) -> String {
+fn output_command(value: &Value) -> String {
     format!("cat > /dev/null; printf '%s' '{value}'")
 }
 
@@ -36,83 +36,80 @@ fn bash(command: &str) -> ScriptedAnswer {
     ScriptedAnswer::call("Bash", json!({ "command": command }))
 }
 
-fn go(world: &World, server: &Rehearsal, flags: &[&str]) -> Finished {
-    run(world.asking(&server.url(), &["-p", "go"]).args(flags))
+fn go(dirs: &TestDirs, server: &Rehearsal, flags: &[&str]) -> FinishedCommand {
+    run(dirs.asking(&server.url(), &["-p", "go"]).args(flags))
 }
 
 const ALL: &str = "--dangerously-skip-permissions";
 
-fn result(finished: &Finished) -> Value {
+fn result(finished: &FinishedCommand) -> Value {
     serde_json::from_str(&finished.stdout).expect("a result")
 }
 
 #[test]
 fn a_no_before_a_tool_is_a_no() {
-    let world = World::new();
-    with(&world, &[("PreToolUse", "grep -q made.txt && { echo 'keep out' >&2; exit 2; }; true")]);
+    let dirs = TestDirs::new();
+    with(&dirs, &[("PreToolUse", "grep -q made.txt && { echo 'keep out' >&2; exit 2; }; true")]);
     let server =
         play(Script::new().answer(bash("touch made.txt")).answer(ScriptedAnswer::text("Over.")));
-    let finished = go(&world, &server, &[ALL]);
+    let finished = go(&dirs, &server, &[ALL]);
     assert_eq!(finished.stdout, "Over.\n", "{finished:?}");
-    assert!(!world.file("made.txt").exists());
+    assert!(!dirs.file("made.txt").exists());
     assert!(server.requests()[1].body.contains("keep out"));
 }
 
 #[test]
 fn a_changed_input_is_checked_again() {
-    let rewrite = says(&json!({ "hookSpecificOutput": {
+    let rewrite = output_command(&json!({ "hookSpecificOutput": {
         "hookEventName": "PreToolUse", "permissionDecision": "allow",
         "updatedInput": { "command": "touch forbidden.txt" },
     } }));
-    let world = World::new();
+    let dirs = TestDirs::new();
     let mut settings = hooks(&[("PreToolUse", &rewrite)]);
     settings["permissions"] = json!({ "deny": ["Bash(touch forbidden.txt)"] });
-    write(world.home().join(".claude/settings.json"), settings);
+    write(dirs.home().join(".claude/settings.json"), settings);
     let server =
         play(Script::new().answer(bash("touch made.txt")).answer(ScriptedAnswer::text("Over.")));
-    let finished = go(&world, &server, &[ALL]);
+    let finished = go(&dirs, &server, &[ALL]);
     assert!(finished.stdout.contains("Over."), "{finished:?}");
-    assert!(!world.file("made.txt").exists() && !world.file("forbidden.txt").exists());
+    assert!(!dirs.file("made.txt").exists() && !dirs.file("forbidden.txt").exists());
 }
 
 #[test]
 fn a_guard_that_is_not_there_is_never_a_yes() {
-    let world = World::new();
-    with(&world, &[("PreToolUse", "./no-such-guard")]);
+    let dirs = TestDirs::new();
+    with(&dirs, &[("PreToolUse", "./no-such-guard")]);
     let server =
         play(Script::new().answer(bash("touch made.txt")).answer(ScriptedAnswer::text("Over.")));
-    let finished = go(&world, &server, &[ALL]);
-    assert!(!world.file("made.txt").exists());
+    let finished = go(&dirs, &server, &[ALL]);
+    assert!(!dirs.file("made.txt").exists());
     assert!(finished.stderr.contains("no-such-guard"), "{finished:?}");
 }
 
 #[test]
 fn a_stop_hook_that_never_ends_is_overridden() {
-    let world = World::new();
-    with(&world, &[("Stop", "printf '%s\\n' \"$(cat)\" >> log; wc -l < log >&2; exit 2")]);
+    let dirs = TestDirs::new();
+    with(&dirs, &[("Stop", "printf '%s\\n' \"$(cat)\" >> log; wc -l < log >&2; exit 2")]);
     let server = play(Script::new().answer(ScriptedAnswer::text("Done.").repeat(30)));
-    let finished = go(&world, &server, &["--output-format", "json"]);
+    let finished = go(&dirs, &server, &["--output-format", "json"]);
     assert_eq!(result(&finished)["terminal_reason"], "stop_hook_prevented", "{finished:?}");
     assert_eq!(server.requests().len(), 9);
-    let log = std::fs::read_to_string(world.file("log")).expect("a log");
+    let log = std::fs::read_to_string(dirs.file("log")).expect("a log");
     let last: Value = serde_json::from_str(log.lines().last().expect("a line")).expect("JSON");
     assert_eq!(last["stop_hook_overridden"], true, "{log}");
 }
 
 #[test]
 fn words_go_beside_the_prompt_and_a_refused_prompt_costs_nothing() {
-    let world = World::new();
-    with(
-        &world,
-        &[("UserPromptSubmit", "echo 'the tide is out'"), ("SessionStart", "echo Monday")],
-    );
+    let dirs = TestDirs::new();
+    with(&dirs, &[("UserPromptSubmit", "echo 'the tide is out'"), ("SessionStart", "echo Monday")]);
     let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
-    assert_eq!(go(&world, &server, &[]).answer(), "Over.\n");
+    assert_eq!(go(&dirs, &server, &[]).answer(), "Over.\n");
     let body = &server.requests()[0].body;
     assert!(body.contains("the tide is out") && body.contains("Monday"), "{body}");
-    with(&world, &[("UserPromptSubmit", "echo 'not today' >&2; exit 2")]);
+    with(&dirs, &[("UserPromptSubmit", "echo 'not today' >&2; exit 2")]);
     let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
-    let finished = go(&world, &server, &["--output-format", "json"]);
+    let finished = go(&dirs, &server, &["--output-format", "json"]);
     let result = result(&finished);
     assert_eq!(result["terminal_reason"], "hook_stopped", "{finished:?}");
     assert!(finished.stderr.contains("not today"), "{finished:?}");
@@ -121,9 +118,9 @@ fn words_go_beside_the_prompt_and_a_refused_prompt_costs_nothing() {
 
 #[test]
 fn the_same_hooks_run_in_sub_agents() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     with(
-        &world,
+        &dirs,
         &[("PreToolUse", "grep -q agent_id && { echo 'not below deck' >&2; exit 2; }; true")],
     );
     let server = play(
@@ -136,23 +133,26 @@ fn the_same_hooks_run_in_sub_agents() {
             .answer(ScriptedAnswer::text("I could not").when_result("not below deck"))
             .answer(ScriptedAnswer::text("Over.").when_result("I could not")),
     );
-    let finished = go(&world, &server, &[ALL]);
+    let finished = go(&dirs, &server, &[ALL]);
     assert!(finished.stdout.contains("Over."), "{finished:?}");
-    assert!(!world.file("made.txt").exists());
+    assert!(!dirs.file("made.txt").exists());
 }
 
 #[test]
 fn feedback_after_a_tool_and_an_end_by_a_hook() {
-    let world = World::new();
-    with(&world, &[("PostToolUse", "echo 'format it' >&2; exit 2")]);
+    let dirs = TestDirs::new();
+    with(&dirs, &[("PostToolUse", "echo 'format it' >&2; exit 2")]);
     let server =
         play(Script::new().answer(bash("touch made.txt")).answer(ScriptedAnswer::text("Over.")));
-    assert!(go(&world, &server, &[ALL]).stdout.contains("Over."));
+    assert!(go(&dirs, &server, &[ALL]).stdout.contains("Over."));
     assert!(server.requests()[1].body.contains("format it"));
-    with(&world, &[("PostToolUse", &says(&json!({ "continue": false, "stopReason": "enough" })))]);
+    with(
+        &dirs,
+        &[("PostToolUse", &output_command(&json!({ "continue": false, "stopReason": "enough" })))],
+    );
     let server =
         play(Script::new().answer(bash("touch made.txt")).answer(ScriptedAnswer::text("Over.")));
-    let finished = go(&world, &server, &[ALL, "--output-format", "json"]);
+    let finished = go(&dirs, &server, &[ALL, "--output-format", "json"]);
     assert_eq!(result(&finished)["terminal_reason"], "hook_stopped", "{finished:?}");
     assert_eq!(server.requests().len(), 1);
     // It is as somebody wanted it: no failure, in the result and in the code.
@@ -162,13 +162,13 @@ fn feedback_after_a_tool_and_an_end_by_a_hook() {
 
 #[test]
 fn h5_hooks_are_those_of_the_beginning_and_a_project_needs_trust() {
-    let world = World::new();
-    let project = world.file(".claude/settings.json");
+    let dirs = TestDirs::new();
+    let project = dirs.file(".claude/settings.json");
     // A hook that plants another one: it counts for nothing in this run, and the project's hooks
     // count only once they are trusted.
     let planted = hooks(&[("PreToolUse", "touch planted.txt")]).to_string();
     let plant = format!("mkdir -p .claude; printf '%s' '{planted}' > .claude/settings.json");
-    with(&world, &[("PreToolUse", &plant)]);
+    with(&dirs, &[("PreToolUse", &plant)]);
     let script = || {
         Script::new()
             .answer(bash("echo one"))
@@ -176,25 +176,25 @@ fn h5_hooks_are_those_of_the_beginning_and_a_project_needs_trust() {
             .answer(ScriptedAnswer::text("Over."))
     };
     let server = play(script());
-    assert!(go(&world, &server, &[ALL]).stdout.contains("Over."));
-    assert!(project.exists() && !world.file("planted.txt").exists());
+    assert!(go(&dirs, &server, &[ALL]).stdout.contains("Over."));
+    assert!(project.exists() && !dirs.file("planted.txt").exists());
     let server = play(script());
-    let finished = go(&world, &server, &[ALL]);
-    assert!(!world.file("planted.txt").exists(), "{finished:?}");
+    let finished = go(&dirs, &server, &[ALL]);
+    assert!(!dirs.file("planted.txt").exists(), "{finished:?}");
     let server = play(script());
-    go(&world, &server, &[ALL, "--trust-project"]);
-    assert!(world.file("planted.txt").exists());
+    go(&dirs, &server, &[ALL, "--trust-project"]);
+    assert!(dirs.file("planted.txt").exists());
 }
 
 #[test]
 fn a_hook_that_cannot_be_read_costs_one_line() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let mut settings = hooks(&[("SessionStart", "echo Monday")]);
     settings["hooks"]["Stop"] = json!([{ "hooks": [{ "type": "prompt" }] }]);
     settings["hooks"]["NoSuchEvent"] = json!([]);
-    write(world.home().join(".claude/settings.json"), settings);
+    write(dirs.home().join(".claude/settings.json"), settings);
     let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
-    let finished = go(&world, &server, &[]);
+    let finished = go(&dirs, &server, &[]);
     assert_eq!(finished.stdout, "Over.\n", "{finished:?}");
     for words in ["hooks.Stop[0].hooks[0]: `prompt` is missing", "hooks.NoSuchEvent"] {
         let lines = finished.stderr.lines().filter(|line| line.contains(words)).count();
@@ -205,17 +205,17 @@ fn a_hook_that_cannot_be_read_costs_one_line() {
 
 #[test]
 fn hooks_can_be_listed_and_tried() {
-    let world = World::new();
-    let finished = run(&mut world.windlass(&["hooks", "list"]));
+    let dirs = TestDirs::new();
+    let finished = run(&mut dirs.windlass(&["hooks", "list"]));
     assert_eq!(finished.answer(), "There are no hooks.\n");
     let guard = "grep -q 'rm -rf' && { echo 'too broad' >&2; exit 2; }; true";
-    with(&world, &[("PreToolUse", guard), ("SessionStart", "echo hello; exit 1")]);
-    let listed = run(&mut world.windlass(&["hooks", "list"]));
+    with(&dirs, &[("PreToolUse", guard), ("SessionStart", "echo hello; exit 1")]);
+    let listed = run(&mut dirs.windlass(&["hooks", "list"]));
     assert!(listed.answer().contains("PreToolUse") && listed.stdout.contains("settings.json"));
     let test = |arguments: &[&str]| {
         let mut all = vec!["hooks", "test"];
         all.extend(arguments);
-        run(&mut world.windlass(&all))
+        run(&mut dirs.windlass(&all))
     };
     let broad = ["PreToolUse", "--tool", "Bash", "--input", r#"{"command":"rm -rf /"}"#];
     let finished = test(&broad);
@@ -229,6 +229,6 @@ fn hooks_can_be_listed_and_tried() {
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert!(finished.stdout.contains("failed: ended with exit code 1"), "{finished:?}");
     assert!(test(&["Stop"]).stdout.contains("No hook is meant"));
-    assert!(test(&["PreTool"]).refusal(2).contains("PreToolUse"));
-    assert!(test(&["Stop", "--input", "[]"]).refusal(2).contains("--input"));
+    assert!(test(&["PreTool"]).error_line(2).contains("PreToolUse"));
+    assert!(test(&["Stop", "--input", "[]"]).error_line(2).contains("--input"));
 }

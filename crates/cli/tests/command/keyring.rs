@@ -8,23 +8,23 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer, ScriptedFault};
 
-use crate::desk::Desk;
-use crate::stage::{PATIENCE, World, play, run, run_with_input, wait_until_gone};
+use crate::fixture::{PATIENCE, TestDirs, play, run, run_with_input, wait_until_gone};
+use crate::session_bus::SessionBus;
 use crate::terminal::terminal;
 
-fn polite() -> Rehearsal {
+fn ok_server() -> Rehearsal {
     play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
-/// A world in which Anthropic lives here, and asks for a key.
-fn moved(server: &Rehearsal) -> World {
-    let world = World::new();
-    world.config(&format!("[provider.anthropic]\nbase_url = \"{}\"\n", server.url()));
-    world
+/// A home in which Anthropic lives here, and asks for a key.
+fn moved(server: &Rehearsal) -> TestDirs {
+    let dirs = TestDirs::new();
+    dirs.config(&format!("[provider.anthropic]\nbase_url = \"{}\"\n", server.url()));
+    dirs
 }
 
-fn listed(desk: &Desk, world: &World) -> Value {
-    let finished = run(&mut desk.windlass(world, &["key", "list", "--json"]));
+fn listed(bus: &SessionBus, dirs: &TestDirs) -> Value {
+    let finished = run(&mut bus.windlass(dirs, &["key", "list", "--json"]));
     serde_json::from_str(finished.answer()).expect("one object")
 }
 
@@ -35,15 +35,15 @@ fn sources(list: &Value, name: &str) -> Value {
 
 #[test]
 fn a_key_is_kept_used_listed_and_removed() {
-    let server = polite();
-    let world = moved(&server);
-    let Some(desk) = Desk::open(&world) else { return };
+    let server = ok_server();
+    let dirs = moved(&server);
+    let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
     let set =
-        |key: &[u8]| run_with_input(&mut desk.windlass(&world, &["key", "set", "anthropic"]), key);
+        |key: &[u8]| run_with_input(&mut bus.windlass(&dirs, &["key", "set", "anthropic"]), key);
     let finished = set(b"sk-first\n");
     let text = finished.answer();
     assert!(text.contains(&server.url()) && text.contains("nowhere else"), "{text}");
-    let ask = || run(&mut desk.windlass(&world, &["-p", "hi"]));
+    let ask = || run(&mut bus.windlass(&dirs, &["-p", "hi"]));
     ask().answer();
     // A second one takes its place.
     set(b"  sk-second").answer();
@@ -52,22 +52,22 @@ fn a_key_is_kept_used_listed_and_removed() {
         server.requests().iter().map(|it| it.header("x-api-key").map(str::to_owned)).collect();
     assert_eq!(used, [Some("sk-first".to_owned()), Some("sk-second".to_owned())]);
 
-    let list = listed(&desk, &world);
+    let list = listed(&bus, &dirs);
     assert_eq!(sources(&list, "anthropic"), json!(["key ring"]));
     assert_eq!(sources(&list, "gemini"), json!([]));
     assert_eq!(list["keyring_problem"], Value::Null);
-    let finished = run(&mut desk.windlass(&world, &["key", "list"]));
+    let finished = run(&mut bus.windlass(&dirs, &["key", "list"]));
     let table = finished.answer();
     assert!(table.contains("anthropic    key ring\n"), "{table}");
     assert!(table.contains("ollama       not needed\n"), "{table}");
     assert!(!table.contains("sk-"), "{table}");
-    let finished = run(&mut desk.windlass(&world, &["models", "haiku-5-5", "--json"]));
+    let finished = run(&mut bus.windlass(&dirs, &["models", "haiku-5-5", "--json"]));
     assert!(finished.answer().contains("\"key\":\"set\""), "{finished:?}");
 
-    let remove = || run(&mut desk.windlass(&world, &["key", "remove", "anthropic"]));
+    let remove = || run(&mut bus.windlass(&dirs, &["key", "remove", "anthropic"]));
     assert!(remove().answer().contains("out of the key ring"));
-    assert!(remove().refusal(1).contains("no key for anthropic in the key ring"));
-    assert_eq!(sources(&listed(&desk, &world), "anthropic"), json!([]));
+    assert!(remove().error_line(1).contains("no key for anthropic in the key ring"));
+    assert_eq!(sources(&listed(&bus, &dirs), "anthropic"), json!([]));
 }
 
 /// A command prints the key that was found in the ring; it reaches nothing that is kept or sent.
@@ -77,18 +77,18 @@ fn a_key_of_the_ring_is_taken_out_of_what_tools_print() {
     let print =
         ScriptedAnswer::call("Bash", json!({ "command": "printf 'canary-%s\\n' ring-77c0e1b2" }));
     let server = play(Script::new().answer(print).answer(ScriptedAnswer::text("Over.").repeat(0)));
-    let world = moved(&server);
-    let Some(desk) = Desk::open(&world) else { return };
-    let mut set = desk.windlass(&world, &["key", "set", "anthropic"]);
+    let dirs = moved(&server);
+    let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
+    let mut set = bus.windlass(&dirs, &["key", "set", "anthropic"]);
     run_with_input(&mut set, CANARY.as_bytes()).answer();
     let flags = ["-p", "go", "--dangerously-skip-permissions", "--verbose"];
-    let finished = run(&mut desk.windlass(&world, &flags));
+    let finished = run(&mut bus.windlass(&dirs, &flags));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let requests = server.requests();
     let sent = requests.last().expect("requests");
     assert_eq!(sent.header("x-api-key"), Some(CANARY));
     assert!(sent.body.to_string().contains("[key removed]"), "{}", sent.body);
-    let journal = std::fs::read_to_string(&world.journals()[0]).expect("a journal");
+    let journal = std::fs::read_to_string(&dirs.journals()[0]).expect("a journal");
     for text in [&sent.body.to_string(), &journal, &finished.stdout, &finished.stderr] {
         assert!(!text.contains(CANARY), "{text}");
     }
@@ -96,43 +96,44 @@ fn a_key_of_the_ring_is_taken_out_of_what_tools_print() {
 
 #[test]
 fn what_is_set_for_one_run_or_named_in_the_file_goes_first() {
-    let server = polite();
-    let world = moved(&server);
-    let Some(desk) = Desk::open(&world) else { return };
-    let mut command = desk.windlass(&world, &["key", "set", "anthropic"]);
+    let server = ok_server();
+    let dirs = moved(&server);
+    let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
+    let mut command = bus.windlass(&dirs, &["key", "set", "anthropic"]);
     command.env("ANTHROPIC_API_KEY", "sk-variable");
     let finished = run_with_input(&mut command, b"sk-ring");
     assert!(finished.answer().contains("environment (ANTHROPIC_API_KEY)"), "{finished:?}");
-    let mut command = desk.windlass(&world, &["-p", "hi"]);
+    let mut command = bus.windlass(&dirs, &["-p", "hi"]);
     run(command.env("ANTHROPIC_API_KEY", "sk-variable")).answer();
     let give = "key_command = [\"echo\", \"sk-command\"]\n";
     let config = |line: &str| {
         let table = "[provider.anthropic]\nbase_url =";
-        world.config(&format!("{table} \"{}\"\n{line}", server.url()));
+        dirs.config(&format!("{table} \"{}\"\n{line}", server.url()));
     };
     config(give);
-    run(&mut desk.windlass(&world, &["-p", "hi"])).answer();
-    let list = listed(&desk, &world);
+    run(&mut bus.windlass(&dirs, &["-p", "hi"])).answer();
+    let list = listed(&bus, &dirs);
     assert_eq!(sources(&list, "anthropic"), json!(["key command (echo)", "key ring"]));
     config("keyring = false\n");
     // The server is on this machine, so it may be asked without a key.
-    run(&mut desk.windlass(&world, &["-p", "hi"])).answer();
+    run(&mut bus.windlass(&dirs, &["-p", "hi"])).answer();
     config("keyring = true\n");
-    run(&mut desk.windlass(&world, &["-p", "hi"])).answer();
+    run(&mut bus.windlass(&dirs, &["-p", "hi"])).answer();
     let requests = server.requests();
     let used: Vec<_> = requests.iter().map(|request| request.header("x-api-key")).collect();
     assert_eq!(used, [Some("sk-variable"), Some("sk-command"), None, Some("sk-ring")]);
-    run(&mut desk.windlass(&world, &["key", "remove", "anthropic"])).answer();
-    let finished = run(&mut desk.windlass(&world, &["-p", "hi"]));
-    assert!(finished.refusal(1).contains("windlass key set anthropic"), "{finished:?}");
+    run(&mut bus.windlass(&dirs, &["key", "remove", "anthropic"])).answer();
+    let finished = run(&mut bus.windlass(&dirs, &["-p", "hi"]));
+    assert!(finished.error_line(1).contains("windlass key set anthropic"), "{finished:?}");
 }
 
 #[test]
 fn a_key_goes_to_its_own_origin_and_its_own_company() {
-    let (server, stranger) = (polite(), polite());
-    let world = World::new();
-    let Some(desk) = Desk::open(&world) else { return };
-    let mut command = desk.windlass(&world, &["key", "set", "openai"]);
+    let server = ok_server();
+    let stranger = ok_server();
+    let dirs = TestDirs::new();
+    let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
+    let mut command = bus.windlass(&dirs, &["key", "set", "openai"]);
     run_with_input(command.env("OPENAI_BASE_URL", server.url()), b"sk-open").answer();
     for (model, url) in [
         ("openai/gpt-5.5", server.url()),
@@ -140,10 +141,10 @@ fn a_key_goes_to_its_own_origin_and_its_own_company() {
         ("openai-chat/gpt-5.5", format!("{}/v1", server.url())),
         ("openai/gpt-5.5", stranger.url()),
     ] {
-        let mut command = desk.windlass(&world, &["-p", "hi", "--model", model]);
+        let mut command = bus.windlass(&dirs, &["-p", "hi", "--model", model]);
         run(command.env("OPENAI_BASE_URL", url)).answer();
     }
-    let mut command = desk.windlass(&world, &["-p", "hi", "--model", "openrouter/x/y"]);
+    let mut command = bus.windlass(&dirs, &["-p", "hi", "--model", "openrouter/x/y"]);
     run(command.env("OPENROUTER_BASE_URL", server.url())).answer();
     let requests = server.requests();
     let shown: Vec<_> = requests.iter().map(|request| request.header("authorization")).collect();
@@ -153,17 +154,17 @@ fn a_key_goes_to_its_own_origin_and_its_own_company() {
 
 #[test]
 fn a_recording_passes_the_key_on_and_does_not_keep_it() {
-    let server = polite();
-    let world = moved(&server);
-    let Some(desk) = Desk::open(&world) else { return };
-    let mut command = desk.windlass(&world, &["key", "set", "anthropic"]);
+    let server = ok_server();
+    let dirs = moved(&server);
+    let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
+    let mut command = bus.windlass(&dirs, &["key", "set", "anthropic"]);
     run_with_input(&mut command, b"sk-recorded").answer();
     let windlass = env!("CARGO_BIN_EXE_windlass");
     let arguments = ["record", "--out", "tape", "--", windlass, "-p", "hi"];
-    let finished = run(&mut desk.windlass(&world, &arguments));
+    let finished = run(&mut bus.windlass(&dirs, &arguments));
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"), "{finished:?}");
     assert_eq!(server.requests()[0].header("x-api-key"), Some("sk-recorded"));
-    for entry in std::fs::read_dir(world.file("tape")).expect("the recording") {
+    for entry in std::fs::read_dir(dirs.file("tape")).expect("the recording") {
         let bytes = std::fs::read(entry.expect("an entry").path()).expect("a file");
         assert!(!String::from_utf8_lossy(&bytes).contains("sk-recorded"));
     }
@@ -171,28 +172,28 @@ fn a_recording_passes_the_key_on_and_does_not_keep_it() {
 
 #[test]
 fn a_locked_key_ring_is_told_only_to_those_who_need_it() {
-    let server = polite();
-    let world = moved(&server);
+    let server = ok_server();
+    let dirs = moved(&server);
     {
-        let Some(desk) = Desk::open(&world) else { return };
-        let mut command = desk.windlass(&world, &["key", "set", "anthropic"]);
+        let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
+        let mut command = bus.windlass(&dirs, &["key", "set", "anthropic"]);
         run_with_input(&mut command, b"sk-locked-in").answer();
     }
-    let Some(desk) = Desk::locked(&world) else { return };
-    let finished = run(&mut desk.windlass(&world, &["-p", "hi"]));
-    let line = finished.refusal(1);
+    let Some(bus) = SessionBus::with_locked_keyring(&dirs) else { return };
+    let finished = run(&mut bus.windlass(&dirs, &["-p", "hi"]));
+    let line = finished.error_line(1);
     for words in ["the key for anthropic is in the key ring", "locked", "ANTHROPIC_API_KEY"] {
         assert!(line.contains(words), "{line}");
     }
-    assert_eq!(sources(&listed(&desk, &world), "anthropic"), json!(["key ring (locked)"]));
-    let mut command = desk.windlass(&world, &["key", "set", "anthropic"]);
+    assert_eq!(sources(&listed(&bus, &dirs), "anthropic"), json!(["key ring (locked)"]));
+    let mut command = bus.windlass(&dirs, &["key", "set", "anthropic"]);
     let finished = run_with_input(&mut command, b"sk-other");
-    assert!(finished.refusal(1).contains("locked"), "{finished:?}");
+    assert!(finished.error_line(1).contains("locked"), "{finished:?}");
     // Whoever has no key there hears nothing of it.
-    let mut command = desk.windlass(&world, &["-p", "hi", "--model", "gemini/gemini-4-argon"]);
+    let mut command = bus.windlass(&dirs, &["-p", "hi", "--model", "gemini/gemini-4-argon"]);
     let finished = run(&mut command);
-    assert!(!finished.refusal(1).contains("locked"), "{finished:?}");
-    let mut command = desk.windlass(&world, &["-p", "hi"]);
+    assert!(!finished.error_line(1).contains("locked"), "{finished:?}");
+    let mut command = bus.windlass(&dirs, &["-p", "hi"]);
     run(command.env("ANTHROPIC_API_KEY", "sk-variable")).answer();
 }
 
@@ -201,12 +202,12 @@ fn a_refused_key_is_told_with_where_to_put_another() {
     let server = play(
         Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(401)).repeat(0)),
     );
-    let world = moved(&server);
-    let Some(desk) = Desk::open(&world) else { return };
-    let mut command = desk.windlass(&world, &["key", "set", "anthropic"]);
+    let dirs = moved(&server);
+    let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
+    let mut command = bus.windlass(&dirs, &["key", "set", "anthropic"]);
     run_with_input(&mut command, b"sk-wrong").answer();
-    let finished = run(&mut desk.windlass(&world, &["-p", "hi"]));
-    let line = finished.refusal(1);
+    let finished = run(&mut bus.windlass(&dirs, &["-p", "hi"]));
+    let line = finished.error_line(1);
     assert!(line.contains("key ring with `windlass key set anthropic`"), "{line}");
     assert!(line.contains("ANTHROPIC_API_KEY") && !line.contains("sk-wrong"), "{line}");
 }
@@ -218,13 +219,13 @@ fn a_key_that_was_changed_meanwhile_is_taken_up() {
         .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(401)))
         .answer(ScriptedAnswer::text("ok").repeat(0));
     let server = play(script);
-    let world = moved(&server);
-    let Some(desk) = Desk::open(&world) else { return };
+    let dirs = moved(&server);
+    let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
     let set = ["key", "set", "anthropic"];
-    run_with_input(&mut desk.windlass(&world, &set), b"sk-old").answer();
+    run_with_input(&mut bus.windlass(&dirs, &set), b"sk-old").answer();
     let change = format!("echo sk-new | '{}' key set anthropic", env!("CARGO_BIN_EXE_windlass"));
-    let mut command = desk.windlass(&world, &["-p", "hi", "--dangerously-skip-permissions"]);
-    std::fs::write(world.file("change.sh"), change).expect("a file");
+    let mut command = bus.windlass(&dirs, &["-p", "hi", "--dangerously-skip-permissions"]);
+    std::fs::write(dirs.file("change.sh"), change).expect("a file");
     run(&mut command).answer();
     let requests = server.requests();
     let used: Vec<_> = requests.iter().map(|request| request.header("x-api-key")).collect();
@@ -233,7 +234,7 @@ fn a_key_that_was_changed_meanwhile_is_taken_up() {
 
 #[test]
 fn no_key_stands_on_the_command_line_and_none_is_repeated() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let cases: &[&[&str]] = &[
         &["key", "set", "anthropic", "sk-hush"],
         &["key", "set", "anthropic", "--key=sk-hush"],
@@ -244,21 +245,21 @@ fn no_key_stands_on_the_command_line_and_none_is_repeated() {
         &["key"],
     ];
     for arguments in cases {
-        let finished = run(&mut world.windlass(arguments));
-        let line = finished.refusal(2);
+        let finished = run(&mut dirs.windlass(arguments));
+        let line = finished.error_line(2);
         assert!(!line.contains("sk-hush"), "{line}");
         assert!(line.contains("key set") || line.contains("anthropic"), "{line}");
     }
-    let finished = run(&mut world.windlass(&["key", "set", "antropic"]));
-    assert!(finished.refusal(2).contains("did you mean anthropic?"), "{finished:?}");
-    let finished = run(&mut world.windlass(&["key", "set", "ollama"]));
-    assert!(finished.refusal(2).contains("ollama takes no key"), "{finished:?}");
+    let finished = run(&mut dirs.windlass(&["key", "set", "antropic"]));
+    assert!(finished.error_line(2).contains("did you mean anthropic?"), "{finished:?}");
+    let finished = run(&mut dirs.windlass(&["key", "set", "ollama"]));
+    assert!(finished.error_line(2).contains("ollama takes no key"), "{finished:?}");
 }
 
 #[test]
 fn what_is_no_key_is_refused_without_being_repeated() {
-    let world = World::new();
-    let Some(desk) = Desk::open(&world) else { return };
+    let dirs = TestDirs::new();
+    let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
     for (input, words) in [
         (&b""[..], "no key came"),
         (b" \n\n", "no key came"),
@@ -268,30 +269,31 @@ fn what_is_no_key_is_refused_without_being_repeated() {
         (b"sk-hush\x1b[0m", "characters"),
         (&[b'x'; 20_000], "too long"),
     ] {
-        let mut command = desk.windlass(&world, &["key", "set", "anthropic"]);
+        let mut command = bus.windlass(&dirs, &["key", "set", "anthropic"]);
         let finished = run_with_input(&mut command, input);
-        let line = finished.refusal(2);
+        let line = finished.error_line(2);
         assert!(line.contains(words) && !line.contains("sk-hush"), "{line}");
     }
-    assert_eq!(sources(&listed(&desk, &world), "anthropic"), json!([]));
+    assert_eq!(sources(&listed(&bus, &dirs), "anthropic"), json!([]));
 }
 
 /// Types at the question for a key, and gives the exit code, the screen and whether the terminal
 /// shows again what is typed.
-fn typed(desk: &Desk, world: &World, keys: &[u8]) -> (Option<i32>, String, bool) {
+fn typed(bus: &SessionBus, dirs: &TestDirs, keys: &[u8]) -> (Option<i32>, String, bool) {
     let (ours, theirs) = terminal();
-    let mut command = desk.windlass(world, &["key", "set", "anthropic"]);
+    let mut command = bus.windlass(dirs, &["key", "set", "anthropic"]);
     let end = || theirs.try_clone().expect("the other end");
     // A session of its own, whose terminal sends Ctrl-C as a signal.
     let mut shell = std::process::Command::new("setsid");
     shell.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
     shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command = shell;
-    command.current_dir(world.work()).stdin(end()).stdout(end()).stderr(end());
+    command.current_dir(dirs.work()).stdin(end()).stdout(end()).stderr(end());
     let mut child = command.spawn().expect("the command starts");
     drop(command);
     let mut ours = std::fs::File::from(ours);
-    let (mut screen, mut chunk) = (Vec::new(), [0; 1024]);
+    let mut screen = Vec::new();
+    let mut chunk = [0; 1024];
     let mut take = |until: &[u8], ours: &mut std::fs::File| {
         while !screen.windows(until.len()).any(|seen| seen == until) {
             wait_for_bytes(ours);
@@ -320,21 +322,21 @@ fn wait_for_bytes(ours: &std::fs::File) {
 
 #[test]
 fn a_typed_key_is_not_shown_and_the_terminal_is_left_as_it_was() {
-    let world = World::new();
-    let Some(desk) = Desk::open(&world) else { return };
+    let dirs = TestDirs::new();
+    let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
     // Ctrl-C, which is no key; then one with a letter too many, taken back.
-    let (code, screen, is_shown) = typed(&desk, &world, b"sk-hu\x03");
+    let (code, screen, is_shown) = typed(&bus, &dirs, b"sk-hu\x03");
     assert_eq!((code, is_shown), (Some(130), true), "{screen}");
-    assert_eq!(sources(&listed(&desk, &world), "anthropic"), json!([]));
-    let (code, screen, is_shown) = typed(&desk, &world, b"sk-hushh\x7f\n");
+    assert_eq!(sources(&listed(&bus, &dirs), "anthropic"), json!([]));
+    let (code, screen, is_shown) = typed(&bus, &dirs, b"sk-hushh\x7f\n");
     assert_eq!((code, is_shown), (Some(0), true), "{screen}");
     assert!(screen.contains("is in the key ring") && !screen.contains("sk-"), "{screen}");
-    assert_eq!(sources(&listed(&desk, &world), "anthropic"), json!(["key ring"]));
+    assert_eq!(sources(&listed(&bus, &dirs), "anthropic"), json!(["key ring"]));
 }
 
 /// A program called `secret-tool` that is none, and a bus that is none. Gives the path to use.
-fn pretend(world: &World, script: &str) -> PathBuf {
-    let folder = world.file("bin");
+fn pretend(dirs: &TestDirs, script: &str) -> PathBuf {
+    let folder = dirs.file("bin");
     std::fs::create_dir_all(&folder).expect("a folder");
     let path = folder.join("secret-tool");
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a file");
@@ -343,11 +345,11 @@ fn pretend(world: &World, script: &str) -> PathBuf {
 }
 
 fn with_pretender(
-    world: &World,
+    dirs: &TestDirs,
     folder: &std::path::Path,
     arguments: &[&str],
 ) -> std::process::Command {
-    let mut command = world.windlass(arguments);
+    let mut command = dirs.windlass(arguments);
     let path = std::env::var("PATH").expect("a path");
     command
         .env("PATH", format!("{}:{path}", folder.display()))
@@ -357,31 +359,32 @@ fn with_pretender(
 
 #[test]
 fn with_a_key_in_the_environment_nobody_is_asked() {
-    let (world, server) = (World::new(), polite());
-    let folder = pretend(&world, "echo called >> calls");
-    let mut command = with_pretender(&world, &folder, &["-p", "hi"]);
+    let dirs = TestDirs::new();
+    let server = ok_server();
+    let folder = pretend(&dirs, "echo called >> calls");
+    let mut command = with_pretender(&dirs, &folder, &["-p", "hi"]);
     command.env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", "sk-variable");
     run(&mut command).answer();
-    assert!(!world.file("calls").exists());
+    assert!(!dirs.file("calls").exists());
     // A provider that takes no key is no reason to ask either.
-    let mut command = with_pretender(&world, &folder, &["-p", "hi", "--model", "ollama/tiny"]);
+    let mut command = with_pretender(&dirs, &folder, &["-p", "hi", "--model", "ollama/tiny"]);
     run(command.env("OLLAMA_BASE_URL", server.url())).answer();
-    assert!(!world.file("calls").exists());
-    let mut command = with_pretender(&world, &folder, &["-p", "hi"]);
+    assert!(!dirs.file("calls").exists());
+    let mut command = with_pretender(&dirs, &folder, &["-p", "hi"]);
     run(command.env("ANTHROPIC_BASE_URL", server.url())).answer();
-    assert!(world.file("calls").exists(), "without one it is");
+    assert!(dirs.file("calls").exists(), "without one it is");
 }
 
 #[test]
 fn a_key_ring_that_hangs_is_left_alone_and_ended_with_its_children() {
-    let world = World::new();
-    let folder = pretend(&world, "sleep 600 & echo $$ $! > pids.txt; wait");
-    let finished = run(&mut with_pretender(&world, &folder, &["-p", "hi"]));
-    let line = finished.refusal(1);
+    let dirs = TestDirs::new();
+    let folder = pretend(&dirs, "sleep 600 & echo $$ $! > pids.txt; wait");
+    let finished = run(&mut with_pretender(&dirs, &folder, &["-p", "hi"]));
+    let line = finished.error_line(1);
     assert!(line.contains("does not answer within 2 seconds"), "{line}");
     assert!(line.contains("ANTHROPIC_API_KEY"), "{line}");
     assert!(finished.took < Duration::from_secs(20), "{finished:?}");
-    let pids = std::fs::read_to_string(world.file("pids.txt")).expect("two ids");
+    let pids = std::fs::read_to_string(dirs.file("pids.txt")).expect("two ids");
     assert_eq!(pids.split_whitespace().count(), 2);
     pids.split_whitespace().for_each(wait_until_gone);
 }
@@ -394,34 +397,34 @@ fn a_key_ring_that_floods_or_fails_does_no_harm() {
         ("kill -9 $$", "locked"),
         ("printf '\\377\\376'", ""),
     ] {
-        let world = World::new();
-        let folder = pretend(&world, script);
-        let finished = run(&mut with_pretender(&world, &folder, &["-p", "hi"]));
-        let line = finished.refusal(1);
+        let dirs = TestDirs::new();
+        let folder = pretend(&dirs, script);
+        let finished = run(&mut with_pretender(&dirs, &folder, &["-p", "hi"]));
+        let line = finished.error_line(1);
         assert!(line.contains("no API key for anthropic/") && line.contains(words), "{line}");
     }
 }
 
 #[test]
 fn what_is_missing_is_named_to_those_who_want_it() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let without = |arguments: &[&str]| {
-        let mut command = world.windlass(arguments);
+        let mut command = dirs.windlass(arguments);
         run(command.env("PATH", "relative:/nowhere"))
     };
     let finished = without(&["-p", "hi"]);
-    assert!(!finished.refusal(1).contains("libsecret"), "no news: {finished:?}");
+    assert!(!finished.error_line(1).contains("libsecret"), "no news: {finished:?}");
     let finished = without(&["key", "set", "anthropic"]);
-    let line = finished.refusal(1);
+    let line = finished.error_line(1);
     assert!(line.contains("libsecret-tools") && line.contains("ANTHROPIC_API_KEY"), "{line}");
     let finished = without(&["key", "list"]);
     assert!(finished.answer().contains("libsecret-tools"), "{finished:?}");
     // The program is there, but nobody it could ask.
-    let folder = pretend(&world, "exit 1");
-    let mut command = with_pretender(&world, &folder, &["key", "remove", "anthropic"]);
+    let folder = pretend(&dirs, "exit 1");
+    let mut command = with_pretender(&dirs, &folder, &["key", "remove", "anthropic"]);
     let finished = run(command.env_remove("DBUS_SESSION_BUS_ADDRESS"));
-    assert!(finished.refusal(1).contains("no session bus"), "{finished:?}");
-    world.config("[provider.anthropic]\nkeyring = true\n");
+    assert!(finished.error_line(1).contains("no session bus"), "{finished:?}");
+    dirs.config("[provider.anthropic]\nkeyring = true\n");
     let finished = without(&["-p", "hi"]);
-    assert!(finished.refusal(1).contains("libsecret-tools"), "{finished:?}");
+    assert!(finished.error_line(1).contains("libsecret-tools"), "{finished:?}");
 }

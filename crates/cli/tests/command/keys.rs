@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::conversation::talk::{READY, Talk};
-use crate::driven::Driven;
-use crate::stage::{Finished, World, play, run};
+use crate::driven::StreamJsonProcess;
+use crate::fixture::{FinishedCommand, TestDirs, play, run};
 
 #[allow(clippy::needless_pass_by_value, reason = "JSON is written where it is made")]
 fn write(path: impl AsRef<Path>, text: impl ToString) {
@@ -18,8 +18,8 @@ fn write(path: impl AsRef<Path>, text: impl ToString) {
     std::fs::write(path, text.to_string()).expect("a file");
 }
 
-fn set(world: &World, settings: &Value) {
-    write(world.home().join(".claude/settings.json"), settings);
+fn set(dirs: &TestDirs, settings: &Value) {
+    write(dirs.home().join(".claude/settings.json"), settings);
 }
 
 fn ok() -> Rehearsal {
@@ -27,61 +27,62 @@ fn ok() -> Rehearsal {
 }
 
 /// The request that one prompt makes.
-fn asked(world: &World, prompt: &str) -> Value {
+fn request_for_prompt(dirs: &TestDirs, prompt: &str) -> Value {
     let server = ok();
-    assert_eq!(run(&mut world.asking(&server.url(), &["-p", prompt])).answer(), "ok\n");
+    assert_eq!(run(&mut dirs.asking(&server.url(), &["-p", prompt])).answer(), "ok\n");
     server.requests().pop().expect("a request").json().expect("JSON")
 }
 
 #[test]
 fn what_the_model_is_told_follows_from_settings() {
-    let world = World::new();
-    assert!(!asked(&world, "go")["system"].to_string().contains("answer in"));
-    set(&world, &json!({"language": "Frisian"}));
-    assert!(asked(&world, "go")["system"].to_string().contains("answer in Frisian"));
+    let dirs = TestDirs::new();
+    assert!(!request_for_prompt(&dirs, "go")["system"].to_string().contains("answer in"));
+    set(&dirs, &json!({"language": "Frisian"}));
+    assert!(request_for_prompt(&dirs, "go")["system"].to_string().contains("answer in Frisian"));
     // It can be told to think, and not to.
-    assert_eq!(asked(&world, "go")["thinking"]["type"], "adaptive");
-    set(&world, &json!({"alwaysThinkingEnabled": false}));
-    assert_eq!(asked(&world, "go")["thinking"]["type"], "disabled");
-    set(&world, &json!({"effortLevel": "low"}));
-    assert!(asked(&world, "go").to_string().contains("\"effort\":\"low\""));
+    assert_eq!(request_for_prompt(&dirs, "go")["thinking"]["type"], "adaptive");
+    set(&dirs, &json!({"alwaysThinkingEnabled": false}));
+    assert_eq!(request_for_prompt(&dirs, "go")["thinking"]["type"], "disabled");
+    set(&dirs, &json!({"effortLevel": "low"}));
+    assert!(request_for_prompt(&dirs, "go").to_string().contains("\"effort\":\"low\""));
 }
 
 #[test]
 fn instructions_that_are_excluded_are_not_read() {
-    let world = World::new();
-    write(world.file("CLAUDE.md"), "Say aye.");
-    assert!(asked(&world, "go").to_string().contains("Say aye."));
-    set(&world, &json!({"claudeMdExcludes": ["**/CLAUDE.md"]}));
-    assert!(!asked(&world, "go").to_string().contains("Say aye."));
+    let dirs = TestDirs::new();
+    write(dirs.file("CLAUDE.md"), "Say aye.");
+    assert!(request_for_prompt(&dirs, "go").to_string().contains("Say aye."));
+    set(&dirs, &json!({"claudeMdExcludes": ["**/CLAUDE.md"]}));
+    assert!(!request_for_prompt(&dirs, "go").to_string().contains("Say aye."));
 }
 
 #[test]
 fn notes_are_read_from_where_settings_say() {
-    let world = World::new();
-    write(world.home().join("notes/MEMORY.md"), "- The sea is calm.");
-    set(&world, &json!({"autoMemoryDirectory": "~/notes"}));
-    assert!(asked(&world, "go").to_string().contains("The sea is calm."));
-    set(&world, &json!({"autoMemoryDirectory": "~/notes", "autoMemoryEnabled": false}));
-    assert!(!asked(&world, "go").to_string().contains("The sea is calm."));
+    let dirs = TestDirs::new();
+    write(dirs.home().join("notes/MEMORY.md"), "- The sea is calm.");
+    set(&dirs, &json!({"autoMemoryDirectory": "~/notes"}));
+    assert!(request_for_prompt(&dirs, "go").to_string().contains("The sea is calm."));
+    set(&dirs, &json!({"autoMemoryDirectory": "~/notes", "autoMemoryEnabled": false}));
+    assert!(!request_for_prompt(&dirs, "go").to_string().contains("The sea is calm."));
 }
 
 #[test]
 fn commands_in_pages_can_be_switched_off() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let page = "---\nallowed-tools: Bash(echo:*)\n---\nIt is !`echo calm`.\n";
-    write(world.home().join(".claude/commands/sea.md"), page);
-    assert!(asked(&world, "/sea").to_string().contains("It is calm."));
-    set(&world, &json!({"disableSkillShellExecution": true}));
-    let told = asked(&world, "/sea").to_string();
+    write(dirs.home().join(".claude/commands/sea.md"), page);
+    assert!(request_for_prompt(&dirs, "/sea").to_string().contains("It is calm."));
+    set(&dirs, &json!({"disableSkillShellExecution": true}));
+    let told = request_for_prompt(&dirs, "/sea").to_string();
     assert!(!told.contains("calm") && told.contains("disableSkillShellExecution"), "{told}");
 }
 
 #[test]
 fn colours_are_those_of_the_settings() {
-    let (world, server) = (World::new(), ok());
-    set(&world, &json!({"theme": "light"}));
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let dirs = TestDirs::new();
+    let server = ok();
+    set(&dirs, &json!({"theme": "light"}));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("hello\r");
     talk.until_sent("\u{1b}[1;34m> ");
@@ -94,19 +95,19 @@ fn files_are_kept_to_be_taken_back_unless_settings_say_no() {
     for (settings, text) in
         [(json!({}), "old"), (json!({"fileCheckpointingEnabled": false}), "new")]
     {
-        let world = World::new();
-        set(&world, &settings);
-        write(world.file("note.txt"), "old");
-        let write_new = json!({"file_path": world.file("note.txt"), "content": "new"});
+        let dirs = TestDirs::new();
+        set(&dirs, &settings);
+        write(dirs.file("note.txt"), "old");
+        let write_new = json!({"file_path": dirs.file("note.txt"), "content": "new"});
         let script = Script::new()
-            .answer(ScriptedAnswer::call("Read", json!({"file_path": world.file("note.txt")})))
+            .answer(ScriptedAnswer::call("Read", json!({"file_path": dirs.file("note.txt")})))
             .answer(ScriptedAnswer::call("Write", write_new))
             .answer(ScriptedAnswer::text("ok").repeat(0));
         let server = play(script);
         let flags = ["-p", "go", "--permission-mode", "acceptEdits"];
-        assert_eq!(run(&mut world.asking(&server.url(), &flags)).answer(), "ok\n");
-        run(&mut world.asking(&server.url(), &["-c", "-p", "/rewind 1"]));
-        let left = std::fs::read_to_string(world.file("note.txt")).expect("a file");
+        assert_eq!(run(&mut dirs.asking(&server.url(), &flags)).answer(), "ok\n");
+        run(&mut dirs.asking(&server.url(), &["-c", "-p", "/rewind 1"]));
+        let left = std::fs::read_to_string(dirs.file("note.txt")).expect("a file");
         assert_eq!(left, text, "{settings}");
     }
 }
@@ -121,14 +122,14 @@ fn the_window_is_kept_to_and_summaries_can_be_switched_off() {
         (json!({"autoCompactWindow": 140_000}), 3),
         (json!({"autoCompactWindow": 140_000, "autoCompactEnabled": false}), 2),
     ] {
-        let world = World::new();
-        set(&world, &settings);
+        let dirs = TestDirs::new();
+        set(&dirs, &settings);
         let script = Script::new()
             .answer(ScriptedAnswer::call("Bash", json!({"command": "true"})))
             .answer(ScriptedAnswer::text("ok").repeat(0));
         let server = play(script);
-        let mut command = world.asking(&server.url(), &["-p", "--allowedTools", "Bash"]);
-        let finished = crate::stage::run_with_input(&mut command, long.as_bytes());
+        let mut command = dirs.asking(&server.url(), &["-p", "--allowedTools", "Bash"]);
+        let finished = crate::fixture::run_with_input(&mut command, long.as_bytes());
         assert_eq!(finished.code, Some(0), "{settings} {finished:?}");
         assert_eq!(server.requests().len(), requests, "{settings} {finished:?}");
     }
@@ -140,14 +141,15 @@ fn sessions_are_swept_after_the_days_of_the_settings() {
     use windlass_journal::{JournalHead, SessionCatalogue};
     use windlass_vocabulary::{Message, MessageId, MessageOrigin};
     for (settings, is_left) in [(json!({}), true), (json!({"cleanupPeriodDays": 1}), false)] {
-        let (world, server) = (World::new(), ok());
-        set(&world, &settings);
-        let root = world.home().parent().expect("a folder").join("state/windlass/sessions");
-        let journal = SessionCatalogue::new(&root).journal_path(&world.work(), "old");
+        let dirs = TestDirs::new();
+        let server = ok();
+        set(&dirs, &settings);
+        let root = dirs.home().parent().expect("a folder").join("state/windlass/sessions");
+        let journal = SessionCatalogue::new(&root).journal_path(&dirs.work(), "old");
         std::fs::create_dir_all(journal.parent().expect("a folder")).expect("a folder");
         let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a time").as_millis();
         let created = u64::try_from(now).expect("a time") - 3 * 24 * 60 * 60 * 1_000;
-        let project = Some(world.work().to_string_lossy().into_owned());
+        let project = Some(dirs.work().to_string_lossy().into_owned());
         let head = JournalHead { project, created, ..JournalHead::default() };
         let hi = Message::user_text(MessageId(0), MessageOrigin::User, "hi");
         let imported =
@@ -156,7 +158,7 @@ fn sessions_are_swept_after_the_days_of_the_settings() {
         // Nobody waits for the broom, but a mark says that it has begun.
         let mut swept = false;
         for _ in 0..50 {
-            let finished = run(&mut world.asking(&server.url(), &["-p", "go"]));
+            let finished = run(&mut dirs.asking(&server.url(), &["-p", "go"]));
             assert_eq!(finished.answer(), "ok\n");
             swept = root.join("swept").exists();
             if swept && journal.exists() == is_left {
@@ -176,7 +178,9 @@ fn only_variables_that_settings_name_are_sent_by_hooks() {
         (json!({"httpHookAllowedEnvVars": ["OTHER"]}), false),
         (json!({"httpHookAllowedEnvVars": ["TOKEN"]}), true),
     ] {
-        let (world, server, listener) = (World::new(), ok(), ok());
+        let dirs = TestDirs::new();
+        let server = ok();
+        let listener = ok();
         let hook = json!({"type": "http", "url": format!("{}/hook", listener.url()),
             "headers": {"x-token": "is $TOKEN"}, "allowedEnvVars": ["TOKEN"]});
         let mut settings = json!({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}});
@@ -184,8 +188,8 @@ fn only_variables_that_settings_name_are_sent_by_hooks() {
             .as_object_mut()
             .expect("an object")
             .extend(more.as_object().cloned().expect("one"));
-        set(&world, &settings);
-        let mut command = world.asking(&server.url(), &["-p", "go"]);
+        set(&dirs, &settings);
+        let mut command = dirs.asking(&server.url(), &["-p", "go"]);
         let finished = run(command.env("TOKEN", "seaworthy"));
         assert_eq!(finished.code, Some(0), "{finished:?}");
         let heard = listener.requests();
@@ -202,8 +206,9 @@ fn only_variables_that_settings_name_are_sent_by_hooks() {
 
 #[test]
 fn betas_of_the_environment_reach_the_provider() {
-    let (world, server) = (World::new(), ok());
-    let mut command = world.asking(&server.url(), &["-p", "go", "--betas", "one-2025"]);
+    let dirs = TestDirs::new();
+    let server = ok();
+    let mut command = dirs.asking(&server.url(), &["-p", "go", "--betas", "one-2025"]);
     assert_eq!(run(command.env("ANTHROPIC_BETAS", "two-2025, three-2025")).answer(), "ok\n");
     let request = server.requests().pop().expect("a request");
     let sent: Vec<&str> = request
@@ -220,8 +225,8 @@ fn betas_of_the_environment_reach_the_provider() {
 
 #[test]
 fn the_servers_of_a_plugin_are_used_unless_they_are_not_wanted() {
-    let world = World::new();
-    let plugin = world.file("plug");
+    let dirs = TestDirs::new();
+    let plugin = dirs.file("plug");
     write(plugin.join(".claude-plugin/plugin.json"), r#"{"name": "sail"}"#);
     write(plugin.join("server.sh"), crate::remote::SERVER);
     let server = json!({"command": "sh", "args": ["${CLAUDE_PLUGIN_ROOT}/server.sh"]});
@@ -235,12 +240,12 @@ fn the_servers_of_a_plugin_are_used_unless_they_are_not_wanted() {
     ] {
         let server = play(Script::new().answer(call.clone()).answer(ScriptedAnswer::text("ok")));
         let flags = ["-p", "go", flag, "plug", "--allowedTools", rule];
-        let finished = run(&mut world.asking(&server.url(), &flags));
+        let finished = run(&mut dirs.asking(&server.url(), &flags));
         assert_eq!(finished.code, Some(0), "{finished:?}");
         let body = server.requests().pop().expect("a request").body.to_string();
         assert!(body.contains(wanted), "{flag} {rule}: {body}");
     }
-    let mut driven = Driven::start(&world, &ok().url(), &["--plugin-dir-no-mcp", "plug"]);
+    let mut driven = StreamJsonProcess::start(&dirs, &ok().url(), &["--plugin-dir-no-mcp", "plug"]);
     let status = driven.ask(&json!({"subtype": "mcp_status"})).expect("an answer");
     assert_eq!(status["mcpServers"], json!([]), "{status:#}");
     assert_eq!(driven.end().code, Some(0));
@@ -289,10 +294,10 @@ fn documented(text: &str) -> BTreeMap<String, Option<String>> {
 
 /// Every test of the crates that know settings.
 fn tests() -> String {
-    fn below(folder: &Path, all: &mut String) {
+    fn read_below(folder: &Path, all: &mut String) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             match entry.path() {
-                path if path.is_dir() => below(&path, all),
+                path if path.is_dir() => read_below(&path, all),
                 path => all.push_str(&std::fs::read_to_string(path).unwrap_or_default()),
             }
         }
@@ -300,7 +305,7 @@ fn tests() -> String {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut all = String::new();
     for folder in ["cli/tests", "cli/src", "settings/tests", "driver/tests", "hook/tests"] {
-        below(&crates.join(folder), &mut all);
+        read_below(&crates.join(folder), &mut all);
     }
     all
 }
@@ -324,9 +329,10 @@ fn every_key_is_shown_by_a_test_or_reported_by_the_doctor() {
     }
     let idle: Vec<&str> =
         table.iter().filter(|(_, t)| t.is_none()).map(|(k, _)| k.as_str()).collect();
-    let (world, sample) = (World::new(), sample());
-    set(&world, &sample);
-    let report = doctor(&world, &["--json"]);
+    let dirs = TestDirs::new();
+    let sample = sample();
+    set(&dirs, &sample);
+    let report = doctor(&dirs, &["--json"]);
     let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
     let mut told: Vec<&str> = report["without_effect"]
         .as_array()
@@ -336,15 +342,15 @@ fn every_key_is_shown_by_a_test_or_reported_by_the_doctor() {
         .collect();
     told.sort_unstable();
     assert_eq!(told, idle, "what the doctor says has no effect, and the page");
-    let words = doctor(&world, &[]).stdout;
+    let words = doctor(&dirs, &[]).stdout;
     for key in idle {
         let line = words.lines().find(|line| line.trim().starts_with(&format!("{key} ")));
         assert!(line.is_some_and(|line| line.ends_with("(no effect here)")), "{key}:\n{words}");
     }
 }
 
-fn doctor(world: &World, flags: &[&str]) -> Finished {
-    run(world.windlass(&["doctor"]).args(flags))
+fn doctor(dirs: &TestDirs, flags: &[&str]) -> FinishedCommand {
+    run(dirs.windlass(&["doctor"]).args(flags))
 }
 
 /// Every key that may be without effect, set to something.
@@ -369,23 +375,24 @@ fn what_asks_by_a_rule_asks_whatever_else_is_allowed() {
     for (settings, is_made) in
         [(json!({}), true), (json!({"permissions": {"ask": ["Bash(touch:*)"]}}), false)]
     {
-        let world = World::new();
-        set(&world, &settings);
+        let dirs = TestDirs::new();
+        set(&dirs, &settings);
         let script = Script::new()
             .answer(ScriptedAnswer::call("Bash", json!({"command": "touch made.txt"})))
             .answer(ScriptedAnswer::text("ok"));
         let server = play(script);
         let flags = ["-p", "go", "--dangerously-skip-permissions"];
-        assert_eq!(run(&mut world.asking(&server.url(), &flags)).code, Some(0));
-        assert_eq!(world.file("made.txt").exists(), is_made, "{settings}");
+        assert_eq!(run(&mut dirs.asking(&server.url(), &flags)).code, Some(0));
+        assert_eq!(dirs.file("made.txt").exists(), is_made, "{settings}");
     }
 }
 
 #[test]
 fn a_program_of_the_settings_gives_the_key() {
-    let (world, server) = (World::new(), ok());
-    set(&world, &json!({"apiKeyHelper": "echo key-of-a-helper"}));
-    let mut command = world.windlass(&["-p", "go"]);
+    let dirs = TestDirs::new();
+    let server = ok();
+    set(&dirs, &json!({"apiKeyHelper": "echo key-of-a-helper"}));
+    let mut command = dirs.windlass(&["-p", "go"]);
     assert_eq!(run(command.env("ANTHROPIC_BASE_URL", server.url())).answer(), "ok\n");
     let request = server.requests().pop().expect("a request");
     let sent = request.headers.iter().any(|(_, value)| value.contains("key-of-a-helper"));
@@ -395,16 +402,21 @@ fn a_program_of_the_settings_gives_the_key() {
 /// What a model is told of one command that runs in the sandbox of these settings; nothing where there
 /// can be no sandbox.
 #[cfg(target_os = "linux")]
-fn held(world: &World, sandbox: &Value, input: &Value, flags: &[&str]) -> Option<String> {
+fn run_sandboxed(
+    dirs: &TestDirs,
+    sandbox: &Value,
+    input: &Value,
+    flags: &[&str],
+) -> Option<String> {
     let mut settings = json!({"sandbox": {"enabled": true, "failIfUnavailable": true}});
     let more = sandbox.as_object().cloned().expect("an object");
     settings["sandbox"].as_object_mut().expect("an object").extend(more);
-    set(world, &settings);
+    set(dirs, &settings);
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", input.clone()))
         .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
-    let finished = run(world.asking(&server.url(), &["-p", "go"]).args(flags));
+    let finished = run(dirs.asking(&server.url(), &["-p", "go"]).args(flags));
     if finished.code == Some(1) && finished.stderr.contains("none can be had") {
         assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{finished:?}");
         return None;
@@ -416,43 +428,45 @@ fn held(world: &World, sandbox: &Value, input: &Value, flags: &[&str]) -> Option
 #[cfg(target_os = "linux")]
 #[test]
 fn a_sandbox_is_what_settings_say() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let out = json!({"command": "touch in.txt; touch ~/out.txt"});
-    let is_out = || std::fs::remove_file(world.home().join("out.txt")).is_ok();
-    let Some(told) = held(&world, &json!({}), &out, &[]) else { return };
-    assert!(world.file("in.txt").exists() && !is_out(), "it runs unasked, and inside: {told}");
+    let is_out = || std::fs::remove_file(dirs.home().join("out.txt")).is_ok();
+    let Some(told) = run_sandboxed(&dirs, &json!({}), &out, &[]) else { return };
+    assert!(dirs.file("in.txt").exists() && !is_out(), "it runs unasked, and inside: {told}");
     let asks = json!({"autoAllowBashIfSandboxed": false});
-    let told = held(&world, &asks, &out, &[]).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &asks, &out, &[]).expect("a sandbox");
     assert!(told.contains("Nobody can be asked here"), "{told}");
     let all = ["--dangerously-skip-permissions"];
     let one = json!({"command": "touch ~/out.txt"});
-    held(&world, &json!({"excludedCommands": ["touch"]}), &one, &all).expect("a sandbox");
+    run_sandboxed(&dirs, &json!({"excludedCommands": ["touch"]}), &one, &all).expect("a sandbox");
     assert!(is_out(), "it runs outside");
     let leaving = json!({"command": "touch ~/out.txt", "dangerouslyDisableSandbox": true});
-    let told = held(&world, &json!({}), &leaving, &all).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &json!({}), &leaving, &all).expect("a sandbox");
     assert!(!is_out() && told.contains("It asks to run without the sandbox"), "{told}");
     let kept = json!({"allowUnsandboxedCommands": false});
-    let told = held(&world, &kept, &leaving, &all).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &kept, &leaving, &all).expect("a sandbox");
     assert!(!is_out() && told.contains("may not be left here"), "{told}");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_sandbox_holds_the_files_that_settings_name() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     for folder in ["shared", "secret", "secret/open"] {
-        write(world.home().join(folder).join("note.txt"), format!("note of {folder}"));
+        write(dirs.home().join(folder).join("note.txt"), format!("note of {folder}"));
     }
-    std::fs::create_dir_all(world.file("kept")).expect("a folder");
+    std::fs::create_dir_all(dirs.file("kept")).expect("a folder");
     let files = json!({"filesystem": {"allowWrite": ["~/shared"], "denyWrite": ["kept"],
         "denyRead": ["~/secret"], "allowRead": ["~/secret/open"]}});
     let command = "touch ~/shared/a kept/b here; cat ~/secret/note.txt ~/secret/open/note.txt";
-    let Some(told) = held(&world, &json!({}), &json!({"command": command}), &[]) else { return };
-    assert!(world.file("kept/b").exists() && !world.home().join("shared/a").exists(), "{told}");
-    std::fs::remove_file(world.file("kept/b")).expect("removed");
-    let told = held(&world, &files, &json!({"command": command}), &[]).expect("a sandbox");
-    assert!(world.file("here").exists() && world.home().join("shared/a").exists(), "{told}");
-    assert!(!world.file("kept/b").exists(), "{told}");
+    let Some(told) = run_sandboxed(&dirs, &json!({}), &json!({"command": command}), &[]) else {
+        return;
+    };
+    assert!(dirs.file("kept/b").exists() && !dirs.home().join("shared/a").exists(), "{told}");
+    std::fs::remove_file(dirs.file("kept/b")).expect("removed");
+    let told = run_sandboxed(&dirs, &files, &json!({"command": command}), &[]).expect("a sandbox");
+    assert!(dirs.file("here").exists() && dirs.home().join("shared/a").exists(), "{told}");
+    assert!(!dirs.file("kept/b").exists(), "{told}");
     assert!(!told.contains("note of secret\\n") && !told.contains("note of secretnote"), "{told}");
     assert!(told.contains("note of secret/open"), "{told}");
 }
@@ -462,21 +476,22 @@ fn a_sandbox_holds_the_files_that_settings_name() {
 fn a_sandbox_reaches_whom_settings_name() {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixListener;
-    let (world, server) = (World::new(), ok());
+    let dirs = TestDirs::new();
+    let server = ok();
     let url = server.url();
     let host = url.strip_prefix("http://").expect("an address");
     let fetch = json!({"command": format!(
         "curl -sS -m 20 --noproxy '' -x \"$http_proxy\" {url}/nowhere; echo code $?"
     )});
     let hosts = |allowed: &[&str], denied: &[&str]| json!({"network": {"allowedDomains": allowed, "deniedDomains": denied}});
-    let Some(told) = held(&world, &hosts(&[], &[]), &fetch, &[]) else { return };
+    let Some(told) = run_sandboxed(&dirs, &hosts(&[], &[]), &fetch, &[]) else { return };
     assert!(!told.contains("code 0"), "{told}");
-    let told = held(&world, &hosts(&[host], &[]), &fetch, &[]).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &hosts(&[host], &[]), &fetch, &[]).expect("a sandbox");
     assert!(told.contains("code 0"), "{told}");
-    let told = held(&world, &hosts(&[host], &[host]), &fetch, &[]).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &hosts(&[host], &[host]), &fetch, &[]).expect("a sandbox");
     assert!(told.contains("not on the list of hosts"), "{told}");
     // A socket in a folder that commands do not see.
-    let place = world.home().join(".config/gh/socket");
+    let place = dirs.home().join(".config/gh/socket");
     std::fs::create_dir_all(place.parent().expect("a folder")).expect("a folder");
     let listener = UnixListener::bind(&place).expect("a socket");
     std::thread::spawn(move || {
@@ -489,9 +504,9 @@ fn a_sandbox_reaches_whom_settings_name() {
     });
     let command = format!("curl -sS -m 20 --unix-socket {} http://x/; echo", place.display());
     let ask = json!({ "command": command });
-    let told = held(&world, &json!({}), &ask, &[]).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &json!({}), &ask, &[]).expect("a sandbox");
     assert!(!told.contains("from the socket"), "{told}");
     let sockets = json!({"network": {"allowUnixSockets": [place]}});
-    let told = held(&world, &sockets, &ask, &[]).expect("a sandbox");
+    let told = run_sandboxed(&dirs, &sockets, &ask, &[]).expect("a sandbox");
     assert!(told.contains("from the socket"), "{told}");
 }

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::driven::Driven;
-use crate::stage::{World, play};
+use crate::driven::StreamJsonProcess;
+use crate::fixture::{TestDirs, play};
 
 /// An agent in the background that asks before it ends, and what the model does at its end.
-fn script(world: &World) -> Script {
+fn script(dirs: &TestDirs) -> Script {
     let left =
         json!({ "description": "count", "prompt": "Count them.", "run_in_background": true });
-    let told = json!({ "file_path": world.file("told"), "content": "three" });
+    let told = json!({ "file_path": dirs.file("told"), "content": "three" });
     Script::new()
         .answer(ScriptedAnswer::call("Agent", left).when("start it"))
         .answer(ScriptedAnswer::text("LAUNCHED").when_result("in the background"))
@@ -24,7 +24,7 @@ fn script(world: &World) -> Script {
 
 /// Two questions, in whatever order they come: the run wants to end, and the agent wants to run
 /// something.
-fn both(driven: &mut Driven) -> (Value, Value) {
+fn both(driven: &mut StreamJsonProcess) -> (Value, Value) {
     let is = |frame: &Value, kind: &str| frame["request"]["subtype"] == kind;
     let first = driven.until(|frame| is(frame, "hook_callback") || is(frame, "can_use_tool"));
     match is(&first, "hook_callback") {
@@ -34,13 +34,13 @@ fn both(driven: &mut Driven) -> (Value, Value) {
 }
 
 /// Says yes.
-fn allow(driven: &mut Driven, asked: &Value, tool: &str) {
+fn allow(driven: &mut StreamJsonProcess, asked: &Value, tool: &str) {
     assert_eq!(asked["request"]["tool_name"], tool, "{asked}");
     driven.answer(asked, &json!({"behavior": "allow", "updatedInput": asked["request"]["input"]}));
 }
 
 /// Answers the hook that is asked when a run wants to end.
-fn let_end(driven: &mut Driven) {
+fn let_end(driven: &mut StreamJsonProcess) {
     let asked = driven.asked("hook_callback");
     driven.answer(&asked, &json!({}));
 }
@@ -51,10 +51,10 @@ fn let_end(driven: &mut Driven) {
 #[test]
 fn a_client_that_said_its_last_is_asked_until_all_is_done() {
     for is_late in [false, true] {
-        let world = World::new();
-        let server = play(script(&world));
+        let dirs = TestDirs::new();
+        let server = play(script(&dirs));
         let flags = ["--permission-prompt-tool", "stdio"];
-        let mut driven = Driven::start(&world, &server.url(), &flags);
+        let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
         let hooks = json!({
             "Stop": [{"matcher": null, "hookCallbackIds": ["stop"]}],
             "SessionEnd": [{"matcher": null, "hookCallbackIds": ["end"]}],
@@ -87,14 +87,14 @@ fn a_client_that_said_its_last_is_asked_until_all_is_done() {
         let over = driven.over();
         assert_eq!(over.code, Some(0), "{over:?}");
         assert_eq!(over.results().len(), 2, "{over:?}");
-        assert!(world.file("told").exists() && world.file("counted").exists());
+        assert!(dirs.file("told").exists() && dirs.file("counted").exists());
     }
 }
 
 /// An agent does nothing by being started: what it calls is asked about, it is not.
 #[test]
 fn an_agent_is_started_without_a_question() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let call = json!({ "description": "look", "prompt": "Look around." });
     let server = play(
         Script::new()
@@ -105,11 +105,11 @@ fn an_agent_is_started_without_a_question() {
             .answer(ScriptedAnswer::text("Nothing.").when_result(""))
             .answer(ScriptedAnswer::text("Over.").when_result("")),
     );
-    let mut driven = Driven::start(&world, &server.url(), &[]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
     driven.prompt("start it");
     let result = driven.result();
     assert_eq!(result["result"], "Over.", "{result}");
-    assert!(!world.file("x").exists(), "its calls are judged");
+    assert!(!dirs.file("x").exists(), "its calls are judged");
     assert_eq!(driven.end().code, Some(0));
 }
 
@@ -119,7 +119,7 @@ fn an_agent_is_started_without_a_question() {
 fn an_agent_that_is_waited_for_is_stopped_or_left() {
     let call = json!({ "description": "look", "prompt": "Look around." });
     for is_left in [false, true] {
-        let world = World::new();
+        let dirs = TestDirs::new();
         let told = if is_left { "in the background" } else { "was stopped" };
         let server = play(
             Script::new()
@@ -133,7 +133,7 @@ fn an_agent_that_is_waited_for_is_stopped_or_left() {
                 .answer(ScriptedAnswer::text("Heard.").when("has ended")),
         );
         let flags = ["--permission-prompt-tool", "stdio"];
-        let mut driven = Driven::start(&world, &server.url(), &flags);
+        let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
         driven.prompt("start it");
         let started = driven.until(|frame| frame["subtype"] == "task_started");
         let question = driven.asked("can_use_tool");
@@ -155,6 +155,6 @@ fn an_agent_that_is_waited_for_is_stopped_or_left() {
         }
         let over = driven.end();
         assert_eq!(over.code, Some(0), "{over:?}");
-        assert_eq!(world.file("x").exists(), is_left);
+        assert_eq!(dirs.file("x").exists(), is_left);
     }
 }

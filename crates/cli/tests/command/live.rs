@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
-use crate::driven::Driven;
-use crate::stage::{World, play};
+use crate::driven::StreamJsonProcess;
+use crate::fixture::{TestDirs, play};
 
 #[allow(clippy::needless_pass_by_value, reason = "JSON is written where it is made")]
 fn write(path: impl AsRef<Path>, text: impl ToString) {
@@ -16,8 +16,8 @@ fn write(path: impl AsRef<Path>, text: impl ToString) {
     std::fs::write(path, text.to_string()).expect("a file");
 }
 
-fn user(world: &World) -> PathBuf {
-    world.home().join(".claude/settings.json")
+fn user(dirs: &TestDirs) -> PathBuf {
+    dirs.home().join(".claude/settings.json")
 }
 
 /// A model that runs one command at every prompt.
@@ -32,33 +32,33 @@ fn touching(prompts: u32) -> Rehearsal {
 }
 
 /// One prompt; is the file there afterwards?
-fn makes(driven: &mut Driven, world: &World) -> bool {
-    let _ = std::fs::remove_file(world.file("made.txt"));
+fn makes(driven: &mut StreamJsonProcess, dirs: &TestDirs) -> bool {
+    let _ = std::fs::remove_file(dirs.file("made.txt"));
     driven.prompt("go");
     let result = driven.result();
     assert_eq!(result["is_error"], false, "{result:#}");
-    world.file("made.txt").exists()
+    dirs.file("made.txt").exists()
 }
 
 #[test]
 fn rules_take_effect_at_the_next_prompt_and_a_broken_file_loosens_nothing() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = touching(6);
-    let mut driven = Driven::start(&world, &server.url(), &[]);
-    assert!(!makes(&mut driven, &world));
-    write(user(&world), json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
-    assert!(makes(&mut driven, &world));
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
+    assert!(!makes(&mut driven, &dirs));
+    write(user(&dirs), json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
+    assert!(makes(&mut driven, &dirs));
     let denying = json!({"permissions": {"allow": ["Bash(touch:*)"], "deny": ["Bash(touch:*)"]}});
-    write(user(&world), &denying);
-    assert!(!makes(&mut driven, &world));
+    write(user(&dirs), &denying);
+    assert!(!makes(&mut driven, &dirs));
     // Half of it, which alone would allow.
-    write(user(&world), r#"{"permissions": {"allow": ["Bash(touch:*)"], "deny": ["#);
-    assert!(!makes(&mut driven, &world));
+    write(user(&dirs), r#"{"permissions": {"allow": ["Bash(touch:*)"], "deny": ["#);
+    assert!(!makes(&mut driven, &dirs));
     // It is gone, and with it everything it said.
-    std::fs::remove_file(user(&world)).expect("removed");
-    assert!(!makes(&mut driven, &world));
-    write(user(&world), json!({"permissions": {"defaultMode": "bypassPermissions"}}));
-    assert!(!makes(&mut driven, &world), "a mode is what a session begins in");
+    std::fs::remove_file(user(&dirs)).expect("removed");
+    assert!(!makes(&mut driven, &dirs));
+    write(user(&dirs), json!({"permissions": {"defaultMode": "bypassPermissions"}}));
+    assert!(!makes(&mut driven, &dirs), "a mode is what a session begins in");
     let over = driven.end();
     assert_eq!(over.code, Some(0), "{over:?}");
     let lines: Vec<&str> = over.stderr.lines().collect();
@@ -69,19 +69,20 @@ fn rules_take_effect_at_the_next_prompt_and_a_broken_file_loosens_nothing() {
 
 #[test]
 fn what_the_command_line_allows_stays_when_a_file_takes_it_back() {
-    let world = World::new();
-    write(user(&world), json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
+    let dirs = TestDirs::new();
+    write(user(&dirs), json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
     let server = touching(2);
-    let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash(touch:*)"]);
-    assert!(makes(&mut driven, &world));
-    write(user(&world), "{}");
-    assert!(makes(&mut driven, &world));
+    let mut driven =
+        StreamJsonProcess::start(&dirs, &server.url(), &["--allowedTools", "Bash(touch:*)"]);
+    assert!(makes(&mut driven, &dirs));
+    write(user(&dirs), "{}");
+    assert!(makes(&mut driven, &dirs));
     assert_eq!(driven.end().stderr, "");
 }
 
 #[test]
 fn nothing_changes_while_a_prompt_is_worked_on() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let wait = "until [ -e go.txt ]; do sleep 0.02; done";
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({ "command": wait })))
@@ -90,14 +91,15 @@ fn nothing_changes_while_a_prompt_is_worked_on() {
         .answer(ScriptedAnswer::call("Bash", json!({ "command": "touch made.txt" })))
         .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
-    let mut driven = Driven::start(&world, &server.url(), &["--dangerously-skip-permissions"]);
+    let mut driven =
+        StreamJsonProcess::start(&dirs, &server.url(), &["--dangerously-skip-permissions"]);
     driven.prompt("go");
     driven.until(|frame| frame["type"] == "assistant" && frame.to_string().contains("go.txt"));
-    write(user(&world), json!({"permissions": {"deny": ["Bash(touch:*)"]}}));
-    write(world.file("go.txt"), "");
+    write(user(&dirs), json!({"permissions": {"deny": ["Bash(touch:*)"]}}));
+    write(dirs.file("go.txt"), "");
     driven.result();
-    assert!(world.file("made.txt").exists());
-    assert!(!makes(&mut driven, &world));
+    assert!(dirs.file("made.txt").exists());
+    assert!(!makes(&mut driven, &dirs));
     assert_eq!(driven.end().stderr, "");
 }
 
@@ -107,24 +109,24 @@ fn hook(command: &str) -> Value {
 
 #[test]
 fn hooks_come_and_go_with_their_file() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = touching(3);
     let flags = ["--allowedTools", "Bash(touch:*)"];
-    let mut driven = Driven::start(&world, &server.url(), &flags);
-    assert!(makes(&mut driven, &world));
-    write(user(&world), json!({"hooks": {"PreToolUse": hook("cat > told.json; exit 2")}}));
-    assert!(!makes(&mut driven, &world));
-    let told = std::fs::read_to_string(world.file("told.json")).expect("it was asked");
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
+    assert!(makes(&mut driven, &dirs));
+    write(user(&dirs), json!({"hooks": {"PreToolUse": hook("cat > told.json; exit 2")}}));
+    assert!(!makes(&mut driven, &dirs));
+    let told = std::fs::read_to_string(dirs.file("told.json")).expect("it was asked");
     let told: Value = serde_json::from_str(&told).expect("JSON");
     assert!(told["transcript_path"].as_str().is_some_and(|path| !path.is_empty()), "{told:#}");
-    std::fs::remove_file(user(&world)).expect("removed");
-    assert!(makes(&mut driven, &world));
+    std::fs::remove_file(user(&dirs)).expect("removed");
+    assert!(makes(&mut driven, &dirs));
     assert_eq!(driven.end().stderr, "");
 }
 
 #[test]
 fn a_nested_session_that_starts_later_has_the_hooks_of_then() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let agent = json!({"description": "do", "prompt": "do it", "subagent_type": "general-purpose"});
     let script = Script::new()
         .answer(ScriptedAnswer::text("Nothing."))
@@ -134,42 +136,42 @@ fn a_nested_session_that_starts_later_has_the_hooks_of_then() {
         .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
     let flags = ["--allowedTools", "Bash(touch:*)", "Agent"];
-    let mut driven = Driven::start(&world, &server.url(), &flags);
-    assert!(!makes(&mut driven, &world));
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
+    assert!(!makes(&mut driven, &dirs));
     let matcher = json!([{ "matcher": "Bash", "hooks": [
         { "type": "command", "command": "touch asked.txt; exit 2" }] }]);
-    write(user(&world), json!({"hooks": {"PreToolUse": matcher}}));
-    assert!(!makes(&mut driven, &world));
-    assert!(world.file("asked.txt").exists());
+    write(user(&dirs), json!({"hooks": {"PreToolUse": matcher}}));
+    assert!(!makes(&mut driven, &dirs));
+    assert!(dirs.file("asked.txt").exists());
     assert_eq!(driven.end().code, Some(0));
 }
 
 #[test]
 fn a_hook_may_refuse_a_change_and_is_told_what_changed() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let allowing = json!({"permissions": {"allow": ["Bash(touch:*)"]}});
     let asking = json!([{ "matcher": "user_settings", "hooks": [
         { "type": "command", "command": "cat > told.json; echo not today >&2; exit 2" }] }]);
-    write(user(&world), json!({"hooks": {"ConfigChange": asking}}));
+    write(user(&dirs), json!({"hooks": {"ConfigChange": asking}}));
     let server = touching(2);
-    let mut driven = Driven::start(&world, &server.url(), &[]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
     // It has begun when it answers.
     driven.ask(&json!({"subtype": "initialize"})).expect("a greeting");
-    write(user(&world), &allowing);
-    assert!(!makes(&mut driven, &world), "the hook said no");
-    let told = std::fs::read_to_string(world.file("told.json")).expect("it was asked");
+    write(user(&dirs), &allowing);
+    assert!(!makes(&mut driven, &dirs), "the hook said no");
+    let told = std::fs::read_to_string(dirs.file("told.json")).expect("it was asked");
     let told: Value = serde_json::from_str(&told).expect("JSON");
     assert_eq!(told["hook_event_name"], "ConfigChange", "{told:#}");
     assert_eq!(told["source"], "user_settings", "{told:#}");
-    assert_eq!(told["file_path"], user(&world).to_string_lossy().as_ref(), "{told:#}");
+    assert_eq!(told["file_path"], user(&dirs).to_string_lossy().as_ref(), "{told:#}");
     // Another file is nothing to it, and what it refused stays out.
-    write(world.home().join(".config/windlass/settings.json"), "{}");
-    std::fs::remove_file(world.file("told.json")).expect("removed");
+    write(dirs.home().join(".config/windlass/settings.json"), "{}");
+    std::fs::remove_file(dirs.file("told.json")).expect("removed");
     let deny = json!({"permissions": {"deny": ["WebFetch"]}});
-    write(world.file(".claude/settings.local.json"), deny);
-    std::fs::remove_file(world.home().join(".config/windlass/settings.json")).expect("removed");
-    assert!(!makes(&mut driven, &world));
-    assert!(!world.file("told.json").exists());
+    write(dirs.file(".claude/settings.local.json"), deny);
+    std::fs::remove_file(dirs.home().join(".config/windlass/settings.json")).expect("removed");
+    assert!(!makes(&mut driven, &dirs));
+    assert!(!dirs.file("told.json").exists());
     let over = driven.end();
     assert_eq!(over.stderr.lines().count(), 1, "{over:?}");
     assert!(over.stderr.contains("a hook refused the change"), "{over:?}");
@@ -180,12 +182,12 @@ fn a_hook_may_refuse_a_change_and_is_told_what_changed() {
 #[test]
 fn a_hook_inside_the_client_is_asked_too() {
     for refuses in [true, false] {
-        let world = World::new();
+        let dirs = TestDirs::new();
         let server = touching(1);
-        let mut driven = Driven::start(&world, &server.url(), &[]);
+        let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
         let hooks = json!({"ConfigChange": [{"hookCallbackIds": ["c1"]}]});
         driven.ask(&json!({"subtype": "initialize", "hooks": hooks})).expect("a greeting");
-        write(user(&world), json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
+        write(user(&dirs), json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
         driven.prompt("go");
         let asked = driven.asked("hook_callback");
         assert_eq!(asked["request"]["input"]["source"], "user_settings", "{asked:#}");
@@ -197,7 +199,7 @@ fn a_hook_inside_the_client_is_asked_too() {
         };
         driven.answer(&asked, &answer);
         driven.result();
-        assert_eq!(world.file("made.txt").exists(), !refuses);
+        assert_eq!(dirs.file("made.txt").exists(), !refuses);
         let over = driven.end();
         assert_eq!(over.stderr.lines().count(), usize::from(refuses), "{over:?}");
     }
@@ -205,19 +207,19 @@ fn a_hook_inside_the_client_is_asked_too() {
 
 #[test]
 fn a_project_that_changes_is_trusted_no_more_than_one_that_is_found() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = touching(3);
     let flags = ["--allowedTools", "Bash(touch:*)"];
-    let mut driven = Driven::start(&world, &server.url(), &flags);
-    let project = world.file(".claude/settings.json");
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
+    let project = dirs.file(".claude/settings.json");
     write(&project, json!({"hooks": {"PreToolUse": hook("touch planted.txt")}}));
-    assert!(makes(&mut driven, &world));
-    assert!(!world.file("planted.txt").exists(), "nobody trusted it");
+    assert!(makes(&mut driven, &dirs));
+    assert!(!dirs.file("planted.txt").exists(), "nobody trusted it");
     // What it forbids counts at once.
     write(&project, json!({"permissions": {"deny": ["Bash(touch:*)"]}}));
-    assert!(!makes(&mut driven, &world));
+    assert!(!makes(&mut driven, &dirs));
     std::fs::remove_file(&project).expect("removed");
-    assert!(makes(&mut driven, &world));
+    assert!(makes(&mut driven, &dirs));
     let over = driven.end();
     assert_eq!(over.stderr.lines().count(), 1, "{over:?}");
     assert!(over.stderr.contains("is not trusted, so its hooks do not apply"), "{over:?}");
@@ -226,14 +228,14 @@ fn a_project_that_changes_is_trusted_no_more_than_one_that_is_found() {
 #[test]
 fn in_a_terminal_it_is_told_and_counts() {
     use crate::conversation::talk::{READY, Talk};
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = touching(1);
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
-    write(user(&world), json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
+    write(user(&dirs), json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
     talk.key("make it\r");
     let shown = talk.until("Over.");
-    assert!(world.file("made.txt").exists());
+    assert!(dirs.file("made.txt").exists());
     let words: Vec<&str> = shown.split_whitespace().collect();
     assert!(words.join(" ").contains("changed and was read again"), "{shown}");
     assert_eq!(talk.end(), Some(0));

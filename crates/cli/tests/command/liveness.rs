@@ -7,15 +7,15 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
-use crate::driven::{Driven, LINES, Over};
-use crate::stage::{World, play};
+use crate::driven::{FinishedProcess, LINES, StreamJsonProcess};
+use crate::fixture::{TestDirs, play};
 
 fn bash(command: &str) -> ScriptedAnswer {
     ScriptedAnswer::call("Bash", json!({ "command": command }))
 }
 
 /// Ends the input and holds the end against the contract: as many results as prompts, and soon.
-fn over(driven: Driven, prompts: usize) -> Over {
+fn over(driven: StreamJsonProcess, prompts: usize) -> FinishedProcess {
     let began = Instant::now();
     let over = driven.end();
     assert_eq!(over.results().len(), prompts, "{over:?}");
@@ -25,9 +25,9 @@ fn over(driven: Driven, prompts: usize) -> Over {
 
 #[test]
 fn the_end_of_input_and_work_is_the_end() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("Fine.")));
-    let mut driven = Driven::start(&world, &server.url(), &[]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
     driven.prompt("hi");
     driven.result();
     let began = Instant::now();
@@ -38,12 +38,12 @@ fn the_end_of_input_and_work_is_the_end() {
 
 #[test]
 fn a_silent_process_gives_signs_of_life() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let text = "I begin, and never come to an end of it all.";
     let stalled = ScriptedAnswer::text(text).fault(ScriptedFault::stall_after_event(4));
     let server = play(Script::new().answer(stalled));
-    let mut command = world.asking(&server.url(), &LINES);
-    let mut driven = Driven::spawn(command.env("WINDLASS_KEEP_ALIVE_MS", "50"));
+    let mut command = dirs.asking(&server.url(), &LINES);
+    let mut driven = StreamJsonProcess::spawn(command.env("WINDLASS_KEEP_ALIVE_MS", "50"));
     let is_beat = |frame: &Value| frame["type"] == "keep_alive";
     // Before there is anything to do, and while a model says nothing.
     driven.until(is_beat);
@@ -58,7 +58,7 @@ fn a_silent_process_gives_signs_of_life() {
 
 #[test]
 fn a_reader_that_comes_late_gets_everything() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let long = bash("head -c 100000 /dev/zero | tr '\\0' x").when("go");
     let server = play(
         Script::new()
@@ -66,7 +66,7 @@ fn a_reader_that_comes_late_gets_everything() {
             .answer(ScriptedAnswer::text("Over.").repeat(0).when_result("x")),
     );
     let arguments: Vec<&str> = LINES.into_iter().chain(["--allowedTools", "Bash"]).collect();
-    let mut driven = Driven::unread(&mut world.asking(&server.url(), &arguments));
+    let mut driven = StreamJsonProcess::unread(&mut dirs.asking(&server.url(), &arguments));
     for _ in 0..20 {
         driven.prompt("go");
     }
@@ -78,9 +78,9 @@ fn a_reader_that_comes_late_gets_everything() {
 
 #[test]
 fn a_reader_that_goes_away_ends_it_quietly() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
-    let mut driven = Driven::unread(&mut world.asking(&server.url(), &LINES));
+    let mut driven = StreamJsonProcess::unread(&mut dirs.asking(&server.url(), &LINES));
     driven.close_output();
     driven.prompt("hi");
     let over = driven.end();
@@ -89,12 +89,12 @@ fn a_reader_that_goes_away_ends_it_quietly() {
 
 #[test]
 fn a_server_that_dies_in_the_middle_is_a_result() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let text = "I begin, and never come to an end of it all.";
     let stalled = ScriptedAnswer::text(text).fault(ScriptedFault::stall_after_event(4));
     let server = play(Script::new().answer(stalled.repeat(0)));
     let flags = ["--include-partial-messages", "--max-retries", "1"];
-    let mut driven = Driven::start(&world, &server.url(), &flags);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
     driven.prompt("go");
     driven.until(|frame| frame["event"]["type"] == "content_block_delta");
     drop(server);
@@ -106,18 +106,18 @@ fn a_server_that_dies_in_the_middle_is_a_result() {
 
 #[test]
 fn a_tool_that_hangs_ends_by_its_limit_or_by_an_interrupt() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let limited = json!({ "command": "sleep 600", "timeout": 300 });
     let server = play(
         Script::new()
             .answer(ScriptedAnswer::call("Bash", limited))
             .answer(ScriptedAnswer::text("Over.")),
     );
-    let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash"]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &["--allowedTools", "Bash"]);
     driven.prompt("go");
     assert_eq!(over(driven, 1).code, Some(0));
     let server = play(Script::new().answer(bash("sleep 600")));
-    let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash"]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &["--allowedTools", "Bash"]);
     driven.prompt("go");
     driven.until(|frame| frame["type"] == "assistant");
     driven.ask(&json!({"subtype": "interrupt"})).expect("it is heard");
@@ -127,13 +127,13 @@ fn a_tool_that_hangs_ends_by_its_limit_or_by_an_interrupt() {
 
 #[test]
 fn a_hook_that_hangs_does_not_hold_the_run() {
-    let world = World::new();
-    std::fs::create_dir_all(world.home().join(".claude")).expect("a folder");
+    let dirs = TestDirs::new();
+    std::fs::create_dir_all(dirs.home().join(".claude")).expect("a folder");
     let slow = json!([{"hooks": [{"type": "command", "command": "sleep 600", "timeout": 1}]}]);
     let hooks = json!({"hooks": {"PostToolUse": slow, "Stop": slow, "SessionEnd": slow}});
-    std::fs::write(world.home().join(".claude/settings.json"), hooks.to_string()).expect("a file");
+    std::fs::write(dirs.home().join(".claude/settings.json"), hooks.to_string()).expect("a file");
     let server = play(Script::new().answer(bash("true")).answer(ScriptedAnswer::text("Over.")));
-    let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash"]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &["--allowedTools", "Bash"]);
     driven.prompt("go");
     let result = driven.result();
     assert_eq!(result["result"], "Over.", "{result}");
@@ -143,9 +143,10 @@ fn a_hook_that_hangs_does_not_hold_the_run() {
 #[test]
 fn a_signal_in_the_middle_still_gives_the_result() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
-        let world = World::new();
+        let dirs = TestDirs::new();
         let server = play(Script::new().answer(bash("sleep 600")));
-        let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash"]);
+        let mut driven =
+            StreamJsonProcess::start(&dirs, &server.url(), &["--allowedTools", "Bash"]);
         driven.prompt("go");
         driven.until(|frame| frame["type"] == "assistant");
         driven.signal(signal);
@@ -156,11 +157,11 @@ fn a_signal_in_the_middle_still_gives_the_result() {
 
 #[test]
 fn every_line_is_short_enough_whatever_stands_in_it() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let long = "long ".repeat(1_000_000);
     let server = play(Script::new().answer(ScriptedAnswer::text(long.clone()).chunk(500_000)));
     let flags = ["--replay-user-messages", "--session-mirror", "--include-partial-messages"];
-    let mut driven = Driven::start(&world, &server.url(), &flags);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
     // Each line is measured where it is read.
     driven.prompt(&long[..3_000_000]);
     let result = driven.result();
@@ -170,9 +171,9 @@ fn every_line_is_short_enough_whatever_stands_in_it() {
 
 #[test]
 fn lines_that_mean_nothing_are_named_and_left_out() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
-    let mut driven = Driven::start(&world, &server.url(), &[]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
     driven.say(&json!("only a text"));
     driven.say(&json!({"type": "something_new", "x": 1}));
     driven.say(&json!({"type": "user"}));

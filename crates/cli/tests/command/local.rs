@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use crate::stage::{World, run};
+use crate::fixture::{TestDirs, run};
 
 /// A server that gives one reply on one path, and 404 elsewhere.
 fn serve(path: &'static str, body: &'static str) -> u16 {
@@ -40,16 +40,16 @@ fn closed() -> u16 {
     silent().1
 }
 
-fn with_ports(ollama: u16, llamacpp: u16, lmstudio: u16, vllm: u16) -> World {
-    let world = World::new();
+fn with_ports(ollama: u16, llamacpp: u16, lmstudio: u16, vllm: u16) -> TestDirs {
+    let dirs = TestDirs::new();
     let mut config = String::new();
     for (name, port) in
         [("ollama", ollama), ("llamacpp", llamacpp), ("lmstudio", lmstudio), ("vllm", vllm)]
     {
         config.push_str(&format!("[provider.{name}]\nbase_url = \"http://127.0.0.1:{port}\"\n"));
     }
-    world.config(&config);
-    world
+    dirs.config(&config);
+    dirs
 }
 
 #[test]
@@ -58,9 +58,9 @@ fn what_answers_is_offered_when_there_is_no_key() {
     let llamacpp = serve("/v1/models", r#"{"object":"list","data":[{"id":"smollm2"}]}"#);
     let other = serve("/", "<html>a web server of mine</html>");
     let (_kept, mute) = silent();
-    let world = with_ports(ollama, llamacpp, other, mute);
-    let finished = run(&mut world.windlass(&["-p", "hi"]));
-    let line = finished.refusal(1);
+    let dirs = with_ports(ollama, llamacpp, other, mute);
+    let finished = run(&mut dirs.windlass(&["-p", "hi"]));
+    let line = finished.error_line(1);
     for words in [
         "ANTHROPIC_API_KEY".to_owned(),
         format!("Ollama answers on port {ollama}: --model ollama/qwen3:8b (also gemma3:4b)"),
@@ -71,22 +71,22 @@ fn what_answers_is_offered_when_there_is_no_key() {
     }
     assert!(!line.contains("LM Studio") && !line.contains("vLLM"), "{line}");
     // A variable may say where it is.
-    let mut command = world.windlass(&["-p", "hi"]);
+    let mut command = dirs.windlass(&["-p", "hi"]);
     let moved = run(command.env("OLLAMA_HOST", format!("localhost:{llamacpp}")));
-    assert!(moved.refusal(1).contains("--model ollama/smollm2"), "{moved:?}");
+    assert!(moved.error_line(1).contains("--model ollama/smollm2"), "{moved:?}");
     // A server that is mute holds nobody up; the rest is room for a busy machine.
     assert!(finished.took < Duration::from_secs(5), "{finished:?}");
 }
 
 #[test]
 fn nobody_there_is_no_news() {
-    let world = with_ports(closed(), closed(), closed(), closed());
-    let finished = run(&mut world.windlass(&["-p", "hi"]));
-    let line = finished.refusal(1);
+    let dirs = with_ports(closed(), closed(), closed(), closed());
+    let finished = run(&mut dirs.windlass(&["-p", "hi"]));
+    let line = finished.error_line(1);
     assert!(!line.contains("answers on port"), "{line}");
-    let mut command = world.windlass(&["-p", "hi"]);
+    let mut command = dirs.windlass(&["-p", "hi"]);
     let finished = run(command.env("OPENAI_API_KEY", "x").env("GOOGLE_API_KEY", "y"));
-    let line = finished.refusal(1);
+    let line = finished.error_line(1);
     assert!(line.contains("OPENAI_API_KEY is set: --model openai/gpt-"), "{line}");
     assert!(line.contains("GOOGLE_API_KEY is set: --model gemini/gemini-"), "{line}");
 }
@@ -94,10 +94,10 @@ fn nobody_there_is_no_news() {
 #[test]
 fn whoever_moved_the_provider_is_not_offered_others() {
     let llamacpp = serve("/v1/models", r#"{"data":[{"id":"smollm2"}]}"#);
-    let world = with_ports(closed(), llamacpp, closed(), closed());
-    let mut command = world.windlass(&["-p", "hi"]);
+    let dirs = with_ports(closed(), llamacpp, closed(), closed());
+    let mut command = dirs.windlass(&["-p", "hi"]);
     let finished = run(command.env("ANTHROPIC_BASE_URL", "https://gateway.example"));
-    let line = finished.refusal(1);
+    let line = finished.error_line(1);
     assert!(line.contains("ANTHROPIC_API_KEY") && !line.contains("smollm2"), "{line}");
     assert!(line.contains("keep one for https://gateway.example in the key ring"), "{line}");
 }
@@ -105,8 +105,8 @@ fn whoever_moved_the_provider_is_not_offered_others() {
 #[test]
 fn the_list_of_models_has_them_too() {
     let llamacpp = serve("/v1/models", r#"{"data":[{"id":"smollm2"}]}"#);
-    let world = with_ports(closed(), llamacpp, closed(), closed());
-    let finished = run(&mut world.windlass(&["models", "smol"]));
+    let dirs = with_ports(closed(), llamacpp, closed(), closed());
+    let finished = run(&mut dirs.windlass(&["models", "smol"]));
     let text = finished.answer();
     assert!(text.contains("llamacpp/smollm2"), "{text}");
     assert!(text.contains("not needed"), "{text}");

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::desk::Desk;
-use crate::stage::{Finished, World, play, run};
+use crate::fixture::{FinishedCommand, TestDirs, play, run};
+use crate::session_bus::SessionBus;
 
 const TOKEN: &str = "token-of-the-login";
 
@@ -137,8 +137,8 @@ fn log_in(mut command: Command) {
 }
 
 /// The only file in which something is kept of logins.
-fn kept(world: &World) -> PathBuf {
-    let folder = world.home().with_file_name("state").join("windlass/mcp");
+fn kept(dirs: &TestDirs) -> PathBuf {
+    let folder = dirs.home().with_file_name("state").join("windlass/mcp");
     let files: Vec<PathBuf> =
         std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect();
     assert_eq!(files.len(), 1, "{files:?}");
@@ -146,11 +146,11 @@ fn kept(world: &World) -> PathBuf {
 }
 
 /// Logs in, uses the server, logs out; `at` makes the command.
-fn there_and_back(world: &World, at: impl Fn(&[&str]) -> Command, is_in_ring: bool) {
+fn there_and_back(dirs: &TestDirs, at: impl Fn(&[&str]) -> Command, is_in_ring: bool) {
     let base = serve();
     let url = format!("{base}/mcp");
     run(&mut at(&["mcp", "add", "--transport", "http", "box", &url])).answer();
-    let used = || -> (Finished, String) {
+    let used = || -> (FinishedCommand, String) {
         let script = Script::new()
             .answer(ScriptedAnswer::call("mcp__box__open", json!({})))
             .answer(ScriptedAnswer::text("done"));
@@ -163,7 +163,7 @@ fn there_and_back(world: &World, at: impl Fn(&[&str]) -> Command, is_in_ring: bo
     };
     assert!(used().1.contains("windlass mcp login box"), "{:?}", used());
     log_in(at(&["mcp", "login", "box"]));
-    let file = kept(world);
+    let file = kept(dirs);
     let text = std::fs::read_to_string(&file).expect("a file");
     assert_eq!(text.contains(TOKEN), !is_in_ring, "{text}");
     let mode = std::fs::metadata(&file).expect("a file").permissions().mode() & 0o777;
@@ -177,13 +177,13 @@ fn there_and_back(world: &World, at: impl Fn(&[&str]) -> Command, is_in_ring: bo
 
 #[test]
 fn a_login_is_kept_in_the_key_ring_used_and_forgotten() {
-    let world = World::new();
-    let Some(desk) = Desk::open(&world) else { return };
-    there_and_back(&world, |arguments| desk.windlass(&world, arguments), true);
+    let dirs = TestDirs::new();
+    let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
+    there_and_back(&dirs, |arguments| bus.windlass(&dirs, arguments), true);
 }
 
 #[test]
 fn without_a_key_ring_a_login_is_kept_in_a_file_for_the_user_alone() {
-    let world = World::new();
-    there_and_back(&world, |arguments| world.windlass(arguments), false);
+    let dirs = TestDirs::new();
+    there_and_back(&dirs, |arguments| dirs.windlass(arguments), false);
 }

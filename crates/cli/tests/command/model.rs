@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use windlass_rehearsal::{ReceivedRequest, Rehearsal, Script, ScriptedAnswer, ScriptedFault};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
-fn polite() -> Rehearsal {
+fn ok_server() -> Rehearsal {
     play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
@@ -74,8 +74,9 @@ fn choosing_a_model_chooses_wire_key_and_address() {
         ),
     ];
     for (model, variables, path, header, value, name) in cases {
-        let (world, server) = (World::new(), polite());
-        let mut command = world.windlass(&["-p", "hi", "--model", model]);
+        let dirs = TestDirs::new();
+        let server = ok_server();
+        let mut command = dirs.windlass(&["-p", "hi", "--model", model]);
         for (variable, value) in *variables {
             command.env(variable, value.replace("URL", &server.url()));
         }
@@ -84,13 +85,13 @@ fn choosing_a_model_chooses_wire_key_and_address() {
         assert_eq!(request.path, *path, "{model}");
         assert_eq!(request.header(header), Some(*value), "{model}");
         assert_eq!(body["model"].as_str().unwrap_or_default(), *name, "{model}");
-        assert_eq!(world.leftovers(), Vec::<String>::new(), "{model}");
+        assert_eq!(dirs.leftovers(), Vec::<String>::new(), "{model}");
     }
 }
 
 #[test]
 fn a_plain_name_finds_its_provider() {
-    let server = polite();
+    let server = ok_server();
     let paths = [
         ("claude-sonnet-4-6", "/v1/messages"),
         ("claude-of-tomorrow", "/v1/messages"),
@@ -102,8 +103,8 @@ fn a_plain_name_finds_its_provider() {
         ("gemini-3.8-flash", "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse"),
     ];
     for (name, path) in paths {
-        let world = World::new();
-        let mut command = world.asking(&server.url(), &["-p", "hi", "--model", name]);
+        let dirs = TestDirs::new();
+        let mut command = dirs.asking(&server.url(), &["-p", "hi", "--model", name]);
         command.env("OPENAI_BASE_URL", server.url()).env("GEMINI_BASE_URL", server.url());
         run(&mut command).answer();
         assert_eq!(last(&server).0.path, path, "{name}");
@@ -112,7 +113,8 @@ fn a_plain_name_finds_its_provider() {
 
 #[test]
 fn variables_name_the_model_and_change_what_a_short_name_means() {
-    let (world, server) = (World::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], &'a str);
     let cases: &[Case<'_>] = &[
         (&[("ANTHROPIC_MODEL", "haiku")], &[], "claude-haiku-5-5"),
@@ -125,7 +127,7 @@ fn variables_name_the_model_and_change_what_a_short_name_means() {
         ),
     ];
     for (variables, flags, name) in cases {
-        let mut command = world.asking(&server.url(), &["-p", "hi"]);
+        let mut command = dirs.asking(&server.url(), &["-p", "hi"]);
         run(command.envs(variables.iter().copied()).args(*flags)).answer();
         assert_eq!(last(&server).1["model"], *name, "{variables:?} {flags:?}");
     }
@@ -133,7 +135,7 @@ fn variables_name_the_model_and_change_what_a_short_name_means() {
 
 #[test]
 fn every_model_of_a_chain_is_asked_at_its_own_provider_with_its_own_key() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let (anthropic, openai, gemini) = (
         play(
             Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(404)).repeat(0)),
@@ -141,11 +143,11 @@ fn every_model_of_a_chain_is_asked_at_its_own_provider_with_its_own_key() {
         play(
             Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(404)).repeat(0)),
         ),
-        polite(),
+        ok_server(),
     );
     let chain = "openai/gpt-5.5,gemini/gemini-3.8-flash";
     let arguments = ["-p", "hi", "--model", "sonnet", "--fallback-model", chain];
-    let mut command = world.windlass(&arguments);
+    let mut command = dirs.windlass(&arguments);
     command
         .env("ANTHROPIC_BASE_URL", anthropic.url())
         .env("ANTHROPIC_API_KEY", "a-key")
@@ -169,10 +171,11 @@ fn every_model_of_a_chain_is_asked_at_its_own_provider_with_its_own_key() {
 
 #[test]
 fn a_fallback_without_a_key_is_told_before_anything_is_asked() {
-    let (world, server) = (World::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     let arguments = ["-p", "hi", "--fallback-model", "openai/gpt-5.5"];
-    let finished = run(&mut world.asking(&server.url(), &arguments));
-    let line = finished.refusal(1);
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
+    let line = finished.error_line(1);
     assert!(line.contains("openai/gpt-5.5") && line.contains("OPENAI_API_KEY"), "{line}");
     assert_eq!(server.request_count(), 0);
 }
@@ -192,10 +195,10 @@ fn names_that_mean_nothing_are_refused_with_advice() {
         (&["--small-model", "gemni/x"], &["gemini/x"]),
     ];
     for (flags, words) in cases {
-        let world = World::new();
-        let mut command = world.windlass(&["-p", "hi"]);
+        let dirs = TestDirs::new();
+        let mut command = dirs.windlass(&["-p", "hi"]);
         let finished = run(command.args(*flags));
-        let line = finished.refusal(2);
+        let line = finished.error_line(2);
         for word in *words {
             assert!(line.contains(word), "{flags:?}: {line}");
         }
@@ -213,11 +216,12 @@ fn what_a_model_cannot_do_is_said_before_the_network() {
         (&["--fallback-model", "openai-chat/gpt-6-astra"], &["gpt-6-astra", "tools"]),
     ];
     for (flags, words) in cases {
-        let (world, server) = (World::new(), polite());
-        let mut command = world.asking(&server.url(), &["-p", "hi"]);
+        let dirs = TestDirs::new();
+        let server = ok_server();
+        let mut command = dirs.asking(&server.url(), &["-p", "hi"]);
         command.env("OPENAI_BASE_URL", server.url());
         let finished = run(command.args(*flags));
-        let line = finished.refusal(2);
+        let line = finished.error_line(2);
         for word in *words {
             assert!(line.contains(word), "{flags:?}: {line}");
         }
@@ -227,26 +231,27 @@ fn what_a_model_cannot_do_is_said_before_the_network() {
 
 #[test]
 fn effort_and_thinking_reach_the_model() {
-    let (world, server) = (World::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     let arguments = ["-p", "hi", "--effort", "low", "--thinking", "disabled"];
-    run(&mut world.asking(&server.url(), &arguments)).answer();
+    run(&mut dirs.asking(&server.url(), &arguments)).answer();
     let (_, body) = last(&server);
     assert_eq!(body["output_config"]["effort"], "low");
     assert_eq!(body["thinking"]["type"], "disabled");
 
     // A model that is known to think may do so; one that is not known is left alone.
-    run(&mut world.asking(&server.url(), &["-p", "hi", "--model", "opus"])).answer();
+    run(&mut dirs.asking(&server.url(), &["-p", "hi", "--model", "opus"])).answer();
     assert_eq!(last(&server).1["thinking"]["type"], "adaptive");
-    run(&mut world.asking(&server.url(), &["-p", "hi", "--model", "mystery"])).answer();
+    run(&mut dirs.asking(&server.url(), &["-p", "hi", "--model", "mystery"])).answer();
     assert_eq!(last(&server).1["thinking"], Value::Null);
 }
 
 #[test]
 fn effort_is_sent_when_it_was_asked_for_and_only_then() {
-    let server = polite();
+    let server = ok_server();
     let sent = |model: &str, flags: &[&str]| {
-        let world = World::new();
-        let mut command = world.asking(&server.url(), &["-p", "hi", "--model", model]);
+        let dirs = TestDirs::new();
+        let mut command = dirs.asking(&server.url(), &["-p", "hi", "--model", model]);
         command.env("OPENAI_BASE_URL", server.url()).env("OPENAI_API_KEY", "x");
         command.env("GEMINI_BASE_URL", server.url()).env("GEMINI_API_KEY", "x");
         run(command.args(flags)).answer();
@@ -269,9 +274,10 @@ fn effort_is_sent_when_it_was_asked_for_and_only_then() {
 
 #[test]
 fn an_unknown_model_works_and_says_what_is_assumed() {
-    let (world, server) = (World::new(), polite());
+    let dirs = TestDirs::new();
+    let server = ok_server();
     let arguments = ["-p", "hi", "--model", "ollama/tiny", "--verbose"];
-    let mut command = world.windlass(&arguments);
+    let mut command = dirs.windlass(&arguments);
     let finished = run(command.env("OLLAMA_BASE_URL", server.url()));
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"));
     assert!(finished.stderr.contains("ollama/tiny is not in the table"), "{finished:?}");
@@ -281,13 +287,13 @@ fn an_unknown_model_works_and_says_what_is_assumed() {
 
     // A snapshot is known by its family.
     let snapshot = ["-p", "hi", "--model", "claude-haiku-4-5-20251001", "--verbose"];
-    let finished = run(&mut world.asking(&server.url(), &snapshot));
+    let finished = run(&mut dirs.asking(&server.url(), &snapshot));
     assert!(!finished.stderr.contains("not in the table"), "{finished:?}");
     assert_eq!(last(&server).1["max_tokens"], 32_000);
 
     // What costs nothing cannot cost too much.
     let arguments = ["-p", "hi", "--model", "ollama/tiny", "--max-budget-usd", "0.01"];
-    let mut command = world.windlass(&arguments);
+    let mut command = dirs.windlass(&arguments);
     run(command.env("OLLAMA_BASE_URL", server.url())).answer();
 }
 
@@ -300,9 +306,9 @@ fn a_number_of_tokens_to_think_reaches_models_that_know_one() {
         ("claude-opus-4-7", "5000", json!({ "type": "adaptive" })),
         ("claude-sonnet-4-6", "0", json!({ "type": "disabled" })),
     ] {
-        let world = World::new();
+        let dirs = TestDirs::new();
         let server = play(Script::new().answer(ScriptedAnswer::text("Well thought.")));
-        let mut command = world.asking(&server.url(), &["-p", "think", "--model", model]);
+        let mut command = dirs.asking(&server.url(), &["-p", "think", "--model", model]);
         run(command.env("MAX_THINKING_TOKENS", given)).answer();
         let request = server.requests()[0].json().expect("JSON");
         assert_eq!(request["thinking"], wanted, "{model} {given}");
@@ -311,7 +317,7 @@ fn a_number_of_tokens_to_think_reaches_models_that_know_one() {
 
 #[test]
 fn the_environment_says_how_long_commands_may_take() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let wait = |timeout: u64| json!({ "command": "sleep 300", "timeout": timeout });
     let server = play(
         Script::new()
@@ -320,7 +326,7 @@ fn the_environment_says_how_long_commands_may_take() {
             .answer(ScriptedAnswer::text("Over.")),
     );
     let flags = ["-p", "wait", "--allowedTools", "Bash"];
-    let mut command = world.asking(&server.url(), &flags);
+    let mut command = dirs.asking(&server.url(), &flags);
     command.env("BASH_DEFAULT_TIMEOUT_MS", "300").env("BASH_MAX_TIMEOUT_MS", "400");
     assert_eq!(run(&mut command).answer(), "Over.\n");
     let last = server.requests().pop().expect("a request").body;

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::stage::{World, run};
+use crate::fixture::{TestDirs, run};
 
-fn told(world: &World, variables: &[(&str, &str)]) -> Value {
-    let mut command = world.windlass(&["models", "--json"]);
+fn list_models(dirs: &TestDirs, variables: &[(&str, &str)]) -> Value {
+    let mut command = dirs.windlass(&["models", "--json"]);
     let finished = run(command.envs(variables.iter().copied()));
     serde_json::from_str(finished.answer()).expect("one object")
 }
@@ -17,8 +17,8 @@ fn row<'a>(all: &'a Value, name: &str) -> &'a Value {
 
 #[test]
 fn it_tells_facts_prices_and_which_keys_are_set() {
-    let world = World::new();
-    let all = told(&world, &[("OPENAI_API_KEY", "secret-thing")]);
+    let dirs = TestDirs::new();
+    let all = list_models(&dirs, &[("OPENAI_API_KEY", "secret-thing")]);
     let opus = row(&all, "anthropic/claude-opus-5-5");
     assert_eq!(opus["window"], 1_000_000);
     assert_eq!(opus["output_max"], 128_000);
@@ -36,12 +36,12 @@ fn it_tells_facts_prices_and_which_keys_are_set() {
 
 #[test]
 fn a_table_for_people_and_the_users_own_rows() {
-    let world = World::new();
-    let path = world.config(
+    let dirs = TestDirs::new();
+    let path = dirs.config(
         "[provider.mine]\nwire = \"gemini\"\nbase_url = \"http://127.0.0.1:9\"\n\
          [model.\"mine/small\"]\nwindow = 9_000\nprice = { input = 0.125, output = 1 }\n",
     );
-    let finished = run(&mut world.windlass(&["models"]));
+    let finished = run(&mut dirs.windlass(&["models"]));
     let text = finished.answer();
     let line = text.lines().find(|line| line.starts_with("mine/small")).expect("a row");
     let cells: Vec<&str> = line.split_whitespace().collect();
@@ -49,8 +49,8 @@ fn a_table_for_people_and_the_users_own_rows() {
     assert!(text.contains(&path.display().to_string()), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 
-    let finished = run(&mut world.windlass(&["models", "HAIKU"]));
+    let finished = run(&mut dirs.windlass(&["models", "HAIKU"]));
     assert!(finished.answer().lines().count() < 8, "{finished:?}");
-    let finished = run(&mut world.windlass(&["models", "no-such-thing"]));
-    assert!(finished.refusal(2).contains("no-such-thing"));
+    let finished = run(&mut dirs.windlass(&["models", "no-such-thing"]));
+    assert!(finished.error_line(2).contains("no-such-thing"));
 }

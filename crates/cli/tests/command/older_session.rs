@@ -5,24 +5,24 @@
 
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
 const RECORDED: &str = include_str!("recorded/session_2026_11.jsonl");
 
 #[test]
 fn a_session_of_an_earlier_version_plays_again_and_goes_on() {
-    let world = World::new();
-    let journal = world.file("session.jsonl");
+    let dirs = TestDirs::new();
+    let journal = dirs.file("session.jsonl");
     std::fs::write(&journal, RECORDED).expect("a file");
     let path = journal.to_str().expect("a path of letters");
 
-    let replayed = run(&mut world.windlass(&["replay", path, "--json"]));
+    let replayed = run(&mut dirs.windlass(&["replay", path, "--json"]));
     let replay: serde_json::Value = serde_json::from_str(replayed.answer()).expect("one object");
     assert_eq!(replay["difference"], serde_json::Value::Null, "{replay}");
     assert_eq!((&replay["same"], &replay["records"]), (&11.into(), &56.into()), "{replay}");
 
     let server = play(Script::new().answer(ScriptedAnswer::text("Still here.").repeat(0)));
-    let went_on = run(&mut world.asking(&server.url(), &["-p", "and now", "--journal", path]));
+    let went_on = run(&mut dirs.asking(&server.url(), &["-p", "and now", "--journal", path]));
     assert_eq!(went_on.answer(), "Still here.\n");
     let request = server.requests().pop().expect("a request").json().expect("JSON");
     let said = request["messages"].to_string();

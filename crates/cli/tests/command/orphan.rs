@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
 /// Waits until it holds, for a while.
 fn until(is_so: impl Fn() -> bool) -> bool {
@@ -33,23 +33,23 @@ fn no_command_outlives_a_killed_process_for_long() {
         ("left", json!({"command": "echo $$ > id; sleep 300; true", "run_in_background": true})),
         ("deep", json!({"command": "setsid bash -c 'echo $$ > id; exec sleep 300' & wait"})),
     ] {
-        let world = World::new();
+        let dirs = TestDirs::new();
         let script = Script::new()
             .answer(ScriptedAnswer::call("Bash", input))
             .answer(ScriptedAnswer::text("done").when("again"))
             .answer(ScriptedAnswer::call("Bash", json!({"command": "sleep 300"})));
         let server = play(script);
         let flags = ["-p", "go", "--journal", "run.jsonl", "--dangerously-skip-permissions"];
-        let mut first = world.asking(&server.url(), &flags);
+        let mut first = dirs.asking(&server.url(), &flags);
         let mut child = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a child");
-        let id = || std::fs::read_to_string(world.file("id")).unwrap_or_default();
+        let id = || std::fs::read_to_string(dirs.file("id")).unwrap_or_default();
         let has_begun = until(|| id().ends_with('\n'));
         child.kill().expect("it can be killed");
         child.wait().expect("it ends");
         let id = id().trim().to_owned();
         assert!(has_begun && is_running(&id), "{name}: it outlives its owner");
         let flags = ["-p", "again", "--journal", "run.jsonl", "--verbose"];
-        let finished = run(&mut world.asking(&server.url(), &flags));
+        let finished = run(&mut dirs.asking(&server.url(), &flags));
         assert_eq!(finished.code, Some(0), "{name}: {finished:?}");
         assert!(until(|| !is_running(&id)), "{name}: {id} is still there");
         assert!(finished.stderr.contains("left running was ended"), "{name}: {finished:?}");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{Finished, World, play, run};
+use crate::fixture::{FinishedCommand, TestDirs, play, run};
 
 /// A model that wants to write a file, and says so.
 fn wants_to_write() -> Script {
@@ -12,9 +12,9 @@ fn wants_to_write() -> Script {
         .answer(ScriptedAnswer::text("Over."))
 }
 
-fn ask(world: &World, flags: &[&str]) -> (Finished, Value) {
+fn ask(dirs: &TestDirs, flags: &[&str]) -> (FinishedCommand, Value) {
     let server = play(wants_to_write());
-    let mut command = world.asking(&server.url(), &["-p", "go"]);
+    let mut command = dirs.asking(&server.url(), &["-p", "go"]);
     command.args(flags);
     let finished = run(&mut command);
     let requests = server.requests();
@@ -24,17 +24,17 @@ fn ask(world: &World, flags: &[&str]) -> (Finished, Value) {
 
 #[test]
 fn what_would_have_to_be_asked_is_denied_and_told() {
-    let world = World::new();
-    let (finished, last) = ask(&world, &[]);
+    let dirs = TestDirs::new();
+    let (finished, last) = ask(&dirs, &[]);
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "Over.\n"));
-    assert!(!world.file("made.txt").exists());
+    assert!(!dirs.file("made.txt").exists());
     assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
     assert!(finished.stderr.contains("not allowed: Bash touch made.txt:"), "{finished:?}");
     assert!(finished.stderr.contains("--allowedTools"), "{finished:?}");
     let said = last["messages"].to_string();
     assert!(said.contains("\"is_error\":true"), "{said}");
 
-    let (finished, _) = ask(&world, &["--output-format", "json"]);
+    let (finished, _) = ask(&dirs, &["--output-format", "json"]);
     let result: Value = serde_json::from_str(&finished.stdout).expect("one object");
     assert_eq!(result["permission_denials"][0]["tool_name"], "Bash");
     assert_eq!(result["permission_denials"][0]["tool_input"]["command"], "touch made.txt");
@@ -51,10 +51,10 @@ fn rules_and_modes_let_it_run() {
         &["--allowedTools", "Edit", "Bash"],
     ];
     for flags in allowing {
-        let world = World::new();
-        let (finished, _) = ask(&world, flags);
+        let dirs = TestDirs::new();
+        let (finished, _) = ask(&dirs, flags);
         assert_eq!(finished.answer(), "Over.\n", "{flags:?}");
-        assert!(world.file("made.txt").exists(), "{flags:?}");
+        assert!(dirs.file("made.txt").exists(), "{flags:?}");
     }
 }
 
@@ -65,12 +65,12 @@ fn a_denied_rule_holds_in_every_mode() {
         &["--disallowed-tools", "Bash", "--allowedTools", "Bash"],
     ];
     for flags in denying {
-        let world = World::new();
+        let dirs = TestDirs::new();
         let mut all = vec!["--dangerously-skip-permissions"];
         all.extend_from_slice(flags);
-        let (finished, last) = ask(&world, &all);
+        let (finished, last) = ask(&dirs, &all);
         assert_eq!(finished.code, Some(0), "{finished:?}");
-        assert!(!world.file("made.txt").exists(), "{flags:?}");
+        assert!(!dirs.file("made.txt").exists(), "{flags:?}");
         let offered = last["tools"].to_string().contains("\"Bash\"");
         assert_eq!(offered, flags[1].contains('('), "a bare name hides the tool");
     }
@@ -97,13 +97,13 @@ fn far_away() -> tempfile::TempDir {
 }
 
 /// What the model was told of its call.
-fn told(flags: &[&str], tool: &str, input: Value) -> (Finished, String) {
-    let world = World::new();
+fn run_call(flags: &[&str], tool: &str, input: Value) -> (FinishedCommand, String) {
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::call(tool, input))
         .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
-    let mut command = world.asking(&server.url(), &["-p", "go"]);
+    let mut command = dirs.asking(&server.url(), &["-p", "go"]);
     let finished = run(command.args(flags));
     let last = server.requests().pop().expect("a request").json().expect("JSON");
     (finished, last["messages"].to_string())
@@ -114,7 +114,7 @@ fn reading_below_an_added_directory_needs_no_question_and_elsewhere_it_does() {
     let outside = far_away();
     let far = outside.path().join("far").display().to_string();
     let read = |flags: &[&str], path: &str| {
-        told(flags, "Read", json!({"file_path": outside.path().join(path)}))
+        run_call(flags, "Read", json!({"file_path": outside.path().join(path)}))
     };
     for flags in [&["--add-dir", &far][..], &["--add-dir", &format!("{far}/deep/..")]] {
         let (finished, said) = read(flags, "far/deep/open.txt");
@@ -148,7 +148,8 @@ fn edits_are_accepted_below_an_added_directory_and_nowhere_else() {
     let far = outside.path().join("far").display().to_string();
     let write = |flags: &[&str], path: &str| {
         let path = outside.path().join(path);
-        let (finished, _) = told(flags, "Write", json!({"file_path": path, "content": "new\n"}));
+        let (finished, _) =
+            run_call(flags, "Write", json!({"file_path": path, "content": "new\n"}));
         assert_eq!(finished.code, Some(0), "{finished:?}");
         (finished.stderr.contains("not allowed: Write"), path.exists())
     };
@@ -163,15 +164,18 @@ fn edits_are_accepted_below_an_added_directory_and_nowhere_else() {
 
 #[test]
 fn several_directories_can_be_added() {
-    let (one, other) = (far_away(), far_away());
-    let (first, second) = (one.path().join("far"), other.path().join("far"));
-    let (first, second) = (first.display().to_string(), second.display().to_string());
+    let one = far_away();
+    let other = far_away();
+    let first = one.path().join("far");
+    let second = other.path().join("far");
+    let first = first.display().to_string();
+    let second = second.display().to_string();
     let both: [&[&str]; 2] =
         [&["--add-dir", &first, &second], &["--add-dir", &first, "--add-dir", &second]];
     for flags in both {
         for outside in [&one, &other] {
             let path = outside.path().join("far/deep/open.txt");
-            let (finished, said) = told(flags, "Read", json!({"file_path": path}));
+            let (finished, said) = run_call(flags, "Read", json!({"file_path": path}));
             assert_eq!(finished.answer(), "Over.\n");
             assert!(said.contains("seen"), "{said}");
         }
@@ -217,12 +221,11 @@ fn a_place_close_by_is_fetched_when_a_rule_names_it_and_only_then() {
     for (flags, expected) in cases {
         let before = count.load(std::sync::atomic::Ordering::SeqCst);
         let input = json!({"url": format!("http://{address}/x"), "prompt": "what is it?"});
-        let (_, said) = told(flags, "WebFetch", input.clone());
+        let (_, said) = run_call(flags, "WebFetch", input.clone());
         let came = count.load(std::sync::atomic::Ordering::SeqCst) > before;
         assert_eq!((came, said.contains("fetched!")), (*expected, *expected), "{flags:?}: {said}");
-        let world = World::new();
-        let mut command =
-            world.windlass(&["permission", "explain", "--json", "--tool", "WebFetch"]);
+        let dirs = TestDirs::new();
+        let mut command = dirs.windlass(&["permission", "explain", "--json", "--tool", "WebFetch"]);
         let finished = run(command.arg(input.to_string()).args(*flags));
         let report: Value = serde_json::from_str(finished.answer()).expect("JSON");
         assert_eq!(report["decision"] == "allow", *expected, "{flags:?}: {report}");
@@ -230,10 +233,10 @@ fn a_place_close_by_is_fetched_when_a_rule_names_it_and_only_then() {
 }
 
 /// Feeds lines to `permission check`.
-fn checked(world: &World, input: &[u8]) -> Finished {
-    let path = world.file("cases.jsonl");
+fn checked(dirs: &TestDirs, input: &[u8]) -> FinishedCommand {
+    let path = dirs.file("cases.jsonl");
     std::fs::write(&path, input).expect("a file");
-    let mut command = world.windlass::<&str>(&[]);
+    let mut command = dirs.windlass::<&str>(&[]);
     command.args(["permission", "check"]).stdin(std::fs::File::open(path).expect("a file"));
     run(&mut command)
 }
@@ -249,8 +252,8 @@ fn lines_that_are_no_cases_are_answered_and_do_not_stop_the_rest() {
         input.extend_from_slice(b"\n");
     }
     input.extend_from_slice(good.trim_end().as_bytes());
-    let world = World::new();
-    let finished = checked(&world, &input);
+    let dirs = TestDirs::new();
+    let finished = checked(&dirs, &input);
     assert_eq!(finished.code, Some(1), "{finished:?}");
     let lines: Vec<Value> =
         finished.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -261,23 +264,23 @@ fn lines_that_are_no_cases_are_answered_and_do_not_stop_the_rest() {
     for line in [&lines[0], &lines[6]] {
         assert_eq!((&line["id"], &line["decision"]), (&json!("good"), &json!("allow")));
     }
-    assert_eq!(checked(&world, good.as_bytes()).code, Some(0));
+    assert_eq!(checked(&dirs, good.as_bytes()).code, Some(0));
     // A folder cannot be read, however often one tries.
-    let mut command = world.windlass::<&str>(&[]);
+    let mut command = dirs.windlass::<&str>(&[]);
     command.args(["permission", "check"]);
-    command.stdin(std::fs::File::open(world.file(".")).expect("a folder"));
+    command.stdin(std::fs::File::open(dirs.file(".")).expect("a folder"));
     assert_eq!(run(&mut command).code, Some(1));
 }
 
 #[test]
 fn there_is_no_mode_that_guesses() {
-    let world = World::new();
-    let mut command = world.windlass::<&str>(&[]);
+    let dirs = TestDirs::new();
+    let mut command = dirs.windlass::<&str>(&[]);
     command.args(["permission", "explain", "ls", "--permission-mode", "auto"]);
     let finished = run(&mut command);
     assert_eq!(finished.code, Some(2), "{finished:?}");
     assert!(finished.stderr.contains("there is no mode `auto`"), "{finished:?}");
-    let mut command = world.windlass::<&str>(&[]);
+    let mut command = dirs.windlass::<&str>(&[]);
     command.args(["permission", "explain", "ls", "--permission-mode", "manual"]);
     assert_eq!(run(&mut command).code, Some(0));
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
-use crate::stage::{Finished, World, play, run, run_with_input};
+use crate::fixture::{FinishedCommand, TestDirs, play, run, run_with_input};
 
 fn write(path: impl AsRef<Path>, text: &str) {
     let path = path.as_ref();
@@ -14,8 +14,8 @@ fn write(path: impl AsRef<Path>, text: &str) {
     std::fs::write(path, text).expect("a file");
 }
 
-fn ask(world: &World, server: &Rehearsal, arguments: &[&str]) -> Finished {
-    run(&mut world.asking(&server.url(), arguments))
+fn ask(dirs: &TestDirs, server: &Rehearsal, arguments: &[&str]) -> FinishedCommand {
+    run(&mut dirs.asking(&server.url(), arguments))
 }
 
 fn bash(command: &str) -> ScriptedAnswer {
@@ -24,8 +24,8 @@ fn bash(command: &str) -> ScriptedAnswer {
 
 #[test]
 fn a_plugin_brings_commands_agents_skills_hooks_and_styles() {
-    let world = World::new();
-    let plugin = world.work().join("plug");
+    let dirs = TestDirs::new();
+    let plugin = dirs.work().join("plug");
     write(plugin.join(".claude-plugin/plugin.json"), r#"{"name": "sail", "version": "1"}"#);
     write(
         plugin.join("commands/hoist.md"),
@@ -47,7 +47,7 @@ fn a_plugin_brings_commands_agents_skills_hooks_and_styles() {
     let flags = ["--plugin-dir", "plug", "--settings", settings];
     let mut all = vec!["-p", "/sail:hoist main sail"];
     all.extend(flags);
-    assert_eq!(ask(&world, &server, &all).answer(), "Aye.\n");
+    assert_eq!(ask(&dirs, &server, &all).answer(), "Aye.\n");
     let request = server.requests()[0].body.clone();
     for words in
         ["Hoist the main sail.", "calm sea", "sail:knots", "Talk like a sailor.", "sail:mate"]
@@ -56,20 +56,20 @@ fn a_plugin_brings_commands_agents_skills_hooks_and_styles() {
     }
     // The same by settings, where it was installed.
     let installed = json!({ "plugins": { "sail@port": [{ "installPath": plugin }] } });
-    let folder = world.home().join(".claude");
+    let folder = dirs.home().join(".claude");
     write(folder.join("plugins/installed_plugins.json"), &installed.to_string());
     write(
         folder.join("settings.json"),
         r#"{"enabledPlugins": {"sail@port": true, "no@port": true}}"#,
     );
-    let help = ask(&world, &server, &["-p", "/help"]);
+    let help = ask(&dirs, &server, &["-p", "/help"]);
     assert!(help.stdout.contains("/sail:hoist"), "{help:?}");
     assert!(help.stderr.contains("no@port is not installed"), "{help:?}");
-    let bare = ask(&world, &server, &["-p", "/help", "--bare"]);
+    let bare = ask(&dirs, &server, &["-p", "/help", "--bare"]);
     assert!(!bare.answer().contains("sail:hoist"));
     // One that is none costs a line.
-    write(world.work().join("bad/.claude-plugin/plugin.json"), "{");
-    let bad = ask(&world, &server, &["-p", "/help", "--plugin-dir", "bad"]);
+    write(dirs.work().join("bad/.claude-plugin/plugin.json"), "{");
+    let bad = ask(&dirs, &server, &["-p", "/help", "--plugin-dir", "bad"]);
     assert_eq!(bad.code, Some(0), "{bad:?}");
     let lines = bad.stderr.lines().filter(|line| line.contains("plugin.json, line 1"));
     assert_eq!(lines.count(), 1, "{bad:?}");
@@ -77,9 +77,9 @@ fn a_plugin_brings_commands_agents_skills_hooks_and_styles() {
 
 #[test]
 fn a_skill_brings_hooks_when_it_is_loaded_and_not_before() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let skill = "---\nname: careful\ndescription: takes care\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: \"echo 'not with this skill' >&2; exit 2\"\n---\nTake care.";
-    write(world.home().join(".claude/skills/careful/SKILL.md"), skill);
+    write(dirs.home().join(".claude/skills/careful/SKILL.md"), skill);
     let server = play(
         Script::new()
             .answer(bash("touch before"))
@@ -87,17 +87,17 @@ fn a_skill_brings_hooks_when_it_is_loaded_and_not_before() {
             .answer(bash("touch after"))
             .answer(ScriptedAnswer::text("Over.")),
     );
-    let done = ask(&world, &server, &["-p", "go", "--dangerously-skip-permissions"]);
+    let done = ask(&dirs, &server, &["-p", "go", "--dangerously-skip-permissions"]);
     assert_eq!(done.stdout, "Over.\n", "{done:?}");
-    assert!(world.file("before").exists() && !world.file("after").exists());
+    assert!(dirs.file("before").exists() && !dirs.file("after").exists());
     assert!(server.requests()[3].body.contains("not with this skill"));
 }
 
 #[test]
 fn a_skill_that_a_person_calls_brings_its_hooks_too() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let skill = "---\nname: careful\ndescription: takes care\nmodel: nobody-knows-it\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: \"echo 'not with this skill' >&2; exit 2\"\n---\nTake care.";
-    write(world.home().join(".claude/skills/careful/SKILL.md"), skill);
+    write(dirs.home().join(".claude/skills/careful/SKILL.md"), skill);
     let server = play(
         Script::new()
             .answer(bash("touch after"))
@@ -111,12 +111,12 @@ fn a_skill_that_a_person_calls_brings_its_hooks_too() {
     ];
     let lines: String = said.iter().map(|line| format!("{line}\n")).collect();
     let flags = [&crate::driven::LINES[..], &["--dangerously-skip-permissions"]].concat();
-    let mut command = world.asking(&server.url(), &flags);
+    let mut command = dirs.asking(&server.url(), &flags);
     let done = run_with_input(&mut command, lines.as_bytes());
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(server.requests()[0].body.contains("Take care."), "{done:?}");
     assert!(server.requests()[1].body.contains("not with this skill"), "{done:?}");
-    assert!(!world.file("after").exists() && !world.file("much_later").exists(), "to the end");
+    assert!(!dirs.file("after").exists() && !dirs.file("much_later").exists(), "to the end");
     // A model that cannot be asked costs one line, and the usual one is asked.
     let told = done.stdout.matches("wants nobody-knows-it").count();
     assert_eq!(told, 1, "{done:?}");
@@ -124,9 +124,9 @@ fn a_skill_that_a_person_calls_brings_its_hooks_too() {
 
 #[test]
 fn an_agent_has_hooks_of_its_own_for_as_long_as_it_runs() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let agent = "---\nname: diver\ndescription: dives\ntools: Bash\nhooks:\n  PreToolUse:\n    - hooks:\n        - {type: command, command: 'echo too deep >&2; exit 2'}\n  Stop:\n    - hooks: [{type: command, command: 'cat > stopped.json'}]\n---\nDive.";
-    write(world.home().join(".claude/agents/diver.md"), agent);
+    write(dirs.home().join(".claude/agents/diver.md"), agent);
     let dive = json!({ "description": "dive", "prompt": "dive now", "subagent_type": "diver" });
     let server = play(
         Script::new()
@@ -136,18 +136,18 @@ fn an_agent_has_hooks_of_its_own_for_as_long_as_it_runs() {
             .answer(bash("touch shallow").when_result("could not"))
             .answer(ScriptedAnswer::text("Over.")),
     );
-    let done = ask(&world, &server, &["-p", "go", "--dangerously-skip-permissions"]);
+    let done = ask(&dirs, &server, &["-p", "go", "--dangerously-skip-permissions"]);
     assert_eq!(done.stdout, "Over.\n", "{done:?}");
-    assert!(!world.file("deep").exists() && world.file("shallow").exists());
-    let told = std::fs::read_to_string(world.file("stopped.json")).expect("it was told");
+    assert!(!dirs.file("deep").exists() && dirs.file("shallow").exists());
+    let told = std::fs::read_to_string(dirs.file("stopped.json")).expect("it was told");
     assert!(told.contains("SubagentStop") && told.contains("diver"), "{told}");
 }
 
 #[test]
 fn a_command_has_a_model_and_rules_of_its_own_for_one_run() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let page = "---\nmodel: small-one\nallowed-tools: Bash(touch once)\n---\nDo it.";
-    write(world.home().join(".claude/commands/do.md"), page);
+    write(dirs.home().join(".claude/commands/do.md"), page);
     let server = play(
         Script::new()
             .answer(bash("touch once"))
@@ -169,9 +169,9 @@ fn a_command_has_a_model_and_rules_of_its_own_for_one_run() {
         "--fallback-model",
         "small-one",
     ];
-    let done = run_with_input(&mut world.asking(&server.url(), &flags), input.as_bytes());
+    let done = run_with_input(&mut dirs.asking(&server.url(), &flags), input.as_bytes());
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert!(world.file("once").exists() && !world.file("twice").exists(), "{done:?}");
+    assert!(dirs.file("once").exists() && !dirs.file("twice").exists(), "{done:?}");
     let models: Vec<Value> = server
         .requests()
         .iter()
@@ -182,12 +182,12 @@ fn a_command_has_a_model_and_rules_of_its_own_for_one_run() {
 
 #[test]
 fn the_commands_are_there_without_a_model() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let settings =
         json!({ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "true" }] }] } });
-    write(world.home().join(".claude/settings.json"), &settings.to_string());
+    write(dirs.home().join(".claude/settings.json"), &settings.to_string());
     let server = play(Script::new().answer(ScriptedAnswer::text("Aye.").repeat(0)));
-    ask(&world, &server, &["-p", "the first prompt"]).answer();
+    ask(&dirs, &server, &["-p", "the first prompt"]).answer();
     for (prompt, words) in [
         ("/help", "/resume [SESSION]"),
         ("/hooks", "Stop *"),
@@ -197,25 +197,25 @@ fn the_commands_are_there_without_a_model() {
         ("/permissions", "mode default"),
         ("/memory", "no standing instructions"),
     ] {
-        let said = run(&mut world.windlass(&["-p", prompt]));
+        let said = run(&mut dirs.windlass(&["-p", prompt]));
         assert!(said.answer().contains(words), "{prompt}: {said:?}");
     }
-    let cleared = ask(&world, &server, &["-p", "/clear"]);
+    let cleared = ask(&dirs, &server, &["-p", "/clear"]);
     assert_eq!(cleared.code, Some(0), "{cleared:?}");
     assert_eq!(server.requests().len(), 1, "no model was asked");
 }
 
 #[test]
 fn a_skill_is_a_command_too_and_a_broken_head_costs_one_line() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     write(
-        world.home().join(".claude/skills/tie/SKILL.md"),
+        dirs.home().join(".claude/skills/tie/SKILL.md"),
         "---\ndescription: ties\n---\nTie $ARGUMENTS.",
     );
     let broken = "---\nname: split\ndescription: splits\nthis is no line of a head\n---\nSplit it.";
-    write(world.home().join(".claude/skills/split/SKILL.md"), broken);
+    write(dirs.home().join(".claude/skills/split/SKILL.md"), broken);
     let server = play(Script::new().answer(ScriptedAnswer::text("Aye.").repeat(0)));
-    let done = ask(&world, &server, &["-p", "/tie a bowline"]);
+    let done = ask(&dirs, &server, &["-p", "/tie a bowline"]);
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Aye.\n"), "{done:?}");
     assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
     assert!(done.stderr.contains("split/SKILL.md: line 4 cannot be read"), "{done:?}");

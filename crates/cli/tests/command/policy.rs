@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{World, play, run, run_with_input};
+use crate::fixture::{TestDirs, play, run, run_with_input};
 
 #[test]
 fn cases_are_judged_line_by_line() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let cases = [
         json!({"id": 1, "tool": "Bash", "input": {"command": "git log | head"}}).to_string(),
         json!({"id": 2, "tool": "Bash", "input": {"command": "git log; curl x | sh"},
@@ -20,7 +20,7 @@ fn cases_are_judged_line_by_line() {
         .to_string(),
     ]
     .join("\n");
-    let finished = run_with_input(&mut world.windlass(&["permission", "check"]), cases.as_bytes());
+    let finished = run_with_input(&mut dirs.windlass(&["permission", "check"]), cases.as_bytes());
     assert_eq!(finished.code, Some(1), "one line was no case: {finished:?}");
     let lines: Vec<Value> =
         finished.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -34,9 +34,9 @@ fn cases_are_judged_line_by_line() {
 
 #[test]
 fn a_decision_is_explained_with_the_rules_in_force() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let explain = |flags: &[&str]| {
-        let mut command = world.windlass(&["permission", "explain", "ls && touch made.txt"]);
+        let mut command = dirs.windlass(&["permission", "explain", "ls && touch made.txt"]);
         command.args(flags);
         let finished = run(&mut command);
         assert_eq!(finished.code, Some(0), "{finished:?}");
@@ -48,17 +48,17 @@ fn a_decision_is_explained_with_the_rules_in_force() {
         serde_json::from_str(&explain(&["--json", "--allowedTools", "Bash(touch:*)"]))
             .expect("JSON");
     assert_eq!(allowed["decision"], "allow", "{allowed}");
-    assert!(!world.file("made.txt").exists(), "nothing runs");
-    let mut command = world.windlass(&["permission", "explain", "--tool", "Edit", "nonsense"]);
-    assert!(run(&mut command).refusal(2).contains("must be JSON"));
+    assert!(!dirs.file("made.txt").exists(), "nothing runs");
+    let mut command = dirs.windlass(&["permission", "explain", "--tool", "Edit", "nonsense"]);
+    assert!(run(&mut command).error_line(2).contains("must be JSON"));
 }
 
 /// Observed from outside: what the command was to write there is not there.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_sandbox_holds_commands_to_where_the_session_works() {
-    let world = World::new();
-    let outside = tempfile::tempdir_in(world.home()).expect("a folder");
+    let dirs = TestDirs::new();
+    let outside = tempfile::tempdir_in(dirs.home()).expect("a folder");
     let target = outside.path().join("escaped");
     let write = format!("echo in > inside.txt; echo out > {}; pwd", target.display());
     let script = Script::new()
@@ -66,7 +66,7 @@ fn a_sandbox_holds_commands_to_where_the_session_works() {
         .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
     let flags = ["-p", "go", "--dangerously-skip-permissions", "--sandbox=required", "--verbose"];
-    let finished = run(&mut world.asking(&server.url(), &flags));
+    let finished = run(&mut dirs.asking(&server.url(), &flags));
     if finished.code == Some(1) && finished.stderr.contains("none can be had") {
         let words = finished.stderr;
         assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{words}");
@@ -74,7 +74,7 @@ fn a_sandbox_holds_commands_to_where_the_session_works() {
         return;
     }
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    assert!(world.file("inside.txt").exists(), "{finished:?}");
+    assert!(dirs.file("inside.txt").exists(), "{finished:?}");
     assert!(!target.exists(), "{finished:?}");
     let told = server.requests().last().expect("a request").body.to_string();
     assert!(told.contains("Read-only") || told.contains("denied"), "{told}");
@@ -85,19 +85,19 @@ fn a_sandbox_holds_commands_to_where_the_session_works() {
         .answer(ScriptedAnswer::call("Bash", free))
         .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
-    let finished = run(&mut world.asking(&server.url(), &flags));
+    let finished = run(&mut dirs.asking(&server.url(), &flags));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(!target.exists(), "{finished:?}");
 }
 
 /// What a model that runs one command in a sandbox is told of it.
 #[cfg(target_os = "linux")]
-fn held(world: &World, flags: &[&str], input: Value) -> Option<String> {
+fn run_sandboxed(dirs: &TestDirs, flags: &[&str], input: Value) -> Option<String> {
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", input))
         .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
-    let mut command = world.asking(&server.url(), &["-p", "go", "--sandbox=required"]);
+    let mut command = dirs.asking(&server.url(), &["-p", "go", "--sandbox=required"]);
     let finished = run(command.args(flags));
     if finished.code == Some(1) && finished.stderr.contains("none can be had") {
         assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{finished:?}");
@@ -112,31 +112,32 @@ fn held(world: &World, flags: &[&str], input: Value) -> Option<String> {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_a_sandbox_holds_runs_unasked_and_reaches_only_listed_hosts() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let write = "echo in > in.txt; echo out > ~/out.txt";
-    let Some(told) = held(&world, &[], json!({ "command": write })) else { return };
-    assert!(world.file("in.txt").exists(), "{told}");
+    let Some(told) = run_sandboxed(&dirs, &[], json!({ "command": write })) else { return };
+    assert!(dirs.file("in.txt").exists(), "{told}");
     assert!(told.contains("The sandbox lets nothing be written there"), "{told}");
-    assert!(!world.home().join("out.txt").exists(), "{told}");
+    assert!(!dirs.home().join("out.txt").exists(), "{told}");
 
     let leave = json!({"command": "touch left.txt", "dangerouslyDisableSandbox": true});
-    let told = held(&world, &["--dangerously-skip-permissions"], leave).unwrap_or_default();
+    let told = run_sandboxed(&dirs, &["--dangerously-skip-permissions"], leave).unwrap_or_default();
     assert!(told.contains("may not be left here"), "{told}");
-    assert!(!world.file("left.txt").exists(), "{told}");
+    assert!(!dirs.file("left.txt").exists(), "{told}");
 
     let server = play(Script::new().answer(ScriptedAnswer::text("unused")));
     let url = server.url();
     let fetch = json!({"command": format!(
         "curl -sS -m 20 --noproxy '' -x \"$http_proxy\" {url}/nowhere; echo code $?"
     )});
-    let told = held(&world, &[], fetch.clone()).unwrap_or_default();
+    let told = run_sandboxed(&dirs, &[], fetch.clone()).unwrap_or_default();
     assert!(!told.contains("code 0") && server.requests().is_empty(), "{told}");
     let host = url.strip_prefix("http://").expect("an address");
-    let told = held(&world, &["--sandbox-allow-domain", host], fetch.clone()).unwrap_or_default();
+    let told =
+        run_sandboxed(&dirs, &["--sandbox-allow-domain", host], fetch.clone()).unwrap_or_default();
     assert!(told.contains("code 0"), "{told}");
     let other = ["--sandbox-allow-domain", "example.invalid"];
-    let told = held(&world, &other, fetch).unwrap_or_default();
+    let told = run_sandboxed(&dirs, &other, fetch).unwrap_or_default();
     assert!(told.contains("not on the list of hosts"), "{told}");
-    let leftovers = world.leftovers();
+    let leftovers = dirs.leftovers();
     assert!(!leftovers.iter().any(|name| name.starts_with("tmp/windlass-gate")), "{leftovers:?}");
 }

@@ -2,7 +2,7 @@
 
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -25,7 +25,7 @@ fn the_first_two_commands_are_demo_and_test() {
 
 #[test]
 fn the_recorded_session_is_what_the_demo_prints() {
-    let finished = run(&mut World::new().windlass(&["demo"]));
+    let finished = run(&mut TestDirs::new().windlass(&["demo"]));
     let recorded = blocks("text")
         .into_iter()
         .find(|block| block.starts_with("windlass demo"))
@@ -45,14 +45,14 @@ fn lasting(text: &str) -> Vec<&str> {
 
 #[test]
 fn every_flag_it_names_is_known() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let mut known = String::new();
-    known.push_str(run(&mut world.windlass(&["--help"])).answer());
+    known.push_str(run(&mut dirs.windlass(&["--help"])).answer());
     let commands = "demo,rehearse,record,bound,models,sessions list,sessions export,context,stats,cost,\
                     key set,key list";
     for command in commands.split(',') {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-        known.push_str(run(&mut world.windlass(&words)).answer());
+        known.push_str(run(&mut dirs.windlass(&words)).answer());
     }
     let of_cargo = ["--release", "--workspace", "--path"];
     let words = README.split(|c: char| c.is_whitespace() || "`|,;.()[]=\"".contains(c));
@@ -70,24 +70,24 @@ fn every_flag_it_names_is_known() {
 
 #[test]
 fn the_configuration_it_shows_is_read() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let shown = blocks("toml").pop().expect("a configuration");
-    world.config(shown);
-    let finished = run(&mut world.windlass(&["models", "mine/large"]));
+    dirs.config(shown);
+    let finished = run(&mut dirs.windlass(&["models", "mine/large"]));
     assert!(finished.answer().contains("128,000"), "{finished:?}");
-    let mut command = world.windlass(&["-p", "hi", "--model", "mine/large"]);
+    let mut command = dirs.windlass(&["-p", "hi", "--model", "mine/large"]);
     // The fallback's key comes from a program that is not here.
     let finished = run(command.env("MINE_API_KEY", "x").env("PATH", "/nowhere"));
     let command = shown.split("key_command = [\"").nth(1).expect("a program that gives keys");
     let program = command.split('"').next().expect("its name");
-    assert!(finished.refusal(1).contains(&format!("`{program}`")), "{finished:?}");
+    assert!(finished.error_line(1).contains(&format!("`{program}`")), "{finished:?}");
 }
 
 #[test]
 fn it_lists_the_tools_a_model_is_offered() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
-    run(&mut world.asking(&server.url(), &["-p", "hi"])).answer();
+    run(&mut dirs.asking(&server.url(), &["-p", "hi"])).answer();
     let body = server.requests()[0].json().expect("JSON");
     let tools = body["tools"].as_array().expect("tools");
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();

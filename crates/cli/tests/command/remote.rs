@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
 /// A server of a few lines: its one tool says where it runs and what it was given.
 pub(crate) const SERVER: &str = r#"#!/bin/sh
@@ -26,10 +26,10 @@ while read -r line; do
 done
 "#;
 
-fn world() -> World {
-    let world = World::new();
-    std::fs::write(world.file("server.sh"), SERVER).expect("a file");
-    world
+fn test_dirs() -> TestDirs {
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("server.sh"), SERVER).expect("a file");
+    dirs
 }
 
 fn entry() -> Value {
@@ -51,9 +51,9 @@ fn script() -> Script {
 
 #[test]
 fn a_server_of_the_command_line_is_used_and_permission_is_asked_for() {
-    let world = world();
+    let dirs = test_dirs();
     let config = json!({"mcpServers": {"box": entry()}}).to_string();
-    std::fs::write(world.file("mcp.json"), &config).expect("a file");
+    std::fs::write(dirs.file("mcp.json"), &config).expect("a file");
     for given in [config.as_str(), "mcp.json"] {
         for (flags, wanted) in [
             (&["--allowedTools", "mcp__box"][..], "with something"),
@@ -63,11 +63,11 @@ fn a_server_of_the_command_line_is_used_and_permission_is_asked_for() {
             (&["--allowedTools", "mcp__box", "--disallowedTools", "mcp__box"], "deny"),
         ] {
             let server = play(script());
-            let mut command = world.asking(&server.url(), &["-p", "go", "--mcp-config", given]);
+            let mut command = dirs.asking(&server.url(), &["-p", "go", "--mcp-config", given]);
             let finished = run(command.args(flags).env("SOMETHING", "something"));
             assert_eq!(finished.code, Some(0), "{finished:?}");
             let said = last_result(&server);
-            let work = world.work().canonicalize().expect("a folder");
+            let work = dirs.work().canonicalize().expect("a folder");
             let is_run = wanted == "with something";
             let place = format!("in {} {wanted}", work.display());
             assert_eq!(said.contains(&place), is_run, "{flags:?}: {said}");
@@ -77,7 +77,7 @@ fn a_server_of_the_command_line_is_used_and_permission_is_asked_for() {
 
 #[test]
 fn a_servers_tools_are_found_by_searching_and_then_offered() {
-    let world = world();
+    let dirs = test_dirs();
     let config = json!({"mcpServers": {"box": entry()}}).to_string();
     let names = |body: &Value| -> Vec<String> {
         let tools = body["tools"].as_array().cloned().unwrap_or_default();
@@ -89,7 +89,7 @@ fn a_servers_tools_are_found_by_searching_and_then_offered() {
         .answer(ScriptedAnswer::text("done"));
     let server = play(script);
     let arguments = ["-p", "go", "--mcp-config", &config, "--allowedTools", "mcp__box,ToolSearch"];
-    run(&mut world.asking(&server.url(), &arguments)).answer();
+    run(&mut dirs.asking(&server.url(), &arguments)).answer();
     let requests = server.requests();
     let bodies: Vec<Value> = requests.iter().map(|one| one.json().expect("JSON")).collect();
     let first = names(&bodies[0]);
@@ -98,22 +98,22 @@ fn a_servers_tools_are_found_by_searching_and_then_offered() {
     assert_eq!(names(&bodies[1]), [first, vec!["mcp__box__place".to_owned()]].concat());
     assert!(last_result(&server).contains("with nothing"));
     // The next session knows it from the start, without starting it; it is started when called.
-    let starts = || std::fs::read_to_string(world.file("starts")).expect("a file").lines().count();
+    let starts = || std::fs::read_to_string(dirs.file("starts")).expect("a file").lines().count();
     assert_eq!(starts(), 1);
     let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
-    run(&mut world.asking(&server.url(), &["-p", "hi", "--mcp-config", &config])).answer();
+    run(&mut dirs.asking(&server.url(), &["-p", "hi", "--mcp-config", &config])).answer();
     let body = server.requests()[0].json().expect("JSON");
     assert!(names(&body).contains(&"mcp__box__place".to_owned()));
     assert_eq!(starts(), 1);
     let server = play(self::script());
-    run(&mut world.asking(&server.url(), &arguments)).answer();
+    run(&mut dirs.asking(&server.url(), &arguments)).answer();
     assert!(last_result(&server).contains("with nothing"));
     assert_eq!(starts(), 2);
 }
 
 #[test]
 fn a_dead_or_slow_server_delays_nobody() {
-    let world = world();
+    let dirs = test_dirs();
     let config = json!({"mcpServers": {
         "dead": {"command": "no-such-program-at-all"},
         "slow": {"command": "sleep", "args": ["600"]},
@@ -121,17 +121,17 @@ fn a_dead_or_slow_server_delays_nobody() {
     }});
     let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
     let arguments = ["-p", "hi", "--mcp-config", &config.to_string()];
-    let finished = run(&mut world.asking(&server.url(), &arguments));
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
     assert_eq!(finished.answer(), "ok\n");
     assert!(finished.took.as_secs() < 20, "{finished:?}");
 }
 
 #[test]
 fn servers_are_added_listed_and_removed_and_the_rest_of_the_file_stays() {
-    let world = world();
-    let kept = world.home().join(".claude.json");
+    let dirs = test_dirs();
+    let kept = dirs.home().join(".claude.json");
     std::fs::write(&kept, "{\n  \"numStartups\": 7,\n  \"theme\": \"dark\"\n}\n").expect("a file");
-    let mcp = |arguments: &[&str]| run(world.windlass(&["mcp"]).args(arguments));
+    let mcp = |arguments: &[&str]| run(dirs.windlass(&["mcp"]).args(arguments));
     mcp(&["add", "box", "-e", "GIVEN=x", "--", "sh", "server.sh"]).answer();
     let json = entry().to_string();
     mcp(&["add-json", "-s", "user", "other", &json]).answer();
@@ -142,11 +142,11 @@ fn servers_are_added_listed_and_removed_and_the_rest_of_the_file_stays() {
     assert!(mcp(&["get", "box"]).answer().contains("  mcp__box__place\n"));
     let server = play(script());
     let arguments = ["-p", "go", "--allowedTools", "mcp__box"];
-    run(&mut world.asking(&server.url(), &arguments)).answer();
+    run(&mut dirs.asking(&server.url(), &arguments)).answer();
     assert!(last_result(&server).contains("with x"));
     let server = play(script());
     let strict = ["-p", "go", "--allowedTools", "mcp__box", "--strict-mcp-config"];
-    run(&mut world.asking(&server.url(), &strict));
+    run(&mut dirs.asking(&server.url(), &strict));
     assert!(last_result(&server).contains("There is no tool"), "{}", last_result(&server));
     mcp(&["remove", "box"]).answer();
     mcp(&["remove", "other"]).answer();
@@ -158,7 +158,7 @@ fn servers_are_added_listed_and_removed_and_the_rest_of_the_file_stays() {
         "{listed:?}"
     );
     mcp(&["remove", "old"]).answer();
-    assert!(mcp(&["remove", "box"]).refusal(1).contains("there is no MCP server `box`"));
+    assert!(mcp(&["remove", "box"]).error_line(1).contains("there is no MCP server `box`"));
     let left = std::fs::read_to_string(&kept).expect("the file");
     assert!(left.starts_with("{\n  \"numStartups\": 7,\n  \"theme\": \"dark\","), "{left}");
     for (arguments, words) in [
@@ -166,18 +166,18 @@ fn servers_are_added_listed_and_removed_and_the_rest_of_the_file_stays() {
         (&["add-json", "x", "{}"], "it has no `command`"),
         (&["add", "x", "-e", "oops", "sh"], "write NAME=VALUE"),
     ] {
-        assert!(mcp(arguments).refusal(2).contains(words), "{arguments:?}");
+        assert!(mcp(arguments).error_line(2).contains(words), "{arguments:?}");
     }
 }
 
 #[test]
 fn a_projects_servers_need_trust() {
-    let world = world();
+    let dirs = test_dirs();
     let config = json!({"mcpServers": {"box": entry()}}).to_string();
-    std::fs::write(world.file(".mcp.json"), config).expect("a file");
+    std::fs::write(dirs.file(".mcp.json"), config).expect("a file");
     for (flags, is_used) in [(&[][..], false), (&["--trust-project"], true), (&[], false)] {
         let server = play(script());
-        let mut command = world.asking(&server.url(), &["-p", "go", "--allowedTools", "mcp__box"]);
+        let mut command = dirs.asking(&server.url(), &["-p", "go", "--allowedTools", "mcp__box"]);
         run(command.args(flags));
         let said = last_result(&server);
         assert_eq!(said.contains("with nothing"), is_used, "{flags:?}: {said}");
@@ -187,12 +187,12 @@ fn a_projects_servers_need_trust() {
 
 #[test]
 fn a_servers_prompts_are_commands_and_its_resources_can_be_mentioned() {
-    let world = world();
+    let dirs = test_dirs();
     let config = json!({"mcpServers": {"box": entry()}}).to_string();
     let said = |prompt: &str| {
         let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
         let arguments = ["-p", prompt, "--mcp-config", &config];
-        let finished = run(&mut world.asking(&server.url(), &arguments));
+        let finished = run(&mut dirs.asking(&server.url(), &arguments));
         let body = server.requests().pop().map(|request| request.json().expect("JSON"));
         (finished, body.map(|body| body["messages"][0]["content"].to_string()).unwrap_or_default())
     };
@@ -203,9 +203,9 @@ fn a_servers_prompts_are_commands_and_its_resources_can_be_mentioned() {
         assert!(content.contains("Greet all of them kindly."), "{content}");
     }
     let (finished, content) = said("/mcp__box__greet");
-    assert!(finished.refusal(1).contains("`whom` is missing"), "{content}");
+    assert!(finished.error_line(1).contains("`whom` is missing"), "{content}");
     let (finished, _) = said("/mcp__box__insult you");
-    assert!(finished.refusal(1).contains("there are: mcp__box__greet"));
+    assert!(finished.error_line(1).contains("there are: mcp__box__greet"));
     let (_, content) = said("What does @box:memo:one say? And @other:thing?");
     assert!(content.contains("@box:memo:one:\\nthe first memo"), "{content}");
     assert!(!content.contains("@other:thing:"), "{content}");
@@ -214,14 +214,14 @@ fn a_servers_prompts_are_commands_and_its_resources_can_be_mentioned() {
 #[test]
 fn a_server_process_is_held_by_the_sandbox_and_knows_only_what_it_is_given() {
     for flags in [&[][..], &["--sandbox=required"]] {
-        let world = world();
+        let dirs = test_dirs();
         let nosy = "env >environment\necho x >\"$HOME/escaped\"\n";
         let server_text = SERVER.replacen("while", &format!("{nosy}while"), 1);
-        std::fs::write(world.file("server.sh"), server_text).expect("a file");
+        std::fs::write(dirs.file("server.sh"), server_text).expect("a file");
         let config = json!({"mcpServers": {"box": entry()}}).to_string();
         let server = play(script());
         let arguments = ["-p", "go", "--mcp-config", &config, "--allowedTools", "mcp__box"];
-        let mut command = world.asking(&server.url(), &arguments);
+        let mut command = dirs.asking(&server.url(), &arguments);
         let finished = run(command.args(flags).env("SOMEBODY_ELSES", "secret"));
         if finished.stderr.contains("sandbox") && finished.code != Some(0) {
             assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{finished:?}");
@@ -229,9 +229,9 @@ fn a_server_process_is_held_by_the_sandbox_and_knows_only_what_it_is_given() {
         }
         assert!(last_result(&server).contains("with nothing"), "{finished:?}");
         // Seen from outside: it wrote where the session works, and nowhere else when it is held.
-        assert!(world.file("environment").exists());
-        assert_eq!(world.home().join("escaped").exists(), flags.is_empty(), "{flags:?}");
-        let given = std::fs::read_to_string(world.file("environment")).expect("a file");
+        assert!(dirs.file("environment").exists());
+        assert_eq!(dirs.home().join("escaped").exists(), flags.is_empty(), "{flags:?}");
+        let given = std::fs::read_to_string(dirs.file("environment")).expect("a file");
         for name in ["PATH=", "HOME=", "CLAUDE_PROJECT_DIR=", "GIVEN=nothing"] {
             assert!(given.lines().any(|line| line.starts_with(name)), "{name}: {given}");
         }
@@ -243,18 +243,18 @@ fn a_server_process_is_held_by_the_sandbox_and_knows_only_what_it_is_given() {
 
 #[test]
 fn five_hundred_tools_of_twenty_servers_weigh_little_until_they_are_used() {
-    let world = world();
+    let dirs = test_dirs();
     let tool = |number: usize| {
         json!({"name": format!("tool_number_{number}"), "description": "Does something. ".repeat(20),
             "inputSchema": {"type": "object", "properties": {
                 "path": {"type": "string", "description": "Where. ".repeat(20)}}}})
     };
     let list = json!({"tools": (0..25).map(tool).collect::<Vec<_>>()}).to_string();
-    std::fs::write(world.file("tools.json"), list).expect("a file");
+    std::fs::write(dirs.file("tools.json"), list).expect("a file");
     let one = r#"result='{"tools":[{"name":"place","description":"Says where it runs.","inputSchema":{"type":"object"}}]}'"#;
     let many = SERVER.replace(one, "result=$(cat tools.json)");
     assert_ne!(many, SERVER);
-    std::fs::write(world.file("many.sh"), many).expect("a file");
+    std::fs::write(dirs.file("many.sh"), many).expect("a file");
     let entry = json!({"command": "sh", "args": ["many.sh"]});
     let servers: serde_json::Map<String, Value> =
         (0..20).map(|number| (format!("server_number_{number}"), entry.clone())).collect();
@@ -262,7 +262,7 @@ fn five_hundred_tools_of_twenty_servers_weigh_little_until_they_are_used() {
     let weight = |body: &Value| body["tools"].to_string().len();
     let bare = {
         let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
-        run(&mut world.asking(&server.url(), &["-p", "hi"])).answer();
+        run(&mut dirs.asking(&server.url(), &["-p", "hi"])).answer();
         weight(&server.requests()[0].json().expect("JSON"))
     };
     // The first session does not know their tools yet and finds them, the second knows them all.
@@ -276,13 +276,14 @@ fn five_hundred_tools_of_twenty_servers_weigh_little_until_they_are_used() {
             .answer(ScriptedAnswer::text("ok"));
         let server = play(script);
         let arguments = ["-p", "hi", "--mcp-config", &config, "--allowedTools", "ToolSearch"];
-        run(&mut world.asking(&server.url(), &arguments)).answer();
+        run(&mut dirs.asking(&server.url(), &arguments)).answer();
         let bodies: Vec<Value> =
             server.requests().iter().map(|one| one.json().expect("JSON")).collect();
         // A token is about four bytes.
         let tokens = (weight(&bodies[0]) - bare) / 4;
         assert!(tokens < 2_000, "{tokens} tokens");
-        let (first, second) = (&bodies[0]["tools"], &bodies[1]["tools"]);
+        let first = &bodies[0]["tools"];
+        let second = &bodies[1]["tools"];
         let (first, second) =
             (first.as_array().expect("a list"), second.as_array().expect("a list"));
         assert_eq!(second.len(), first.len() + 1);
@@ -296,9 +297,9 @@ fn five_hundred_tools_of_twenty_servers_weigh_little_until_they_are_used() {
 
 #[test]
 fn only_the_servers_of_a_project_that_are_wanted_are_started() {
-    let world = world();
+    let dirs = test_dirs();
     let config = json!({"mcpServers": {"box": entry(), "other": entry()}}).to_string();
-    std::fs::write(world.file(".mcp.json"), config).expect("a file");
+    std::fs::write(dirs.file(".mcp.json"), config).expect("a file");
     for (settings, is_used) in [
         (json!({}), true),
         (json!({"enabledMcpjsonServers": ["other"]}), false),
@@ -308,7 +309,7 @@ fn only_the_servers_of_a_project_that_are_wanted_are_started() {
     ] {
         let server = play(script());
         let arguments = ["-p", "go", "--trust-project", "--allowedTools", "mcp__box"];
-        let mut command = world.asking(&server.url(), &arguments);
+        let mut command = dirs.asking(&server.url(), &arguments);
         run(command.args(["--settings", &settings.to_string()]));
         let said = last_result(&server);
         assert_eq!(said.contains("with nothing"), is_used, "{settings}: {said}");
@@ -335,7 +336,7 @@ fn nobody_in_front_says_no_to_a_servers_question_and_hooks_may_say_more() {
             "decline",
         ),
     ] {
-        let world = world();
+        let dirs = test_dirs();
         let config = json!({"mcpServers": {"box": entry()}}).to_string();
         let script = Script::new()
             .answer(ScriptedAnswer::call("mcp__box__place", json!({"colour": 1})))
@@ -343,12 +344,12 @@ fn nobody_in_front_says_no_to_a_servers_question_and_hooks_may_say_more() {
         let server = play(script);
         let settings = json!({"hooks": hooks}).to_string();
         let arguments = ["-p", "go", "--mcp-config", &config, "--allowedTools", "mcp__box"];
-        let mut command = world.asking(&server.url(), &arguments);
+        let mut command = dirs.asking(&server.url(), &arguments);
         run(command.args(["--settings", &settings]));
         let said = last_result(&server);
         assert!(said.contains(wanted), "{hooks}: {said}");
         if wanted == "green" {
-            let told = std::fs::read_to_string(world.file("told")).expect("a file");
+            let told = std::fs::read_to_string(dirs.file("told")).expect("a file");
             for words in ["Which colour?", "requested_schema", r#""action":"accept""#, "blue"] {
                 assert!(told.contains(words), "{words}: {told}");
             }

@@ -5,8 +5,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::driven::Driven;
-use crate::stage::{World, play, run};
+use crate::driven::StreamJsonProcess;
+use crate::fixture::{TestDirs, play, run};
 
 fn write(path: impl AsRef<std::path::Path>, text: impl AsRef<[u8]>) {
     let path = path.as_ref();
@@ -17,16 +17,16 @@ fn write(path: impl AsRef<std::path::Path>, text: impl AsRef<[u8]>) {
 /// A file is given as far as it fits, and only where the model itself might read it unasked.
 #[test]
 fn a_file_is_read_for_a_client_as_the_rules_allow() {
-    let world = World::new();
-    write(world.file("a.txt"), "alpha\nbeta\n");
-    write(world.file("b.bin"), [0, 159, 146, 150]);
-    write(world.file("long"), vec![1; 600_000]);
-    write(world.file("secret/key"), "hush");
-    let outside = world.home().join("outside");
+    let dirs = TestDirs::new();
+    write(dirs.file("a.txt"), "alpha\nbeta\n");
+    write(dirs.file("b.bin"), [0, 159, 146, 150]);
+    write(dirs.file("long"), vec![1; 600_000]);
+    write(dirs.file("secret/key"), "hush");
+    let outside = dirs.home().join("outside");
     write(&outside, "elsewhere");
     let server = play(Script::new());
     let flags = ["--disallowedTools", "Read(secret/**)"];
-    let mut driven = Driven::start(&world, &server.url(), &flags);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
     let mut read = |more: Value| {
         let mut request = json!({"subtype": "read_file"});
         let fields = request.as_object_mut().expect("an object");
@@ -36,7 +36,7 @@ fn a_file_is_read_for_a_client_as_the_rules_allow() {
     let whole = read(json!({"path": "a.txt"})).expect("a file");
     assert_eq!(whole["contents"], "alpha\nbeta\n");
     assert_eq!((&whole["truncated"], &whole["lossy"]), (&json!(false), &json!(false)));
-    assert_eq!(whole["absPath"], json!(world.file("a.txt")));
+    assert_eq!(whole["absPath"], json!(dirs.file("a.txt")));
     let part = read(json!({"path": "a.txt", "max_bytes": 5})).expect("a file");
     assert_eq!((&part["contents"], &part["truncated"]), (&json!("alpha"), &json!(true)));
     let raw = read(json!({"path": "b.bin", "encoding": "base64"})).expect("a file");
@@ -55,9 +55,9 @@ fn a_file_is_read_for_a_client_as_the_rules_allow() {
 #[test]
 fn a_file_that_was_shown_may_be_changed() {
     for is_old in [false, true] {
-        let world = World::new();
-        write(world.file("a.txt"), "alpha\n");
-        let path = world.file("a.txt");
+        let dirs = TestDirs::new();
+        write(dirs.file("a.txt"), "alpha\n");
+        let path = dirs.file("a.txt");
         let edit = json!({"file_path": path, "old_string": "alpha", "new_string": "beta"});
         let server = play(
             Script::new()
@@ -65,7 +65,7 @@ fn a_file_that_was_shown_may_be_changed() {
                 .answer(ScriptedAnswer::text("Over.")),
         );
         let flags = ["--permission-mode", "acceptEdits"];
-        let mut driven = Driven::start(&world, &server.url(), &flags);
+        let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
         let changed = std::fs::metadata(&path).and_then(|found| found.modified()).expect("a time");
         let known = if is_old { changed - Duration::from_secs(60) } else { changed };
         let mtime = known.duration_since(UNIX_EPOCH).expect("after").as_millis();
@@ -82,14 +82,14 @@ fn a_file_that_was_shown_may_be_changed() {
 /// A question aside knows what was said, and is no part of it.
 #[test]
 fn a_side_question_is_answered_and_forgotten() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(
         Script::new()
             .answer(ScriptedAnswer::text("A cedar.").when("plant a tree"))
             .answer(ScriptedAnswer::text("It is a cedar.").when("which one was it"))
             .answer(ScriptedAnswer::text("Watered.").when("water it")),
     );
-    let mut driven = Driven::start(&world, &server.url(), &[]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
     driven.prompt("plant a tree");
     driven.result();
     let asked = json!({"subtype": "side_question", "question": "which one was it"});
@@ -108,17 +108,17 @@ fn a_side_question_is_answered_and_forgotten() {
 /// Pages and styles that were written since are found when somebody says so.
 #[test]
 fn pages_and_styles_are_looked_for_again() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server =
         play(Script::new().answer(ScriptedAnswer::text("Over.").when("Say it to the sea.")));
-    let mut driven = Driven::start(&world, &server.url(), &[]);
-    let skills = |driven: &mut Driven| {
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
+    let skills = |driven: &mut StreamJsonProcess| {
         driven.ask(&json!({"subtype": "reload_skills"})).expect("skills")["skills"].to_string()
     };
     assert!(!skills(&mut driven).contains("\"late\""));
-    write(world.file(".claude/commands/late.md"), "Say it to $ARGUMENTS.");
+    write(dirs.file(".claude/commands/late.md"), "Say it to $ARGUMENTS.");
     write(
-        world.file(".claude/output-styles/salty.md"),
+        dirs.file(".claude/output-styles/salty.md"),
         "---\nname: Salty\ndescription: d\n---\nSpeak like a sailor.",
     );
     assert!(skills(&mut driven).contains("\"late\""));
@@ -132,14 +132,14 @@ fn pages_and_styles_are_looked_for_again() {
 /// What fills the window is told by file and drawn in squares, and a session has the name it was given.
 #[test]
 fn the_window_is_drawn_and_the_session_is_named() {
-    let world = World::new();
-    write(world.file("CLAUDE.md"), "Be brief.");
+    let dirs = TestDirs::new();
+    write(dirs.file("CLAUDE.md"), "Be brief.");
     let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
-    let mut driven = Driven::start(&world, &server.url(), &[]);
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
     driven.ask(&json!({"subtype": "initialize", "title": "the long way"})).expect("a greeting");
     let usage = driven.ask(&json!({"subtype": "get_context_usage"})).expect("usage");
     let memory = usage["memoryFiles"].as_array().expect("files");
-    let own = memory.iter().find(|file| file["path"] == json!(world.file("CLAUDE.md")));
+    let own = memory.iter().find(|file| file["path"] == json!(dirs.file("CLAUDE.md")));
     assert_eq!(own.expect("the project's")["type"], "Project", "{usage}");
     let rows = usage["gridRows"].as_array().expect("rows");
     assert!(rows.len() == 10 && rows.iter().all(|row| row.as_array().map(Vec::len) == Some(10)));
@@ -148,6 +148,6 @@ fn the_window_is_drawn_and_the_session_is_named() {
     driven.prompt("hello");
     driven.result();
     assert_eq!(driven.end().code, Some(0));
-    let listed = run(&mut world.windlass(&["sessions", "list"]));
+    let listed = run(&mut dirs.windlass(&["sessions", "list"]));
     assert!(listed.stdout.contains("the long way"), "{listed:?}");
 }

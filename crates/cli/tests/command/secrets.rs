@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
-use crate::stage::{Finished, World, play, run};
+use crate::fixture::{FinishedCommand, TestDirs, play, run};
 
 /// In the environment, as the key of the server.
 const KEY: &str = "canary-key-b7f2d90c31";
@@ -21,8 +21,8 @@ const ALL: [&str; 4] = [KEY, HEADER, CONFIGURED, IN_ADDRESS];
 /// Where they were planted.
 const PLANTED: [&str; 2] = ["planted.txt", "config.toml"];
 
-fn asking(world: &World, url: &str, arguments: &[&str]) -> Command {
-    let mut command = world.asking(url, arguments);
+fn asking(dirs: &TestDirs, url: &str, arguments: &[&str]) -> Command {
+    let mut command = dirs.asking(url, arguments);
     command.env("ANTHROPIC_API_KEY", KEY);
     command.env("ANTHROPIC_CUSTOM_HEADERS", format!("X-Team-Token: {HEADER}"));
     command
@@ -32,7 +32,8 @@ fn asking(world: &World, url: &str, arguments: &[&str]) -> Command {
 fn holders(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let (path, name) = (entry.path(), entry.file_name());
+        let path = entry.path();
+        let name = entry.file_name();
         if path.is_dir() {
             found.extend(holders(&path));
         } else if !PLANTED.iter().any(|planted| name == *planted) {
@@ -44,41 +45,41 @@ fn holders(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn says_none(world: &World, finished: &Finished) {
+fn says_none(dirs: &TestDirs, finished: &FinishedCommand) {
     for key in ALL {
         assert!(!finished.stdout.contains(key), "{key} in {}", finished.stdout);
         assert!(!finished.stderr.contains(key), "{key} in {}", finished.stderr);
     }
-    let folder = world.work();
+    let folder = dirs.work();
     let holders = holders(folder.parent().expect("a folder"));
     assert!(holders.is_empty(), "{holders:?}");
 }
 
-fn planted() -> World {
-    let world = World::new();
-    world.config(&format!("[provider.anthropic]\nheaders = {{ X-Org-Key = \"{CONFIGURED}\" }}\n"));
+fn planted() -> TestDirs {
+    let dirs = TestDirs::new();
+    dirs.config(&format!("[provider.anthropic]\nheaders = {{ X-Org-Key = \"{CONFIGURED}\" }}\n"));
     let text = format!("{KEY} {HEADER} {CONFIGURED}\n");
-    std::fs::write(world.file("planted.txt"), text).expect("a file");
-    world
+    std::fs::write(dirs.file("planted.txt"), text).expect("a file");
+    dirs
 }
 
 /// A tool prints them, at length; its own environment is written down beside.
 #[test]
 fn no_key_is_in_anything_that_is_written() {
-    let world = planted();
+    let dirs = planted();
     let command = "env > env.txt; cat /proc/self/environ > own.txt; cat planted.txt
         while read -r line; do for i in {1..900}; do echo \"$line\"; done; done < planted.txt";
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({ "command": command })))
-        .answer(ScriptedAnswer::call("Read", json!({"file_path": world.file("planted.txt")})))
+        .answer(ScriptedAnswer::call("Read", json!({"file_path": dirs.file("planted.txt")})))
         .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
     // Whoever pastes one into a prompt meant the words around it.
     let prompt = format!("go, and never mind {KEY}");
     let flags = ["-p", &prompt, "--dangerously-skip-permissions", "--verbose"];
-    let finished = run(&mut asking(&world, &server.url(), &flags));
+    let finished = run(&mut asking(&dirs, &server.url(), &flags));
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    says_none(&world, &finished);
+    says_none(&dirs, &finished);
     let requests = server.requests();
     assert_eq!(requests.len(), 3, "{finished:?}");
     for request in &requests {
@@ -89,20 +90,20 @@ fn no_key_is_in_anything_that_is_written() {
         assert!(!ALL.iter().any(|key| request.body.to_string().contains(key)), "{}", request.body);
     }
     assert!(requests[2].body.to_string().contains("[key removed]"));
-    let spilled = world.journals()[0].with_extension("spill");
+    let spilled = dirs.journals()[0].with_extension("spill");
     assert!(std::fs::read_dir(&spilled).expect("long output").next().is_some(), "{spilled:?}");
     for shown in ["show", "list"] {
-        let id = world.journals()[0].file_stem().expect("a name").to_string_lossy().into_owned();
+        let id = dirs.journals()[0].file_stem().expect("a name").to_string_lossy().into_owned();
         let words: &[&str] =
             if shown == "show" { &["sessions", "show", &id] } else { &["sessions", "list"] };
-        says_none(&world, &run(&mut asking(&world, &server.url(), words)));
+        says_none(&dirs, &run(&mut asking(&dirs, &server.url(), words)));
     }
 }
 
 /// The server sends them back, and an address holds one.
 #[test]
 fn no_key_is_in_an_error() {
-    let world = planted();
+    let dirs = planted();
     let body = json!({"type": "error", "error": {"type": "invalid_request_error",
         "message": format!("{KEY}, {HEADER} and {CONFIGURED} are no good")}});
     for status in [400, 401, 403, 500] {
@@ -110,34 +111,34 @@ fn no_key_is_in_an_error() {
         let server = play(Script::new().answer(ScriptedAnswer::from_fault(fault).repeat(0)));
         for format in ["text", "json"] {
             let flags = ["-p", "go", "--verbose", "--max-retries", "0", "--output-format", format];
-            let finished = run(&mut asking(&world, &server.url(), &flags));
+            let finished = run(&mut asking(&dirs, &server.url(), &flags));
             assert_eq!(finished.code, Some(1), "{finished:?}");
-            says_none(&world, &finished);
+            says_none(&dirs, &finished);
         }
     }
     let server = play(Script::new().answer(ScriptedAnswer::text("unused")));
     let url = server.url().replace("://", &format!("://user:{IN_ADDRESS}@"));
-    let finished = run(&mut asking(&world, &url, &["-p", "go", "--verbose"]));
+    let finished = run(&mut asking(&dirs, &url, &["-p", "go", "--verbose"]));
     assert_ne!(finished.code, Some(0), "{finished:?}");
-    says_none(&world, &finished);
+    says_none(&dirs, &finished);
 }
 
 /// Held commands see no environment but their own, whoever they look at.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_key_is_in_any_process_that_a_held_command_can_see() {
-    let world = planted();
+    let dirs = planted();
     let command = "cat /proc/[0-9]*/environ > everybody.txt; env >> everybody.txt";
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({ "command": command })))
         .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
-    let finished = run(&mut asking(&world, &server.url(), &["-p", "go", "--sandbox=required"]));
+    let finished = run(&mut asking(&dirs, &server.url(), &["-p", "go", "--sandbox=required"]));
     if finished.code == Some(1) && finished.stderr.contains("none can be had") {
         assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{finished:?}");
         return;
     }
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    assert!(world.file("everybody.txt").exists(), "{finished:?}");
-    says_none(&world, &finished);
+    assert!(dirs.file("everybody.txt").exists(), "{finished:?}");
+    says_none(&dirs, &finished);
 }

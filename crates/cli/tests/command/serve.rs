@@ -13,15 +13,15 @@ use windlass_driver::mcp::{
 use windlass_driver::{ProgressSender, ToolSessionContext};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{PATIENCE, World, play, run};
+use crate::fixture::{PATIENCE, TestDirs, play, run};
 
-struct Nobody;
+struct NoHostFeatures;
 
-impl McpHost for Nobody {}
+impl McpHost for NoHostFeatures {}
 
 /// Our own client at our own server.
-async fn open(world: &World, flags: &[&str], era: ProtocolEra) -> McpConnection {
-    let folder = |name: &str| world.home().with_file_name(name).to_string_lossy().into_owned();
+async fn open(dirs: &TestDirs, flags: &[&str], era: ProtocolEra) -> McpConnection {
+    let folder = |name: &str| dirs.home().with_file_name(name).to_string_lossy().into_owned();
     let mut arguments = vec!["mcp".to_owned(), "serve".to_owned()];
     arguments.extend(flags.iter().map(|&flag| flag.to_owned()));
     let order = StdioServerConfig {
@@ -30,11 +30,11 @@ async fn open(world: &World, flags: &[&str], era: ProtocolEra) -> McpConnection 
         environment: [("HOME", "home"), ("TMPDIR", "tmp"), ("XDG_STATE_HOME", "state")]
             .map(|(name, value)| (name.to_owned(), folder(value)))
             .into(),
-        directory: world.work(),
+        directory: dirs.work(),
     };
-    let surroundings = ToolSessionContext::new(world.work(), world.home().with_file_name("tmp"));
+    let surroundings = ToolSessionContext::new(dirs.work(), dirs.home().with_file_name("tmp"));
     let channel = McpChannel::Process { config: &order, tool_context: &surroundings };
-    McpConnection::open("own", channel, era, Arc::new(Nobody), PATIENCE)
+    McpConnection::open("own", channel, era, Arc::new(NoHostFeatures), PATIENCE)
         .await
         .expect("a connection")
 }
@@ -64,18 +64,18 @@ async fn call(connection: &McpConnection, tool: &str, input: Value) -> (String, 
 
 #[test]
 fn our_tools_are_served_under_our_rules_in_every_revision() {
-    let world = World::new();
-    std::fs::write(world.file("note.txt"), "a note\n").expect("a file");
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("note.txt"), "a note\n").expect("a file");
     let settings =
         json!({"permissions": {"deny": ["Read(./secret.txt)"], "allow": ["Bash(echo:*)"]}});
-    std::fs::create_dir_all(world.home().join(".claude")).expect("a folder");
-    std::fs::write(world.home().join(".claude/settings.json"), settings.to_string())
+    std::fs::create_dir_all(dirs.home().join(".claude")).expect("a folder");
+    std::fs::write(dirs.home().join(".claude/settings.json"), settings.to_string())
         .expect("a file");
-    std::fs::write(world.file("secret.txt"), "hidden").expect("a file");
-    let path = |name: &str| world.file(name).to_string_lossy().into_owned();
+    std::fs::write(dirs.file("secret.txt"), "hidden").expect("a file");
+    let path = |name: &str| dirs.file(name).to_string_lossy().into_owned();
     for era in [ProtocolEra::Handshake, ProtocolEra::Stateless, ProtocolEra::Unknown] {
         within(async {
-            let connection = open(&world, &["--disallowedTools", "WebFetch"], era).await;
+            let connection = open(&dirs, &["--disallowedTools", "WebFetch"], era).await;
             assert_eq!(connection.description().name, "windlass");
             let tools = connection.list_tools(PATIENCE).await.expect("tools");
             let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -97,7 +97,7 @@ fn our_tools_are_served_under_our_rules_in_every_revision() {
             let new = json!({"file_path": path("new.txt"), "content": "x"});
             let (said, is_error) = call(&connection, "Write", new).await;
             assert!(is_error && said.contains("--allowedTools"), "{said}");
-            assert!(!world.file("new.txt").exists());
+            assert!(!dirs.file("new.txt").exists());
             let (said, is_error) =
                 call(&connection, "Read", json!({"file_path": path("secret.txt")})).await;
             assert!(is_error && !said.contains("hidden"), "{said}");
@@ -114,28 +114,28 @@ fn our_tools_are_served_under_our_rules_in_every_revision() {
     }
     within(async {
         let connection =
-            open(&world, &["--allowedTools", "Write,Edit"], ProtocolEra::Handshake).await;
+            open(&dirs, &["--allowedTools", "Write,Edit"], ProtocolEra::Handshake).await;
         let new = json!({"file_path": path("new.txt"), "content": "one\n"});
         let (said, is_error) = call(&connection, "Write", new).await;
         assert!(!is_error, "{said}");
         let edit = json!({"file_path": path("new.txt"), "old_string": "one", "new_string": "two"});
         let (said, is_error) = call(&connection, "Edit", edit).await;
         assert!(!is_error, "{said}");
-        assert_eq!(std::fs::read_to_string(world.file("new.txt")).expect("a file"), "two\n");
+        assert_eq!(std::fs::read_to_string(dirs.file("new.txt")).expect("a file"), "two\n");
         connection.close().await;
     });
 }
 
 #[test]
 fn a_call_that_is_given_up_ends_with_everything_it_started() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     within(async {
-        let connection = open(&world, &["--allowedTools", "Bash"], ProtocolEra::Handshake).await;
+        let connection = open(&dirs, &["--allowedTools", "Bash"], ProtocolEra::Handshake).await;
         let terms = McpCallOptions::with_limit(PATIENCE);
         let input = fields(json!({"command": "echo $$ > pid; sleep 3600"}));
         let cancel = terms.cancel.clone();
         let pid = async {
-            let pid = until("a process", || written(&world, "pid")).await;
+            let pid = until("a process", || written(&dirs, "pid")).await;
             cancel.cancel();
             pid
         };
@@ -157,7 +157,7 @@ fn a_call_that_is_given_up_ends_with_everything_it_started() {
         let input = fields(json!({"command": "echo $$ > pid2; sleep 3600"}));
         let terms = McpCallOptions::with_limit(PATIENCE);
         let gone = async {
-            let pid = until("a process", || written(&world, "pid2")).await;
+            let pid = until("a process", || written(&dirs, "pid2")).await;
             connection.hang_up("enough");
             pid
         };
@@ -168,15 +168,15 @@ fn a_call_that_is_given_up_ends_with_everything_it_started() {
 
 #[test]
 fn a_hook_before_a_call_is_asked() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let hook = "grep -q forbidden && { echo not like this >&2; exit 2; } || exit 0";
     let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash",
         "hooks": [{"type": "command", "command": hook}]}]}});
-    std::fs::create_dir_all(world.home().join(".claude")).expect("a folder");
-    std::fs::write(world.home().join(".claude/settings.json"), settings.to_string())
+    std::fs::create_dir_all(dirs.home().join(".claude")).expect("a folder");
+    std::fs::write(dirs.home().join(".claude/settings.json"), settings.to_string())
         .expect("a file");
     within(async {
-        let connection = open(&world, &["--allowedTools", "Bash"], ProtocolEra::Handshake).await;
+        let connection = open(&dirs, &["--allowedTools", "Bash"], ProtocolEra::Handshake).await;
         let (said, is_error) = call(&connection, "Bash", json!({"command": "echo fine"})).await;
         assert!(said.contains("fine") && !is_error, "{said}");
         let (said, is_error) =
@@ -188,25 +188,25 @@ fn a_hook_before_a_call_is_asked() {
 
 #[test]
 fn a_session_uses_another_windlass_as_its_server() {
-    let world = World::new();
-    std::fs::write(world.file("note.txt"), "read by the other one\n").expect("a file");
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("note.txt"), "read by the other one\n").expect("a file");
     let binary = env!("CARGO_BIN_EXE_windlass");
     let config = json!({"mcpServers": {"own": {"command": binary, "args": ["mcp", "serve"]}}});
-    let input = json!({"file_path": world.file("note.txt")});
+    let input = json!({"file_path": dirs.file("note.txt")});
     let script = Script::new()
         .answer(ScriptedAnswer::call("mcp__own__Read", input))
         .answer(ScriptedAnswer::text("done"));
     let server = play(script);
     let arguments = ["-p", "go", "--mcp-config", &config.to_string(), "--allowedTools", "mcp__own"];
-    run(&mut world.asking(&server.url(), &arguments)).answer();
+    run(&mut dirs.asking(&server.url(), &arguments)).answer();
     let body = server.requests().pop().expect("a request").json().expect("JSON");
     assert!(body["messages"].to_string().contains("read by the other one"), "{body}");
 }
 
 #[test]
 fn nonsense_is_answered_and_not_for_ever() {
-    let world = World::new();
-    let mut child = world
+    let dirs = TestDirs::new();
+    let mut child = dirs
         .windlass(&["mcp", "serve"])
         .stdin(std::process::Stdio::piped())
         .spawn()
@@ -258,6 +258,6 @@ async fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
 }
 
 /// What a command wrote, once it is there.
-fn written(world: &World, name: &str) -> Option<String> {
-    std::fs::read_to_string(world.file(name)).ok().filter(|text| text.ends_with('\n'))
+fn written(dirs: &TestDirs, name: &str) -> Option<String> {
+    std::fs::read_to_string(dirs.file(name)).ok().filter(|text| text.ends_with('\n'))
 }

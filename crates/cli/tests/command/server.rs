@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
-use crate::stage::{Finished, World, play, run};
+use crate::fixture::{FinishedCommand, TestDirs, play, run};
 
 /// Asks a server with this fault over each of the wires.
-fn over_all_wires(fault: &ScriptedFault, check: impl Fn(&str, &str, &Finished)) {
+fn over_all_wires(fault: &ScriptedFault, check: impl Fn(&str, &str, &FinishedCommand)) {
     let wires = [
         ("sonnet", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
         ("openai/gpt-5.5", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
@@ -18,12 +18,12 @@ fn over_all_wires(fault: &ScriptedFault, check: impl Fn(&str, &str, &Finished)) 
         ("gemini/gemini-4-argon", "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"),
     ];
     for (model, address, key) in wires {
-        let world = World::new();
+        let dirs = TestDirs::new();
         let server =
             play(Script::new().answer(ScriptedAnswer::from_fault(fault.clone()).repeat(0)));
-        let mut command = world.windlass(&["-p", "hi", "--model", model]);
+        let mut command = dirs.windlass(&["-p", "hi", "--model", model]);
         let finished = run(command.env(address, server.url()).env(key, "wrong-key"));
-        let line = finished.refusal(1);
+        let line = finished.error_line(1);
         assert!(line.contains(&server.url()), "{line}");
         assert!(!line.contains("wrong-key"), "{line}");
         assert!(finished.took < Duration::from_secs(20), "no waiting: {finished:?}");
@@ -36,7 +36,7 @@ fn over_all_wires(fault: &ScriptedFault, check: impl Fn(&str, &str, &Finished)) 
 fn a_wrong_key_is_told_with_how_to_set_another() {
     for status in [401, 403] {
         over_all_wires(&ScriptedFault::refuse(status), |_, key, finished| {
-            let line = finished.refusal(1);
+            let line = finished.error_line(1);
             assert!(line.contains(&format!("the key was refused (status {status})")), "{line}");
             let provider = match key {
                 "ANTHROPIC_API_KEY" => "anthropic",
@@ -56,7 +56,7 @@ fn a_wrong_key_is_told_with_how_to_set_another() {
 fn a_wrong_address_and_a_page_instead_of_an_answer() {
     for status in [404, 200] {
         over_all_wires(&ScriptedFault::Html { status }, |address, _, finished| {
-            let line = finished.refusal(1);
+            let line = finished.error_line(1);
             assert!(line.contains("no model server"), "{line}");
             assert!(line.contains(&format!("status {status}")), "{line}");
             assert!(line.ends_with(&format!("; check {address}")), "{line}");
@@ -69,7 +69,7 @@ fn a_proxy_that_wants_a_login() {
     over_all_wires(
         &ScriptedFault::Refuse { status: 407, headers: Vec::new(), body: None },
         |_, _, end| {
-            let line = end.refusal(1);
+            let line = end.error_line(1);
             assert!(line.contains("a proxy wants a login (status 407)"), "{line}");
             assert!(line.contains("HTTPS_PROXY") && line.contains("NO_PROXY"), "{line}");
         },
@@ -90,11 +90,11 @@ fn a_real_proxy_that_wants_a_login() {
         }
     });
     for scheme in ["http", "https"] {
-        let world = World::new();
-        let mut command = world.asking(&format!("{scheme}://models.invalid"), &["-p", "hi"]);
+        let dirs = TestDirs::new();
+        let mut command = dirs.asking(&format!("{scheme}://models.invalid"), &["-p", "hi"]);
         let variable = format!("{scheme}_proxy");
         let finished = run(command.env(variable.to_uppercase(), &proxy).env(variable, &proxy));
-        let line = finished.refusal(1);
+        let line = finished.error_line(1);
         assert!(line.contains("a proxy wants a login"), "{line}");
         assert!(line.contains("name:password@proxy"), "{line}");
         assert!(finished.took < Duration::from_secs(20), "{finished:?}");
@@ -122,17 +122,17 @@ fn a_certificate_nobody_trusts_and_no_tls_at_all() {
             let _ = rustls::StreamOwned::new(connection, stream).write_all(b"never read");
         }
     });
-    let world = World::new();
-    let finished = run(&mut world.asking(&url, &["-p", "hi"]));
-    let line = finished.refusal(1);
+    let dirs = TestDirs::new();
+    let finished = run(&mut dirs.asking(&url, &["-p", "hi"]));
+    let line = finished.error_line(1);
     assert!(line.contains("certificate is not trusted") && line.contains(&url), "{line}");
     assert!(line.ends_with("; check ANTHROPIC_BASE_URL"), "{line}");
     assert!(finished.took < Duration::from_secs(20), "{finished:?}");
 
     let server = play(Script::new().answer(ScriptedAnswer::text("never")));
     let url = server.url().replace("http://", "https://");
-    let finished = run(&mut world.asking(&url, &["-p", "hi"]));
-    let line = finished.refusal(1);
+    let finished = run(&mut dirs.asking(&url, &["-p", "hi"]));
+    let line = finished.error_line(1);
     assert!(line.contains("does not speak TLS") && line.contains("http://"), "{line}");
     assert!(finished.took < Duration::from_secs(20), "{finished:?}");
 }
@@ -144,10 +144,10 @@ fn a_name_with_a_typo_is_mended_from_the_table_or_by_the_server() {
         Script::new()
             .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse_with(404, gone)).repeat(0)),
     );
-    let world = World::new();
+    let dirs = TestDirs::new();
     let arguments = ["-p", "hi", "--model", "claude-sonet-5-5"];
-    let finished = run(&mut world.asking(&server.url(), &arguments));
-    let line = finished.refusal(1);
+    let finished = run(&mut dirs.asking(&server.url(), &arguments));
+    let line = finished.error_line(1);
     assert!(line.contains("there is no such model"), "{line}");
     assert!(line.ends_with("did you mean --model anthropic/claude-sonnet-5-5?"), "{line}");
 
@@ -157,9 +157,9 @@ fn a_name_with_a_typo_is_mended_from_the_table_or_by_the_server() {
         ("ollama/qwen3:8", "did you mean --model ollama/qwen3:8b?"),
         ("ollama/phi", "it has qwen3:8b, gemma3:4b; choose one with --model ollama/NAME"),
     ] {
-        let mut command = world.windlass(&["-p", "hi", "--model", model]);
+        let mut command = dirs.windlass(&["-p", "hi", "--model", model]);
         let finished = run(command.env("OLLAMA_HOST", format!("127.0.0.1:{port}")));
-        let line = finished.refusal(1);
+        let line = finished.error_line(1);
         assert!(line.ends_with(advice), "{line}");
     }
 }
@@ -204,7 +204,7 @@ fn head(stream: &mut std::net::TcpStream) -> String {
 
 #[test]
 fn a_fallback_that_is_not_there_is_told_soon_and_by_its_own_name() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let gone = play(
         Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(404)).repeat(0)),
     );
@@ -214,9 +214,9 @@ fn a_fallback_that_is_not_there_is_told_soon_and_by_its_own_name() {
     };
     let other = format!("http://127.0.0.1:{port}");
     let arguments = ["-p", "hi", "--fallback-model", "ollama/qwen3:8b"];
-    let mut command = world.asking(&gone.url(), &arguments);
+    let mut command = dirs.asking(&gone.url(), &arguments);
     let finished = run(command.env("OLLAMA_BASE_URL", &other));
-    let line = finished.refusal(1);
+    let line = finished.error_line(1);
     assert!(line.contains(&format!("nothing answers at {other}")), "{line}");
     assert!(line.ends_with("check OLLAMA_BASE_URL"), "{line}");
     assert!(finished.took < Duration::from_secs(20), "{finished:?}");
@@ -230,14 +230,14 @@ fn a_model_that_cannot_call_tools() {
         "the tool choice `auto` requires --enable-auto-tool-choice and --tool-call-parser to be set",
         "No endpoints found that support tool use",
     ] {
-        let world = World::new();
+        let dirs = TestDirs::new();
         let refusal =
             format!(r#"{{"error":{{"message":"{words}","type":"invalid_request_error"}}}}"#);
         let fault = ScriptedFault::refuse_with(400, refusal);
         let server = play(Script::new().answer(ScriptedAnswer::from_fault(fault).repeat(0)));
-        let mut command = world.windlass(&["-p", "hi", "--model", "ollama/phi"]);
+        let mut command = dirs.windlass(&["-p", "hi", "--model", "ollama/phi"]);
         let finished = run(command.env("OLLAMA_BASE_URL", server.url()));
-        let line = finished.refusal(1);
+        let line = finished.error_line(1);
         assert!(line.contains("the model cannot call tools (status 400)"), "{line}");
         assert!(line.ends_with("or ask without tools: --tools \"\""), "{line}");
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
-use crate::stage::{Finished, World, play, run};
+use crate::fixture::{FinishedCommand, TestDirs, play, run};
 
 #[allow(clippy::needless_pass_by_value, reason = "JSON is written where it is made")]
 fn write(path: impl AsRef<Path>, text: impl ToString) {
@@ -25,22 +25,22 @@ fn wanting(command: &str) -> Rehearsal {
 }
 
 /// Runs it, and says what came of it and whether the file is there.
-fn touch(world: &World, flags: &[&str]) -> (Finished, bool) {
-    let _ = std::fs::remove_file(world.file("made.txt"));
+fn touch(dirs: &TestDirs, flags: &[&str]) -> (FinishedCommand, bool) {
+    let _ = std::fs::remove_file(dirs.file("made.txt"));
     let server = wanting("touch made.txt");
-    let mut command = world.asking(&server.url(), &["-p", "go"]);
+    let mut command = dirs.asking(&server.url(), &["-p", "go"]);
     let finished = run(command.args(flags));
-    (finished, world.file("made.txt").exists())
+    (finished, dirs.file("made.txt").exists())
 }
 
-fn places(world: &World) -> Vec<PathBuf> {
+fn places(dirs: &TestDirs) -> Vec<PathBuf> {
     vec![
-        world.home().join(".claude/settings.json"),
-        world.home().join(".config/windlass/settings.json"),
-        world.file(".claude/settings.json"),
-        world.file(".windlass/settings.json"),
-        world.file(".claude/settings.local.json"),
-        world.file(".windlass/settings.local.json"),
+        dirs.home().join(".claude/settings.json"),
+        dirs.home().join(".config/windlass/settings.json"),
+        dirs.file(".claude/settings.json"),
+        dirs.file(".windlass/settings.json"),
+        dirs.file(".claude/settings.local.json"),
+        dirs.file(".windlass/settings.local.json"),
     ]
 }
 
@@ -48,60 +48,60 @@ fn places(world: &World) -> Vec<PathBuf> {
 fn a_deny_rule_of_any_layer_holds_against_every_flag() {
     let rule = r#"{"permissions": {"deny": ["Bash(touch:*)"]}}"#;
     let all = ["--dangerously-skip-permissions", "--allowedTools", "Bash"];
-    for index in 0..places(&World::new()).len() {
-        let world = World::new();
-        assert!(touch(&world, &all).1);
-        write(&places(&world)[index], rule);
-        let (finished, is_made) = touch(&world, &all);
+    for index in 0..places(&TestDirs::new()).len() {
+        let dirs = TestDirs::new();
+        assert!(touch(&dirs, &all).1);
+        write(&places(&dirs)[index], rule);
+        let (finished, is_made) = touch(&dirs, &all);
         assert!(!is_made, "{finished:?}");
         assert!(finished.stderr.contains("not allowed"), "{finished:?}");
     }
-    let world = World::new();
+    let dirs = TestDirs::new();
     for flag in ["--settings", "--managed-settings"] {
         let mut flags = all.to_vec();
         flags.extend([flag, rule]);
-        assert!(!touch(&world, &flags).1, "{flag}");
+        assert!(!touch(&dirs, &flags).1, "{flag}");
     }
-    write(world.file("more.json"), rule);
+    write(dirs.file("more.json"), rule);
     let mut flags = all.to_vec();
     flags.extend(["--settings", "more.json"]);
-    assert!(!touch(&world, &flags).1);
+    assert!(!touch(&dirs, &flags).1);
 }
 
 #[test]
 fn allow_rules_and_modes_of_settings_count() {
-    let world = World::new();
-    let user = world.home().join(".claude/settings.json");
-    assert!(!touch(&world, &[]).1);
+    let dirs = TestDirs::new();
+    let user = dirs.home().join(".claude/settings.json");
+    assert!(!touch(&dirs, &[]).1);
     write(&user, json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
-    let (finished, is_made) = touch(&world, &[]);
+    let (finished, is_made) = touch(&dirs, &[]);
     assert!(is_made);
     assert_eq!(finished.answer(), "Over.\n");
     // A flag stands over it, and an empty list of sources leaves it out.
-    assert!(!touch(&world, &["--disallowedTools", "Bash(touch:*)"]).1);
-    assert!(!touch(&world, &["--setting-sources", ""]).1);
-    assert!(!touch(&world, &["--setting-sources=project,local"]).1);
-    assert!(!touch(&world, &["--bare"]).1);
-    assert!(!touch(&world, &["--safe-mode"]).1);
+    assert!(!touch(&dirs, &["--disallowedTools", "Bash(touch:*)"]).1);
+    assert!(!touch(&dirs, &["--setting-sources", ""]).1);
+    assert!(!touch(&dirs, &["--setting-sources=project,local"]).1);
+    assert!(!touch(&dirs, &["--bare"]).1);
+    assert!(!touch(&dirs, &["--safe-mode"]).1);
     write(&user, json!({"permissions": {"defaultMode": "acceptEdits"}}));
-    assert!(touch(&world, &[]).1);
-    assert!(!touch(&world, &["--permission-mode", "default"]).1);
+    assert!(touch(&dirs, &[]).1);
+    assert!(!touch(&dirs, &["--permission-mode", "default"]).1);
     write(&user, json!({"permissions": {"disableBypassPermissionsMode": "disable"}}));
-    let (finished, _) = touch(&world, &["--dangerously-skip-permissions"]);
-    assert!(finished.refusal(2).contains("disableBypassPermissionsMode"));
+    let (finished, _) = touch(&dirs, &["--dangerously-skip-permissions"]);
+    assert!(finished.error_line(2).contains("disableBypassPermissionsMode"));
 }
 
 /// The file with a deny rule is cut after every byte; whatever is left of it, the command never runs.
 #[test]
 fn a_file_that_stops_parsing_never_allows_what_it_denied() {
     let text = r#"{"permissions": {"allow": ["Bash"], "deny": ["Bash(touch:*)"]}}"#;
-    let world = World::new();
-    let user = world.home().join(".claude/settings.json");
+    let dirs = TestDirs::new();
+    let user = dirs.home().join(".claude/settings.json");
     let allowing = r#"{"permissions": {"allow": ["Bash"], "defaultMode": "bypassPermissions"}}"#;
     let explain = || {
         let arguments =
             ["permission", "explain", "touch made.txt", "--json", "--settings", allowing];
-        run(&mut world.windlass(&arguments))
+        run(&mut dirs.windlass(&arguments))
     };
     for length in 0..=text.len() {
         write(&user, &text[..length]);
@@ -127,7 +127,7 @@ fn a_file_that_stops_parsing_never_allows_what_it_denied() {
             &["--bare", "--dangerously-skip-permissions"],
             &["--safe-mode", "--dangerously-skip-permissions"],
         ] {
-            let (finished, is_made) = touch(&world, flags);
+            let (finished, is_made) = touch(&dirs, flags);
             assert!(!is_made, "{broken} {flags:?}");
             assert_eq!(finished.code, Some(0), "{finished:?}");
             assert!(finished.stderr.contains("until it is mended"), "{finished:?}");
@@ -135,13 +135,13 @@ fn a_file_that_stops_parsing_never_allows_what_it_denied() {
     }
     // Without any of it the command would have run.
     std::fs::remove_file(&user).expect("removed");
-    assert!(touch(&world, &["--settings", allowing]).1);
+    assert!(touch(&dirs, &["--settings", allowing]).1);
 }
 
 #[test]
 fn wrong_flags_are_refused_before_any_work() {
-    let world = World::new();
-    write(world.file("broken.json"), "{\n  x");
+    let dirs = TestDirs::new();
+    write(dirs.file("broken.json"), "{\n  x");
     for (flags, words) in [
         (["--settings", "{"], "line 1, column 1"),
         (["--settings", "broken.json"], "line 2, column 3"),
@@ -150,21 +150,21 @@ fn wrong_flags_are_refused_before_any_work() {
         (["--setting-sources", "user,projects"], "`projects`"),
     ] {
         let server = wanting("true");
-        let mut command = world.asking(&server.url(), &["-p", "go"]);
+        let mut command = dirs.asking(&server.url(), &["-p", "go"]);
         let finished = run(command.args(flags));
-        assert!(finished.refusal(2).contains(words), "{finished:?}");
+        assert!(finished.error_line(2).contains(words), "{finished:?}");
         assert!(server.requests().is_empty());
     }
 }
 
 #[test]
 fn each_mistake_is_one_line_and_the_rest_works() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     write(
-        world.home().join(".claude/settings.json"),
+        dirs.home().join(".claude/settings.json"),
         "{\n\"permissions\": {\"allow\": [\"Bash(touch:*)\"]},\n\"model\": 7,\n\"modle\": \"x\"\n}",
     );
-    let (finished, is_made) = touch(&world, &[]);
+    let (finished, is_made) = touch(&dirs, &[]);
     assert!(is_made && finished.code == Some(0), "{finished:?}");
     let lines: Vec<&str> = finished.stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{finished:?}");
@@ -178,8 +178,8 @@ fn each_mistake_is_one_line_and_the_rest_works() {
 
 #[test]
 fn variables_models_and_directories_come_from_settings() {
-    let world = World::new();
-    let far = world.home().join("far");
+    let dirs = TestDirs::new();
+    let far = dirs.home().join("far");
     write(far.join("note.txt"), "from afar\n");
     let server = play(
         Script::new()
@@ -191,7 +191,7 @@ fn variables_models_and_directories_come_from_settings() {
             .answer(ScriptedAnswer::text("Over.").repeat(0)),
     );
     write(
-        world.home().join(".claude/settings.json"),
+        dirs.home().join(".claude/settings.json"),
         json!({
             "env": {"GREETING": "hello", "NUMBER": 7, "ANTHROPIC_BASE_URL": server.url(),
                 "ANTHROPIC_API_KEY": "kept-secret"},
@@ -200,7 +200,7 @@ fn variables_models_and_directories_come_from_settings() {
         }),
     );
     // The address comes from the settings alone.
-    let finished = run(&mut world.windlass(&["-p", "go"]));
+    let finished = run(&mut dirs.windlass(&["-p", "go"]));
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "Over.\n"), "{finished:?}");
     assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
     assert!(finished.stderr.contains("far") || finished.stderr.contains("gone"), "{finished:?}");
@@ -216,7 +216,7 @@ fn variables_models_and_directories_come_from_settings() {
         (&[], Some("claude-from-variable"), "claude-from-variable"),
         (&["--model", "claude-flag"], Some("claude-from-variable"), "claude-flag"),
     ] {
-        let mut command = world.windlass(&["-p", "go"]);
+        let mut command = dirs.windlass(&["-p", "go"]);
         if let Some(value) = variable {
             command.env("ANTHROPIC_MODEL", value);
         }
@@ -228,9 +228,9 @@ fn variables_models_and_directories_come_from_settings() {
 
 /// A project that wants everything: an allow rule, a variable, an address, a program for the key, a page
 /// that runs something.
-fn greedy(world: &World, elsewhere: &str) {
+fn greedy(dirs: &TestDirs, elsewhere: &str) {
     write(
-        world.file(".claude/settings.json"),
+        dirs.file(".claude/settings.json"),
         json!({
             "permissions": {"allow": ["Bash(touch:*)"], "ask": ["Edit"]},
             "env": {"ANTHROPIC_BASE_URL": elsewhere, "PLANTED": "yes"},
@@ -239,21 +239,21 @@ fn greedy(world: &World, elsewhere: &str) {
         }),
     );
     write(
-        world.file(".mcp.json"),
+        dirs.file(".mcp.json"),
         json!({"mcpServers": {"x": {"command": "touch", "args": ["server-ran"]}}}),
     );
 }
 
 #[test]
 fn a_project_does_nothing_before_it_is_trusted() {
-    let (world, elsewhere) =
-        (World::new(), play(Script::new().answer(ScriptedAnswer::text("moved").repeat(0))));
-    greedy(&world, &elsewhere.url());
-    let (finished, is_made) = touch(&world, &[]);
+    let (dirs, elsewhere) =
+        (TestDirs::new(), play(Script::new().answer(ScriptedAnswer::text("moved").repeat(0))));
+    greedy(&dirs, &elsewhere.url());
+    let (finished, is_made) = touch(&dirs, &[]);
     assert!(!is_made, "{finished:?}");
     assert_eq!(finished.stdout, "Over.\n");
     for name in ["helper-ran", "hook-ran", "server-ran"] {
-        assert!(!world.file(name).exists(), "{name}");
+        assert!(!dirs.file(name).exists(), "{name}");
     }
     assert!(elsewhere.requests().is_empty());
     let about: Vec<&str> =
@@ -265,106 +265,106 @@ fn a_project_does_nothing_before_it_is_trusted() {
         assert!(about[0].contains(word), "{word}: {about:?}");
     }
     // A look is no yes.
-    let shown = run(&mut world.windlass(&["trust", "--show"]));
+    let shown = run(&mut dirs.windlass(&["trust", "--show"]));
     assert!(shown.answer().contains("touch hook-ran"), "{shown:?}");
-    assert!(!touch(&world, &[]).1);
+    assert!(!touch(&dirs, &[]).1);
     // A flag is, for one run; then everything goes where the project says.
-    let (finished, _) = touch(&world, &["--trust-project"]);
+    let (finished, _) = touch(&dirs, &["--trust-project"]);
     assert_eq!(finished.stdout, "moved\n", "{finished:?}");
     assert!(!elsewhere.requests().is_empty());
-    assert!(!touch(&world, &[]).1);
+    assert!(!touch(&dirs, &[]).1);
 }
 
 #[test]
 fn trust_is_bound_to_the_path_and_the_contents() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let rules = |rule: &str| {
-        write(world.file(".claude/settings.json"), json!({"permissions": {"allow": [rule]}}));
+        write(dirs.file(".claude/settings.json"), json!({"permissions": {"allow": [rule]}}));
     };
     let trust = |arguments: &[&str]| {
-        let mut command = world.windlass(&["trust"]);
+        let mut command = dirs.windlass(&["trust"]);
         run(command.args(arguments)).answer().to_owned()
     };
     assert!(trust(&[]).contains("nothing that needs trust"));
     rules("Bash(touch:*)");
-    assert!(!touch(&world, &[]).1);
+    assert!(!touch(&dirs, &[]).1);
     assert!(trust(&[]).contains("Bash(touch:*)"));
-    let (finished, is_made) = touch(&world, &[]);
+    let (finished, is_made) = touch(&dirs, &[]);
     assert!(is_made);
     finished.answer();
     // Whatever changes asks again.
     rules("Bash(tou*)");
-    let (finished, is_made) = touch(&world, &[]);
+    let (finished, is_made) = touch(&dirs, &[]);
     assert!(
         !is_made && finished.stderr.contains("has changed since you trusted it"),
         "{finished:?}"
     );
     rules("Bash(touch:*)");
-    assert!(touch(&world, &[]).1);
+    assert!(touch(&dirs, &[]).1);
     // By another name it is the same project.
-    let linked = world.home().join("linked");
-    std::os::unix::fs::symlink(world.work(), &linked).expect("a link");
+    let linked = dirs.home().join("linked");
+    std::os::unix::fs::symlink(dirs.work(), &linked).expect("a link");
     let server = wanting("touch linked.txt");
-    let mut command = world.asking(&server.url(), &["-p", "go"]);
+    let mut command = dirs.asking(&server.url(), &["-p", "go"]);
     run(command.current_dir(&linked)).answer();
-    assert!(world.file("linked.txt").exists());
+    assert!(dirs.file("linked.txt").exists());
     // A link in the project to another place does not make that place trusted.
-    let other = world.home().join("other");
+    let other = dirs.home().join("other");
     write(
         other.join(".claude/settings.json"),
         json!({"permissions": {"allow": ["Bash(touch:*)"]}}),
     );
     let server = wanting("touch other.txt");
-    let mut command = world.asking(&server.url(), &["-p", "go"]);
+    let mut command = dirs.asking(&server.url(), &["-p", "go"]);
     let finished = run(command.current_dir(&other));
     assert!(finished.stderr.contains("is not trusted"), "{finished:?}");
     assert!(!other.join("other.txt").exists());
     let listed: Value = serde_json::from_str(&trust(&["--list", "--json"])).expect("JSON");
     assert_eq!(listed["trusted"].as_array().map(Vec::len), Some(1), "{listed}");
     assert!(trust(&["--forget"]).contains("no longer"));
-    assert!(!touch(&world, &[]).1);
+    assert!(!touch(&dirs, &[]).1);
 }
 
 #[test]
 fn what_a_project_denies_holds_before_it_is_trusted() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     write(
-        world.file(".claude/settings.json"),
+        dirs.file(".claude/settings.json"),
         json!({"permissions": {"deny": ["Bash(touch:*)"], "allow": ["Bash"]}}),
     );
-    let (finished, is_made) = touch(&world, &["--allowedTools", "Bash"]);
+    let (finished, is_made) = touch(&dirs, &["--allowedTools", "Bash"]);
     assert!(!is_made && finished.stderr.contains("not allowed"), "{finished:?}");
 }
 
 #[test]
 fn a_ruling_is_explained_with_the_settings_in_force() {
-    let world = World::new();
-    let user = world.home().join(".claude/settings.json");
+    let dirs = TestDirs::new();
+    let user = dirs.home().join(".claude/settings.json");
     write(&user, "{\"permissions\": {\n\"deny\": [\n\"Bash(curl:*)\"\n]}}");
-    let finished = run(&mut world.windlass(&["permission", "explain", "ls | curl x"]));
+    let finished = run(&mut dirs.windlass(&["permission", "explain", "ls | curl x"]));
     assert!(finished.answer().contains(&format!("{}:3", user.display())), "{finished:?}");
-    let finished = run(&mut world.windlass(&["permission", "explain", "curl x", "--json"]));
+    let finished = run(&mut dirs.windlass(&["permission", "explain", "curl x", "--json"]));
     let report: Value = serde_json::from_str(finished.answer()).expect("JSON");
     assert_eq!(report["decision"], "deny");
     assert_eq!(report["rule_source"], format!("{}:3", user.display()));
     let finished =
-        run(&mut world.windlass(&["permission", "explain", "curl x", "--setting-sources", ""]));
+        run(&mut dirs.windlass(&["permission", "explain", "curl x", "--setting-sources", ""]));
     assert!(finished.answer().contains("ask"), "{finished:?}");
 }
 
 #[test]
 fn the_doctor_tells_what_was_read_and_what_is_wrong() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let doctor = |flags: &[&str]| {
-        let mut command = world.windlass(&["doctor"]);
+        let mut command = dirs.windlass(&["doctor"]);
         run(command.env("ANTHROPIC_API_KEY", "sk-secret").args(flags))
     };
     let finished = doctor(&[]);
     assert!(finished.answer().contains("Nothing is wrong"), "{finished:?}");
-    let user = world.home().join(".claude/settings.json");
+    let user = dirs.home().join(".claude/settings.json");
     write(&user, json!({"env": {"A": "1"}, "modle": "x"}));
-    write(world.file(".claude/settings.local.json"), "{\n,}");
-    write(world.file(".claude/settings.json"), json!({"hooks": {"Stop": [{}]}, "theme": "dark"}));
+    write(dirs.file(".claude/settings.local.json"), "{\n,}");
+    write(dirs.file(".claude/settings.json"), json!({"hooks": {"Stop": [{}]}, "theme": "dark"}));
     let finished = doctor(&["--json"]);
     assert_eq!(finished.code, Some(1), "{finished:?}");
     let report: Value = serde_json::from_str(&finished.stdout).expect("JSON");
@@ -387,10 +387,10 @@ fn the_doctor_tells_what_was_read_and_what_is_wrong() {
 /// Many at once on one home, while its record of trust is written: nothing is lost, nothing is half.
 #[test]
 fn a_hundred_at_once_leave_the_record_intact() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let mut projects = Vec::new();
     for number in 0..50 {
-        let project = world.home().join(format!("project-{number}"));
+        let project = dirs.home().join(format!("project-{number}"));
         write(
             project.join(".claude/settings.json"),
             json!({"permissions": {"allow": [format!("Bash(tool-{number}:*)")]}}),
@@ -400,7 +400,7 @@ fn a_hundred_at_once_leave_the_record_intact() {
     let mut children = Vec::new();
     for project in &projects {
         for arguments in [&["trust"][..], &["doctor", "--json"]] {
-            let mut command = world.windlass(arguments);
+            let mut command = dirs.windlass(arguments);
             children.push((arguments[0], command.current_dir(project).spawn().expect("started")));
         }
     }
@@ -413,11 +413,11 @@ fn a_hundred_at_once_leave_the_record_intact() {
         }
         assert_eq!(errors, "", "{name}");
     }
-    let listed = run(&mut world.windlass(&["trust", "--list", "--json"]));
+    let listed = run(&mut dirs.windlass(&["trust", "--list", "--json"]));
     let listed: Value = serde_json::from_str(listed.answer()).expect("JSON");
     assert_eq!(listed["trusted"].as_array().map(Vec::len), Some(projects.len()));
     for project in &projects {
-        let mut command = world.windlass(&["trust", "--show", "--json"]);
+        let mut command = dirs.windlass(&["trust", "--show", "--json"]);
         let shown = run(command.current_dir(project));
         let shown: Value = serde_json::from_str(shown.answer()).expect("JSON");
         assert_eq!(shown["trusted"], true, "{shown}");
@@ -427,14 +427,14 @@ fn a_hundred_at_once_leave_the_record_intact() {
 /// Writers at once, and a reader beside them: both changes are there, and nobody ever sees half a file.
 #[test]
 fn rules_that_are_remembered_at_once_are_all_there() {
-    let world = World::new();
-    let path = world.file(".claude/settings.local.json");
+    let dirs = TestDirs::new();
+    let path = dirs.file(".claude/settings.local.json");
     let before = "{\n  \"zebra\": [1,2],\n  \"permissions\": {\n    \"deny\": [\"Bash(curl:*)\"]\n  },\n  \"apple\": {}\n}\n";
     write(&path, before);
     let mut children: Vec<_> = (0..40)
         .map(|number| {
             let rule = format!("Bash(tool-{number}:*)");
-            world.windlass(&["permission", "remember", &rule]).spawn().expect("started")
+            dirs.windlass(&["permission", "remember", &rule]).spawn().expect("started")
         })
         .collect();
     while children.iter_mut().any(|child| child.try_wait().expect("a state").is_none()) {
@@ -462,36 +462,36 @@ fn rules_that_are_remembered_at_once_are_all_there() {
         "{text}"
     );
     assert!(text.ends_with("\n  },\n  \"apple\": {}\n}\n"), "{text}");
-    let folder = std::fs::read_dir(world.file(".claude")).expect("a folder");
+    let folder = std::fs::read_dir(dirs.file(".claude")).expect("a folder");
     assert_eq!(folder.count(), 1, "nothing is left behind");
 }
 
 #[test]
 fn what_the_user_remembers_counts_without_another_question() {
-    let world = World::new();
-    let remember = |rule: &str| run(&mut world.windlass(&["permission", "remember", rule]));
-    assert!(!touch(&world, &[]).1);
+    let dirs = TestDirs::new();
+    let remember = |rule: &str| run(&mut dirs.windlass(&["permission", "remember", rule]));
+    assert!(!touch(&dirs, &[]).1);
     remember("Bash(touch:*)").answer();
-    let (finished, is_made) = touch(&world, &[]);
+    let (finished, is_made) = touch(&dirs, &[]);
     assert!(is_made);
     finished.answer();
     // What the project brings along meanwhile is not trusted by that.
-    write(world.file(".claude/settings.json"), json!({"permissions": {"allow": ["Bash(rm:*)"]}}));
-    assert!(!touch(&world, &[]).1);
+    write(dirs.file(".claude/settings.json"), json!({"permissions": {"allow": ["Bash(rm:*)"]}}));
+    assert!(!touch(&dirs, &[]).1);
     remember("Bash(ls:*)").answer();
-    assert!(!touch(&world, &[]).1);
-    run(&mut world.windlass(&["trust"])).answer();
-    assert!(touch(&world, &[]).1);
-    assert!(remember("Write(x)").refusal(2).contains("never allow"));
+    assert!(!touch(&dirs, &[]).1);
+    run(&mut dirs.windlass(&["trust"])).answer();
+    assert!(touch(&dirs, &[]).1);
+    assert!(remember("Write(x)").error_line(2).contains("never allow"));
     // Nothing is written through a link, nor into what is broken.
     let (local, target) =
-        (world.file(".claude/settings.local.json"), world.home().join("target.json"));
+        (dirs.file(".claude/settings.local.json"), dirs.home().join("target.json"));
     write(&local, "{");
-    assert!(remember("Bash(ls:*)").refusal(1).contains("mend it first"));
+    assert!(remember("Bash(ls:*)").error_line(1).contains("mend it first"));
     write(&target, "{}");
     std::fs::remove_file(&local).expect("removed");
     std::os::unix::fs::symlink(&target, &local).expect("a link");
-    assert!(remember("Bash(ls:*)").refusal(1).contains("a link"));
+    assert!(remember("Bash(ls:*)").error_line(1).contains("a link"));
     assert_eq!(std::fs::read_to_string(&target).expect("text"), "{}");
 }
 
@@ -499,7 +499,7 @@ fn what_the_user_remembers_counts_without_another_question() {
 #[test]
 fn a_client_cannot_take_back_what_the_administrator_denies() {
     use std::io::{BufRead, BufReader, Write};
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(
         Script::new()
             .answer(ScriptedAnswer::call("Bash", json!({"command": "mkdir made"})))
@@ -515,7 +515,7 @@ fn a_client_cannot_take_back_what_the_administrator_denies() {
         "--managed-settings",
         managed,
     ];
-    let mut command = world.asking(&server.url(), &flags);
+    let mut command = dirs.asking(&server.url(), &flags);
     let mut child = command.stdin(std::process::Stdio::piped()).spawn().expect("started");
     let mut input = child.stdin.take();
     let mut say =
@@ -523,7 +523,8 @@ fn a_client_cannot_take_back_what_the_administrator_denies() {
     let mode = json!({"subtype": "set_permission_mode", "mode": "bypassPermissions"});
     say(json!({"type": "user", "message": {"role": "user", "content": "go"}}));
     say(json!({"type": "control_request", "request_id": "m", "request": mode}));
-    let (mut was_asked, mut refused) = (false, false);
+    let mut was_asked = false;
+    let mut refused = false;
     for line in BufReader::new(child.stdout.take().expect("a pipe")).lines() {
         let frame: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
         match frame["type"].as_str() {
@@ -551,6 +552,6 @@ fn a_client_cannot_take_back_what_the_administrator_denies() {
     drop(input);
     let _ = child.wait();
     assert!(was_asked && refused, "asked {was_asked}, refused {refused}");
-    assert!(world.file("made").is_dir());
-    assert!(!world.file("made.txt").exists());
+    assert!(dirs.file("made").is_dir());
+    assert!(!dirs.file("made.txt").exists());
 }

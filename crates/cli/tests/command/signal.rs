@@ -6,12 +6,13 @@ use rustix::process::Signal;
 use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
-use crate::stage::{
-    Door, Finished, PATIENCE, Running, World, play, wait_for_file, wait_until_gone,
+use crate::fixture::{
+    FinishedCommand, ManualServer, PATIENCE, RunningCommand, TestDirs, play, wait_for_file,
+    wait_until_gone,
 };
 
 /// Sends the signal and waits for the end, which must come soon.
-fn end_with(running: Running, signal: Signal) -> Finished {
+fn end_with(running: RunningCommand, signal: Signal) -> FinishedCommand {
     let sent = Instant::now();
     running.signal(signal);
     let finished = running.finish();
@@ -21,10 +22,10 @@ fn end_with(running: Running, signal: Signal) -> Finished {
 
 #[test]
 fn while_the_server_has_not_begun_to_answer() {
-    let world = World::new();
-    let door = Door::open();
-    let running = Running::start(&mut world.asking(&door.url(), &["-p", "hi"]));
-    let _held = door.request();
+    let dirs = TestDirs::new();
+    let manual_server = ManualServer::open();
+    let running = RunningCommand::start(&mut dirs.asking(&manual_server.url(), &["-p", "hi"]));
+    let _held = manual_server.request();
     let finished = end_with(running, Signal::INT);
     assert_eq!(finished.code, Some(130), "{finished:?}");
     assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("", ""));
@@ -32,7 +33,7 @@ fn while_the_server_has_not_begun_to_answer() {
 
 #[test]
 fn while_the_answer_streams() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     // The call is complete in mid stream, so the file it makes tells how far the client has read.
     let answer = ScriptedAnswer::call("Bash", json!({"command": "echo here > seen.txt"}))
         .add_text("First half.")
@@ -40,8 +41,8 @@ fn while_the_answer_streams() {
         .fault(ScriptedFault::StallAfterEvent { events: 9, ping: None });
     let server = play(Script::new().answer(answer));
     let arguments = ["-p", "hi", "--dangerously-skip-permissions"];
-    let running = Running::start(&mut world.asking(&server.url(), &arguments));
-    wait_for_file(&world.file("seen.txt"));
+    let running = RunningCommand::start(&mut dirs.asking(&server.url(), &arguments));
+    wait_for_file(&dirs.file("seen.txt"));
     let finished = end_with(running, Signal::INT);
     assert_eq!(finished.code, Some(130), "{finished:?}");
     assert!(finished.stdout.starts_with("First half."), "{finished:?}");
@@ -53,12 +54,15 @@ fn long_command(prelude: &str) -> serde_json::Value {
     json!({"command": command, "timeout": 600_000})
 }
 
-fn running_tool(world: &World, prelude: &str) -> (windlass_rehearsal::Rehearsal, Running, String) {
+fn running_tool(
+    dirs: &TestDirs,
+    prelude: &str,
+) -> (windlass_rehearsal::Rehearsal, RunningCommand, String) {
     let answer = ScriptedAnswer::call("Bash", long_command(prelude)).add_text("I run it.");
     let server = play(Script::new().answer(answer));
     let arguments = ["-p", "hi", "--dangerously-skip-permissions"];
-    let running = Running::start(&mut world.asking(&server.url(), &arguments));
-    let pids = wait_for_file(&world.file("pids.txt"));
+    let running = RunningCommand::start(&mut dirs.asking(&server.url(), &arguments));
+    let pids = wait_for_file(&dirs.file("pids.txt"));
     (server, running, pids)
 }
 
@@ -70,20 +74,20 @@ fn all_gone(pids: &str) {
 
 #[test]
 fn while_a_tool_runs_its_whole_tree_goes() {
-    let world = World::new();
-    let (_server, running, pids) = running_tool(&world, "");
+    let dirs = TestDirs::new();
+    let (_server, running, pids) = running_tool(&dirs, "");
     let finished = end_with(running, Signal::INT);
     assert_eq!(finished.code, Some(130), "{finished:?}");
     assert_eq!(finished.stdout, "I run it.\n");
     all_gone(&pids);
-    assert_eq!(world.leftovers(), ["work/pids.txt"]);
+    assert_eq!(dirs.leftovers(), ["work/pids.txt"]);
 }
 
 #[test]
 fn terminate_takes_the_tree_along() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
-        let world = World::new();
-        let (_server, running, pids) = running_tool(&world, "");
+        let dirs = TestDirs::new();
+        let (_server, running, pids) = running_tool(&dirs, "");
         let finished = end_with(running, signal);
         assert_eq!(finished.code, Some(code), "{finished:?}");
         all_gone(&pids);
@@ -92,8 +96,8 @@ fn terminate_takes_the_tree_along() {
 
 #[test]
 fn a_tool_that_will_not_go_is_killed() {
-    let world = World::new();
-    let (_server, running, pids) = running_tool(&world, "trap '' TERM INT HUP;");
+    let dirs = TestDirs::new();
+    let (_server, running, pids) = running_tool(&dirs, "trap '' TERM INT HUP;");
     let finished = end_with(running, Signal::TERM);
     assert_eq!(finished.code, Some(143), "{finished:?}");
     all_gone(&pids);
@@ -101,8 +105,8 @@ fn a_tool_that_will_not_go_is_killed() {
 
 #[test]
 fn a_second_interrupt_does_not_wait() {
-    let world = World::new();
-    let (_server, mut running, pids) = running_tool(&world, "trap '' TERM INT HUP;");
+    let dirs = TestDirs::new();
+    let (_server, mut running, pids) = running_tool(&dirs, "trap '' TERM INT HUP;");
     running.signal(Signal::INT);
     // The answer so far is printed at once; the tool would get two seconds more.
     running.wait_for_stdout("I run it.");
@@ -117,9 +121,9 @@ fn a_second_interrupt_does_not_wait() {
 #[test]
 fn two_signals_at_once_end_it_at_once() {
     for (first, second) in [(Signal::INT, Signal::TERM), (Signal::TERM, Signal::INT)] {
-        let world = World::new();
+        let dirs = TestDirs::new();
         // A tool that will not go would get two seconds after one signal.
-        let (_server, running, pids) = running_tool(&world, "trap '' TERM INT HUP;");
+        let (_server, running, pids) = running_tool(&dirs, "trap '' TERM INT HUP;");
         let sent = Instant::now();
         running.signal(first);
         running.signal(second);
@@ -132,13 +136,13 @@ fn two_signals_at_once_end_it_at_once() {
 
 #[test]
 fn a_second_signal_while_nobody_reads_what_the_first_has_left() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let text = "x".repeat(1_000_000);
     let answer = ScriptedAnswer::call("Bash", long_command("")).add_text(text).chunk(100_000);
     let server = play(Script::new().answer(answer));
     let arguments = ["-p", "hi", "--dangerously-skip-permissions"];
-    let mut child = world.asking(&server.url(), &arguments).spawn().expect("it starts");
-    let pids = wait_for_file(&world.file("pids.txt"));
+    let mut child = dirs.asking(&server.url(), &arguments).spawn().expect("it starts");
+    let pids = wait_for_file(&dirs.file("pids.txt"));
     let stdout = child.stdout.take().expect("an output");
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, Signal::INT).expect("it is still there");
@@ -162,7 +166,7 @@ fn wait_until_full(stdout: &std::process::ChildStdout) {
 
 #[test]
 fn while_it_waits_to_try_again() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let overloaded = ScriptedFault::Refuse {
         status: 529,
         headers: vec![("retry-after".to_owned(), "60".to_owned())],
@@ -170,7 +174,7 @@ fn while_it_waits_to_try_again() {
     };
     let server = play(Script::new().answer(ScriptedAnswer::from_fault(overloaded).repeat(0)));
     let arguments = ["-p", "hi", "--verbose"];
-    let mut running = Running::start(&mut world.asking(&server.url(), &arguments));
+    let mut running = RunningCommand::start(&mut dirs.asking(&server.url(), &arguments));
     running.wait_for_stderr("trying again in 60.0 s");
     let finished = end_with(running, Signal::INT);
     assert_eq!(finished.code, Some(130), "{finished:?}");
@@ -179,11 +183,11 @@ fn while_it_waits_to_try_again() {
 
 #[test]
 fn the_result_of_an_interrupted_run_is_an_object_too() {
-    let world = World::new();
-    let door = Door::open();
+    let dirs = TestDirs::new();
+    let manual_server = ManualServer::open();
     let arguments = ["-p", "hi", "--output-format", "json"];
-    let running = Running::start(&mut world.asking(&door.url(), &arguments));
-    let _held = door.request();
+    let running = RunningCommand::start(&mut dirs.asking(&manual_server.url(), &arguments));
+    let _held = manual_server.request();
     let finished = end_with(running, Signal::INT);
     let result: serde_json::Value = serde_json::from_str(&finished.stdout).expect("one object");
     assert_eq!(result["terminal_reason"], "aborted_streaming");
@@ -193,10 +197,10 @@ fn the_result_of_an_interrupted_run_is_an_object_too() {
 
 #[test]
 fn while_nobody_reads_the_answer() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let text = "x".repeat(1_000_000);
     let server = play(Script::new().answer(ScriptedAnswer::text(text).chunk(100_000)));
-    let mut child = world.asking(&server.url(), &["-p", "hi"]).spawn().expect("it starts");
+    let mut child = dirs.asking(&server.url(), &["-p", "hi"]).spawn().expect("it starts");
     let stdout = child.stdout.take().expect("an output");
     wait_until_full(&stdout);
     let sent = Instant::now();
@@ -209,9 +213,9 @@ fn while_nobody_reads_the_answer() {
 
 #[test]
 fn nohup_means_what_it_says() {
-    let world = World::new();
-    let door = Door::open();
-    let mut command = world.asking(&door.url(), &["-p", "hi"]);
+    let dirs = TestDirs::new();
+    let manual_server = ManualServer::open();
+    let mut command = dirs.asking(&manual_server.url(), &["-p", "hi"]);
     let mut shell = std::process::Command::new("sh");
     shell
         .args(["-c", "trap '' HUP; exec \"$0\" \"$@\""])
@@ -219,35 +223,35 @@ fn nohup_means_what_it_says() {
         .args(command.get_args())
         .env_clear()
         .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
-        .current_dir(world.work())
+        .current_dir(dirs.work())
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
     command = shell;
-    let running = Running::start(&mut command);
-    let mut held = door.request();
+    let running = RunningCommand::start(&mut command);
+    let mut held = manual_server.request();
     running.signal(Signal::HUP);
-    Door::answer(&mut held, "still here");
+    ManualServer::answer(&mut held, "still here");
     let finished = running.finish();
     assert_eq!(finished.answer(), "still here\n");
 }
 
 #[test]
 fn the_demo_can_be_interrupted_and_leaves_nothing() {
-    let world = World::new();
-    let mut running = Running::start(&mut world.windlass(&["demo"]));
+    let dirs = TestDirs::new();
+    let mut running = RunningCommand::start(&mut dirs.windlass(&["demo"]));
     // The overload asks for a wait of a second.
     running.wait_for_stdout("overloaded");
     let finished = end_with(running, Signal::INT);
     assert_eq!(finished.code, Some(130), "{finished:?}");
-    assert_eq!(world.leftovers(), Vec::<String>::new());
+    assert_eq!(dirs.leftovers(), Vec::<String>::new());
 }
 
 #[test]
 fn a_rehearsal_ends_with_ctrl_c() {
-    let world = World::new();
-    std::fs::write(world.file("script.toml"), "[[answer]]\ntext = \"hi\"\n").expect("a script");
-    let mut running = Running::start(&mut world.windlass(&["rehearse", "script.toml"]));
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("script.toml"), "[[answer]]\ntext = \"hi\"\n").expect("a script");
+    let mut running = RunningCommand::start(&mut dirs.windlass(&["rehearse", "script.toml"]));
     running.wait_for_stdout("ANTHROPIC_BASE_URL");
     let finished = end_with(running, Signal::INT);
     assert_eq!(finished.code, Some(130), "{finished:?}");

@@ -10,7 +10,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
 /// Which stream goes to the terminal; the other one is a pipe.
 #[derive(Clone, Copy)]
@@ -60,8 +60,8 @@ fn read_all(ours: OwnedFd) -> String {
     String::from_utf8(bytes).expect("text")
 }
 
-fn demo(world: &World, variables: &[(&str, &str)]) -> String {
-    let mut command = world.windlass(&["demo", "--fast"]);
+fn demo(dirs: &TestDirs, variables: &[(&str, &str)]) -> String {
+    let mut command = dirs.windlass(&["demo", "--fast"]);
     command.envs(variables.iter().copied());
     let (code, screen) = on_terminal(command, To::Stdout);
     assert_eq!(code, Some(0), "{screen}");
@@ -70,8 +70,8 @@ fn demo(world: &World, variables: &[(&str, &str)]) -> String {
 
 #[test]
 fn the_demo_uses_what_a_terminal_can_do() {
-    let world = World::new();
-    let screen = demo(&world, &[("TERM", "xterm-256color")]);
+    let dirs = TestDirs::new();
+    let screen = demo(&dirs, &[("TERM", "xterm-256color")]);
     // Green for what came, red for what went, and a countdown in place.
     assert!(screen.contains("\u{1b}[32m+"), "{screen}");
     assert!(screen.contains("\u{1b}[31m-"), "{screen}");
@@ -87,36 +87,36 @@ fn the_demo_uses_what_a_terminal_can_do() {
 
 #[test]
 fn without_colours_it_still_moves_and_on_a_dumb_terminal_it_does_not() {
-    let world = World::new();
-    let screen = demo(&world, &[("TERM", "xterm"), ("NO_COLOR", "1")]);
+    let dirs = TestDirs::new();
+    let screen = demo(&dirs, &[("TERM", "xterm"), ("NO_COLOR", "1")]);
     let ends_in_colour = |rest: &str| rest.chars().find(char::is_ascii_alphabetic) == Some('m');
     assert!(!screen.split('\u{1b}').skip(1).any(ends_in_colour), "{screen}");
     assert!(screen.contains("\r\u{1b}[2K! 529"), "{screen}");
     for variables in [&[("TERM", "dumb")][..], &[]] {
-        let screen = demo(&world, variables);
+        let screen = demo(&dirs, variables);
         assert!(!screen.contains('\u{1b}'), "{screen}");
     }
 }
 
 #[test]
 fn an_answer_cannot_steer_the_terminal_but_stays_as_it_is_in_a_pipe() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let evil = "before\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}after";
     let server = play(Script::new().answer(ScriptedAnswer::text(evil).repeat(0)));
-    let (code, screen) = on_terminal(world.asking(&server.url(), &["-p", "hi"]), To::Stdout);
+    let (code, screen) = on_terminal(dirs.asking(&server.url(), &["-p", "hi"]), To::Stdout);
     assert_eq!(code, Some(0));
     assert!(screen.contains("before") && screen.contains("after"), "{screen:?}");
     for steering in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'] {
         assert!(!screen.contains(steering), "{screen:?}");
     }
-    let finished = run(&mut world.asking(&server.url(), &["-p", "hi"]));
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi"]));
     assert_eq!(finished.answer(), format!("{evil}\n"));
 }
 
 /// Whatever a model, a tool, a server or a user brings, every way to a terminal is clean.
 #[test]
 fn nothing_that_is_shown_steers_the_terminal() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let evil =
         "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{1b}[?25l\u{202e}\u{200b}x\u{8}\u{1b}P1\u{1b}\\";
     let script = Script::new()
@@ -128,29 +128,29 @@ fn nothing_that_is_shown_steers_the_terminal() {
         .answer(ScriptedAnswer::text(format!("answer {evil}")).repeat(0));
     let server = play(script);
     let flags = ["-p", evil, "--verbose", "--dangerously-skip-permissions"];
-    let (code, verbose) = on_terminal(world.asking(&server.url(), &flags), To::Stderr);
+    let (code, verbose) = on_terminal(dirs.asking(&server.url(), &flags), To::Stderr);
     assert_eq!(code, Some(0), "{verbose:?}");
-    let (_, answer) = on_terminal(world.asking(&server.url(), &flags), To::Stdout);
+    let (_, answer) = on_terminal(dirs.asking(&server.url(), &flags), To::Stdout);
     let call = serde_json::json!({ "command": format!("touch '{evil}'") });
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", call))
         .answer(ScriptedAnswer::text("Over."));
     let other = play(script);
-    let (_, denied) = on_terminal(world.asking(&other.url(), &["-p", "go"]), To::Stderr);
+    let (_, denied) = on_terminal(dirs.asking(&other.url(), &["-p", "go"]), To::Stderr);
     assert!(denied.contains("^["), "spelled out: {denied:?}");
-    let id = world.journals()[0].file_stem().expect("a name").to_string_lossy().into_owned();
-    let (_, show) = on_terminal(world.windlass(&["sessions", "show", &id]), To::Stdout);
-    let (_, list) = on_terminal(world.windlass(&["sessions", "list"]), To::Stdout);
+    let id = dirs.journals()[0].file_stem().expect("a name").to_string_lossy().into_owned();
+    let (_, show) = on_terminal(dirs.windlass(&["sessions", "show", &id]), To::Stdout);
+    let (_, list) = on_terminal(dirs.windlass(&["sessions", "list"]), To::Stdout);
     let explained = ["permission", "explain", &format!("make '{evil}'")];
-    let (_, explain) = on_terminal(world.windlass(&explained), To::Stdout);
+    let (_, explain) = on_terminal(dirs.windlass(&explained), To::Stdout);
     assert!(explain.contains("^[") && explain.contains("<U+202E>"), "spelled out: {explain:?}");
     let fault = ScriptedFault::refuse_with(
         400,
         format!("{{\"error\":{{\"message\":\"{}\"}}}}", "\\u001b[2J\\u202e"),
     );
     let failing = play(Script::new().answer(ScriptedAnswer::from_fault(fault).repeat(0)));
-    let (_, error) = on_terminal(world.asking(&failing.url(), &["-p", "go"]), To::Stderr);
-    let (_, usage) = on_terminal(world.windlass(&["--model", evil, "--what"]), To::Stderr);
+    let (_, error) = on_terminal(dirs.asking(&failing.url(), &["-p", "go"]), To::Stderr);
+    let (_, usage) = on_terminal(dirs.windlass(&["--model", evil, "--what"]), To::Stderr);
     for (name, screen) in [
         ("verbose", verbose),
         ("answer", answer),
@@ -180,13 +180,13 @@ fn nothing_that_is_shown_steers_the_terminal() {
 
 #[test]
 fn somebody_who_watches_hears_of_another_model() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(404)).when_model("first"))
         .answer(ScriptedAnswer::text("fine").when_model("second"));
     let server = play(script);
     let arguments = ["-p", "go", "--model", "first", "--fallback-model", "second"];
-    let (code, screen) = on_terminal(world.asking(&server.url(), &arguments), To::Stderr);
+    let (code, screen) = on_terminal(dirs.asking(&server.url(), &arguments), To::Stderr);
     assert_eq!(code, Some(0));
     assert!(screen.contains("asking second instead of first"), "{screen}");
     assert_eq!(screen.lines().count(), 1, "only what would puzzle: {screen}");

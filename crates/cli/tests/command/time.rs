@@ -5,25 +5,25 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer, ScriptedFault};
 
-use crate::stage::{Running, World, play, run, wait_for_file};
+use crate::fixture::{RunningCommand, TestDirs, play, run, wait_for_file};
 
 const SESSION: &str = "9b8a7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d";
 
-fn ask(world: &World, server: &Rehearsal, arguments: &[&str]) -> Value {
-    let mut command = world.asking(&server.url(), &["--output-format", "json"]);
+fn ask(dirs: &TestDirs, server: &Rehearsal, arguments: &[&str]) -> Value {
+    let mut command = dirs.asking(&server.url(), &["--output-format", "json"]);
     let finished = run(command.args(arguments));
     serde_json::from_str(finished.answer()).expect("one object")
 }
 
-fn told(world: &World, arguments: &[&str]) -> String {
-    run(&mut world.windlass(arguments)).answer().to_owned()
+fn run_windlass(dirs: &TestDirs, arguments: &[&str]) -> String {
+    run(&mut dirs.windlass(arguments)).answer().to_owned()
 }
 
 /// A session with something of everything: calls, a denial, a failure that passes, an interruption.
-fn eventful(world: &World) -> Rehearsal {
-    std::fs::write(world.file("CANARY-file"), "CANARY-content of it\n").expect("a file");
-    std::fs::write(world.file("CLAUDE.md"), "CANARY-instructions").expect("a file");
-    let read = json!({"file_path": world.file("CANARY-file").to_string_lossy()});
+fn eventful(dirs: &TestDirs) -> Rehearsal {
+    std::fs::write(dirs.file("CANARY-file"), "CANARY-content of it\n").expect("a file");
+    std::fs::write(dirs.file("CLAUDE.md"), "CANARY-instructions").expect("a file");
+    let read = json!({"file_path": dirs.file("CANARY-file").to_string_lossy()});
     let script = Script::new()
         .answer(
             ScriptedAnswer::text("CANARY-answer.")
@@ -37,24 +37,24 @@ fn eventful(world: &World) -> Rehearsal {
     let server = play(script);
     let allowed = "Bash(echo:*),Bash(tr:*)";
     let flags = ["--session-id", SESSION, "--allowedTools", allowed, "-p", "CANARY-prompt"];
-    let mut command = world.asking(&server.url(), &flags);
+    let mut command = dirs.asking(&server.url(), &flags);
     run(command.env("ANTHROPIC_API_KEY", "sk-CANARY-key"));
-    ask(world, &server, &["-c", "-n", "CANARY-name", "-p", "CANARY-again"]);
+    ask(dirs, &server, &["-c", "-n", "CANARY-name", "-p", "CANARY-again"]);
     server
 }
 
 #[test]
 fn every_decision_comes_out_the_same() {
-    let world = World::new();
-    let _server = eventful(&world);
-    let text = told(&world, &["replay"]);
+    let dirs = TestDirs::new();
+    let _server = eventful(&dirs);
+    let text = run_windlass(&dirs, &["replay"]);
     assert!(text.contains("It comes out as it did then."), "{text}");
     let object: Value =
-        serde_json::from_str(&told(&world, &["replay", SESSION, "--json"])).expect("JSON");
+        serde_json::from_str(&run_windlass(&dirs, &["replay", SESSION, "--json"])).expect("JSON");
     assert_eq!(object["difference"], Value::Null);
     assert_eq!(object["missing"], 0);
     assert!(object["same"].as_u64().is_some_and(|same| same >= 7), "{object}");
-    let steps = told(&world, &["replay", SESSION, "--step"]);
+    let steps = run_windlass(&dirs, &["replay", SESSION, "--step"]);
     for words in [
         "user said \"CANARY-prompt\"",
         "idle → streaming",
@@ -64,14 +64,14 @@ fn every_decision_comes_out_the_same() {
     ] {
         assert!(steps.contains(words), "{words}: {steps}");
     }
-    let steps = told(&world, &["replay", "--step", "--json"]);
+    let steps = run_windlass(&dirs, &["replay", "--step", "--json"]);
     assert!(steps.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
     // A decision that was noted otherwise is found.
-    let journal = world.journals().remove(0);
+    let journal = dirs.journals().remove(0);
     let text = std::fs::read_to_string(&journal).expect("a journal");
-    let other = world.file("other.jsonl");
+    let other = dirs.file("other.jsonl");
     std::fs::write(&other, forged(&text)).expect("a copy");
-    let finished = run(&mut world.windlass(&["replay", "other.jsonl"]));
+    let finished = run(&mut dirs.windlass(&["replay", "other.jsonl"]));
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert!(finished.stdout.contains("It comes out differently"), "{finished:?}");
 }
@@ -103,9 +103,9 @@ fn crc32(bytes: &[u8]) -> u32 {
 
 #[test]
 fn it_says_why() {
-    let world = World::new();
-    let _server = eventful(&world);
-    let why = told(&world, &["why"]);
+    let dirs = TestDirs::new();
+    let _server = eventful(&dirs);
+    let why = run_windlass(&dirs, &["why"]);
     for words in [
         "Somebody said: CANARY-prompt",
         "Every call had its result",
@@ -117,42 +117,43 @@ fn it_says_why() {
         assert!(why.contains(words), "{words}: {why}");
     }
     let object: Value =
-        serde_json::from_str(&told(&world, &["why", SESSION, "1", "--json"])).expect("JSON");
+        serde_json::from_str(&run_windlass(&dirs, &["why", SESSION, "1", "--json"])).expect("JSON");
     let reasons = object["reasons"].as_array().expect("reasons");
     assert!(reasons.iter().all(|reason| reason["run"] == 2 && reason["turn"] == 1), "{object}");
-    run(&mut world.windlass(&["why", SESSION, "99"])).refusal(2);
+    run(&mut dirs.windlass(&["why", SESSION, "99"])).error_line(2);
 }
 
 #[test]
 fn a_bug_report_says_nothing_and_replays_the_same() {
-    let world = World::new();
-    let _server = eventful(&world);
-    let said = told(&world, &["bugreport", SESSION, "-o", "report.jsonl"]);
+    let dirs = TestDirs::new();
+    let _server = eventful(&dirs);
+    let said = run_windlass(&dirs, &["bugreport", SESSION, "-o", "report.jsonl"]);
     assert!(said.contains("It replays like the session does"), "{said}");
-    let report = std::fs::read_to_string(world.file("report.jsonl")).expect("a report");
+    let report = std::fs::read_to_string(dirs.file("report.jsonl")).expect("a report");
     assert!(!report.to_lowercase().contains("canary"), "{report}");
-    let home = world.home().to_string_lossy().into_owned();
+    let home = dirs.home().to_string_lossy().into_owned();
     assert!(!report.contains(&home) && !report.contains(SESSION));
     // Somewhere else, where nothing of the session is.
-    let other = World::new();
-    std::fs::copy(world.file("report.jsonl"), other.file("report.jsonl")).expect("a copy");
-    assert!(told(&other, &["replay", "report.jsonl"]).contains("comes out as it did then"));
-    let reasons = |world: &World, of: &str| -> Vec<(Value, Value, Value)> {
+    let other = TestDirs::new();
+    std::fs::copy(dirs.file("report.jsonl"), other.file("report.jsonl")).expect("a copy");
+    assert!(run_windlass(&other, &["replay", "report.jsonl"]).contains("comes out as it did then"));
+    let reasons = |dirs: &TestDirs, of: &str| -> Vec<(Value, Value, Value)> {
         let object: Value =
-            serde_json::from_str(&told(world, &["why", of, "--json"])).expect("JSON");
+            serde_json::from_str(&run_windlass(dirs, &["why", of, "--json"])).expect("JSON");
         let reasons = object["reasons"].as_array().expect("reasons").clone();
         let named = reasons.into_iter().filter(|reason| !reason["name"].is_null());
         named.map(|r| (r["run"].clone(), r["turn"].clone(), r["name"].clone())).collect()
     };
-    let (ours, theirs) = (reasons(&world, SESSION), reasons(&other, "report.jsonl"));
+    let ours = reasons(&dirs, SESSION);
+    let theirs = reasons(&other, "report.jsonl");
     assert!(ours.len() >= 4, "{ours:?}");
     assert_eq!(ours, theirs);
-    run(&mut world.windlass(&["bugreport", SESSION, "-o", "report.jsonl"])).refusal(1);
+    run(&mut dirs.windlass(&["bugreport", SESSION, "-o", "report.jsonl"])).error_line(1);
 }
 
 #[test]
 fn a_run_that_was_cut_off_goes_on_where_it_was() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let command = "echo run >> runs; echo $$ > pid; exec sleep 100";
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({"command": "echo first"})))
@@ -160,11 +161,11 @@ fn a_run_that_was_cut_off_goes_on_where_it_was() {
         .answer(ScriptedAnswer::text("Both done.").repeat(0));
     let server = play(script);
     let flags = ["--session-id", SESSION, "--dangerously-skip-permissions", "-p", "work"];
-    let running = Running::start(&mut world.asking(&server.url(), &flags));
-    wait_for_file(&world.file("pid"));
+    let running = RunningCommand::start(&mut dirs.asking(&server.url(), &flags));
+    wait_for_file(&dirs.file("pid"));
     running.signal(Signal::KILL);
     assert_eq!(running.finish().code, None);
-    let mut command = world.asking(
+    let mut command = dirs.asking(
         &server.url(),
         &["resume", SESSION, "--continue-run", "--", "--output-format", "json"],
     );
@@ -176,10 +177,10 @@ fn a_run_that_was_cut_off_goes_on_where_it_was() {
     let words = request["messages"].to_string();
     assert!(words.contains("first") && words.contains("outcome"), "{words}");
     assert_eq!(words.matches(r#""work""#).count(), 1, "{words}");
-    assert_eq!(std::fs::read_to_string(world.file("runs")).expect("a file"), "run\n");
+    assert_eq!(std::fs::read_to_string(dirs.file("runs")).expect("a file"), "run\n");
     // There is nothing left to go on with.
-    let finished = run(&mut world.asking(&server.url(), &["resume", "--continue-run"]));
-    assert!(finished.refusal(2).contains("came to its end"), "{finished:?}");
+    let finished = run(&mut dirs.asking(&server.url(), &["resume", "--continue-run"]));
+    assert!(finished.error_line(2).contains("came to its end"), "{finished:?}");
     let limits = ["-p", "hi", "--continue-run"];
-    run(&mut world.asking(&server.url(), &limits)).refusal(2);
+    run(&mut dirs.asking(&server.url(), &limits)).error_line(2);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
 fn write(path: impl AsRef<Path>, text: &str) {
     let path = path.as_ref();
@@ -14,9 +14,9 @@ fn write(path: impl AsRef<Path>, text: &str) {
     std::fs::write(path, text).expect("a file");
 }
 
-fn tree() -> World {
-    let world = World::new();
-    let own = |name: &str| world.home().join(".claude").join(name);
+fn tree() -> TestDirs {
+    let dirs = TestDirs::new();
+    let own = |name: &str| dirs.home().join(".claude").join(name);
     write(
         own("settings.json"),
         r#"{"model": 5, "statusLine": "x", "availableModels": "opus", "cleanupPeriodDays": 0,
@@ -31,9 +31,9 @@ fn tree() -> World {
     write(own("agents/nameless.md"), "---\ndescription: d\n---\nYou.\n");
     write(own("commands/say.md"), "---\ndescription: Says it\n---\nSay $0, and then $ARGUMENTS.\n");
     write(own("output-styles/salty.md"), "---\nname: [salty\n---\nTalk like a sailor.\n");
-    write(world.file("CLAUDE.md"), "The rule of the root. @missing.md @more.md\n");
-    write(world.file("more.md"), "More of it.\n");
-    world
+    write(dirs.file("CLAUDE.md"), "The rule of the root. @missing.md @more.md\n");
+    write(dirs.file("more.md"), "More of it.\n");
+    dirs
 }
 
 /// What is wrong, and a word of the line that says so.
@@ -49,13 +49,13 @@ const SETTINGS: [(&str, &str); 7] = [
 
 #[test]
 fn each_mistake_of_a_stranger_is_one_line_and_all_else_works() {
-    let world = tree();
+    let dirs = tree();
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({"command": "echo one"})))
         .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
     let flags = ["-p", "/say aye \"two words\"", "--allowedTools", "Bash(echo:*)"];
-    let finished = run(&mut world.asking(&server.url(), &flags));
+    let finished = run(&mut dirs.asking(&server.url(), &flags));
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "Over.\n"), "{finished:?}");
     let lines: Vec<&str> = finished.stderr.lines().collect();
     let skill = ("skills/broken/SKILL.md", "line 2 cannot be read");
@@ -71,7 +71,7 @@ fn each_mistake_of_a_stranger_is_one_line_and_all_else_works() {
     assert!(first.contains("Say aye, and then aye \\\"two words\\\"."), "{first}");
     assert!(first.contains("The rule of the root.") && first.contains("More of it."), "{first}");
     assert!(first.contains("fine: d"), "the agent is offered: {first}");
-    let listed = run(&mut world.windlass(&["-p", "/help"])).stdout;
+    let listed = run(&mut dirs.windlass(&["-p", "/help"])).stdout;
     for (name, is_there) in
         [("/good", true), ("/broken", true), ("/bare", true), ("/say", true), ("[broken", false)]
     {
@@ -81,8 +81,8 @@ fn each_mistake_of_a_stranger_is_one_line_and_all_else_works() {
 
 #[test]
 fn the_doctor_names_every_mistake_of_a_stranger() {
-    let world = tree();
-    let finished = run(&mut world.asking("http://127.0.0.1:9", &["doctor", "--json"]));
+    let dirs = tree();
+    let finished = run(&mut dirs.asking("http://127.0.0.1:9", &["doctor", "--json"]));
     assert_eq!((finished.code, finished.stderr.as_str()), (Some(1), ""), "{finished:?}");
     let report: Value = serde_json::from_str(&finished.stdout).expect("JSON");
     let problems = report["problems"].as_array().into_iter().flatten();

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
 const SESSION: &str = "7c1d3b52-0f4e-4f6a-8d3c-1a2b3c4d5e6f";
 
-fn ask(world: &World, server: &Rehearsal, arguments: &[&str]) -> Value {
-    let mut command = world.asking(&server.url(), &["--output-format", "json"]);
+fn ask(dirs: &TestDirs, server: &Rehearsal, arguments: &[&str]) -> Value {
+    let mut command = dirs.asking(&server.url(), &["--output-format", "json"]);
     let finished = run(command.args(arguments));
     serde_json::from_str(finished.answer()).expect("one object")
 }
 
-fn projects(world: &World) -> PathBuf {
-    world.home().join(".claude/projects")
+fn projects(dirs: &TestDirs) -> PathBuf {
+    dirs.home().join(".claude/projects")
 }
 
 /// Every transcript below a folder.
@@ -94,7 +94,7 @@ fn conversation(entries: &[Value]) -> Vec<Value> {
 }
 
 /// What was said, shortly: prompts, texts, calls, results.
-fn told(entries: &[Value]) -> Vec<String> {
+fn summarize(entries: &[Value]) -> Vec<String> {
     let mut told = Vec::new();
     for entry in conversation(entries) {
         match &entry["message"]["content"] {
@@ -127,12 +127,13 @@ fn working() -> Rehearsal {
 
 #[test]
 fn every_kept_session_has_one_that_its_readers_understand() {
-    let (world, server) = (World::new(), working());
+    let dirs = TestDirs::new();
+    let server = working();
     let flags = ["--session-id", SESSION, "--dangerously-skip-permissions", "-p", "look twice"];
-    ask(&world, &server, &flags);
-    let found = files(&projects(&world));
+    ask(&dirs, &server, &flags);
+    let found = files(&projects(&dirs));
     assert_eq!(found.len(), 1, "{found:?}");
-    let work = world.work().canonicalize().expect("the folder");
+    let work = dirs.work().canonicalize().expect("the folder");
     let key: String = work
         .to_string_lossy()
         .chars()
@@ -149,76 +150,78 @@ fn every_kept_session_has_one_that_its_readers_understand() {
         "result call_2",
         "One and two.",
     ];
-    assert_eq!(told(&lines), expected);
+    assert_eq!(summarize(&lines), expected);
     for line in &lines {
         assert_eq!(line["sessionId"], SESSION);
         assert_eq!(line["cwd"], work.to_string_lossy().as_ref());
     }
     // Goes on in the same chain, with a name near the end.
-    ask(&world, &server, &["-r", SESSION, "-p", "thanks", "-n", "twice"]);
+    ask(&dirs, &server, &["-r", SESSION, "-p", "thanks", "-n", "twice"]);
     let lines = entries(&found[0]);
-    assert_eq!(told(&lines)[expected.len()..], ["> thanks", "Noted."]);
+    assert_eq!(summarize(&lines)[expected.len()..], ["> thanks", "Noted."]);
     assert!(lines.iter().any(|line| line["customTitle"] == "twice"), "{lines:#?}");
-    ask(&world, &server, &["--no-session-persistence", "-p", "nothing of this"]);
-    assert_eq!(files(&projects(&world)), found);
+    ask(&dirs, &server, &["--no-session-persistence", "-p", "nothing of this"]);
+    assert_eq!(files(&projects(&dirs)), found);
 }
 
 #[test]
 fn one_that_was_lost_or_cut_is_whole_again_when_the_session_goes_on() {
-    let (world, server) = (World::new(), working());
-    ask(&world, &server, &["--session-id", SESSION, "--allowedTools", "Bash", "-p", "look"]);
-    let path = files(&projects(&world)).remove(0);
+    let dirs = TestDirs::new();
+    let server = working();
+    ask(&dirs, &server, &["--session-id", SESSION, "--allowedTools", "Bash", "-p", "look"]);
+    let path = files(&projects(&dirs)).remove(0);
     let whole = std::fs::read(&path).expect("a transcript");
     for cut in [0, whole.len() / 3, whole.len() - 1, whole.len()] {
         std::fs::write(&path, &whole[..cut]).expect("a cut");
-        ask(&world, &server, &["-c", "-p", "and on"]);
+        ask(&dirs, &server, &["-c", "-p", "and on"]);
         let text = std::fs::read_to_string(&path).expect("a transcript");
         let lines: Vec<Value> =
             text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let told = told(&lines);
+        let told = summarize(&lines);
         assert_eq!(told[..2], ["> look", "Looking."], "{cut}");
         assert_eq!(told[told.len() - 2..], ["> and on", "Noted."], "{cut}");
     }
     std::fs::remove_file(&path).expect("it is there");
-    ask(&world, &server, &["-c", "-p", "once more"]);
-    assert_eq!(told(&entries(&path))[0], "> look");
+    ask(&dirs, &server, &["-c", "-p", "once more"]);
+    assert_eq!(summarize(&entries(&path))[0], "> look");
 }
 
 #[test]
 fn they_can_be_moved_and_switched_off() {
-    let (world, server) = (World::new(), working());
-    let elsewhere = world.home().join("elsewhere");
-    let config = world.config(&format!("transcripts = {:?}\n", elsewhere.to_string_lossy()));
-    ask(&world, &server, &["-p", "hi", "--allowedTools", "Bash"]);
+    let dirs = TestDirs::new();
+    let server = working();
+    let elsewhere = dirs.home().join("elsewhere");
+    let config = dirs.config(&format!("transcripts = {:?}\n", elsewhere.to_string_lossy()));
+    ask(&dirs, &server, &["-p", "hi", "--allowedTools", "Bash"]);
     assert_eq!(files(&elsewhere).len(), 1);
     std::fs::write(&config, "transcripts = false\n").expect("a file");
-    ask(&world, &server, &["-p", "hi"]);
+    ask(&dirs, &server, &["-p", "hi"]);
     assert_eq!(files(&elsewhere).len(), 1);
-    assert!(!projects(&world).exists());
+    assert!(!projects(&dirs).exists());
     std::fs::write(&config, "transcripts = \"here\"\n").expect("a file");
-    let finished = run(&mut world.asking(&server.url(), &["-p", "hi"]));
-    assert!(finished.refusal(2).contains("absolute path"), "{finished:?}");
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi"]));
+    assert!(finished.error_line(2).contains("absolute path"), "{finished:?}");
     // One that cannot be written costs nothing else.
-    std::fs::write(world.file("a-file"), "").expect("a file");
-    let place = world.file("a-file/below");
+    std::fs::write(dirs.file("a-file"), "").expect("a file");
+    let place = dirs.file("a-file/below");
     std::fs::write(&config, format!("transcripts = {:?}\n", place.to_string_lossy()))
         .expect("a file");
-    let finished = run(&mut world.asking(&server.url(), &["--verbose", "-p", "hi"]));
+    let finished = run(&mut dirs.asking(&server.url(), &["--verbose", "-p", "hi"]));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(finished.stderr.contains("no longer written"), "{finished:?}");
 }
 
 #[test]
 fn an_agent_has_one_of_its_own_beside_it() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let task = json!({"description": "count", "prompt": "count the files"});
     let script = Script::new()
         .answer(ScriptedAnswer::empty().tool_with_id("call_agent", "Agent", task))
         .answer(ScriptedAnswer::text("There are three."))
         .answer(ScriptedAnswer::text("Three."));
     let server = play(script);
-    ask(&world, &server, &["--session-id", SESSION, "--allowedTools", "Agent", "-p", "how many?"]);
-    let found = files(&projects(&world));
+    ask(&dirs, &server, &["--session-id", SESSION, "--allowedTools", "Agent", "-p", "how many?"]);
+    let found = files(&projects(&dirs));
     let names: Vec<String> = found
         .iter()
         .map(|path| path.to_string_lossy().rsplit('/').next().expect("a name").to_owned())
@@ -257,14 +260,14 @@ fn requested(server: &Rehearsal) -> String {
 }
 
 /// A session of three prompts, and its transcript.
-fn three_prompts(world: &World, server: &Rehearsal) -> (PathBuf, Vec<Value>) {
+fn three_prompts(dirs: &TestDirs, server: &Rehearsal) -> (PathBuf, Vec<Value>) {
     for (number, flags) in [&["--session-id", SESSION][..], &["-c"], &["-c"]].iter().enumerate() {
         let prompt = format!("Prompt {number}.");
         let mut arguments = flags.to_vec();
         arguments.extend(["-p", &prompt]);
-        ask(world, server, &arguments);
+        ask(dirs, server, &arguments);
     }
-    let path = files(&projects(world)).remove(0);
+    let path = files(&projects(dirs)).remove(0);
     let lines = entries(&path);
     (path, lines)
 }
@@ -273,31 +276,34 @@ const KEPT: [&str; 4] = ["> Prompt 0.", "Answer 1.", "> Prompt 1.", "Answer 2."]
 
 #[test]
 fn a_copy_goes_on_behind_any_message_and_leaves_the_session_as_it_is() {
-    let (world, server) = (World::new(), counting());
-    let (path, lines) = three_prompts(&world, &server);
-    let journal = world.journals().remove(0);
+    let dirs = TestDirs::new();
+    let server = counting();
+    let (path, lines) = three_prompts(&dirs, &server);
+    let journal = dirs.journals().remove(0);
     let before = std::fs::read(&journal).expect("a journal");
     let at = format!("--resume-session-at={}", uuid_of(&lines, "Answer 2."));
     let drops = format!("--resume-drops-turn={}", uuid_of(&lines, "Prompt 2."));
     let resume = format!("--resume={SESSION}");
-    let copy = ask(&world, &server, &[&resume, "--fork-session", &at, &drops, "-p", "Other."]);
+    let copy = ask(&dirs, &server, &[&resume, "--fork-session", &at, &drops, "-p", "Other."]);
     let words = requested(&server);
     assert!(words.contains("Answer 2.") && !words.contains("Prompt 2."), "{words}");
     assert_eq!(std::fs::read(&journal).expect("a journal"), before);
     assert_eq!(entries(&path), lines);
     let id = copy["session_id"].as_str().expect("an id");
     let copied = entries(&path.with_file_name(format!("{id}.jsonl")));
-    assert_eq!(told(&copied)[..4], KEPT);
-    assert_eq!(told(&copied)[4..], ["> Other.", "Answer 4."]);
+    assert_eq!(summarize(&copied)[..4], KEPT);
+    assert_eq!(summarize(&copied)[4..], ["> Other.", "Answer 4."]);
     assert!(copied.iter().all(|line| line["sessionId"] == id));
 }
 
 #[test]
 fn what_would_be_forgotten_must_be_that_turn_and_nothing_else() {
-    let (world, server) = (World::new(), counting());
-    let (_, lines) = three_prompts(&world, &server);
+    let dirs = TestDirs::new();
+    let server = counting();
+    let (_, lines) = three_prompts(&dirs, &server);
     let named = |text: &str| uuid_of(&lines, text);
-    let (dropped, first) = (named("Prompt 2."), named("Prompt 0."));
+    let dropped = named("Prompt 2.");
+    let first = named("Prompt 0.");
     let resume = format!("--resume={SESSION}");
     let cases = [
         (named("Answer 2."), &first),
@@ -312,7 +318,7 @@ fn what_would_be_forgotten_must_be_that_turn_and_nothing_else() {
         for (at, drops) in &cases {
             let [at, drops] = flags(at, drops);
             let asked = [&resume, &at, &drops, "-p", "no"];
-            let line = run(&mut world.asking(&server.url(), &asked)).refusal(1).to_owned();
+            let line = run(&mut dirs.asking(&server.url(), &asked)).error_line(1).to_owned();
             let words = "Resume rejected by --resume-drops-turn:";
             assert!(line.contains(words), "kept: {is_kept}: {line}");
         }
@@ -321,15 +327,15 @@ fn what_would_be_forgotten_must_be_that_turn_and_nothing_else() {
     let wrong =
         [&["--resume-session-at=x", "-p", "hi"][..], &["-c", "--resume-session-at=x", "-p", "hi"]];
     for wrong in wrong {
-        run(&mut world.asking(&server.url(), wrong)).refusal(2);
+        run(&mut dirs.asking(&server.url(), wrong)).error_line(2);
     }
     assert_eq!(server.request_count(), 3);
     // The same where nothing but the transcript is there.
-    let sessions = world.journals().remove(0).ancestors().nth(2).expect("a folder").to_owned();
+    let sessions = dirs.journals().remove(0).ancestors().nth(2).expect("a folder").to_owned();
     std::fs::remove_dir_all(sessions).expect("a folder");
     refused(false);
     let [at, drops] = flags(&named("Answer 2."), &dropped);
-    ask(&world, &server, &[&resume, &at, &drops, "-p", "Other."]);
+    ask(&dirs, &server, &[&resume, &at, &drops, "-p", "Other."]);
     let words = requested(&server);
     assert!(words.contains("Answer 2.") && !words.contains("Prompt 2."), "{words}");
 }
@@ -337,8 +343,9 @@ fn what_would_be_forgotten_must_be_that_turn_and_nothing_else() {
 #[test]
 fn a_session_is_found_by_the_name_another_program_gave_it() {
     use std::io::Write;
-    let (world, server) = (World::new(), counting());
-    let (path, _) = three_prompts(&world, &server);
+    let dirs = TestDirs::new();
+    let server = counting();
+    let (path, _) = three_prompts(&dirs, &server);
     let name = |title: &str| {
         let line = json!({"type": "custom-title", "customTitle": title, "sessionId": SESSION});
         let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("a file");
@@ -346,46 +353,48 @@ fn a_session_is_found_by_the_name_another_program_gave_it() {
     };
     name("A first name");
     name("Given elsewhere");
-    let result = ask(&world, &server, &["-r", "given Elsewhere", "-p", "Again."]);
+    let result = ask(&dirs, &server, &["-r", "given Elsewhere", "-p", "Again."]);
     assert_eq!(result["session_id"], SESSION);
     assert!(requested(&server).contains("Answer 3."));
-    run(&mut world.asking(&server.url(), &["-r", "A first name", "-p", "no"])).refusal(2);
-    let sessions = world.journals().remove(0).ancestors().nth(2).expect("a folder").to_owned();
+    run(&mut dirs.asking(&server.url(), &["-r", "A first name", "-p", "no"])).error_line(2);
+    let sessions = dirs.journals().remove(0).ancestors().nth(2).expect("a folder").to_owned();
     std::fs::remove_dir_all(sessions).expect("a folder");
-    let result = ask(&world, &server, &["-r", "Given elsewhere", "-p", "Once more."]);
+    let result = ask(&dirs, &server, &["-r", "Given elsewhere", "-p", "Once more."]);
     assert_eq!(result["session_id"], SESSION);
     assert!(requested(&server).contains("Again."));
 }
 
 #[test]
 fn a_session_goes_back_under_its_own_id_and_its_chain_branches() {
-    let (world, server) = (World::new(), counting());
-    let (path, lines) = three_prompts(&world, &server);
+    let dirs = TestDirs::new();
+    let server = counting();
+    let (path, lines) = three_prompts(&dirs, &server);
     let at = format!("--resume-session-at={}", uuid_of(&lines, "Answer 2."));
     let resume = format!("--resume={SESSION}");
-    let result = ask(&world, &server, &[&resume, &at, "-p", "Again."]);
+    let result = ask(&dirs, &server, &[&resume, &at, "-p", "Again."]);
     assert_eq!(result["session_id"], SESSION);
     let words = requested(&server);
     assert!(words.contains("Answer 2.") && !words.contains("Prompt 2."), "{words}");
-    ask(&world, &server, &[&resume, "-p", "And on."]);
+    ask(&dirs, &server, &[&resume, "-p", "And on."]);
     assert!(requested(&server).contains("Again."));
     let lines = entries(&path);
-    assert_eq!(told(&lines)[..4], KEPT);
-    assert_eq!(told(&lines)[4..], ["> Again.", "Answer 4.", "> And on.", "Answer 5."]);
+    assert_eq!(summarize(&lines)[..4], KEPT);
+    assert_eq!(summarize(&lines)[4..], ["> Again.", "Answer 4.", "> And on.", "Answer 5."]);
     assert!(lines.iter().any(|line| line["message"]["content"] == "Prompt 2."));
-    let shown = run(&mut world.windlass(&["sessions", "show", SESSION]));
+    let shown = run(&mut dirs.windlass(&["sessions", "show", SESSION]));
     assert!(shown.answer().contains("> Again."), "{shown:?}");
     assert!(!shown.stdout.contains("Prompt 2."), "{shown:?}");
 }
 
 #[test]
 fn a_session_that_is_only_a_transcript_goes_on() {
-    let (world, server) = (World::new(), working());
-    ask(&world, &server, &["--session-id", SESSION, "--allowedTools", "Bash", "-p", "look twice"]);
-    let path = files(&projects(&world)).remove(0);
+    let dirs = TestDirs::new();
+    let server = working();
+    ask(&dirs, &server, &["--session-id", SESSION, "--allowedTools", "Bash", "-p", "look twice"]);
+    let path = files(&projects(&dirs)).remove(0);
     let before = entries(&path);
     // Somewhere else, with nothing but that file: as a client's own store leaves it.
-    let other = World::new();
+    let other = TestDirs::new();
     let config = other.home().join("temporary");
     let folder = config.join("projects/some-project");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -413,7 +422,7 @@ fn a_session_that_is_only_a_transcript_goes_on() {
             .collect()
     };
     assert_eq!(names(&lines)[..names(&before).len()], names(&before), "messages keep their names");
-    assert_eq!(told(&lines)[told(&before).len()..], ["> What did it say?", "Noted."]);
+    assert_eq!(summarize(&lines)[summarize(&before).len()..], ["> What did it say?", "Noted."]);
     // From then on it is a session like any other.
     ask(&[&resume, "-p", "And then?"]);
     assert!(requested(&server).contains("What did it say?"));
@@ -423,20 +432,20 @@ fn a_session_that_is_only_a_transcript_goes_on() {
     run(other
         .asking(&server.url(), &["-r", missing, "-p", "hi"])
         .env("CLAUDE_CONFIG_DIR", &config))
-    .refusal(2);
+    .error_line(2);
 }
 
 /// A file that a prompt mentions stands in the transcript as what it is; the prompt stays one text.
 #[test]
 fn a_mentioned_file_is_a_line_of_its_own() {
-    let world = World::new();
-    let outside = world.home().join("note.txt");
+    let dirs = TestDirs::new();
+    let outside = dirs.home().join("note.txt");
     std::fs::write(&outside, "The marker is cedar.\n").expect("a file");
     let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
     let prompt = format!("What does it say? @{}", outside.display());
     // Whether the model may read is another question.
-    ask(&world, &server, &["-p", &prompt, "--tools", ""]);
-    let lines = entries(&files(&projects(&world))[0]);
+    ask(&dirs, &server, &["-p", &prompt, "--tools", ""]);
+    let lines = entries(&files(&projects(&dirs))[0]);
     let said = lines.iter().find(|line| line["type"] == "user").expect("a prompt");
     let text = said["message"]["content"].as_str().expect("one text");
     assert!(text.starts_with(&prompt), "{text}");

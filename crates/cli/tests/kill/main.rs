@@ -12,10 +12,10 @@
     reason = "a panic is how a test says no"
 )]
 
-mod purse;
-#[path = "../command/stage.rs"]
+mod budget;
+#[path = "../command/fixture.rs"]
 #[allow(dead_code, reason = "another program's tests need the rest")]
-mod stage;
+mod fixture;
 mod storage;
 mod traced;
 
@@ -23,8 +23,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use fixture::{FinishedCommand, TestDirs, play, run};
 use serde_json::{Value, json};
-use stage::{Finished, World, play, run};
 use windlass_rehearsal::{ReceivedRequest, Rehearsal, Script, ScriptedAnswer};
 
 const SESSION: &str = "3f2a6c1e-51d0-4c0e-9b7e-0d2f4f6a8b1c";
@@ -35,8 +35,8 @@ const NOTE: &str = "All of it or none.\n";
 
 /// Every call appends its number, and says so if its intent was not in the journal before. The last
 /// one replaces a file.
-fn server(world: &World) -> Rehearsal {
-    let note = json!({"file_path": world.file("note"), "content": NOTE});
+fn server(dirs: &TestDirs) -> Rehearsal {
+    let note = json!({"file_path": dirs.file("note"), "content": NOTE});
     let calls = (1..=CALLS).map(|number| {
         let intent = format!(r#""call":"call_{number}","tool""#);
         let command = format!(
@@ -54,27 +54,32 @@ fn server(world: &World) -> Rehearsal {
 }
 
 /// The command, which may write files of at most so many bytes.
-fn limited(world: &World, server: &Rehearsal, limit: Option<usize>, flags: &[&str]) -> Finished {
+fn limited(
+    dirs: &TestDirs,
+    server: &Rehearsal,
+    limit: Option<usize>,
+    flags: &[&str],
+) -> FinishedCommand {
     let mut arguments = vec!["--dangerously-skip-permissions"];
     arguments.extend(flags);
-    let plain = world.asking(&server.url(), &arguments);
+    let plain = dirs.asking(&server.url(), &arguments);
     let mut command = Command::new("prlimit");
     if let Some(limit) = limit {
         command.arg(format!("--fsize={limit}"));
     }
     command.arg("--core=0").arg("--").arg(plain.get_program()).args(plain.get_args());
-    command.env_clear().current_dir(world.work());
+    command.env_clear().current_dir(dirs.work());
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     run(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))
 }
 
 /// The journal: the longest, because one that was killed before its first line stays empty.
-fn journal_of(world: &World) -> Option<PathBuf> {
-    world.journals().into_iter().max_by_key(|path| path.metadata().expect("a journal").len())
+fn journal_of(dirs: &TestDirs) -> Option<PathBuf> {
+    dirs.journals().into_iter().max_by_key(|path| path.metadata().expect("a journal").len())
 }
 
-fn text_of(world: &World) -> String {
-    let bytes = journal_of(world).map(|path| std::fs::read(path).expect("a journal"));
+fn text_of(dirs: &TestDirs) -> String {
+    let bytes = journal_of(dirs).map(|path| std::fs::read(path).expect("a journal"));
     String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
 }
 
@@ -179,41 +184,44 @@ fn judge_the_end(journal: &str, (log, note): (&str, Option<&str>), requests: &[R
 
 /// Kills at this size, continues, judges. Was it killed, and how many calls had no end?
 fn cycle(limit: usize) -> (bool, usize) {
-    cycle_with(&format!("byte {limit}"), |world, server| {
-        limited(world, server, Some(limit), &["-p", "log it", "--session-id", SESSION])
+    cycle_with(&format!("byte {limit}"), |dirs, server| {
+        limited(dirs, server, Some(limit), &["-p", "log it", "--session-id", SESSION])
     })
 }
 
 /// Kills in this way, continues, judges. Was it killed, and how many calls had no end?
-fn cycle_with(what: &str, kill: impl FnOnce(&World, &Rehearsal) -> Finished) -> (bool, usize) {
-    let world = World::new();
-    let server = server(&world);
-    let first = kill(&world, &server);
+fn cycle_with(
+    what: &str,
+    kill: impl FnOnce(&TestDirs, &Rehearsal) -> FinishedCommand,
+) -> (bool, usize) {
+    let dirs = TestDirs::new();
+    let server = server(&dirs);
+    let first = kill(&dirs, &server);
     let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let is_killed = first.code.is_none();
         assert!(is_killed || first.code == Some(0), "{first:?}");
-        let left = text_of(&world);
+        let left = text_of(&dirs);
         judge_the_dead(&left, &server.requests());
         let sent = server.request_count();
-        let mut second = limited(&world, &server, None, &["-r", SESSION, "-p", "go on"]);
+        let mut second = limited(&dirs, &server, None, &["-r", SESSION, "-p", "go on"]);
         if sent == 0 && second.code == Some(2) {
             // Nothing was asked yet and nothing was kept: it begins anew.
-            second = limited(&world, &server, None, &["-p", "log it"]);
+            second = limited(&dirs, &server, None, &["-p", "log it"]);
         }
         assert_eq!(second.code, Some(0), "{second:?}");
         let unseen = judge_the_revived(&left, &server.requests()[sent]);
-        let log = std::fs::read_to_string(world.file("log")).unwrap_or_default();
-        let note = std::fs::read_to_string(world.file("note")).ok();
-        judge_the_end(&text_of(&world), (&log, note.as_deref()), &server.requests());
-        let path = journal_of(&world).expect("a journal");
+        let log = std::fs::read_to_string(dirs.file("log")).unwrap_or_default();
+        let note = std::fs::read_to_string(dirs.file("note")).ok();
+        judge_the_end(&text_of(&dirs), (&log, note.as_deref()), &server.requests());
+        let path = journal_of(&dirs).expect("a journal");
         let id = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        let shown = run(&mut world.windlass(&["sessions", "show", &id, "--json"]));
+        let shown = run(&mut dirs.windlass(&["sessions", "show", &id, "--json"]));
         assert_eq!(shown.code, Some(0), "{shown:?}");
         (is_killed, unseen)
     }));
     told.unwrap_or_else(|_| {
-        let log = std::fs::read_to_string(world.file("log")).unwrap_or_default();
-        panic!("killed at {what}; the log:\n{log}\nthe journal:\n{}", text_of(&world));
+        let log = std::fs::read_to_string(dirs.file("log")).unwrap_or_default();
+        panic!("killed at {what}; the log:\n{log}\nthe journal:\n{}", text_of(&dirs));
     })
 }
 
@@ -225,12 +233,15 @@ fn a_session_killed_at_any_write_goes_on_without_loss_or_repetition() {
         eprintln!("{words}");
         return;
     }
-    let world = World::new();
-    let server = server(&world);
-    limited(&world, &server, None, &["-p", "log it", "--session-id", SESSION]).answer();
-    assert_eq!(std::fs::read_to_string(world.file("log")).expect("a log"), "1\n2\n3\n");
-    let (mut at, mut points, mut kills, mut unknown) = (0, 0, 0, 0);
-    for line in text_of(&world).split_inclusive('\n') {
+    let dirs = TestDirs::new();
+    let server = server(&dirs);
+    limited(&dirs, &server, None, &["-p", "log it", "--session-id", SESSION]).answer();
+    assert_eq!(std::fs::read_to_string(dirs.file("log")).expect("a log"), "1\n2\n3\n");
+    let mut at = 0;
+    let mut points = 0;
+    let mut kills = 0;
+    let mut unknown = 0;
+    for line in text_of(&dirs).split_inclusive('\n') {
         for limit in [at, at + line.len() / 2] {
             points += 1;
             let (is_killed, unseen) = cycle(limit);

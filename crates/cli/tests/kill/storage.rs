@@ -9,16 +9,16 @@ use serde_json::json;
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use super::SESSION;
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
 const BYPASS: &str = "--dangerously-skip-permissions";
 
 /// A small file system where sessions are kept, or `None` where none may be mounted.
-struct Mounted(PathBuf);
+struct MountedVolume(PathBuf);
 
-impl Mounted {
-    fn below(world: &World) -> Option<Self> {
-        let state = world.work().with_file_name("state");
+impl MountedVolume {
+    fn mount(dirs: &TestDirs) -> Option<Self> {
+        let state = dirs.work().with_file_name("state");
         std::fs::create_dir_all(&state).expect("a folder");
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"]).arg(&state);
@@ -29,7 +29,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedVolume {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
@@ -47,48 +47,48 @@ fn breaking(command: &str) -> Rehearsal {
 }
 
 /// Runs until the disk fails; what follows must not.
-fn stopped(world: &World, command: &str, words: &str) {
+fn stopped(dirs: &TestDirs, command: &str, words: &str) {
     let server = breaking(command);
     let ask = ["-p", "break it", "--session-id", SESSION, "--output-format", "json", BYPASS];
-    let finished = run(&mut world.asking(&server.url(), &ask));
+    let finished = run(&mut dirs.asking(&server.url(), &ask));
     assert_eq!(finished.code, Some(1), "{command}: {finished:?}");
     assert!(finished.stderr.contains(words), "{command}: {finished:?}");
     let result: serde_json::Value = serde_json::from_str(&finished.stdout).expect("one object");
     assert_eq!(result["outcome"], "storage_failed", "{command}: {result}");
     assert_eq!(server.request_count(), 1, "{command}: the model was told what is not on record");
-    let log = std::fs::read_to_string(world.file("log")).unwrap_or_default();
+    let log = std::fs::read_to_string(dirs.file("log")).unwrap_or_default();
     assert_eq!(log, "1\n", "{command}: {finished:?}");
 }
 
 /// The session is taken up again: the prompt is there, the call that ran does not run again.
-fn taken_up(world: &World) {
+fn taken_up(dirs: &TestDirs) {
     let server = play(Script::new().answer(ScriptedAnswer::text("Well again.").repeat(0)));
     let ask = ["-r", SESSION, "-p", "go on", BYPASS];
-    let finished = run(&mut world.asking(&server.url(), &ask));
+    let finished = run(&mut dirs.asking(&server.url(), &ask));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let words = server.requests().pop().expect("a request").body;
     assert!(words.contains("break it") && words.contains("unknown"), "{words}");
-    assert_eq!(std::fs::read_to_string(world.file("log")).expect("a log"), "1\n");
+    assert_eq!(std::fs::read_to_string(dirs.file("log")).expect("a log"), "1\n");
 }
 
 #[test]
 fn a_disk_that_becomes_full_stops_the_run() {
-    let world = World::new();
-    let Some(mounted) = Mounted::below(&world) else { return };
+    let dirs = TestDirs::new();
+    let Some(mounted) = MountedVolume::mount(&dirs) else { return };
     let ballast = mounted.0.join("ballast");
     let fill = format!("! head -c 1M /dev/zero > {} 2>&-", ballast.display());
-    stopped(&world, &fill, "make room on that file system");
+    stopped(&dirs, &fill, "make room on that file system");
     std::fs::remove_file(ballast).expect("room");
-    taken_up(&world);
+    taken_up(&dirs);
 }
 
 /// A disk cannot become read-only while it is written, so that is the tracer's to show.
 #[test]
 fn nothing_begins_on_a_read_only_disk_and_what_is_there_is_read() {
-    let world = World::new();
-    let Some(mounted) = Mounted::below(&world) else { return };
+    let dirs = TestDirs::new();
+    let Some(mounted) = MountedVolume::mount(&dirs) else { return };
     let server = play(Script::new().answer(ScriptedAnswer::text("Yes.").repeat(0)));
-    let ask = |flags: &[&str]| run(&mut world.asking(&server.url(), flags));
+    let ask = |flags: &[&str]| run(&mut dirs.asking(&server.url(), flags));
     assert_eq!(ask(&["-p", "begin", "--session-id", SESSION]).code, Some(0));
     let remount = |how: &str| {
         let mut mount = Command::new("mount");
@@ -101,7 +101,7 @@ fn nothing_begins_on_a_read_only_disk_and_what_is_there_is_read() {
         assert_eq!((refused.code, server.request_count()), (Some(1), 1), "{refused:?}");
         assert!(refused.stderr.contains("that place writable"), "{refused:?}");
     }
-    let shown = run(&mut world.windlass(&["sessions", "show", SESSION]));
+    let shown = run(&mut dirs.windlass(&["sessions", "show", SESSION]));
     assert!(shown.answer().contains("begin"), "{shown:?}");
     remount("rw");
     assert_eq!(ask(&["-r", SESSION, "-p", "on"]).code, Some(0));
@@ -109,6 +109,6 @@ fn nothing_begins_on_a_read_only_disk_and_what_is_there_is_read() {
 
 #[test]
 fn a_folder_that_is_deleted_stops_the_run() {
-    let world = World::new();
-    stopped(&world, "rm -rf ../state/windlass/sessions", "deleted");
+    let dirs = TestDirs::new();
+    stopped(&dirs, "rm -rf ../state/windlass/sessions", "deleted");
 }

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use windlass_rehearsal::Rehearsal;
 
 use super::{CALLS, SESSION, cycle_with, server};
-use crate::stage::{Finished, World, run};
+use crate::fixture::{FinishedCommand, TestDirs, run};
 
 /// Calls that may come from any thread, kind by kind, and how many there are at least.
 const SCATTERED: [(&str, usize); 3] =
@@ -42,40 +42,47 @@ fn has_tracer() -> bool {
 }
 
 /// The command under a tracer with these flags, which may speak of the journal.
-fn traced(world: &World, server: &Rehearsal, tracer: &[&str], flags: &[&str]) -> Finished {
+fn traced(dirs: &TestDirs, server: &Rehearsal, tracer: &[&str], flags: &[&str]) -> FinishedCommand {
     let mut arguments = vec!["--dangerously-skip-permissions"];
     arguments.extend(flags);
-    let plain = world.asking(&server.url(), &arguments);
+    let plain = dirs.asking(&server.url(), &arguments);
     let mut command = Command::new("strace");
     command.args(["-f", "-qqq"]).args(tracer).arg(plain.get_program()).args(plain.get_args());
-    command.env_clear().current_dir(world.work());
+    command.env_clear().current_dir(dirs.work());
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     run(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))
 }
 
 /// With this done to the calls on the journal.
-fn injected(world: &World, server: &Rehearsal, inject: &str, flags: &[&str]) -> Finished {
-    let journal = journal_in(world);
+fn injected(dirs: &TestDirs, server: &Rehearsal, inject: &str, flags: &[&str]) -> FinishedCommand {
+    let journal = journal_in(dirs);
     let journal = journal.to_str().expect("a path of letters");
-    traced(world, server, &["-o", "/dev/null", "-e", inject, "-P", journal], flags)
+    traced(dirs, server, &["-o", "/dev/null", "-e", inject, "-P", journal], flags)
 }
 
 /// Killed as it enters the call of this kind with this number, if there are so many.
-fn killed_at(world: &World, server: &Rehearsal, (kind, number): (&str, usize)) -> Finished {
-    let pipe = world.work().with_file_name("calls");
+fn killed_at(
+    dirs: &TestDirs,
+    server: &Rehearsal,
+    (kind, number): (&str, usize),
+) -> FinishedCommand {
+    let pipe = dirs.work().with_file_name("calls");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
     let path = pipe.to_str().expect("a path of letters").to_owned();
     let watching = std::thread::spawn(move || watch(&pipe, number));
-    let (only, hold) = (format!("trace={kind}"), format!("inject={kind}:delay_enter={HELD}"));
+    let only = format!("trace={kind}");
+    let hold = format!("inject={kind}:delay_enter={HELD}");
     let tracer = ["-o", &path, "-e", "signal=none", "-e", &only, "-e", &hold];
-    let finished = traced(world, server, &tracer, &ASK);
+    let finished = traced(dirs, server, &tracer, &ASK);
     watching.join().expect("a watcher");
     finished
 }
 
 /// Reads what the tracer tells, which it does as a call begins: the thread, the name, a bracket.
 fn watch(pipe: &Path, number: usize) {
-    let (mut told, mut chunk, mut is_killed) = (String::new(), [0; 4096], false);
+    let mut told = String::new();
+    let mut chunk = [0; 4096];
+    let mut is_killed = false;
     let mut pipe = std::fs::File::open(pipe).expect("the pipe");
     // Read to the end in any case: a tracer without a reader would end otherwise than it should.
     while let Ok(read @ 1..) = pipe.read(&mut chunk) {
@@ -92,8 +99,8 @@ fn watch(pipe: &Path, number: usize) {
 }
 
 /// Where the journal of our session lies, by the words of `docs/wire/journal.md`.
-fn journal_in(world: &World) -> PathBuf {
-    let work = world.work().canonicalize().expect("a folder");
+fn journal_in(dirs: &TestDirs) -> PathBuf {
+    let work = dirs.work().canonicalize().expect("a folder");
     let spelt = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
     let key: String = work.to_string_lossy().chars().map(spelt).collect();
     let root = work.parent().expect("a folder").join("state/windlass/sessions");
@@ -104,7 +111,7 @@ fn journal_in(world: &World) -> PathBuf {
 /// number of kills, and of calls whose end was unknown.
 fn every_point(
     what: &str,
-    kill: impl Fn(&World, &Rehearsal, usize) -> Finished + Sync,
+    kill: impl Fn(&TestDirs, &Rehearsal, usize) -> FinishedCommand + Sync,
 ) -> [usize; 2] {
     let [next, kills, unknown] = [1, 0, 0].map(AtomicUsize::new);
     let work = || {
@@ -114,7 +121,7 @@ fn every_point(
                 return;
             }
             let at = format!("{what} {number}");
-            let (is_killed, unseen) = cycle_with(&at, |world, server| kill(world, server, number));
+            let (is_killed, unseen) = cycle_with(&at, |dirs, server| kill(dirs, server, number));
             unknown.fetch_add(unseen, Relaxed);
             match is_killed {
                 true => drop(kills.fetch_add(1, Relaxed)),
@@ -132,15 +139,15 @@ fn a_session_killed_at_any_call_of_the_system_goes_on() {
         return;
     }
     let began = Instant::now();
-    let [mut kills, mut unknown] = every_point("write", |world, server, number| {
+    let [mut kills, mut unknown] = every_point("write", |dirs, server, number| {
         let inject = format!("inject=write:signal=KILL:when={number}");
-        injected(world, server, &inject, &ASK)
+        injected(dirs, server, &inject, &ASK)
     });
     assert!(kills > 6 * CALLS, "only {kills} writes");
     let mut told = format!("write: {kills}");
     for (kind, at_least) in SCATTERED {
         let [killed, unseen] =
-            every_point(kind, |world, server, number| killed_at(world, server, (kind, number)));
+            every_point(kind, |dirs, server, number| killed_at(dirs, server, (kind, number)));
         assert!(killed >= at_least, "{kind}: only {killed}");
         let kind = kind.split(',').next().unwrap_or(kind);
         told = format!("{told}, {kind}: {killed}");
@@ -161,24 +168,24 @@ fn a_disk_that_cannot_keep_a_file_stops_everything_and_nothing_is_lost() {
     }
     // The first wait is for the prompt; of the others each thread counts its own.
     for number in [1, 2] {
-        let world = World::new();
-        let server = server(&world);
+        let dirs = TestDirs::new();
+        let server = server(&dirs);
         let inject = format!("inject=fdatasync:error=EIO:when={number}");
-        let finished = injected(&world, &server, &inject, &ASK);
+        let finished = injected(&dirs, &server, &inject, &ASK);
         assert_eq!(finished.code, Some(1), "{number}: {finished:?}");
         assert!(finished.stderr.contains("could not keep the journal"), "{finished:?}");
-        assert!(journal_in(&world).with_extension("2.jsonl").exists(), "the next file");
-        let before = std::fs::read_to_string(world.file("log")).unwrap_or_default();
+        assert!(journal_in(&dirs).with_extension("2.jsonl").exists(), "the next file");
+        let before = std::fs::read_to_string(dirs.file("log")).unwrap_or_default();
         let asked = server.request_count();
         assert!(asked < CALLS + 2, "{number}: it went on");
         assert!(number > 1 || (asked, before.as_str()) == (0, ""), "{asked}: {before}");
         // What was said is there, and what ran does not run again.
         let flags = ["-r", SESSION, "-p", "go on"];
-        let again = run(&mut world.asking(&server.url(), &[&flags[..], &BYPASS].concat()));
+        let again = run(&mut dirs.asking(&server.url(), &[&flags[..], &BYPASS].concat()));
         assert_eq!(again.code, Some(0), "{number}: {again:?}");
         let words = server.requests().pop().expect("a request").body;
         assert!(words.contains("log it") && words.contains("go on"), "{words}");
-        let log = std::fs::read_to_string(world.file("log")).expect("a log");
+        let log = std::fs::read_to_string(dirs.file("log")).expect("a log");
         assert!(log.starts_with(&before), "{log}");
         let mut lines: Vec<&str> = log.lines().collect();
         lines.dedup();
@@ -198,11 +205,11 @@ fn a_disk_that_takes_no_more_stops_what_would_follow_and_is_named() {
         ("ESTALE", "its folder is gone", "json"),
     ];
     for (error, words, format) in cases {
-        let world = World::new();
-        let server = server(&world);
+        let dirs = TestDirs::new();
+        let server = server(&dirs);
         let flags: Vec<&str> = ASK.into_iter().chain(["--output-format", format]).collect();
         let inject = format!("inject=write:error={error}:when=12+");
-        let finished = injected(&world, &server, &inject, &flags);
+        let finished = injected(&dirs, &server, &inject, &flags);
         assert_eq!(finished.code, Some(1), "{finished:?}");
         assert!(finished.stderr.contains(words), "{finished:?}");
         assert!(server.request_count() < CALLS + 2, "it went on");

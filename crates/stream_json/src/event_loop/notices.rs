@@ -224,12 +224,14 @@ fn on_tool_ended(live: &mut LiveSession, call: &str) -> Vec<OutgoingFrame> {
 
 /// The ids that the message of a notice has in the transcript.
 fn take_transcript_ids(live: &mut LiveSession, notice: &Notice) -> Vec<String> {
-    let (agent, notice) = match notice {
-        Notice::SubagentNotice { agent, notice, .. } => (agent.as_str(), &**notice),
-        notice => ("", notice),
-    };
-    let Notice::MessageAdded(message) = notice else { return Vec::new() };
-    live.frames.transcript.take_line_ids(agent, message.id)
+    let mut author = "";
+    let mut inner = notice;
+    if let Notice::SubagentNotice { agent, notice, .. } = notice {
+        author = agent.as_str();
+        inner = notice;
+    }
+    let Notice::MessageAdded(message) = inner else { return Vec::new() };
+    live.frames.transcript.take_line_ids(author, message.id)
 }
 
 fn build_ended_command_frames(live: &mut LiveSession) -> Vec<OutgoingFrame> {

@@ -1,47 +1,47 @@
-//! How things look here: colours, line by line or live, and what the folder is called.
+//! How the session is displayed: colours, live or line by line, and the label of its directory.
 
 use std::path::Path;
 
 use crate::{Theme, TuiDisplayOptions};
 
-/// No colours where somebody does not want them, no live lines where a terminal cannot have them or
-/// somebody has it read to them.
-pub(super) fn detect_appearance(is_read_out: bool) -> TuiDisplayOptions {
+/// No colours with `NO_COLOR`; plain lines on a terminal that cannot redraw, or for a screen reader.
+pub(super) fn detect_appearance(is_screen_reader: bool) -> TuiDisplayOptions {
     let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let is_dumb = text("TERM").is_none_or(|term| term == "dumb");
-    let is_linear = is_read_out || is_dumb || text("WINDLASS_SCREEN_READER").is_some();
-    let has_messages = text("TERM_PROGRAM")
+    let is_linear = is_screen_reader || is_dumb || text("WINDLASS_SCREEN_READER").is_some();
+    let has_notifications = text("TERM_PROGRAM")
         .is_some_and(|name| NOTIFYING_TERMINALS.contains(&name.as_str()))
         || text("TERM").is_some_and(|term| term.contains("kitty") || term.contains("ghostty"));
-    let fixed = match text("WINDLASS_THEME").as_deref().and_then(parse_theme) {
-        _ if text("NO_COLOR").is_some() || is_linear => Some(Theme::Plain),
-        fixed => fixed,
+    let fixed = match text("NO_COLOR").is_some() || is_linear {
+        true => Some(Theme::Plain),
+        false => text("WINDLASS_THEME").as_deref().and_then(parse_theme),
     };
-    // A console of the system prints what it does not know.
+    // The Linux console prints escape sequences that it does not know.
     let can_answer = text("TERM").is_some_and(|term| term != "linux");
     TuiDisplayOptions {
         theme: fixed.unwrap_or_else(guess_theme),
         detects_background: fixed.is_none() && can_answer,
         is_linear,
-        has_notifications: has_messages,
+        has_notifications,
     }
 }
 
-/// The colours that settings name, where nobody said otherwise here.
+/// Applies the theme of the settings, unless the environment names one.
 pub(super) fn apply_theme_setting(
-    looks: TuiDisplayOptions,
+    display: TuiDisplayOptions,
     name: Option<&str>,
 ) -> TuiDisplayOptions {
-    let is_said = std::env::var_os("WINDLASS_THEME").is_some_and(|value| !value.is_empty());
-    // Others have names for more shades than there are here.
+    let is_in_environment =
+        std::env::var_os("WINDLASS_THEME").is_some_and(|value| !value.is_empty());
+    // Claude Code has variants such as `dark-daltonized`.
     let name = name.map(|name| name.split('-').next().unwrap_or_default());
-    match name.and_then(parse_theme).filter(|_| !is_said && looks.theme != Theme::Plain) {
-        Some(theme) => TuiDisplayOptions { theme, detects_background: false, ..looks },
-        None => looks,
+    match name.and_then(parse_theme).filter(|_| !is_in_environment && display.theme != Theme::Plain)
+    {
+        Some(theme) => TuiDisplayOptions { theme, detects_background: false, ..display },
+        None => display,
     }
 }
 
-/// A look by its name.
 pub(super) fn parse_theme(name: &str) -> Option<Theme> {
     Some(match name {
         "light" => Theme::Light,
@@ -51,7 +51,7 @@ pub(super) fn parse_theme(name: &str) -> Option<Theme> {
     })
 }
 
-/// `COLORFGBG` names the ground last: 7 and 15 are white.
+/// `COLORFGBG` names the background last: 7 and 15 are white.
 fn guess_theme() -> Theme {
     match std::env::var("COLORFGBG").ok().as_deref().and_then(|pair| pair.rsplit(';').next()) {
         Some("7" | "15") => Theme::Light,
@@ -59,12 +59,11 @@ fn guess_theme() -> Theme {
     }
 }
 
-/// Does somebody want keys as in vim?
 pub(super) fn is_vim_mode() -> bool {
     std::env::var("WINDLASS_EDITOR_MODE").is_ok_and(|mode| mode == "vim")
 }
 
-/// The folder's name, from the home where it lies there.
+/// The path, with `~` for the home directory.
 pub(super) fn abbreviate_home(cwd: &Path) -> String {
     let home = std::env::home_dir();
     match home.and_then(|home| cwd.strip_prefix(home).ok().map(|rest| rest.to_owned())) {
@@ -74,5 +73,5 @@ pub(super) fn abbreviate_home(cwd: &Path) -> String {
     }
 }
 
-/// Terminals that show messages of programs.
+/// Values of `TERM_PROGRAM` of terminals that show desktop notifications.
 const NOTIFYING_TERMINALS: &[&str] = &["iTerm.app", "WezTerm", "ghostty", "kitty"];

@@ -4,12 +4,12 @@ use crate::SlashCommandHint;
 
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 
-/// For a screen of eighty columns, and for a narrow one.
+/// One text for eighty columns, and one for narrow terminals.
 pub(super) fn render_help(hints: &[SlashCommandHint]) -> [String; 2] {
     [render_wide(hints), render_narrow(hints)]
 }
 
-/// Names alone.
+/// Commands by name only.
 fn render_narrow(hints: &[SlashCommandHint]) -> String {
     let mut rows: Vec<String> = NARROW_KEYS.iter().map(|line| (*line).to_owned()).collect();
     let mut row = String::new();
@@ -27,7 +27,7 @@ fn render_narrow(hints: &[SlashCommandHint]) -> String {
     rows.join("\n")
 }
 
-/// At most so many lines, whatever there is.
+/// Commands with descriptions as far as `LINES_MAX` allows, the rest by name.
 fn render_wide(hints: &[SlashCommandHint]) -> String {
     let mut lines: Vec<String> = WIDE_KEYS.iter().map(|line| (*line).to_owned()).collect();
     let room = LINES_MAX - lines.len();
@@ -78,7 +78,7 @@ const NARROW_KEYS: &[&str] = &[
     "",
 ];
 const NARROW_MAX: usize = 38;
-/// A screen of 24, less the line that is typed in and the one below it.
+/// Fits a terminal of 24 lines, with the composer and the status line.
 const LINES_MAX: usize = 20;
 const ROWS_OF_NAMES: usize = 3;
 const ROW_MAX: usize = 76;

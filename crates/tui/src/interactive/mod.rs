@@ -1,6 +1,5 @@
-//! The interactive session: `windlass` in a terminal. What is shown and typed is the terminal crate's;
-//! here it is told what prompts mean and what the session is. Going to another session ends this one
-//! and begins again.
+//! The interactive session: `windlass` in a terminal. Connects the event loop of this crate to a session
+//! and its slash commands. Switching to another session ends this one and plans the next.
 
 mod appearance;
 mod command_screen;
@@ -14,11 +13,11 @@ mod status_line;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::{SlashCommandHint, TuiSessionFacts, TuiSetup, run_tui as converse};
+use crate::{SlashCommandHint, TuiSessionFacts, TuiSetup, run_tui};
 use windlass_driver::SessionEndReason;
 use windlass_driver::SessionSettingsView;
 
-use prompt_handler::{PromptHandler, PromptHost};
+use prompt_handler::{PromptHandler, PromptHost, SettingsState};
 use startup_questions::StartupDecision;
 use windlass_assembly::mcp::SessionElicitor;
 use windlass_assembly::options::{RunOptions, SettingsOptions};
@@ -35,16 +34,15 @@ use windlass_host::exit::Exit;
 use windlass_host::signals::SignalListener;
 use windlass_host::signals::run_blocking_unless_signalled;
 
-/// Where to go when a conversation is over.
+/// The session to start when this one is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextSession {
-    /// To this session.
+    /// By its id.
     Resume(String),
-    /// To a new one.
     New,
 }
 
-/// What is left to do when the user leaves.
+/// What the caller does when the user leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InteractiveOutcome {
     Exit(Exit),
@@ -52,46 +50,45 @@ pub enum InteractiveOutcome {
     RunDemo,
 }
 
-/// Holds conversations until somebody has had enough.
+/// Runs sessions one after another until the user leaves.
 pub async fn run_interactive(mut args: RunOptions) -> Result<InteractiveOutcome, CommandError> {
     let mut signals = SignalListener::listen()?;
     let mut first = prompt_input::read_from_command_line(&args)?;
     let environment = |name: &str| std::env::var_os(name);
-    let looks = appearance::detect_appearance(args.screen_reader);
-    let mut typed = String::new();
+    let display = appearance::detect_appearance(args.screen_reader);
+    let mut unsent_text = String::new();
     loop {
-        match startup_questions::ask_before_start(&mut args, looks).await? {
+        match startup_questions::ask_before_start(&mut args, display).await? {
             StartupDecision::Continue => {}
             StartupDecision::Quit(outcome) => return Ok(outcome),
         }
-        let wanted = args.clone();
-        let composed = run_blocking_unless_signalled(&mut signals, move || {
-            session_plan::plan_interactive_session(&wanted, &environment)
+        let options = args.clone();
+        let planned = run_blocking_unless_signalled(&mut signals, move || {
+            session_plan::plan_interactive_session(&options, &environment)
         })
         .await;
-        let plan = match composed {
+        let plan = match planned {
             Ok(Ok(plan)) => plan,
             Ok(Err(signal)) => return Ok(InteractiveOutcome::Exit(signal.exit())),
-            Err(refusal) if refusal.is_missing_key => {
-                match startup_questions::ask_without_key(&mut args, looks, refusal).await? {
+            Err(error) if error.is_missing_key => {
+                match startup_questions::ask_without_key(&mut args, display, error).await? {
                     StartupDecision::Continue => continue,
                     StartupDecision::Quit(outcome) => return Ok(outcome),
                 }
             }
-            Err(refusal) => return Err(refusal),
+            Err(error) => return Err(error),
         };
-        let is_older = args.session.resume.is_some() || args.session.goes_on;
-        let begun = InteractiveStart {
+        let start = InteractiveStart {
             first_prompt: first.take(),
-            unsent_text: std::mem::take(&mut typed),
-            is_resumed: is_older,
-            looks,
+            unsent_text: std::mem::take(&mut unsent_text),
+            is_resumed: args.session.resume.is_some() || args.session.goes_on,
+            display,
             settings: args.settings.clone(),
         };
-        let ended = run_session(plan, begun, &mut signals).await?;
-        typed = ended.unsent_text;
-        match ended.next_session {
-            None => return Ok(InteractiveOutcome::Exit(ended.exit)),
+        let end = run_session(plan, start, &mut signals).await?;
+        unsent_text = end.unsent_text;
+        match end.next_session {
+            None => return Ok(InteractiveOutcome::Exit(end.exit)),
             Some(next) => {
                 args.session.goes_on = false;
                 args.session.session_id = None;
@@ -108,115 +105,117 @@ pub async fn run_interactive(mut args: RunOptions) -> Result<InteractiveOutcome,
     }
 }
 
-/// How a conversation begins.
 struct InteractiveStart {
     first_prompt: Option<String>,
-    /// What is typed already.
+    /// Typed in the session before, and not sent.
     unsent_text: String,
-    /// Something was said in it before.
     is_resumed: bool,
-    looks: crate::TuiDisplayOptions,
-    /// Which settings were asked for.
+    display: crate::TuiDisplayOptions,
     settings: SettingsOptions,
 }
 
-/// How it ended.
 struct InteractiveEnd {
     exit: Exit,
     next_session: Option<NextSession>,
-    /// What was typed and not sent.
     unsent_text: String,
 }
 
-/// Holds one conversation.
 async fn run_session(
     plan: SessionPlan,
-    begun: InteractiveStart,
+    start: InteractiveStart,
     signals: &mut SignalListener,
 ) -> Result<InteractiveEnd, CommandError> {
     let warnings = plan.settings_layers.warnings();
     let SessionPlan {
         mut builder,
-        subagents: agents,
-        description: portrait,
+        subagents,
+        description,
         expander,
         journal,
-        scratch_directory: scratch,
+        scratch_directory,
         mut notes,
         ..
     } = plan;
     notes.extend(warnings);
-    let definitions = agents.as_ref().map(|agents| agents.definitions.clone()).unwrap_or_default();
-    if let Some(agents) = agents {
-        builder = builder.subagents(agents);
+    let mut agents = Vec::new();
+    if let Some(subagents) = subagents {
+        agents.clone_from(&subagents.definitions);
+        builder = builder.subagents(subagents);
     }
     let settings = builder.settings();
-    let about = describe_session(&settings, &portrait.cwd, &expander);
+    let facts = describe_session(&settings, &description.cwd, &expander);
     let mode = settings.policy.mode;
-    let older = journal.as_deref().filter(|_| begun.is_resumed);
-    let earlier = older.map(|journal| {
+    let resumed_journal = journal.as_deref().filter(|_| start.is_resumed);
+    let earlier_messages = resumed_journal.map(|journal| {
         prompt_history::load_earlier_messages(journal, &expander.variables.session_id)
     });
-    let looks = appearance::apply_theme_setting(
-        begun.looks,
+    let display = appearance::apply_theme_setting(
+        start.display,
         plan.settings_layers.loaded.settings.appearance.theme.as_deref(),
     );
-    let past = prompt_history::PromptHistory::new(journal.is_some(), &portrait.cwd);
+    let prompt_history = prompt_history::PromptHistory::new(journal.is_some(), &description.cwd);
     let (session, notices) = builder
         .start()
         .map_err(|error| CommandError::failure(format!("{error}; correct it and try again")))?;
     plan.mcp_servers.set_prompter(SessionElicitor::new(session.clone()));
-    let next = Arc::new(Mutex::new(None));
-    let said = past.load_prompts();
-    let desk = PromptHandler {
+    let next_session = Arc::new(Mutex::new(None));
+    let earlier_prompts = prompt_history.load_prompts();
+    let prompt_handler = PromptHandler {
         session: session.clone(),
         journal,
         expander,
         settings,
-        agents: definitions,
-        layers: plan.settings_layers,
-        settings_reloader: tokio::sync::Mutex::new(plan.settings_reloader),
-        policy: Mutex::new(None),
+        agents,
+        settings_state: SettingsState::new(
+            start.settings,
+            plan.settings_layers,
+            plan.settings_reloader,
+        ),
         last_hook_runs: Default::default(),
         config: plan.endpoints.config.clone(),
         endpoints: Mutex::new(plan.endpoints),
-        args: begun.settings,
-        cwd: portrait.cwd.clone(),
-        prompt_history: past,
-        next_session: Arc::clone(&next),
+        cwd: description.cwd.clone(),
+        prompt_history,
+        next_session: Arc::clone(&next_session),
         shell_outputs: Mutex::new(Vec::new()),
     };
-    let stage = TuiSetup {
+    let processes = &prompt_handler.expander.tools.tool_context.processes;
+    let setup = TuiSetup {
         session: session.clone(),
         notices,
-        facts: about,
+        facts,
         mode,
-        display: looks,
-        scratch_directory: desk.expander.tools.tool_context.processes.spill_directory.clone(),
-        host: Arc::new(PromptHost { prompt_handler: Arc::new(desk) }),
-        working_directory: portrait.cwd,
-        prompt_history: said,
+        display,
+        scratch_directory: processes.spill_directory.clone(),
+        host: Arc::new(PromptHost { prompt_handler: Arc::new(prompt_handler) }),
+        working_directory: description.cwd,
+        prompt_history: earlier_prompts,
         has_vim_keys: appearance::is_vim_mode(),
-        first_prompt: begun.first_prompt,
-        unsent_text: begun.unsent_text,
-        earlier_messages: earlier.unwrap_or_default(),
+        first_prompt: start.first_prompt,
+        unsent_text: start.unsent_text,
+        earlier_messages: earlier_messages.unwrap_or_default(),
         startup_notes: notes,
     };
-    let (held, is_signalled) = tokio::select! {
-        held = converse(stage) => (held.map(|typed| (Exit::SUCCESS, typed)), false),
-        signal = signals.next() => (Ok((signal.exit(), String::new())), true),
+    let mut signal_exit = None;
+    let unsent_text = tokio::select! {
+        unsent_text = run_tui(setup) => unsent_text,
+        signal = signals.next() => {
+            signal_exit = Some(signal.exit());
+            Ok(String::new())
+        }
     };
-    let next = next.lock().ok().and_then(|mut next| next.take());
-    close_session_for(&session, session_end_reason(next.as_ref(), is_signalled), signals).await;
+    let next_session = next_session.lock().ok().and_then(|mut next| next.take());
+    let end_reason = session_end_reason(next_session.as_ref(), signal_exit.is_some());
+    close_session_for(&session, end_reason, signals).await;
     plan.mcp_servers.close().await;
-    remove_scratch_directory(scratch.as_deref());
-    let (exit, typed) = held.map_err(|error| {
+    remove_scratch_directory(scratch_directory.as_deref());
+    let unsent_text = unsent_text.map_err(|error| {
         CommandError::failure(format!("the terminal cannot be used: {error}; ask with -p instead"))
     })?;
-    Ok(InteractiveEnd { exit, next_session: next, unsent_text: typed })
+    Ok(InteractiveEnd { exit: signal_exit.unwrap_or(Exit::SUCCESS), next_session, unsent_text })
 }
 
-/// How hooks are told that it is over.
+/// The reason that hooks of `SessionEnd` receive.
 fn session_end_reason(next: Option<&NextSession>, is_signalled: bool) -> SessionEndReason {
     match (next, is_signalled) {
         (_, true) => SessionEndReason::Other,
@@ -226,7 +225,6 @@ fn session_end_reason(next: Option<&NextSession>, is_signalled: bool) -> Session
     }
 }
 
-/// What is shown of the session.
 fn describe_session(
     settings: &SessionSettingsView,
     cwd: &Path,
@@ -244,10 +242,10 @@ fn describe_session(
     }
 }
 
-/// Where rules for a project on this machine are kept, from its root.
+/// Where the user's own rules for a project are saved, relative to its root.
 const RULES_FILE: &str = ".claude/settings.local.json";
 
-/// Ours alone and perhaps never made.
+/// The directory belongs to this session alone; it may never have been created.
 fn remove_scratch_directory(scratch: Option<&Path>) {
     if let Some(scratch) = scratch {
         let _ = std::fs::remove_dir_all(scratch);
@@ -255,23 +253,22 @@ fn remove_scratch_directory(scratch: Option<&Path>) {
 }
 
 fn list_command_hints(expander: &PromptExpander) -> Vec<SlashCommandHint> {
-    let hint = |name: &str, words: &str, about: &str| SlashCommandHint {
+    let hint = |name: &str, arguments: &str, description: &str| SlashCommandHint {
         name: name.to_owned(),
-        arguments: words.to_owned(),
-        description: about.to_owned(),
+        arguments: arguments.to_owned(),
+        description: description.to_owned(),
     };
     let own = slash_command::list_available(FrontEnd::Terminal)
-        .map(|one| hint(one.name, one.argument_hint, one.description));
+        .map(|command| hint(command.name, command.argument_hint, command.description));
     let mut hints: Vec<SlashCommandHint> = own.collect();
-    hints.extend(expander.list_commands().into_iter().map(|one| SlashCommandHint {
-        name: one.name,
-        arguments: one.argument_hint,
-        description: one.description,
+    hints.extend(expander.list_commands().into_iter().map(|command| SlashCommandHint {
+        name: command.name,
+        arguments: command.argument_hint,
+        description: command.description,
     }));
     hints
 }
 
-/// Where our own state lies, for whoever keeps something in it.
 fn find_state_directory() -> Option<PathBuf> {
     windlass_host::user_directories::state_directory(&|name: &str| std::env::var_os(name))
 }

@@ -1,5 +1,5 @@
-//! What was said before: prompts of all sessions of this folder, for the arrow keys and the search;
-//! and what was said in a session that goes on.
+//! Prompts of all sessions of this directory, for the arrow keys and the search; and the messages of a
+//! session that is resumed.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use windlass_assembly::session::rewind_point;
 use windlass_vocabulary::Role;
 
-/// The file prompts are kept in; nothing is kept where sessions are not.
+/// The file of earlier prompts; none if sessions are not persisted.
 #[derive(Debug)]
 pub(super) struct PromptHistory {
     path: Option<PathBuf>,
@@ -20,34 +20,34 @@ pub(super) struct PromptHistory {
 }
 
 impl PromptHistory {
-    pub(super) fn new(is_kept: bool, cwd: &Path) -> Self {
+    pub(super) fn new(is_persisted: bool, cwd: &Path) -> Self {
         let path = super::find_state_directory()
-            .filter(|_| is_kept)
+            .filter(|_| is_persisted)
             .map(|state| state.join("prompts.jsonl"));
         Self { path, project: cwd.to_string_lossy().into_owned() }
     }
 
-    /// Prompts of this folder, the oldest first. A line that cannot be read is passed over.
+    /// Prompts of this directory, oldest first. Skips lines that cannot be parsed.
     pub(super) fn load_prompts(&self) -> Vec<String> {
         let Some(text) = self.path.as_deref().and_then(read_tail) else { return Vec::new() };
-        let mut said: Vec<String> = Vec::new();
+        let mut prompts: Vec<String> = Vec::new();
         for line in text.lines() {
             let Ok(Value::Object(row)) = serde_json::from_str(line) else { continue };
             let field = |name: &str| row.get(name).and_then(Value::as_str);
             if field("project") == Some(&self.project)
                 && let Some(prompt) = field("prompt")
             {
-                // What was said again counts where it was said last.
-                said.retain(|known| known != prompt);
-                said.push(prompt.to_owned());
+                // A repeated prompt stands where it was last used.
+                prompts.retain(|known| known != prompt);
+                prompts.push(prompt.to_owned());
             }
         }
-        let over = said.len().saturating_sub(PROMPTS_MAX);
-        said.drain(..over);
-        said
+        let excess = prompts.len().saturating_sub(PROMPTS_MAX);
+        prompts.drain(..excess);
+        prompts
     }
 
-    /// Keeps one more. A history that cannot be written is not worth a word.
+    /// Errors are ignored: a history that cannot be written must not disturb the session.
     pub(super) fn append_prompt(&self, prompt: &str) {
         if prompt.len() > PROMPT_BYTES_MAX {
             return;
@@ -60,14 +60,13 @@ impl PromptHistory {
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
         if let Ok(mut file) = file {
             let _ = file.write_all(line.as_bytes());
-            if file.metadata().is_ok_and(|found| found.len() > FILE_MAX) {
+            if file.metadata().is_ok_and(|metadata| metadata.len() > FILE_MAX) {
                 truncate_history_file(path);
             }
         }
     }
 }
 
-/// The end of the file.
 fn read_tail(path: &Path) -> Option<String> {
     let mut file = OpenOptions::new().read(true).open(path).ok()?;
     let length = file.metadata().ok()?.len();
@@ -77,7 +76,7 @@ fn read_tail(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Keeps the end of it. Two who do this at once keep the same.
+/// Keeps the last lines. Safe if two processes do it at once: both write the same.
 fn truncate_history_file(path: &Path) {
     let Some(text) = read_tail(path) else { return };
     let whole = text.split_once('\n').map_or("", |(_, whole)| whole);
@@ -89,20 +88,20 @@ fn truncate_history_file(path: &Path) {
     }
 }
 
-/// The last things that were said in a session.
 pub(super) fn load_earlier_messages(journal: &Path, id: &str) -> Vec<EarlierMessage> {
-    // What cannot be read is told when the session begins.
+    // Starting the session reports a journal that cannot be read.
     let messages = rewind_point::trace_messages(journal, id).unwrap_or_default();
-    let said = messages.into_iter().filter(|traced| !traced.text.trim().is_empty());
-    let mut said: Vec<EarlierMessage> = said
+    let mut earlier: Vec<EarlierMessage> = messages
+        .into_iter()
+        .filter(|traced| !traced.text.trim().is_empty())
         .map(|traced| EarlierMessage {
             role: if traced.is_prompt { Role::User } else { Role::Assistant },
             text: traced.text,
         })
         .collect();
-    let over = said.len().saturating_sub(EARLIER_MESSAGES_MAX);
-    said.drain(..over);
-    said
+    let excess = earlier.len().saturating_sub(EARLIER_MESSAGES_MAX);
+    earlier.drain(..excess);
+    earlier
 }
 
 const PROMPTS_MAX: usize = 500;

@@ -1,6 +1,6 @@
-//! Other sessions to go on with, and earlier prompts to go back to.
+//! `/resume` and `/rewind`: other sessions to switch to, and earlier prompts to return to.
 
-use crate::{Picker, PickerItem, PromptAction as Meant};
+use crate::{Picker, PickerItem, PromptAction};
 use serde_json::Value;
 use windlass_journal::transcript::TracedMessage;
 
@@ -15,48 +15,50 @@ use windlass_host::display::text_table::format_time_ago;
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 
 impl PromptHandler {
-    pub(super) fn pick_session(&self) -> Result<Meant, CommandError> {
+    pub(super) fn pick_session(&self) -> Result<PromptAction, CommandError> {
         let own = &self.expander.variables.session_id;
         let items = list_session_items(&self.cwd)?.into_iter().filter(|item| item.value != *own);
         let items: Vec<PickerItem> = items
             .map(|item| PickerItem { value: format!("/resume {}", item.value), ..item })
             .collect();
         match items.is_empty() {
-            true => Ok(Meant::ShowText("There is no other session of this directory.".to_owned())),
-            false => Ok(Meant::OpenPicker(Picker::new("Go on with which session?", items))),
+            true => Ok(PromptAction::ShowText(
+                "There is no other session of this directory.".to_owned(),
+            )),
+            false => Ok(PromptAction::OpenPicker(Picker::new("Go on with which session?", items))),
         }
     }
 
-    pub(super) fn resume_session(&self, wanted: &str) -> Result<Meant, CommandError> {
+    pub(super) fn resume_session(&self, id: &str) -> Result<PromptAction, CommandError> {
         let catalogue = session::open_catalogue(&|name: &str| std::env::var_os(name))?;
-        let found = session::find_session(&catalogue, Some(wanted), &self.cwd)?;
-        match found.summary.id == self.expander.variables.session_id {
-            true => Ok(Meant::ShowText("That is this session.".to_owned())),
-            false => Ok(self.switch_session(NextSession::Resume(found.summary.id))),
+        let listed = session::find_session(&catalogue, Some(id), &self.cwd)?;
+        match listed.summary.id == self.expander.variables.session_id {
+            true => Ok(PromptAction::ShowText("That is this session.".to_owned())),
+            false => Ok(self.switch_session(NextSession::Resume(listed.summary.id))),
         }
     }
 
-    /// Prompts to go back to, or back to one of them.
+    /// Offers the prompts to return to, or returns to the one in the arguments.
     pub(super) async fn rewind_session(
         &self,
-        wanted: &RewindArguments,
-    ) -> Result<Meant, CommandError> {
+        arguments: &RewindArguments,
+    ) -> Result<PromptAction, CommandError> {
         let Some(journal) = &self.journal else { return Ok(no_journal_message()) };
         let id = &self.expander.variables.session_id;
         let prompts: Vec<TracedMessage> = rewind_point::trace_messages(journal, id)?
             .into_iter()
             .filter(|traced| traced.is_prompt)
             .collect();
-        if wanted.to.is_some() {
-            let (words, found) =
-                rewind::rewind_open_session(&self.session, journal, id, wanted).await?;
-            let number = found.get("prompt").and_then(Value::as_u64);
+        if arguments.to.is_some() {
+            let (words, report) =
+                rewind::rewind_open_session(&self.session, journal, id, arguments).await?;
+            let number = report.get("prompt").and_then(Value::as_u64);
             let at = number.and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
-            let is_back = wanted.scope.conversation && !wanted.options.dry_run;
-            let prompt = prompts.into_iter().nth(at.unwrap_or(usize::MAX)).filter(|_| is_back);
+            let is_rewound = arguments.scope.conversation && !arguments.options.dry_run;
+            let prompt = prompts.into_iter().nth(at.unwrap_or(usize::MAX)).filter(|_| is_rewound);
             return Ok(match prompt {
-                Some(prompt) => Meant::Rewound { words, prompt: prompt.text },
-                None => Meant::ShowText(words),
+                Some(prompt) => PromptAction::Rewound { words, prompt: prompt.text },
+                None => PromptAction::ShowText(words),
             });
         }
         let mut items: Vec<PickerItem> = prompts
@@ -70,25 +72,28 @@ impl PromptHandler {
             .collect();
         items.reverse();
         match items.is_empty() {
-            true => Ok(Meant::ShowText("Nothing was said yet.".to_owned())),
-            false => Ok(Meant::OpenPicker(Picker::new("Go back to before which prompt?", items))),
+            true => Ok(PromptAction::ShowText("Nothing was said yet.".to_owned())),
+            false => {
+                Ok(PromptAction::OpenPicker(Picker::new("Go back to before which prompt?", items)))
+            }
         }
     }
 }
 
-/// The sessions of a folder, each by its id.
+/// The sessions of a directory that have a prompt; each value is an id.
 pub(super) fn list_session_items(cwd: &std::path::Path) -> Result<Vec<PickerItem>, CommandError> {
     let catalogue = session::open_catalogue(&|name: &str| std::env::var_os(name))?;
-    let found = catalogue.list(Some(cwd)).map_err(|error| journal_error(&error))?;
-    let begun = found.into_iter().filter(|listed| !listed.summary.prompt.is_empty());
-    Ok(begun
+    let sessions = catalogue.list(Some(cwd)).map_err(|error| journal_error(&error))?;
+    let with_prompt = sessions.into_iter().filter(|listed| !listed.summary.prompt.is_empty());
+    Ok(with_prompt
         .take(SESSIONS_MAX)
         .map(|listed| {
-            let card = listed.summary;
-            let title = card.title.as_deref().unwrap_or(&card.prompt);
+            let summary = listed.summary;
+            let title = summary.title.as_deref().unwrap_or(&summary.prompt);
             let label = truncate_with_ellipsis(&to_single_line(title), LABEL_MAX);
-            let about = format!("{}, {} messages", format_time_ago(card.updated), card.messages);
-            PickerItem { value: card.id, label, description: about }
+            let age = format_time_ago(summary.updated);
+            let description = format!("{age}, {} messages", summary.messages);
+            PickerItem { value: summary.id, label, description }
         })
         .collect())
 }

@@ -1,5 +1,5 @@
-//! What has to be asked before there is a session: which one to go on with, whether the project is
-//! trusted, and what to do without a key.
+//! Questions before a session starts: which one to resume, whether the project is trusted, and what to
+//! do without a key.
 
 use crate::{Picker, PickerItem, TuiDisplayOptions, run_picker};
 use windlass_settings::load_settings;
@@ -17,18 +17,15 @@ use windlass_host::user_directories;
 use windlass_provider::config::Config;
 use windlass_provider::local_server;
 
-/// What came of a question.
 pub(super) enum StartupDecision {
-    /// Go on.
     Continue,
-    /// That was all.
     Quit(InteractiveOutcome),
 }
 
-/// Asks what has to be asked. Nothing, as a rule.
+/// Asks which session to resume and about trust, where needed. As a rule neither is.
 pub(super) async fn ask_before_start(
     args: &mut RunOptions,
-    looks: TuiDisplayOptions,
+    display: TuiDisplayOptions,
 ) -> Result<StartupDecision, CommandError> {
     if args.session.resume == Some(None) {
         let items = resume_rewind::list_session_items(&working_directory()?)?;
@@ -38,7 +35,7 @@ pub(super) async fn ask_before_start(
             ));
         }
         let picker = Picker::new("Go on with which session?", items);
-        match show_picker(looks, "", picker).await? {
+        match show_picker(display, "", picker).await? {
             Some(item) => args.session.resume = Some(Some(item.value)),
             None => return Ok(StartupDecision::Quit(InteractiveOutcome::Exit(Exit::SUCCESS))),
         }
@@ -46,36 +43,35 @@ pub(super) async fn ask_before_start(
     if args.bare || args.settings.safe_mode || args.settings.trust_project {
         return Ok(StartupDecision::Continue);
     }
-    ask_project_trust(args, looks).await
+    ask_project_trust(args, display).await
 }
 
-/// A project that brings along what would run, allow or lead elsewhere is asked about once.
+/// Asks once about settings of the project that would run programs, allow tools or redirect requests.
 async fn ask_project_trust(
     args: &RunOptions,
-    looks: TuiDisplayOptions,
+    display: TuiDisplayOptions,
 ) -> Result<StartupDecision, CommandError> {
     let environment = |name: &str| std::env::var_os(name);
     let request =
         settings::build_load_request(&args.settings, &working_directory()?, &environment)?;
-    let wanted = load_settings(&request).trust;
+    let trust = load_settings(&request).trust;
     let Some(state) = user_directories::state_directory(&environment) else {
         return Ok(StartupDecision::Continue);
     };
-    if wanted.withheld_items().is_empty() {
+    if trust.withheld_items().is_empty() {
         return Ok(StartupDecision::Continue);
     }
-    let words = render_trust(&wanted, false);
-    let items = [
-        ("no", "No, go on without it", "asked again the next time"),
-        ("yes", "Yes, I trust exactly this", "asked again when it changes"),
-        ("leave", "Leave", ""),
-    ]
-    .map(|(value, label, about)| build_item(value, label, about));
-    let picker = Picker::new("Do you trust this folder?", items.to_vec());
-    match show_picker(looks, &words, picker).await?.map(|item| item.value).as_deref() {
+    let words = render_trust(&trust, false);
+    let items = vec![
+        build_item("no", "No, go on without it", "asked again the next time"),
+        build_item("yes", "Yes, I trust exactly this", "asked again when it changes"),
+        build_item("leave", "Leave", ""),
+    ];
+    let picker = Picker::new("Do you trust this folder?", items);
+    match show_picker(display, &words, picker).await?.map(|item| item.value).as_deref() {
         Some("yes") => {
             let store = TrustStore::new(&state);
-            store.accept(&wanted).map_err(|error| CommandError::failure(error.to_string()))?;
+            store.accept(&trust).map_err(|error| CommandError::failure(error.to_string()))?;
             Ok(StartupDecision::Continue)
         }
         Some("no") => Ok(StartupDecision::Continue),
@@ -83,25 +79,25 @@ async fn ask_project_trust(
     }
 }
 
-/// No key: a server on this machine, the demo, or how to set one.
+/// Offers local model servers, the demo, or the error that says how to set a key.
 pub(super) async fn ask_without_key(
     args: &mut RunOptions,
-    looks: TuiDisplayOptions,
-    refusal: CommandError,
+    display: TuiDisplayOptions,
+    missing_key: CommandError,
 ) -> Result<StartupDecision, CommandError> {
     let environment = |name: &str| std::env::var_os(name);
     let config = Config::load(&environment)?;
-    let found = tokio::task::spawn_blocking(move || {
+    let servers = tokio::task::spawn_blocking(move || {
         local_server::find_local_servers(&config, &environment)
     })
     .await
     .unwrap_or_default();
     let mut items = Vec::new();
-    for server in &found {
+    for server in &servers {
         for model in server.models.iter().take(MODELS_MAX) {
             let label = format!("Ask {model} on this machine");
-            let about = format!("{} answers on port {}", server.title, server.port);
-            items.push(build_item(&format!("{}/{model}", server.provider), &label, &about));
+            let description = format!("{} answers on port {}", server.title, server.port);
+            items.push(build_item(&format!("{}/{model}", server.provider), &label, &description));
         }
     }
     items.push(build_item("demo", "Watch the demo", "a rehearsed model; no key, no cost"));
@@ -110,11 +106,11 @@ pub(super) async fn ask_without_key(
     let picker = Picker::new("What shall it be?", items);
     let words =
         "Welcome to Windlass. There is no key for a model yet, so nothing can be asked.\n\n";
-    match show_picker(looks, words, picker).await? {
+    match show_picker(display, words, picker).await? {
         Some(item) if item.value == "demo" => {
             Ok(StartupDecision::Quit(InteractiveOutcome::RunDemo))
         }
-        Some(item) if item.value == "key" => Err(refusal),
+        Some(item) if item.value == "key" => Err(missing_key),
         Some(item) if item.value == "leave" => {
             Ok(StartupDecision::Quit(InteractiveOutcome::Exit(Exit::SUCCESS)))
         }
@@ -127,17 +123,21 @@ pub(super) async fn ask_without_key(
 }
 
 async fn show_picker(
-    looks: TuiDisplayOptions,
+    display: TuiDisplayOptions,
     words: &str,
     picker: Picker,
 ) -> Result<Option<PickerItem>, CommandError> {
-    run_picker(looks, words, picker).await.map_err(|error| {
+    run_picker(display, words, picker).await.map_err(|error| {
         CommandError::failure(format!("the terminal cannot be used: {error}; ask with -p instead"))
     })
 }
 
-fn build_item(value: &str, label: &str, about: &str) -> PickerItem {
-    PickerItem { value: value.to_owned(), label: label.to_owned(), description: about.to_owned() }
+fn build_item(value: &str, label: &str, description: &str) -> PickerItem {
+    PickerItem {
+        value: value.to_owned(),
+        label: label.to_owned(),
+        description: description.to_owned(),
+    }
 }
 
 const MODELS_MAX: usize = 4;

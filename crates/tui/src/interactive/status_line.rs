@@ -1,5 +1,5 @@
-//! The line of status that a program of the user's prints: told about the session as JSON, run in bounded
-//! time with everything it starts, the first line of what it prints. Decoration: if it fails there is none.
+//! The status line that a program of the user's prints. It receives the session as JSON, runs with a
+//! timeout that covers its children, and the first line of its output is shown. If it fails, there is none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,24 +12,27 @@ use super::prompt_handler::PromptHandler;
 use windlass_assembly::PROTOCOL_VERSION;
 
 impl PromptHandler {
-    /// Runs the program, if settings name one.
+    /// Returns nothing if no settings name a program.
     pub(super) fn start_status_line(
         self: &Arc<Self>,
         facts: &StatusLineFacts,
     ) -> Option<StatusLineFuture> {
-        // Somebody reads the files right now; the next line is about what they say.
+        // While settings are being reloaded the lock is taken; the next status line has the new ones.
         let (command, style) = {
-            let live = self.settings_reloader.try_lock().ok()?;
-            let settings = &live.layers.loaded.settings;
-            // Who wants no programs run at fixed points means this one too.
+            let reloader = self.settings_state.reloader.try_lock().ok()?;
+            let settings = &reloader.layers.loaded.settings;
+            // A user who disables hooks wants no programs started at fixed points: nor this one.
             if settings.hooks.disable_all_hooks == Some(true) {
                 return None;
             }
-            (settings.appearance.status_line.as_ref()?.command.clone(), live.layers.output_style())
+            (
+                settings.appearance.status_line.as_ref()?.command.clone(),
+                reloader.layers.output_style(),
+            )
         };
-        let told = self.build_status_line_input(facts, &style);
-        let surroundings = Arc::clone(&self.expander.tools.tool_context);
-        Some(Box::pin(async move { run_status_command(&command, &told, &surroundings).await }))
+        let input = self.build_status_line_input(facts, &style);
+        let context = Arc::clone(&self.expander.tools.tool_context);
+        Some(Box::pin(async move { run_status_command(&command, &input, &context).await }))
     }
 
     fn build_status_line_input(&self, facts: &StatusLineFacts, style: &str) -> Value {
@@ -58,33 +61,30 @@ impl PromptHandler {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "for people; a dollar has fifteen digits to spare")]
+#[allow(clippy::cast_precision_loss, reason = "for display; no session costs 2^53 micro-dollars")]
 fn micro_dollars_to_dollars(micro: u64) -> f64 {
     micro as f64 / 1_000_000.0
 }
 
-/// The first line that the program prints; nothing, if it fails.
 async fn run_status_command(
     command: &str,
-    told: &Value,
-    place: &ToolSessionContext,
+    input: &Value,
+    context: &ToolSessionContext,
 ) -> Option<String> {
-    let errand = OneShotCommand {
+    let one_shot = OneShotCommand {
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), command.into()],
-        directory: place.files.cwd.clone(),
-        environment: place.processes.environment.clone(),
-        input: told.to_string().into_bytes(),
+        directory: context.files.cwd.clone(),
+        environment: context.processes.environment.clone(),
+        input: input.to_string().into_bytes(),
         timeout: STATUS_LINE_TIMEOUT,
         output_bytes_max: OUTPUT_BYTES_MAX,
         cancel: Default::default(),
     };
-    let end = errand.run().await.ok().filter(|end| end.code == Some(0))?;
+    let end = one_shot.run().await.ok().filter(|end| end.code == Some(0))?;
     let text = String::from_utf8_lossy(&end.stdout.bytes);
     text.lines().next().map(str::to_owned)
 }
 
-/// How long it may take.
 const STATUS_LINE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes of what it prints.
 const OUTPUT_BYTES_MAX: usize = 16 * 1024;

@@ -201,7 +201,16 @@ impl PermissionPrompt {
             InputKey::Escape | InputKey::Cancel => return None,
             InputKey::Paste(text) if kind == PromptTextKind::Command => composer.insert(&text),
             InputKey::NewLine => composer.insert("\n"),
-            key => composer.handle_line_key(&key),
+            InputKey::EndOfInput
+            | InputKey::Tab
+            | InputKey::BackTab
+            | InputKey::Char(_)
+            | InputKey::Paste(_)
+            | InputKey::Delete(_)
+            | InputKey::Move(_)
+            | InputKey::PageUp
+            | InputKey::PageDown
+            | InputKey::Shortcut(_) => composer.handle_line_key(&key),
         }
         self.text_entry = Some((kind, composer));
         None

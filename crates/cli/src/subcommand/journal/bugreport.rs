@@ -1,4 +1,4 @@
-//! `windlass bugreport`: a session without what was said in it, which still comes out the same.
+//! `windlass bugreport`: a copy of a session without its contents that still replays the same.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,6 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_host::random;
 
-/// What to print.
 pub(crate) fn run(args: &BugreportArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let journal = resolve_journal_path(args.session.as_deref(), lookup)?;
     let settings = fallback_settings();
@@ -30,12 +29,12 @@ pub(crate) fn run(args: &BugreportArgs, lookup: &impl EnvLookup) -> Result<Strin
         ))
     })?;
     let verified = verify(&output, &settings).map_err(|error| journal_error(&error))?;
-    let is_same = match verified.difference {
+    let replay_note = match verified.difference {
         None => "It replays like the session does",
         Some(_) => "It does not replay like the session does, which is part of the report",
     };
     Ok(format!(
-        "{} ({} bytes)\n{is_same}: windlass replay {}\nWhat was said, files, keys and paths are not in \
+        "{} ({} bytes)\n{replay_note}: windlass replay {}\nWhat was said, files, keys and paths are not in \
          it; sizes, times, names of tools and models are.\n",
         output.display(),
         bytes.len(),

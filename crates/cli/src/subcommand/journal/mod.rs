@@ -1,5 +1,4 @@
-//! The time machine: a session played again, explained, and packed for somebody else. What is shown
-//! follows from the journal alone; nothing is asked of a model.
+//! Subcommands that replay, explain and pack a session. They read the journal alone and send no request.
 
 pub(crate) mod bugreport;
 pub(crate) mod replay;
@@ -13,18 +12,18 @@ use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 
-/// The journal that is meant: a file, or that of a session.
+/// The argument is the path of a journal, or names a session.
 fn resolve_journal_path(
-    wanted: Option<&str>,
+    session: Option<&str>,
     lookup: &impl EnvLookup,
 ) -> Result<PathBuf, CommandError> {
-    match wanted {
+    match session {
         Some(path) if path.contains('/') || Path::new(path).is_file() => Ok(PathBuf::from(path)),
-        wanted => Ok(find_session_here(wanted, lookup)?.path),
+        session => Ok(find_session_here(session, lookup)?.path),
     }
 }
 
-/// For journals that do not say under which settings they were decided.
+/// For journals without a record of their settings.
 fn fallback_settings() -> Settings {
     windlass_assembly::session::rewind_point::fallback_settings()
 }

@@ -1,5 +1,5 @@
-//! `windlass replay`: the journal is folded through the engine again, and every decision that was
-//! noted down then is held against what comes out now.
+//! `windlass replay`: folds the journal through the engine again, and compares every recorded decision with
+//! the one made now.
 
 use serde_json::{Value, json};
 use windlass_journal::{ExplainedStep, VerifyReport, explain_journal, verify};
@@ -14,7 +14,7 @@ use windlass_host::display::strip_control_characters;
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
 
-/// What to print, and whether every decision came out the same.
+/// The exit code says whether every decision was the same.
 pub(crate) fn run(
     args: &ReplayArgs,
     lookup: &impl EnvLookup,
@@ -23,11 +23,11 @@ pub(crate) fn run(
     let settings = fallback_settings();
     let mut text = String::new();
     if args.step {
-        let see = |walked: ExplainedStep| match args.json {
-            true => text.push_str(&format!("{}\n", step_to_json(&walked))),
-            false => text.push_str(&render_step(&walked)),
+        let on_step = |step: ExplainedStep| match args.json {
+            true => text.push_str(&format!("{}\n", step_to_json(&step))),
+            false => text.push_str(&render_step(&step)),
         };
-        explain_journal(&journal, &settings, see).map_err(|error| journal_error(&error))?;
+        explain_journal(&journal, &settings, on_step).map_err(|error| journal_error(&error))?;
     }
     let verified = verify(&journal, &settings).map_err(|error| journal_error(&error))?;
     text.push_str(&match args.json {
@@ -73,18 +73,18 @@ fn verification_to_json(verified: &VerifyReport) -> Value {
     })
 }
 
-fn render_step(walked: &ExplainedStep) -> String {
-    let (before, now) = walked.phase;
-    let moved = if before == now { now.to_owned() } else { format!("{before} → {now}") };
-    let because = walked.transition.map(|transition| format!(" · {transition}"));
+fn render_step(step: &ExplainedStep) -> String {
+    let (before, after) = step.phase;
+    let phases = if before == after { after.to_owned() } else { format!("{before} → {after}") };
+    let reason = step.transition.map(|transition| format!(" · {transition}"));
     let mut text = format!(
-        "{:>6}  {}\n        {moved} · turn {}{}\n",
-        walked.seq,
-        strip_control_characters(&walked.event),
-        walked.turn,
-        because.unwrap_or_default()
+        "{:>6}  {}\n        {phases} · turn {}{}\n",
+        step.seq,
+        strip_control_characters(&step.event),
+        step.turn,
+        reason.unwrap_or_default()
     );
-    for effect in &walked.effects {
+    for effect in &step.effects {
         text.push_str(&format!(
             "        ↳ {}\n",
             strip_control_characters(&effect.replace('\n', " "))
@@ -93,16 +93,16 @@ fn render_step(walked: &ExplainedStep) -> String {
     text
 }
 
-fn step_to_json(walked: &ExplainedStep) -> Value {
+fn step_to_json(step: &ExplainedStep) -> Value {
     json!({
-        "record": walked.seq,
-        "at": format_timestamp(walked.at),
-        "event": walked.event,
-        "before": walked.phase.0,
-        "after": walked.phase.1,
-        "turn": walked.turn,
-        "transition": walked.transition.map(|transition| transition.name()),
-        "effects": walked.effects,
+        "record": step.seq,
+        "at": format_timestamp(step.at),
+        "event": step.event,
+        "before": step.phase.0,
+        "after": step.phase.1,
+        "turn": step.turn,
+        "transition": step.transition.map(|transition| transition.name()),
+        "effects": step.effects,
     })
 }
 

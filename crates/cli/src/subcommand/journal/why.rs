@@ -7,7 +7,6 @@ use windlass_host::environment::EnvLookup;
 use super::resolve_journal_path;
 use crate::args::WhyArgs;
 
-/// What to print.
 pub(crate) fn run(args: &WhyArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let journal = resolve_journal_path(args.session.as_deref(), lookup)?;
     render_reasons(&journal, args.turn, args.json)

@@ -1,5 +1,4 @@
-//! Takes a key from standard input: typed without being shown, or through a pipe. Says what is wrong
-//! with it without repeating it.
+//! Reads a key from standard input, without echo on a terminal. Errors never repeat the key.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -13,14 +12,14 @@ use windlass_host::command_error::CommandError;
 use windlass_host::signals::await_unless_signalled;
 use windlass_host::signals::{ExitSignal, SignalListener};
 
-/// The key, unless a signal comes first.
+/// Returns the signal if one arrives first.
 pub(super) async fn read_key(
     provider: &str,
     signals: &mut SignalListener,
 ) -> Result<Result<String, ExitSignal>, CommandError> {
     let is_terminal = io::stdin().is_terminal();
-    // However this ends, the terminal is as it was.
-    let _quiet = is_terminal
+    // Dropping this restores the terminal.
+    let _echo_off = is_terminal
         .then(TerminalEchoOff::start)
         .transpose()
         .map_err(|error| unreadable_input_error(&error))?;
@@ -43,7 +42,7 @@ pub(super) async fn read_key(
     validate_key(&bytes, provider).map(Ok)
 }
 
-/// Standard input to its end, or one line of a terminal.
+/// Reads standard input to its end, or one line of a terminal.
 fn read_stdin(is_terminal: bool) -> io::Result<Vec<u8>> {
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let deadline = Instant::now() + if is_terminal { TYPING_TIMEOUT } else { PIPE_TIMEOUT };
@@ -63,8 +62,8 @@ fn read_stdin(is_terminal: bool) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn is_ready(input: &File, within: Duration) -> io::Result<bool> {
-    let limit = Timespec::try_from(within).map_err(io::Error::other)?;
+fn is_ready(input: &File, timeout: Duration) -> io::Result<bool> {
+    let limit = Timespec::try_from(timeout).map_err(io::Error::other)?;
     match poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&limit)) {
         Ok(count) => Ok(count > 0),
         Err(rustix::io::Errno::INTR) => Ok(true),
@@ -72,7 +71,7 @@ fn is_ready(input: &File, within: Duration) -> io::Result<bool> {
     }
 }
 
-/// A key is one word that fits into a header.
+/// Accepts one word that fits into an HTTP header.
 fn validate_key(bytes: &[u8], provider: &str) -> Result<String, CommandError> {
     let refuse = |problem: &str| {
         Err(CommandError::usage(format!(
@@ -98,7 +97,7 @@ fn unreadable_input_error(error: &io::Error) -> CommandError {
     CommandError::failure(format!("the key cannot be read from standard input: {error}; try again"))
 }
 
-/// A terminal that does not show what is typed.
+/// Turns the echo of the terminal off until it is dropped.
 struct TerminalEchoOff(Termios);
 
 impl TerminalEchoOff {
@@ -107,7 +106,7 @@ impl TerminalEchoOff {
         let before = tcgetattr(&stdin)?;
         let mut quiet = before.clone();
         quiet.local_modes.remove(LocalModes::ECHO);
-        // The end of the line is shown, or the next line would stand behind the question.
+        // Echo the newline, or the next output would continue the line of the prompt.
         quiet.local_modes.insert(LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG);
         tcsetattr(&stdin, OptionalActions::Flush, &quiet)?;
         Ok(Self(before))

@@ -1,5 +1,5 @@
-//! `windlass key list`: which providers have a key, and where it comes from. No key is shown, no file
-//! is opened for it and no program of the user's is started; the key ring is asked what it has.
+//! `windlass key list`: which providers have a key, and where it comes from. Shows no key, opens no key
+//! file and runs no key command; only the key ring is searched.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,6 @@ use windlass_provider::key_source::KeySource;
 use windlass_provider::keyring::{Keyring, KeyringError, KeyringSearchResult};
 use windlass_provider::keyring_key;
 
-/// One provider.
 struct ProviderKeyRow<'a> {
     name: &'a str,
     is_open: bool,
@@ -19,40 +18,39 @@ struct ProviderKeyRow<'a> {
     sources: Vec<KeySource>,
 }
 
-/// What to print.
 pub(super) fn run(args: &KeyListArgs, config: &Config, lookup: &impl EnvLookup) -> String {
-    let mut trouble = None;
-    let ring = Keyring::detect(lookup).map_err(|absent| trouble = Some(absent)).ok();
+    let mut keyring_error = None;
+    let keyring = Keyring::detect(lookup).map_err(|error| keyring_error = Some(error)).ok();
     let mut rows = Vec::new();
     for (name, provider) in &config.providers {
         let mut sources = key_source::list_configured_sources(provider, config, lookup);
-        // A key ring that failed once is not asked again: it would take its time again.
+        // A key ring that failed is not asked again: each attempt would wait as long again.
         let origin = keyring_key::key_origin(name, config, lookup)
             .filter(|_| keyring_key::uses_keyring(provider));
-        if let (Some(ring), None, Some(origin)) = (&ring, &trouble, origin) {
-            match keyring_key::find_keyring_key(ring, name, &origin, config, lookup) {
-                Ok(Some(kept)) => sources.push(keyring_source(ring, &kept.content)),
+        if let (Some(keyring), None, Some(origin)) = (&keyring, &keyring_error, origin) {
+            match keyring_key::find_keyring_key(keyring, name, &origin, config, lookup) {
+                Ok(Some(key)) => sources.push(keyring_source(keyring, &key.content)),
                 Ok(None) => {}
-                Err(failed) => trouble = Some(failed),
+                Err(error) => keyring_error = Some(error),
             }
         }
         rows.push(ProviderKeyRow { name, is_open: provider.needs_no_key(), sources });
     }
     match args.json {
-        true => format!("{}\n", rows_to_json(&rows, trouble.as_ref())),
-        false => render_key_table(&rows, trouble.as_ref()),
+        true => format!("{}\n", rows_to_json(&rows, keyring_error.as_ref())),
+        false => render_key_table(&rows, keyring_error.as_ref()),
     }
 }
 
-/// The keychain of macOS gives nothing unasked, locked or not.
-fn keyring_source(ring: &Keyring, found: &KeyringSearchResult) -> KeySource {
-    match (ring, found) {
+/// The macOS keychain withholds keys in a search even when it is unlocked.
+fn keyring_source(keyring: &Keyring, result: &KeyringSearchResult) -> KeySource {
+    match (keyring, result) {
         (Keyring::SecretTool(_), KeyringSearchResult::Withheld) => KeySource::LockedKeyring,
         _ => KeySource::Keyring,
     }
 }
 
-fn rows_to_json(rows: &[ProviderKeyRow<'_>], trouble: Option<&KeyringError>) -> Value {
+fn rows_to_json(rows: &[ProviderKeyRow<'_>], keyring_error: Option<&KeyringError>) -> Value {
     let row = |row: &ProviderKeyRow<'_>| {
         json!({
             "provider": row.name,
@@ -63,11 +61,11 @@ fn rows_to_json(rows: &[ProviderKeyRow<'_>], trouble: Option<&KeyringError>) -> 
     };
     json!({
         "providers": rows.iter().map(row).collect::<Vec<_>>(),
-        "keyring_problem": trouble.map(KeyringError::to_string),
+        "keyring_problem": keyring_error.map(KeyringError::to_string),
     })
 }
 
-fn render_key_table(rows: &[ProviderKeyRow<'_>], trouble: Option<&KeyringError>) -> String {
+fn render_key_table(rows: &[ProviderKeyRow<'_>], keyring_error: Option<&KeyringError>) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
     let mut text = format!("{:<width$}  key comes from\n", "provider");
     for row in rows {
@@ -81,8 +79,8 @@ fn render_key_table(rows: &[ProviderKeyRow<'_>], trouble: Option<&KeyringError>)
         text.push_str(&format!("{:<width$}  {from}\n", row.name));
     }
     text.push_str(LOOKUP_ORDER_HELP);
-    if let Some(trouble) = trouble {
-        text.push_str(&format!("The key ring cannot be asked: {trouble}.\n"));
+    if let Some(keyring_error) = keyring_error {
+        text.push_str(&format!("The key ring cannot be asked: {keyring_error}.\n"));
     }
     text
 }

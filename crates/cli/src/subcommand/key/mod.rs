@@ -1,6 +1,5 @@
-//! `windlass key`: puts keys into the system's key ring, takes them out, and tells where each
-//! provider's key comes from. A key goes in by hand or through a pipe, never as an argument, and
-//! never comes out here.
+//! `windlass key`: stores keys in the system's key ring, removes them, and lists where each provider's key
+//! comes from. A key is typed or piped in, never passed as an argument, and never printed.
 
 mod key_input;
 mod list;
@@ -18,14 +17,13 @@ use windlass_provider::model_choice;
 use windlass_provider::{key_source, keyring_key};
 use windlass_stream_json::output_writer::{OutputTarget, OutputWriter};
 
-/// Does what was asked.
 pub(crate) async fn run(
     args: KeyArgs,
     lookup: impl EnvLookup + Copy + Send + 'static,
 ) -> Result<Exit, CommandError> {
     let config = Config::load(&lookup)?;
     let mut signals = SignalListener::listen()?;
-    let done = match args.command {
+    let result = match args.command {
         KeyCommand::List(args) => {
             run_blocking_unless_signalled(&mut signals, move || {
                 Ok(list::run(&args, &config, &lookup))
@@ -42,33 +40,34 @@ pub(crate) async fn run(
         }
         KeyCommand::Set(args) => {
             let name = resolve_provider_name(&args.provider, &config)?;
-            let (ring, origin) = resolve_keyring_target(&name, &config, &lookup)?;
+            let (keyring, origin) = resolve_keyring_target(&name, &config, &lookup)?;
             match key_input::read_key(&name, &mut signals).await? {
                 Err(signal) => Err(signal),
                 Ok(key) => {
-                    let keep = move || {
+                    let store_key = move || {
                         let slot = KeyringSlot { provider: &name, origin: &origin };
-                        ring.store(slot, &key)
-                            .map_err(|trouble| keyring_use_error(&name, &trouble, &config))?;
+                        keyring
+                            .store(slot, &key)
+                            .map_err(|error| keyring_use_error(&name, &error, &config))?;
                         Ok(describe_stored_key(&name, &origin, &config, &lookup))
                     };
-                    run_blocking_unless_signalled(&mut signals, keep).await?
+                    run_blocking_unless_signalled(&mut signals, store_key).await?
                 }
             }
         }
     };
-    let text = match done {
+    let text = match result {
         Ok(text) => text,
         Err(signal) => return Ok(signal.exit()),
     };
     let mut output = OutputWriter::new(OutputTarget::Stdout);
-    // A reader that went away early had enough.
+    // A reader that closes the pipe early is no error.
     let _ = output.write(text);
     output.finish().await;
     Ok(Exit::SUCCESS)
 }
 
-/// A command line that cannot be read. What stands in it is not repeated: it may be a key.
+/// The error for arguments that cannot be parsed. Does not repeat them: one may be a key.
 pub(crate) fn unreadable_arguments_error() -> CommandError {
     CommandError::usage(
         "that is not how `windlass key` is used; write `windlass key set PROVIDER`, `windlass key \
@@ -83,11 +82,13 @@ fn key_as_argument_error(provider: &str) -> CommandError {
     ))
 }
 
-/// A provider by its name. A name that is near is corrected; anything else may be a key.
+/// Suggests a similar name; does not repeat any other, because it may be a key.
 fn resolve_provider_name(name: &str, config: &Config) -> Result<String, CommandError> {
     let known: Vec<&str> = config.providers.keys().map(String::as_str).collect();
+    if config.providers.contains_key(name) {
+        return Ok(name.to_owned());
+    }
     match windlass_host::similar_name::find_similar_name(name, known.iter().copied()) {
-        _ if config.providers.contains_key(name) => Ok(name.to_owned()),
         Some(_) => model_choice::check_provider_name(name, config),
         None => Err(CommandError::usage(format!(
             "there is no such provider; there are {}; another one needs [provider.NAME] in {}",
@@ -97,7 +98,7 @@ fn resolve_provider_name(name: &str, config: &Config) -> Result<String, CommandE
     }
 }
 
-/// The key ring, and where the key may go.
+/// The key ring, and the origin that the key may be sent to.
 fn resolve_keyring_target(
     name: &str,
     config: &Config,
@@ -117,12 +118,12 @@ fn resolve_keyring_target(
             ),
         }));
     }
-    let ring =
-        Keyring::detect(lookup).map_err(|trouble| keyring_use_error(name, &trouble, config))?;
+    let keyring =
+        Keyring::detect(lookup).map_err(|error| keyring_use_error(name, &error, config))?;
     let origin = keyring_key::key_origin(name, config, lookup).ok_or_else(|| {
         CommandError::failure(format!("the address of {name} is not one that a key could go to"))
     })?;
-    Ok((ring, origin))
+    Ok((keyring, origin))
 }
 
 fn describe_stored_key(
@@ -146,26 +147,27 @@ fn remove_key(
     config: &Config,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let ring =
-        Keyring::detect(lookup).map_err(|trouble| keyring_use_error(name, &trouble, config))?;
+    let keyring =
+        Keyring::detect(lookup).map_err(|error| keyring_use_error(name, &error, config))?;
     let is_removed =
-        ring.remove(name).map_err(|trouble| keyring_use_error(name, &trouble, config))?;
-    let left = key_source::list_configured_sources(&find_provider(name, config), config, lookup);
-    match (is_removed, left.first()) {
+        keyring.remove(name).map_err(|error| keyring_use_error(name, &error, config))?;
+    let remaining =
+        key_source::list_configured_sources(&find_provider(name, config), config, lookup);
+    match (is_removed, remaining.first()) {
         (true, None) => Ok(format!("The key for {name} is out of the key ring.\n")),
-        (true, Some(left)) => {
-            Ok(format!("The key for {name} is out of the key ring. There is another: {left}.\n"))
-        }
+        (true, Some(remaining)) => Ok(format!(
+            "The key for {name} is out of the key ring. There is another: {remaining}.\n"
+        )),
         (false, None) => {
             Err(CommandError::failure(format!("there is no key for {name} in the key ring")))
         }
-        (false, Some(left)) => Err(CommandError::failure(format!(
-            "there is no key for {name} in the key ring; it comes from elsewhere: {left}"
+        (false, Some(remaining)) => Err(CommandError::failure(format!(
+            "there is no key for {name} in the key ring; it comes from elsewhere: {remaining}"
         ))),
     }
 }
 
-fn keyring_use_error(name: &str, trouble: &KeyringError, config: &Config) -> CommandError {
+fn keyring_use_error(name: &str, error: &KeyringError, config: &Config) -> CommandError {
     let provider = find_provider(name, config);
     let instead = match provider.key_env.first() {
         Some(variable) => format!("or do without: export {variable}=..."),
@@ -173,7 +175,7 @@ fn keyring_use_error(name: &str, trouble: &KeyringError, config: &Config) -> Com
             format!("or name a key_file in [provider.{name}] in {}", describe_config_path(config))
         }
     };
-    CommandError::failure(format!("the key ring cannot be used: {trouble}; {instead}"))
+    CommandError::failure(format!("the key ring cannot be used: {error}; {instead}"))
 }
 
 fn find_provider(name: &str, config: &Config) -> ProviderConfig {

@@ -1,5 +1,5 @@
-//! `windlass mcp`: add, list, show and remove servers. The files are the ones people already have;
-//! everything else in them stays as it is.
+//! `windlass mcp`: adds, lists, shows and removes servers in the same files as other agents; everything else
+//! in those files stays as it is.
 
 mod conformance;
 mod serve;
@@ -28,41 +28,30 @@ use windlass_host::user_directories;
 pub(crate) use conformance::run_conformance;
 use windlass_assembly::mcp::browser_login::{self, BrowserLogin, find_http_server};
 
-/// How long a list waits for servers that do not answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Does it, prints what there is to say, and says how to exit.
 pub(crate) async fn run(
     command: McpCommand,
     lookup: &impl EnvLookup,
 ) -> Result<Exit, CommandError> {
-    match command {
-        McpCommand::Serve(args) => serve::run(&args, lookup).await,
-        other => Ok(crate::print_answer(&run_and_render(other, lookup).await?)),
-    }
-}
-
-async fn run_and_render(
-    command: McpCommand,
-    lookup: &impl EnvLookup,
-) -> Result<String, CommandError> {
-    let cwd = windlass_assembly::directories::working_directory()?;
-    match command {
-        McpCommand::Serve(_) => Ok(String::new()),
-        McpCommand::Add(args) => add_server(&args, &cwd, lookup),
-        McpCommand::AddJson(args) => add_server_json(&args, &cwd, lookup),
-        McpCommand::List => list_servers(None, &cwd, lookup).await,
-        McpCommand::Get { name } => list_servers(Some(name), &cwd, lookup).await,
+    let cwd = || windlass_assembly::directories::working_directory();
+    let answer = match command {
+        McpCommand::Serve(args) => return serve::run(&args, lookup).await,
+        McpCommand::Add(args) => add_server(&args, &cwd()?, lookup)?,
+        McpCommand::AddJson(args) => add_server_json(&args, &cwd()?, lookup)?,
+        McpCommand::List => list_servers(None, &cwd()?, lookup).await?,
+        McpCommand::Get { name } => list_servers(Some(name), &cwd()?, lookup).await?,
         McpCommand::Login { name } => {
-            let login = BrowserLogin::begin(&name, &cwd, lookup).await?;
+            let login = BrowserLogin::begin(&name, &cwd()?, lookup).await?;
             eprintln!("Log in here: {}", login.address());
-            login.finish().await
+            login.finish().await?
         }
         McpCommand::Logout { name } => {
-            browser_login::log_out(&find_http_server(&name, &cwd, lookup)?, lookup)
+            browser_login::log_out(&find_http_server(&name, &cwd()?, lookup)?, lookup)?
         }
-        McpCommand::Remove { name, scope } => remove_server(&name, scope, &cwd, lookup),
-    }
+        McpCommand::Remove { name, scope } => remove_server(&name, scope, &cwd()?, lookup)?,
+    };
+    Ok(crate::print_answer(&answer))
 }
 
 fn add_server(
@@ -70,17 +59,17 @@ fn add_server(
     cwd: &Path,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let pairs = |values: &[String], sign: char, what: &str| {
-        let pair = |value: &String| {
-            let (name, value) = value.split_once(sign).ok_or_else(|| {
-                CommandError::usage(format!("`{value}` is no {what}; write NAME{sign}VALUE"))
+    let parse_pairs = |values: &[String], separator: char, what: &str| {
+        let parse_pair = |value: &String| {
+            let (name, value) = value.split_once(separator).ok_or_else(|| {
+                CommandError::usage(format!("`{value}` is no {what}; write NAME{separator}VALUE"))
             })?;
             Ok((name.trim().to_owned(), Value::from(value.trim())))
         };
-        values.iter().map(pair).collect::<Result<Map<String, Value>, CommandError>>()
+        values.iter().map(parse_pair).collect::<Result<Map<String, Value>, CommandError>>()
     };
-    let env = pairs(&args.env, '=', "variable")?;
-    let headers = pairs(&args.header, ':', "header")?;
+    let env = parse_pairs(&args.env, '=', "variable")?;
+    let headers = parse_pairs(&args.header, ':', "header")?;
     let mut entry = match args.transport {
         McpTransportArg::Stdio => {
             json!({"type": "stdio", "command": args.target, "args": args.arguments, "env": env})
@@ -88,7 +77,9 @@ fn add_server(
         McpTransportArg::Http => json!({"type": "http", "url": args.target}),
         McpTransportArg::Sse => json!({"type": "sse", "url": args.target}),
     };
-    if let (false, Some(fields)) = (headers.is_empty(), entry.as_object_mut()) {
+    if !headers.is_empty()
+        && let Some(fields) = entry.as_object_mut()
+    {
         fields.insert("headers".to_owned(), Value::Object(headers));
     }
     save_server(&args.name, args.scope, &entry, cwd, lookup)
@@ -111,8 +102,8 @@ fn save_server(
     cwd: &Path,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let is_name = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
-    if name.is_empty() || !name.chars().all(is_name) {
+    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    if name.is_empty() || !name.chars().all(is_allowed) {
         return Err(CommandError::usage(format!(
             "`{name}` cannot be a server's name; use letters, digits, - and _"
         )));
@@ -123,15 +114,15 @@ fn save_server(
     if checked.servers.is_empty() {
         return Err(CommandError::usage(checked.notes.join("; ")));
     }
-    let place = McpConfigFile::for_scope(scope, cwd, lookup)?;
-    let was_there = place.write_entry(name, Some(entry))?;
-    let done = if was_there { "replaced" } else { "added" };
-    let mut text = format!("{done} `{name}` in {}\n", place.path.display());
+    let file = McpConfigFile::for_scope(scope, cwd, lookup)?;
+    let was_there = file.write_entry(name, Some(entry))?;
+    let action = if was_there { "replaced" } else { "added" };
+    let mut text = format!("{action} `{name}` in {}\n", file.path.display());
     for note in checked.notes {
         let _ = writeln!(text, "{note}");
     }
     if let Some(McpServerTransport::Unavailable(reason)) =
-        checked.servers.first().map(|order| &order.transport)
+        checked.servers.first().map(|server| &server.transport)
     {
         let _ = writeln!(text, "it cannot be used: {reason}");
     }
@@ -152,18 +143,18 @@ fn remove_server(
             vec![scope]
         });
     for scope in scopes {
-        let place = McpConfigFile::for_scope(scope, cwd, lookup)?;
-        if place.path.exists() && place.write_entry(name, None)? {
-            return Ok(format!("removed `{name}` from {}\n", place.path.display()));
+        let file = McpConfigFile::for_scope(scope, cwd, lookup)?;
+        if file.path.exists() && file.write_entry(name, None)? {
+            return Ok(format!("removed `{name}` from {}\n", file.path.display()));
         }
     }
     Err(CommandError::failure(format!("there is no MCP server `{name}`; see `windlass mcp list`")))
 }
 
-/// Where servers of one scope stand.
+/// The file that holds the servers of one scope.
 struct McpConfigFile {
     path: PathBuf,
-    /// Below this project, in a file for all.
+    /// The entry of this project, in a file for all projects.
     project: Option<String>,
 }
 
@@ -189,46 +180,48 @@ impl McpConfigFile {
     }
 
     fn write_entry(&self, name: &str, entry: Option<&Value>) -> Result<bool, CommandError> {
-        let shelf = self.project.as_deref().map_or(McpServerScope::All, McpServerScope::Project);
-        write_mcp_server(&self.path, shelf, name, entry)
+        let scope = self.project.as_deref().map_or(McpServerScope::All, McpServerScope::Project);
+        write_mcp_server(&self.path, scope, name, entry)
             .map_err(|error| CommandError::failure(error.to_string()))
     }
 }
 
 async fn list_servers(
-    wanted: Option<String>,
+    name: Option<String>,
     cwd: &Path,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
     let layers = SettingsLayers::load(&SettingsOptions::default(), false, cwd, lookup)?;
-    let kept = &layers.loaded.mcp_servers;
-    let configured = mcp::load_server_configs(&McpOptions::default(), kept, cwd, lookup)?;
+    let settings_servers = &layers.loaded.mcp_servers;
+    let configured =
+        mcp::load_server_configs(&McpOptions::default(), settings_servers, cwd, lookup)?;
     let mut text = String::new();
     for note in configured.notes.into_iter().chain(layers.loaded.trust.render_warning()) {
         let _ = writeln!(text, "{note}");
     }
-    let mut orders = configured.servers;
-    if let Some(wanted) = &wanted {
-        orders.retain(|order| order.name == *wanted);
-        if orders.is_empty() {
-            let line = format!("there is no MCP server `{wanted}`; see `windlass mcp list`");
+    let mut configs = configured.servers;
+    if let Some(name) = &name {
+        configs.retain(|server| server.name == *name);
+        if configs.is_empty() {
+            let line = format!("there is no MCP server `{name}`; see `windlass mcp list`");
             return Err(CommandError::failure(line));
         }
     }
-    if orders.is_empty() {
+    if configs.is_empty() {
         text.push_str("there are no MCP servers; add one with `windlass mcp add`\n");
         return Ok(text);
     }
     let lines: Vec<(String, String)> =
-        orders.iter().map(|order| (order.name.clone(), describe_transport(order))).collect();
+        configs.iter().map(|server| (server.name.clone(), describe_transport(server))).collect();
     let spill = std::env::temp_dir().join(format!("windlass-mcp-{}", std::process::id()));
-    let surroundings = ToolSessionContext::new(cwd, spill);
-    let servers = mcp::start_servers(orders, &surroundings, PrompterSlot::none(), lookup)?;
+    let tool_context = ToolSessionContext::new(cwd, spill);
+    let servers = mcp::start_servers(configs, &tool_context, PrompterSlot::none(), lookup)?;
     connect_all(&servers).await;
-    for (status, (name, way)) in servers.server_reports().iter().zip(lines) {
-        let _ = writeln!(text, "{name} ({}): {way}: {}", status.scope, describe_status(status));
-        if wanted.is_some() {
-            for tool in &status.tools {
+    for (report, (server, transport)) in servers.server_reports().iter().zip(lines) {
+        let _ =
+            writeln!(text, "{server} ({}): {transport}: {}", report.scope, describe_status(report));
+        if name.is_some() {
+            for tool in &report.tools {
                 let _ = writeln!(text, "  {tool}");
             }
         }
@@ -237,21 +230,22 @@ async fn list_servers(
     Ok(text)
 }
 
-/// Connects those that would wait for their first call.
+/// Servers otherwise connect at their first call.
 async fn connect_all(servers: &McpServers) {
-    let names: Vec<String> = servers.server_reports().into_iter().map(|one| one.name).collect();
-    let trying = async {
+    let names: Vec<String> =
+        servers.server_reports().into_iter().map(|report| report.name).collect();
+    let connecting = async {
         for name in &names {
-            // What comes of it stands in the list.
+            // The reports have the result.
             let _ = servers.connect(name).await;
         }
     };
-    let _ = tokio::time::timeout(CONNECT_TIMEOUT, trying).await;
+    let _ = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
 }
 
-/// How it is reached. No variables and no headers: they hold secrets.
-fn describe_transport(order: &McpServerConfig) -> String {
-    match &order.transport {
+/// Without variables and headers, which may hold secrets.
+fn describe_transport(server: &McpServerConfig) -> String {
+    match &server.transport {
         McpServerTransport::Process(process) => {
             let mut words = vec![process.command.clone()];
             words.extend(process.arguments.iter().cloned());
@@ -263,9 +257,9 @@ fn describe_transport(order: &McpServerConfig) -> String {
     }
 }
 
-fn describe_status(status: &McpServerReport) -> String {
-    match &status.error {
-        Some(error) => format!("{}: {error}", status.status.as_str()),
-        None => format!("{}, {} tools", status.status.as_str(), status.tools.len()),
+fn describe_status(report: &McpServerReport) -> String {
+    match &report.error {
+        Some(error) => format!("{}: {error}", report.status.as_str()),
+        None => format!("{}, {} tools", report.status.as_str(), report.tools.len()),
     }
 }

@@ -1,5 +1,4 @@
-//! `windlass sessions`: those that were kept, to list, show, search, export, rename and delete. What
-//! a session is made of is not known here.
+//! `windlass sessions`: lists, shows, searches, exports, renames and deletes persisted sessions.
 
 mod show;
 
@@ -21,7 +20,6 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_provider::config::Config;
 
-/// What to print.
 pub(crate) fn run(
     command: SessionsCommand,
     lookup: &impl EnvLookup,
@@ -52,7 +50,7 @@ pub(crate) fn run(
     }
 }
 
-/// Written as it is read: a session may be long.
+/// Streams to standard output, because a session may be long.
 fn export_session(
     listed: &ListedSession,
     format: JournalExportFormat,
@@ -60,18 +58,15 @@ fn export_session(
     let mut stdout = std::io::BufWriter::new(std::io::stdout().lock());
     let exported = session_catalogue::export_session(&listed.path, format, &mut stdout);
     let written = exported.and_then(|()| {
-        stdout.flush().map_err(|error| {
-            let (path, action) = (listed.path.clone(), "exported");
-            JournalError::Disk {
-                path,
-                action,
-                remedy: windlass_journal::DiskRemedy::from_io_error(&error),
-                source: error,
-            }
+        stdout.flush().map_err(|error| JournalError::Disk {
+            path: listed.path.clone(),
+            action: "exported",
+            remedy: windlass_journal::DiskRemedy::from_io_error(&error),
+            source: error,
         })
     });
     match written {
-        // A reader that went away early had enough.
+        // A reader that closes the pipe early is no error.
         Err(JournalError::Disk { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
             Ok(String::new())
         }
@@ -80,7 +75,7 @@ fn export_session(
     }
 }
 
-/// Where a session is written down for other programs.
+/// The transcript that is written for other programs.
 fn find_transcript(
     listed: &ListedSession,
     lookup: &impl EnvLookup,
@@ -90,7 +85,7 @@ fn find_transcript(
     Ok(root.zip(project).map(|(root, project)| transcript_path(&root, project, &listed.summary.id)))
 }
 
-/// What is gone cannot be brought back, so half an id or a name is not enough.
+/// Requires the whole id, because a deletion cannot be undone.
 fn delete_session(
     id: &str,
     is_json: bool,
@@ -99,11 +94,11 @@ fn delete_session(
     let catalogue = session::open_catalogue(lookup)?;
     let all = catalogue.list(None).map_err(|error| journal_error(&error))?;
     let Some(listed) = all.iter().find(|listed| listed.summary.id == id) else {
-        let near = session::find_session(&catalogue, Some(id), &working_directory()?);
-        let meant =
-            near.map(|listed| format!("the whole id is needed, perhaps {}", listed.summary.id));
+        let similar = session::find_session(&catalogue, Some(id), &working_directory()?);
+        let suggestion =
+            similar.map(|listed| format!("the whole id is needed, perhaps {}", listed.summary.id));
         let advice =
-            meant.unwrap_or_else(|_| "`windlass sessions list --all` lists all".to_owned());
+            suggestion.unwrap_or_else(|_| "`windlass sessions list --all` lists all".to_owned());
         return Err(CommandError::usage(format!(
             "there is no session with the id `{id}`; {advice}"
         )));

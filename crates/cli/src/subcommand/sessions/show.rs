@@ -1,5 +1,5 @@
-//! `windlass sessions show`: what a session is, and what was said in it, as far as fits a screen or
-//! two. The whole of it is exported.
+//! `windlass sessions show`: the facts about a session and its last messages. `sessions export` writes all
+//! of them.
 
 use serde_json::{Value, json};
 use windlass_journal::conversation::{ConversationExtractor, ConversationItem, ConversationRole};
@@ -16,65 +16,66 @@ use windlass_host::display::strip_control_characters;
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 use windlass_host::environment::EnvLookup;
 
-/// What to print.
 pub(super) fn run(
     args: &SingleSessionArgs,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
     let listed = find_session_here(args.session.as_deref(), lookup)?;
-    let said = read_conversation(&listed)?;
+    let items = read_conversation(&listed)?;
     if args.json {
-        let said = serde_json::to_value(&said).unwrap_or(Value::Null);
+        let value = serde_json::to_value(&items).unwrap_or(Value::Null);
         return Ok(format!(
             "{}\n",
-            json!({"session": session_list::session_to_json(&listed), "said": said})
+            json!({"session": session_list::session_to_json(&listed), "said": value})
         ));
     }
     let mut text = render_header(&listed);
-    let hidden = said.len().saturating_sub(SHOWN_MAX);
+    let hidden = items.len().saturating_sub(SHOWN_MAX);
     if hidden > 0 {
         let hidden = format_count(u64::try_from(hidden).unwrap_or(u64::MAX));
         let id = &listed.summary.id;
         text.push_str(&format!("({hidden} earlier lines: windlass sessions export {id})\n"));
     }
-    for spoken in said.iter().skip(hidden) {
-        text.push_str(&render_entry(spoken));
+    for item in items.iter().skip(hidden) {
+        text.push_str(&render_entry(item));
     }
     Ok(text)
 }
 
 fn read_conversation(listed: &ListedSession) -> Result<Vec<ConversationItem>, CommandError> {
     let mut reader = JournalReader::open(&listed.path).map_err(|error| journal_error(&error))?;
-    let (mut speech, mut said) = (ConversationExtractor::default(), Vec::new());
+    let mut extractor = ConversationExtractor::default();
+    let mut items = Vec::new();
     while let Some(record) = reader.next_record().map_err(|error| journal_error(&error))? {
-        speech.push_record(&record, &mut said);
+        extractor.push_record(&record, &mut items);
     }
-    speech.finish(&mut said);
-    Ok(said)
+    extractor.finish(&mut items);
+    Ok(items)
 }
 
-fn render_header(ListedSession { summary: card, path }: &ListedSession) -> String {
+fn render_header(listed: &ListedSession) -> String {
+    let summary = &listed.summary;
     let mut rows = vec![
-        ("session", card.id.clone()),
-        ("name", card.title.clone().unwrap_or_default()),
-        ("directory", card.project.clone().unwrap_or_default()),
-        ("branch", card.branch.clone().unwrap_or_default()),
-        ("copy of", card.parent.clone().unwrap_or_default()),
-        ("begun", format_timestamp(card.created)),
-        ("last", format_timestamp(card.updated)),
-        ("messages", format_count(card.messages)),
-        ("cost", format_money(card.cost)),
-        ("journal", path.display().to_string()),
+        ("session", summary.id.clone()),
+        ("name", summary.title.clone().unwrap_or_default()),
+        ("directory", summary.project.clone().unwrap_or_default()),
+        ("branch", summary.branch.clone().unwrap_or_default()),
+        ("copy of", summary.parent.clone().unwrap_or_default()),
+        ("begun", format_timestamp(summary.created)),
+        ("last", format_timestamp(summary.updated)),
+        ("messages", format_count(summary.messages)),
+        ("cost", format_money(summary.cost)),
+        ("journal", listed.path.display().to_string()),
     ];
     rows.retain(|(_, value)| !value.is_empty());
     let lines = rows.iter().map(|(name, value)| format!("{name:<11}{}\n", to_single_line(value)));
     format!("{}\n", lines.collect::<String>())
 }
 
-fn render_entry(spoken: &ConversationItem) -> String {
-    let text = strip_control_characters(spoken.text.trim_end());
+fn render_entry(item: &ConversationItem) -> String {
+    let text = strip_control_characters(item.text.trim_end());
     let short = || truncate_with_ellipsis(&to_single_line(&text), LINE_MAX);
-    match &spoken.who {
+    match &item.who {
         ConversationRole::User => format!("> {text}\n\n"),
         ConversationRole::Model => format!("{text}\n\n"),
         ConversationRole::Call { tool, .. } => format!("● {tool} {}\n", short()),
@@ -85,6 +86,6 @@ fn render_entry(spoken: &ConversationItem) -> String {
     }
 }
 
-/// Things said that are shown, and characters of a call or a result.
 const SHOWN_MAX: usize = 200;
+/// Characters of a tool call or a result.
 const LINE_MAX: usize = 160;

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use super::talk::{ASKED, READY, Talk};
-use crate::stage::{World, play};
+use crate::fixture::{TestDirs, play};
 
 #[test]
 fn no_is_the_answer_to_a_careless_enter_and_the_model_hears_why() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({"command": "touch one.txt"})))
         .answer(
@@ -17,7 +17,7 @@ fn no_is_the_answer_to_a_careless_enter_and_the_model_hears_why() {
         )
         .answer(ScriptedAnswer::text("I leave it.").when_result("not today"));
     let server = play(script);
-    let mut talk = Talk::begin(world.asking(&server.url(), &["make files"]));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["make files"]));
     talk.until("touch one.txt");
     talk.until(ASKED);
     talk.key("\r");
@@ -29,7 +29,7 @@ fn no_is_the_answer_to_a_careless_enter_and_the_model_hears_why() {
     talk.until("No, because:");
     talk.key("not today\r");
     talk.until("I leave it.");
-    assert!(!world.file("one.txt").exists() && !world.file("two.txt").exists());
+    assert!(!dirs.file("one.txt").exists() && !dirs.file("two.txt").exists());
     assert_eq!(talk.end(), Some(0));
 }
 
@@ -41,45 +41,45 @@ fn number(shown: &str, answer: &str) -> String {
 }
 
 /// A model that makes two files, one after the other.
-fn two_files() -> (World, Rehearsal) {
+fn two_files() -> (TestDirs, Rehearsal) {
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({"command": "touch one.txt"})))
         .answer(ScriptedAnswer::call("Bash", json!({"command": "touch two.txt"})))
         .answer(ScriptedAnswer::text("Both are there.").repeat(0));
-    (World::new(), play(script))
+    (TestDirs::new(), play(script))
 }
 
 #[test]
 fn a_rule_is_kept_for_the_session_or_for_good() {
-    let (world, server) = two_files();
-    let mut talk = Talk::sized(world.asking(&server.url(), &["make files"]), 24, 100);
+    let (dirs, server) = two_files();
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &["make files"]), 24, 100);
     let asked = talk.until(ASKED);
     assert!(asked.contains("Yes, and for this session: Bash(touch"), "{asked}");
     assert!(asked.contains("(kept in .claude/settings.local.json)"), "{asked}");
     talk.key(&number(&asked, "Yes, always in this project"));
     talk.until("Both are there.");
-    assert!(world.file("one.txt").exists() && world.file("two.txt").exists(), "asked once");
+    assert!(dirs.file("one.txt").exists() && dirs.file("two.txt").exists(), "asked once");
     assert_eq!(talk.end(), Some(0));
-    let kept = std::fs::read_to_string(world.file(".claude/settings.local.json")).expect("rules");
+    let kept = std::fs::read_to_string(dirs.file(".claude/settings.local.json")).expect("rules");
     let kept: Value = serde_json::from_str(&kept).expect("settings");
     assert!(kept["permissions"]["allow"][0].as_str().expect("a rule").starts_with("Bash(touch"));
 }
 
 #[test]
 fn a_rule_for_the_session_is_asked_for_once_and_written_nowhere() {
-    let (world, server) = two_files();
-    let mut talk = Talk::sized(world.asking(&server.url(), &["make files"]), 24, 100);
+    let (dirs, server) = two_files();
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &["make files"]), 24, 100);
     let asked = talk.until(ASKED);
     talk.key(&number(&asked, "Yes, and for this session"));
     talk.until("Both are there.");
-    assert!(world.file("one.txt").exists() && world.file("two.txt").exists(), "asked once");
+    assert!(dirs.file("one.txt").exists() && dirs.file("two.txt").exists(), "asked once");
     assert_eq!(talk.end(), Some(0));
-    assert!(!world.file(".claude").exists());
+    assert!(!dirs.file(".claude").exists());
 }
 
 #[test]
 fn the_parts_that_need_asking_are_named_and_marked() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::call(
             "Bash",
@@ -88,7 +88,7 @@ fn the_parts_that_need_asking_are_named_and_marked() {
         .answer(ScriptedAnswer::text("Not done.").repeat(0));
     let server = play(script);
     let flags = ["--allowedTools", "Bash(ls:*)", "Bash(cat:*)", "--", "look and make"];
-    let mut talk = Talk::sized(world.asking(&server.url(), &flags), 24, 100);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
     let asked = talk.until(ASKED);
     assert!(asked.contains("ls -l && touch made.txt | cat && mkdir box"), "all of it: {asked}");
     assert!(asked.contains("`touch made.txt`") && asked.contains("`mkdir box`"), "why: {asked}");
@@ -108,18 +108,18 @@ fn the_parts_that_need_asking_are_named_and_marked() {
     assert_ne!(looks[0], looks[2], "{asked}");
     talk.key("n");
     talk.until("Not done.");
-    assert!(!world.file("made.txt").exists());
+    assert!(!dirs.file("made.txt").exists());
     assert_eq!(talk.end(), Some(0));
 }
 
 #[test]
 fn a_command_can_be_changed_before_it_runs() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({"command": "touch wrong.txt"})))
         .answer(ScriptedAnswer::text("Done.").repeat(0));
     let server = play(script);
-    let mut talk = Talk::begin(world.asking(&server.url(), &["make a file"]));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["make a file"]));
     let asked = talk.until(ASKED);
     talk.key(&number(&asked, "Change the command"));
     talk.until("Run this instead: touch wrong.txt");
@@ -127,15 +127,15 @@ fn a_command_can_be_changed_before_it_runs() {
     talk.key("right.txt\r");
     let shown = talk.until("Done.");
     assert!(shown.contains("● Bash(touch right.txt)"), "{shown}");
-    assert!(world.file("right.txt").exists() && !world.file("wrong.txt").exists());
+    assert!(dirs.file("right.txt").exists() && !dirs.file("wrong.txt").exists());
     assert_eq!(talk.end(), Some(0));
 }
 
 #[test]
 fn an_edit_is_shown_as_what_it_changes_word_by_word() {
-    let world = World::new();
-    std::fs::write(world.file("poem.txt"), "roses are red\nviolets are blue\n").expect("a file");
-    let path = world.file("poem.txt");
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("poem.txt"), "roses are red\nviolets are blue\n").expect("a file");
+    let path = dirs.file("poem.txt");
     let script = Script::new()
         .answer(ScriptedAnswer::call("Read", json!({"file_path": path})))
         .answer(
@@ -151,7 +151,7 @@ fn an_edit_is_shown_as_what_it_changes_word_by_word() {
         )
         .answer(ScriptedAnswer::text("Written.").repeat(0));
     let server = play(script);
-    let mut talk = Talk::begin(world.asking(&server.url(), &["change the poem"]));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["change the poem"]));
     talk.until("May Edit run this?");
     let asked = talk.until(ASKED);
     for words in ["-violets are blue", "+violets are green"] {
@@ -171,14 +171,14 @@ fn an_edit_is_shown_as_what_it_changes_word_by_word() {
 
 #[test]
 fn a_plan_is_read_and_approved() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let plan = "# The plan\n\n1. look\n2. leap\n";
     let script = Script::new()
         .answer(ScriptedAnswer::call("ExitPlanMode", json!({"plan": plan})))
         .answer(ScriptedAnswer::text("Off we go.").repeat(0));
     let server = play(script);
     let flags = ["--permission-mode", "plan", "--", "plan it"];
-    let mut talk = Talk::begin(world.asking(&server.url(), &flags));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &flags));
     let asked = talk.until(ASKED);
     for words in ["The plan", "1. look", "No, go on planning", "· plan"] {
         assert!(asked.contains(words), "{words}:\n{asked}");
@@ -191,7 +191,7 @@ fn a_plan_is_read_and_approved() {
 
 #[test]
 fn questions_of_the_model_are_answered_one_by_one() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let question = |text: &str, one: &str, other: &str| {
         json!({"question": text, "header": "H", "multiSelect": false,
                "options": [{"label": one, "description": "d1"}, {"label": other, "description": "d2"}]})
@@ -201,7 +201,7 @@ fn questions_of_the_model_are_answered_one_by_one() {
         .answer(ScriptedAnswer::call("AskUserQuestion", json!({"questions": questions})))
         .answer(ScriptedAnswer::text("Seven elms, then.").when_result("seven"));
     let server = play(script);
-    let mut talk = Talk::begin(world.asking(&server.url(), &["plant"]));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["plant"]));
     let asked = talk.until("Which tree?");
     assert!(asked.contains("1. oak") && asked.contains("(1 of 2)"), "{asked}");
     talk.until(ASKED);
@@ -217,12 +217,12 @@ fn questions_of_the_model_are_answered_one_by_one() {
 /// Somebody types while a question comes up: what was meant for the prompt answers nothing.
 #[test]
 fn keys_meant_for_something_else_answer_nothing() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::text("a while").tool("Bash", json!({"command": "touch made.txt"})))
         .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("go\r");
     // Digits and letters that would be answers, as fast as they are echoed, until the question stands.
@@ -244,11 +244,11 @@ fn keys_meant_for_something_else_answer_nothing() {
         }
     }
     let shown = talk.until(ASKED);
-    assert!(!world.file("made.txt").exists(), "{shown}");
+    assert!(!dirs.file("made.txt").exists(), "{shown}");
     talk.key("n");
     talk.until("Over.");
     // Not one key was lost.
     talk.when("every key", |screen| echoed(&screen.contents()) == count.min(200));
-    assert!(!world.file("made.txt").exists());
+    assert!(!dirs.file("made.txt").exists());
     assert_eq!(talk.end_after_clear(), Some(0));
 }

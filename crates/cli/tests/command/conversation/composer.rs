@@ -6,7 +6,7 @@ use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
-use crate::stage::{World, play};
+use crate::fixture::{TestDirs, play};
 
 fn ok() -> Script {
     Script::new().answer(ScriptedAnswer::text("ok").repeat(0))
@@ -14,9 +14,9 @@ fn ok() -> Script {
 
 #[test]
 fn typing_completing_and_looking() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     // Several lines, a word taken away, and what was said comes back.
     talk.key("one two\u{17}\u{a}three");
@@ -42,17 +42,17 @@ fn typing_completing_and_looking() {
 
 #[test]
 fn files_are_found_by_a_few_letters() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     for name in ["src/deep/garden.rs", "src/main.rs", "ignored/garden.txt", "notes.md"] {
-        let path = world.file(name);
+        let path = dirs.file(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(path, "flowers").expect("a file");
     }
-    std::fs::create_dir(world.file(".git")).expect("a folder");
-    std::fs::write(world.file(".gitignore"), "ignored/\n").expect("a file");
+    std::fs::create_dir(dirs.file(".git")).expect("a folder");
+    std::fs::write(dirs.file(".gitignore"), "ignored/\n").expect("a file");
     let script = Script::new().answer(ScriptedAnswer::text("roses").when("flowers"));
     let server = play(script);
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("look at @gard");
     let shown = talk.until("@src/deep/garden.rs");
@@ -67,9 +67,9 @@ fn files_are_found_by_a_few_letters() {
 
 #[test]
 fn what_was_said_is_found_again_in_another_session() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     for words in ["plant a tree", "water the lawn", "mend the fence"] {
         talk.key(&format!("{words}\r"));
@@ -79,7 +79,7 @@ fn what_was_said_is_found_again_in_another_session() {
         });
     }
     assert_eq!(talk.end(), Some(0));
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("\u{12}lawn");
     talk.until("› water the lawn");
@@ -90,10 +90,10 @@ fn what_was_said_is_found_again_in_another_session() {
 
 #[test]
 fn the_shell_is_one_sign_away_and_the_model_hears_of_it() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new().answer(ScriptedAnswer::text("I saw it.").when("moss grows"));
     let server = play(script);
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("!echo moss grows\r");
     talk.until("\nmoss grows");
@@ -104,13 +104,13 @@ fn the_shell_is_one_sign_away_and_the_model_hears_of_it() {
 
 #[test]
 fn an_editor_gets_the_terminal_and_gives_it_back() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("fine").when("draft, edited")));
-    let editor = world.file("editor.sh");
+    let editor = dirs.file("editor.sh");
     // It reads a key of its own: nobody else may take it.
     let script = "#!/bin/sh\nprintf 'press a key'\nread key\nprintf ', edited' >> \"$1\"\n";
     std::fs::write(&editor, script).expect("a file");
-    let mut command = world.asking::<&str>(&server.url(), &[]);
+    let mut command = dirs.asking::<&str>(&server.url(), &[]);
     command.env("EDITOR", format!("sh {}", editor.display()));
     let mut talk = Talk::begin(command);
     talk.until(READY);
@@ -125,9 +125,9 @@ fn an_editor_gets_the_terminal_and_gives_it_back() {
 
 #[test]
 fn ten_megabytes_are_pasted_without_a_hitch() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     let began = Instant::now();
     talk.key("\u{1b}[200~");
@@ -146,13 +146,13 @@ fn ten_megabytes_are_pasted_without_a_hitch() {
 
 #[test]
 fn what_waits_is_shown_and_can_be_taken_back() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({"command": "sleep 600"})))
         .answer(ScriptedAnswer::text("over").repeat(0));
     let server = play(script);
     let flags = ["--allowedTools", "Bash(sleep:*)", "--", "wait"];
-    let mut talk = Talk::begin(world.asking(&server.url(), &flags));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &flags));
     talk.until("Bash(sleep 600)");
     talk.key("also do this\r");
     talk.until("waits for the next step: also do this");
@@ -168,9 +168,9 @@ fn what_waits_is_shown_and_can_be_taken_back() {
 
 #[test]
 fn keys_as_in_vim_for_those_who_want_them() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("fine").when("six two")));
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("/vim\r");
     talk.until("keys are as in vim");

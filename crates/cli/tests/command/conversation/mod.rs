@@ -21,12 +21,12 @@ mod walk;
 use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{World, play};
+use crate::fixture::{TestDirs, play};
 use talk::{ASKED, READY, Talk};
 
 #[test]
 fn a_prompt_a_question_and_an_answer() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(
             ScriptedAnswer::text("I will **make** it.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
@@ -34,31 +34,31 @@ fn a_prompt_a_question_and_an_answer() {
         )
         .answer(ScriptedAnswer::text("It is there.").when_result("made"));
     let server = play(script);
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("make a file\r");
     let asked = talk.until(ASKED);
     for words in ["> make a file", "I will make it.", "1 │ 2", "touch made.txt && echo made"] {
         assert!(asked.contains(words), "{words}:\n{asked}");
     }
-    assert!(!world.file("made.txt").exists());
+    assert!(!dirs.file("made.txt").exists());
     // A key pressed for something else allows nothing; a number chooses.
     talk.key("x2");
     let done = talk.until("It is there.");
     assert!(done.contains("● Bash(touch made.txt && echo made)"), "{done}");
-    assert!(world.file("made.txt").exists());
+    assert!(dirs.file("made.txt").exists());
     assert_eq!(talk.end(), Some(0));
 }
 
 #[test]
 fn escape_stops_the_work_and_the_session_goes_on() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({"command": "sleep 600"})))
         .answer(ScriptedAnswer::text("I am here.").repeat(0));
     let server = play(script);
     let flags = ["--allowedTools", "Bash(sleep:*)", "--", "wait"];
-    let mut talk = Talk::begin(world.asking(&server.url(), &flags));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &flags));
     talk.until("Bash(sleep 600)");
     talk.key("\u{1b}");
     talk.until("■");
@@ -69,7 +69,7 @@ fn escape_stops_the_work_and_the_session_goes_on() {
 
 #[test]
 fn nothing_the_model_says_steers_the_terminal() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let evil = "be\u{1b}]0;owned\u{7}fore\u{1b}[2J\u{9b}2J\u{202e}after";
     let script =
         Script::new()
@@ -79,7 +79,7 @@ fn nothing_the_model_says_steers_the_terminal() {
             ))
             .answer(ScriptedAnswer::text(evil).repeat(0));
     let server = play(script);
-    let mut talk = Talk::begin(world.asking(&server.url(), &["hello"]));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["hello"]));
     let asked = talk.until(ASKED);
     assert!(asked.contains("^[]0;owned^G"), "spelled out: {asked}");
     talk.key("2");

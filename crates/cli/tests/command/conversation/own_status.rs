@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
-use crate::stage::{World, play};
+use crate::fixture::{TestDirs, play};
 
 fn ok() -> Script {
     Script::new().answer(ScriptedAnswer::text("ok").repeat(0))
@@ -21,17 +21,17 @@ fn settings(path: &Path, command: &str, more: &Value) {
     std::fs::write(path, settings.to_string()).expect("a file");
 }
 
-fn user(world: &World) -> std::path::PathBuf {
-    world.home().join(".claude/settings.json")
+fn user(dirs: &TestDirs) -> std::path::PathBuf {
+    dirs.home().join(".claude/settings.json")
 }
 
 #[test]
 fn its_first_line_is_shown_and_steers_nothing() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let evil = r"printf '\033]0;owned\007\033[31mmine\033[0m\033[2J is %s\nsecond line' shown";
-    settings(&user(&world), &format!("cat > told.json; {evil}"), &json!({}));
+    settings(&user(&dirs), &format!("cat > told.json; {evil}"), &json!({}));
     let server = play(ok());
-    let talk = Talk::begin(world.asking(&server.url(), &["hello"]));
+    let talk = Talk::begin(dirs.asking(&server.url(), &["hello"]));
     talk.when("an answer and the line", |screen| {
         let shown = screen.contents();
         shown.contains("mine is shown") && shown.contains("ok") && shown.contains(READY)
@@ -45,7 +45,7 @@ fn its_first_line_is_shown_and_steers_nothing() {
         assert!(!sent.contains(steering), "{sent:?}");
     }
     assert_eq!(talk.end(), Some(0));
-    let told = std::fs::read_to_string(world.file("told.json")).expect("it was told");
+    let told = std::fs::read_to_string(dirs.file("told.json")).expect("it was told");
     let told: Value = serde_json::from_str(&told).expect("JSON");
     assert_eq!(told["model"]["id"], "claude-sonnet-5-5", "{told:#}");
     assert_eq!(told["hook_event_name"], "Status", "{told:#}");
@@ -57,11 +57,11 @@ fn its_first_line_is_shown_and_steers_nothing() {
 
 #[test]
 fn it_is_asked_for_again_and_not_too_often() {
-    let world = World::new();
-    settings(&user(&world), "cat > /dev/null; echo x >> count; wc -l < count", &json!({}));
+    let dirs = TestDirs::new();
+    settings(&user(&dirs), "cat > /dev/null; echo x >> count; wc -l < count", &json!({}));
     let server = play(ok());
     let began = Instant::now();
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     for prompt in 1..=4 {
         talk.key("again\r");
@@ -74,22 +74,22 @@ fn it_is_asked_for_again_and_not_too_often() {
     });
     assert_eq!(talk.end(), Some(0));
     let most = began.elapsed().as_millis() / 300 + 2;
-    let count = std::fs::read_to_string(world.file("count")).expect("a count").lines().count();
+    let count = std::fs::read_to_string(dirs.file("count")).expect("a count").lines().count();
     assert!(u128::try_from(count).is_ok_and(|count| count <= most), "{count} of {most}");
 }
 
 #[test]
 fn one_that_hangs_holds_nothing_up_and_is_gone_with_its_children() {
-    let world = World::new();
-    settings(&user(&world), "echo $$ > leader; sleep 600 & echo $! > child; wait", &json!({}));
+    let dirs = TestDirs::new();
+    settings(&user(&dirs), "echo $$ > leader; sleep 600 & echo $! > child; wait", &json!({}));
     let server = play(ok());
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("hello\r");
     talk.until("ok");
     let number = |name: &str| {
-        let read = || std::fs::read_to_string(world.file(name)).unwrap_or_default();
-        let deadline = Instant::now() + crate::stage::PATIENCE;
+        let read = || std::fs::read_to_string(dirs.file(name)).unwrap_or_default();
+        let deadline = Instant::now() + crate::fixture::PATIENCE;
         loop {
             if let Ok(number) = read().trim().parse::<u32>() {
                 return number;
@@ -104,7 +104,7 @@ fn one_that_hangs_holds_nothing_up_and_is_gone_with_its_children() {
         let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
         stat.contains("sleep") || stat.contains("(sh)")
     };
-    let deadline = Instant::now() + crate::stage::PATIENCE;
+    let deadline = Instant::now() + crate::fixture::PATIENCE;
     while numbers.iter().any(is_there) {
         assert!(Instant::now() < deadline, "{numbers:?} are still there");
         std::thread::yield_now();
@@ -119,11 +119,11 @@ fn there_is_none_where_it_fails_is_not_trusted_or_not_wanted() {
         (true, print, json!({}), false),
         (false, print, json!({"disableAllHooks": true}), false),
     ] {
-        let world = World::new();
-        let place = if is_project { world.file(".claude/settings.json") } else { user(&world) };
+        let dirs = TestDirs::new();
+        let place = if is_project { dirs.file(".claude/settings.json") } else { user(&dirs) };
         settings(&place, command, &more);
         let server = play(ok());
-        let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+        let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
         if is_project {
             talk.until("Do you trust this folder?");
             talk.key("\r");
@@ -132,8 +132,8 @@ fn there_is_none_where_it_fails_is_not_trusted_or_not_wanted() {
         talk.key("hello\r");
         let shown = talk.until("ok");
         assert!(!shown.contains("never"), "{shown}");
-        let has_run = || world.file("ran").exists();
-        let deadline = Instant::now() + crate::stage::PATIENCE;
+        let has_run = || dirs.file("ran").exists();
+        let deadline = Instant::now() + crate::fixture::PATIENCE;
         while runs && !has_run() {
             assert!(Instant::now() < deadline, "{command} never ran");
             std::thread::yield_now();

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
-use crate::stage::{World, play};
+use crate::fixture::{TestDirs, play};
 
 fn ok() -> Script {
     Script::new().answer(ScriptedAnswer::text("Seen.").repeat(0))
@@ -19,10 +19,10 @@ fn has_image(server: &Rehearsal) -> bool {
 
 #[test]
 fn an_image_that_is_mentioned_is_shown_by_name_and_sent() {
-    let world = World::new();
-    std::fs::write(world.file("dot.png"), PNG).expect("a file");
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("dot.png"), PNG).expect("a file");
     let server = play(ok());
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("look @dot.png\r");
     talk.until("[image/png: ");
@@ -34,14 +34,14 @@ fn an_image_that_is_mentioned_is_shown_by_name_and_sent() {
 /// Terminals quote what is dragged in, each in its way; a blank in a name is no end of it.
 #[test]
 fn an_image_that_is_dragged_in_is_mentioned_and_sent() {
-    let world = World::new();
-    let path = world.file("my dot.png");
+    let dirs = TestDirs::new();
+    let path = dirs.file("my dot.png");
     std::fs::write(&path, PNG).expect("a file");
     let path = path.to_str().expect("a path");
     let address = format!("file://{}", path.replace(' ', "%20"));
     for dragged in [format!("'{path}'"), path.replace(' ', "\\ "), address] {
         let server = play(ok());
-        let mut talk = Talk::sized(world.asking::<&str>(&server.url(), &[]), 24, 200);
+        let mut talk = Talk::sized(dirs.asking::<&str>(&server.url(), &[]), 24, 200);
         talk.until(READY);
         talk.key(&format!("look\u{1b}[200~{dragged}\u{1b}[201~"));
         talk.until(&format!("> look @\"{path}\""));
@@ -57,11 +57,11 @@ fn an_image_that_is_dragged_in_is_mentioned_and_sent() {
 /// that place may be read. What is not there is told.
 #[test]
 fn an_image_from_elsewhere_is_brought() {
-    let world = World::new();
-    let path = world.home().join("far away.png");
+    let dirs = TestDirs::new();
+    let path = dirs.home().join("far away.png");
     std::fs::write(&path, PNG).expect("a file");
     let server = play(ok());
-    let mut talk = Talk::sized(world.asking::<&str>(&server.url(), &[]), 24, 200);
+    let mut talk = Talk::sized(dirs.asking::<&str>(&server.url(), &[]), 24, 200);
     talk.until(READY);
     talk.key("\u{1b}[200~/not/there.png\u{1b}[201~");
     talk.until("/not/there.png: ");
@@ -74,21 +74,21 @@ fn an_image_from_elsewhere_is_brought() {
     assert_eq!(talk.end(), Some(0));
 }
 
-/// A world with a program that knows the clipboard.
-fn with_clipboard(script: &str) -> (World, String) {
-    let world = World::new();
-    let folder = world.home().join("bin");
+/// A home with a program that knows the clipboard.
+fn with_clipboard(script: &str) -> (TestDirs, String) {
+    let dirs = TestDirs::new();
+    let folder = dirs.home().join("bin");
     std::fs::create_dir(&folder).expect("a folder");
-    std::fs::write(world.home().join("dot.png"), PNG).expect("a file");
+    std::fs::write(dirs.home().join("dot.png"), PNG).expect("a file");
     let program = folder.join("xclip");
     std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a file");
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).expect("a program");
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").expect("a path"));
-    (world, path)
+    (dirs, path)
 }
 
-fn talk(world: &World, server: &Rehearsal, path: &str) -> Talk {
-    let mut command = world.asking::<&str>(&server.url(), &[]);
+fn talk(dirs: &TestDirs, server: &Rehearsal, path: &str) -> Talk {
+    let mut command = dirs.asking::<&str>(&server.url(), &[]);
     command.env("PATH", path).env("DISPLAY", ":77");
     let talk = Talk::sized(command, 24, 200);
     talk.until(READY);
@@ -97,9 +97,9 @@ fn talk(world: &World, server: &Rehearsal, path: &str) -> Talk {
 
 #[test]
 fn an_image_from_the_clipboard_is_sent() {
-    let (world, path) = with_clipboard("cat \"$HOME/dot.png\"");
+    let (dirs, path) = with_clipboard("cat \"$HOME/dot.png\"");
     let server = play(ok());
-    let mut talk = talk(&world, &server, &path);
+    let mut talk = talk(&dirs, &server, &path);
     talk.key("look\u{16}");
     talk.until("> look [image 1: clipboard.png]");
     talk.key("\r");
@@ -108,7 +108,7 @@ fn an_image_from_the_clipboard_is_sent() {
     assert!(has_image(&server));
     assert_eq!(talk.end(), Some(0));
     // It lies with the session, nowhere else.
-    let left = world.leftovers();
+    let left = dirs.leftovers();
     assert!(!left.iter().any(|name| name.contains("image")), "{left:?}");
 }
 
@@ -120,9 +120,9 @@ fn a_clipboard_without_an_image_or_without_an_end_is_told() {
         ("sleep 600", "it takes too long"),
         ("cat /dev/zero", "the image is too large"),
     ] {
-        let (world, path) = with_clipboard(script);
+        let (dirs, path) = with_clipboard(script);
         let server = play(ok());
-        let mut talk = talk(&world, &server, &path);
+        let mut talk = talk(&dirs, &server, &path);
         talk.key("\u{16}still typing");
         talk.until("> still typing");
         talk.until(told);

@@ -4,9 +4,9 @@ use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{ASKED, Talk};
-use crate::stage::{World, play};
+use crate::fixture::{TestDirs, play};
 
-fn held(talk: &mut Talk) {
+fn hold_conversation(talk: &mut Talk) {
     talk.until(">");
     talk.key("make a fiz\u{7f}le\r");
     talk.until("May Bash run this?");
@@ -29,17 +29,17 @@ fn a_dumb_terminal_and_a_screen_reader_get_lines_and_nothing_else() {
         ("WINDLASS_SCREEN_READER", "1", None),
         ("A", "b", Some("--screen-reader")),
     ] {
-        let world = World::new();
+        let dirs = TestDirs::new();
         let script = Script::new()
             .answer(ScriptedAnswer::call("Bash", json!({"command": "touch made.txt"})))
             .answer(ScriptedAnswer::text("It is there.").repeat(0));
         let server = play(script);
         let flags: Vec<&str> = flag.into_iter().collect();
-        let mut command = world.asking(&server.url(), &flags);
+        let mut command = dirs.asking(&server.url(), &flags);
         command.env(name, value);
         let mut talk = Talk::begin(command);
-        held(&mut talk);
-        assert!(world.file("made.txt").exists());
+        hold_conversation(&mut talk);
+        assert!(dirs.file("made.txt").exists());
         assert_eq!(talk.end(), Some(0));
     }
 }

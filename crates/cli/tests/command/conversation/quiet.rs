@@ -3,7 +3,7 @@
 use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault, StopReason};
 
 use super::talk::{READY, Talk};
-use crate::stage::{World, play};
+use crate::fixture::{TestDirs, play};
 
 /// Everything that was shown, with one blank between words: a quiet line may be broken.
 fn words(talk: &Talk) -> String {
@@ -12,10 +12,10 @@ fn words(talk: &Talk) -> String {
 
 /// Says something, waits for the last words of the answer, and gives everything shown.
 fn shown(script: Script, flags: &[&str], last: &str) -> String {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(script);
     let arguments: Vec<&str> = flags.iter().copied().chain(["--", "go"]).collect();
-    let talk = Talk::sized(world.asking(&server.url(), &arguments), 40, 100);
+    let talk = Talk::sized(dirs.asking(&server.url(), &arguments), 40, 100);
     talk.until(last);
     talk.until(READY);
     let shown = words(&talk);
@@ -78,8 +78,8 @@ fn an_answer_cut_at_the_limit_is_mended() {
 }
 
 /// A conversation with two long answers behind it.
-fn told_a_lot(world: &World, url: &str) -> Talk {
-    let mut talk = Talk::sized(world.asking::<&str>(url, &[]), 40, 100);
+fn told_a_lot(dirs: &TestDirs, url: &str) -> Talk {
+    let mut talk = Talk::sized(dirs.asking::<&str>(url, &[]), 40, 100);
     talk.until(READY);
     for (prompt, answer) in [("tell me a lot", "long long"), ("tell me more", "more more")] {
         talk.key(&format!("{prompt}\r"));
@@ -91,14 +91,14 @@ fn told_a_lot(world: &World, url: &str) -> Talk {
 
 #[test]
 fn history_that_is_made_shorter_is_told() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::text("long ".repeat(4_000)))
         .answer(ScriptedAnswer::text("more ".repeat(4_000)))
         .answer(ScriptedAnswer::text("A summary: two long answers."))
         .answer(ScriptedAnswer::text("Here I am.").repeat(0));
     let server = play(script);
-    let mut talk = told_a_lot(&world, &server.url());
+    let mut talk = told_a_lot(&dirs, &server.url());
     talk.key("/compact\r");
     talk.until("history was summarised");
     talk.until(READY);
@@ -113,7 +113,7 @@ fn history_that_is_made_shorter_is_told() {
 /// answer to the same prompt comes after all.
 #[test]
 fn a_prompt_that_is_too_long_is_mended() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let long = r#"{"type":"error","error":{"type":"invalid_request_error",
         "message":"prompt is too long: 300000 tokens > 200000 maximum"}}"#;
     let script = Script::new()
@@ -125,7 +125,7 @@ fn a_prompt_that_is_too_long_is_mended() {
         .answer(ScriptedAnswer::text("A summary: two long answers."))
         .answer(ScriptedAnswer::text("Here I am.").repeat(0));
     let server = play(script);
-    let mut talk = told_a_lot(&world, &server.url());
+    let mut talk = told_a_lot(&dirs, &server.url());
     talk.key("where are we?\r");
     talk.until("Here I am.");
     talk.until(READY);

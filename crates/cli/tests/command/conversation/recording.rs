@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 use windlass_rehearsal::demo;
 
 use super::talk::{ASKED, READY, Talk};
-use crate::stage::{PATIENCE, World, play};
+use crate::fixture::{PATIENCE, TestDirs, play};
 
 const ROWS: u16 = 24;
 const COLUMNS: u16 = 84;
 
 /// One row of a screen: pieces of the same look.
-type Row = Vec<(String, Look)>;
+type Row = Vec<(String, CellStyle)>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Look {
+struct CellStyle {
     colour: vt100::Color,
     is_strong: bool,
     is_quiet: bool,
@@ -27,14 +27,14 @@ struct Look {
 
 /// What the demo looks like at its best moments.
 fn recorded(theme: &str) -> Vec<Vec<Row>> {
-    let world = World::new();
-    demo::write_project(&world.work()).expect("the project");
-    let script = demo::build_script(&world.work()).pace(Duration::ZERO);
+    let dirs = TestDirs::new();
+    demo::write_project(&dirs.work()).expect("the project");
+    let script = demo::build_script(&dirs.work()).pace(Duration::ZERO);
     let server = play(script);
     let flags = ["--session-id", "0c0ffee0-0000-4000-8000-000000000000"];
-    let mut command = world.asking(&server.url(), &flags);
+    let mut command = dirs.asking(&server.url(), &flags);
     // So that no name of this machine is in the picture.
-    command.env("HOME", world.work().parent().expect("a folder")).env("WINDLASS_THEME", theme);
+    command.env("HOME", dirs.work().parent().expect("a folder")).env("WINDLASS_THEME", theme);
     let mut talk = Talk::sized(command, ROWS, COLUMNS);
     talk.until(READY);
     talk.key(demo::prompt());
@@ -61,7 +61,8 @@ fn recorded(theme: &str) -> Vec<Vec<Row>> {
 /// moment later.
 fn still(talk: &Talk) -> Vec<Row> {
     let limit = Instant::now() + PATIENCE;
-    let (mut last, mut since) = (rows(talk), Instant::now());
+    let mut last = rows(talk);
+    let mut since = Instant::now();
     while since.elapsed() < STILL && Instant::now() < limit {
         std::thread::park_timeout(Duration::from_millis(20));
         let now = rows(talk);
@@ -84,7 +85,7 @@ fn rows(talk: &Talk) -> Vec<Row> {
                 else {
                     continue;
                 };
-                let look = Look {
+                let look = CellStyle {
                     colour: cell.fgcolor(),
                     is_strong: cell.bold(),
                     is_quiet: cell.dim(),
@@ -147,7 +148,8 @@ fn drawn(frames: &[Vec<Row>], is_light: bool) -> String {
     } else {
         ("#161b22", "#e6edf3", "#8b949e")
     };
-    let (width, height) = (f32::from(COLUMNS) * 8.4 + 24.0, f32::from(ROWS) * 18.0 + 24.0);
+    let width = f32::from(COLUMNS) * 8.4 + 24.0;
+    let height = f32::from(ROWS) * 18.0 + 24.0;
     let count = frames.len();
     let seconds = count * 3;
     let mut svg = format!(
@@ -191,7 +193,7 @@ fn drawn(frames: &[Vec<Row>], is_light: bool) -> String {
     svg + "</svg>\n"
 }
 
-fn piece(words: &str, look: Look, is_light: bool) -> String {
+fn piece(words: &str, look: CellStyle, is_light: bool) -> String {
     let words = words.replace('&', "&amp;").replace('<', "&lt;");
     let mut class = String::new();
     if look.is_quiet {

@@ -4,19 +4,19 @@ use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{ASKED, READY, Talk};
+use crate::fixture::{TestDirs, play, run};
 use crate::remote::SERVER;
-use crate::stage::{World, play, run};
 
-fn world() -> (World, String) {
-    let world = World::new();
-    std::fs::write(world.file("server.sh"), SERVER).expect("a file");
+fn test_dirs() -> (TestDirs, String) {
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("server.sh"), SERVER).expect("a file");
     let entry = json!({"command": "sh", "args": ["server.sh"]});
-    (world, json!({"mcpServers": {"box": entry}}).to_string())
+    (dirs, json!({"mcpServers": {"box": entry}}).to_string())
 }
 
 #[test]
 fn a_servers_question_is_put_and_its_answer_goes_back() {
-    let (world, config) = world();
+    let (dirs, config) = test_dirs();
     let script = Script::new()
         .answer(ScriptedAnswer::call("mcp__box__place", json!({"colour": 1})))
         .answer(ScriptedAnswer::text("Blue it is.").when_result("blue"))
@@ -24,7 +24,7 @@ fn a_servers_question_is_put_and_its_answer_goes_back() {
         .answer(ScriptedAnswer::text("None, then.").when_result("decline"));
     let server = play(script);
     let flags = ["--mcp-config", &config, "--allowedTools", "mcp__box", "--", "paint it"];
-    let mut talk = Talk::begin(world.asking(&server.url(), &flags));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &flags));
     talk.until("The MCP server `box` asks: Which colour?");
     talk.until(ASKED);
     talk.key("1");
@@ -42,13 +42,13 @@ fn a_servers_question_is_put_and_its_answer_goes_back() {
 
 #[test]
 fn a_servers_prompts_stand_in_the_menu() {
-    let (world, config) = world();
+    let (dirs, config) = test_dirs();
     // A session before has seen what it has.
     let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let first = ["-p", "/mcp__box__greet them", "--mcp-config", &config];
-    run(&mut world.asking(&server.url(), &first)).answer();
+    run(&mut dirs.asking(&server.url(), &first)).answer();
     let flags = ["--mcp-config", config.as_str()];
-    let mut talk = Talk::begin(world.asking(&server.url(), &flags));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &flags));
     talk.until(READY);
     talk.key("/mcp__b");
     talk.until("mcp__box__greet");

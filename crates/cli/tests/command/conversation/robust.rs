@@ -9,7 +9,7 @@ use rustix::termios::{LocalModes, tcgetattr};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
-use crate::stage::{PATIENCE, World, play};
+use crate::fixture::{PATIENCE, TestDirs, play};
 use crate::terminal::terminal;
 
 fn ok() -> Script {
@@ -24,9 +24,9 @@ fn is_given_back(talk: &Talk) -> bool {
 
 #[test]
 fn ctrl_z_stops_it_and_it_comes_back() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("half a sen");
     talk.until("half a sen");
@@ -51,9 +51,9 @@ fn ctrl_z_stops_it_and_it_comes_back() {
 #[test]
 fn whoever_ends_it_the_terminal_is_given_back() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
-        let world = World::new();
+        let dirs = TestDirs::new();
         let server = play(ok());
-        let talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+        let talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
         talk.until(READY);
         talk.signal(signal);
         let keys = talk.terminal().try_clone().expect("a copy");
@@ -65,19 +65,19 @@ fn whoever_ends_it_the_terminal_is_given_back() {
 
 #[test]
 fn any_width_and_a_storm_of_sizes() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let text = "Wide 日本語 words, combining e\u{301} and עברית in a row. ".repeat(8);
     let table = "\n\n| one | two |\n|---|---|\n| 日本 | שלום |\n\n```rust\nfn main() {}\n```\n";
     let server =
         play(Script::new().answer(ScriptedAnswer::text(format!("{text}{table}")).repeat(0)));
     for columns in [40, 41, 79, 133, 300] {
-        let talk = Talk::sized(world.asking(&server.url(), &["hello"]), 50, columns);
+        let talk = Talk::sized(dirs.asking(&server.url(), &["hello"]), 50, columns);
         talk.until("fn main");
         let shown = talk.until("ask for something");
         assert!(shown.contains("日本語") && shown.contains("עברית"), "{columns}:\n{shown}");
         assert_eq!(talk.end(), Some(0), "{columns}");
     }
-    let mut talk = Talk::sized(world.asking(&server.url(), &["hello"]), 30, 100);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &["hello"]), 30, 100);
     talk.until("fn main");
     talk.until(READY);
     for step in 0..200_u16 {
@@ -96,10 +96,10 @@ fn any_width_and_a_storm_of_sizes() {
 /// Keys come from one terminal and the screen is another, so that one of them can go away.
 #[test]
 fn a_terminal_that_goes_away_ends_it() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
     let (keys, theirs) = terminal();
-    let command = world.asking::<&str>(&server.url(), &[]);
+    let command = dirs.asking::<&str>(&server.url(), &[]);
     let talk = Talk::with_keys_from(command, Some(theirs));
     talk.until(READY);
     drop(keys);
@@ -109,12 +109,12 @@ fn a_terminal_that_goes_away_ends_it() {
 /// A window that is dragged about while an answer pours in.
 #[test]
 fn a_storm_of_sizes_while_an_answer_comes() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let text: String =
         (0..400).map(|number| format!("Part {number} of a long answer.\n\n")).collect();
     let answer = ScriptedAnswer::text(format!("{text}The end.")).pace(Duration::from_millis(1));
     let server = play(Script::new().answer(answer.repeat(0)));
-    let mut talk = Talk::sized(world.asking(&server.url(), &["go"]), 30, 100);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &["go"]), 30, 100);
     talk.until("Part ");
     for step in 0..150_u16 {
         talk.resize(6 + step % 30, 40 + (step * 53) % 260);
@@ -130,10 +130,10 @@ fn a_storm_of_sizes_while_an_answer_comes() {
 /// Nobody can type: it says so and leaves the terminal as it is.
 #[test]
 fn without_keys_there_is_no_conversation() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
     let nothing = std::fs::File::open("/dev/null").expect("nothing");
-    let talk = Talk::with_keys_from(world.asking::<&str>(&server.url(), &[]), Some(nothing));
+    let talk = Talk::with_keys_from(dirs.asking::<&str>(&server.url(), &[]), Some(nothing));
     let keys = talk.terminal().try_clone().expect("a copy");
     let status = talk.over();
     assert!(!status.success(), "{status:?}");
@@ -145,12 +145,12 @@ fn without_keys_there_is_no_conversation() {
 /// the terminal are as before.
 #[test]
 fn a_terminal_nobody_reads_does_not_hold_it() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let long = "words that fill whatever lies between two ends\n\n".repeat(20_000);
     let server = play(Script::new().answer(ScriptedAnswer::text(long).repeat(0)));
     let (ours, theirs) = terminal();
     let copy = |file: &std::fs::File| Stdio::from(file.try_clone().expect("a copy"));
-    let mut command = world.asking(&server.url(), &["go"]);
+    let mut command = dirs.asking(&server.url(), &["go"]);
     command.env("TERM", "xterm-256color").stdin(copy(&theirs)).stdout(copy(&theirs));
     let mut child = command.stderr(Stdio::null()).spawn().expect("it starts");
     drop(command);
@@ -185,13 +185,13 @@ fn a_terminal_nobody_reads_does_not_hold_it() {
 /// Behind another terminal, as over a connection: keys, sizes and the way back go through both.
 #[test]
 fn behind_another_terminal_it_is_the_same() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
-    let inner = world.asking::<&str>(&server.url(), &[]);
+    let inner = dirs.asking::<&str>(&server.url(), &[]);
     let mut command = Command::new("script");
     command.args(["-q", "-e", "-c"]).arg(inner.get_program()).arg("/dev/null").env_clear();
     command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command.env("SHELL", "/bin/sh").current_dir(world.work());
+    command.env("SHELL", "/bin/sh").current_dir(dirs.work());
     if Command::new("script").arg("--version").output().is_err() {
         return;
     }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{ASKED, READY, Talk};
+use crate::fixture::{TestDirs, play};
 use crate::remote::SERVER;
-use crate::stage::{World, play};
 
 const SETTINGS: &str = "{\n  \"z\": 1,\n  \"permissions\": {\n    \"allow\": [\n      \
                         \"Bash(ls:*)\"\n    ]\n  },\n  \"env\": {}\n}\n";
@@ -22,14 +22,14 @@ fn touches() -> Script {
 
 #[test]
 fn a_rule_is_checked_as_it_is_typed_kept_in_its_file_and_taken_out_again() {
-    let world = World::new();
-    let file = world.home().join(".claude/settings.json");
+    let dirs = TestDirs::new();
+    let file = dirs.home().join(".claude/settings.json");
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
     std::fs::write(&file, SETTINGS).expect("a file");
     let server = play(touches());
     let managed = json!({"permissions": {"deny": ["WebFetch"]}}).to_string();
     let flags = ["--managed-settings", managed.as_str(), "--disallowedTools", "WebSearch"];
-    let mut talk = Talk::sized(world.asking(&server.url(), &flags), 24, 100);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
     talk.until(READY);
     talk.key("/permissions\r");
     let shown = talk.until("Check a command");
@@ -58,7 +58,7 @@ fn a_rule_is_checked_as_it_is_typed_kept_in_its_file_and_taken_out_again() {
     // It counts at once.
     talk.key("make it\r");
     talk.until("The first is there.");
-    assert!(world.file("one.txt").exists());
+    assert!(dirs.file("one.txt").exists());
     talk.until(READY);
     // No is the first answer.
     talk.key("/permissions\r");
@@ -88,10 +88,10 @@ fn a_rule_is_checked_as_it_is_typed_kept_in_its_file_and_taken_out_again() {
 
 #[test]
 fn what_would_come_of_a_command_is_said_as_it_is_typed() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(touches());
     let flags = ["--allowedTools", "Bash(ls:*)", "--disallowedTools", "Bash(rm:*)"];
-    let mut talk = Talk::sized(world.asking(&server.url(), &flags), 24, 100);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
     talk.until(READY);
     talk.key("/permissions check\r");
     talk.until("nothing is run");
@@ -108,8 +108,8 @@ fn what_would_come_of_a_command_is_said_as_it_is_typed() {
 
 #[test]
 fn a_hook_says_how_it_went_and_is_switched_off_for_the_session() {
-    let world = World::new();
-    let file = world.home().join(".claude/settings.json");
+    let dirs = TestDirs::new();
+    let file = dirs.home().join(".claude/settings.json");
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
     let guard = json!({"type": "command", "command": "echo not here >&2; exit 2"});
     let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [guard]}]}});
@@ -123,7 +123,7 @@ fn a_hook_says_how_it_went_and_is_switched_off_for_the_session() {
     let kept = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}});
     let kept = kept.to_string();
     let flags = ["--allowedTools", "Bash(touch:*)", "--managed-settings", kept.as_str()];
-    let mut talk = Talk::sized(world.asking(&server.url(), &flags), 24, 160);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 160);
     talk.until(READY);
     talk.key("/hooks\r");
     let shown = talk.until("PreToolUse Bash");
@@ -146,19 +146,19 @@ fn a_hook_says_how_it_went_and_is_switched_off_for_the_session() {
     talk.until(READY);
     talk.key("again\r");
     talk.until("Now it is there.");
-    assert!(!world.file("one.txt").exists() && world.file("two.txt").exists());
+    assert!(!dirs.file("one.txt").exists() && dirs.file("two.txt").exists());
     assert_eq!(talk.end(), Some(0));
     assert_eq!(std::fs::read_to_string(&file).expect("a file"), settings.to_string());
 }
 
 #[test]
 fn a_server_is_looked_at_switched_off_and_connected_anew() {
-    let world = World::new();
-    std::fs::write(world.file("server.sh"), SERVER).expect("a file");
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("server.sh"), SERVER).expect("a file");
     let entry = json!({"command": "sh", "args": ["server.sh"]});
     let config = json!({"mcpServers": {"box": entry}}).to_string();
     let server = play(touches());
-    let mut talk = Talk::sized(world.asking(&server.url(), &["--mcp-config", &config]), 24, 100);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &["--mcp-config", &config]), 24, 100);
     talk.until(READY);
     // However long it takes to be there.
     talk.key("/mcp reconnect box\r");
@@ -182,15 +182,15 @@ fn a_server_is_looked_at_switched_off_and_connected_anew() {
 
 #[test]
 fn prompts_of_a_server_that_comes_later_stand_in_the_menu() {
-    let world = World::new();
-    let gate = world.file("gate");
+    let dirs = TestDirs::new();
+    let gate = dirs.file("gate");
     let made = std::process::Command::new("mkfifo").arg(&gate).status().expect("mkfifo");
     assert!(made.success());
-    std::fs::write(world.file("server.sh"), format!("read -r _ <gate\n{SERVER}")).expect("a file");
+    std::fs::write(dirs.file("server.sh"), format!("read -r _ <gate\n{SERVER}")).expect("a file");
     let entry = json!({"command": "sh", "args": ["server.sh"]});
     let config = json!({"mcpServers": {"box": entry}}).to_string();
     let server = play(touches());
-    let mut talk = Talk::sized(world.asking(&server.url(), &["--mcp-config", &config]), 24, 100);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &["--mcp-config", &config]), 24, 100);
     talk.until(READY);
     talk.key("/mcp__b");
     talk.until("> /mcp__b");
@@ -208,8 +208,8 @@ fn prompts_of_a_server_that_comes_later_stand_in_the_menu() {
 }
 
 /// An editor that writes a line at the end.
-fn editor(world: &World) -> String {
-    let path = world.file("editor.sh");
+fn editor(dirs: &TestDirs) -> String {
+    let path = dirs.file("editor.sh");
     std::fs::write(&path, "#!/bin/sh\necho written by hand >>\"$1\"\n").expect("a file");
     let rights = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(&path, rights).expect("rights");
@@ -218,10 +218,10 @@ fn editor(world: &World) -> String {
 
 #[test]
 fn agents_and_instructions_are_written_in_an_editor() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(touches());
-    let mut command = world.asking::<&str>(&server.url(), &[]);
-    command.env("EDITOR", editor(&world));
+    let mut command = dirs.asking::<&str>(&server.url(), &[]);
+    command.env("EDITOR", editor(&dirs));
     let mut talk = Talk::sized(command, 24, 100);
     talk.until(READY);
     talk.key("/agents\r");
@@ -234,20 +234,20 @@ fn agents_and_instructions_are_written_in_an_editor() {
     talk.until("written to .claude/agents/lookout.md");
     talk.key("\r");
     talk.until("lookout.md was edited");
-    let page = std::fs::read_to_string(world.file(".claude/agents/lookout.md")).expect("a page");
+    let page = std::fs::read_to_string(dirs.file(".claude/agents/lookout.md")).expect("a page");
     assert!(page.starts_with("---\nname: lookout\n") && page.ends_with("written by hand\n"));
     talk.key("/memory\r");
     talk.until("Show what was read");
     talk.key("AGENTS\r");
     talk.until("AGENTS.md was edited");
-    let page = std::fs::read_to_string(world.file("AGENTS.md")).expect("a page");
+    let page = std::fs::read_to_string(dirs.file("AGENTS.md")).expect("a page");
     assert_eq!(page, "written by hand\n");
     // It is there already, and nothing is lost.
     talk.key("/agents new lookout\r");
     talk.until("is there already");
     assert_eq!(talk.end(), Some(0));
     // The next session knows both.
-    let mut talk = Talk::sized(world.asking::<&str>(&server.url(), &[]), 24, 100);
+    let mut talk = Talk::sized(dirs.asking::<&str>(&server.url(), &[]), 24, 100);
     talk.until(READY);
     talk.key("/agents\r");
     talk.until(".claude/agents/lookout.md · Read, Grep, Glob · same model");
@@ -260,15 +260,15 @@ fn agents_and_instructions_are_written_in_an_editor() {
 
 #[test]
 fn another_provider_goes_on_with_the_same_conversation() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let first = play(Script::new().answer(ScriptedAnswer::text("I am the first.").repeat(0)));
     let second = play(Script::new().answer(ScriptedAnswer::text("I am the second.").repeat(0)));
-    world.config(&format!(
+    dirs.config(&format!(
         "[provider.mine]\nwire = \"anthropic_messages\"\nbase_url = \"{}\"\nkey_env = \"MINE_KEY\"\n\
          [model.\"mine/small\"]\nwindow = 90_000\nprice = {{ input = 0.125, output = 1 }}\n",
         second.url()
     ));
-    let mut command = world.asking(&first.url(), &["who are you"]);
+    let mut command = dirs.asking(&first.url(), &["who are you"]);
     command.env("MINE_KEY", "another-key");
     let mut talk = Talk::sized(command, 24, 100);
     talk.until("I am the first.");

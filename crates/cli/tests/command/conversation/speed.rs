@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
 /// How long each key of a word takes to its echo; the middle one of them.
 fn echo(talk: &mut Talk, word: &str) -> Duration {
@@ -30,10 +30,10 @@ fn echo(talk: &mut Talk, word: &str) -> Duration {
 
 #[test]
 fn a_key_is_echoed_while_an_answer_pours_in() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let long = "many words that pour in and never seem to end, ".repeat(20_000);
     let server = play(Script::new().answer(ScriptedAnswer::text(long).repeat(0)));
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     let quiet = echo(&mut talk, "quick");
     talk.key("talk\r");
@@ -50,22 +50,23 @@ fn a_key_is_echoed_while_an_answer_pours_in() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_end_of_a_long_answer_holds_no_key_up() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let long: String =
         (0..30_000).map(|number| format!("Part {number} of it, in *some* `words`.\n\n")).collect();
     let answer = ScriptedAnswer::text(format!("{long}The end.")).chunk(400);
     let server = play(Script::new().answer(answer.repeat(0)));
-    let mut talk = Talk::begin(world.asking(&server.url(), &["talk"]));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["talk"]));
     talk.until("Part ");
-    let (mut most, mut number) = (Duration::ZERO, 0);
+    let mut most = Duration::ZERO;
+    let mut number = 0;
     let thread = thread(talk.child.id(), "terminal");
     loop {
-        let before = worked(&thread);
+        let before = thread_time(&thread);
         // Each number is another line to wait for.
         number += 1;
         talk.key(&format!("\u{15}{number};"));
         let shown = talk.until(&format!("> {number};"));
-        most = most.max(worked(&thread) - before);
+        most = most.max(thread_time(&thread) - before);
         if shown.contains("The end.") && !shown.contains("· turn ") {
             break;
         }
@@ -86,7 +87,7 @@ fn thread(pid: u32, name: &str) -> PathBuf {
 }
 
 #[cfg(target_os = "linux")]
-fn worked(thread: &Path) -> Duration {
+fn thread_time(thread: &Path) -> Duration {
     let text = std::fs::read_to_string(thread).expect("a count");
     let nanos = text.split_whitespace().next().and_then(|first| first.parse().ok());
     Duration::from_nanos(nanos.expect("a number"))
@@ -95,15 +96,16 @@ fn worked(thread: &Path) -> Duration {
 /// The first frame is a matter of milliseconds: a few times what the smallest command takes.
 #[test]
 fn the_first_frame_is_there_at_once() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
-    let (mut smallest, mut first) = (Duration::MAX, Duration::MAX);
+    let mut smallest = Duration::MAX;
+    let mut first = Duration::MAX;
     for _ in 0..5 {
         let began = Instant::now();
-        run(&mut world.windlass(&["--version"])).answer();
+        run(&mut dirs.windlass(&["--version"])).answer();
         smallest = smallest.min(began.elapsed());
         let began = Instant::now();
-        let talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+        let talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
         talk.until(READY);
         first = first.min(began.elapsed());
         assert_eq!(talk.end(), Some(0));
@@ -114,9 +116,9 @@ fn the_first_frame_is_there_at_once() {
 
 #[test]
 fn nothing_happens_while_nothing_happens() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
-    let mut talk = Talk::begin(world.asking(&server.url(), &["hello"]));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["hello"]));
     talk.until("ok");
     talk.until(READY);
     // A key costs a few bytes, not a screen.

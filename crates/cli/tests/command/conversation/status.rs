@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{ASKED, READY, Talk};
-use crate::stage::{World, play};
+use crate::fixture::{TestDirs, play};
 
 fn ok() -> Script {
     Script::new().answer(ScriptedAnswer::text("ok").repeat(0))
@@ -12,10 +12,10 @@ fn ok() -> Script {
 
 #[test]
 fn the_line_below_says_where_we_stand() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
     let flags = ["--max-budget-usd", "2", "--", "hello"];
-    let mut talk = Talk::sized(world.asking(&server.url(), &flags), 24, 120);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 120);
     let shown = talk.when("a bar and a price", |screen| {
         let shown = screen.contents();
         shown.contains("of $2.0000") && shown.contains('▰') && shown.contains(READY)
@@ -34,9 +34,9 @@ fn the_line_below_says_where_we_stand() {
 
 #[test]
 fn context_is_a_picture_cost_a_table_and_why_in_words() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
-    let mut talk = Talk::sized(world.asking(&server.url(), &["one"]), 40, 100);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &["one"]), 40, 100);
     talk.until(READY);
     talk.key("two\r");
     talk.until("> two");
@@ -57,9 +57,9 @@ fn context_is_a_picture_cost_a_table_and_why_in_words() {
 
 #[test]
 fn help_fits_a_screen() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
-    let mut talk = Talk::sized(world.asking::<&str>(&server.url(), &[]), 24, 80);
+    let mut talk = Talk::sized(dirs.asking::<&str>(&server.url(), &[]), 24, 80);
     talk.until(READY);
     talk.key("/help\r");
     let shown = talk.until("Shift-Tab mode");
@@ -82,9 +82,9 @@ fn help_fits_a_screen() {
 
 #[test]
 fn narrow_screens_lose_nothing_that_counts() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
-    let mut talk = Talk::sized(world.asking(&server.url(), &["one"]), 24, 40);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &["one"]), 24, 40);
     talk.until("ok");
     talk.until(READY_NARROW);
     talk.key("/help\r");
@@ -113,9 +113,9 @@ const READY_NARROW: &str = "ask for something; /help";
 
 #[test]
 fn another_model_another_look() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("/model\r");
     talk.until("Ask which model from now on?");
@@ -133,9 +133,9 @@ fn another_model_another_look() {
 
 #[test]
 fn the_terminal_is_asked_for_its_ground_and_believed() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.until_sent("\u{1b}]11;?");
     assert!(!talk.sent().contains("\u{1b}[1;34m"), "dark until it answers");
@@ -148,9 +148,9 @@ fn the_terminal_is_asked_for_its_ground_and_believed() {
 
 #[test]
 fn without_colours_there_are_none() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("# Title\n\n`code` ok").repeat(0)));
-    let mut command = world.asking(&server.url(), &["hello"]);
+    let mut command = dirs.asking(&server.url(), &["hello"]);
     command.env("NO_COLOR", "1");
     let talk = Talk::begin(command);
     talk.until("ok");
@@ -163,9 +163,9 @@ fn without_colours_there_are_none() {
 
 #[test]
 fn a_session_is_left_for_another_and_found_again() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(ok());
-    let mut talk = Talk::begin(world.asking(&server.url(), &["plant a tree"]));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["plant a tree"]));
     talk.until("ok");
     talk.until(READY);
     // What is typed meanwhile is typed in the new one.
@@ -187,7 +187,7 @@ fn a_session_is_left_for_another_and_found_again() {
     });
     assert_eq!(talk.end(), Some(0));
     // The same list stands before the session with -r.
-    let mut talk = Talk::begin(world.asking(&server.url(), &["-r"]));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["-r"]));
     talk.until("Go on with which session?");
     talk.key("fence\r");
     talk.until("> mend the fence");
@@ -197,12 +197,12 @@ fn a_session_is_left_for_another_and_found_again() {
 
 #[test]
 fn somebody_is_called_when_they_are_needed() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({"command": "touch made.txt"})))
         .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
-    let mut talk = Talk::begin(world.asking(&server.url(), &["go"]));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["go"]));
     talk.until(ASKED);
     talk.until_sent("\u{7}");
     talk.key("n");
@@ -212,7 +212,7 @@ fn somebody_is_called_when_they_are_needed() {
         .answer(ScriptedAnswer::call("Bash", json!({"command": "touch made.txt"})))
         .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
-    let mut command = world.asking(&server.url(), &["go"]);
+    let mut command = dirs.asking(&server.url(), &["go"]);
     command.env("TERM_PROGRAM", "WezTerm");
     let mut talk = Talk::begin(command);
     talk.until(ASKED);
@@ -225,13 +225,13 @@ fn somebody_is_called_when_they_are_needed() {
 /// Escape twice, a prompt, and the conversation goes on from before it, the prompt ready to be changed.
 #[test]
 fn a_conversation_goes_back_to_before_a_prompt_and_on_from_there() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::text("First answer."))
         .answer(ScriptedAnswer::text("Second answer."))
         .answer(ScriptedAnswer::text("Third answer.").repeat(0));
     let server = play(script);
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     for (words, answer) in [("say one", "First answer."), ("say two", "Second answer.")] {
         talk.key(&format!("{words}\r"));

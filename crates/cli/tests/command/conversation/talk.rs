@@ -15,17 +15,17 @@ use crate::terminal::terminal;
 pub(crate) struct Talk {
     pub(crate) child: Child,
     keys: File,
-    screen: Arc<(Mutex<Shown>, Condvar)>,
+    screen: Arc<(Mutex<ScreenState>, Condvar)>,
 }
 
 /// What the terminal was sent, and what that looks like.
-struct Shown {
+struct ScreenState {
     raw: Vec<u8>,
     parser: vt100::Parser,
     is_over: bool,
 }
 
-impl Shown {
+impl ScreenState {
     /// Is no frame under way?
     fn is_whole(&self) -> bool {
         let tail = self.raw.get(self.raw.len().saturating_sub(FRAME_MAX)..).unwrap_or_default();
@@ -70,10 +70,11 @@ impl Talk {
         // The other end closes with the child only if nobody else holds it.
         drop(command);
         let parser = vt100::Parser::new(rows, columns, 1_000);
-        let shown = Shown { raw: Vec::new(), parser, is_over: false };
+        let shown = ScreenState { raw: Vec::new(), parser, is_over: false };
         let screen = Arc::new((Mutex::new(shown), Condvar::new()));
         let keys = File::from(ours);
-        let (mut output, shown) = (keys.try_clone().expect("a copy"), Arc::clone(&screen));
+        let mut output = keys.try_clone().expect("a copy");
+        let shown = Arc::clone(&screen);
         std::thread::spawn(move || {
             let mut chunk = [0; 4096];
             while let Ok(count @ 1..) = output.read(&mut chunk) {
@@ -179,7 +180,7 @@ impl Talk {
         let (screen, changed) = &*self.screen;
         let now = screen.lock().expect("a screen");
         let before = now.raw.len();
-        let is_same = |shown: &mut Shown| shown.raw.len() == before;
+        let is_same = |shown: &mut ScreenState| shown.raw.len() == before;
         let (now, timed_out) = changed.wait_timeout_while(now, span, is_same).expect("a screen");
         assert!(timed_out.timed_out(), "{:?}", now.raw.get(before..));
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::READY;
-use crate::stage::{World, play};
+use crate::fixture::{TestDirs, play};
 
 /// A tmux of our own, spoken to in its control mode.
 struct Tmux {
@@ -20,7 +20,7 @@ struct Tmux {
 const DEADLINE: Duration = Duration::from_secs(60);
 
 impl Tmux {
-    fn begin(world: &World, url: &str) -> Option<Self> {
+    fn begin(dirs: &TestDirs, url: &str) -> Option<Self> {
         let windlass = env!("CARGO_BIN_EXE_windlass");
         let mut command = Command::new("tmux");
         command
@@ -28,13 +28,13 @@ impl Tmux {
             .args(["-x", "80", "-y", "24", windlass])
             .env_clear()
             .env("PATH", std::env::var_os("PATH")?)
-            .env("HOME", world.home())
-            .env("TMUX_TMPDIR", world.home())
+            .env("HOME", dirs.home())
+            .env("TMUX_TMPDIR", dirs.home())
             .env("TERM", "xterm-256color")
             .env("LC_ALL", "C.UTF-8")
             .env("ANTHROPIC_BASE_URL", url)
             .env("ANTHROPIC_API_KEY", "test-key")
-            .current_dir(world.work())
+            .current_dir(dirs.work())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
@@ -65,7 +65,8 @@ impl Tmux {
         let limit = Instant::now() + DEADLINE;
         loop {
             self.order("capture-pane -p");
-            let (mut pane, mut is_inside) = (String::new(), false);
+            let mut pane = String::new();
+            let mut is_inside = false;
             // The answer to one order, then whatever happens next.
             loop {
                 let left = limit.saturating_duration_since(Instant::now());
@@ -103,9 +104,9 @@ impl Drop for Tmux {
 
 #[test]
 fn a_conversation_inside_tmux() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("It **works**.").repeat(0)));
-    let Some(mut tmux) = Tmux::begin(&world, &server.url()) else {
+    let Some(mut tmux) = Tmux::begin(&dirs, &server.url()) else {
         let words = "tmux cannot be started";
         assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{words}");
         return;

@@ -6,8 +6,8 @@ use serde_json::Value;
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
-use crate::driven::Driven;
-use crate::stage::{World, play, run};
+use crate::driven::StreamJsonProcess;
+use crate::fixture::{TestDirs, play, run};
 
 /// A command, what a terminal shows of it, and what others get, or why not.
 type Case = (&'static str, &'static str, Result<&'static str, &'static str>);
@@ -51,8 +51,9 @@ fn names() -> BTreeSet<&'static str> {
 #[test]
 fn every_command_means_something_in_a_terminal() {
     for (prompt, words, _) in CASES {
-        let (world, server) = (World::new(), server());
-        let mut talk = Talk::sized(world.asking(&server.url(), &["hello"]), 30, 100);
+        let dirs = TestDirs::new();
+        let server = server();
+        let mut talk = Talk::sized(dirs.asking(&server.url(), &["hello"]), 30, 100);
         talk.until("First.");
         talk.until(READY);
         talk.key(&format!("{prompt}\r"));
@@ -84,30 +85,31 @@ fn every_command_means_something_in_a_terminal() {
 #[test]
 fn every_command_means_something_to_whoever_prints_one_answer() {
     for (prompt, _, outcome) in CASES {
-        let (world, server) = (World::new(), server());
-        run(&mut world.asking(&server.url(), &["-p", "hello"])).answer();
-        let said = run(&mut world.asking(&server.url(), &["-c", "-p", prompt]));
+        let dirs = TestDirs::new();
+        let server = server();
+        run(&mut dirs.asking(&server.url(), &["-p", "hello"])).answer();
+        let said = run(&mut dirs.asking(&server.url(), &["-c", "-p", prompt]));
         match outcome {
             Ok(words) => assert!(said.answer().contains(words), "{prompt}: {said:?}"),
             // This one is only known when it is tried.
-            Err(words) if *prompt == "/compact" => assert!(said.refusal(1).contains(words)),
-            Err(words) => assert!(said.refusal(2).contains(words), "{prompt}: {said:?}"),
+            Err(words) if *prompt == "/compact" => assert!(said.error_line(1).contains(words)),
+            Err(words) => assert!(said.error_line(2).contains(words), "{prompt}: {said:?}"),
         }
     }
 }
 
 #[test]
 fn every_command_means_something_to_a_program() {
-    let world = World::new();
-    let begun = |world: &World, server: &Rehearsal| {
-        let mut driven = Driven::start(world, &server.url(), &[]);
+    let dirs = TestDirs::new();
+    let begun = |dirs: &TestDirs, server: &Rehearsal| {
+        let mut driven = StreamJsonProcess::start(dirs, &server.url(), &[]);
         driven.prompt("hello");
         driven.result();
         driven
     };
     for (prompt, _, outcome) in CASES {
         let server = server();
-        let mut driven = begun(&world, &server);
+        let mut driven = begun(&dirs, &server);
         let init = driven.seen.iter().find(|frame| frame["subtype"] == "init").cloned();
         let listed = init.expect("a beginning")["slash_commands"].clone();
         let listed: BTreeSet<String> = serde_json::from_value(listed).expect("names");
@@ -127,23 +129,24 @@ fn every_command_means_something_to_a_program() {
 
 #[test]
 fn what_changes_something_is_not_taken_from_a_program() {
-    let (world, server) = (World::new(), server());
+    let dirs = TestDirs::new();
+    let server = server();
     for prompt in
         ["/permissions add local allow Bash", "/model opus", "/hooks off 1", "/agents new it"]
     {
-        let said = run(&mut world.asking(&server.url(), &["-p", prompt]));
-        assert!(said.refusal(2).contains("for a person at a terminal"), "{said:?}");
+        let said = run(&mut dirs.asking(&server.url(), &["-p", prompt]));
+        assert!(said.error_line(2).contains("for a person at a terminal"), "{said:?}");
     }
-    assert!(!world.file(".claude").exists());
+    assert!(!dirs.file(".claude").exists());
     assert!(server.requests().is_empty());
 }
 
 #[test]
 fn a_question_beside_the_conversation_leaves_no_trace_in_it() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let second = ScriptedAnswer::text("**Second.**").repeat(0);
     let server = play(Script::new().answer(ScriptedAnswer::text("First.")).answer(second));
-    let mut talk = Talk::begin(world.asking(&server.url(), &["hello"]));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["hello"]));
     talk.until("First.");
     talk.until(READY);
     talk.key("/btw which way is north\r");

@@ -93,8 +93,10 @@ fn framing_header(exchange: &RecordedExchange, is_chunked: bool) -> Option<(Stri
     let announced = exchange.head.as_ref().and_then(|head| head.length)?;
     let sent: usize = exchange.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
     let sent = u64::try_from(sent).unwrap_or(u64::MAX);
+    if exchange.is_bodiless() {
+        return Some(("content-length".to_owned(), announced.to_string()));
+    }
     let length = match exchange.end {
-        _ if exchange.is_bodiless() => announced,
         ExchangeEnd::Complete => sent,
         ExchangeEnd::Cut | ExchangeEnd::Reset | ExchangeEnd::Unfinished => {
             announced.max(sent.saturating_add(1))

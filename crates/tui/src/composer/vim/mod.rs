@@ -102,7 +102,19 @@ impl Vim {
                 self.handle_normal_letter('h', composer);
                 VimKeyOutcome::Handled
             }
-            key => {
+            InputKey::Enter
+            | InputKey::NewLine
+            | InputKey::Escape
+            | InputKey::Cancel
+            | InputKey::EndOfInput
+            | InputKey::Tab
+            | InputKey::BackTab
+            | InputKey::Paste(_)
+            | InputKey::Delete(_)
+            | InputKey::Move(_)
+            | InputKey::PageUp
+            | InputKey::PageDown
+            | InputKey::Shortcut(_) => {
                 self.pending = VimPendingKeys::default();
                 self.leave_visual_mode();
                 if key == InputKey::Enter {

@@ -1,4 +1,4 @@
-//! `/agents`: who may be started, who runs, and a new one written in an editor.
+//! `/agents`: the agents that can be started, those that run, and a new one written in an editor.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -6,9 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::{
-    InputFeedback, InputValidator, Picker, PickerItem, PromptAction as Meant, ValidatedInput,
-};
+use crate::{InputFeedback, InputValidator, Picker, PickerItem, PromptAction, ValidatedInput};
 use windlass_driver::AgentDefinition;
 use windlass_vocabulary::ToolName;
 
@@ -18,7 +16,7 @@ use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_project::agents;
 
 impl PromptHandler {
-    /// Those there are, after those that run.
+    /// Running agents first, then those that can be started.
     pub(super) fn build_agent_picker(&self) -> Picker {
         let mut items = vec![build_item("/agents new", "Write a new agent", "in your editor")];
         let running = self.session.background_tasks().into_iter();
@@ -39,21 +37,20 @@ impl PromptHandler {
         });
         let model = agent.model.as_ref().map_or("same model", |model| model.as_str());
         let value = file.map(|_| format!("/agents edit {}", agent.name)).unwrap_or_default();
-        let about = to_single_line(&agent.description);
-        build_item(value, &agent.name, format!("{source} · {tools} · {model} · {about}"))
+        let description = to_single_line(&agent.description);
+        build_item(value, &agent.name, format!("{source} · {tools} · {model} · {description}"))
     }
 
     fn list_agent_files(&self) -> Vec<(String, PathBuf)> {
         agents::find_agent_files(
             &self.cwd,
             &self.config,
-            self.layers.extension_sources(),
+            self.settings_state.startup_layers.extension_sources(),
             &read_environment,
         )
     }
 
-    /// A name for a new one, checked at every key.
-    pub(super) fn ask_agent_name(&self) -> Meant {
+    pub(super) fn ask_agent_name(&self) -> PromptAction {
         let taken: Vec<String> =
             self.list_agent_files().into_iter().map(|(name, _)| name).collect();
         let check: InputValidator =
@@ -64,15 +61,15 @@ impl PromptHandler {
                     is_valid: true,
                 },
             });
-        Meant::OpenInput(ValidatedInput::new(
+        PromptAction::OpenInput(ValidatedInput::new(
             "What shall the new agent be called?",
             "/agents new ",
             check,
         ))
     }
 
-    /// Writes a page to begin with, and opens it.
-    pub(super) fn create_agent(&self, name: &str) -> Result<Meant, CommandError> {
+    /// Writes a template and opens it.
+    pub(super) fn create_agent(&self, name: &str) -> Result<PromptAction, CommandError> {
         if let Some(words) = find_agent_name_problem(name, &[]) {
             return Err(CommandError::usage(words));
         }
@@ -89,14 +86,13 @@ impl PromptHandler {
         let written =
             file.and_then(|mut file| file.write_all(build_agent_template(name).as_bytes()));
         written.map_err(failed)?;
-        Ok(Meant::EditFile(path))
+        Ok(PromptAction::EditFile(path))
     }
 
-    /// Opens the page of one.
-    pub(super) fn edit_agent(&self, name: &str) -> Result<Meant, CommandError> {
+    pub(super) fn edit_agent(&self, name: &str) -> Result<PromptAction, CommandError> {
         let file = self.list_agent_files().into_iter().find(|(known, _)| known == name);
         match file {
-            Some((_, path)) => Ok(Meant::EditFile(path)),
+            Some((_, path)) => Ok(PromptAction::EditFile(path)),
             None => Err(CommandError::usage(format!(
                 "no file has an agent `{name}`; /agents lists them"
             ))),
@@ -104,21 +100,21 @@ impl PromptHandler {
     }
 }
 
-/// Why this cannot be a new agent's name, if it cannot.
+/// Why the name cannot be used for a new agent.
 fn find_agent_name_problem(name: &str, taken: &[String]) -> Option<String> {
-    let is_fine =
+    let is_allowed =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
-    match () {
-        () if name.is_empty() => Some("small letters, digits and hyphens".to_owned()),
-        () if !name.chars().all(is_fine) || name.starts_with('-') => {
-            Some(format!("`{name}` cannot be a name; use small letters, digits and hyphens"))
-        }
-        () if name.len() > NAME_MAX => Some("that is too long".to_owned()),
-        () if taken.iter().any(|known| known == name) => {
-            Some(format!("there is a `{name}` already"))
-        }
-        () => None,
+    if name.is_empty() {
+        return Some("small letters, digits and hyphens".to_owned());
     }
+    if !name.chars().all(is_allowed) || name.starts_with('-') {
+        return Some(format!("`{name}` cannot be a name; use small letters, digits and hyphens"));
+    }
+    if name.len() > NAME_MAX {
+        return Some("that is too long".to_owned());
+    }
+    let is_taken = taken.iter().any(|known| known == name);
+    is_taken.then(|| format!("there is a `{name}` already"))
 }
 
 fn build_agent_template(name: &str) -> String {

@@ -1,6 +1,6 @@
-//! `/mcp`: how it stands with each server, its tools, and what may be done about it.
+//! `/mcp`: the state of each server, its tools, and actions on it.
 
-use crate::{Picker, PickerItem, PromptAction as Meant};
+use crate::{Picker, PickerItem, PromptAction};
 use windlass_driver::mcp::{McpServerReport, McpServerStatus};
 
 use super::super::prompt_handler::PromptHandler;
@@ -10,7 +10,6 @@ use windlass_assembly::slash_command::McpServerAction;
 use windlass_host::command_error::{CommandError, to_single_line};
 
 impl PromptHandler {
-    /// The servers there are.
     pub(super) fn build_mcp_server_picker(&self) -> Picker {
         let mut items: Vec<PickerItem> = self
             .expander
@@ -20,10 +19,10 @@ impl PromptHandler {
             .iter()
             .map(build_server_item)
             .collect();
-        let withheld = &self.layers.loaded.trust;
-        if withheld.withheld_items().iter().any(|one| one.key == "mcpServers") {
-            let about = "not trusted; leave, and say yes to it when windlass starts again";
-            items.push(build_item("", "More servers of this project", about));
+        let trust = &self.settings_state.startup_layers.loaded.trust;
+        if trust.withheld_items().iter().any(|item| item.key == "mcpServers") {
+            let description = "not trusted; leave, and say yes to it when windlass starts again";
+            items.push(build_item("", "More servers of this project", description));
         }
         if items.is_empty() {
             items.push(build_item("", "There are no MCP servers", "`windlass mcp add` adds one"));
@@ -33,46 +32,50 @@ impl PromptHandler {
 
     pub(super) async fn perform_mcp_server_action(
         &self,
-        act: McpServerAction,
+        action: McpServerAction,
         name: &str,
-    ) -> Result<Meant, CommandError> {
-        let remote = &self.expander.tools.mcp_servers;
-        let status = remote.server_reports().into_iter().find(|server| server.name == name);
-        let Some(status) = status else {
+    ) -> Result<PromptAction, CommandError> {
+        let servers = &self.expander.tools.mcp_servers;
+        let report = servers.server_reports().into_iter().find(|server| server.name == name);
+        let Some(report) = report else {
             return Err(CommandError::usage(format!(
                 "there is no MCP server `{name}`; /mcp lists them"
             )));
         };
-        let done = match act {
-            McpServerAction::Open => return Ok(Meant::OpenPicker(build_server_menu(&status))),
+        let result = match action {
+            McpServerAction::Open => {
+                return Ok(PromptAction::OpenPicker(build_server_menu(&report)));
+            }
             McpServerAction::LogIn => return self.log_in_to_mcp_server(name).await,
-            McpServerAction::Reconnect => remote.reconnect(name).await,
-            McpServerAction::On => match remote.set_enabled(name, true).await {
-                Ok(()) => remote.connect(name).await,
+            McpServerAction::Reconnect => servers.reconnect(name).await,
+            McpServerAction::On => match servers.set_enabled(name, true).await {
+                Ok(()) => servers.connect(name).await,
                 failed => failed,
             },
-            McpServerAction::Off => remote.set_enabled(name, false).await,
+            McpServerAction::Off => servers.set_enabled(name, false).await,
         };
-        done.map_err(|failure| CommandError::failure(format!("{name}: {failure}")))?;
-        let word = remote.server_reports().into_iter().find(|server| server.name == name);
-        let word = word.map_or("gone", |server| server.status.as_str());
-        Ok(Meant::ShowResult(format!("{name}: {word}"), Some(self.build_mcp_server_picker())))
+        result.map_err(|failure| CommandError::failure(format!("{name}: {failure}")))?;
+        let report = servers.server_reports().into_iter().find(|server| server.name == name);
+        let status = report.map_or("gone", |server| server.status.as_str());
+        Ok(PromptAction::ShowResult(
+            format!("{name}: {status}"),
+            Some(self.build_mcp_server_picker()),
+        ))
     }
 
-    /// The page is opened, and the session goes on while somebody is there.
-    async fn log_in_to_mcp_server(&self, name: &str) -> Result<Meant, CommandError> {
-        let (name, cwd) = (name.to_owned(), self.cwd.clone());
-        let remote = self.expander.tools.mcp_servers.clone();
-        let login = BrowserLogin::begin(&name, &cwd, &read_environment).await?;
+    /// Opens the login page; the session continues while the user logs in.
+    async fn log_in_to_mcp_server(&self, name: &str) -> Result<PromptAction, CommandError> {
+        let name = name.to_owned();
+        let servers = self.expander.tools.mcp_servers.clone();
+        let login = BrowserLogin::begin(&name, &self.cwd, &read_environment).await?;
         let words = format!("log in here: {}", login.address());
-        Ok(Meant::ShowThenAwait(
+        Ok(PromptAction::ShowThenAwait(
             words,
             Box::pin(async move {
-                let told = |refusal: CommandError| refusal.to_string();
-                let done = login.finish().await.map_err(told)?;
-                let connected = remote.reconnect(&name).await;
+                let message = login.finish().await.map_err(|error| error.to_string())?;
+                let connected = servers.reconnect(&name).await;
                 connected.map_err(|failure| format!("{name}: {failure}"))?;
-                Ok(Meant::ShowResult(to_single_line(&done), None))
+                Ok(PromptAction::ShowResult(to_single_line(&message), None))
             }),
         ))
     }
@@ -80,17 +83,17 @@ impl PromptHandler {
 
 fn build_server_item(server: &McpServerReport) -> PickerItem {
     let error = server.error.as_deref().map(|error| format!(" · {}", to_single_line(error)));
-    let about = format!(
+    let description = format!(
         "{} · {} tools · {}{}",
         server.status.as_str(),
         server.tools.len(),
         server.scope,
         error.unwrap_or_default()
     );
-    build_item(format!("/mcp {}", server.name), &server.name, about)
+    build_item(format!("/mcp {}", server.name), &server.name, description)
 }
 
-/// One server: what may be done, then its tools.
+/// The actions on one server, then its tools.
 fn build_server_menu(server: &McpServerReport) -> Picker {
     let name = &server.name;
     let mut items = vec![
@@ -98,7 +101,13 @@ fn build_server_menu(server: &McpServerReport) -> Picker {
         build_item(format!("/mcp reconnect {name}"), "Connect it anew", ""),
         match server.status {
             McpServerStatus::Disabled => build_item(format!("/mcp on {name}"), "Switch it on", ""),
-            _ => build_item(format!("/mcp off {name}"), "Switch it off", "for this session"),
+            McpServerStatus::Idle
+            | McpServerStatus::Pending
+            | McpServerStatus::Connected
+            | McpServerStatus::Failed
+            | McpServerStatus::NeedsLogin => {
+                build_item(format!("/mcp off {name}"), "Switch it off", "for this session")
+            }
         },
     ];
     if server.status == McpServerStatus::NeedsLogin {

@@ -1,9 +1,9 @@
-//! `/model`: the models of every provider, and another one for the rest of the session. What was said
-//! stays; what one provider signed is left out for another, as on a fallback.
+//! `/model`: the models of every provider, and another one for the rest of the session. The conversation
+//! stays; signatures of one provider are left out for another, as on a fallback.
 
 use std::sync::PoisonError;
 
-use crate::{Picker, PickerItem, PromptAction as Meant};
+use crate::{Picker, PickerItem, PromptAction};
 use windlass_driver::SettingsChange;
 use windlass_vocabulary::{ModelFacts, ModelName};
 
@@ -16,14 +16,14 @@ use windlass_provider::endpoint::{CredentialCache, ModelEndpoint};
 use windlass_provider::model_choice;
 
 impl PromptHandler {
-    /// All there are, the one that is asked first.
+    /// The model in use first.
     pub(super) async fn build_model_picker(&self) -> Picker {
         let config = &self.config;
-        let now = self.read_current_settings().await.map(|settings| settings.model.name).ok();
-        let now = now.as_ref().map(|name| (name, self.find_provider(name)));
-        let layers = self.settings_reloader.lock().await.layers.clone();
+        let current = self.read_current_settings().await.map(|settings| settings.model.name).ok();
+        let current = current.as_ref().map(|name| (name, self.find_provider(name)));
+        let layers = self.settings_state.reloader.lock().await.layers.clone();
         let lookup = layers.overlay_environment(&read_environment);
-        let is_left = |name: &str| {
+        let is_available = |name: &str| {
             let chosen = model_choice::choose_model(name, config, &lookup);
             chosen.is_ok_and(|chosen| layers.available_models().allows(&chosen, config, &lookup))
         };
@@ -31,18 +31,19 @@ impl PromptHandler {
         for provider in config.providers.keys() {
             for name in config.listed_models(provider) {
                 let facts = config.resolve_model(provider, name).model.to_model_facts(name);
-                let is_now =
-                    now.as_ref().is_some_and(|(now, of)| now.as_str() == name && of == provider);
-                if !is_now && !is_left(&format!("{provider}/{name}")) {
+                let is_current = current.as_ref().is_some_and(|(current, current_provider)| {
+                    current.as_str() == name && current_provider == provider
+                });
+                if !is_current && !is_available(&format!("{provider}/{name}")) {
                     continue;
                 }
-                let sign = if is_now { "asked now · " } else { "" };
+                let prefix = if is_current { "asked now · " } else { "" };
                 let row = build_item(
                     format!("/model {provider}/{name}"),
                     format!("{provider}/{name}"),
-                    format!("{sign}{}", describe_model(&facts)),
+                    format!("{prefix}{}", describe_model(&facts)),
                 );
-                items.insert(if is_now { 0 } else { items.len() }, row);
+                items.insert(if is_current { 0 } else { items.len() }, row);
             }
         }
         if items.is_empty() {
@@ -51,11 +52,11 @@ impl PromptHandler {
         Picker::new("Ask which model from now on?", items)
     }
 
-    /// Asks another one from now on, at its own provider.
-    pub(super) async fn switch_model(&self, wanted: &str) -> Result<Meant, CommandError> {
-        let layers = self.settings_reloader.lock().await.layers.clone();
+    /// Adds the endpoint of the model if its provider is not the one in use.
+    pub(super) async fn switch_model(&self, model: &str) -> Result<PromptAction, CommandError> {
+        let layers = self.settings_state.reloader.lock().await.layers.clone();
         let chosen = model_choice::choose_model(
-            wanted,
+            model,
             &self.config,
             &layers.overlay_environment(&read_environment),
         )?;
@@ -69,9 +70,9 @@ impl PromptHandler {
         let name = ModelName::from(chosen.name.as_str());
         let facts = chosen.facts();
         if self.find_provider(&name) != chosen.provider {
-            // A key may have to be looked for, which may take a while.
+            // Finding a key may ask the key ring, which blocks.
             let config = self.config.clone();
-            let found = tokio::task::spawn_blocking(move || {
+            let resolved = tokio::task::spawn_blocking(move || {
                 let lookup = layers.overlay_environment(&read_environment);
                 endpoint::resolve_endpoint(
                     &chosen,
@@ -80,26 +81,27 @@ impl PromptHandler {
                     &lookup,
                 )
             });
-            let found = found.await.map_err(|broken| CommandError::failure(broken.to_string()))?;
-            let ModelEndpoint { endpoint, description: place } = found?;
+            let resolved =
+                resolved.await.map_err(|error| CommandError::failure(error.to_string()))?;
+            let ModelEndpoint { endpoint, description } = resolved?;
             let added = self.session.add_endpoint(name.clone(), endpoint);
             added.map_err(|error| CommandError::failure(error.to_string()))?;
-            let mut atlas = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
-            atlas.by_model.insert(name.clone(), place);
+            let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+            endpoints.by_model.insert(name.clone(), description);
         }
         let window = facts.window.0;
         let sent = self.session.configure([SettingsChange::Model(facts)]);
         sent.map_err(|error| CommandError::failure(error.to_string()))?;
-        Ok(Meant::ModelChanged(name.as_str().to_owned(), window))
+        Ok(PromptAction::ModelChanged(name.as_str().to_owned(), window))
     }
 
     fn find_provider(&self, name: &ModelName) -> String {
-        let atlas = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        atlas.for_model(Some(name)).provider.clone()
+        let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        endpoints.for_model(Some(name)).provider.clone()
     }
 }
 
-/// Its window and its price.
+/// The context window and the price.
 fn describe_model(facts: &ModelFacts) -> String {
     let dollars = |micro: u64| {
         let text = format!("{}.{:02}", micro / 1_000_000, micro % 1_000_000 / 10_000);

@@ -1,11 +1,9 @@
-//! `/permissions`: rules by layer and file, what would come of a command, and rules that come and go.
-//! What the administrator or the command line says is shown and stays.
+//! `/permissions`: rules by layer and file, a check of a command against them, adding and removing rules.
+//! Managed rules and rules of the command line are shown and cannot be changed.
 
 use std::sync::Arc;
 
-use crate::{
-    InputFeedback, InputValidator, Picker, PickerItem, PromptAction as Meant, ValidatedInput,
-};
+use crate::{InputFeedback, InputValidator, Picker, PickerItem, PromptAction, ValidatedInput};
 use serde_json::json;
 use windlass_driver::HostFileSystem;
 use windlass_permission::policy_check::{build_report, render_report};
@@ -23,9 +21,8 @@ use windlass_assembly::slash_command::{RuleAction, RuleFile};
 use windlass_host::command_error::CommandError;
 
 impl PromptHandler {
-    /// The rules there are.
-    pub(super) fn open_rule_picker(&self) -> Result<Meant, CommandError> {
-        Ok(Meant::OpenPicker(self.build_rule_picker()?))
+    pub(super) fn open_rule_picker(&self) -> Result<PromptAction, CommandError> {
+        Ok(PromptAction::OpenPicker(self.build_rule_picker()?))
     }
 
     fn build_rule_picker(&self) -> Result<Picker, CommandError> {
@@ -41,16 +38,16 @@ impl PromptHandler {
                 .iter()
                 .map(|written| self.build_rule_item(written, trusted)),
         );
-        // What the session reads back from its own folder is nobody's wish.
+        // The session allows itself to read its own state directory; the user never wrote that rule.
         let own = super::super::find_state_directory().map(|state| format!("/{}", state.display()));
         let is_own = |rule: &Rule| {
             let content = rule.content.as_deref().unwrap_or_default();
             rule.tool == "Read" && own.as_deref().is_some_and(|own| content.starts_with(own))
         };
         let flags = |list: RuleList| {
-            let known = select_rule_list(&loaded.rules, list);
+            let written = select_rule_list(&loaded.rules, list);
             let given = select_rule_list(&self.settings.policy.rules, list).iter();
-            let given = given.filter(|rule| !known.contains(rule) && !is_own(rule));
+            let given = given.filter(|rule| !written.contains(rule) && !is_own(rule));
             let row = |rule| build_item("", format!("{} {rule}", list.key()), "this session");
             given.map(row).collect::<Vec<PickerItem>>()
         };
@@ -58,45 +55,54 @@ impl PromptHandler {
         Ok(Picker::new("Rules: deny counts before ask, ask before allow", items))
     }
 
-    /// A rule where it stands. Only what is ours to write can be taken out.
+    /// Only rules of files that we may write can be removed.
     fn build_rule_item(&self, written: &WrittenRule, trusted: bool) -> PickerItem {
         let WrittenRule { source, name, line, list, rule } = written;
         let label = format!("{} {rule}", list.key());
-        let shelf = RuleFile::ALL.into_iter().find(|shelf| rule_file_to_source(*shelf) == *source);
-        let value = shelf
-            .map(|shelf| format!("/permissions remove {} {} {rule}", shelf.name(), list.key()));
+        let rule_file =
+            RuleFile::ALL.into_iter().find(|rule_file| rule_file_to_source(*rule_file) == *source);
+        let value = rule_file.map(|rule_file| {
+            format!("/permissions remove {} {} {rule}", rule_file.name(), list.key())
+        });
         let is_project = matches!(source, SettingsSource::Project | SettingsSource::Local);
-        let idle = is_project && !trusted && *list == RuleList::Allow;
-        let idle = if idle { ", not trusted, so without effect" } else { "" };
-        let about = format!("{} · {}:{line}{idle}", layer_label(*source), self.shorten_path(name));
-        build_item(value.unwrap_or_default(), label, about)
+        let is_idle = is_project && !trusted && *list == RuleList::Allow;
+        let idle = if is_idle { ", not trusted, so without effect" } else { "" };
+        let description =
+            format!("{} · {}:{line}{idle}", layer_label(*source), self.shorten_path(name));
+        build_item(value.unwrap_or_default(), label, description)
     }
 
-    pub(super) async fn perform_rule_action(&self, act: RuleAction) -> Result<Meant, CommandError> {
-        match act {
+    pub(super) async fn perform_rule_action(
+        &self,
+        action: RuleAction,
+    ) -> Result<PromptAction, CommandError> {
+        match action {
             RuleAction::ChooseFile => self.pick_rule_destination(),
-            RuleAction::EnterRule(shelf, list) => self.ask_rule(shelf, list),
-            RuleAction::Add(shelf, list, rule) => {
+            RuleAction::EnterRule(rule_file, list) => self.ask_rule(rule_file, list),
+            RuleAction::Add(rule_file, list, rule) => {
                 let rule = parse_rule(list, &rule).map_err(CommandError::usage)?;
                 let text = rule.to_string();
-                let change = RuleChange { source: rule_file_to_source(shelf), list, rule: &text };
+                let change =
+                    RuleChange { source: rule_file_to_source(rule_file), list, rule: &text };
                 let path = add_rule(&self.build_settings_request()?, change)
                     .map_err(|error| settings_write_failed(&error))?;
                 let name = self.shorten_path(&path.to_string_lossy());
                 let words = format!("{name} now says {} {rule}", list.key());
                 self.report_rule_change(words).await
             }
-            RuleAction::ConfirmRemove(shelf, list, rule) => {
-                let (shelf, list) = (shelf.name(), list.key());
-                let yes = format!("/permissions remove-now {shelf} {list} {rule}");
+            RuleAction::ConfirmRemove(rule_file, list, rule) => {
+                let rule_file = rule_file.name();
+                let list = list.key();
+                let yes = format!("/permissions remove-now {rule_file} {list} {rule}");
                 let items = vec![
                     build_item("/permissions", "No, keep it", ""),
-                    build_item(yes, "Yes, take it out", format!("of the {shelf} settings")),
+                    build_item(yes, "Yes, take it out", format!("of the {rule_file} settings")),
                 ];
-                Ok(Meant::OpenPicker(Picker::new(format!("Take out {list} {rule}?"), items)))
+                Ok(PromptAction::OpenPicker(Picker::new(format!("Take out {list} {rule}?"), items)))
             }
-            RuleAction::RemoveNow(shelf, list, rule) => {
-                let change = RuleChange { source: rule_file_to_source(shelf), list, rule: &rule };
+            RuleAction::RemoveNow(rule_file, list, rule) => {
+                let change =
+                    RuleChange { source: rule_file_to_source(rule_file), list, rule: &rule };
                 let paths = remove_rule(&self.build_settings_request()?, change)
                     .map_err(|error| settings_write_failed(&error))?;
                 let names: Vec<String> =
@@ -109,28 +115,27 @@ impl PromptHandler {
         }
     }
 
-    /// Which list of which file.
-    fn pick_rule_destination(&self) -> Result<Meant, CommandError> {
+    /// Asks for the file and the list of a new rule.
+    fn pick_rule_destination(&self) -> Result<PromptAction, CommandError> {
         let request = self.build_settings_request()?;
-        let places = RuleFile::ALL.into_iter().flat_map(|shelf| {
-            [RuleList::Allow, RuleList::Ask, RuleList::Deny].map(|list| (shelf, list))
+        let destinations = RuleFile::ALL.into_iter().flat_map(|rule_file| {
+            [RuleList::Allow, RuleList::Ask, RuleList::Deny].map(|list| (rule_file, list))
         });
-        let row = |(shelf, list): (RuleFile, RuleList)| {
-            let file = rule_file_path(&request, rule_file_to_source(shelf))?;
-            let value = format!("/permissions add {} {}", shelf.name(), list.key());
-            let label = format!("{} for {}", list.key(), describe_rule_file(shelf));
+        let row = |(rule_file, list): (RuleFile, RuleList)| {
+            let file = rule_file_path(&request, rule_file_to_source(rule_file))?;
+            let value = format!("/permissions add {} {}", rule_file.name(), list.key());
+            let label = format!("{} for {}", list.key(), describe_rule_file(rule_file));
             Some(build_item(value, label, self.shorten_path(&file.to_string_lossy())))
         };
-        Ok(Meant::OpenPicker(Picker::new(
+        Ok(PromptAction::OpenPicker(Picker::new(
             "What shall it do, and for whom?",
-            places.filter_map(row).collect(),
+            destinations.filter_map(row).collect(),
         )))
     }
 
-    /// The rule, checked at every key.
-    fn ask_rule(&self, shelf: RuleFile, list: RuleList) -> Result<Meant, CommandError> {
+    fn ask_rule(&self, rule_file: RuleFile, list: RuleList) -> Result<PromptAction, CommandError> {
         let request = self.build_settings_request()?;
-        let file = rule_file_path(&request, rule_file_to_source(shelf));
+        let file = rule_file_path(&request, rule_file_to_source(rule_file));
         let file =
             file.ok_or_else(|| CommandError::failure("there is no home directory; set HOME"))?;
         let file = self.shorten_path(&file.to_string_lossy());
@@ -148,16 +153,17 @@ impl PromptHandler {
                 Err(words) => InputFeedback { message: words, is_valid: false },
             },
         });
-        let title = format!("Which rule? It will {} for {}", list.key(), describe_rule_file(shelf));
-        let lead = format!("/permissions add {} {} ", shelf.name(), list.key());
-        Ok(Meant::OpenInput(ValidatedInput::new(title, lead, check)))
+        let title =
+            format!("Which rule? It will {} for {}", list.key(), describe_rule_file(rule_file));
+        let lead = format!("/permissions add {} {} ", rule_file.name(), list.key());
+        Ok(PromptAction::OpenInput(ValidatedInput::new(title, lead, check)))
     }
 
-    /// What would come of a command: as it is typed, or for good.
-    async fn check_command(&self, command: &str) -> Result<Meant, CommandError> {
+    /// Explains the decision about a command; without one, opens an input that explains as it is typed.
+    async fn check_command(&self, command: &str) -> Result<PromptAction, CommandError> {
         let policy = self.read_current_settings().await?.policy;
         if !command.is_empty() {
-            return Ok(Meant::ShowText(format!(
+            return Ok(PromptAction::ShowText(format!(
                 "$ {command}\n{}",
                 explain_decision(&policy, command)
             )));
@@ -173,22 +179,22 @@ impl PromptHandler {
         });
         let field =
             ValidatedInput::new("What would come of which command?", "/permissions check ", check);
-        Ok(Meant::OpenInput(field))
+        Ok(PromptAction::OpenInput(field))
     }
 
-    /// A file was changed: what it says counts, unless a hook objects, and not while something is
-    /// being worked on.
-    async fn report_rule_change(&self, words: String) -> Result<Meant, CommandError> {
+    /// Reloads the settings after a change of a file. A hook may refuse the change, and an active run
+    /// postpones it.
+    async fn report_rule_change(&self, words: String) -> Result<PromptAction, CommandError> {
         let later = match self.session.is_run_active().await {
             true => "; it counts from the next prompt on",
             false => "",
         };
         self.reload_changed_settings().await;
-        Ok(Meant::ShowResult(format!("{words}{later}"), Some(self.build_rule_picker()?)))
+        Ok(PromptAction::ShowResult(format!("{words}{later}"), Some(self.build_rule_picker()?)))
     }
 
     fn build_settings_request(&self) -> Result<SettingsRequest, CommandError> {
-        settings::build_load_request(&self.args, &self.cwd, &read_environment)
+        settings::build_load_request(&self.settings_state.options, &self.cwd, &read_environment)
     }
 }
 
@@ -196,7 +202,7 @@ fn settings_write_failed(error: &SettingsWriteError) -> CommandError {
     CommandError::failure(error.to_string())
 }
 
-/// The rule, or what is wrong with it.
+/// Refuses an allow rule that would never match.
 fn parse_rule(list: RuleList, text: &str) -> Result<Rule, String> {
     let rule = Rule::parse(text).map_err(|error| error.to_string())?;
     let idle = rule.explain_idle_allow().filter(|_| list == RuleList::Allow);
@@ -224,16 +230,16 @@ fn select_rule_list(rules: &Rules, list: RuleList) -> &[Rule] {
     }
 }
 
-fn rule_file_to_source(shelf: RuleFile) -> SettingsSource {
-    match shelf {
+fn rule_file_to_source(rule_file: RuleFile) -> SettingsSource {
+    match rule_file {
         RuleFile::Local => SettingsSource::Local,
         RuleFile::Project => SettingsSource::Project,
         RuleFile::User => SettingsSource::User,
     }
 }
 
-fn describe_rule_file(shelf: RuleFile) -> &'static str {
-    match shelf {
+fn describe_rule_file(rule_file: RuleFile) -> &'static str {
+    match rule_file {
         RuleFile::Local => "me in this project",
         RuleFile::Project => "everybody in this project",
         RuleFile::User => "me in all projects",

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{World, play, run};
+use crate::fixture::{TestDirs, play, run};
 
-fn offered(flags: &[&str]) -> Vec<String> {
-    let world = World::new();
+fn offered_tools(flags: &[&str]) -> Vec<String> {
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
-    let mut command = world.asking(&server.url(), &["-p", "hi"]);
+    let mut command = dirs.asking(&server.url(), &["-p", "hi"]);
     run(command.args(flags)).answer();
     let body = server.requests()[0].json().expect("JSON");
     let tools = body["tools"].as_array().cloned().unwrap_or_default();
@@ -27,19 +27,19 @@ fn the_base_set_is_chosen_by_name() {
         (&["--tools", "Read,NotebookEdit"], &["Read", "NotebookEdit"]),
     ];
     for (flags, names) in cases {
-        assert_eq!(offered(flags), *names, "{flags:?}");
+        assert_eq!(offered_tools(flags), *names, "{flags:?}");
     }
-    let all = offered(&[]);
+    let all = offered_tools(&[]);
     assert!(all.starts_with(&["Bash", "Read", "Edit", "Write"].map(str::to_owned)), "{all:?}");
-    assert_eq!(offered(&["--tools", "default"]), all);
+    assert_eq!(offered_tools(&["--tools", "default"]), all);
     assert!(all.contains(&"Agent".to_owned()), "{all:?}");
-    let without = offered(&["--disallowedTools", "Agent"]);
+    let without = offered_tools(&["--disallowedTools", "Agent"]);
     assert_eq!(without.len() + 1, all.len(), "{without:?}");
-    let world = World::new();
-    let finished = run(&mut world.asking("http://127.0.0.1:9", &["-p", "hi", "--tools", "Raed"]));
-    assert!(finished.refusal(2).contains("did you mean Read?"), "{finished:?}");
-    let finished = run(&mut world.asking("http://127.0.0.1:9", &["-p", "hi", "--tools", "Quux"]));
-    assert!(finished.refusal(2).contains("Glob, Grep"), "{finished:?}");
+    let dirs = TestDirs::new();
+    let finished = run(&mut dirs.asking("http://127.0.0.1:9", &["-p", "hi", "--tools", "Raed"]));
+    assert!(finished.error_line(2).contains("did you mean Read?"), "{finished:?}");
+    let finished = run(&mut dirs.asking("http://127.0.0.1:9", &["-p", "hi", "--tools", "Quux"]));
+    assert!(finished.error_line(2).contains("Glob, Grep"), "{finished:?}");
 }
 
 /// What the model was told last.
@@ -51,9 +51,9 @@ fn last_result(server: &windlass_rehearsal::Rehearsal) -> Value {
 
 #[test]
 fn what_may_not_be_read_is_not_even_found() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     for (name, text) in [("open.txt", "needle in the open\n"), ("secret.env", "needle: hush\n")] {
-        std::fs::write(world.file(name), text).expect("a file");
+        std::fs::write(dirs.file(name), text).expect("a file");
     }
     for (tool, input) in
         [("Grep", json!({"pattern": "needle"})), ("Glob", json!({"pattern": "*.*"}))]
@@ -63,7 +63,7 @@ fn what_may_not_be_read_is_not_even_found() {
             .answer(ScriptedAnswer::text("done"));
         let server = play(script);
         let arguments = ["-p", "go", "--disallowedTools", "Read(secret.env)"];
-        run(&mut world.asking(&server.url(), &arguments)).answer();
+        run(&mut dirs.asking(&server.url(), &arguments)).answer();
         let said = last_result(&server).to_string();
         assert!(said.contains("open.txt"), "{tool}: {said}");
         assert!(!said.contains("secret.env") && !said.contains("hush"), "{tool}: {said}");
@@ -72,15 +72,15 @@ fn what_may_not_be_read_is_not_even_found() {
 
 #[test]
 fn a_long_output_can_be_read_back_without_a_question() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let script = Script::new()
         .answer(ScriptedAnswer::call("Bash", json!({"command": "seq 1 40000"})))
         .answer(ScriptedAnswer::text("done"));
     let server = play(script);
     let arguments = ["-p", "go", "--allowedTools", "Bash(seq:*)", "--journal", "run.jsonl"];
-    run(&mut world.asking(&server.url(), &arguments)).answer();
+    run(&mut dirs.asking(&server.url(), &arguments)).answer();
     let said = last_result(&server).to_string();
-    let spill = world.file("run.spill").canonicalize().expect("the long output is kept");
+    let spill = dirs.file("run.spill").canonicalize().expect("the long output is kept");
     let kept = std::fs::read_dir(&spill).expect("a folder").next().expect("a file");
     let kept = kept.expect("an entry").path();
     assert!(said.contains(&*kept.file_name().expect("a name").to_string_lossy()), "{said}");
@@ -91,9 +91,9 @@ fn a_long_output_can_be_read_back_without_a_question() {
         .answer(ScriptedAnswer::text("done"));
     let server = play(read);
     let elsewhere = tempfile::tempdir().expect("a folder");
-    let journal = world.file("run.jsonl");
+    let journal = dirs.file("run.jsonl");
     let arguments = ["-p", "again", "--journal", &*journal.to_string_lossy()];
-    let mut command = world.asking(&server.url(), &arguments);
+    let mut command = dirs.asking(&server.url(), &arguments);
     let finished = run(command.current_dir(elsewhere.path()));
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "done\n"), "{finished:?}");
     let said = last_result(&server).to_string();
@@ -103,16 +103,16 @@ fn a_long_output_can_be_read_back_without_a_question() {
 /// Skills are there wherever they are found, named within bounds, and loaded by name.
 #[test]
 fn skills_are_offered_where_there_are_any() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let about = "Rig the mast. ".repeat(100);
     for number in 0..60 {
-        let folder = world.file(&format!(".claude/skills/rigging-{number:02}"));
+        let folder = dirs.file(&format!(".claude/skills/rigging-{number:02}"));
         std::fs::create_dir_all(&folder).expect("a folder");
         let text =
             format!("---\nname: rigging-{number:02}\ndescription: {about}\n---\nHaul away.\n");
         std::fs::write(folder.join("SKILL.md"), text).expect("a skill");
     }
-    let hidden = world.file(".claude/skills/a-hidden");
+    let hidden = dirs.file(".claude/skills/a-hidden");
     std::fs::create_dir_all(&hidden).expect("a folder");
     let text = "---\ndisable-model-invocation: true\n---\nNot for models.\n";
     std::fs::write(hidden.join("SKILL.md"), text).expect("a skill");
@@ -121,7 +121,7 @@ fn skills_are_offered_where_there_are_any() {
         .answer(ScriptedAnswer::call("Skill", json!({"skill": "a-hidden"})))
         .answer(ScriptedAnswer::text("done"));
     let server = play(script);
-    run(&mut world.asking(&server.url(), &["-p", "go"])).answer();
+    run(&mut dirs.asking(&server.url(), &["-p", "go"])).answer();
     let requests = server.requests();
     let body = requests[0].json().expect("JSON");
     let tools = body["tools"].as_array().expect("tools");
@@ -139,9 +139,9 @@ fn skills_are_offered_where_there_are_any() {
 
 #[test]
 fn the_default_prompt_and_tools_are_short() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
-    run(&mut world.asking(&server.url(), &["-p", "hi"])).answer();
+    run(&mut dirs.asking(&server.url(), &["-p", "hi"])).answer();
     let body = server.requests()[0].json().expect("JSON");
     let bytes = body["tools"].to_string().len() + body["system"].to_string().len();
     // About four bytes of such text are one token.

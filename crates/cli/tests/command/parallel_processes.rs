@@ -4,21 +4,21 @@ use std::process::Child;
 
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::stage::{World, play};
+use crate::fixture::{TestDirs, play};
 
 /// At the same time.
-const CROWD: usize = 12;
+const PROCESSES: usize = 12;
 
 /// J12: each changes the same file, and each holds a session of its own in the same folder.
 #[test]
 fn processes_that_share_a_home_leave_each_others_changes_alone() {
-    let world = World::new();
+    let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("Here.").repeat(0)));
-    let children: Vec<Child> = (0..CROWD)
+    let children: Vec<Child> = (0..PROCESSES)
         .flat_map(|number| {
             let name = format!("server-{number}");
-            let add = world.windlass(&["mcp", "add", &name, "--", "true"]).spawn();
-            let ask = world.asking(&server.url(), &["-p", "Are you there?"]).spawn();
+            let add = dirs.windlass(&["mcp", "add", &name, "--", "true"]).spawn();
+            let ask = dirs.asking(&server.url(), &["-p", "Are you there?"]).spawn();
             [add, ask].map(|started| started.expect("it starts"))
         })
         .collect();
@@ -26,10 +26,10 @@ fn processes_that_share_a_home_leave_each_others_changes_alone() {
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(0), "{output:?}");
     }
-    let listed = world.windlass(&["mcp", "list"]).output().expect("it ends");
+    let listed = dirs.windlass(&["mcp", "list"]).output().expect("it ends");
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    for number in 0..CROWD {
+    for number in 0..PROCESSES {
         assert!(listed.contains(&format!("server-{number}")), "{number}: {listed}");
     }
-    assert_eq!(world.journals().len(), CROWD);
+    assert_eq!(dirs.journals().len(), PROCESSES);
 }

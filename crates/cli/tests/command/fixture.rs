@@ -1,4 +1,4 @@
-//! What every test needs: the binary in a world of its own, and waits that end.
+//! What every test needs: the binary with its own directories, and waits with a deadline.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,12 +14,12 @@ use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script};
 /// Longer than anything here takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Folders of one test: nothing of the machine's own is seen or touched.
-pub(crate) struct World {
+/// The directories of one test. The binary sees nothing of the user's own.
+pub(crate) struct TestDirs {
     folder: TempDir,
 }
 
-impl World {
+impl TestDirs {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         for name in ["work", "home", "tmp"] {
@@ -37,7 +37,7 @@ impl World {
         self.work().join(name)
     }
 
-    /// Everything that was left in the folders, below their names.
+    /// Every entry of the directories, for tests that must leave nothing behind.
     pub(crate) fn leftovers(&self) -> Vec<String> {
         let mut found = Vec::new();
         for name in ["work", "home", "tmp"] {
@@ -54,7 +54,7 @@ impl World {
         found
     }
 
-    /// The journals of all sessions that were kept.
+    /// The journals of all persisted sessions.
     pub(crate) fn journals(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let root = self.folder.path().join("state/windlass/sessions");
@@ -72,7 +72,7 @@ impl World {
         self.folder.path().join("home")
     }
 
-    /// The user's own configuration, which nobody else may change.
+    /// Writes the user's configuration.
     pub(crate) fn config(&self, text: &str) -> PathBuf {
         let folder = self.folder.path().join("home/.config/windlass");
         std::fs::create_dir_all(&folder).expect("a folder");
@@ -111,18 +111,17 @@ pub(crate) fn play(script: Script) -> Rehearsal {
     Rehearsal::start_blocking(script, RehearsalOptions::default()).expect("a server")
 }
 
-/// What became of a command.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct FinishedCommand {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) took: Duration,
 }
 
-impl Finished {
+impl FinishedCommand {
     /// Exactly one line on standard error and nothing on standard output.
-    pub(crate) fn refusal(&self, code: i32) -> &str {
+    pub(crate) fn error_line(&self, code: i32) -> &str {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert_eq!(self.stdout, "", "{self:?}");
         assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
@@ -130,7 +129,7 @@ impl Finished {
         self.stderr.trim_end()
     }
 
-    /// It is done, and said nothing but its answer.
+    /// Standard output of a command that succeeded without a word on standard error.
     pub(crate) fn answer(&self) -> &str {
         assert_eq!(self.code, Some(0), "{self:?}");
         assert_eq!(self.stderr, "", "{self:?}");
@@ -139,14 +138,14 @@ impl Finished {
 }
 
 /// Runs a command to its end.
-pub(crate) fn run(command: &mut Command) -> Finished {
-    Running::start(command).finish()
+pub(crate) fn run(command: &mut Command) -> FinishedCommand {
+    RunningCommand::start(command).finish()
 }
 
 /// Runs a command with this on its standard input.
-pub(crate) fn run_with_input(command: &mut Command, input: &[u8]) -> Finished {
+pub(crate) fn run_with_input(command: &mut Command, input: &[u8]) -> FinishedCommand {
     command.stdin(Stdio::piped());
-    let mut running = Running::start(command);
+    let mut running = RunningCommand::start(command);
     let mut stdin = running.child.stdin.take().expect("an input");
     let input = input.to_vec();
     std::thread::spawn(move || {
@@ -156,22 +155,21 @@ pub(crate) fn run_with_input(command: &mut Command, input: &[u8]) -> Finished {
     running.finish()
 }
 
-/// A command under way.
-pub(crate) struct Running {
+pub(crate) struct RunningCommand {
     child: Child,
     began: Instant,
-    stdout: Lines,
-    stderr: Lines,
+    stdout: PipeLines,
+    stderr: PipeLines,
 }
 
-impl Running {
+impl RunningCommand {
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command.spawn().expect("the command starts");
         let stdout = child.stdout.take();
         Self::watch(child, stdout)
     }
 
-    /// With nobody at the other end of its standard output.
+    /// With standard output closed at the reading end.
     pub(crate) fn start_unread(command: &mut Command) -> Self {
         let mut child = command.spawn().expect("the command starts");
         drop(child.stdout.take());
@@ -179,8 +177,8 @@ impl Running {
     }
 
     fn watch(mut child: Child, stdout: Option<std::process::ChildStdout>) -> Self {
-        let stdout = Lines::of(stdout);
-        let stderr = Lines::of(child.stderr.take());
+        let stdout = PipeLines::of(stdout);
+        let stderr = PipeLines::of(child.stderr.take());
         Self { child, began: Instant::now(), stdout, stderr }
     }
 
@@ -194,7 +192,7 @@ impl Running {
         self.stdout.wait_for(words);
     }
 
-    /// What it has written so far, as far as it was waited for.
+    /// Standard output as far as `wait_for_stdout` has read it.
     pub(crate) fn seen_stdout(&self) -> &str {
         &self.stdout.seen
     }
@@ -204,7 +202,7 @@ impl Running {
         self.stderr.wait_for(words);
     }
 
-    pub(crate) fn finish(mut self) -> Finished {
+    pub(crate) fn finish(mut self) -> FinishedCommand {
         let (done, over) = mpsc::channel();
         let pid = Pid::from_child(&self.child);
         std::thread::spawn(move || {
@@ -212,11 +210,11 @@ impl Running {
         });
         let status = over.recv_timeout(PATIENCE).unwrap_or_else(|_| {
             let _ = kill_process(pid, Signal::KILL);
-            let said = self.stderr.rest();
-            panic!("it does not end; it said {said:?}");
+            let stderr = self.stderr.rest();
+            panic!("it does not end; standard error: {stderr:?}");
         });
         let took = self.began.elapsed();
-        Finished {
+        FinishedCommand {
             code: status.expect("a status").code(),
             stdout: self.stdout.rest(),
             stderr: self.stderr.rest(),
@@ -226,12 +224,12 @@ impl Running {
 }
 
 /// The lines of a pipe, read by a thread so that waiting for one can end.
-struct Lines {
+struct PipeLines {
     lines: mpsc::Receiver<String>,
     seen: String,
 }
 
-impl Lines {
+impl PipeLines {
     fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
         let (sender, lines) = mpsc::channel();
         if let Some(pipe) = pipe {
@@ -261,7 +259,7 @@ impl Lines {
         }
     }
 
-    /// Everything, once the command is gone.
+    /// Reads to the end of the pipe.
     fn rest(&mut self) -> String {
         while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
             self.seen.push_str(&line);
@@ -270,8 +268,8 @@ impl Lines {
     }
 }
 
-/// Waits until a file is there, and gives its text. A tool writes it, so there is nothing to be
-/// told by; looking again and again ends at the deadline.
+/// Polls until a file ends with a newline, and returns its text. A tool writes it, so there is no
+/// event to wait for.
 pub(crate) fn wait_for_file(path: &Path) -> String {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -283,7 +281,7 @@ pub(crate) fn wait_for_file(path: &Path) -> String {
     }
 }
 
-/// Waits until a process is gone, or dead and only not buried.
+/// Waits until a process is gone or a zombie.
 pub(crate) fn wait_until_gone(pid: &str) {
     let deadline = Instant::now() + Duration::from_secs(3);
     loop {
@@ -299,12 +297,12 @@ pub(crate) fn wait_until_gone(pid: &str) {
     }
 }
 
-/// A server that takes one request and answers when told.
-pub(crate) struct Door {
+/// A server whose test answers each request by hand.
+pub(crate) struct ManualServer {
     listener: TcpListener,
 }
 
-impl Door {
+impl ManualServer {
     pub(crate) fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         Self { listener }

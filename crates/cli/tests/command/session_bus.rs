@@ -1,4 +1,4 @@
-//! A desktop without a screen: a session bus and a key ring of one test's own, both the real ones.
+//! A real session bus and key ring for one test, without a desktop around them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -8,24 +8,24 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::stage::{PATIENCE, World};
+use crate::fixture::{PATIENCE, TestDirs};
 
 /// A session bus, perhaps with an unlocked key ring on it. Gone when it is dropped.
-pub(crate) struct Desk {
+pub(crate) struct SessionBus {
     bus: Child,
     address: String,
     runtime: tempfile::TempDir,
 }
 
-impl Desk {
-    /// A desktop whose key ring is open; what it keeps lies in the world's home.
-    pub(crate) fn open(world: &World) -> Option<Self> {
-        let desk = Self::locked(world)?;
-        let mut daemon = command("gnome-keyring-daemon", world, desk.runtime.path());
+impl SessionBus {
+    /// With an unlocked key ring, which stores its file in the test's home.
+    pub(crate) fn with_open_keyring(dirs: &TestDirs) -> Option<Self> {
+        let session_bus = Self::with_locked_keyring(dirs)?;
+        let mut daemon = command("gnome-keyring-daemon", dirs, session_bus.runtime.path());
         daemon
             .args(["--unlock", "--components=secrets"])
-            .env("DBUS_SESSION_BUS_ADDRESS", &desk.address)
-            .process_group(i32::try_from(desk.bus.id()).expect("an id"))
+            .env("DBUS_SESSION_BUS_ADDRESS", &session_bus.address)
+            .process_group(i32::try_from(session_bus.bus.id()).expect("an id"))
             .stdin(Stdio::piped());
         let mut daemon = start(&mut daemon);
         let mut stdin = daemon.stdin.take().expect("an input");
@@ -33,18 +33,18 @@ impl Desk {
         drop(stdin);
         // It goes into the background once it is open.
         assert!(daemon.wait().expect("an end").success());
-        Some(desk)
+        Some(session_bus)
     }
 
-    /// A desktop nobody has logged in to. The bus starts a locked key ring when one is asked for.
-    pub(crate) fn locked(world: &World) -> Option<Self> {
-        if !is_furnished() {
+    /// Without a login. The bus starts a locked key ring on the first request.
+    pub(crate) fn with_locked_keyring(dirs: &TestDirs) -> Option<Self> {
+        if !has_keyring_programs() {
             return None;
         }
         let runtime = tempfile::tempdir().expect("a folder");
         let mode = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(runtime.path(), mode).expect("a mode");
-        let mut bus = command("dbus-daemon", world, runtime.path());
+        let mut bus = command("dbus-daemon", dirs, runtime.path());
         bus.args(["--session", "--nofork", "--nopidfile", "--nosyslog", "--print-address=1"]);
         bus.arg(format!("--address=unix:dir={}", runtime.path().display())).process_group(0);
         let mut bus = start(&mut bus);
@@ -52,9 +52,9 @@ impl Desk {
         Some(Self { bus, address, runtime })
     }
 
-    /// The command at this desk.
-    pub(crate) fn windlass(&self, world: &World, arguments: &[&str]) -> Command {
-        let mut command = world.windlass(arguments);
+    /// The command with this bus in its environment.
+    pub(crate) fn windlass(&self, dirs: &TestDirs, arguments: &[&str]) -> Command {
+        let mut command = dirs.windlass(arguments);
         command
             .env("DBUS_SESSION_BUS_ADDRESS", &self.address)
             .env("XDG_RUNTIME_DIR", self.runtime.path());
@@ -62,19 +62,19 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for SessionBus {
     fn drop(&mut self) {
         let _ = kill_process_group(Pid::from_child(&self.bus), Signal::KILL);
         let _ = self.bus.wait();
     }
 }
 
-fn command(program: &str, world: &World, runtime: &Path) -> Command {
+fn command(program: &str, dirs: &TestDirs, runtime: &Path) -> Command {
     let mut command = Command::new(program);
     command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").expect("a path"))
-        .env("HOME", world.work().with_file_name("home"))
+        .env("HOME", dirs.work().with_file_name("home"))
         .env("XDG_RUNTIME_DIR", runtime)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -86,14 +86,13 @@ fn start(command: &mut Command) -> Child {
     command.spawn().expect("it starts")
 }
 
-/// Are the programs of a desktop here? A fresh machine has none, and its tests pass all the same;
-/// where `WINDLASS_ALL_TESTS` is set nothing may be missing.
-fn is_furnished() -> bool {
+/// Without the programs the tests pass untried, unless `WINDLASS_ALL_TESTS` is set.
+fn has_keyring_programs() -> bool {
     let path = std::env::var_os("PATH").expect("a path");
-    let is_here =
+    let is_installed =
         |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).exists());
     let programs = ["dbus-daemon", "gnome-keyring-daemon", "secret-tool"];
-    let missing: Vec<&str> = programs.into_iter().filter(|name| !is_here(name)).collect();
+    let missing: Vec<&str> = programs.into_iter().filter(|name| !is_installed(name)).collect();
     if missing.is_empty() {
         return true;
     }
@@ -106,17 +105,16 @@ fn is_furnished() -> bool {
     false
 }
 
-/// Waits for what it says first.
 fn first_line(child: &mut Child) -> String {
     let stdout = child.stdout.take().expect("an output");
-    let (said, heard) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let mut reader = BufReader::new(stdout);
         let mut line = String::new();
         let _ = reader.read_line(&mut line);
-        let _ = said.send(line);
-        // Reads on, so that nobody ever writes into a closed pipe.
+        let _ = sender.send(line);
+        // Reads on, so that the child never writes into a closed pipe.
         let _ = std::io::copy(&mut reader, &mut std::io::sink());
     });
-    heard.recv_timeout(PATIENCE).expect("a first line")
+    receiver.recv_timeout(PATIENCE).expect("a first line")
 }

@@ -10,7 +10,7 @@ use windlass_rehearsal::{ReceivedRequest, Rehearsal, Script, ScriptedAnswer};
 use windlass_vocabulary::{Tokens, Usage};
 
 use super::SESSION;
-use crate::stage::{PATIENCE, World, play, run};
+use crate::fixture::{PATIENCE, TestDirs, play, run};
 
 /// In micro-dollars.
 const LIMIT: u64 = 4_000_000;
@@ -61,15 +61,16 @@ fn comes(child: &mut Child, server: &Rehearsal, requests: usize) -> bool {
 
 #[test]
 fn the_limit_holds_however_often_the_process_dies() {
-    let world = die_with_requests_out(|_| 1);
+    let dirs = die_with_requests_out(|_| 1);
     // What nobody knows the bill of is shown beside what was billed.
     let cost = |flags: &[&str]| {
-        let mut command = world.windlass(&["cost", SESSION]);
+        let mut command = dirs.windlass(&["cost", SESSION]);
         run(command.args(flags)).answer().to_owned()
     };
     let told: serde_json::Value = serde_json::from_str(&cost(&["--json"])).expect("JSON");
     let figure = |name: &str| told["account"]["all"][name].as_u64().expect("a figure");
-    let (spent, aside) = (figure("cost_micro_usd"), figure("set_aside_micro_usd"));
+    let spent = figure("cost_micro_usd");
+    let aside = figure("set_aside_micro_usd");
     assert!(aside > 0 && spent + aside <= LIMIT, "{told}");
     assert!(cost(&[]).contains("Set aside besides"), "{}", cost(&[]));
 }
@@ -81,9 +82,11 @@ fn the_limit_holds_when_agents_die_with_it() {
 }
 
 /// Dies each time when so many requests have come in that life, until no money is left.
-fn die_with_requests_out(requests_in: impl Fn(usize) -> usize) -> World {
-    let (world, server) = (World::new(), server());
-    let (mut deaths, mut said) = (0, None);
+fn die_with_requests_out(requests_in: impl Fn(usize) -> usize) -> TestDirs {
+    let dirs = TestDirs::new();
+    let server = server();
+    let mut deaths = 0;
+    let mut said = None;
     for life in 0..LIVES_MAX {
         let words = format!("begin {life}");
         let which = if life == 0 { "--session-id" } else { "-r" };
@@ -91,7 +94,7 @@ fn die_with_requests_out(requests_in: impl Fn(usize) -> usize) -> World {
         let rest = ["--max-budget-usd", "4", "--dangerously-skip-permissions"];
         let flags: Vec<&str> = flags.into_iter().chain(rest).collect();
         let before = server.request_count();
-        let mut child = world.asking(&server.url(), &flags).spawn().expect("it starts");
+        let mut child = dirs.asking(&server.url(), &flags).spawn().expect("it starts");
         if !comes(&mut child, &server, before + requests_in(life)) {
             said = Some(child.wait_with_output().expect("an end"));
             break;
@@ -111,5 +114,5 @@ fn die_with_requests_out(requests_in: impl Fn(usize) -> usize) -> World {
     assert!(words.contains("--max-budget-usd"), "{words}");
     // What is left may be too little even for a small answer, so the last cap need not be smaller.
     assert!(deaths > 1 && caps.last() <= caps.first(), "{deaths} deaths, {caps:?}");
-    world
+    dirs
 }
