@@ -154,7 +154,7 @@ impl LiveSession {
         }
         // A client may ask about the conversation at any time.
         builder.enable_side_questions();
-        let settings = builder.settings().clone();
+        let settings = builder.settings();
         let model = settings.model.name.as_str().to_owned();
         let mode = settings.policy.mode;
         if let Some(subagents) = subagents {

@@ -76,7 +76,7 @@ fn build_demo_session(project: &Path, base_url: &str) -> (SessionBuilder, PathBu
     settings.prompt.system_prompt = Arc::from(SYSTEM_PROMPT);
     settings.prompt.system_context = build_system_context(project);
     settings.limits.turns_max = 20;
-    settings.jitter_seed = random::generate_seed();
+    settings.retry.jitter_seed = random::generate_seed();
     let spill_directory = build_scratch_path();
     let builder =
         SessionBuilder::new(settings, Endpoint::new(WireFormat::AnthropicMessages, base_url))

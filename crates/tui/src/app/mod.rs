@@ -237,7 +237,7 @@ impl App {
     /// still connecting may bring it.
     pub fn awaits_commands(&self) -> bool {
         let text = self.input.composer.text();
-        let menu = SlashCommandMenu::find_matching(&text, &self.session.facts.commands);
+        let menu = SlashCommandMenu::find_matching(text, &self.session.facts.commands);
         let typed_lately =
             self.keys.last_key.is_some_and(|key| self.now < key.at + COMMANDS_WAIT_MAX);
         self.is_typing_command() && typed_lately && menu.first_name().is_none()
