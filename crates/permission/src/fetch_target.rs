@@ -172,7 +172,10 @@ fn classify_ipv6_host(address: Ipv6Addr) -> HostReach {
     let is_disguised = address.to_ipv4_mapped().is_none() && unwrap_ipv4(address).is_some();
     match HostReach::from(classify_address(IpAddr::V6(address))) {
         HostReach::Private if is_disguised => HostReach::Reserved,
-        reach => reach,
+        reach @ (HostReach::Public
+        | HostReach::Reserved
+        | HostReach::Private
+        | HostReach::Metadata) => reach,
     }
 }
 

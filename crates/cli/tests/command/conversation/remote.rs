@@ -58,3 +58,25 @@ fn a_servers_prompts_stand_in_the_menu() {
     let body = server.requests().pop().expect("a request").json().expect("JSON");
     assert!(body["messages"].to_string().contains("Greet everybody kindly."), "{body}");
 }
+
+#[test]
+fn a_typed_command_appears_when_its_server_comes_late() {
+    let (dirs, _) = test_dirs();
+    let gate = dirs.file("gate");
+    let made = std::process::Command::new("mkfifo").arg(&gate).status().expect("mkfifo");
+    assert!(made.success());
+    // The server says nothing before a line comes through the gate.
+    let entry = json!({"command": "sh", "args": ["-c", "read -r line < gate; exec sh server.sh"]});
+    let config = json!({"mcpServers": {"box": entry}}).to_string();
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
+    let mut talk = Talk::begin(dirs.asking(&server.url(), &["--mcp-config", &config]));
+    talk.until(READY);
+    talk.key("/mcp__b");
+    let shown = talk.until("> /mcp__b");
+    assert!(!shown.contains("mcp__box__greet"), "{shown}");
+    std::fs::write(&gate, "\n").expect("somebody reads at the gate");
+    talk.until("mcp__box__greet");
+    talk.key("ox__greet everybody\r");
+    talk.until("ok");
+    assert_eq!(talk.end(), Some(0));
+}
