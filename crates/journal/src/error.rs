@@ -84,13 +84,13 @@ pub enum JournalError {
 /// Who must act before the disk works again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskRemedy {
-    /// Whoever owns the files: room must be made. The writer may be used again then.
+    /// The owner of the files: room must be made. The writer may be used again then.
     MakeRoom,
-    /// Whoever runs the machine: the disk is read-only or the rights are missing.
+    /// The administrator: the disk is read-only or the rights are missing.
     GrantWriting,
-    /// Whoever removed the folder, or the server it lies on: it is gone.
+    /// The user: the folder, or the server it lies on, is gone.
     BringBack,
-    /// Whoever runs the machine: the disk is failing. What was not acknowledged is not on it.
+    /// The administrator: the disk is failing. What was not acknowledged is not on it.
     ReplaceDisk,
     /// Not known; the system's words say what.
     Unknown,

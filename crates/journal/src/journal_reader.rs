@@ -240,7 +240,7 @@ impl JournalReader {
     }
 
     /// Checks the place of records that were written together. What is missing before them is
-    /// reported and they count all the same; what was there before, or was written by somebody who
+    /// reported and they count all the same; what was there before, or was written by a process that
     /// had lost the claim, does not.
     fn accept_group(&mut self, group: RecordGroup) {
         let RecordGroup { seq, at, epoch, safe: _, items } = group;

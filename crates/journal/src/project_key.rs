@@ -11,7 +11,7 @@ use icu_normalizer::ComposingNormalizerBorrowed;
 #[must_use]
 pub fn project_key(project: &Path) -> String {
     let path = project.to_string_lossy();
-    // A letter with its accent is one sign or two, as whoever made the folder wrote it.
+    // A letter with its accent is one sign or two, as the creator of the folder wrote it.
     let path = match path.is_ascii() {
         true => path,
         false => Cow::Owned(ComposingNormalizerBorrowed::new_nfc().normalize(&path).into_owned()),

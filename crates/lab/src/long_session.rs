@@ -14,7 +14,7 @@ pub enum LongSessionKind {
     /// Nothing ever has to go; every turn brings the same.
     Roomy,
     /// A window of 200,000 tokens, results of 2 to 6 KB and now and then a long one: every level acts
-    /// but the second, which is off unless somebody wants it.
+    /// but the second, which is off unless a test switches it on.
     Real,
     /// The same with the second level on, which then leaves nothing to do for the fourth and fifth.
     Snipped,

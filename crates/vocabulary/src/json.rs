@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// JSON text. Whoever makes one from outside data has checked that it parses.
+/// JSON text. The caller that makes one from outside data has checked that it parses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Json(Arc<str>);

@@ -67,7 +67,7 @@ impl DiskFile for RealDiskFile {
 
     fn try_lock(&mut self) -> Result<(), TryLockError> {
         self.0.try_lock()?;
-        // Somebody may have deleted it between our opening and our locking it.
+        // Another process may have deleted it between our opening and our locking it.
         self.check_not_deleted().map_err(TryLockError::Error)
     }
 }

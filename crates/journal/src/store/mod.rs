@@ -27,7 +27,7 @@ pub trait JournalStore: core::fmt::Debug + Send + Sync {
     ) -> Result<ClaimedSession, JournalError>;
 
     /// Stays the writer. A claim that is not renewed within the store's own term may be given to
-    /// somebody else; local files have no term, because their lock dies with the process.
+    /// another holder; local files have no term, because their lock dies with the process.
     fn renew(&self, claimed: &ClaimedSession) -> Result<(), JournalError>;
 
     /// Appends, if the claim still holds and the journal ends at `expected`. Returns the number of

@@ -51,7 +51,7 @@ pub enum ScenarioEvent {
     Label(Result<String, ModelFailure>),
     /// A timer ran out; the last one if not said which.
     Timer(Option<usize>),
-    /// Somebody wants the session to go on without a word.
+    /// The user wants the session to go on without a prompt.
     Resume,
     Compact(Option<String>),
     Attachment(AttachmentKind, String),

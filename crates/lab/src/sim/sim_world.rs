@@ -194,7 +194,7 @@ impl SimWorld {
                 };
                 self.schedule_event(after, answer, false);
             }
-            // Somebody comes back to a call that was put off, or says something else first.
+            // The user comes back to a deferred call, or sends something else first.
             Effect::Finish(ending) if ending.deferred.is_some() && random.draw_percent(60) => {
                 let after = random.draw_below(500);
                 self.schedule_event(after, Event::Resumed, false);

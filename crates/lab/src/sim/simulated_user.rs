@@ -1,4 +1,4 @@
-//! Whoever sits in front: messages, answers to questions, interrupts, changed minds.
+//! The simulated user: messages, answers to questions, interrupts, changed minds.
 
 use windlass_engine::{Event, Interrupt};
 use windlass_vocabulary::{ContentBlock, Json, PermissionAnswer, Ticket, ToolInspection};
