@@ -7,17 +7,26 @@ use std::time::{Duration, SystemTime};
 
 use windlass_journal::{SessionCatalogue, project_key::project_key};
 
-/// Begins to sweep away what was last used longer ago than this.
-pub fn spawn_cleanup(catalogue: &SessionCatalogue, transcripts: Option<PathBuf>, days: u32) {
+/// Begins to sweep away what was last used longer ago than this, but for the journals in use: this
+/// session's is not locked yet, and neither is the one it is a copy of.
+pub fn spawn_cleanup(
+    catalogue: &SessionCatalogue,
+    transcripts: Option<PathBuf>,
+    in_use: Vec<PathBuf>,
+    days: u32,
+) {
     let catalogue = catalogue.clone();
     // Dies with the process; the next one begins where it was.
-    std::thread::spawn(move || remove_old_sessions(&catalogue, transcripts.as_deref(), days));
+    std::thread::spawn(move || {
+        remove_old_sessions(&catalogue, transcripts.as_deref(), &in_use, days)
+    });
 }
 
 /// Runs at most once a day. Returns how many sessions were removed.
 fn remove_old_sessions(
     catalogue: &SessionCatalogue,
     transcripts: Option<&Path>,
+    in_use: &[PathBuf],
     days: u32,
 ) -> usize {
     let mark = catalogue.root().join("swept");
@@ -30,7 +39,9 @@ fn remove_old_sessions(
     let most = DAY * days.max(1);
     let mut gone = 0;
     for listed in catalogue.list(None).unwrap_or_default() {
-        if !is_older(listed.summary.updated, most) {
+        // By name: a path may lead through a link, and no two sessions share an id.
+        let is_in_use = in_use.iter().any(|used| used.file_name() == listed.path.file_name());
+        if is_in_use || !is_older(listed.summary.updated, most) {
             continue;
         }
         if catalogue.delete(&listed.path).is_ok() {
@@ -106,14 +117,20 @@ mod tests {
             (journal, transcript)
         };
         let (old, old_transcript) = session("old", 31);
+        let (resumed, resumed_transcript) = session("resumed", 400);
+        let in_use = [resumed.clone()];
         let (new, new_transcript) = session("new", 29);
-        assert_eq!(remove_old_sessions(&catalogue, Some(&claude), CLEANUP_DAYS_DEFAULT), 1);
+        assert_eq!(
+            remove_old_sessions(&catalogue, Some(&claude), &in_use, CLEANUP_DAYS_DEFAULT),
+            1
+        );
         assert!(!old.exists() && !old_transcript.exists());
         assert!(!old_transcript.with_extension("").exists());
         assert!(new.exists() && new_transcript.exists());
+        assert!(resumed.exists() && resumed_transcript.exists(), "in use, however old");
         session("older", 90);
         assert_eq!(
-            remove_old_sessions(&catalogue, Some(&claude), CLEANUP_DAYS_DEFAULT),
+            remove_old_sessions(&catalogue, Some(&claude), &in_use, CLEANUP_DAYS_DEFAULT),
             0,
             "once a day"
         );

@@ -308,7 +308,8 @@ impl SelectedSession {
             rename_session(catalogue, journal, self.transcript_path.as_deref(), name)?;
         }
         let days = swept_after_days.unwrap_or(cleanup::CLEANUP_DAYS_DEFAULT);
-        cleanup::spawn_cleanup(catalogue, self.transcript_root.clone(), days);
+        let in_use = [Some(journal), self.forked_from.as_ref()].into_iter().flatten().cloned();
+        cleanup::spawn_cleanup(catalogue, self.transcript_root.clone(), in_use.collect(), days);
         Ok(())
     }
 
