@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -16,7 +17,13 @@ pub(crate) const CANARY: &str = "canary-5e1f0c77";
 /// Everything ends long before; a test that waits this long has failed.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
-const NOBODY: u32 = 65534;
+/// An ordinary user that no other fixture is: what one user may have is counted by the kernel over all of
+/// that user's processes, so tests that shared one would see each other's.
+fn unused_user() -> u32 {
+    static FIXTURES: AtomicU32 = AtomicU32::new(0);
+    let number = FIXTURES.fetch_add(1, Ordering::Relaxed);
+    1_000_000 + std::process::id() % 100_000 * 1_000 + number % 1_000
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunAs {
@@ -41,6 +48,7 @@ pub(crate) struct SandboxFixture {
     pub(crate) runner: PathBuf,
     base: tempfile::TempDir,
     options: Vec<String>,
+    user: u32,
 }
 
 /// How a command ended.
@@ -87,7 +95,16 @@ impl SandboxFixture {
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("file"), "before").unwrap();
         let runner = runner_in(&place);
-        let fixture = Self { person, backend, project, outside, runner, base, options: Vec::new() };
+        let fixture = Self {
+            person,
+            backend,
+            project,
+            outside,
+            runner,
+            base,
+            options: Vec::new(),
+            user: unused_user(),
+        };
         fixture.give(&fixture.project.clone());
         fixture.give(&fixture.outside.clone());
         fixture
@@ -102,7 +119,7 @@ impl SandboxFixture {
     /// Hands a tree over to the person.
     pub(crate) fn give(&self, path: &Path) {
         if self.person == RunAs::Nobody {
-            chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+            chown(path, Some(self.user), Some(self.user)).unwrap();
         }
         if path.is_dir() {
             for entry in fs::read_dir(path).unwrap() {
@@ -156,7 +173,11 @@ impl SandboxFixture {
             RunAs::Oneself => Command::new(program),
             RunAs::Nobody => {
                 let mut command = Command::new("setpriv");
-                command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
+                let user = self.user;
+                command
+                    .args([format!("--reuid={user}"), format!("--regid={user}")])
+                    .arg("--clear-groups")
+                    .arg(program);
                 command
             }
         };
