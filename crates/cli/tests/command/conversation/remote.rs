@@ -74,7 +74,7 @@ fn a_typed_command_appears_when_its_server_comes_late() {
     talk.key("/mcp__b");
     let shown = talk.until("> /mcp__b");
     assert!(!shown.contains("mcp__box__greet"), "{shown}");
-    std::fs::write(&gate, "\n").expect("somebody reads at the gate");
+    std::fs::write(&gate, "\n").expect("the server reads the gate");
     talk.until("mcp__box__greet");
     talk.key("ox__greet everybody\r");
     talk.until("ok");
