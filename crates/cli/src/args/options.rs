@@ -13,10 +13,10 @@ use windlass_provider::model_options::ModelOptions;
 use windlass_vocabulary::{Effort, PermissionMode, ThinkingMode};
 
 use super::{
-    CostArgs, CostGroupingArg, EffortArg, HeadlessArgs, InputFormatArg, LimitArgs, McpConfigArgs,
-    ModelArgs, OutputFormatArg, PermissionArgs, PermissionModeArg, RunArgs, SandboxArg,
-    SessionArgs, SessionsListArgs, SessionsSearchArgs, SettingsArgs, StreamArgs, ThinkingArg,
-    ThinkingDisplayArg,
+    AcpArgs, CostArgs, CostGroupingArg, EffortArg, HeadlessArgs, InputFormatArg, LimitArgs,
+    McpConfigArgs, ModelArgs, OutputFormatArg, PermissionArgs, PermissionModeArg, RunArgs,
+    SandboxArg, SessionArgs, SessionsListArgs, SessionsSearchArgs, SettingsArgs, StreamArgs,
+    ThinkingArg, ThinkingDisplayArg,
 };
 
 impl TryFrom<RunArgs> for RunOptions {
@@ -39,6 +39,22 @@ impl TryFrom<RunArgs> for RunOptions {
             mcp: args.mcp.into(),
             headless: args.headless.into(),
             settings: args.settings.into(),
+        })
+    }
+}
+
+impl TryFrom<AcpArgs> for RunOptions {
+    type Error = CommandError;
+
+    fn try_from(args: AcpArgs) -> Result<Self, CommandError> {
+        Ok(Self {
+            model: args.model.into(),
+            limit: args.limit.into(),
+            permission: args.permission.try_into()?,
+            mcp: args.mcp.into(),
+            settings: args.settings.into(),
+            verbose: args.verbose,
+            ..Self::default()
         })
     }
 }

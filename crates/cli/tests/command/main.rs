@@ -7,6 +7,7 @@
     reason = "a panic is how a test says no"
 )]
 
+mod acp;
 mod after;
 mod ask;
 mod available;
