@@ -23,13 +23,13 @@ use windlass_provider::model_choice;
 use windlass_vocabulary::format_timestamp;
 
 use crate::rpc::{
-    ClientConnection, InputLine, RpcError, RpcMessage, parse_message, spawn_line_reader,
+    ClientConnection, RpcError, RpcLine, RpcMessage, parse_message, spawn_line_reader,
 };
 use crate::schema::{
-    ClientCapabilities, InitializeParams, ListParams, ListedSession, LoadParams, NewParams,
+    AcpListedSession, ClientCapabilities, InitializeParams, ListParams, LoadParams, NewParams,
     PROTOCOL_VERSION, PromptParams, SessionParams, SetConfigOptionParams, SetModeParams,
 };
-use crate::session::{OpenedSession, SessionCommand, SessionHandle, SessionRequest, open_session};
+use crate::session::{EditorCommand, OpenedSession, SessionHandle, SessionRequest, open_session};
 
 struct AcpServer {
     options: RunOptions,
@@ -107,8 +107,8 @@ impl AcpServer {
         self.client.respond(&id, outcome);
     }
 
-    fn on_line(&mut self, line: InputLine) {
-        let InputLine::Line(line) = line else {
+    fn on_line(&mut self, line: RpcLine) {
+        let RpcLine::Line(line) = line else {
             let error = RpcError::parse_error("the line is too long");
             return self.client.respond(&Value::Null, Err(error));
         };
@@ -148,21 +148,21 @@ impl AcpServer {
             "session/prompt" => match parse_params::<PromptParams>(params) {
                 Ok(PromptParams { session_id, prompt }) => self.send_to_session(
                     &session_id,
-                    SessionCommand::Prompt { id: id.clone(), blocks: prompt },
+                    EditorCommand::Prompt { id: id.clone(), blocks: prompt },
                 ),
                 Err(error) => Some(Err(error)),
             },
             "session/set_mode" => match parse_params::<SetModeParams>(params) {
                 Ok(SetModeParams { session_id, mode_id }) => self.send_to_session(
                     &session_id,
-                    SessionCommand::SetMode { id: id.clone(), mode: mode_id },
+                    EditorCommand::SetMode { id: id.clone(), mode: mode_id },
                 ),
                 Err(error) => Some(Err(error)),
             },
             "session/set_config_option" => match parse_params::<SetConfigOptionParams>(params) {
                 Ok(SetConfigOptionParams { session_id, config_id, value }) => {
                     let id = id.clone();
-                    let command = SessionCommand::SetConfigOption { id, option: config_id, value };
+                    let command = EditorCommand::SetConfigOption { id, option: config_id, value };
                     self.send_to_session(&session_id, command)
                 }
                 Err(error) => Some(Err(error)),
@@ -176,13 +176,13 @@ impl AcpServer {
         match method {
             "session/cancel" => {
                 if let Ok(SessionParams { session_id }) = parse_params(params) {
-                    let _ = self.send_to_session(&session_id, SessionCommand::Cancel);
+                    let _ = self.send_to_session(&session_id, EditorCommand::Cancel);
                 }
             }
             "$/cancel_request" => {
                 if let Some(id) = params.get("requestId") {
                     for handle in self.sessions.values() {
-                        let _ = handle.send(SessionCommand::CancelRequest(id.clone()));
+                        let _ = handle.send(EditorCommand::CancelRequest(id.clone()));
                     }
                 }
             }
@@ -281,7 +281,7 @@ impl AcpServer {
     fn send_to_session(
         &mut self,
         session_id: &str,
-        command: SessionCommand,
+        command: EditorCommand,
     ) -> Option<Result<Value, RpcError>> {
         let is_sent = self.sessions.get(session_id).is_some_and(|handle| handle.send(command));
         if is_sent {
@@ -297,7 +297,7 @@ impl AcpServer {
             Err(error) => return Some(Err(error)),
         };
         let (done, closed) = oneshot::channel();
-        if let Some(answer) = self.send_to_session(&session_id, SessionCommand::Close { done }) {
+        if let Some(answer) = self.send_to_session(&session_id, EditorCommand::Close { done }) {
             return Some(answer);
         }
         self.sessions.remove(&session_id);
@@ -350,7 +350,7 @@ impl AcpServer {
         let mut closing = JoinSet::new();
         for handle in std::mem::take(&mut self.sessions).into_values() {
             let (done, closed) = oneshot::channel();
-            if handle.send(SessionCommand::Close { done }) {
+            if handle.send(EditorCommand::Close { done }) {
                 closing.spawn(closed);
             }
         }
@@ -396,13 +396,14 @@ fn list_page(params: &ListParams) -> Result<Value, RpcError> {
         .list(params.cwd.as_deref())
         .map_err(|error| fail(session::journal_error(&error)))?;
     let said: Vec<_> = listed.into_iter().filter(|one| !one.summary.prompt.is_empty()).collect();
-    let rows = said.iter().skip(start).take(PAGE_SESSIONS_MAX).map(|one| ListedSession {
+    let rows = said.iter().skip(start).take(PAGE_SESSIONS_MAX).map(|one| AcpListedSession {
         session_id: one.summary.id.clone(),
         cwd: one.summary.project.clone().unwrap_or_default(),
         title: Some(one.summary.title.clone().unwrap_or_else(|| one.summary.prompt.clone())),
         updated_at: format_timestamp(one.summary.updated),
     });
-    let rows: Vec<ListedSession> = rows.filter(|row| Path::new(&row.cwd).is_absolute()).collect();
+    let rows: Vec<AcpListedSession> =
+        rows.filter(|row| Path::new(&row.cwd).is_absolute()).collect();
     let end = start.saturating_add(PAGE_SESSIONS_MAX);
     let mut page = json!({ "sessions": rows });
     if let (true, Value::Object(fields)) = (end < said.len(), &mut page) {

@@ -5,13 +5,13 @@ use std::io::{self, BufRead, Read};
 use tokio::sync::mpsc;
 
 #[derive(Debug)]
-pub(crate) enum InputLine {
+pub(crate) enum RpcLine {
     Line(Vec<u8>),
     TooLong,
 }
 
 /// The channel closes at the end of the input.
-pub(crate) fn spawn_line_reader() -> mpsc::Receiver<InputLine> {
+pub(crate) fn spawn_line_reader() -> mpsc::Receiver<RpcLine> {
     let (lines, inbox) = mpsc::channel(LINES_MAX);
     let work = move || read_lines(io::stdin().lock(), &lines);
     // Without a thread the channel closes, which is taken for the end.
@@ -19,7 +19,7 @@ pub(crate) fn spawn_line_reader() -> mpsc::Receiver<InputLine> {
     inbox
 }
 
-fn read_lines(mut from: impl BufRead, lines: &mpsc::Sender<InputLine>) {
+fn read_lines(mut from: impl BufRead, lines: &mpsc::Sender<RpcLine>) {
     loop {
         let mut line = Vec::new();
         match from.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
@@ -29,9 +29,9 @@ fn read_lines(mut from: impl BufRead, lines: &mpsc::Sender<InputLine>) {
         let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES_MAX;
         let input = match is_whole {
             true if line.trim_ascii().is_empty() => continue,
-            true => InputLine::Line(line),
+            true => RpcLine::Line(line),
             false if skip_rest(&mut from).is_err() => return,
-            false => InputLine::TooLong,
+            false => RpcLine::TooLong,
         };
         if lines.blocking_send(input).is_err() {
             return;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub(crate) use client::ClientConnection;
-pub(crate) use line_reader::{InputLine, spawn_line_reader};
+pub(crate) use line_reader::{RpcLine, spawn_line_reader};
 
 /// A message of the client.
 #[derive(Debug, PartialEq)]

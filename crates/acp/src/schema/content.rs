@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum ContentBlock {
+pub(crate) enum AcpContent {
     Text {
         text: String,
     },
@@ -40,7 +40,7 @@ pub(crate) struct EmbeddedResource {
     pub mime_type: Option<String>,
 }
 
-impl ContentBlock {
+impl AcpContent {
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }

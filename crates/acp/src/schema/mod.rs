@@ -10,12 +10,12 @@ mod tool_call;
 mod update;
 
 pub(crate) use config_option::{ConfigChoice, ConfigOption, ModeList, SessionMode};
-pub(crate) use content::ContentBlock;
+pub(crate) use content::AcpContent;
 pub(crate) use initialize::{ClientCapabilities, InitializeParams};
 pub(crate) use permission::{PermissionOption, PermissionOptionKind, PermissionOutcome};
 pub(crate) use session::{
-    ListParams, ListedSession, LoadParams, McpServerEntry, NamedValue, NewParams, PromptParams,
-    SessionParams, SetConfigOptionParams, SetModeParams, StopReason,
+    AcpListedSession, EditorMcpServer, ListParams, LoadParams, NamedValue, NewParams, PromptParams,
+    PromptStopReason, SessionParams, SetConfigOptionParams, SetModeParams,
 };
 pub(crate) use tool_call::{
     FileLocation, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind,

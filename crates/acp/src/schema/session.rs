@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ContentBlock;
+use super::AcpContent;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct NewParams {
     pub cwd: PathBuf,
     #[serde(default)]
-    pub mcp_servers: Vec<McpServerEntry>,
+    pub mcp_servers: Vec<EditorMcpServer>,
     #[serde(default)]
     pub additional_directories: Vec<PathBuf>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct LoadParams {
 
 /// A server of the client. One without a `type` is a program.
 #[derive(Debug, Deserialize)]
-pub(crate) struct McpServerEntry {
+pub(crate) struct EditorMcpServer {
     pub name: String,
     #[serde(default, rename = "type")]
     pub kind: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) struct NamedValue {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PromptParams {
     pub session_id: String,
-    pub prompt: Vec<ContentBlock>,
+    pub prompt: Vec<AcpContent>,
 }
 
 /// Methods that name a session and nothing else.
@@ -88,7 +88,7 @@ pub(crate) struct ListParams {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ListedSession {
+pub(crate) struct AcpListedSession {
     pub session_id: String,
     pub cwd: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ pub(crate) struct ListedSession {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum StopReason {
+pub(crate) enum PromptStopReason {
     EndTurn,
     MaxTokens,
     MaxTurnRequests,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::ContentBlock;
+use super::AcpContent;
 
 /// Also the first message about a call; then `title` is required.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -52,7 +52,7 @@ pub(crate) enum ToolCallStatus {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum ToolCallContent {
     Content {
-        content: ContentBlock,
+        content: AcpContent,
     },
     #[serde(rename_all = "camelCase")]
     Diff {
@@ -72,6 +72,6 @@ pub(crate) struct FileLocation {
 
 impl ToolCallContent {
     pub(crate) fn text(text: impl Into<String>) -> Self {
-        Self::Content { content: ContentBlock::text(text) }
+        Self::Content { content: AcpContent::text(text) }
     }
 }

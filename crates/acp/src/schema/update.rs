@@ -2,22 +2,22 @@
 
 use serde::Serialize;
 
-use super::{ConfigOption, ContentBlock, ToolCallUpdate};
+use super::{AcpContent, ConfigOption, ToolCallUpdate};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "sessionUpdate", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(crate) enum SessionUpdate {
     UserMessageChunk {
-        content: ContentBlock,
+        content: AcpContent,
     },
     AgentMessageChunk {
-        content: ContentBlock,
+        content: AcpContent,
         /// Chunks of one answer have the same.
         #[serde(skip_serializing_if = "Option::is_none")]
         message_id: Option<String>,
     },
     AgentThoughtChunk {
-        content: ContentBlock,
+        content: AcpContent,
     },
     ToolCall(ToolCallUpdate),
     ToolCallUpdate(ToolCallUpdate),

@@ -174,7 +174,7 @@ fn list_models(
 }
 
 fn list_efforts(provider: &str, model: &str, config: &Config) -> Vec<Effort> {
-    config.resolve_model(provider, model).model.effort.clone().unwrap_or_default()
+    config.resolve_model(provider, model).model.effort.unwrap_or_default()
 }
 
 fn effort_name(effort: Effort) -> &'static str {

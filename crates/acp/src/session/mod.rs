@@ -1,13 +1,13 @@
 //! One conversation of an editor: a task that owns a session, carries out what the client wants of it,
 //! and tells the client what happens.
 
-mod client_questions;
 mod config_options;
+mod editor_questions;
 mod open;
 mod prompt_blocks;
 mod prompt_ending;
 mod prompt_runner;
-mod question_form;
+mod question_elicitation;
 mod replay;
 mod session_settings;
 mod tool_call_view;
@@ -30,22 +30,22 @@ use windlass_driver::{
 use windlass_provider::endpoint::EndpointDescriptions;
 use windlass_vocabulary::{ModelName, Notice, Ticket};
 
-use client_questions::ClientQuestions;
 use config_options::SessionChoices;
+use editor_questions::EditorQuestions;
 use prompt_runner::PreparedPrompt;
 use update_builder::UpdateBuilder;
 
 use crate::rpc::RpcError;
-use crate::schema::{AvailableCommand, CommandInput, ContentBlock, SessionUpdate, StopReason};
+use crate::schema::{AcpContent, AvailableCommand, CommandInput, PromptStopReason, SessionUpdate};
 
 pub(crate) use open::{OpenedSession, SessionRequest, open_session};
 
 /// What the client wants of a session. Every request carries the id to answer with.
 #[derive(Debug)]
-pub(crate) enum SessionCommand {
+pub(crate) enum EditorCommand {
     Prompt {
         id: Value,
-        blocks: Vec<ContentBlock>,
+        blocks: Vec<AcpContent>,
     },
     Cancel,
     /// Cancels the prompt with this id only.
@@ -68,12 +68,12 @@ pub(crate) enum SessionCommand {
 #[derive(Debug)]
 pub(crate) struct SessionHandle {
     pub session_id: String,
-    commands: mpsc::UnboundedSender<SessionCommand>,
+    commands: mpsc::UnboundedSender<EditorCommand>,
 }
 
 impl SessionHandle {
     /// Returns false if the session is over.
-    pub(crate) fn send(&self, command: SessionCommand) -> bool {
+    pub(crate) fn send(&self, command: EditorCommand) -> bool {
         self.commands.send(command).is_ok()
     }
 }
@@ -94,10 +94,10 @@ struct SessionResources {
 struct SessionTask {
     session: Session,
     notices: Notices,
-    commands: mpsc::UnboundedReceiver<SessionCommand>,
+    commands: mpsc::UnboundedReceiver<EditorCommand>,
     resources: SessionResources,
     reloader: Option<SettingsReloader>,
-    questions: ClientQuestions,
+    questions: EditorQuestions,
     updates: UpdateBuilder,
     choices: SessionChoices,
     waiting: VecDeque<WaitingPrompt>,
@@ -111,7 +111,7 @@ struct SessionTask {
 
 struct WaitingPrompt {
     id: Value,
-    blocks: Vec<ContentBlock>,
+    blocks: Vec<AcpContent>,
 }
 
 /// What became of the prompt at hand.
@@ -130,7 +130,7 @@ enum PromptState {
 }
 
 enum TaskEvent {
-    Command(Option<SessionCommand>),
+    Command(Option<EditorCommand>),
     Notice(Option<Notice>),
     Prepared(Result<PreparedPrompt, String>),
 }
@@ -140,7 +140,7 @@ impl SessionTask {
         session: Session,
         notices: Notices,
         resources: SessionResources,
-        questions: ClientQuestions,
+        questions: EditorQuestions,
         updates: UpdateBuilder,
         choices: SessionChoices,
     ) -> (Self, SessionHandle) {
@@ -176,7 +176,7 @@ impl SessionTask {
             self.start_next_prompt().await;
             match self.next_event().await {
                 TaskEvent::Command(None) => break,
-                TaskEvent::Command(Some(SessionCommand::Close { done })) => {
+                TaskEvent::Command(Some(EditorCommand::Close { done })) => {
                     closed = Some(done);
                     break;
                 }
@@ -223,29 +223,29 @@ impl SessionTask {
         }
     }
 
-    async fn on_command(&mut self, command: SessionCommand) {
+    async fn on_command(&mut self, command: EditorCommand) {
         match command {
-            SessionCommand::Prompt { id, .. } if self.waiting.len() >= WAITING_MAX => {
+            EditorCommand::Prompt { id, .. } if self.waiting.len() >= WAITING_MAX => {
                 let why = format!("{WAITING_MAX} prompts wait already");
                 self.questions.client.respond(&id, Err(RpcError::invalid_request(why)));
             }
-            SessionCommand::Prompt { id, blocks } => {
+            EditorCommand::Prompt { id, blocks } => {
                 self.waiting.push_back(WaitingPrompt { id, blocks });
             }
-            SessionCommand::Cancel => self.cancel_prompts(),
-            SessionCommand::CancelRequest(id) => self.cancel_request(&id),
-            SessionCommand::SetMode { id, mode } => {
+            EditorCommand::Cancel => self.cancel_prompts(),
+            EditorCommand::CancelRequest(id) => self.cancel_request(&id),
+            EditorCommand::SetMode { id, mode } => {
                 let outcome = self.set_mode(&mode).map(|()| json!({}));
                 self.questions.client.respond(&id, outcome);
             }
-            SessionCommand::SetConfigOption { id, option, value } => {
+            EditorCommand::SetConfigOption { id, option, value } => {
                 let outcome = self.set_config_option(&option, &value).await;
                 let outcome =
                     outcome.map(|()| json!({ "configOptions": self.choices.to_options() }));
                 self.questions.client.respond(&id, outcome);
             }
             // The loop ends with it.
-            SessionCommand::Close { .. } => {}
+            EditorCommand::Close { .. } => {}
         }
     }
 
@@ -295,7 +295,7 @@ impl SessionTask {
 
     fn cancel_prompts(&mut self) {
         for prompt in std::mem::take(&mut self.waiting) {
-            self.answer_prompt(&prompt.id, Ok(StopReason::Cancelled));
+            self.answer_prompt(&prompt.id, Ok(PromptStopReason::Cancelled));
         }
         self.cancel_current();
     }
@@ -319,10 +319,10 @@ impl SessionTask {
             PromptState::None => {}
             PromptState::Preparing { id, work } => {
                 work.abort();
-                self.answer_prompt(&id, Ok(StopReason::Cancelled));
+                self.answer_prompt(&id, Ok(PromptStopReason::Cancelled));
             }
             PromptState::Running { id, is_side_question: true, .. } => {
-                self.answer_prompt(&id, Ok(StopReason::Cancelled));
+                self.answer_prompt(&id, Ok(PromptStopReason::Cancelled));
             }
             PromptState::Running { id, is_side_question: false, .. } => {
                 self.prompt =
@@ -346,7 +346,7 @@ impl SessionTask {
         }
     }
 
-    fn answer_prompt(&self, id: &Value, outcome: Result<StopReason, RpcError>) {
+    fn answer_prompt(&self, id: &Value, outcome: Result<PromptStopReason, RpcError>) {
         self.questions.client.respond(id, outcome.map(prompt_ending::stop_with));
     }
 

@@ -9,12 +9,12 @@ use windlass_assembly::session_plan::{self, SessionPlan};
 use windlass_driver::AgentDefinition;
 use windlass_host::command_error::CommandError;
 
-use super::client_questions::ClientQuestions;
 use super::config_options::SessionChoices;
+use super::editor_questions::EditorQuestions;
 use super::update_builder::UpdateBuilder;
 use super::{SessionHandle, SessionResources, SessionTask, replay};
 use crate::rpc::{ClientConnection, RpcError};
-use crate::schema::{ClientCapabilities, McpServerEntry, NamedValue, NewParams, SessionUpdate};
+use crate::schema::{ClientCapabilities, EditorMcpServer, NamedValue, NewParams, SessionUpdate};
 
 /// What is opened: the parameters of the client on top of the options of the command line.
 #[derive(Debug)]
@@ -100,9 +100,9 @@ fn start_session(
     let (session, notices) = builder
         .start()
         .map_err(|error| RpcError::internal(format!("{error}; correct it and try again")))?;
-    let questions = ClientQuestions {
-        client: client.clone(),
-        capabilities: Arc::clone(&capabilities),
+    let questions = EditorQuestions {
+        client,
+        capabilities,
         session_id: plan.session_id.clone(),
         cwd,
         settings: options.settings,
@@ -119,7 +119,7 @@ fn start_session(
         journal: plan.journal,
         scratch_directory: plan.scratch_directory,
     };
-    let updates = UpdateBuilder::new(&capabilities, window);
+    let updates = UpdateBuilder::new(&questions.capabilities, window);
     let started =
         SessionTask::new(session, notices, resources, questions, updates, choices.clone());
     let (mut task, handle) = started;
@@ -153,7 +153,7 @@ fn explain_refusal(error: &CommandError) -> RpcError {
 }
 
 /// The servers of the client as a `--mcp-config`.
-fn build_mcp_config(servers: &[McpServerEntry]) -> Result<String, RpcError> {
+fn build_mcp_config(servers: &[EditorMcpServer]) -> Result<String, RpcError> {
     let mut entries = Map::new();
     for server in servers {
         let named = |values: &[NamedValue]| -> Map<String, Value> {

@@ -2,25 +2,25 @@
 //! of a person at a terminal: through the same rules and tools.
 
 use windlass_driver::PromptSubmission;
-use windlass_vocabulary::{ContentBlock as OwnBlock, MediaContent};
+use windlass_vocabulary::{ContentBlock, MediaContent};
 
-use crate::schema::ContentBlock;
+use crate::schema::AcpContent;
 
 /// One text, and the pictures behind it.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct PromptText {
     pub text: String,
-    pub media: Vec<OwnBlock>,
+    pub media: Vec<ContentBlock>,
 }
 
-pub(super) fn parse_prompt_blocks(blocks: Vec<ContentBlock>) -> Result<PromptText, String> {
+pub(super) fn parse_prompt_blocks(blocks: Vec<AcpContent>) -> Result<PromptText, String> {
     let mut prompt = PromptText::default();
     let mut resources = String::new();
     for (block, place) in blocks.into_iter().zip(1..) {
         match block {
-            ContentBlock::Text { text } => prompt.text.push_str(&text),
-            ContentBlock::ResourceLink { uri, .. } => prompt.text.push_str(&mention(&uri)),
-            ContentBlock::Resource { resource } => match resource.text {
+            AcpContent::Text { text } => prompt.text.push_str(&text),
+            AcpContent::ResourceLink { uri, .. } => prompt.text.push_str(&mention(&uri)),
+            AcpContent::Resource { resource } => match resource.text {
                 Some(text) => {
                     prompt.text.push_str(&format!("[{}]", resource.uri));
                     let fence = "`".repeat(longest_fence(&text).max(2) + 1);
@@ -33,10 +33,10 @@ pub(super) fn parse_prompt_blocks(blocks: Vec<ContentBlock>) -> Result<PromptTex
                     _ => return Err(format!("block {place}: only text and images can be read")),
                 },
             },
-            ContentBlock::Image { data, mime_type } => {
+            AcpContent::Image { data, mime_type } => {
                 prompt.media.push(to_media(&mime_type, &data, place));
             }
-            ContentBlock::Audio { .. } => {
+            AcpContent::Audio { .. } => {
                 return Err(format!("block {place}: audio cannot be read; send text"));
             }
         }
@@ -63,9 +63,9 @@ fn mention(uri: &str) -> String {
     }
 }
 
-fn to_media(kind: &str, data: &str, place: usize) -> OwnBlock {
+fn to_media(kind: &str, data: &str, place: usize) -> ContentBlock {
     let name = format!("image {place}");
-    OwnBlock::Media(MediaContent {
+    ContentBlock::Media(MediaContent {
         media_type: kind.into(),
         data: data.into(),
         name: name.as_str().into(),

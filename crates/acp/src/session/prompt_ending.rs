@@ -8,9 +8,9 @@ use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{FailureKind, ModelName, Outcome, Terminal};
 
 use crate::rpc::RpcError;
-use crate::schema::StopReason;
+use crate::schema::PromptStopReason;
 
-pub(super) fn stop_with(reason: StopReason) -> Value {
+pub(super) fn stop_with(reason: PromptStopReason) -> Value {
     json!({ "stopReason": reason })
 }
 
@@ -19,7 +19,7 @@ pub(super) fn end_prompt(
     ending: &RunEnding,
     endpoints: &EndpointDescriptions,
     model: Option<&ModelName>,
-) -> Result<StopReason, RpcError> {
+) -> Result<PromptStopReason, RpcError> {
     let explain = || {
         let described = human_format::describe_run_failure(ending, |failure| {
             failure_advice::explain_failure(failure, endpoints, model)
@@ -28,8 +28,8 @@ pub(super) fn end_prompt(
     };
     match ending.terminal {
         Terminal::Completed => match ending.outcome {
-            Some(Outcome::Refusal) => Ok(StopReason::Refusal),
-            Some(Outcome::OutputLimitExhausted) => Ok(StopReason::MaxTokens),
+            Some(Outcome::Refusal) => Ok(PromptStopReason::Refusal),
+            Some(Outcome::OutputLimitExhausted) => Ok(PromptStopReason::MaxTokens),
             Some(Outcome::StorageFailed) => Err(RpcError::internal(explain())),
             None
             | Some(
@@ -40,13 +40,13 @@ pub(super) fn end_prompt(
                 | Outcome::NotCompacted
                 | Outcome::ToolDeferred
                 | Outcome::Circled,
-            ) => Ok(StopReason::EndTurn),
+            ) => Ok(PromptStopReason::EndTurn),
         },
-        Terminal::AbortedStreaming | Terminal::AbortedTools => Ok(StopReason::Cancelled),
-        Terminal::MaxTurns => Ok(StopReason::MaxTurnRequests),
-        Terminal::StopHookPrevented => Ok(StopReason::EndTurn),
+        Terminal::AbortedStreaming | Terminal::AbortedTools => Ok(PromptStopReason::Cancelled),
+        Terminal::MaxTurns => Ok(PromptStopReason::MaxTurnRequests),
+        Terminal::StopHookPrevented => Ok(PromptStopReason::EndTurn),
         Terminal::HookStopped if ending.outcome != Some(Outcome::Circled) => {
-            Ok(StopReason::EndTurn)
+            Ok(PromptStopReason::EndTurn)
         }
         Terminal::ModelError
             if ending

@@ -7,11 +7,11 @@ use windlass_assembly::slash_command::{self, FrontEnd, SlashCommand};
 use windlass_driver::PromptSubmission;
 use windlass_vocabulary::notice::RunEnding;
 
-use super::prompt_blocks::{PromptText, parse_prompt_blocks};
+use super::prompt_blocks::parse_prompt_blocks;
 use super::prompt_ending::end_prompt;
 use super::{PromptState, SessionTask, WaitingPrompt};
 use crate::rpc::RpcError;
-use crate::schema::{ContentBlock, StopReason};
+use crate::schema::{AcpContent, PromptStopReason};
 
 /// A prompt whose files are read and whose commands are expanded.
 pub(super) struct PreparedPrompt {
@@ -53,7 +53,7 @@ impl SessionTask {
             SlashCommand::Clear | SlashCommand::Resume(_) => {
                 let text = "Begin or choose a session in your editor.";
                 self.send_update(&self.updates.message(text));
-                return self.answer_prompt(&id, Ok(StopReason::EndTurn));
+                return self.answer_prompt(&id, Ok(PromptStopReason::EndTurn));
             }
             command @ (SlashCommand::Context
             | SlashCommand::Cost
@@ -63,7 +63,7 @@ impl SessionTask {
             | SlashCommand::TerminalAction(_)
             | SlashCommand::ContinueRun
             | SlashCommand::ResumeDeferredCall) => {
-                let outcome = self.run_report(command).await.map(|()| StopReason::EndTurn);
+                let outcome = self.run_report(command).await.map(|()| PromptStopReason::EndTurn);
                 return self.answer_prompt(&id, outcome);
             }
         };
@@ -111,7 +111,7 @@ impl SessionTask {
         match answer {
             Ok(text) => {
                 self.send_update(&self.updates.message(text.as_str()));
-                self.answer_prompt(&id, Ok(StopReason::EndTurn));
+                self.answer_prompt(&id, Ok(PromptStopReason::EndTurn));
             }
             Err(why) => {
                 let why = format!("not answered: {why}");
@@ -128,7 +128,7 @@ impl SessionTask {
             return;
         };
         if is_cancelled {
-            return self.answer_prompt(&id, Ok(StopReason::Cancelled));
+            return self.answer_prompt(&id, Ok(PromptStopReason::Cancelled));
         }
         let ending = ending.clone();
         let endpoints = self.resources.endpoints.clone();
@@ -143,7 +143,7 @@ impl SessionTask {
 }
 
 async fn prepare_prompt(
-    blocks: Vec<ContentBlock>,
+    blocks: Vec<AcpContent>,
     expander: PromptExpander,
 ) -> Result<PreparedPrompt, String> {
     let mut prompt = parse_prompt_blocks(blocks)?;
@@ -153,14 +153,11 @@ async fn prepare_prompt(
         false => slash_command::parse_prompt(text, FrontEnd::Headless)
             .map_err(|error| error.message().to_owned())?,
     };
-    let command = match command {
-        SlashCommand::SubmitPrompt(submission) => {
-            let mut submission = expand(submission, &expander).await?;
-            PromptText::add_media_to(prompt, &mut submission);
-            SlashCommand::SubmitPrompt(submission)
-        }
-        other => other,
-    };
+    if let SlashCommand::SubmitPrompt(submission) = command {
+        let mut submission = expand(submission, &expander).await?;
+        prompt.add_media_to(&mut submission);
+        return Ok(PreparedPrompt { command: SlashCommand::SubmitPrompt(submission) });
+    }
     Ok(PreparedPrompt { command })
 }
 

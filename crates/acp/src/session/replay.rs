@@ -9,7 +9,7 @@ use windlass_journal::conversation::{ConversationExtractor, ConversationItem, Co
 use windlass_vocabulary::{Json, ToolCall};
 
 use super::tool_call_view::{describe_call, parse_plan, shows_change};
-use crate::schema::{ContentBlock, SessionUpdate, ToolCallContent, ToolCallStatus, ToolCallUpdate};
+use crate::schema::{AcpContent, SessionUpdate, ToolCallContent, ToolCallStatus, ToolCallUpdate};
 
 pub(super) fn read_history(journal: &Path) -> Result<Vec<SessionUpdate>, CommandError> {
     let mut reader = JournalReader::open(journal).map_err(|error| journal_error(&error))?;
@@ -40,7 +40,7 @@ impl OpenCalls {
 }
 
 fn item_to_updates(item: &ConversationItem, calls: &mut OpenCalls) -> Vec<SessionUpdate> {
-    let content = || ContentBlock::text(item.text.as_str());
+    let content = || AcpContent::text(item.text.as_str());
     match &item.who {
         ConversationRole::User => vec![SessionUpdate::UserMessageChunk { content: content() }],
         ConversationRole::Model => {

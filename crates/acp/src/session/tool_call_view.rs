@@ -5,8 +5,7 @@ use windlass_host::display::tool_call_summary::summarize_tool_call;
 use windlass_vocabulary::{ToolCall, ToolOutcome, ToolResultPart};
 
 use crate::schema::{
-    ContentBlock, FileLocation, PlanEntry, ToolCallContent, ToolCallStatus, ToolCallUpdate,
-    ToolKind,
+    AcpContent, FileLocation, PlanEntry, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind,
 };
 
 /// The call before it runs.
@@ -51,7 +50,7 @@ pub(super) fn describe_result(parts: &[ToolResultPart]) -> Vec<ToolCallContent> 
         ToolResultPart::Media(media) if media.media_type.starts_with("image/") => {
             let data = media.data.to_string();
             let mime_type = media.media_type.to_string();
-            ToolCallContent::Content { content: ContentBlock::Image { data, mime_type } }
+            ToolCallContent::Content { content: AcpContent::Image { data, mime_type } }
         }
         ToolResultPart::Media(media) => ToolCallContent::text(format!("[{}]", media.name)),
     };

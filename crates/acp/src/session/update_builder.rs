@@ -10,7 +10,7 @@ use windlass_vocabulary::{
 
 use super::tool_call_view::{describe_call, describe_outcome, parse_plan, shows_change};
 use crate::schema::{
-    ClientCapabilities, CompactionStatus, ContentBlock, Cost, NoticeSeverity, SessionUpdate,
+    AcpContent, ClientCapabilities, CompactionStatus, Cost, NoticeSeverity, SessionUpdate,
     ToolCallContent, ToolCallStatus, ToolCallUpdate,
 };
 
@@ -125,7 +125,7 @@ impl UpdateBuilder {
 
     pub(super) fn message(&self, text: impl Into<String>) -> SessionUpdate {
         SessionUpdate::AgentMessageChunk {
-            content: ContentBlock::text(text),
+            content: AcpContent::text(text),
             message_id: self.message_id.clone(),
         }
     }
@@ -137,9 +137,7 @@ impl UpdateBuilder {
                 vec![self.message(text.as_str())]
             }
             Delta::Thinking(text) => {
-                vec![SessionUpdate::AgentThoughtChunk {
-                    content: ContentBlock::text(text.as_str()),
-                }]
+                vec![SessionUpdate::AgentThoughtChunk { content: AcpContent::text(text.as_str()) }]
             }
             Delta::CallStarted { id, name } if name.as_str() != "TodoWrite" => {
                 self.calls.insert(id.clone(), ShownCall::default());
@@ -281,7 +279,7 @@ impl UpdateBuilder {
                 .map(|status| self.compaction(status))
                 .to_vec(),
             false => vec![SessionUpdate::AgentThoughtChunk {
-                content: ContentBlock::text("The conversation so far was summarised."),
+                content: AcpContent::text("The conversation so far was summarised."),
             }],
         }
     }

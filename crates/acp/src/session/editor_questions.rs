@@ -13,7 +13,7 @@ use windlass_driver::mcp::{
 };
 use windlass_vocabulary::{PermissionAnswer, PermissionQuestion};
 
-use super::question_form::{QUESTION_TOOL, QuestionForm};
+use super::question_elicitation::{QUESTION_TOOL, QuestionElicitation};
 use super::tool_call_view::describe_call;
 use crate::rpc::ClientConnection;
 use crate::schema::{
@@ -22,7 +22,7 @@ use crate::schema::{
 
 /// Asks in the name of one session.
 #[derive(Clone, Debug)]
-pub(super) struct ClientQuestions {
+pub(super) struct EditorQuestions {
     pub client: ClientConnection,
     pub capabilities: Arc<ClientCapabilities>,
     pub session_id: String,
@@ -30,7 +30,7 @@ pub(super) struct ClientQuestions {
     pub settings: SettingsOptions,
 }
 
-impl ClientQuestions {
+impl EditorQuestions {
     /// Whatever the client does, there is an answer; only a clear yes is one.
     pub(super) async fn ask_permission(&self, question: &PermissionQuestion) -> PermissionAnswer {
         if question.call.name.as_str() == QUESTION_TOOL {
@@ -91,7 +91,7 @@ impl ClientQuestions {
     }
 
     async fn ask_model_question(&self, question: &PermissionQuestion) -> PermissionAnswer {
-        let form = QuestionForm::from_call(&question.call);
+        let form = QuestionElicitation::from_call(&question.call);
         let Some(form) = form.filter(|_| self.capabilities.shows_forms()) else {
             return deny("Questions cannot be shown in this editor. Ask in your answer.", false);
         };
@@ -115,7 +115,7 @@ impl ClientQuestions {
     }
 }
 
-impl ElicitationPrompter for ClientQuestions {
+impl ElicitationPrompter for EditorQuestions {
     fn prompt(&self, question: ElicitationRequest) -> ElicitationFuture {
         let asker = self.clone();
         Box::pin(async move {

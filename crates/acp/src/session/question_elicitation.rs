@@ -6,13 +6,13 @@ use windlass_vocabulary::{Json, ToolCall};
 pub(super) const QUESTION_TOOL: &str = "AskUserQuestion";
 
 /// A form with a field for each question, in order.
-pub(super) struct QuestionForm {
+pub(super) struct QuestionElicitation {
     input: Value,
     questions: Vec<String>,
     pub schema: Value,
 }
 
-impl QuestionForm {
+impl QuestionElicitation {
     pub(super) fn from_call(call: &ToolCall) -> Option<Self> {
         let input: Value = serde_json::from_str(call.input.as_str()).ok()?;
         let items = input.get("questions")?.as_array()?.clone();
@@ -85,7 +85,7 @@ mod tests {
             input: Json::from_checked(&input.to_string()),
             signature: None,
         };
-        let form = QuestionForm::from_call(&call).unwrap();
+        let form = QuestionElicitation::from_call(&call).unwrap();
         assert_eq!(form.schema.pointer("/properties/answer_1/oneOf/0/const"), Some(&json!("A")));
         let filled = form.fill(&json!({"answer_1": "B", "answer_2": "because", "answer_9": "x"}));
         let filled: Value = serde_json::from_str(filled.as_str()).unwrap();
