@@ -105,6 +105,10 @@ impl PromptIntake {
         None
     }
 
+    pub(crate) fn queued_count(&self) -> usize {
+        self.queued.len()
+    }
+
     /// What comes through next. Waits for ever when nothing can; dropping the future loses nothing.
     pub(crate) async fn next(&mut self, status: RunStatus) -> Vec<IntakeItem> {
         loop {
