@@ -93,6 +93,29 @@ pub struct FeatureSwitches {
     pub tool_labels: bool,
     /// Look for memories and skills beside the first call.
     pub prefetch: bool,
+    /// How circles are seen.
+    #[serde(default, skip_serializing_if = "CircleGuard::is_calls")]
+    pub circle_guard: CircleGuard,
+}
+
+/// How the guard against circles counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CircleGuard {
+    /// Each call, whatever else is called beside it: how journals that do not name a guard were
+    /// decided, kept so that they play again as they were.
+    #[default]
+    Calls,
+    /// Whole turns.
+    Turns,
+    /// Not at all: turns and money still bound the run.
+    Off,
+}
+
+impl CircleGuard {
+    fn is_calls(&self) -> bool {
+        *self == Self::Calls
+    }
 }
 
 /// The waits between tries.
@@ -305,7 +328,10 @@ impl Settings {
             agent: Agent { id: AgentId::from("main"), is_subagent: false },
             context: Context::default(),
             budget: BudgetSettings::default(),
-            switches: FeatureSwitches::default(),
+            switches: FeatureSwitches {
+                circle_guard: CircleGuard::Turns,
+                ..FeatureSwitches::default()
+            },
             after: After::default(),
             retry: RetrySettings { jitter_seed: 0, wait_max: Millis(30 * 60 * 1_000) },
         }

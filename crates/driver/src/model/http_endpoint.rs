@@ -18,12 +18,12 @@ use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 use windlass_dialect::{Credential, Dialect};
 use windlass_vocabulary::{FailureKind, ModelFailure, RequestSource};
 
 use super::endpoint::RENEWAL_MAX;
 use super::{Endpoint, ModelTimeouts};
+use crate::clock::timeout;
 use crate::error::SessionStartError;
 
 #[derive(Debug)]
