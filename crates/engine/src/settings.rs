@@ -96,6 +96,10 @@ pub struct FeatureSwitches {
     /// How circles are seen.
     #[serde(default, skip_serializing_if = "CircleGuard::is_calls")]
     pub circle_guard: CircleGuard,
+    /// Leave out the words of a result that the provider names as what it refuses. Older journals
+    /// were decided without.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub blanks_results: bool,
 }
 
 /// How the guard against circles counts.
@@ -330,6 +334,7 @@ impl Settings {
             budget: BudgetSettings::default(),
             switches: FeatureSwitches {
                 circle_guard: CircleGuard::Turns,
+                blanks_results: true,
                 ..FeatureSwitches::default()
             },
             after: After::default(),

@@ -43,8 +43,11 @@ impl AttachmentSources {
         about: String,
     ) -> Option<Event> {
         // A worker that hangs on a dead disk is left behind; what it finds then is dropped.
-        let found =
-            crate::clock::timeout(DEADLINE, spawn_blocking(move || self.find_blocking(kind, &about))).await;
+        let found = crate::clock::timeout(
+            DEADLINE,
+            spawn_blocking(move || self.find_blocking(kind, &about)),
+        )
+        .await;
         let text = found.ok()?.ok()??;
         Some(Event::AttachmentArrived { kind, text })
     }
