@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_driver::engine_settings::Settings;
+use windlass_driver::engine_settings::{CircleGuard, Settings};
 use windlass_permission::Policy;
 use windlass_vocabulary::{PermissionMode, ThinkingMode, Tokens, WireFormat};
 
@@ -55,6 +55,9 @@ impl ResolvedOptions {
             build_engine_settings(&models.chain, &models.options, &options.limit)?;
         apply_thinking_limit(&mut engine_settings, models.thinking_limit, &models.chain);
         layers.apply_compaction_limits(&mut engine_settings, lookup);
+        if options.limit.no_circle_guard || layers.has_no_circle_guard() {
+            engine_settings.switches.circle_guard = CircleGuard::Off;
+        }
         let directories =
             layers.add_directories(canonicalize_directories(&options.permission.add_dir)?);
         engine_settings.prompt.system_prompt = build_system_prompt(options)?;

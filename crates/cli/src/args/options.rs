@@ -78,6 +78,7 @@ impl From<LimitArgs> for LimitOptions {
             max_turns: args.max_turns,
             max_budget_usd: args.max_budget_usd,
             max_retries: args.max_retries,
+            no_circle_guard: args.no_circle_guard,
         }
     }
 }

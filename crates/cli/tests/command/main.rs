@@ -28,6 +28,7 @@ mod flags;
 mod headless;
 mod hook_outputs;
 mod hooks;
+mod host_sleep;
 mod key;
 #[cfg(target_os = "linux")]
 mod keyring;
