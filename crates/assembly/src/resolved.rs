@@ -17,6 +17,7 @@ use crate::tool_selection::parse_rules;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
+use windlass_host::regular_file::read_given_text;
 use windlass_provider::config::Config;
 use windlass_provider::model_choice;
 use windlass_provider::model_choice::ModelChain;
@@ -187,9 +188,12 @@ fn build_policy(
     Ok(policy)
 }
 
+/// Bytes of a file with a system prompt.
+const SYSTEM_PROMPT_BYTES_MAX: u64 = 10 * 1024 * 1024;
+
 fn build_system_prompt(options: &RunOptions) -> Result<Arc<str>, CommandError> {
     let file = options.headless.system_prompt_file.as_deref().map(|path| {
-        std::fs::read_to_string(path).map_err(|error| {
+        read_given_text(path, SYSTEM_PROMPT_BYTES_MAX).map_err(|error| {
             CommandError::usage(format!(
                 "--system-prompt-file {}: {error}; give a file with text",
                 path.display()

@@ -92,6 +92,7 @@ impl From<SessionArgs> for SessionOptions {
             continue_run: args.continue_run,
             resume_session_at: args.resume_session_at,
             resume_drops_turn: args.resume_drops_turn,
+            from_transcript: args.from_transcript,
             session_id: args.session_id,
             name: args.name,
             no_session_persistence: args.no_session_persistence,

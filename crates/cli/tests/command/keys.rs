@@ -155,6 +155,9 @@ fn sessions_are_swept_after_the_days_of_the_settings() {
         let imported =
             ImportedConversation { messages: vec![hi], ..ImportedConversation::default() };
         write_imported_journal(imported, &journal, &"old".into(), &head).expect("written");
+        let file = std::fs::File::options().append(true).open(&journal).expect("a file");
+        let days = std::time::Duration::from_secs(3 * 24 * 60 * 60);
+        file.set_modified(std::time::SystemTime::now() - days).expect("a time");
         // Nobody waits for the broom, but a mark says that it has begun.
         let mut swept = false;
         for _ in 0..50 {

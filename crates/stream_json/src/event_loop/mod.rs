@@ -37,7 +37,6 @@ use crate::frame::{ConversationFrame, OutgoingFrame};
 use crate::initialize::InitializeOptions;
 use crate::input_reader::InputLine;
 use crate::json_schema::CheckedSchema;
-use crate::output_writer::{OutputTarget, OutputWriter};
 use crate::prompt_turn::PromptTurn;
 use crate::session_phase::{SessionEvent, SessionPhase};
 use crate::session_state::SessionState;
@@ -160,7 +159,7 @@ impl EventLoop {
                 LoopEvent::SignalTimeout(signal) => break signal.exit(),
                 LoopEvent::Input(InputLine::Frame(line)) => self.on_incoming_frame(line).await,
                 LoopEvent::Input(InputLine::Invalid { number, problem }) => {
-                    report_invalid_line(number, &problem).await;
+                    self.output.report_invalid_line(number, &problem);
                 }
                 LoopEvent::Input(InputLine::End) => self.on_input_end(),
                 LoopEvent::ClientChannel(event) => self.on_channel_event(event),
@@ -185,6 +184,7 @@ impl EventLoop {
                 }
             }
         };
+        self.report_cleanup().await;
         let exit = match self.output.printer.take() {
             // After a second signal nothing more is printed.
             Some(printer) if !self.signals.listener.is_urgent() => {
@@ -197,6 +197,11 @@ impl EventLoop {
             let _ = await_unless_signalled(&mut self.signals.listener, log.finish()).await;
         }
         self.shut_down().await;
+        if let Some(error) = self.output.frame_writer.failure() {
+            return Err(CommandError::failure(format!(
+                "the frames could not be written to standard output: {error}; make room where they go"
+            )));
+        }
         Ok(exit)
     }
 
@@ -331,15 +336,6 @@ async fn await_task_end(ended_tasks: Option<(Session, usize)>) {
         Some((session, known)) => session.wait_for_background_end(known).await,
         None => std::future::pending().await,
     }
-}
-
-async fn report_invalid_line(number: u64, problem: &str) {
-    let mut output = OutputWriter::new(OutputTarget::Stderr);
-    let line = CommandError::failure(format!(
-        "line {number} of standard input is left out: {problem}; write one JSON object a line"
-    ));
-    let _ = output.write(format!("{line}\n"));
-    let _ = output.finish().await;
 }
 
 /// How long agents in the background are waited for; `None` means as long as they take.
