@@ -4,12 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use windlass_driver::ModelTimeouts;
 use windlass_driver::engine_settings::Settings;
 use windlass_permission::Policy;
 use windlass_vocabulary::{PermissionMode, ThinkingMode, Tokens, WireFormat};
 
 use crate::date;
 use crate::directories::working_directory;
+use crate::environment_overrides::EnvironmentOverrides;
 use crate::limits::build_engine_settings;
 use crate::options::{HeadlessOptions, PermissionOptions, RunOptions, SettingsOptions};
 use crate::settings::SettingsLayers;
@@ -34,6 +36,8 @@ pub(crate) struct ResolvedOptions {
     pub(crate) engine_settings: Settings,
     /// Working directories besides `cwd`.
     pub(crate) directories: Vec<PathBuf>,
+    /// How long a model server may keep us waiting.
+    pub(crate) timeouts: ModelTimeouts,
     pub(crate) notes: Vec<String>,
 }
 
@@ -55,6 +59,11 @@ impl ResolvedOptions {
         let (mut engine_settings, notes) =
             build_engine_settings(&models.chain, &models.options, &options.limit)?;
         apply_thinking_limit(&mut engine_settings, models.thinking_limit, &models.chain);
+        let mut overrides = EnvironmentOverrides::new(lookup);
+        overrides.apply_limits(&mut engine_settings, &options.limit);
+        overrides.apply_model_limits(&mut engine_settings);
+        let timeouts = overrides.build_timeouts();
+        layers.extra_warnings.append(&mut overrides.warnings);
         layers.apply_compaction_limits(&mut engine_settings, lookup);
         let directories =
             layers.add_directories(canonicalize_directories(&options.permission.add_dir)?);
@@ -81,6 +90,7 @@ impl ResolvedOptions {
             model_chain: models.chain,
             engine_settings,
             directories,
+            timeouts,
             notes,
         })
     }

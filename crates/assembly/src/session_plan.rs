@@ -206,6 +206,7 @@ impl SessionParts {
             .web_search(tools.selection.may_search_web)
             .tool_context(tool_context)
             .hooks(settings_reloader.hooks.clone())
+            .timeouts(resolved.timeouts)
             .named_models(self.named_models)
             .resume_run(first_command == Some(SlashCommand::ContinueRun))
             .keep_file_history(resolved.layers.has_file_checkpointing());

@@ -70,7 +70,13 @@ fn parse_line(line: &[u8]) -> Option<Result<IncomingFrame, String>> {
     if line.is_empty() {
         return None;
     }
-    Some(serde_json::from_slice(line).map_err(|error| error.to_string()))
+    let parsed = serde_json::from_slice(line).map(|mut frame| {
+        if let IncomingFrame::User(prompt) = &mut frame {
+            prompt.line_bytes = line.len();
+        }
+        frame
+    });
+    Some(parsed.map_err(|error| error.to_string()))
 }
 
 fn skip_line(from: &mut impl BufRead) -> io::Result<()> {

@@ -296,7 +296,7 @@ fn documented(text: &str) -> BTreeMap<String, Option<String>> {
 }
 
 /// Every test of the crates that know settings.
-fn tests() -> String {
+pub(crate) fn tests() -> String {
     fn read_below(folder: &Path, all: &mut String) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             match entry.path() {
@@ -307,7 +307,9 @@ fn tests() -> String {
     }
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut all = String::new();
-    for folder in ["cli/tests", "cli/src", "settings/tests", "driver/tests", "hook/tests"] {
+    for folder in
+        ["cli/tests", "cli/src", "settings/tests", "driver/tests", "hook/tests", "tool/tests"]
+    {
         read_below(&crates.join(folder), &mut all);
     }
     all

@@ -38,6 +38,7 @@ mod liveness;
 mod local;
 #[cfg(target_os = "linux")]
 mod login;
+mod many_prompts;
 mod memory;
 mod model;
 mod models;
@@ -67,3 +68,4 @@ mod time;
 mod tool_selection;
 mod tour;
 mod transcript;
+mod variables;

@@ -213,6 +213,7 @@ impl EventLoop {
         let caught = self.signals.caught;
         let background_deadline = self.input.background_deadline.filter(|_| self.turn.is_none());
         let has_room = self.output.frame_writer.has_room();
+        let may_read_input = self.may_read_input();
         let session = self.session.live().map(|live| live.session.clone());
         let ended_tasks = session.zip(self.count_ended_tasks());
         tokio::select! {
@@ -220,7 +221,7 @@ impl EventLoop {
             Some(signal) = await_signal_deadline(caught), if caught.is_some() => {
                 LoopEvent::SignalTimeout(signal)
             }
-            line = self.input.lines.recv(), if !self.input.is_over => {
+            line = self.input.lines.recv(), if !self.input.is_over && may_read_input => {
                 LoopEvent::Input(line.unwrap_or(InputLine::End))
             }
             Some(event) = self.client.channel_events.recv() => LoopEvent::ClientChannel(event),
