@@ -7,6 +7,7 @@
 
 pub mod date;
 pub mod directories;
+mod environment_overrides;
 pub mod failure_advice;
 pub mod limits;
 pub mod mcp;

@@ -18,6 +18,7 @@ use crate::project_files::ProjectFiles;
 use crate::prompt_expansion::PromptExpander;
 use crate::prompt_plan::{PromptPlan, PromptSource, build_with_endpoints, expand_command};
 use crate::resolved::ResolvedOptions;
+use crate::session::cleanup::SessionCleanup;
 use crate::session::{self, SelectedSession};
 use crate::settings::SettingsLayers;
 use crate::settings::reloader::SettingsReloader;
@@ -55,6 +56,8 @@ pub struct SessionPlan {
     pub settings_reloader: SettingsReloader,
     /// To be closed when the session is over.
     pub mcp_servers: McpServers,
+    /// To be begun when the session is open.
+    pub cleanup: Option<SessionCleanup>,
 }
 
 /// What a session is made of, in names.
@@ -223,12 +226,13 @@ impl SessionParts {
             .web_search(tools.selection.may_search_web)
             .tool_context(tool_context)
             .hooks(settings_reloader.hooks.clone())
+            .timeouts(resolved.timeouts)
             .named_models(self.named_models)
             .resume_run(first_command == Some(SlashCommand::ContinueRun))
             .keep_file_history(resolved.layers.has_file_checkpointing());
         let builder =
             set_identity_and_journal(builder, &session, &description.cwd, &endpoints.config);
-        session.create_files(resolved.layers.cleanup_days())?;
+        let cleanup = session.create_files(resolved.layers.cleanup_days())?;
         let mut notes = resolved.notes;
         notes.extend(session.journal.is_some().then(|| format!("this is session {}", session.id)));
         Ok(SessionPlan {
@@ -246,6 +250,7 @@ impl SessionParts {
             settings_layers: resolved.layers,
             settings_reloader,
             mcp_servers: tools.mcp_servers,
+            cleanup,
         })
     }
 }
@@ -300,6 +305,8 @@ fn set_identity_and_journal(
         None => builder,
         Some(journal) => builder
             .journal(journal, config.durability)
+            // One that was asked for is never made anew.
+            .journal_must_exist(session.is_continued)
             .journal_head(session.build_journal_head())
             .price_table(config.facts_date.clone().unwrap_or_default()),
     }

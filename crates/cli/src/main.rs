@@ -18,8 +18,11 @@ use windlass_assembly::report::cost;
 use windlass_assembly::sandbox;
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
-use windlass_host::signals::{SignalListener, run_blocking_unless_signalled};
+use windlass_host::signals::{
+    SignalListener, run_blocking_unless_signalled, survive_file_size_limit,
+};
 use windlass_host::similar_name;
+use windlass_host::standard_streams::{StandardOutput, write_error_line};
 use windlass_provider::external_program;
 use windlass_tui::interactive::{InteractiveOutcome, run_interactive};
 
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
     forbid_process_inspection();
+    survive_file_size_limit();
     let exit = match CliArgs::try_parse() {
         Ok(args) => run_command(args),
         Err(error) if error.use_stderr() && is_key_subcommand() => {
@@ -51,7 +55,7 @@ fn main() -> ExitCode {
     };
     exit.unwrap_or_else(|error| {
         // If standard error is closed, the exit code still says it.
-        let _ = writeln!(std::io::stderr(), "{error}");
+        write_error_line(&error.to_string());
         error.exit
     })
     .into()
@@ -242,11 +246,10 @@ fn missing_prompt_error(args: &RunArgs) -> CommandError {
 
 /// A reader that closes the pipe early is no error.
 fn print_answer(text: &str) -> Exit {
-    let mut stdout = std::io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match StandardOutput::Stdout.write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             let line = format!("it could not be written to standard output: {error}");
-            let _ = writeln!(std::io::stderr(), "{}", CommandError::failure(line));
+            write_error_line(&CommandError::failure(line).to_string());
             Exit::FAILURE
         }
         _ => Exit::SUCCESS,

@@ -5,6 +5,7 @@
 //! than not to begin. What stands in a journal is not known here.
 
 pub mod cleanup;
+mod damaged_session;
 mod fork;
 pub mod git_branch;
 pub mod rewind_point;
@@ -26,9 +27,11 @@ use windlass_vocabulary::SessionId;
 use crate::options::SessionOptions;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
+use windlass_host::regular_file::read_or_skip;
 use windlass_host::{random, user_directories};
 use windlass_provider::config::{Config, TranscriptLocation};
 
+use cleanup::SessionCleanup;
 use session_lookup::ResumeSource;
 pub use session_lookup::{find_newest_session, find_session};
 
@@ -45,6 +48,8 @@ pub struct SelectedSession {
     last_record: Option<u64>,
     /// What it goes on from, if that is kept nowhere but in a transcript.
     imported: Option<ImportedConversation>,
+    /// A journal that cannot be used, to be set aside.
+    damaged: Option<PathBuf>,
     /// Where it is written down for other programs.
     transcript_path: Option<PathBuf>,
     transcript_root: Option<PathBuf>,
@@ -119,6 +124,7 @@ pub fn select_session(
         forked_from: None,
         last_record: None,
         imported: None,
+        damaged: None,
         transcript_path: None,
         transcript_root: None,
         name,
@@ -140,7 +146,7 @@ pub fn select_session(
             root.as_deref(),
         )?),
         None if options.goes_on => {
-            Some(ResumeSource::Journal(Box::new(find_newest_session(&catalogue, cwd)?)))
+            Some(session_lookup::find_newest_source(&catalogue, cwd, root.as_deref())?)
         }
         None => None,
     };
@@ -153,6 +159,9 @@ pub fn select_session(
 
 fn check_flags(options: &SessionOptions) -> Result<(), CommandError> {
     let is_older = options.goes_on || options.resume.is_some();
+    if options.from_transcript && !is_older {
+        return Err(CommandError::usage("--from-transcript needs a session; add -c or -r ID"));
+    }
     if options.fork_session && !is_older {
         return Err(CommandError::usage("--fork-session needs a session to copy; add -c or -r ID"));
     }
@@ -193,6 +202,8 @@ fn select_journal(
     match older {
         None => {}
         Some(ResumeSource::Journal(older)) => {
+            // Another process may be cleaning up: what is asked for is not old.
+            cleanup::mark_used(&older.path);
             let summary = older.summary;
             session.last_record = at
                 .map(|at| rewind_point::find_last_record(&older.path, &summary.id, at, drops))
@@ -207,6 +218,17 @@ fn select_journal(
                 });
             }
             session.forked_from = Some(older.path);
+        }
+        Some(ResumeSource::Damaged(damaged)) if !options.from_transcript => {
+            return Err(damaged.refusal());
+        }
+        Some(ResumeSource::Damaged(damaged)) => {
+            session.imported = Some(import_transcript(&damaged.transcript, at)?);
+            if !options.fork_session {
+                session.id = damaged.id;
+                session.damaged = Some(damaged.journal.clone());
+                return Ok(SelectedSession { journal: Some(damaged.journal), ..session });
+            }
         }
         Some(ResumeSource::Transcript(id, path)) => {
             if let (Some(at), Some(drops)) = (at, drops) {
@@ -311,11 +333,14 @@ impl SelectedSession {
         places
     }
 
-    /// Creates its folder, the copy of what it goes on from, and its title. Starts the cleanup of
-    /// sessions that were not used for so many days.
-    pub fn create_files(&self, swept_after_days: Option<u32>) -> Result<(), CommandError> {
+    /// Creates its folder, the copy of what it goes on from, and its title. Returns the clean-up of
+    /// sessions that were not used for so many days, to be begun when this session is open.
+    pub fn create_files(
+        &self,
+        swept_after_days: Option<u32>,
+    ) -> Result<Option<SessionCleanup>, CommandError> {
         let (Some(catalogue), Some(journal)) = (&self.catalogue, &self.journal) else {
-            return Ok(());
+            return Ok(None);
         };
         let folder = journal.parent().unwrap_or(journal);
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
@@ -325,6 +350,14 @@ impl SelectedSession {
                 folder.display()
             ))
         })?;
+        if let Some(damaged) = &self.damaged {
+            damaged_session::set_aside(damaged).map_err(|error| {
+                CommandError::failure(format!(
+                    "the damaged journal {} could not be set aside: {error}; move it away and try again",
+                    damaged.display()
+                ))
+            })?;
+        }
         match (&self.forked_from, &self.imported, self.last_record) {
             (Some(source), _, until) => fork::fork_session(source, until, journal, &self.id)?,
             (None, Some(imported), _) => {
@@ -344,8 +377,8 @@ impl SelectedSession {
         }
         let days = swept_after_days.unwrap_or(cleanup::CLEANUP_DAYS_DEFAULT);
         let in_use = [Some(journal), self.forked_from.as_ref()].into_iter().flatten().cloned();
-        cleanup::spawn_cleanup(catalogue, self.transcript_root.clone(), in_use.collect(), days);
-        Ok(())
+        let transcripts = self.transcript_root.clone();
+        Ok(Some(SessionCleanup::new(catalogue, transcripts, in_use.collect(), days)))
     }
 
     pub fn build_transcript(&self) -> TranscriptConfig {
@@ -363,7 +396,7 @@ impl SelectedSession {
     fn read_title(&self) -> Option<String> {
         let session = || {
             let path = self.journal.as_ref()?.with_extension("title");
-            std::fs::read_to_string(path).ok()
+            read_or_skip(&path, TITLE_BYTES_MAX)
         };
         self.name.clone().or_else(session)
     }
@@ -407,4 +440,6 @@ pub fn journal_error(error: &windlass_journal::JournalError) -> CommandError {
     CommandError::failure(error.to_string())
 }
 
+/// Bytes of a file with a title.
+const TITLE_BYTES_MAX: u64 = 64 * 1024;
 const PERSISTENCE_ADVICE: &str = "give --no-session-persistence to keep nothing";

@@ -37,8 +37,8 @@ pub(crate) use permission_command::{
 pub(crate) use rehearsal::{BoundArgs, DemoArgs, ModelsArgs, RecordArgs, RehearseArgs};
 pub(crate) use session::{
     BugreportArgs, CostArgs, CostGroupingArg, ReplayArgs, ResumeArgs, RewindArgs, SessionArgs,
-    SessionExportFormat, SessionsArgs, SessionsCommand, SessionsListArgs, SessionsSearchArgs,
-    SingleSessionArgs, WhyArgs,
+    SessionExportFormat, SessionsArgs, SessionsCommand, SessionsListArgs, SessionsRestoreArgs,
+    SessionsSearchArgs, SingleSessionArgs, WhyArgs,
 };
 pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs};
 

@@ -8,6 +8,7 @@ use windlass_assembly::options::{
 use windlass_assembly::report::cost::{CostGrouping, CostOptions};
 use windlass_assembly::report::session_list::SessionListOptions;
 use windlass_host::command_error::CommandError;
+use windlass_host::environment;
 use windlass_permission::policy_check::NO_AUTO_MODE;
 use windlass_provider::model_options::ModelOptions;
 use windlass_vocabulary::{Effort, PermissionMode, ThinkingMode};
@@ -33,7 +34,8 @@ impl TryFrom<RunArgs> for RunOptions {
             append_system_prompt: args.append_system_prompt,
             output_format: args.output_format.into(),
             verbose: args.verbose,
-            bare: args.bare,
+            bare: args.bare
+                || environment::is_set(&|name: &str| std::env::var_os(name), "CLAUDE_CODE_SIMPLE"),
             screen_reader: args.screen_reader,
             session: args.session.into(),
             mcp: args.mcp.into(),
@@ -109,6 +111,7 @@ impl From<SessionArgs> for SessionOptions {
             continue_run: args.continue_run,
             resume_session_at: args.resume_session_at,
             resume_drops_turn: args.resume_drops_turn,
+            from_transcript: args.from_transcript,
             session_id: args.session_id,
             name: args.name,
             no_session_persistence: args.no_session_persistence,

@@ -1,5 +1,6 @@
-//! `windlass sessions`: lists, shows, searches, exports, renames and deletes persisted sessions.
+//! `windlass sessions`: lists, shows, searches, exports, renames, deletes and restores sessions.
 
+mod restore;
 mod show;
 
 use std::io::{ErrorKind, Write};
@@ -16,6 +17,7 @@ use windlass_assembly::session::journal_error;
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
+use windlass_host::standard_streams::StandardOutput;
 
 pub(crate) fn run(
     command: SessionsCommand,
@@ -32,6 +34,7 @@ pub(crate) fn run(
             };
             export_session(&find_session_here(args.session.as_deref(), lookup)?, format)
         }
+        SessionsCommand::Restore(args) => restore::run(&args, lookup),
         SessionsCommand::Delete(args) => delete_session(&args.id, args.json, lookup),
         SessionsCommand::Rename(args) => {
             let listed = find_session_here(Some(&args.session), lookup)?;
@@ -52,7 +55,7 @@ fn export_session(
     listed: &ListedSession,
     format: JournalExportFormat,
 ) -> Result<String, CommandError> {
-    let mut stdout = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut stdout = std::io::BufWriter::new(StandardOutput::Stdout);
     let exported = session_catalogue::export_session(&listed.path, format, &mut stdout);
     let written = exported.and_then(|()| {
         stdout.flush().map_err(|error| JournalError::Disk {
