@@ -78,8 +78,7 @@ impl<'a> CommandChecker<'a> {
         match classify_effect(part) {
             CommandEffect::ChangesShellState => Ok(AllowReason::ShellState),
             CommandEffect::Reads(look) => {
-                let is_git = part.words.iter().any(|word| word.text == "git");
-                if is_git && !self.is_in_working_directory(part) {
+                if look.asks_repository && !self.is_in_working_directory(part) {
                     return Err("what git does elsewhere is up to that repository".to_owned());
                 }
                 if look.walks_directories && self.has_read_denials {

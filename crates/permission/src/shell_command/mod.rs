@@ -12,7 +12,10 @@ mod command_effect;
 mod command_pattern;
 mod critical_removal;
 mod file_operands;
+mod find_command;
+mod git_command;
 mod interpreter;
+mod jq_command;
 mod loose_scanner;
 mod parsed_command_line;
 mod parsed_script;
@@ -26,6 +29,7 @@ mod shell_variable;
 mod shell_word;
 mod strip_wrappers;
 mod syntax_walker;
+mod system_command;
 mod word_paths;
 mod wrapper;
 
