@@ -11,7 +11,7 @@ use crate::ask_reason::AskReason;
 use crate::call_subject::{CallSubject, CallSubjectKind};
 use crate::command_checker::{AllowReason, CommandChecker, collect_program_names};
 use crate::confinement::Confinement;
-use crate::explain;
+use crate::explain::{self, UncoveredCommand};
 use crate::fetch_target::HostReach;
 use crate::file_system_view::{FileSystemView, RecordedFileSystem};
 use crate::find_ask_reason::{answers_itself, find_ask_reason};
@@ -151,8 +151,8 @@ pub(crate) fn evaluate_call(
     if let Some(reason) = find_ask_reason(policy, roots, subject, &names, perhaps, prior) {
         return ExplainedDecision::Ask { reason };
     }
-    let cwd = policy.cwd();
-    if let Some(rule) = policy.rules.allow.iter().find(|rule| rule.allows(subject, cwd)) {
+    let root = policy.root();
+    if let Some(rule) = policy.rules.allow.iter().find(|rule| rule.allows(subject, root)) {
         return ExplainedDecision::Allow {
             why: explain::describe_rule_allowance(rule),
             rule: Some(rule.to_string()),
@@ -196,7 +196,7 @@ pub(crate) fn evaluate_call(
             Err(reason) => why = Some(reason),
         }
     }
-    let reason = explain::describe_missing_rule(policy, roots, subject, why.as_deref());
+    let reason = explain::describe_missing_rule(policy, roots, subject, why);
     ExplainedDecision::Ask { reason }
 }
 
@@ -234,7 +234,7 @@ fn find_deny_match<'p>(
 ) -> Option<(MatchCertainty, &'p Rule, String)> {
     let mut perhaps = None;
     for rule in &policy.rules.deny {
-        let Some(matched) = rule.match_call(subject, policy.cwd(), RestrictionKind::Deny, names)
+        let Some(matched) = rule.match_call(subject, policy.root(), RestrictionKind::Deny, names)
         else {
             continue;
         };
@@ -260,13 +260,14 @@ fn check_all_parts(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
     command: &crate::shell_command::ParsedCommandLine,
-) -> Result<AllowedParts, String> {
+) -> Result<AllowedParts, UncoveredCommand> {
     if let Some(doubt) = command.script.doubts.first() {
-        return Err(explain::describe_doubt(doubt));
+        return Err(UncoveredCommand { why: explain::describe_doubt(doubt), has_rule: false });
     }
     let checker = CommandChecker::new(policy, roots, command);
     let mut allowed = AllowedParts { rule: None, confinement: Confinement::ReadOnly };
     let mut open = Vec::new();
+    let mut has_rule = false;
     for part in command.own_parts() {
         match checker.check_part(part) {
             Ok(reason) => {
@@ -276,12 +277,15 @@ fn check_all_parts(
                     allowed.rule = allowed.rule.or(Some(rule));
                 }
             }
-            Err(why) => open.push(explain::describe_uncovered_part(&part.text, &why)),
+            Err(uncovered) => {
+                has_rule |= uncovered.has_rule;
+                open.push(explain::describe_uncovered_part(&part.text, &uncovered.why));
+            }
         }
     }
     match open.is_empty() {
         true => Ok(allowed),
-        false => Err(explain::join_uncovered_parts(open)),
+        false => Err(UncoveredCommand { why: explain::join_uncovered_parts(open), has_rule }),
     }
 }
 

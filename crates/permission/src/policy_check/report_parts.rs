@@ -102,7 +102,7 @@ fn find_restricting_rule(
 ) -> Option<(PermissionDecisionKind, Option<String>)> {
     let find = |rules: &[Rule], does: RestrictionKind, wanted: MatchCertainty| {
         rules.iter().find_map(|rule| {
-            let matched = rule.match_call(subject, policy.cwd(), does, names)?;
+            let matched = rule.match_call(subject, policy.root(), does, names)?;
             let is_here = matched.part.is_none_or(|part| part == at);
             (is_here && matched.certainty == wanted).then(|| rule.to_string())
         })

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::file_operands::find_file_operands;
 use super::parsed_script::SimpleCommand;
+use super::program_table::{ReadOnlyOperands, ReadOnlyProgram, find_read_only_program};
 use super::read_only_command::{ReadOnlyWords, analyze_read_only_words};
 use super::rule_reach::writes_its_words;
 use super::sed_awk::{is_plain_sed, parse_sed_arguments};
@@ -40,7 +41,7 @@ pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
         }
         Some("declare" | "typeset" | "local" | "readonly" | "unset") => {
             let is_own = part.assigns.iter().all(|assign| is_line_local_variable(&assign.name));
-            let is_fine = is_own && is_plain_declaration(&part.words);
+            let is_fine = is_own && is_plain_declaration(part);
             return if is_fine {
                 CommandEffect::ChangesShellState
             } else {
@@ -171,6 +172,24 @@ fn redirect_targets(part: &SimpleCommand, does: PathAccess) -> Vec<Cow<'_, Shell
     let resolved = part.redirects.iter().filter(|redirect| redirect.access == does);
     resolved.map(|redirect| Cow::Borrowed(&redirect.target)).collect()
 }
+
+/// Is it a program for showing files, and for nothing else?
+pub(crate) fn is_file_reader(program: &str) -> bool {
+    let name = super::base_name(program);
+    let shows = |reader: &ReadOnlyProgram| {
+        use ReadOnlyOperands::{Files, OneFile, PatternThenFiles};
+        matches!(reader.operands, Files | OneFile | PatternThenFiles)
+    };
+    find_read_only_program(name).is_some_and(shows) || OTHER_FILE_VIEWERS.contains(&name)
+}
+
+/// Programs for showing files that are not in the list of those that run unasked, or have a reading
+/// of their own.
+const OTHER_FILE_VIEWERS: &[&str] = &[
+    "find", "jq", "yq", "xxd", "less", "more", "most", "bat", "batcat", "ag", "ack", "zcat",
+    "zgrep", "zless", "xzcat", "bzcat", "pr", "look", "view", "hd", "sed", "awk", "gawk", "mawk",
+    "nawk", "fdfind", "eza", "exa",
+];
 
 /// Programs whose words are text as often as files.
 const TAKE_TEXT: &[&str] = &[

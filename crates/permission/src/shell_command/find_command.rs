@@ -131,6 +131,14 @@ pub(super) fn analyze_find(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>>
     Some(if runs { look.in_cell() } else { look })
 }
 
+/// Where it looks, whatever else it is told.
+pub(crate) fn find_search_roots(arguments: &[ShellWord]) -> Vec<Cow<'_, ShellWord>> {
+    let is_root = |word: &&ShellWord| {
+        !word.may_be_option() && !matches!(word.text.as_str(), "(" | ")" | "!" | ",")
+    };
+    arguments.iter().take_while(is_root).map(Cow::Borrowed).collect()
+}
+
 /// `-newermt` and its like compare with a time, the others with a file.
 fn is_newer(text: &str, wants_time: bool) -> bool {
     let letters = text.strip_prefix("-newer").map(str::as_bytes);

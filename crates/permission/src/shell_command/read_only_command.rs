@@ -103,7 +103,13 @@ pub(crate) fn analyze_read_only_words(words: &[ShellWord]) -> Option<ReadOnlyWor
             }
             _ => None,
         },
-        "test" | "[" => plain(shell_builtin::is_plain_test(arguments)),
+        "test" => plain(shell_builtin::is_plain_test(arguments)),
+        "[" => match arguments.split_last() {
+            Some((last, words)) if last.as_certain() == Some("]") => {
+                plain(shell_builtin::is_plain_test(words))
+            }
+            _ => None,
+        },
         "read" => plain(shell_builtin::is_plain_read(arguments)),
         "set" => plain(shell_builtin::is_plain_set(arguments)),
         name => match arguments {

@@ -17,7 +17,8 @@ pub(super) use file_changing_program::{
 };
 pub(super) use git_reading::{GIT_LIST_OPTIONS, GIT_READINGS, GitOperands, GitReading};
 pub(super) use option_spec::DividedWords;
+pub(crate) use read_only_program::CellNeed;
 pub(super) use read_only_program::{
-    CellNeed, ReadOnlyOperands, ReadOnlyProgram, WorstOption, find_read_only_program,
+    ReadOnlyOperands, ReadOnlyProgram, WorstOption, find_read_only_program,
 };
 pub(super) use risky_options::{RISKY_OPTION_LISTS, RiskyOptions, TEXT_VALUE_OPTIONS};

@@ -5,6 +5,7 @@
 
 use tree_sitter::Node;
 
+use super::line_variables::LineVariables;
 use super::{SyntaxWalker, children, named_children};
 
 /// Nodes that only put others together.
@@ -32,6 +33,8 @@ impl<'t> SyntaxWalker<'t, '_> {
                 let is_digits = source.bytes().all(|byte| byte.is_ascii_digit());
                 if !is_digits && !self.variables.is_number(source) {
                     self.add_doubt("arithmetic evaluates what a variable holds", node);
+                } else if !is_digits && !LineVariables::may_be_set_by_arithmetic(source) {
+                    self.add_doubt("arithmetic may set a variable that means something", node);
                 }
             }
             "command_substitution" => {

@@ -7,6 +7,7 @@ use tree_sitter::Node;
 
 use super::{SyntaxWalker, children, named_children};
 use crate::shell_command::parsed_script::{PossibleDirectories, SimpleCommand};
+use crate::shell_command::shell_builtin::takes_known_name;
 
 /// Where the shell stands after a statement that succeeded, and after one that failed.
 #[derive(Clone, Debug)]
@@ -263,6 +264,9 @@ impl<'t> SyntaxWalker<'t, '_> {
             let is_plain = name_text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
             if !is_plain {
                 self.add_doubt("a function with an odd name", name);
+            }
+            if takes_known_name(&name_text) {
+                self.add_doubt("a function that takes the name of a program", name);
             }
             if is_certain && is_plain && node.next_sibling().is_none_or(|next| next.kind() != "&") {
                 self.functions.insert(name_text);
