@@ -12,6 +12,7 @@ use super::shell_builtin::is_plain_declaration;
 use super::shell_variable::{is_harmless_variable, is_line_local_variable};
 use super::shell_word::ShellWord;
 use super::strip_wrappers::strip_wrappers;
+use super::xargs_command::analyze_xargs;
 use crate::file_system_view::PathAccess;
 
 /// What a command comes to when it is looked at alone, redirects aside.
@@ -58,6 +59,9 @@ pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
     }
     if part.is_function {
         return CommandEffect::ChangesShellState;
+    }
+    if let Some(look) = analyze_xargs(part) {
+        return CommandEffect::Reads(look);
     }
     let Some(words) = strip_wrappers(&part.words) else { return CommandEffect::Anything };
     match analyze_read_only_words(words) {

@@ -32,6 +32,7 @@ mod syntax_walker;
 mod system_command;
 mod word_paths;
 mod wrapper;
+mod xargs_command;
 
 pub use certain_command::{CertainCommand, is_read_only_line, list_certain_commands};
 pub(crate) use command_effect::{

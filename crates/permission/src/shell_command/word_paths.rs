@@ -72,7 +72,12 @@ pub(crate) fn find_path_candidates(text: &str) -> Vec<&str> {
     if is_option && !text.starts_with("--") {
         found.extend(text.get(2..).filter(|value| !value.is_empty()));
     }
-    if is_option && let Some(at) = text.find('/') {
+    // Letters in front of a slash may be options or a directory; behind an equals sign they are no
+    // options.
+    if is_option
+        && !text.contains('=')
+        && let Some(at) = text.find('/')
+    {
         let from = text.get(..at).and_then(|before| before.find("..")).unwrap_or(at);
         found.extend(text.get(from..));
     }

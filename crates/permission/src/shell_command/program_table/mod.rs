@@ -16,7 +16,7 @@ pub(super) use file_changing_program::{
     FILE_CHANGING_PROGRAMS, FileChangingProgram, OperandLayout, OptionValueUse,
 };
 pub(super) use git_reading::{GIT_LIST_OPTIONS, GIT_READINGS, GitOperands, GitReading};
-pub(super) use option_spec::DividedWords;
+pub(super) use option_spec::{DividedWords, OptionSpec};
 pub(crate) use read_only_program::CellNeed;
 pub(super) use read_only_program::{
     ReadOnlyOperands, ReadOnlyProgram, WorstOption, find_read_only_program,
