@@ -172,6 +172,19 @@ impl<'a> CommandChecker<'a> {
         }
     }
 
+    /// Follows every word of a line to where it leads.
+    pub(crate) fn look_at_paths(&self, command: &ParsedCommandLine) {
+        for part in &command.script.parts {
+            let targets = part.redirects.iter().map(|redirect| &redirect.target);
+            for word in part.words.iter().chain(targets) {
+                may_leave_workspace(word, &part.working_directories, self.roots);
+            }
+            if part.words.iter().any(|word| word.text == "git") {
+                self.is_in_own_repository(part);
+            }
+        }
+    }
+
     /// Can a command that walks directories see a file that a deny rule hides?
     fn hides_files(&self) -> bool {
         self.has_read_denials

@@ -22,7 +22,7 @@ use crate::prior_decision::PriorDecision;
 use crate::rule::{Rule, Rules};
 use crate::rule_match::RestrictionKind;
 use crate::sandbox_escape::{SandboxEscape, classify_sandbox_escape};
-use crate::shell_command::MatchCertainty;
+use crate::shell_command::{MatchCertainty, find_critical_removal};
 use crate::suggest_rules::suggest_rules;
 use crate::workspace_roots::WorkspaceRoots;
 
@@ -198,6 +198,16 @@ pub(crate) fn evaluate_call(
     }
     let reason = explain::describe_missing_rule(policy, roots, subject, why);
     ExplainedDecision::Ask { reason }
+}
+
+/// Looks at every path that a decision about this call may ever ask for, whatever the rules and the
+/// mode are by then. For a caller that keeps what was seen.
+pub fn look_at_paths(policy: &Policy, call: &ToolCall, file_system: &dyn FileSystemView) {
+    let roots = WorkspaceRoots::new(policy, file_system);
+    let subject = CallSubject::new(policy, &roots, call);
+    let Some(command) = subject.command() else { return };
+    CommandChecker::new(policy, &roots, command).look_at_paths(command);
+    let _ = find_critical_removal(&command.script, &policy.directories, file_system);
 }
 
 /// Does this rule speak of the call, read as a deny rule is read: what might be meant is meant? For

@@ -40,7 +40,8 @@ mod workspace_roots;
 pub use address_class::{AddressClass, classify_address};
 pub use confinement::{CellSupport, Confinement};
 pub use decide::{
-    PermissionDecision, build_loop_question, decide, decide_with_file_system, rule_matches_call,
+    PermissionDecision, build_loop_question, decide, decide_with_file_system, look_at_paths,
+    rule_matches_call,
 };
 pub use fetch_target::names_private_host;
 pub use file_system_view::{FileSystemView, PathEntry, VirtualTree};

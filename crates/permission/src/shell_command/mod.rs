@@ -11,6 +11,7 @@ mod char_cursor;
 mod command_effect;
 mod command_pattern;
 mod critical_removal;
+mod document_text;
 mod file_operands;
 mod find_command;
 mod git_command;

@@ -24,6 +24,7 @@ use std::path::Path;
 use tree_sitter::Node;
 
 use super::bash_grammar::parse_bash;
+use super::document_text::take_documents_out;
 use super::parsed_script::{ParseDoubt, ParsedShellScript, PossibleDirectories};
 use super::wrapper;
 use crate::file_system_view::FileSystemView;
@@ -55,7 +56,17 @@ pub(crate) fn parse_script(text: &str, context: ScriptContext<'_>) -> ParsedShel
         .map_or(PossibleDirectories::Unknown, |cwd| PossibleDirectories::single(cwd.to_path_buf()));
     let mut script = ParsedShellScript::default();
     let shown = blank_leading_time(text);
-    parse_script_at(&shown, context, directories, 0, &mut script);
+    parse_script_at(&shown, context, directories.clone(), 0, &mut script);
+    if !script.is_understood()
+        && let Some(line) = take_documents_out(&shown)
+    {
+        let mut second = ParsedShellScript::default();
+        parse_script_at(&line.text, context, directories, 0, &mut second);
+        wrapper::parse_shell_input(0, &line.documents, context, 0, &mut second);
+        if second.is_understood() {
+            script = second;
+        }
+    }
     if text.contains('\0') {
         push_doubt(&mut script, "a letter no command can hold", text);
     }
