@@ -31,6 +31,7 @@ mod prior_decision;
 mod protected_paths;
 pub mod rule;
 mod rule_match;
+mod rule_width;
 mod sandbox_escape;
 pub mod sanitize;
 pub mod shell_command;

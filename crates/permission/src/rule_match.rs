@@ -175,9 +175,17 @@ impl Rule {
             "Agent" => tool == "Task",
             _ => false,
         };
+        // A server may be named `github__evil`: as an allow, a rule for `github` covers no tool whose
+        // name could be split that way.
+        let is_one_name = |rest: &str| sense == MatchSense::Wide || !rest.contains("__");
         let is_server = own.starts_with("mcp__")
-            && tool.strip_prefix(own).is_some_and(|rest| rest.starts_with("__"));
-        let by_star = own.contains('*') && matches_text(own, tool);
+            && tool
+                .strip_prefix(own)
+                .and_then(|rest| rest.strip_prefix("__"))
+                .is_some_and(is_one_name);
+        let behind_star = own.split('*').next().and_then(|start| tool.strip_prefix(start));
+        let by_star =
+            own.contains('*') && matches_text(own, tool) && behind_star.is_some_and(is_one_name);
         own == tool
             || family
             || is_server
