@@ -10,6 +10,7 @@ use std::path::Path;
 
 use windlass_vocabulary::PermissionMode;
 
+use crate::confinement::Confinement;
 use crate::file_system_view::{PathAccess, PathEntry};
 use crate::policy::Policy;
 use crate::rule::Rule;
@@ -96,6 +97,40 @@ impl<'a> CommandChecker<'a> {
             }
             CommandEffect::Edits(_) => Err("it changes files".to_owned()),
             CommandEffect::Anything => Err("it may do more than read".to_owned()),
+        }
+    }
+
+    /// What a part that may run for this reason is held to.
+    pub(crate) fn confinement(&self, part: &SimpleCommand, reason: &AllowReason) -> Confinement {
+        let by_reason = match reason {
+            AllowReason::Rule(_) => Confinement::Unconfined,
+            AllowReason::Editing => Confinement::WriteInsideRoots,
+            AllowReason::Reading | AllowReason::ShellState => Confinement::ReadOnly,
+        };
+        let redirects = part.redirects.iter().filter(|one| one.access == PathAccess::Write);
+        let edited = match classify_effect(part) {
+            CommandEffect::Edits(files) => files,
+            CommandEffect::Reads(_)
+            | CommandEffect::ChangesShellState
+            | CommandEffect::Anything => Vec::new(),
+        };
+        let written = redirects.map(|one| &one.target).chain(edited);
+        written.map(|word| self.write_confinement(word, part)).fold(by_reason, Ord::max)
+    }
+
+    /// What must stay possible for a file to be written that may be written.
+    fn write_confinement(&self, word: &ShellWord, part: &SimpleCommand) -> Confinement {
+        let resolved = word
+            .as_known()
+            .and_then(|text| self.roots.resolve_text(text, part.working_directories.as_slice()))
+            .unwrap_or_default();
+        if !resolved.is_empty() && resolved.iter().all(|one| is_harmless_device(&one.spelled)) {
+            return Confinement::ReadOnly;
+        }
+        match may_leave_workspace(word, &part.working_directories, self.roots) {
+            // A rule for this file lets it be written.
+            true => Confinement::Unconfined,
+            false => Confinement::WriteInsideRoots,
         }
     }
 

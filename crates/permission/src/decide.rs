@@ -5,11 +5,12 @@
 //! critical removals, protected places, commands that hide from a deny rule); allow rules and a hook's yes; what the mode
 //! allows by itself. What is left asks, or is denied where no user can answer.
 
-use windlass_vocabulary::{PermissionMode, ToolCall, ToolInspection};
+use windlass_vocabulary::{EffectClass, PermissionMode, ToolCall, ToolInspection};
 
 use crate::ask_reason::AskReason;
 use crate::call_subject::{CallSubject, CallSubjectKind};
 use crate::command_checker::{AllowReason, CommandChecker, collect_program_names};
+use crate::confinement::Confinement;
 use crate::explain;
 use crate::fetch_target::HostReach;
 use crate::file_system_view::{FileSystemView, RecordedFileSystem};
@@ -44,7 +45,7 @@ pub enum PermissionDecision {
 /// A ruling before it is put into words for the loop.
 #[derive(Debug)]
 pub(crate) enum ExplainedDecision {
-    Allow { why: String, rule: Option<String> },
+    Allow { why: String, rule: Option<String>, confinement: Confinement },
     Ask { reason: AskReason },
     Deny { why: String, rule: Option<String> },
 }
@@ -70,7 +71,9 @@ pub fn decide_with_file_system(
     let roots = WorkspaceRoots::new(policy, file_system);
     let subject = CallSubject::new(policy, &roots, &call);
     match evaluate_call(policy, &roots, &subject, inspection, prior) {
-        ExplainedDecision::Allow { .. } => PermissionDecision::Allow(PermissionGrant::new(call)),
+        ExplainedDecision::Allow { confinement, .. } => {
+            PermissionDecision::Allow(PermissionGrant::new(call, confinement))
+        }
         ExplainedDecision::Deny { why, .. } => PermissionDecision::Deny { call, why },
         ExplainedDecision::Ask { reason } => {
             let suggestions = match reason.is_default {
@@ -153,27 +156,41 @@ pub(crate) fn evaluate_call(
         return ExplainedDecision::Allow {
             why: explain::describe_rule_allowance(rule),
             rule: Some(rule.to_string()),
+            confinement: Confinement::Unconfined,
         };
     }
     let by_mode = mode_allows(policy, roots, subject, inspection);
-    if allows_hook || policy.mode == PermissionMode::BypassPermissions || by_mode {
+    let is_open = allows_hook || policy.mode == PermissionMode::BypassPermissions;
+    if is_open || by_mode {
+        let confinement = match (is_open, inspection.class == EffectClass::Pure) {
+            (true, _) => Confinement::Unconfined,
+            (false, true) => Confinement::ReadOnly,
+            (false, false) => Confinement::WriteInsideRoots,
+        };
         return ExplainedDecision::Allow {
             why: explain::describe_mode_allowance(policy, allows_hook),
             rule: None,
+            confinement,
         };
     }
     if outside == SandboxEscape::Sandboxed
         && policy.held.as_ref().is_some_and(|held| held.runs_unasked)
     {
-        return ExplainedDecision::Allow { why: explain::describe_sandboxed(), rule: None };
+        // Any command may run so, held by the session's sandbox: a cell would hold less, not more.
+        return ExplainedDecision::Allow {
+            why: explain::describe_sandboxed(),
+            rule: None,
+            confinement: Confinement::Unconfined,
+        };
     }
     let mut why = None;
     if let CallSubjectKind::Command(command) = &subject.kind {
         match check_all_parts(policy, roots, command) {
-            Ok(rule) => {
+            Ok(AllowedParts { rule, confinement }) => {
                 return ExplainedDecision::Allow {
                     why: explain::describe_covered_parts(rule.as_deref()),
                     rule,
+                    confinement,
                 };
             }
             Err(reason) => why = Some(reason),
@@ -229,28 +246,41 @@ fn find_deny_match<'p>(
     perhaps
 }
 
+/// Why all parts of a command may run.
+struct AllowedParts {
+    /// The first rule that was needed.
+    rule: Option<String>,
+    /// What the whole is held to: parts share a shell, so the freest decides.
+    confinement: Confinement,
+}
+
 /// May every part of the command run? Tells the first rule that was needed, or which parts are in the
 /// way, and why.
 fn check_all_parts(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
     command: &crate::shell_command::ParsedCommandLine,
-) -> Result<Option<String>, String> {
+) -> Result<AllowedParts, String> {
     if let Some(doubt) = command.script.doubts.first() {
         return Err(explain::describe_doubt(doubt));
     }
     let checker = CommandChecker::new(policy, roots, command);
-    let mut first = None;
+    let mut allowed = AllowedParts { rule: None, confinement: Confinement::ReadOnly };
     let mut open = Vec::new();
     for part in command.own_parts() {
         match checker.check_part(part) {
-            Ok(AllowReason::Rule(rule)) => first = first.or(Some(rule)),
-            Ok(AllowReason::Reading | AllowReason::Editing | AllowReason::ShellState) => {}
+            Ok(reason) => {
+                let confinement = checker.confinement(part, &reason);
+                allowed.confinement = allowed.confinement.max(confinement);
+                if let AllowReason::Rule(rule) = reason {
+                    allowed.rule = allowed.rule.or(Some(rule));
+                }
+            }
             Err(why) => open.push(explain::describe_uncovered_part(&part.text, &why)),
         }
     }
     match open.is_empty() {
-        true => Ok(first),
+        true => Ok(allowed),
         false => Err(explain::join_uncovered_parts(open)),
     }
 }

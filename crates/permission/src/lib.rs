@@ -14,6 +14,7 @@ mod address_class;
 mod ask_reason;
 mod call_subject;
 mod command_checker;
+mod confinement;
 pub mod decide;
 mod explain;
 mod fetch_target;
@@ -37,6 +38,7 @@ mod suggest_rules;
 mod workspace_roots;
 
 pub use address_class::{AddressClass, classify_address};
+pub use confinement::{CellSupport, Confinement};
 pub use decide::{
     PermissionDecision, build_loop_question, decide, decide_with_file_system, rule_matches_call,
 };

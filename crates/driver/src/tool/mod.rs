@@ -87,6 +87,7 @@ impl ToolRunner {
             call_limits: limits,
             cost_sender: BackgroundCostSender::from_sender(bill),
             side_model: Some(Arc::clone(&self.side_model)),
+            confinement: granted.confinement(),
         };
         let registry = Arc::clone(&self.registry);
         let events = self.events.clone();

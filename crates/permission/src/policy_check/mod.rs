@@ -89,7 +89,7 @@ pub fn build_report(
     let said = evaluate_call(policy, &roots, &subject, &inspection, PriorDecision::None);
     let parts = report_parts(policy, &roots, &subject, &said);
     let (decision, reason, rule, suggestions) = match said {
-        ExplainedDecision::Allow { why, rule } => {
+        ExplainedDecision::Allow { why, rule, confinement: _ } => {
             (PermissionDecisionKind::Allow, why, rule, Vec::new())
         }
         ExplainedDecision::Deny { why, rule } => {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use windlass_vocabulary::{Json, PermissionMode, ToolCall, ToolCallId, ToolName};
 
 use super::{PermissionReport, build_report};
+use crate::confinement::CellSupport;
 use crate::file_system_view::{FileSystemView, PathEntry, VirtualTree};
 use crate::policy::Policy;
 use crate::rule::{Rule, Rules};
@@ -57,6 +58,7 @@ impl PolicyCase {
                 Some(_) => return Err("`interactive` must be true or false".to_owned()),
             },
             held: None,
+            cell: CellSupport::Unknown,
         };
         let home = PathBuf::from(home);
         let files = match fields.get("files") {

@@ -5,6 +5,8 @@ mod case;
 #[cfg(test)]
 mod command;
 #[cfg(test)]
+mod confinement;
+#[cfg(test)]
 mod display;
 #[cfg(test)]
 mod file;

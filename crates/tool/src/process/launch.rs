@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tokio::process::Child;
+use windlass_permission::Confinement;
 
 use super::process_context::ProcessContext;
 use super::process_table;
@@ -33,6 +34,8 @@ pub struct LaunchRequest<'a> {
     pub is_unconfined: bool,
     /// The user lets commands like this one run without confinement.
     pub is_excluded: bool,
+    /// What the grant holds it to, whether or not the session has a sandbox.
+    pub confinement: Confinement,
 }
 
 impl LaunchRequest<'_> {
@@ -94,6 +97,7 @@ pub(crate) struct ProgramSpec {
     pub(crate) is_long_lived: bool,
     pub(crate) is_unconfined: bool,
     pub(crate) is_excluded: bool,
+    pub(crate) confinement: Confinement,
 }
 
 /// Carries the names of the calls a process belongs to, the outermost first.
@@ -186,6 +190,7 @@ pub(super) fn spawn_in_environment(
         is_long_lived: program.is_long_lived,
         is_unconfined: program.is_unconfined,
         is_excluded: program.is_excluded,
+        confinement: program.confinement,
     };
     let (child, prepared) = match &processes.launcher {
         Some(launcher) => {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
+use windlass_permission::Confinement;
 
 use super::launch::{LaunchExit, ProgramSpec, SpawnedProcess, spawn_in_environment};
 use super::process_context::ProcessContext;
@@ -54,6 +55,7 @@ impl LongLivedProcess {
             is_long_lived: true,
             is_unconfined: false,
             is_excluded: false,
+            confinement: Confinement::Unconfined,
         };
         let process = spawn_in_environment(&program, processes, environment, Stdio::piped)?;
         Ok(Self { process })

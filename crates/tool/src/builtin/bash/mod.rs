@@ -86,13 +86,8 @@ impl BashTool {
             Some(millis) => Duration::from_millis(millis).min(limits.command_timeout_max),
         };
         let script = shell_state.wrap_script(&input.command, self.shell.is_bash);
-        let program = self.build_program(
-            &input,
-            script,
-            shell_state.directory.clone(),
-            is_plain,
-            &context.processes.unsandboxed_commands,
-        );
+        let program =
+            self.build_program(&input, script, shell_state.directory.clone(), is_plain, &call);
         let output = context.processes.new_spill_path("output");
         let options = SuperviseOptions {
             timeout: limit,
@@ -146,7 +141,7 @@ impl BashTool {
             input.command.clone(),
             shell_state.directory.clone(),
             false,
-            &context.processes.unsandboxed_commands,
+            call,
         );
         let start = BackgroundCommand {
             program: &program,
@@ -167,8 +162,9 @@ impl BashTool {
         script: String,
         directory: PathBuf,
         is_plain: bool,
-        outside: &[String],
+        call: &ToolCallContext,
     ) -> ProgramSpec {
+        let outside = &call.tool_context.processes.unsandboxed_commands;
         let mut arguments: Vec<OsString> = Vec::new();
         if self.shell.is_bash {
             arguments.extend(["--noprofile".into(), "--norc".into()]);
@@ -182,6 +178,7 @@ impl BashTool {
             is_long_lived: input.run_in_background,
             is_unconfined: input.dangerously_disable_sandbox,
             is_excluded: is_excluded_from_sandbox(outside, &input.command),
+            confinement: call.confinement,
         }
     }
 }
