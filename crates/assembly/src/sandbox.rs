@@ -219,7 +219,7 @@ fn build_confinement(
 
 /// A path of the settings: below the home, absolute, or from where we are. What follows a star is
 /// everything below.
-fn resolve_path(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
+pub(crate) fn resolve_path(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
     let text = text.split_once("/*").map_or(text, |(folder, _)| folder);
     match (text.strip_prefix("~/"), home) {
         (Some(below), Some(home)) => home.join(below),

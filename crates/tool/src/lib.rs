@@ -53,8 +53,8 @@ pub use process::one_shot_command::{
     CapturedStream, OneShotCommand, OneShotEndCause, OneShotResult,
 };
 pub use process::{
-    LaunchExit, LaunchRequest, LongLivedProcess, LongLivedProgram, PreparedLaunch, ProcessContext,
-    ProcessLauncher, ProcessStreams, SpawnCommandFn,
+    ASK_TO_RUN_UNCONFINED, LaunchExit, LaunchRequest, LongLivedProcess, LongLivedProgram,
+    PreparedLaunch, ProcessContext, ProcessLauncher, ProcessStreams, SpawnCommandFn,
 };
 pub use progress::ProgressSender;
 pub use registry::ToolRegistry;

@@ -8,11 +8,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::process::Child;
+use windlass_permission::Confinement;
 use windlass_sandbox::{
     ProxyThread, RevertedProtectedFile, Sandbox, SandboxNetwork, SandboxPlan, SandboxProbeOptions,
     SandboxUnavailable,
 };
-use windlass_tool::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
+use windlass_tool::{
+    ASK_TO_RUN_UNCONFINED, LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher,
+    SpawnCommandFn,
+};
 
 /// What commands of a session are held to.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +88,12 @@ impl ToolSandboxLauncher {
             None => self.config.network.clone(),
         };
         plan.is_background = launch.is_long_lived;
+        plan.hidden.extend(launch.hidden.iter().cloned());
+        if launch.confinement == Confinement::ReadOnly {
+            // Judged to only read: the sandbox of the session holds it to that.
+            plan.readable.append(&mut plan.roots);
+            plan.network = SandboxNetwork::Off;
+        }
         plan
     }
 }
@@ -91,10 +101,11 @@ impl ToolSandboxLauncher {
 impl ProcessLauncher for ToolSandboxLauncher {
     fn prepare(&self, launch: &LaunchRequest<'_>) -> Result<Box<dyn PreparedLaunch>, String> {
         let may_leave = launch.is_unconfined && self.config.may_be_disabled;
-        if launch.is_excluded || may_leave {
+        let is_judged = launch.confinement != Confinement::Unconfined;
+        if !is_judged && (launch.is_excluded || may_leave) {
             return Ok(Box::new(UnsandboxedCommand(Some(launch.build_command()))));
         }
-        if launch.is_unconfined {
+        if launch.is_unconfined && !self.config.may_be_disabled {
             return Err(
                 "the call asks to run without the sandbox, which may not be left here".to_owned()
             );
@@ -151,14 +162,11 @@ impl PreparedLaunch for SandboxedCommand {
         words.extend(refused.into_iter().map(|why| format!("The sandbox let nobody out: {why}.")));
         if let Some(reason) = reason {
             words.push(reason.words);
-            words.extend(may_be_left.then(|| DISABLE_SANDBOX_HINT.to_owned()));
+            words.extend(may_be_left.then(|| ASK_TO_RUN_UNCONFINED.to_owned()));
         }
         words
     }
 }
-
-const DISABLE_SANDBOX_HINT: &str =
-    "With dangerouslyDisableSandbox the user is asked to let it run outside.";
 
 /// What was moved out of the way, for the model.
 fn describe_restored_path(taken: &RevertedProtectedFile) -> String {

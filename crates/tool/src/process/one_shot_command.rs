@@ -16,9 +16,9 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use windlass_permission::Confinement;
 
 use super::launch::{ProgramSpec, spawn_in_environment};
+use super::process_confinement::ProcessConfinement;
 use super::process_context::ProcessContext;
 use super::supervisor::{
     FirstLineReporter, ProcessEndCause, SuperviseOptions, SuperviseOutputOptions, supervise,
@@ -105,7 +105,7 @@ impl OneShotCommand {
             is_long_lived: false,
             is_unconfined: true,
             is_excluded: false,
-            confinement: Confinement::Unconfined,
+            confinement: ProcessConfinement::default(),
         };
         // Without a launcher, whatever the session has: it is the user's own program.
         let processes = ProcessContext::unconfined(program.directory.clone());
