@@ -44,7 +44,7 @@ pub(crate) fn hold_unasked_commands(tool_context: &mut ToolSessionContext, polic
 }
 
 /// Where our journals, settings and caches are: not for commands to read.
-fn list_own_directories() -> Vec<PathBuf> {
+pub(crate) fn list_own_directories() -> Vec<PathBuf> {
     let lookup = |name: &str| std::env::var_os(name);
     let own = [
         user_directories::config_directory(&lookup),

@@ -15,6 +15,7 @@ use windlass_permission::{Policy, SandboxPolicy};
 use windlass_sandbox::proxy::InvalidAllowedHost;
 use windlass_sandbox::{AllowedHost, ProxyHostRules, ProxyThread, SandboxProbeOptions};
 
+use crate::cell::list_own_directories;
 use crate::options::SandboxUse;
 use windlass_host::command_error::CommandError;
 use windlass_host::random;
@@ -206,7 +207,7 @@ fn build_confinement(
     readable.extend(places(&config.allow_unix_sockets));
     CommandSandboxConfig {
         roots,
-        hidden: places(&config.deny_read),
+        hidden: places(&config.deny_read).into_iter().chain(list_own_directories()).collect(),
         shown,
         protected: places(&config.deny_write),
         readable,

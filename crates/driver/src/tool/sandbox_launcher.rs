@@ -4,18 +4,18 @@
 //! it may run at all was decided before. What cannot be held as it must be does not start.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::process::Child;
 use windlass_permission::Confinement;
 use windlass_sandbox::{
-    ProxyThread, RevertedProtectedFile, Sandbox, SandboxNetwork, SandboxPlan, SandboxProbeOptions,
-    SandboxUnavailable,
+    ProxyThread, RevertedProtectedFile, Sandbox, SandboxBackend, SandboxNetwork, SandboxPlan,
+    SandboxProbeOptions, SandboxUnavailable, secrets,
 };
 use windlass_tool::{
     ASK_TO_RUN_UNCONFINED, LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher,
-    SpawnCommandFn,
+    SpawnCommandFn, may_hold_token,
 };
 
 /// What commands of a session are held to.
@@ -83,6 +83,8 @@ impl ToolSandboxLauncher {
         plan.hidden.extend(hidden.iter().cloned());
         plan.hidden.retain(|path| !shown.iter().any(|shown| path.starts_with(shown)));
         plan.environment = launch.environment.to_vec();
+        plan.environment.retain(|(name, _)| !name.to_str().is_some_and(may_hold_token));
+        self.hide_home(&mut plan);
         plan.network = match &self.config.gate {
             Some(gate) => SandboxNetwork::ViaProxy(gate.socket().to_owned()),
             None => self.config.network.clone(),
@@ -95,6 +97,44 @@ impl ToolSandboxLauncher {
             plan.network = SandboxNetwork::Off;
         }
         plan
+    }
+}
+
+impl ToolSandboxLauncher {
+    /// Of the home, only toolchains and what the user names are seen: whatever keeps a token there is
+    /// not on a list of ours.
+    fn hide_home(&self, plan: &mut SandboxPlan) {
+        let Some(home) = self.config.home.as_deref().and_then(|home| home.canonicalize().ok())
+        else {
+            return;
+        };
+        // Where the session works in the home itself, the list of secrets has to do.
+        if plan.roots.iter().any(|root| home.starts_with(root)) {
+            return;
+        }
+        plan.readable.retain(|path| *path != home && Some(path) != self.config.home.as_ref());
+        let is_needed = |path: &Path| {
+            let mut named = plan.roots.iter().chain(&plan.scratch).chain(&plan.readable);
+            named.any(|one| one.starts_with(path) || path.starts_with(one))
+        };
+        match self.sandbox.backend() {
+            SandboxBackend::Bubblewrap => {
+                let toolchains = secrets::list_home_toolchains(&home);
+                plan.readable.extend(toolchains.into_iter().filter(|path| path.exists()));
+                plan.hidden.push(home);
+            }
+            SandboxBackend::Landlock => {
+                let toolchains = secrets::list_home_toolchains(&home);
+                let Ok(entries) = std::fs::read_dir(&home) else {
+                    return;
+                };
+                let others = entries.flatten().map(|entry| entry.path()).filter(|path| {
+                    let is_toolchain = toolchains.iter().any(|one| one.starts_with(path));
+                    !is_toolchain && !is_needed(path)
+                });
+                plan.hidden.extend(others.collect::<Vec<_>>());
+            }
+        }
     }
 }
 

@@ -147,6 +147,21 @@ fn refuse_ioctls(metadata: bool) -> Vec<sock_filter> {
     list
 }
 
+/// Answers as a kernel does that was built without Landlock.
+pub(crate) fn build_landlock_refusal() -> BpfProgram {
+    let absent = return_with(ERRNO | libc::ENOSYS.unsigned_abs());
+    let mut list = vec![load(NUMBER)];
+    for call in [
+        libc::SYS_landlock_create_ruleset,
+        libc::SYS_landlock_add_rule,
+        libc::SYS_landlock_restrict_self,
+    ] {
+        list.extend([if_equal(to_u32(call), 0, 1), absent.clone()]);
+    }
+    list.push(return_with(ALLOW));
+    list
+}
+
 /// A program in the form in which a file holds it.
 pub(crate) fn to_bytes(program: &BpfProgram) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(program.len() * 8);

@@ -34,8 +34,10 @@ pub(crate) fn is_changed_by_confinement(name: &OsStr) -> bool {
         || may_hold_token(name)
 }
 
-/// By its name: tokens of other tools have no use where there is no network.
-fn may_hold_token(name: &str) -> bool {
+/// Does a variable hold a token, by its name? Tokens of other tools are not for commands that the
+/// kernel holds: with them a command could act elsewhere as the user.
+#[must_use]
+pub fn may_hold_token(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     TOKEN_NAMES.iter().any(|part| name.contains(part))
         || TOKEN_ENDINGS.iter().any(|ending| name.ends_with(ending))

@@ -25,6 +25,7 @@ pub const ASK_TO_RUN_UNCONFINED: &str =
     "With dangerouslyDisableSandbox the user is asked to let it run outside.";
 
 pub(crate) use confined_environment::is_changed_by_confinement;
+pub use confined_environment::may_hold_token;
 pub(crate) use end_report::{explain_spawn_failure, render_end_cause, render_exit_status};
 pub use launch::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
 pub(crate) use launch::{ProgramSpec, end_process_tree};

@@ -64,6 +64,13 @@ pub(super) fn run_scoped(entry: &EntryArguments) -> Result<i32, String> {
     run_limited(entry)
 }
 
+/// Becomes a command for which the kernel has no Landlock: to try out what happens without.
+pub(super) fn run_without_landlock(entry: &EntryArguments) -> Result<i32, String> {
+    seccompiler::apply_filter(&seccomp::build_landlock_refusal())
+        .map_err(|error| format!("no filter: {error}"))?;
+    exec_command(entry)
+}
+
 /// Says how much of Landlock this kernel enforces, for the probe: restricts itself to nothing.
 pub(super) fn check_landlock() -> Result<i32, String> {
     let status = apply_landlock(&EntryArguments::default())?;

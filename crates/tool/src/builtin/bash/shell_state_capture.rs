@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_permission::Confinement;
 
-use crate::process::{ProcessConfinement, is_changed_by_confinement};
+use crate::process::{ProcessConfinement, is_changed_by_confinement, may_hold_token};
 use crate::tool_session_context::ToolSessionContext;
 
 /// A directory and all exported variables; more is not carried over.
@@ -101,6 +101,11 @@ impl ShellStateCapture {
         if let (Some(command), Some(variables)) = (&self.naming, &mut report.variables) {
             keep_named_changes(variables, command, &context.build_child_environment());
         }
+        if let (true, Some(variables)) =
+            (context.processes.launcher.is_some(), &mut report.variables)
+        {
+            restore_tokens(variables, &context.build_child_environment());
+        }
         let too_much = report.apply_variables(context).err();
         self.change_directory(report.directory, context).or(too_much)
     }
@@ -178,6 +183,17 @@ fn open_report(file: &Path) -> Option<std::fs::File> {
     let flags = i32::try_from(flags.bits()).ok()?;
     let opened = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(file).ok()?;
     opened.metadata().is_ok_and(|found| found.is_file()).then_some(opened)
+}
+
+/// A sandboxed command was not given them, which is not to unset them.
+fn restore_tokens(variables: &mut Vec<(OsString, OsString)>, before: &[(OsString, OsString)]) {
+    let is_token = |name: &OsString| name.to_str().is_some_and(may_hold_token);
+    let missing: Vec<_> = before
+        .iter()
+        .filter(|(name, _)| is_token(name) && !variables.iter().any(|(known, _)| known == name))
+        .cloned()
+        .collect();
+    variables.extend(missing);
 }
 
 /// Puts back what changed without being named in the command line.
