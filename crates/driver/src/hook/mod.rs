@@ -106,6 +106,7 @@ impl SessionHooks {
         let ground = HookEnvironment {
             project: identity.project.clone().unwrap_or_else(|| cwd.clone()),
             env_vars: tool_context.processes.environment.clone(),
+            launcher: tool_context.processes.launcher.clone(),
             spill: tool_context.processes.spill_directory.clone(),
             background: Arc::default(),
             watcher: Some(Arc::new(HookNoticeWatcher {

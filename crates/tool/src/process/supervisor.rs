@@ -103,7 +103,7 @@ pub(crate) async fn supervise(
     process: SpawnedProcess,
     options: SuperviseOptions,
 ) -> io::Result<FinishedProcess> {
-    let SpawnedProcess { mut child, tree, is_leaf_program: is_plain, prepared } = process;
+    let SpawnedProcess { mut child, tree, is_leaf_program, prepared, private_directory } = process;
     let mut supervisor = ProcessSupervisor {
         stdout: ProcessPipe::new(child.stdout.take(), options.output.inline_max),
         stderr: ProcessPipe::new(child.stderr.take(), options.output.inline_max),
@@ -117,7 +117,7 @@ pub(crate) async fn supervise(
         progress: options.progress,
         update_signal: options.output.update_signal,
         first_line: options.output.first_line,
-        fork_bomb_guard: ForkBombGuard::new(is_plain, options.output.processes_max),
+        fork_bomb_guard: ForkBombGuard::new(is_leaf_program, options.output.processes_max),
     };
     let status = supervisor.run_until_end(&mut child, options.timeout).await?;
     if status.is_none() {
@@ -139,6 +139,7 @@ pub(crate) async fn supervise(
         Some(prepared) => tokio::task::spawn_blocking(move || prepared.finish(&end)).await,
         None => Ok(Vec::new()),
     };
+    drop(private_directory);
     Ok(FinishedProcess {
         status,
         notes: notes.unwrap_or_else(|_| vec!["What held the command broke down.".to_owned()]),
