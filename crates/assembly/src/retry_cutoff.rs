@@ -60,62 +60,29 @@ impl RetryCutoff {
 
     /// Says what is wrong once it is time to give up.
     pub fn check_notice(&mut self, notice: &Notice) -> Option<RetryCutoffReason> {
-        match notice {
-            // A model server that answered before is one, whatever a proxy says in its place now.
-            Notice::RetryScheduled { .. } if self.has_answered => None,
-            Notice::RetryScheduled { failure, .. } if is_html_page(failure) => {
-                self.pages = self.pages.saturating_add(1);
-                (self.pages >= PAGES_MAX)
-                    .then(|| RetryCutoffReason::UnusableServer(failure.clone()))
-            }
-            Notice::RetryScheduled { failure, .. }
-                if is_plain_http_server(failure) || is_proxy_login_required(failure) =>
-            {
-                Some(RetryCutoffReason::UnusableServer(failure.clone()))
-            }
-            Notice::RetryScheduled { failure, .. }
-                if failure.kind == FailureKind::Transport && failure.status.is_none() =>
-            {
-                // The model client has given it time to come up.
-                let (host, port) = self.local_address.as_ref()?;
-                probe_port(host, *port).err().map(RetryCutoffReason::NothingListening)
-            }
-            // Any word from the server proves that it is there.
-            Notice::RetryScheduled { .. } => {
-                self.local_address = None;
-                None
-            }
-            Notice::Streamed { .. } | Notice::Billed { .. } => {
-                self.has_answered = true;
-                None
-            }
-            Notice::RunStarted
-            | Notice::RequestStarted { .. }
-            | Notice::Retracted { .. }
-            | Notice::Sealed { .. }
-            | Notice::MessageAdded(_)
-            | Notice::ToolStarted(_)
-            | Notice::ToolProgressed { .. }
-            | Notice::ToolEnded { .. }
-            | Notice::ToolDenied { .. }
-            | Notice::PermissionAsked { .. }
-            | Notice::PermissionWithdrawn(_)
-            | Notice::ModelSwitched { .. }
-            | Notice::Repaired { .. }
-            | Notice::ContextShrunk { .. }
-            | Notice::Continued { .. }
-            | Notice::HookMessage { .. }
-            | Notice::Hook(_)
-            | Notice::ToolsLabelled(_)
-            | Notice::SessionTitled(_)
-            | Notice::PromptSuggested(_)
-            | Notice::SideQuestionAnswered(_)
-            | Notice::InputQueued(_)
-            | Notice::Warning(_)
-            | Notice::MaxTurnsReached { .. }
-            | Notice::SubagentNotice { .. }
-            | Notice::RunEnded(_) => None,
+        if let Notice::Streamed { .. } | Notice::Billed { .. } = notice {
+            self.has_answered = true;
         }
+        let Notice::RetryScheduled { failure, .. } = notice else { return None };
+        if self.has_answered {
+            // It is a model server, whatever a proxy says in its place now.
+            return None;
+        }
+        if is_html_page(failure) {
+            self.pages = self.pages.saturating_add(1);
+            return (self.pages >= PAGES_MAX)
+                .then(|| RetryCutoffReason::UnusableServer(failure.clone()));
+        }
+        if is_plain_http_server(failure) || is_proxy_login_required(failure) {
+            return Some(RetryCutoffReason::UnusableServer(failure.clone()));
+        }
+        if failure.kind != FailureKind::Transport || failure.status.is_some() {
+            // Any word from the server proves that it is there.
+            self.local_address = None;
+        }
+        // The model client has given it time to come up.
+        let (host, port) = self.local_address.as_ref()?;
+        probe_port(host, *port).err().map(RetryCutoffReason::NothingListening)
     }
 }
 

@@ -247,46 +247,30 @@ fn must_arrive(notice: &Notice) -> bool {
 
 /// Bytes a notice keeps alive by itself; the fixed part is a round figure.
 fn estimate_size(notice: &Notice) -> usize {
-    let own = match notice {
-        Notice::Streamed { delta, .. } => match delta {
-            Delta::Text(text) | Delta::Thinking(text) | Delta::CallInput(text) => text.len(),
-            Delta::Call { call, .. } => call.input.as_str().len(),
-            Delta::Block(block) => block_size(block),
-            Delta::Raw(json) => json.as_str().len(),
-            Delta::CallStarted { .. } | Delta::Usage(_) | Delta::Cleared { .. } => 0,
-        },
-        Notice::ToolProgressed { text, .. } | Notice::Warning(text) => text.len(),
-        Notice::SubagentNotice { notice, .. } => estimate_size(notice),
-        Notice::ToolEnded { outcome, .. } => {
-            outcome.content.iter().map(ToolResultPart::bytes).sum()
-        }
-        Notice::Hook(HookNotice::Ended { stdout, stderr, .. }) => stdout.len() + stderr.len(),
-        Notice::RunStarted
-        | Notice::RequestStarted { .. }
-        | Notice::Retracted { .. }
-        | Notice::Sealed { .. }
-        | Notice::MessageAdded(_)
-        | Notice::ToolStarted(_)
-        | Notice::ToolDenied { .. }
-        | Notice::PermissionAsked { .. }
-        | Notice::PermissionWithdrawn(_)
-        | Notice::RetryScheduled { .. }
-        | Notice::ModelSwitched { .. }
-        | Notice::Repaired { .. }
-        | Notice::ContextShrunk { .. }
-        | Notice::Continued { .. }
-        | Notice::HookMessage { .. }
-        | Notice::Hook(HookNotice::Started { .. })
-        | Notice::ToolsLabelled(_)
-        | Notice::SessionTitled(_)
-        | Notice::PromptSuggested(_)
-        | Notice::SideQuestionAnswered(_)
-        | Notice::InputQueued(_)
-        | Notice::Billed { .. }
-        | Notice::MaxTurnsReached { .. }
-        | Notice::RunEnded(_) => 0,
+    let own = if let Notice::Streamed { delta, .. } = notice {
+        delta_size(delta)
+    } else if let Notice::ToolProgressed { text, .. } | Notice::Warning(text) = notice {
+        text.len()
+    } else if let Notice::SubagentNotice { notice, .. } = notice {
+        estimate_size(notice)
+    } else if let Notice::ToolEnded { outcome, .. } = notice {
+        outcome.content.iter().map(ToolResultPart::bytes).sum()
+    } else if let Notice::Hook(HookNotice::Ended { stdout, stderr, .. }) = notice {
+        stdout.len() + stderr.len()
+    } else {
+        0
     };
     own + 200
+}
+
+fn delta_size(delta: &Delta) -> usize {
+    match delta {
+        Delta::Text(text) | Delta::Thinking(text) | Delta::CallInput(text) => text.len(),
+        Delta::Call { call, .. } => call.input.as_str().len(),
+        Delta::Block(block) => block_size(block),
+        Delta::Raw(json) => json.as_str().len(),
+        Delta::CallStarted { .. } | Delta::Usage(_) | Delta::Cleared { .. } => 0,
+    }
 }
 
 fn block_size(block: &ContentBlock) -> usize {

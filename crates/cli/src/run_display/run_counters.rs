@@ -14,39 +14,16 @@ pub(crate) struct RunCounters {
 
 impl RunCounters {
     pub(crate) fn on_notice(&mut self, notice: &Notice) {
-        match notice {
-            Notice::RequestStarted { .. } => self.requests += 1,
-            Notice::ToolStarted(_) => self.tools += 1,
-            Notice::Retracted { .. } => self.cut_streams += 1,
-            Notice::RetryScheduled { failure, .. } if failure.status.is_some() => {
-                self.refused_requests += 1;
-            }
-            Notice::RunStarted
-            | Notice::Sealed { .. }
-            | Notice::MessageAdded(_)
-            | Notice::ToolProgressed { .. }
-            | Notice::PermissionAsked { .. }
-            | Notice::PermissionWithdrawn(_)
-            | Notice::ContextShrunk { .. }
-            | Notice::Continued { .. }
-            | Notice::HookMessage { .. }
-            | Notice::Hook(_)
-            | Notice::ToolsLabelled(_)
-            | Notice::SessionTitled(_)
-            | Notice::PromptSuggested(_)
-            | Notice::SideQuestionAnswered(_)
-            | Notice::InputQueued(_)
-            | Notice::Billed { .. }
-            | Notice::MaxTurnsReached { .. }
-            | Notice::SubagentNotice { .. }
-            | Notice::RunEnded(_)
-            | Notice::Streamed { .. }
-            | Notice::ToolEnded { .. }
-            | Notice::ToolDenied { .. }
-            | Notice::RetryScheduled { .. }
-            | Notice::ModelSwitched { .. }
-            | Notice::Repaired { .. }
-            | Notice::Warning(_) => {}
+        if let Notice::RequestStarted { .. } = notice {
+            self.requests += 1;
+        } else if let Notice::ToolStarted(_) = notice {
+            self.tools += 1;
+        } else if let Notice::Retracted { .. } = notice {
+            self.cut_streams += 1;
+        } else if let Notice::RetryScheduled { failure, .. } = notice
+            && failure.status.is_some()
+        {
+            self.refused_requests += 1;
         }
     }
 

@@ -152,5 +152,6 @@ fn objects_that_never_fit_end_at_their_own_limit() {
     let result: Value = serde_json::from_str(&finished.stdout).expect("one object");
     assert_eq!(result["subtype"], "error_max_structured_output_retries", "{result}");
     assert_eq!(result["terminal_reason"], "structured_output_retry_exhausted", "{result}");
-    assert_eq!(server.requests().len(), 9, "{result}");
+    // The request after the last try may already be out.
+    assert!(matches!(server.requests().len(), 9 | 10), "{result}");
 }

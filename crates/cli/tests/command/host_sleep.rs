@@ -1,12 +1,14 @@
 //! The process is stopped for a while, as by the lid of a laptop: what finished meanwhile is finished.
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
+use windlass_vocabulary::WireFormat;
 
-use crate::fixture::{RunningCommand, TestDirs, play, wait_for_file};
+use crate::fixture::{ManualServer, RunningCommand, TestDirs, play, wait_for_file};
 
 /// Stops the process until the clock has passed this moment and the file is there.
 fn stop_until(running: &RunningCommand, moment: Instant, file: &std::path::Path) {
@@ -18,6 +20,14 @@ fn stop_until(running: &RunningCommand, moment: Instant, file: &std::path::Path)
 
 #[test]
 fn a_command_that_ended_while_we_were_stopped_has_ended() {
+    // Whether the end or the deadline is seen first was a matter of luck, so there are several.
+    let sessions: Vec<_> = (0..6).map(|_| std::thread::spawn(stop_during_a_command)).collect();
+    for session in sessions {
+        session.join().expect("a session");
+    }
+}
+
+fn stop_during_a_command() {
     let dirs = TestDirs::new();
     let command = "echo begun > begun.txt; while [ ! -e stopped.txt ]; do sleep 0.1; done; \
                    echo over > over.txt; echo all is well";
@@ -98,4 +108,50 @@ fn a_server_of_tools_that_answered_while_we_were_stopped_has_answered() {
     let request: Value = server.requests().pop().expect("a request").json().expect("JSON");
     let said = request["messages"].to_string();
     assert!(said.contains("all is well"), "{said}");
+}
+
+/// The bytes of a whole answer, in pieces: the head, and then one for each event.
+fn answer_pieces(text: &str) -> Vec<Vec<u8>> {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let events =
+        ScriptedAnswer::text(text).chunk(6).encode_events(WireFormat::AnthropicMessages, 1);
+    std::iter::once(head.as_bytes().to_vec()).chain(events).collect()
+}
+
+#[test]
+fn an_answer_that_came_while_we_were_stopped_is_read() {
+    // Before the first byte, and in the middle.
+    for pieces_before in [0, 4] {
+        let dirs = TestDirs::new();
+        let server = ManualServer::open();
+        let arguments = [
+            "-p",
+            "hi",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--include-partial-messages",
+        ];
+        let mut command = dirs.asking(&server.url(), &arguments);
+        command.env("API_TIMEOUT_MS", "4000").env("CLAUDE_STREAM_IDLE_TIMEOUT_MS", "4000");
+        let mut running = RunningCommand::start(&mut command);
+        let mut client = server.request();
+        let pieces = answer_pieces("First half and all the rest.");
+        let (before, after) = pieces.split_at(pieces_before);
+        client.write_all(&before.concat()).expect("a client");
+        if pieces_before > 0 {
+            running.wait_for_stdout("First ");
+        }
+        running.signal(Signal::STOP);
+        client.write_all(&after.concat()).expect("a client");
+        drop(client);
+        std::thread::sleep(Duration::from_secs(6));
+        running.signal(Signal::CONT);
+        let finished = running.finish();
+        // A second request would have found nobody.
+        assert_eq!(finished.code, Some(0), "{pieces_before}: {finished:?}");
+        let result = finished.stdout.lines().last().unwrap_or_default();
+        assert!(result.contains("First half and all the rest."), "{finished:?}");
+        assert!(!finished.stdout.contains("api_retry"), "{finished:?}");
+    }
 }

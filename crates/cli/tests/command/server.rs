@@ -27,8 +27,10 @@ fn over_all_wires(fault: &ScriptedFault, check: impl Fn(&str, &str, &FinishedCom
         let line = finished.error_line(1);
         assert!(line.contains(&server.url()), "{line}");
         assert!(!line.contains("wrong-key"), "{line}");
-        assert!(finished.took < Duration::from_secs(20), "no waiting: {finished:?}");
-        assert_eq!(server.request_count(), 1, "one try is enough: {line}");
+        assert!(finished.took < Duration::from_secs(20), "no long waiting: {finished:?}");
+        let is_page = *fault == ScriptedFault::Html { status: 200 };
+        let tries = if is_page { 3 } else { 1 };
+        assert_eq!(server.request_count(), tries, "that is enough: {line}");
         check(address, key, &finished);
     }
 }

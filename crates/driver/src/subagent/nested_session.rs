@@ -297,40 +297,27 @@ impl NestedSession {
     /// What is worth telling beside the parent's own words. What still deeper sessions tell is passed
     /// on as it is: it names its own call.
     fn forward_notice(&self, notice: &Notice) {
-        let forwarded = match notice {
+        let is_told = matches!(
+            notice,
             Notice::RunStarted
-            | Notice::RequestStarted { .. }
-            | Notice::MessageAdded(_)
-            | Notice::ToolStarted(_)
-            | Notice::ToolProgressed { .. }
-            | Notice::ToolEnded { .. }
-            | Notice::ToolDenied { .. }
-            | Notice::RunEnded(_) => Notice::SubagentNotice {
+                | Notice::RequestStarted { .. }
+                | Notice::MessageAdded(_)
+                | Notice::ToolStarted(_)
+                | Notice::ToolProgressed { .. }
+                | Notice::ToolEnded { .. }
+                | Notice::ToolDenied { .. }
+                | Notice::RunEnded(_)
+        );
+        let forwarded = if let Notice::SubagentNotice { .. } = notice {
+            notice.clone()
+        } else if is_told {
+            Notice::SubagentNotice {
                 call: self.call.clone(),
                 agent: self.id.clone(),
                 notice: Box::new(notice.clone()),
-            },
-            Notice::SubagentNotice { .. } => notice.clone(),
-            Notice::Streamed { .. }
-            | Notice::Retracted { .. }
-            | Notice::Sealed { .. }
-            | Notice::PermissionAsked { .. }
-            | Notice::PermissionWithdrawn(_)
-            | Notice::RetryScheduled { .. }
-            | Notice::ModelSwitched { .. }
-            | Notice::Repaired { .. }
-            | Notice::ContextShrunk { .. }
-            | Notice::Continued { .. }
-            | Notice::HookMessage { .. }
-            | Notice::Hook(_)
-            | Notice::ToolsLabelled(_)
-            | Notice::SessionTitled(_)
-            | Notice::PromptSuggested(_)
-            | Notice::SideQuestionAnswered(_)
-            | Notice::InputQueued(_)
-            | Notice::Billed { .. }
-            | Notice::Warning(_)
-            | Notice::MaxTurnsReached { .. } => return,
+            }
+        } else {
+            return;
         };
         self.sessions.notice_sender.send(forwarded);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windlass_vocabulary::{
-    ContextUpdate, HookPoint, HookReport, HookVerdict, Json, MediaContent, MicroUsd,
+    ContextUpdate, HookPoint, HookReport, HookVerdict, Json, MediaContent, MicroUsd, Millis,
     PermissionMode, ToolOutcome, ToolResultPart,
 };
 
@@ -64,6 +64,14 @@ pub fn draw_outcome(
         Some(allowance) => MicroUsd(random.draw_below(allowance.0.saturating_add(1))),
         None => MicroUsd(random.draw_below(100)),
     };
+    // Some calls wait for something, one of them on a host that slept for an age. Not drawn, so that
+    // older seeds keep their worlds.
+    outcome.took = Millis(match outcome.spent.0 % 6 {
+        0 => 1_500,
+        1 => 1_200_000,
+        2 => u64::MAX,
+        _ => 0,
+    });
     outcome
 }
 

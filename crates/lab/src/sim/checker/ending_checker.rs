@@ -3,7 +3,8 @@
 
 use windlass_engine::Effect;
 use windlass_engine::control::Phase;
-use windlass_vocabulary::{Notice, RequestSource};
+use windlass_engine::settings::CircleGuard;
+use windlass_vocabulary::{Notice, Outcome, RequestSource};
 
 use super::StepView;
 
@@ -29,6 +30,9 @@ impl EndingChecker {
                     return Err(format!("{} without a run", ending.terminal));
                 }
                 self.is_running = false;
+                if ending.outcome == Some(Outcome::Circled) {
+                    check_circle(view)?;
+                }
                 last = Some(ending.terminal);
             } else if !self.is_running && is_work(effect) {
                 return Err(format!("outside a run: {effect:?}"));
@@ -71,6 +75,16 @@ impl EndingChecker {
             return Err(format!("turn {}", view.state.control.turn));
         }
         Ok(())
+    }
+}
+
+/// A guard that is off ends nothing, and one that counts turns nothing before the fifth.
+fn check_circle(view: &StepView<'_>) -> Result<(), String> {
+    let turn = view.state.control.turn;
+    match view.settings.switches.circle_guard {
+        CircleGuard::Off => Err("a circle ended the run without a guard".to_owned()),
+        CircleGuard::Turns if turn < 5 => Err(format!("a circle in turn {turn}")),
+        CircleGuard::Turns | CircleGuard::Calls => Ok(()),
     }
 }
 
