@@ -109,14 +109,31 @@ fn parse_attached_name(text: &str) -> Option<&str> {
 fn label_mention(shown: &str, name: &str) -> String {
     let last = name.rsplit('/').next().unwrap_or(name);
     let label = if name.starts_with('/') { last } else { name };
-    let mentions =
-        [format!("@\"{name}\""), format!("@{name}"), format!("@\"{last}\""), format!("@{last}")];
-    for mention in mentions {
-        if shown.contains(&mention) {
-            return shown.replace(&mention, &format!("[{label}]"));
+    for name in [name, label] {
+        for mention in [format!("@\"{name}\""), format!("@{name}")] {
+            let labelled = replace_words(shown, &mention, &format!("[{label}]"));
+            if labelled != shown {
+                return labelled;
+            }
         }
     }
     shown.to_owned()
+}
+
+/// Replaces a mention where it ends: `@app.py` is no part of `@app.pyc`.
+fn replace_words(text: &str, mention: &str, label: &str) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(mention) {
+        let (before, from) = rest.split_at(at);
+        let (found, behind) = from.split_at(mention.len());
+        let goes_on = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '/';
+        let is_whole = found.ends_with('"') || !behind.starts_with(goes_on);
+        replaced.push_str(before);
+        replaced.push_str(if is_whole { label } else { found });
+        rest = behind;
+    }
+    replaced + rest
 }
 
 const SHELL_OUTPUT_HEAD: &str = "I ran `";
@@ -130,12 +147,12 @@ mod tests {
     fn attachments_are_labels_in_the_words_of_the_user() {
         let text = |words: &str| ContentBlock::Text(words.to_owned());
         let content = [
-            text("explain @src/app.py and @\"a b.txt\" but not @nowhere"),
+            text("explain @src/app.py, @src/app.pyc and @\"a b.txt\" but not @nowhere"),
             text("@src/app.py:\nprint(1)\n"),
             text("@a b.txt:\nx\n"),
             text(&introduce_shell_output("ls -l", "made.txt")),
         ];
-        let shown = "[! ls -l] explain [src/app.py] and [a b.txt] but not @nowhere";
+        let shown = "[! ls -l] explain [src/app.py], @src/app.pyc and [a b.txt] but not @nowhere";
         assert_eq!(SentPrompt::from_content(&content).typed.shown, shown);
         let typed = TypedPrompt { text: "long".to_owned(), shown: "[Pasted 500 lines]".to_owned() };
         let sent = SentPrompt::new(&[text("long")], typed);

@@ -79,8 +79,8 @@ pub fn describe_retry(failure: &str, seconds: u64, attempt: u8, attempts_max: u8
     format!("{failure} · retrying in {seconds} s (attempt {attempt} of {attempts_max})")
 }
 
-pub fn describe_retries(count_: u32, failure: &str) -> String {
-    let times = if count_ == 1 { "once".to_owned() } else { format!("{count_} times") };
+pub fn describe_retries(retries: u32, failure: &str) -> String {
+    let times = if retries == 1 { "once".to_owned() } else { format!("{retries} times") };
     format!("Retried {times}: {failure}")
 }
 

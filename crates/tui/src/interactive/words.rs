@@ -43,7 +43,7 @@ pub(super) const REWIND_BOTH: &str = "Yes, conversation and files";
 pub(super) const REWIND_FILES: &str = "Files only";
 pub(super) const REWIND_CONVERSATION: &str = "Conversation only";
 pub(super) const REWIND_OVERWRITE: &str = "Yes, both, and overwrite changes by others";
-pub(super) const REWIND_OVERWRITE_NOTE: &str = "somebody else changed these files since";
+pub(super) const REWIND_OVERWRITE_NOTE: &str = "these files were changed outside this session";
 
 pub(super) fn describe_resume(id: &str) -> String {
     format!("Resume this session with: windlass --resume {id}")

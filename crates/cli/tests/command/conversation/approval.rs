@@ -58,6 +58,13 @@ fn a_rule_is_kept_for_the_session_or_for_good() {
     assert!(asked.contains("(.claude/settings.local.json)"), "{asked}");
     talk.key(&number(&asked, "Yes, and always allow"));
     talk.until("Both are there.");
+    // Our own change of the file is no news.
+    talk.until(READY);
+    talk.key("and again\r");
+    talk.when("an answer", |screen| screen.contents().matches("Both are there.").count() == 2);
+    let shown = talk.scrolled();
+    assert!(shown.contains("Always allowed: Bash(touch:*)"), "{shown}");
+    assert!(!shown.contains("reloaded"), "{shown}");
     assert!(dirs.file("one.txt").exists() && dirs.file("two.txt").exists(), "asked once");
     assert_eq!(talk.end(), Some(0));
     let kept = std::fs::read_to_string(dirs.file(".claude/settings.local.json")).expect("rules");

@@ -106,6 +106,10 @@ fn history_that_is_made_shorter_is_told() {
     talk.until("Here I am.");
     let shown = words(&talk);
     assert!(shown.contains("· Conversation summarised: about"), "{shown}");
+    talk.until(READY);
+    talk.key("/why\r");
+    talk.until("because you asked for it");
+    assert!(!words(&talk).contains("the window was getting full"), "{}", words(&talk));
     assert_eq!(talk.end(), Some(0));
 }
 
