@@ -8,6 +8,7 @@
 mod cell;
 pub mod date;
 pub mod directories;
+mod environment_overrides;
 pub mod failure_advice;
 pub mod limits;
 pub mod mcp;

@@ -4,7 +4,6 @@
 //! policy must know of it.
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +18,7 @@ use crate::cell::list_own_directories;
 use crate::options::SandboxUse;
 use windlass_host::command_error::CommandError;
 use windlass_host::random;
+use windlass_host::standard_streams::write_error_line;
 
 /// The hidden subcommand through which a process restricts itself before it becomes a command.
 pub const ENTRY_SUBCOMMAND: &str = "__sandbox";
@@ -181,10 +181,9 @@ pub fn confine_commands(
         ))),
         Err(unavailable) => {
             // Who asked for it must know, whatever else they want to know.
-            let _ = writeln!(
-                std::io::stderr(),
+            write_error_line(&format!(
                 "windlass: commands run without a sandbox, because none can be had: {unavailable}"
-            );
+            ));
             Ok(config.notes.clone())
         }
     }

@@ -11,7 +11,7 @@ use crate::ask_reason::AskReason;
 use crate::call_subject::{CallSubject, CallSubjectKind};
 use crate::command_checker::{AllowReason, CommandChecker, collect_program_names};
 use crate::confinement::Confinement;
-use crate::explain;
+use crate::explain::{self, UncoveredCommand};
 use crate::fetch_target::HostReach;
 use crate::file_system_view::{FileSystemView, RecordedFileSystem};
 use crate::find_ask_reason::{answers_itself, find_ask_reason};
@@ -24,7 +24,7 @@ use crate::rule_match::RestrictionKind;
 use crate::sandbox_escape::{
     LEAVES_CELL, SandboxEscape, asks_to_leave_cell, classify_sandbox_escape,
 };
-use crate::shell_command::MatchCertainty;
+use crate::shell_command::{MatchCertainty, find_critical_removal};
 use crate::suggest_rules::suggest_rules;
 use crate::workspace_roots::WorkspaceRoots;
 
@@ -153,8 +153,8 @@ pub(crate) fn evaluate_call(
     if let Some(reason) = find_ask_reason(policy, roots, subject, &names, perhaps, prior) {
         return ExplainedDecision::Ask { reason };
     }
-    let cwd = policy.cwd();
-    if let Some(rule) = policy.rules.allow.iter().find(|rule| rule.allows(subject, cwd)) {
+    let root = policy.root();
+    if let Some(rule) = policy.rules.allow.iter().find(|rule| rule.allows(subject, root)) {
         return ExplainedDecision::Allow {
             why: explain::describe_rule_allowance(rule),
             rule: Some(rule.to_string()),
@@ -206,8 +206,18 @@ pub(crate) fn evaluate_call(
             Err(reason) => why = Some(reason),
         }
     }
-    let reason = explain::describe_missing_rule(policy, roots, subject, why.as_deref());
+    let reason = explain::describe_missing_rule(policy, roots, subject, why);
     ExplainedDecision::Ask { reason }
+}
+
+/// Looks at every path that a decision about this call may ever ask for, whatever the rules and the
+/// mode are by then. For a caller that keeps what was seen.
+pub fn look_at_paths(policy: &Policy, call: &ToolCall, file_system: &dyn FileSystemView) {
+    let roots = WorkspaceRoots::new(policy, file_system);
+    let subject = CallSubject::new(policy, &roots, call);
+    let Some(command) = subject.command() else { return };
+    CommandChecker::new(policy, &roots, command).look_at_paths(command);
+    let _ = find_critical_removal(&command.script, &policy.directories, file_system);
 }
 
 /// Does this rule speak of the call, read as a deny rule is read: what might be meant is meant? For
@@ -244,7 +254,7 @@ fn find_deny_match<'p>(
 ) -> Option<(MatchCertainty, &'p Rule, String)> {
     let mut perhaps = None;
     for rule in &policy.rules.deny {
-        let Some(matched) = rule.match_call(subject, policy.cwd(), RestrictionKind::Deny, names)
+        let Some(matched) = rule.match_call(subject, policy.root(), RestrictionKind::Deny, names)
         else {
             continue;
         };
@@ -270,13 +280,14 @@ fn check_all_parts(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
     command: &crate::shell_command::ParsedCommandLine,
-) -> Result<AllowedParts, String> {
+) -> Result<AllowedParts, UncoveredCommand> {
     if let Some(doubt) = command.script.doubts.first() {
-        return Err(explain::describe_doubt(doubt));
+        return Err(UncoveredCommand { why: explain::describe_doubt(doubt), has_rule: false });
     }
     let checker = CommandChecker::new(policy, roots, command);
     let mut allowed = AllowedParts { rule: None, confinement: Confinement::ReadOnly };
     let mut open = Vec::new();
+    let mut has_rule = false;
     for part in command.own_parts() {
         match checker.check_part(part) {
             Ok(reason) => {
@@ -286,12 +297,15 @@ fn check_all_parts(
                     allowed.rule = allowed.rule.or(Some(rule));
                 }
             }
-            Err(why) => open.push(explain::describe_uncovered_part(&part.text, &why)),
+            Err(uncovered) => {
+                has_rule |= uncovered.has_rule;
+                open.push(explain::describe_uncovered_part(&part.text, &uncovered.why));
+            }
         }
     }
     match open.is_empty() {
         true => Ok(allowed),
-        false => Err(explain::join_uncovered_parts(open)),
+        false => Err(UncoveredCommand { why: explain::join_uncovered_parts(open), has_rule }),
     }
 }
 

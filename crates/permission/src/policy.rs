@@ -29,6 +29,12 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// What relative rules are relative to, wherever the shell has gone.
+    pub(crate) fn root(&self) -> Option<&str> {
+        self.directories.first().map(String::as_str)
+    }
+
+    /// Where the shell stands.
     pub(crate) fn cwd(&self) -> Option<&str> {
         self.standing.as_ref().or(self.directories.first()).map(String::as_str)
     }

@@ -26,6 +26,7 @@ mod process;
 mod process_output;
 mod progress;
 pub mod registry;
+pub mod running_time;
 pub mod secrets;
 mod shell_state;
 pub mod side_question;

@@ -5,7 +5,7 @@
 //!
 //! ```json
 //! {"id": "a", "tool": "Bash", "input": {"command": "ls"}, "rules": {"allow": [], "ask": [], "deny": []},
-//!  "mode": "default", "cwd": "/w/repo", "roots": ["/w/repo"], "home": "/home/u", "interactive": true,
+//!  "mode": "default", "cell": true, "cwd": "/w/repo", "roots": ["/w/repo"], "home": "/home/u", "interactive": true,
 //!  "files": {"/w/repo/x": {"file": "text"}, "/w/repo/y": {"symlink": "/etc"}}}
 //! ```
 //!

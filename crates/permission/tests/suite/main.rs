@@ -1,6 +1,7 @@
 //! Decisions, case by case and as properties.
 
 #[cfg(test)]
+mod bash_reading;
 mod case;
 #[cfg(test)]
 mod command;

@@ -11,11 +11,11 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
-use tokio::time::timeout;
 
 use super::launch::{LaunchExit, ProgramSpec, SpawnedProcess, spawn_in_environment};
 use super::process_confinement::ProcessConfinement;
 use super::process_context::ProcessContext;
+use crate::running_time::timeout;
 
 #[derive(Clone, Debug)]
 pub struct LongLivedProgram {
