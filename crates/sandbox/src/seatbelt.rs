@@ -108,13 +108,13 @@ mod tests {
     fn a_cell_writes_to_one_directory_and_shows_what_is_shown() {
         let plan = CellPlan {
             temporary_directory: "/t/own".into(),
-            hidden: vec!["/home/other".into(), "/home/other/work/.env".into()],
-            shown: vec!["/home/other/work".into()],
+            hidden: vec!["/home/other".into(), "/home/other/project/.env".into()],
+            shown: vec!["/home/other/project".into()],
         };
         let text = render_cell_profile(&plan);
         assert_eq!(text.matches("(allow file-write* (subpath").count(), 1);
-        let shown = text.find("(allow file-read* (subpath \"/home/other/work\"))").unwrap();
-        let hidden = "(deny file-read* file-write* (subpath \"/home/other/work/.env\"))";
+        let shown = text.find("(allow file-read* (subpath \"/home/other/project\"))").unwrap();
+        let hidden = "(deny file-read* file-write* (subpath \"/home/other/project/.env\"))";
         assert!(text.find("/home/other\"").unwrap() < shown && shown < text.rfind(hidden).unwrap());
         assert!(!text.contains("network"));
     }
