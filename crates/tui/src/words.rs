@@ -148,8 +148,11 @@ pub fn title_tasks(done: usize, all: usize) -> String {
     format!("Tasks ({done} of {all} done)")
 }
 
-pub fn title_question(question: &str) -> String {
-    format!("Question: {question}")
+pub fn title_questions(questions: usize) -> String {
+    match questions {
+        0 | 1 => "Question".to_owned(),
+        questions => format!("{questions} questions"),
+    }
 }
 
 pub fn describe_earlier_entries(entries: usize) -> String {

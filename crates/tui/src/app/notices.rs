@@ -1,6 +1,7 @@
 //! How notices of the session change the state.
 
 use windlass_host::display::human_format;
+use windlass_permission::sanitize;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
     AttachmentKind, ContentBlock, Message, MessageOrigin, ModelFailure, Notice, Outcome,
@@ -157,9 +158,16 @@ impl App {
 
     /// Why a run failed, and what to do about it.
     pub fn show_ending(&mut self, words: &str) {
-        self.show_text(&format!("■ {words}"), TextStyle::Warning);
+        let mut letters = words.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        let words = format!("■ {first}{}", letters.as_str());
+        self.scrollback.start_text();
+        for line in words.lines() {
+            let line = StyledLine::from_text(sanitize::strip_control(line), TextStyle::Warning);
+            self.push_scrollback(line.wrap(self.size.width, 2));
+        }
         self.push_scrollback([StyledLine::new()]);
-        self.transcript.push(TranscriptEntry::Note(words.to_owned()));
+        self.transcript.push(TranscriptEntry::Note(words));
     }
 
     /// Calls that were under way when the run ended never report an end.
@@ -388,7 +396,7 @@ fn describe_failure(failure: &ModelFailure) -> String {
 }
 
 /// A longer run says how long it took.
-const DONE_LINE_AFTER: std::time::Duration = std::time::Duration::from_secs(3);
+const DONE_LINE_AFTER: std::time::Duration = std::time::Duration::from_secs(10);
 /// A longer run ends with a notification.
 const NOTIFY_AFTER: std::time::Duration = std::time::Duration::from_secs(10);
 const PROMPT_LINES_MAX: usize = 30;

@@ -20,7 +20,7 @@ use crate::{view, words};
 
 pub(super) enum TuiTaskOutcome {
     /// What the user typed, and what it asks for.
-    PromptResolved(TypedPrompt, Result<PromptAction, String>),
+    PromptResolved(TypedPrompt, Box<Result<PromptAction, String>>),
     /// Queued prompts were taken back: what the model would have got.
     InputUnqueued(Vec<String>),
     /// Why a run failed.
@@ -52,7 +52,7 @@ impl TuiEventLoop {
     fn spawn_prompt_action(&self, prompt: TypedPrompt, action: PromptActionFuture) {
         let outcome_sender = self.outcome_sender.clone();
         self.session_runtime.spawn(async move {
-            let outcome = TuiTaskOutcome::PromptResolved(prompt, action.await);
+            let outcome = TuiTaskOutcome::PromptResolved(prompt, Box::new(action.await));
             // Fails only if the TUI was closed meanwhile.
             let _ = outcome_sender.send(outcome).await;
         });
@@ -117,12 +117,10 @@ impl TuiEventLoop {
 
     pub(super) fn handle_task_outcome(&mut self, outcome: TuiTaskOutcome) {
         match outcome {
-            TuiTaskOutcome::PromptResolved(prompt, Ok(action)) => {
-                self.perform_prompt_action(prompt, action);
-            }
-            TuiTaskOutcome::PromptResolved(_, Err(problem)) => {
-                self.app.show_text(&problem, TextStyle::Warning);
-            }
+            TuiTaskOutcome::PromptResolved(prompt, resolved) => match *resolved {
+                Ok(action) => self.perform_prompt_action(prompt, action),
+                Err(problem) => self.app.show_text(&problem, TextStyle::Warning),
+            },
             TuiTaskOutcome::InputUnqueued(taken) => self.app.return_to_composer(&taken),
             TuiTaskOutcome::EndingExplained(words) => self.app.show_ending(&words),
             TuiTaskOutcome::FileRead(ticket, before) => self.app.set_file_before(ticket, before),

@@ -30,7 +30,11 @@ impl PermissionPrompt {
             (None, None) => self.render_choices(width),
         };
         if self.text_entry.is_none() {
-            below.extend(render_key_hint(is_armed, self.form().is_some()).wrap(width, 2));
+            let may_mark = self
+                .form()
+                .and_then(QuestionForm::current_question)
+                .is_some_and(|question| question.is_multi_select);
+            below.extend(render_key_hint(is_armed, may_mark).wrap(width, 2));
         }
         let mut above = self.render_subject(width);
         // The answers must stay visible; what would run is cut in the middle if there is no room.
@@ -70,7 +74,10 @@ impl PermissionPrompt {
             1 => header,
             count => format!("{header} ({} of {count})", form.current_number()),
         };
-        let mut lines = text::render_plain(&self.question.why, TextStyle::Dim, width);
+        // A server that asks says so; that the tool asks questions is plain to see.
+        let is_known = self.question.why.starts_with("`AskUserQuestion`");
+        let why = if is_known { "" } else { self.question.why.as_str() };
+        let mut lines = text::render_plain(why, TextStyle::Dim, width);
         lines.extend(StyledLine::from_text(head, TextStyle::Warning).wrap(width, 0));
         lines.extend(text::render_plain(&question.question, TextStyle::Bold, width));
         lines
@@ -214,8 +221,8 @@ fn render_choice(number: usize, is_selected: bool, words: &str) -> StyledLine {
     StyledLine::from_text(format!("{sign} {}. {words}", number + 1), style)
 }
 
-fn render_key_hint(is_armed: bool, is_form: bool) -> StyledLine {
-    let words = match (is_armed, is_form) {
+fn render_key_hint(is_armed: bool, may_mark: bool) -> StyledLine {
+    let words = match (is_armed, may_mark) {
         (false, _) => words::KEYS_TYPING,
         (true, true) => words::KEYS_FORM,
         (true, false) => words::KEYS_CHOICE,

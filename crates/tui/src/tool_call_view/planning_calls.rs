@@ -36,8 +36,7 @@ impl PlanningCall {
             }
             Self::Plan(_) => words::TITLE_PLAN.to_owned(),
             Self::Questions(questions) => {
-                let first = questions.get(0).map(|question| read_text(question, "question"));
-                words::title_question(&text::to_one_line(&first.unwrap_or_default()))
+                words::title_questions(questions.as_array().map_or(0, Vec::len))
             }
         }
     }

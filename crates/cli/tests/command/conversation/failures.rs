@@ -23,7 +23,7 @@ fn a_refused_key_says_which_and_what_to_do() {
     let server = play(refusing(401, "authentication_error", "invalid x-api-key"));
     let talk = Talk::sized(dirs.asking(&server.url(), &["hello"]), 24, 100);
     let shown = joined(&talk.until("/model switches to a model you have a key for"));
-    assert!(shown.contains("the key was refused (status 401)"), "{shown}");
+    assert!(shown.contains("The key was refused (status 401)"), "{shown}");
     assert!(shown.contains("ANTHROPIC_API_KEY") && shown.contains("windlass key set"), "{shown}");
     assert_eq!(talk.end(), Some(0));
 }
@@ -35,7 +35,7 @@ fn a_missing_model_offers_another() {
     let flags = ["--model", "claude-sonet-5-5", "--", "hello"];
     let talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
     let shown = joined(&talk.until("/model switches to another model"));
-    assert!(shown.contains("there is no such model"), "{shown}");
+    assert!(shown.contains("There is no such model"), "{shown}");
     assert!(shown.contains("claude-sonnet-5-5"), "{shown}");
     assert_eq!(talk.end(), Some(0));
 }

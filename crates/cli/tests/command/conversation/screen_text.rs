@@ -47,9 +47,14 @@ impl ScreenText {
         text.settle()
     }
 
+    /// Of lines that came one after the other. The prompt between them comes when it comes.
     pub(super) fn from_lines(lines: &str) -> Self {
-        let rows = lines.lines().map(|line| line.trim_end().to_owned()).collect();
-        Self { rows, styles: Vec::new() }.settle()
+        let is_steady = |line: &&str| {
+            let line = line.trim();
+            !line.is_empty() && line != ">" && line != "?" && !line.contains("pause typing")
+        };
+        let rows = lines.lines().filter(is_steady).map(|line| line.trim_end().to_owned());
+        Self { rows: rows.collect(), styles: Vec::new() }.settle()
     }
 
     fn push_style(&mut self, row: usize, column: usize, look: &str) {

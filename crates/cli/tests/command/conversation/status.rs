@@ -105,7 +105,7 @@ fn narrow_screens_lose_nothing_that_counts() {
     talk.key("q");
     talk.until(READY_NARROW);
     talk.key("/context\r");
-    let shown = talk.until("▒ reserved for the answer  32,000");
+    let shown = talk.until("▒ reserved for the answer   32,000");
     assert!(shown.contains("■ system prompt"), "{shown}");
     talk.key("/cost\r");
     let shown = talk.until(" cached, ");

@@ -23,7 +23,7 @@ impl PromptHandler {
         let running = self.session.background_tasks().into_iter();
         items.extend(running.filter(|task| task.is_agent && task.end_summary.is_none()).map(
             |task| {
-                let label = words::label_running_agent(&task.id.to_string());
+                let label = words::label_running_agent(&task.id);
                 build_item("", label, to_single_line(&task.command))
             },
         ));

@@ -67,7 +67,7 @@ impl PromptHandler {
         let name = name.to_owned();
         let servers = self.expander.tools.mcp_servers.clone();
         let login = BrowserLogin::begin(&name, &self.cwd, &read_environment).await?;
-        let words = words::describe_login(&login.address().to_string());
+        let words = words::describe_login(login.address());
         Ok(PromptAction::ShowThenAwait(
             words,
             Box::pin(async move {

@@ -201,7 +201,7 @@ fn parse_rule(list: RuleList, text: &str) -> Result<Rule, String> {
     let rule = Rule::parse(text).map_err(|error| error.to_string())?;
     let idle = rule.explain_idle_allow().filter(|_| list == RuleList::Allow);
     match idle {
-        Some(why) => Err(words::describe_idle_rule(&why.to_string())),
+        Some(why) => Err(words::describe_idle_rule(why)),
         None => Ok(rule),
     }
 }

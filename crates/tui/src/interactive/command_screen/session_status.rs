@@ -46,7 +46,7 @@ impl PromptHandler {
                 "Saved",
                 self.journal
                     .as_deref()
-                    .map_or_else(|| "no".to_owned(), |path| appearance::abbreviate_home(path)),
+                    .map_or_else(|| "no".to_owned(), appearance::abbreviate_home),
             ),
         ];
         let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
