@@ -276,3 +276,41 @@ fn options_are_read_as_the_program_reads_them() {
         ],
     );
 }
+
+#[test]
+fn links_below_a_directory_are_not_followed_unasked() {
+    all(
+        Ask,
+        &[
+            "grep -R x .",
+            "grep -nR x .",
+            "grep --dereference-recursive x .",
+            "rg -L x",
+            "rg --follow x",
+            "find -L . -name x",
+            "find . -follow",
+            "fd -L x",
+            "tree -l",
+            "who /etc/passwd",
+        ],
+    );
+}
+
+#[test]
+fn a_line_does_not_multiply_unasked() {
+    all(
+        Ask,
+        &[
+            "f() { f | f & }; f",
+            "f() { g; }; g() { f; }; f",
+            "while true; do sleep 9 & done",
+            "for i in 1 2 3; do ls & done",
+            "LC_ALL=/w/repo/x ls",
+            "TZ=/etc/passwd date",
+            "TZ=:../x date",
+            "TERM=../x ls",
+            "LANG=./x sort a",
+        ],
+    );
+    all(Allow, &["TZ=Europe/Berlin date", "ls & wait", "LC_ALL=en_US.UTF-8 sort a"]);
+}
