@@ -5,8 +5,10 @@
 //! `ToolSetup`, and `SessionPlan` (everything a front end needs to start). A stage that changes what an
 //! earlier one found returns it changed (`apply_to`).
 
+mod cell;
 pub mod date;
 pub mod directories;
+mod environment_overrides;
 pub mod failure_advice;
 pub mod limits;
 pub mod mcp;

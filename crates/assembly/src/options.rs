@@ -45,6 +45,7 @@ pub struct LimitOptions {
     pub max_turns: Option<u32>,
     pub max_budget_usd: Option<MicroUsd>,
     pub max_retries: Option<u8>,
+    pub no_circle_guard: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -83,6 +84,8 @@ pub struct SessionOptions {
     pub resume_session_at: Option<String>,
     /// The prompt whose turn alone may be forgotten.
     pub resume_drops_turn: Option<String>,
+    /// Go on from the transcript if the journal cannot be used.
+    pub from_transcript: bool,
     pub session_id: Option<String>,
     pub name: Option<String>,
     pub no_session_persistence: bool,

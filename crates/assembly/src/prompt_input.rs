@@ -1,10 +1,10 @@
 //! Where the prompt comes from: the command line, standard input, or both.
 //!
 //! Reads standard input only when something else than a terminal is at the other end, at most
-//! [`BYTES_MAX`] of it, and never waits longer than [`SILENCE_MAX`] for the next piece. A pipe may be
-//! slow because the program before it is; a socket comes from a program that starts us and often
-//! forgets to close it, so one that stays silent is left alone. The caller lets
-//! signals end the process. What is not text is refused here: a model would get noise, and
+//! [`BYTES_MAX`] of it, and never waits longer than [`SILENCE_MAX`] for the next piece. A program that
+//! starts us often forgets to close it, so one that stays silent from the start is left alone when the
+//! command line holds the prompt, or when it is a socket, which no shell makes. The caller lets signals
+//! end the process. What is not text is refused here: a model would get noise, and
 //! answer nonsense for no visible reason.
 
 use std::ffi::OsString;
@@ -18,11 +18,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::options::RunOptions;
 use windlass_host::command_error::CommandError;
+use windlass_host::standard_streams::write_error_line;
 
 /// Bytes taken from standard input, and of a prompt altogether.
 const BYTES_MAX: usize = 10 * 1024 * 1024;
 const SILENCE_MAX: Duration = Duration::from_secs(600);
-/// After this a message says what is waited for, or a silent socket is left alone.
+/// After this a message says what is waited for, or silent input is left alone.
 const WAITING_NOTICE_AFTER: Duration = Duration::from_secs(3);
 
 /// The prompt on the command line; `None` if it is missing or blank.
@@ -49,7 +50,7 @@ pub fn read_from_stdin() -> Result<Option<String>, CommandError> {
     if io::stdin().is_terminal() {
         return Ok(None);
     }
-    let text = read_piped_stdin().map_err(|problem| match problem {
+    let text = read_piped_stdin(PromptOnCommandLine::Absent).map_err(|problem| match problem {
         StdinError::Unreadable(error) => {
             CommandError::usage(format!("standard input cannot be read: {error}; {EMPTY_PROMPT}"))
         }
@@ -70,12 +71,14 @@ pub fn append_stdin(prompt: String) -> Result<String, CommandError> {
     if io::stdin().is_terminal() {
         return Ok(prompt);
     }
-    let more = match read_piped_stdin() {
+    let more = match read_piped_stdin(PromptOnCommandLine::Complete) {
         Ok(more) => more,
         Err(StdinError::Unusable(error)) => return Err(error),
         Err(StdinError::Unreadable(error)) => {
             // The prompt itself is there, so this is no reason to give up.
-            eprintln!("windlass: standard input cannot be read ({error}); going on without it");
+            write_error_line(&format!(
+                "windlass: standard input cannot be read ({error}); going on without it"
+            ));
             return Ok(prompt);
         }
     };
@@ -93,7 +96,14 @@ enum StdinError {
     Unusable(CommandError),
 }
 
-fn read_piped_stdin() -> Result<String, StdinError> {
+/// Does the command line hold a prompt already?
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PromptOnCommandLine {
+    Complete,
+    Absent,
+}
+
+fn read_piped_stdin(prompt: PromptOnCommandLine) -> Result<String, StdinError> {
     let stdin = io::stdin();
     let fd = stdin.as_fd().try_clone_to_owned();
     // A handle of our own: the one of the standard library would read ahead and hide it from `poll`.
@@ -109,19 +119,26 @@ fn read_piped_stdin() -> Result<String, StdinError> {
             if has_told {
                 return Err(StdinError::Unusable(silent_stdin_error()));
             }
-            if is_socket && bytes.is_empty() {
+            let may_go_on = is_socket || prompt == PromptOnCommandLine::Complete;
+            if may_go_on && bytes.is_empty() {
                 let words = format!("nothing came for {} seconds", WAITING_NOTICE_AFTER.as_secs());
                 return Err(StdinError::Unreadable(io::Error::other(words)));
             }
             has_told = true;
-            eprintln!("windlass: waiting for standard input to end; without any: </dev/null");
+            write_error_line(
+                "windlass: waiting for standard input to end; without any: </dev/null",
+            );
             continue;
         }
         has_told = has_told || began.elapsed() > WAITING_NOTICE_AFTER;
         match input.read(&mut chunk) {
             Ok(0) => return decode_text(bytes).map_err(StdinError::Unusable),
             Ok(count) => bytes.extend_from_slice(chunk.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+                ) => {}
             Err(error) => return Err(StdinError::Unreadable(error)),
         }
         if bytes.len() > BYTES_MAX {

@@ -4,12 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_driver::engine_settings::Settings;
+use windlass_driver::ModelTimeouts;
+use windlass_driver::engine_settings::{CircleGuard, Settings};
 use windlass_permission::Policy;
 use windlass_vocabulary::{PermissionMode, ThinkingMode, Tokens, WireFormat};
 
 use crate::date;
 use crate::directories::working_directory;
+use crate::environment_overrides::EnvironmentOverrides;
 use crate::limits::build_engine_settings;
 use crate::options::{HeadlessOptions, PermissionOptions, RunOptions, SettingsOptions};
 use crate::settings::SettingsLayers;
@@ -17,6 +19,7 @@ use crate::tool_selection::parse_rules;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
+use windlass_host::regular_file::read_given_text;
 use windlass_provider::config::Config;
 use windlass_provider::model_choice;
 use windlass_provider::model_choice::ModelChain;
@@ -33,6 +36,8 @@ pub(crate) struct ResolvedOptions {
     pub(crate) engine_settings: Settings,
     /// Working directories besides `cwd`.
     pub(crate) directories: Vec<PathBuf>,
+    /// How long a model server may keep us waiting.
+    pub(crate) timeouts: ModelTimeouts,
     pub(crate) notes: Vec<String>,
 }
 
@@ -54,7 +59,15 @@ impl ResolvedOptions {
         let (mut engine_settings, notes) =
             build_engine_settings(&models.chain, &models.options, &options.limit)?;
         apply_thinking_limit(&mut engine_settings, models.thinking_limit, &models.chain);
+        let mut overrides = EnvironmentOverrides::new(lookup);
+        overrides.apply_limits(&mut engine_settings, &options.limit);
+        overrides.apply_model_limits(&mut engine_settings);
+        let timeouts = overrides.build_timeouts();
+        layers.extra_warnings.append(&mut overrides.warnings);
         layers.apply_compaction_limits(&mut engine_settings, lookup);
+        if options.limit.no_circle_guard || layers.has_no_circle_guard() {
+            engine_settings.switches.circle_guard = CircleGuard::Off;
+        }
         let directories =
             layers.add_directories(canonicalize_directories(&options.permission.add_dir)?);
         engine_settings.prompt.system_prompt = build_system_prompt(options)?;
@@ -80,6 +93,7 @@ impl ResolvedOptions {
             model_chain: models.chain,
             engine_settings,
             directories,
+            timeouts,
             notes,
         })
     }
@@ -187,9 +201,12 @@ fn build_policy(
     Ok(policy)
 }
 
+/// Bytes of a file with a system prompt.
+const SYSTEM_PROMPT_BYTES_MAX: u64 = 10 * 1024 * 1024;
+
 fn build_system_prompt(options: &RunOptions) -> Result<Arc<str>, CommandError> {
     let file = options.headless.system_prompt_file.as_deref().map(|path| {
-        std::fs::read_to_string(path).map_err(|error| {
+        read_given_text(path, SYSTEM_PROMPT_BYTES_MAX).map_err(|error| {
             CommandError::usage(format!(
                 "--system-prompt-file {}: {error}; give a file with text",
                 path.display()

@@ -4,7 +4,6 @@
 //! policy must know of it.
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,9 +14,11 @@ use windlass_permission::{Policy, SandboxPolicy};
 use windlass_sandbox::proxy::InvalidAllowedHost;
 use windlass_sandbox::{AllowedHost, ProxyHostRules, ProxyThread, SandboxProbeOptions};
 
+use crate::cell::list_own_directories;
 use crate::options::SandboxUse;
 use windlass_host::command_error::CommandError;
 use windlass_host::random;
+use windlass_host::standard_streams::write_error_line;
 
 /// The hidden subcommand through which a process restricts itself before it becomes a command.
 pub const ENTRY_SUBCOMMAND: &str = "__sandbox";
@@ -180,10 +181,9 @@ pub fn confine_commands(
         ))),
         Err(unavailable) => {
             // Who asked for it must know, whatever else they want to know.
-            let _ = writeln!(
-                std::io::stderr(),
+            write_error_line(&format!(
                 "windlass: commands run without a sandbox, because none can be had: {unavailable}"
-            );
+            ));
             Ok(config.notes.clone())
         }
     }
@@ -206,7 +206,7 @@ fn build_confinement(
     readable.extend(places(&config.allow_unix_sockets));
     CommandSandboxConfig {
         roots,
-        hidden: places(&config.deny_read),
+        hidden: places(&config.deny_read).into_iter().chain(list_own_directories()).collect(),
         shown,
         protected: places(&config.deny_write),
         readable,
@@ -219,7 +219,7 @@ fn build_confinement(
 
 /// A path of the settings: below the home, absolute, or from where we are. What follows a star is
 /// everything below.
-fn resolve_path(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
+pub(crate) fn resolve_path(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
     let text = text.split_once("/*").map_or(text, |(folder, _)| folder);
     match (text.strip_prefix("~/"), home) {
         (Some(below), Some(home)) => home.join(below),

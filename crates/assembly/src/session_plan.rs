@@ -18,6 +18,7 @@ use crate::project_files::ProjectFiles;
 use crate::prompt_expansion::PromptExpander;
 use crate::prompt_plan::{PromptPlan, PromptSource, build_with_endpoints, expand_command};
 use crate::resolved::ResolvedOptions;
+use crate::session::cleanup::SessionCleanup;
 use crate::session::{self, SelectedSession};
 use crate::settings::SettingsLayers;
 use crate::settings::reloader::SettingsReloader;
@@ -55,6 +56,8 @@ pub struct SessionPlan {
     pub settings_reloader: SettingsReloader,
     /// To be closed when the session is over.
     pub mcp_servers: McpServers,
+    /// To be begun when the session is open.
+    pub cleanup: Option<SessionCleanup>,
 }
 
 /// What a session is made of, in names.
@@ -98,12 +101,32 @@ pub fn plan_interactive_session(
     plan_session(&options, PromptSource::Later, lookup)
 }
 
+/// A session of an editor, which may have many in one process, each in a directory of its own.
+pub fn plan_editor_session(
+    options: &RunOptions,
+    cwd: PathBuf,
+    lookup: &impl EnvLookup,
+) -> Result<SessionPlan, CommandError> {
+    let mut options = options.clone();
+    // There is a person who answers questions.
+    options.headless.is_attended = true;
+    plan_session_in(cwd, &options, PromptSource::Later, lookup)
+}
+
 fn plan_session(
     options: &RunOptions,
     source: PromptSource,
     lookup: &impl EnvLookup,
 ) -> Result<SessionPlan, CommandError> {
-    let cwd = working_directory()?;
+    plan_session_in(working_directory()?, options, source, lookup)
+}
+
+fn plan_session_in(
+    cwd: PathBuf,
+    options: &RunOptions,
+    source: PromptSource,
+    lookup: &impl EnvLookup,
+) -> Result<SessionPlan, CommandError> {
     let layers = SettingsLayers::load(&options.settings, options.bare, &cwd, lookup)?;
     let variables = layers.clone();
     let lookup = &variables.overlay_environment(lookup);
@@ -203,12 +226,13 @@ impl SessionParts {
             .web_search(tools.selection.may_search_web)
             .tool_context(tool_context)
             .hooks(settings_reloader.hooks.clone())
+            .timeouts(resolved.timeouts)
             .named_models(self.named_models)
             .resume_run(first_command == Some(SlashCommand::ContinueRun))
             .keep_file_history(resolved.layers.has_file_checkpointing());
         let builder =
             set_identity_and_journal(builder, &session, &description.cwd, &endpoints.config);
-        session.create_files(resolved.layers.cleanup_days())?;
+        let cleanup = session.create_files(resolved.layers.cleanup_days())?;
         let mut notes = resolved.notes;
         notes.extend(session.journal.is_some().then(|| format!("this is session {}", session.id)));
         Ok(SessionPlan {
@@ -226,6 +250,7 @@ impl SessionParts {
             settings_layers: resolved.layers,
             settings_reloader,
             mcp_servers: tools.mcp_servers,
+            cleanup,
         })
     }
 }
@@ -280,6 +305,8 @@ fn set_identity_and_journal(
         None => builder,
         Some(journal) => builder
             .journal(journal, config.durability)
+            // One that was asked for is never made anew.
+            .journal_must_exist(session.is_continued)
             .journal_head(session.build_journal_head())
             .price_table(config.facts_date.clone().unwrap_or_default()),
     }

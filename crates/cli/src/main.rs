@@ -12,18 +12,23 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
+use windlass_acp::editor_setup::Editor;
 use windlass_assembly::options::RunOptions;
 use windlass_assembly::report::cost;
 use windlass_assembly::sandbox;
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
-use windlass_host::signals::{SignalListener, run_blocking_unless_signalled};
+use windlass_host::signals::{
+    SignalListener, run_blocking_unless_signalled, survive_file_size_limit,
+};
 use windlass_host::similar_name;
+use windlass_host::standard_streams::{StandardOutput, write_error_line};
 use windlass_provider::external_program;
 use windlass_tui::interactive::{InteractiveOutcome, run_interactive};
 
 use args::{
-    CliArgs, CliCommand, DemoArgs, OutputFormatArg, ResumeArgs, RunArgs, clap_to_command_error,
+    AcpArgs, AcpCommand, AcpSetupArgs, CliArgs, CliCommand, DemoArgs, EditorArg, OutputFormatArg,
+    ResumeArgs, RunArgs, clap_to_command_error,
 };
 use subcommand::{
     bound, context, demo, doctor, hooks as hooks_command, journal, key, mcp as mcp_command, models,
@@ -35,6 +40,7 @@ fn main() -> ExitCode {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
     forbid_process_inspection();
+    survive_file_size_limit();
     let exit = match CliArgs::try_parse() {
         Ok(args) => run_command(args),
         Err(error) if error.use_stderr() && is_key_subcommand() => {
@@ -49,7 +55,7 @@ fn main() -> ExitCode {
     };
     exit.unwrap_or_else(|error| {
         // If standard error is closed, the exit code still says it.
-        let _ = writeln!(std::io::stderr(), "{error}");
+        write_error_line(&error.to_string());
         error.exit
     })
     .into()
@@ -111,6 +117,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
                 Err(signal) => Ok(signal.exit()),
             }
         }),
+        Some(CliCommand::Acp(args)) => run_acp(*args),
         Some(CliCommand::Key(args)) => block_on_runtime(key::run(args, environment)),
         Some(CliCommand::McpConformance { url }) => block_on_runtime(async {
             Ok(print_answer(&mcp_command::run_conformance(&url, &environment).await?))
@@ -150,6 +157,22 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         }),
         None => Err(missing_prompt_error(&args.run)),
     }
+}
+
+/// `windlass acp`: serves an editor, or sets one up.
+fn run_acp(args: AcpArgs) -> Result<Exit, CommandError> {
+    if let Some(AcpCommand::Setup(AcpSetupArgs { editor, yes })) = args.command {
+        let editor = match editor {
+            EditorArg::Zed => Editor::Zed,
+            EditorArg::Jetbrains => Editor::Jetbrains,
+            EditorArg::Nvim => Editor::Neovim,
+        };
+        let environment = |name: &str| std::env::var_os(name);
+        return Ok(print_answer(&windlass_acp::editor_setup::run(editor, yes, &environment)?));
+    }
+    block_on_runtime(async {
+        windlass_acp::serve(RunOptions::try_from(args)?, SignalListener::listen()?).await
+    })
 }
 
 /// `windlass resume` is `-p -r` under another name.
@@ -223,11 +246,10 @@ fn missing_prompt_error(args: &RunArgs) -> CommandError {
 
 /// A reader that closes the pipe early is no error.
 fn print_answer(text: &str) -> Exit {
-    let mut stdout = std::io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match StandardOutput::Stdout.write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             let line = format!("it could not be written to standard output: {error}");
-            let _ = writeln!(std::io::stderr(), "{}", CommandError::failure(line));
+            write_error_line(&CommandError::failure(line).to_string());
             Exit::FAILURE
         }
         _ => Exit::SUCCESS,

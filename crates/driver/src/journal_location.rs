@@ -13,6 +13,8 @@ use crate::latency::LatencyHistogram;
 pub(crate) struct JournalLocation {
     pub(crate) path: PathBuf,
     pub(crate) durability: Durability,
+    /// It is not made if it is not there.
+    pub(crate) must_exist: bool,
     pub(crate) head: JournalHead,
     pub(crate) price_table: Option<String>,
     /// The number of its last record, for those who keep things beside it.

@@ -69,6 +69,10 @@ fn replace_notes(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 fn read_notes(path: &Path) -> std::io::Result<String> {
+    // A pipe at this place would be waited for.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(std::io::Error::other("it is not a file"));
+    }
     let file = match std::fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),

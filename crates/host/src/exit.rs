@@ -65,6 +65,10 @@ impl Exit {
         }
     }
 
+    pub fn code(self) -> u8 {
+        self.0
+    }
+
     /// The code of another program, passed on; 128 + n if signal n ended it.
     pub fn from_exit_status(status: std::process::ExitStatus) -> Self {
         use std::os::unix::process::ExitStatusExt;

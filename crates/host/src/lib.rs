@@ -9,6 +9,8 @@ pub mod display;
 pub mod environment;
 pub mod exit;
 pub mod random;
+pub mod regular_file;
 pub mod signals;
 pub mod similar_name;
+pub mod standard_streams;
 pub mod user_directories;

@@ -2,9 +2,14 @@
 //!
 //! A hang-up is listened to only if it was not ignored when we started, so that `nohup` means what
 //! it says. Where that cannot be seen, it is listened to only at a terminal.
+//!
+//! Whatever the rest of the process waits for, a second signal ends it within a second: a thread of its
+//! own sees to that, because the thread that listens may be blocked by a reader that does not read.
 
 use std::future::Future;
 use std::io::{self, IsTerminal};
+use std::sync::Once;
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -43,6 +48,7 @@ impl SignalListener {
                 caught: 0,
             })
         };
+        end_on_second_signal();
         begin().map_err(|error: io::Error| {
             CommandError::failure(format!("signals cannot be caught: {error}; close some programs"))
         })
@@ -74,6 +80,61 @@ impl SignalListener {
         self.caught > 1
     }
 }
+
+/// A file that may not grow further (`ulimit -f`) is a full disk, not the end of the process: the write
+/// fails with an error that is handled. Programs that we start get the default back.
+pub fn survive_file_size_limit() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+    if let Ok(runtime) = runtime {
+        let _context = runtime.enter();
+        // The handler stays when the listener is dropped. Without one, the write ends the process as it
+        // always did.
+        let _ = signal(SignalKind::from_raw(SIGXFSZ));
+    }
+}
+
+/// The number is the same on every system we run on.
+const SIGXFSZ: i32 = 25;
+
+/// Starts the thread that ends the process after a second signal, once.
+fn end_on_second_signal() {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        let watch = || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            if let Ok(runtime) = runtime {
+                runtime.block_on(end_after_two_signals());
+            }
+        };
+        // Without a thread the event loop is the only one that sees to it.
+        let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(watch);
+    });
+}
+
+async fn end_after_two_signals() {
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return;
+    };
+    let mut last = ExitSignal::Interrupt;
+    for _ in 0..2 {
+        last = tokio::select! {
+            _ = interrupt.recv() => ExitSignal::Interrupt,
+            _ = terminate.recv() => ExitSignal::Terminate,
+        };
+    }
+    // The event loop gets a moment to end what it started.
+    tokio::time::sleep(SECOND_SIGNAL_GRACE).await;
+    let code = i32::from(last.exit().code());
+    // Ending the process flushes standard output, which may be what is blocked.
+    std::thread::spawn(move || std::process::exit(code));
+    tokio::time::sleep(EXIT_GRACE).await;
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+}
+
+const SECOND_SIGNAL_GRACE: Duration = Duration::from_millis(700);
+const EXIT_GRACE: Duration = Duration::from_millis(150);
 
 impl ExitSignal {
     pub fn exit(self) -> Exit {

@@ -4,6 +4,7 @@ use std::io;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use crate::disk::FileChange;
 use crate::record::{ClaimHolder, RECORD_PREFIX};
 
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,12 @@ pub enum JournalError {
         /// Who, if the file says so.
         holder: Option<ClaimHolder>,
     },
+    /// Another program changed the file while it was open here.
+    #[error(
+        "the journal {path} was {change} by another program while it was open",
+        path = path.display(), change = describe_change(*change)
+    )]
+    Changed { path: PathBuf, change: FileChange },
     /// Another writer claimed the session after us.
     #[error(
         "the session was taken over (claim {current} follows our claim {ours}); \
@@ -86,6 +93,8 @@ pub enum JournalError {
 pub enum DiskRemedy {
     /// The owner of the files: room must be made. The writer may be used again then.
     MakeRoom,
+    /// The user: files may not grow larger than this (`ulimit -f`). The writer may be used again then.
+    RaiseLimit,
     /// The administrator: the disk is read-only or the rights are missing.
     GrantWriting,
     /// The user: the folder, or the server it lies on, is gone.
@@ -102,7 +111,8 @@ impl DiskRemedy {
     pub fn from_io_error(error: &io::Error) -> Self {
         use io::ErrorKind as Kind;
         match error.kind() {
-            Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Self::MakeRoom,
+            Kind::StorageFull | Kind::QuotaExceeded => Self::MakeRoom,
+            Kind::FileTooLarge => Self::RaiseLimit,
             Kind::ReadOnlyFilesystem | Kind::PermissionDenied => Self::GrantWriting,
             Kind::NotFound | Kind::StaleNetworkFileHandle | Kind::NotADirectory => Self::BringBack,
             _ if error.raw_os_error() == Some(EIO) => Self::ReplaceDisk,
@@ -127,6 +137,10 @@ impl JournalError {
     pub fn remedy(&self) -> Option<DiskRemedy> {
         match self {
             Self::Disk { remedy, .. } => Some(*remedy),
+            Self::Changed { change, .. } => match change {
+                FileChange::Deleted | FileChange::Moved => Some(DiskRemedy::BringBack),
+                FileChange::Replaced | FileChange::Cut | FileChange::Extended => None,
+            },
             Self::NotAFile { .. }
             | Self::Busy { .. }
             | Self::Fenced { .. }
@@ -139,14 +153,31 @@ impl JournalError {
         }
     }
 
+    /// Did another program take the file from under its writer?
+    #[must_use]
+    pub fn is_changed_by_others(&self) -> bool {
+        matches!(self, Self::Changed { .. })
+    }
+
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::Disk { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+fn describe_change(change: FileChange) -> &'static str {
+    match change {
+        FileChange::Deleted => "deleted",
+        FileChange::Moved => "moved away, or its folder was,",
+        FileChange::Replaced => "replaced",
+        FileChange::Cut => "cut",
+        FileChange::Extended => "written to",
     }
 }
 
 fn advice(remedy: DiskRemedy) -> &'static str {
     match remedy {
         DiskRemedy::MakeRoom => "; make room on that file system",
+        DiskRemedy::RaiseLimit => "; raise the limit on the size of files (ulimit -f)",
         DiskRemedy::GrantWriting => "; make that place writable",
         DiskRemedy::BringBack => "; its folder is gone",
         DiskRemedy::ReplaceDisk => "; the disk is failing",

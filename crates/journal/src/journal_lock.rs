@@ -31,20 +31,27 @@ pub(crate) fn lock_existing(
     if !disk.exists(path) {
         return Err(JournalError::disk_error(path, "opened")(io::ErrorKind::NotFound.into()));
     }
-    lock_first_file(disk, path)
+    lock_first_file(disk, path, DiskOpenMode::AppendExisting)
 }
 
 /// Opens the first file and locks it, or says who has.
 pub(crate) fn lock_first_file(
     disk: &dyn JournalDisk,
     path: &Path,
+    mode: DiskOpenMode,
 ) -> Result<Box<dyn DiskFile>, JournalError> {
-    let opened = disk.open(path, DiskOpenMode::Append);
+    let opened = disk.open(path, mode);
     let mut file = opened.map_err(JournalError::disk_error(path, "opened"))?;
     let deadline = Instant::now() + ORPHAN_LOCK_WAIT;
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(file),
+            Ok(()) => {
+                // Another process may have moved it away between our opening and our locking it.
+                return match file.check_in_place(path, None) {
+                    Ok(()) => Ok(file),
+                    Err(change) => Err(JournalError::Changed { path: path.to_owned(), change }),
+                };
+            }
             Err(TryLockError::WouldBlock) => {
                 let holder = JournalReader::open_on(disk, path).ok().and_then(read_last_holder);
                 // No claim yet: the other process may only be checking whether the journal is locked.

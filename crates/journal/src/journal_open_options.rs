@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::disk::{JournalDisk, RealDisk};
+use crate::disk::{DiskOpenMode, JournalDisk, RealDisk};
 use crate::durability::Durability;
 use crate::record::{ClaimHolder, JournalHead};
 
@@ -16,6 +16,8 @@ pub struct JournalOpenOptions {
     /// The time: milliseconds since 1970.
     pub at: u64,
     pub disk: Arc<dyn JournalDisk>,
+    /// It is not made if it is not there.
+    pub must_exist: bool,
 }
 
 impl JournalOpenOptions {
@@ -29,6 +31,16 @@ impl JournalOpenOptions {
             holder: ClaimHolder::current_process(),
             at,
             disk: Arc::new(RealDisk),
+            must_exist: false,
+        }
+    }
+}
+
+impl JournalOpenOptions {
+    pub(crate) fn open_mode(&self) -> DiskOpenMode {
+        match self.must_exist {
+            true => DiskOpenMode::AppendExisting,
+            false => DiskOpenMode::Append,
         }
     }
 }

@@ -95,7 +95,7 @@ impl JournalWriter {
         on_entry: impl FnMut(&JournalEntry),
     ) -> Result<(Self, FoldedJournal), JournalError> {
         check_journal_file(path)?;
-        let lock = lock_first_file(&*opening.disk, path)?;
+        let lock = lock_first_file(&*opening.disk, path, opening.open_mode())?;
         let locked = LockedJournal { path: path.to_owned(), lock };
         Self::open_from_lock(locked, opening, settings, on_step, on_entry)
     }
@@ -130,7 +130,7 @@ impl JournalWriter {
         opening: JournalOpenOptions,
     ) -> Result<Self, JournalError> {
         check_journal_file(path)?;
-        let lock = lock_first_file(&*opening.disk, path)?;
+        let lock = lock_first_file(&*opening.disk, path, opening.open_mode())?;
         let mut reader = JournalReader::open_on(&*opening.disk, path)?;
         let mut headed_segment = 0;
         while let Some(entry) = reader.next_entry()? {
@@ -380,6 +380,7 @@ impl JournalWriter {
 
     /// Writes at the end, or takes back what was written.
     fn append_bytes(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        self.check_files_in_place()?;
         if let Err(error) = self.file.append(bytes) {
             // Half a line must not stay: what follows would be joined to it.
             self.is_broken = self.file.set_len(self.whole_bytes).is_err();
@@ -387,6 +388,17 @@ impl JournalWriter {
         }
         self.whole_bytes += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         Ok(())
+    }
+
+    /// Another program may have cut, replaced or moved the file. What is appended then would follow a
+    /// hole, or be written where nobody looks for it.
+    fn check_files_in_place(&self) -> Result<(), JournalError> {
+        let path = segment::segment_path(&self.path, self.segment);
+        let mut checked = self.file.check_in_place(&path, Some(self.whole_bytes));
+        if let (Ok(()), Some(lock)) = (checked, &self.lock) {
+            checked = lock.check_in_place(&self.path, None);
+        }
+        checked.map_err(|change| JournalError::Changed { path, change })
     }
 
     /// The disk could not keep the file: what was not acknowledged goes to a new one. The old one is

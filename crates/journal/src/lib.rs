@@ -30,6 +30,7 @@ mod line_reader;
 pub mod project_key;
 mod realigner;
 pub mod record;
+pub mod rescue;
 pub mod rewind;
 pub mod scrub;
 mod segment;
@@ -54,10 +55,12 @@ pub use record::{
     BilledRow, ClaimHolder, JournalHead, JournalNote, JournalRecord, LineDamage, NewRecordItem,
     RecordItem, RunEndedNote, ToolIntent, WriterClaim,
 };
+pub use rescue::{KnownConversation, RescuedSession, rescue_session};
 pub use rewind::{rewind, rewind_locked};
 pub use scrub::scrub;
 pub use session_catalogue::{
-    LastRun, ListedSession, SessionCatalogue, SessionSummary, is_being_written, read_last_run,
+    LastRun, ListedSession, SessionCatalogue, SessionSummary, SessionTrash, TrashedSession,
+    is_being_written, read_last_run,
 };
 pub use snapshot_store::{SnapshotLimits, SnapshotStore};
 pub use store::{ClaimedSession, FileJournalStore, JournalStore};

@@ -213,7 +213,8 @@ struct LoginCredentialFile {
 
 impl LoginCredentialFile {
     fn get(&self) -> Option<StoredCredentials> {
-        let text = std::fs::read_to_string(&self.path).ok()?;
+        // A pipe at this place would be waited for.
+        let text = self.path.is_file().then(|| std::fs::read_to_string(&self.path).ok())??;
         let secret = match text.trim() == IN_SECRET_STORE {
             true => self.secret_store.as_ref()?.get(&self.name, &self.url)?,
             false => text,

@@ -21,7 +21,9 @@ use crate::policy::Policy;
 use crate::prior_decision::PriorDecision;
 use crate::rule::{Rule, Rules};
 use crate::rule_match::RestrictionKind;
-use crate::sandbox_escape::{SandboxEscape, classify_sandbox_escape};
+use crate::sandbox_escape::{
+    LEAVES_CELL, SandboxEscape, asks_to_leave_cell, classify_sandbox_escape,
+};
 use crate::shell_command::{MatchCertainty, find_critical_removal};
 use crate::suggest_rules::suggest_rules;
 use crate::workspace_roots::WorkspaceRoots;
@@ -186,6 +188,14 @@ pub(crate) fn evaluate_call(
     let mut why = None;
     if let CallSubjectKind::Command(command) = &subject.kind {
         match check_all_parts(policy, roots, command) {
+            Ok(AllowedParts { confinement, .. })
+                if confinement != Confinement::Unconfined
+                    && asks_to_leave_cell(policy, subject) =>
+            {
+                return ExplainedDecision::Ask {
+                    reason: AskReason::without_rule(LEAVES_CELL.to_owned()),
+                };
+            }
             Ok(AllowedParts { rule, confinement }) => {
                 return ExplainedDecision::Allow {
                     why: explain::describe_covered_parts(rule.as_deref()),

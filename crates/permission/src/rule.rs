@@ -50,6 +50,12 @@ impl Rules {
 }
 
 impl HiddenPaths {
+    /// Does no rule hide anything?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
     /// May this absolute path not be read?
     #[must_use]
     pub fn covers(&self, path: &Path) -> bool {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use windlass_settings::EnabledSources;
 
-use crate::bounded_file::read_bounded;
 use crate::extension_sources::ExtensionSources;
 use crate::markdown_files::{FrontMatter, list_markdown_files};
 use windlass_host::environment::EnvLookup;
+use windlass_host::regular_file::read_or_skip;
 use windlass_host::user_directories;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub fn load_output_styles(
     );
     let mut styles: Vec<OutputStyle> = Vec::new();
     for path in folders.iter().flat_map(|folder| list_markdown_files(folder)) {
-        let Ok(text) = read_bounded(&path, BYTES_MAX) else { continue };
+        let Some(text) = read_or_skip(&path, BYTES_MAX) else { continue };
         let Some(name) = path.file_stem() else { continue };
         let mut style = OutputStyle::parse(&name.to_string_lossy(), &text);
         style.problem = style.problem.map(|why| format!("{}: {why}", path.display()));

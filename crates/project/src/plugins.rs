@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::bounded_file::{BoundedReadError, read_bounded};
+use crate::bounded_file::read_bounded;
+use windlass_host::regular_file::RegularFileError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plugin {
@@ -146,9 +147,9 @@ pub fn find_enabled_plugins(
 fn read_json(path: &Path) -> Result<Option<Value>, String> {
     let text = match read_bounded(path, BYTES_MAX) {
         Ok(text) => text,
-        Err(BoundedReadError::Io(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(BoundedReadError::Io(error)) => return Err(format!("{}: {error}", path.display())),
-        Err(BoundedReadError::NotAFile | BoundedReadError::TooLong) => {
+        Err(RegularFileError::Io(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(RegularFileError::Io(error)) => return Err(format!("{}: {error}", path.display())),
+        Err(RegularFileError::NotRegular(_) | RegularFileError::TooLong(_)) => {
             return Err(format!("{} is not a file, or over 1 MiB", path.display()));
         }
     };

@@ -4,7 +4,6 @@
 //! that is named for one provider is meant; the key ring is looked at unasked, so it comes last, and
 //! its absence is no error. Secrets are trimmed: files and programs leave a line end behind.
 
-use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,6 +18,7 @@ use crate::keyring::KeyringError;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
+use windlass_host::regular_file::{RegularFileError, open_regular};
 
 #[derive(Clone)]
 pub(super) struct ProviderCredential {
@@ -174,11 +174,13 @@ fn read_key_file(path: &Path) -> Result<String, CommandError> {
         ))
     };
     let unreadable = |error: std::io::Error| refuse(&error.to_string(), "write the key into it");
-    let file = File::open(path).map_err(unreadable)?;
+    let file = open_regular(path).map_err(|error| match error {
+        RegularFileError::Io(error) => unreadable(error),
+        RegularFileError::NotRegular(_) | RegularFileError::TooLong(_) => {
+            refuse("it is not a file", "name a file")
+        }
+    })?;
     let metadata = file.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(refuse("it is not a file", "name a file"));
-    }
     if metadata.mode() & 0o077 != 0 {
         let remedy = format!("make it yours alone: chmod 600 {}", path.display());
         return Err(refuse("others may read or write it", &remedy));

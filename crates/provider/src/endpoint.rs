@@ -111,11 +111,11 @@ pub fn resolve_endpoint(
     if let Some(variable) = &provider.headers_env {
         endpoint.headers.extend(environment::read_headers(lookup, variable)?);
     }
-    endpoint = endpoint.with_provider_rules(provider_rules::resolve_provider_rules(
-        wire,
-        &provider,
-        chosen.model(),
-    ));
+    let mut rules = provider_rules::resolve_provider_rules(wire, &provider, chosen.model());
+    if is_caching_disabled(&chosen.name, lookup) {
+        rules.cache_marks_max = 0;
+    }
+    endpoint = endpoint.with_provider_rules(rules);
     if let Some(renewal) = renewal {
         endpoint = endpoint.with_renewal(move || renewal.fetch_credential());
     }
@@ -126,6 +126,16 @@ pub fn resolve_endpoint(
         address_advice,
     };
     Ok(ModelEndpoint { endpoint, description: place })
+}
+
+/// Is caching switched off, for all models or for the family of this one?
+fn is_caching_disabled(model: &str, lookup: &impl EnvLookup) -> bool {
+    let is_family_off = |family: &str| {
+        let variable = format!("DISABLE_PROMPT_CACHING_{}", family.to_ascii_uppercase());
+        model.contains(family) && environment::is_set(lookup, &variable)
+    };
+    environment::is_set(lookup, "DISABLE_PROMPT_CACHING")
+        || ["haiku", "sonnet", "opus", "fable"].into_iter().any(is_family_off)
 }
 
 /// A provider's key in the key ring for this address, if it would be needed there.

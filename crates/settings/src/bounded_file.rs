@@ -1,6 +1,6 @@
 //! The text of one file, within bounds. What is no ordinary file is not waited for.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -14,10 +14,15 @@ pub(crate) fn is_world_writable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0)
 }
 
+/// Opens what stands there without waiting for whoever may be at the other end of it.
+pub(crate) fn open_without_waiting(path: &Path) -> std::io::Result<File> {
+    let wait_for_nobody = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    OpenOptions::new().read(true).custom_flags(wait_for_nobody).open(path)
+}
+
 /// The text; nothing if there is no such file; otherwise why it cannot be read.
 pub(crate) fn read_bounded(path: &Path) -> Result<Option<String>, String> {
-    let wait_for_nobody = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = match OpenOptions::new().read(true).custom_flags(wait_for_nobody).open(path) {
+    let file = match open_without_waiting(path) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return match path.symlink_metadata() {

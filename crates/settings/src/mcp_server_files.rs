@@ -2,7 +2,6 @@
 //! keep the user's. As written; what a server is, is known to those who start it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -112,7 +111,19 @@ fn read_claude_json(
     root: &Path,
     problems: &mut Vec<SettingsProblem>,
 ) -> (Map<String, Value>, Map<String, Value>) {
-    let Ok(opened) = File::open(path) else { return Default::default() };
+    let left_out = |why: &str| SettingsProblem {
+        source: Some(SettingsSource::User),
+        name: path.display().to_string(),
+        position: None,
+        what: format!("{why}; its servers are left out"),
+        severity: ProblemSeverity::Entry,
+    };
+    let is_special = path.metadata().is_ok_and(|found| !found.is_file());
+    if is_special {
+        problems.push(left_out("it is not a file"));
+        return Default::default();
+    }
+    let Ok(opened) = bounded_file::open_without_waiting(path) else { return Default::default() };
     if !opened.metadata().is_ok_and(|found| found.is_file()) {
         return Default::default();
     }
@@ -129,13 +140,7 @@ fn read_claude_json(
             (file.mcp_servers.unwrap_or_default(), own.mcp_servers.unwrap_or_default())
         }
         Err(why) => {
-            problems.push(SettingsProblem {
-                source: Some(SettingsSource::User),
-                name: path.display().to_string(),
-                position: None,
-                what: format!("{why}; its servers are left out"),
-                severity: ProblemSeverity::Entry,
-            });
+            problems.push(left_out(&why));
             Default::default()
         }
     }

@@ -115,6 +115,10 @@ impl PendingClientRequests {
         name
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
     pub(crate) fn take_answered(&mut self, name: &str) -> Option<RequestWaiter> {
         self.open.remove(name).map(|(waiter, _)| waiter)
     }

@@ -5,15 +5,16 @@
 //! under the limit that clients have.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use crate::line_limit;
+use windlass_host::standard_streams::StandardOutput;
 
 #[derive(Debug)]
 pub(crate) struct FrameWriter {
@@ -27,6 +28,8 @@ pub(crate) struct FrameWriter {
 struct FrameWriterState {
     queued_bytes: AtomicUsize,
     is_closed: AtomicBool,
+    /// Why nothing more can be written, unless the reader is gone.
+    failure: OnceLock<io::Error>,
     /// Notified when there is room again, or the reader is gone.
     room_changed: Notify,
 }
@@ -38,7 +41,7 @@ impl FrameWriter {
         let shared = Arc::new(FrameWriterState::default());
         let worker_state = Arc::clone(&shared);
         let work = move || {
-            write_lines(&inbox, &worker_state, io::stdout());
+            write_lines(&inbox, &worker_state, StandardOutput::Stdout);
             let _ = finished.send(());
         };
         // Without a thread nothing is written, as behind a closed pipe.
@@ -81,6 +84,11 @@ impl FrameWriter {
         self.shared.is_closed.load(Ordering::Acquire)
     }
 
+    /// Why lines were lost, unless the reader is gone.
+    pub(crate) fn failure(&self) -> Option<&io::Error> {
+        self.shared.failure.get()
+    }
+
     /// Waits until there is room again, or the reader is gone.
     pub(crate) async fn wait_for_room(&self) {
         self.shared.room_changed.notified().await;
@@ -99,8 +107,11 @@ fn write_lines(lines: &Receiver<String>, shared: &FrameWriterState, mut to: impl
     while let Ok(line) = lines.recv() {
         let written = to.write_all(line.as_bytes()).and_then(|()| to.flush());
         let left = shared.queued_bytes.fetch_sub(line.len(), Ordering::AcqRel) - line.len();
-        if written.is_err() {
-            // What clients do not read they do not want; the reason does not matter.
+        if let Err(error) = written {
+            // What clients do not read they do not want; everything else is a loss to tell.
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                let _ = shared.failure.set(error);
+            }
             shared.is_closed.store(true, Ordering::Release);
             shared.room_changed.notify_one();
             return;

@@ -7,6 +7,7 @@ use std::io::{self, BufRead, Read};
 use tokio::sync::mpsc;
 
 use crate::frame::IncomingFrame;
+use windlass_host::standard_streams::StandardInput;
 
 #[derive(Debug)]
 pub(crate) enum InputLine {
@@ -18,7 +19,7 @@ pub(crate) enum InputLine {
 pub(crate) fn spawn_stdin_reader() -> mpsc::Receiver<InputLine> {
     let (lines, inbox) = mpsc::channel(LINES_MAX);
     let work = move || {
-        read_lines(io::stdin().lock(), &lines);
+        read_lines(io::BufReader::with_capacity(READ_BYTES, StandardInput), &lines);
         let _ = lines.blocking_send(InputLine::End);
     };
     // Without a thread the channel closes, which is taken for the end.
@@ -69,7 +70,13 @@ fn parse_line(line: &[u8]) -> Option<Result<IncomingFrame, String>> {
     if line.is_empty() {
         return None;
     }
-    Some(serde_json::from_slice(line).map_err(|error| error.to_string()))
+    let parsed = serde_json::from_slice(line).map(|mut frame| {
+        if let IncomingFrame::User(prompt) = &mut frame {
+            prompt.line_bytes = line.len();
+        }
+        frame
+    });
+    Some(parsed.map_err(|error| error.to_string()))
 }
 
 fn skip_line(from: &mut impl BufRead) -> io::Result<()> {
@@ -87,6 +94,8 @@ fn skip_line(from: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
+/// Bytes asked of standard input at a time.
+const READ_BYTES: usize = 64 * 1024;
 const LINES_MAX: usize = 64;
 /// Bytes of a line: a prompt with many pictures.
 const BYTES_MAX: u64 = 128 << 20;

@@ -25,6 +25,7 @@ use windlass_assembly::PROTOCOL_VERSION;
 use windlass_assembly::options::RunOptions;
 use windlass_assembly::prompt_expansion::PromptExpander;
 use windlass_assembly::retry_cutoff::RetryCutoff;
+use windlass_assembly::session::cleanup::{RunningCleanup, SessionCleanup};
 use windlass_assembly::session_overview::SessionOverview;
 use windlass_assembly::session_plan::{SessionDescription, SessionPlan};
 use windlass_assembly::settings::SettingsLayers;
@@ -58,6 +59,8 @@ pub(crate) struct SessionFiles {
     pub journal: Option<PathBuf>,
     /// A directory to remove at the end.
     scratch: Option<PathBuf>,
+    /// The clean-up of old sessions that began with this one.
+    pub cleanup: Option<RunningCleanup>,
 }
 
 /// What turns notices of the session into frames.
@@ -127,6 +130,7 @@ impl LiveSession {
             expander,
             settings_layers,
             settings_reloader,
+            cleanup,
             ..
         } = plan;
         let agents = subagents.as_ref().map(|agents| agents.definitions.clone());
@@ -166,7 +170,13 @@ impl LiveSession {
         Ok(Self {
             session,
             notices,
-            files: SessionFiles { session_id, journal, scratch: scratch_directory },
+            files: SessionFiles {
+                session_id,
+                journal,
+                scratch: scratch_directory,
+                // Only now: the session's own journal is locked.
+                cleanup: cleanup.map(SessionCleanup::spawn),
+            },
             frames: SessionFrames {
                 builder: NoticeFrameBuilder::new(model.clone(), options.includes_partial_messages)
                     .with_hidden_thinking(options.hides_thinking),

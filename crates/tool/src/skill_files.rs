@@ -56,7 +56,8 @@ pub fn load_skills(folders: &[PathBuf], is_hidden: impl Fn(&Path) -> bool) -> Ve
 /// The plugin a folder of skills belongs to, by the name it gives itself.
 fn read_plugin_name(folder: &Path) -> Option<String> {
     let manifest = folder.parent()?.join(".claude-plugin/plugin.json");
-    let text = std::fs::read_to_string(manifest).ok()?;
+    // A pipe at this place would be waited for.
+    let text = manifest.is_file().then(|| std::fs::read_to_string(manifest).ok())??;
     let manifest: Value = serde_json::from_str(&text).ok()?;
     manifest.get("name").and_then(Value::as_str).map(str::to_owned)
 }

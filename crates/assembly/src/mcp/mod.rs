@@ -25,6 +25,7 @@ use crate::settings::SettingsLayers;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
+use windlass_host::regular_file::read_given_text;
 use windlass_host::user_directories;
 use windlass_provider::keyring::Keyring;
 
@@ -80,12 +81,7 @@ fn parse_mcp_config_flag(given: &str, cwd: &Path) -> Result<Map<String, Value>, 
         true => ("--mcp-config".to_owned(), given.to_owned()),
         false => {
             let path = cwd.join(given);
-            let length = std::fs::metadata(&path).map_or(0, |found| found.len());
-            let read = match length > FILE_BYTES_MAX {
-                true => Err(std::io::Error::other("it is too long")),
-                false => std::fs::read_to_string(&path),
-            };
-            let text = read.map_err(|error| {
+            let text = read_given_text(&path, FILE_BYTES_MAX).map_err(|error| {
                 CommandError::usage(format!(
                     "--mcp-config: {} cannot be read: {error}",
                     path.display()

@@ -1,69 +1,194 @@
-//! Removes old sessions with their transcripts. Runs in the background and at most once a day: nothing
-//! waits for it, and what is in use or cannot be deleted stays.
+//! Moves old sessions to the trash, and deletes what has been there for a week. Runs in the background
+//! of a session that is open, and finishes at most once a day: nothing waits for it, and what is in use
+//! or cannot be moved stays.
 
-use std::fs;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use windlass_journal::{SessionCatalogue, project_key::project_key};
+use tokio::sync::oneshot;
+use windlass_journal::{ListedSession, SessionCatalogue, SessionTrash, project_key::project_key};
 
-/// Begins to sweep away what was last used longer ago than this, but for the journals in use: this
-/// session's is not locked yet, and neither is the one it is a copy of.
-pub fn spawn_cleanup(
-    catalogue: &SessionCatalogue,
+/// A clean-up that is due once the session it belongs to is open: from then on its own journal is locked.
+#[derive(Debug)]
+pub struct SessionCleanup {
+    catalogue: SessionCatalogue,
     transcripts: Option<PathBuf>,
+    /// Journals that are asked for: this session's, and the one it is a copy of.
     in_use: Vec<PathBuf>,
-    days: u32,
-) {
-    let catalogue = catalogue.clone();
-    // Dies with the process; the next one begins where it was.
-    std::thread::spawn(move || {
-        remove_old_sessions(&catalogue, transcripts.as_deref(), &in_use, days)
-    });
+    age: Duration,
 }
 
-/// Runs at most once a day. Returns how many sessions were removed.
-fn remove_old_sessions(
-    catalogue: &SessionCatalogue,
-    transcripts: Option<&Path>,
-    in_use: &[PathBuf],
-    days: u32,
-) -> usize {
-    let mark = catalogue.root().join("swept");
-    if file_age(&mark).is_some_and(|age| age < DAY) {
-        return 0;
+/// A clean-up that has begun.
+#[derive(Debug)]
+pub struct RunningCleanup {
+    lines: oneshot::Receiver<Vec<String>>,
+}
+
+impl SessionCleanup {
+    pub(super) fn new(
+        catalogue: &SessionCatalogue,
+        transcripts: Option<PathBuf>,
+        in_use: Vec<PathBuf>,
+        days: u32,
+    ) -> Self {
+        let age = DAY * days.max(1);
+        Self { catalogue: catalogue.clone(), transcripts, in_use, age }
     }
-    if fs::write(&mark, "").is_err() {
-        return 0;
+
+    /// Begins on a thread of its own, which dies with the process; the next one begins where it was.
+    #[must_use]
+    pub fn spawn(self) -> RunningCleanup {
+        let (sender, lines) = oneshot::channel();
+        std::thread::spawn(move || {
+            // The front end may have stopped listening.
+            let _ = sender.send(self.run());
+        });
+        RunningCleanup { lines }
     }
-    let most = DAY * days.max(1);
-    let mut gone = 0;
-    for listed in catalogue.list(None).unwrap_or_default() {
-        // By name: a path may lead through a link, and no two sessions share an id.
-        let is_in_use = in_use.iter().any(|used| used.file_name() == listed.path.file_name());
-        if is_in_use || !is_older(listed.summary.updated, most) {
-            continue;
+
+    /// Returns what was done, in words for people.
+    fn run(&self) -> Vec<String> {
+        let mark = self.catalogue.root().join("swept");
+        if file_age(&mark).is_some_and(|age| age < DAY) {
+            return Vec::new();
         }
-        if catalogue.delete(&listed.path).is_ok() {
-            gone += 1;
-            if let (Some(root), Some(project)) = (transcripts, &listed.summary.project) {
-                let folder = root.join("projects").join(project_key(Path::new(project)));
-                remove_transcript(&folder.join(format!("{}.jsonl", listed.summary.id)));
+        // Held until the end: one process cleans up at a time.
+        let Some(lock) = lock_mark(&self.catalogue) else { return Vec::new() };
+        let trash = SessionTrash::beside(self.catalogue.root());
+        trash.settle();
+        let sessions = self.catalogue.list(None).unwrap_or_default();
+        let mut lines = Vec::new();
+        match self.is_clock_plausible(&sessions) {
+            true => {
+                lines.extend(self.move_old_sessions(&sessions, &trash));
+                lines.extend(match trash.delete_older(TRASH_AGE) {
+                    0 => None,
+                    gone => Some(format!("deleted from the trash after a week: {gone} sessions")),
+                });
+            }
+            false => lines.push(
+                "no old session was cleaned up: the clock does not fit the times of the files"
+                    .to_owned(),
+            ),
+        }
+        // Written last, so that a clean-up that is cut short begins again with the next session.
+        let _ = lock.set_modified(SystemTime::now());
+        lines
+    }
+
+    fn move_old_sessions(&self, sessions: &[ListedSession], trash: &SessionTrash) -> Vec<String> {
+        let mut lines = Vec::new();
+        for listed in sessions {
+            if self.is_in_use(&listed.path) || !self.is_old(listed) {
+                continue;
+            }
+            let transcript = self.find_transcript(listed);
+            // Looked at again under the lock: a process that asks for it touches it first.
+            let is_still_old = || self.is_old(listed);
+            if trash.put(&listed.path, transcript.as_deref(), is_still_old).is_ok_and(|moved| moved)
+            {
+                let id = &listed.summary.id;
+                lines.push(format!(
+                    "session {id} was not used for {} days and is now in {}; for a week, \
+                     `windlass sessions restore {id}` brings it back",
+                    self.age.as_secs() / DAY.as_secs(),
+                    trash.root().join(id).display()
+                ));
             }
         }
+        lines
     }
-    gone
+
+    /// By name: a path may lead through a link, and no two sessions share an id.
+    fn is_in_use(&self, journal: &Path) -> bool {
+        self.in_use.iter().any(|used| used.file_name() == journal.file_name())
+    }
+
+    /// Old by what its records say and by the time of its files: a copy that was put back, or a clock
+    /// that was wrong once, must not cost a session.
+    fn is_old(&self, listed: &ListedSession) -> bool {
+        let updated = SystemTime::UNIX_EPOCH + Duration::from_millis(listed.summary.updated);
+        let is_old = |time: SystemTime| {
+            SystemTime::now().duration_since(time).is_ok_and(|age| age > self.age)
+        };
+        is_old(updated) && newest_file_time(&listed.path).is_some_and(is_old)
+    }
+
+    /// A clock that is behind the newest file of any other session, or more than a year ahead of it, is
+    /// more likely wrong than right.
+    fn is_clock_plausible(&self, sessions: &[ListedSession]) -> bool {
+        let others = sessions.iter().filter(|listed| !self.is_in_use(&listed.path));
+        let newest = others.filter_map(|listed| newest_file_time(&listed.path)).max();
+        newest.is_none_or(|newest| {
+            SystemTime::now().duration_since(newest).is_ok_and(|since| since < CLOCK_GAP_MAX)
+        })
+    }
+
+    fn find_transcript(&self, listed: &ListedSession) -> Option<PathBuf> {
+        let project = listed.summary.project.as_deref()?;
+        let folder =
+            self.transcripts.as_ref()?.join("projects").join(project_key(Path::new(project)));
+        Some(folder.join(format!("{}.jsonl", listed.summary.id)))
+    }
 }
 
+impl RunningCleanup {
+    /// What was done, if it is over by then.
+    pub async fn wait(self, at_most: Duration) -> Vec<String> {
+        match tokio::time::timeout(at_most, self.lines).await {
+            Ok(Ok(lines)) => lines,
+            Ok(Err(_)) | Err(_) => Vec::new(),
+        }
+    }
+}
+
+/// Brings a session back from the trash, and returns its journal. No clean-up runs meanwhile.
+pub fn restore_session(
+    catalogue: &SessionCatalogue,
+    id: &str,
+) -> Result<PathBuf, windlass_journal::JournalError> {
+    // Not waited for: a clean-up finishes or takes back only moves that were cut short.
+    let _lock = lock_mark(catalogue);
+    let journal = SessionTrash::beside(catalogue.root()).restore(id)?;
+    // Its files are old: the next clean-up would take it again.
+    mark_used(&journal);
+    Ok(journal)
+}
+
+/// Gives a journal the present time, so that no clean-up takes it for old. Best effort.
+pub(super) fn mark_used(journal: &Path) {
+    if let Ok(file) = OpenOptions::new().append(true).open(journal) {
+        let _ = file.set_modified(SystemTime::now());
+    }
+}
+
+/// Removes the transcript that was written for other programs. Best effort: the session itself is gone.
 pub fn remove_transcript(path: &Path) {
-    // Best effort: the session itself is gone.
-    let _ = fs::remove_file(path);
-    let _ = fs::remove_dir_all(path.with_extension(""));
+    let _ = std::fs::remove_file(path);
+    let _ = std::fs::remove_dir_all(path.with_extension(""));
 }
 
-fn is_older(updated: u64, most: Duration) -> bool {
-    let updated = SystemTime::UNIX_EPOCH + Duration::from_millis(updated);
-    SystemTime::now().duration_since(updated).is_ok_and(|age| age > most)
+fn lock_mark(catalogue: &SessionCatalogue) -> Option<File> {
+    let path = catalogue.root().join("swept");
+    let is_new = !path.exists();
+    let file = OpenOptions::new().append(true).create(true).open(&path).ok()?;
+    if is_new {
+        // Its time says when a clean-up was finished: not yet.
+        let _ = file.set_modified(SystemTime::UNIX_EPOCH);
+    }
+    file.try_lock().is_ok().then_some(file)
+}
+
+/// The time of the newest file of a journal: the first, or one that continues it.
+fn newest_file_time(journal: &Path) -> Option<SystemTime> {
+    let stem = journal.file_stem()?.to_string_lossy().into_owned() + ".";
+    let entries = std::fs::read_dir(journal.parent()?).ok()?.flatten();
+    let of_journal = entries.filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with(&stem) && name.ends_with(".jsonl")
+    });
+    of_journal.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max()
 }
 
 fn file_age(path: &Path) -> Option<Duration> {
@@ -74,65 +199,7 @@ fn file_age(path: &Path) -> Option<Duration> {
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long sessions are kept by default.
 pub const CLEANUP_DAYS_DEFAULT: u32 = 30;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use windlass_journal::transcript::transcript_path;
-
-    #[test]
-    fn old_sessions_go_once_a_day_and_new_ones_stay() {
-        let folder = tempfile::tempdir().unwrap();
-        let (root, claude) = (folder.path().join("sessions"), folder.path().join("claude"));
-        let catalogue = SessionCatalogue::new(&root);
-        let project = Path::new("/home/u/project");
-        let now = super::super::fork::now_millis();
-        let session = |id: &str, days: u64| {
-            let at = now - days * 86_400_000;
-            let journal = catalogue.journal_path(project, id);
-            fs::create_dir_all(journal.parent().unwrap()).unwrap();
-            let head = windlass_journal::JournalHead {
-                project: Some(project.to_string_lossy().into_owned()),
-                created: at,
-                ..windlass_journal::JournalHead::default()
-            };
-            let imported = windlass_journal::transcript::ImportedConversation {
-                messages: vec![windlass_vocabulary::Message::user_text(
-                    windlass_vocabulary::MessageId(0),
-                    windlass_vocabulary::MessageOrigin::User,
-                    "hi",
-                )],
-                ..Default::default()
-            };
-            windlass_journal::transcript::write_imported_journal(
-                imported,
-                &journal,
-                &id.into(),
-                &head,
-            )
-            .unwrap();
-            let transcript = transcript_path(&claude, project, id);
-            fs::create_dir_all(transcript.with_extension("")).unwrap();
-            fs::write(&transcript, "{}\n").unwrap();
-            (journal, transcript)
-        };
-        let (old, old_transcript) = session("old", 31);
-        let (resumed, resumed_transcript) = session("resumed", 400);
-        let in_use = [resumed.clone()];
-        let (new, new_transcript) = session("new", 29);
-        assert_eq!(
-            remove_old_sessions(&catalogue, Some(&claude), &in_use, CLEANUP_DAYS_DEFAULT),
-            1
-        );
-        assert!(!old.exists() && !old_transcript.exists());
-        assert!(!old_transcript.with_extension("").exists());
-        assert!(new.exists() && new_transcript.exists());
-        assert!(resumed.exists() && resumed_transcript.exists(), "in use, however old");
-        session("older", 90);
-        assert_eq!(
-            remove_old_sessions(&catalogue, Some(&claude), &in_use, CLEANUP_DAYS_DEFAULT),
-            0,
-            "once a day"
-        );
-    }
-}
+/// How long the trash keeps them.
+const TRASH_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// How far a clock may be ahead of the newest file before it is taken to be wrong.
+const CLOCK_GAP_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -1,12 +1,13 @@
 //! Which branch a project is on, read off its files. No program is started for it, and a repository
 //! that is not understood has none.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use windlass_host::regular_file::read_or_skip;
 
 pub fn current_branch(cwd: &Path) -> Option<String> {
     let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
-    let head = fs::read_to_string(git_directory(git)?.join("HEAD")).ok()?;
+    let head = read_or_skip(&git_directory(git)?.join("HEAD"), BYTES_MAX)?;
     let branch = head.trim().strip_prefix("ref: refs/heads/")?;
     (branch.len() <= BRANCH_MAX).then(|| branch.to_owned())
 }
@@ -16,15 +17,18 @@ fn git_directory(git: PathBuf) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git);
     }
-    let text = fs::read_to_string(&git).ok()?;
+    let text = read_or_skip(&git, BYTES_MAX)?;
     Some(git.parent()?.join(text.trim().strip_prefix("gitdir: ")?))
 }
 
 const BRANCH_MAX: usize = 250;
+/// Bytes of the files that name a branch.
+const BYTES_MAX: u64 = 64 * 1024;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn the_branch_is_read_in_a_repository_and_in_a_worktree() {

@@ -5,6 +5,7 @@
 //! than not to begin. What stands in a journal is not known here.
 
 pub mod cleanup;
+mod damaged_session;
 mod fork;
 pub mod git_branch;
 pub mod rewind_point;
@@ -18,17 +19,19 @@ use std::path::{Path, PathBuf};
 use windlass_driver::{TranscriptConfig, TranscriptContext};
 use windlass_journal::transcript::{self, ImportedConversation, TranscriptFile};
 use windlass_journal::{
-    JournalEntry, JournalHead, JournalReader, LastRun, SessionCatalogue, Transcriber,
-    has_unfinished_run, read_last_run, rewind,
+    JournalEntry, JournalHead, JournalReader, LastRun, ListedSession, SessionCatalogue,
+    Transcriber, has_unfinished_run, read_last_run, rewind,
 };
 use windlass_vocabulary::SessionId;
 
 use crate::options::SessionOptions;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
+use windlass_host::regular_file::read_or_skip;
 use windlass_host::{random, user_directories};
 use windlass_provider::config::{Config, TranscriptLocation};
 
+use cleanup::SessionCleanup;
 use session_lookup::ResumeSource;
 pub use session_lookup::{find_newest_session, find_session};
 
@@ -45,6 +48,8 @@ pub struct SelectedSession {
     last_record: Option<u64>,
     /// What it goes on from, if that is kept nowhere but in a transcript.
     imported: Option<ImportedConversation>,
+    /// A journal that cannot be used, to be set aside.
+    damaged: Option<PathBuf>,
     /// Where it is written down for other programs.
     transcript_path: Option<PathBuf>,
     transcript_root: Option<PathBuf>,
@@ -60,6 +65,41 @@ pub fn open_catalogue(lookup: &impl EnvLookup) -> Result<SessionCatalogue, Comma
         ))
     })?;
     Ok(SessionCatalogue::new(state.join("sessions")))
+}
+
+/// The transcript that is written for other programs.
+pub fn find_transcript(
+    listed: &ListedSession,
+    lookup: &impl EnvLookup,
+) -> Result<Option<PathBuf>, CommandError> {
+    let root = transcript_root(&Config::load(lookup)?, lookup);
+    let project = listed.summary.project.as_deref().map(Path::new);
+    Ok(root
+        .zip(project)
+        .map(|(root, project)| transcript::transcript_path(&root, project, &listed.summary.id)))
+}
+
+/// The session with this whole id goes, with everything that belongs to it.
+pub fn delete_session(id: &str, lookup: &impl EnvLookup) -> Result<(), CommandError> {
+    let catalogue = open_catalogue(lookup)?;
+    let all = catalogue.list(None).map_err(|error| journal_error(&error))?;
+    let listed = all
+        .iter()
+        .find(|listed| listed.summary.id == id)
+        .ok_or_else(|| CommandError::usage(format!("there is no session with the id `{id}`")))?;
+    delete_listed(&catalogue, listed, lookup)
+}
+
+pub fn delete_listed(
+    catalogue: &SessionCatalogue,
+    listed: &ListedSession,
+    lookup: &impl EnvLookup,
+) -> Result<(), CommandError> {
+    catalogue.delete(&listed.path).map_err(|error| journal_error(&error))?;
+    if let Some(transcript) = find_transcript(listed, lookup)? {
+        cleanup::remove_transcript(&transcript);
+    }
+    Ok(())
 }
 
 /// Finds out which session is meant. Nothing is made yet.
@@ -84,6 +124,7 @@ pub fn select_session(
         forked_from: None,
         last_record: None,
         imported: None,
+        damaged: None,
         transcript_path: None,
         transcript_root: None,
         name,
@@ -105,7 +146,7 @@ pub fn select_session(
             root.as_deref(),
         )?),
         None if options.goes_on => {
-            Some(ResumeSource::Journal(Box::new(find_newest_session(&catalogue, cwd)?)))
+            Some(session_lookup::find_newest_source(&catalogue, cwd, root.as_deref())?)
         }
         None => None,
     };
@@ -118,6 +159,9 @@ pub fn select_session(
 
 fn check_flags(options: &SessionOptions) -> Result<(), CommandError> {
     let is_older = options.goes_on || options.resume.is_some();
+    if options.from_transcript && !is_older {
+        return Err(CommandError::usage("--from-transcript needs a session; add -c or -r ID"));
+    }
     if options.fork_session && !is_older {
         return Err(CommandError::usage("--fork-session needs a session to copy; add -c or -r ID"));
     }
@@ -158,6 +202,8 @@ fn select_journal(
     match older {
         None => {}
         Some(ResumeSource::Journal(older)) => {
+            // Another process may be cleaning up: what is asked for is not old.
+            cleanup::mark_used(&older.path);
             let summary = older.summary;
             session.last_record = at
                 .map(|at| rewind_point::find_last_record(&older.path, &summary.id, at, drops))
@@ -172,6 +218,17 @@ fn select_journal(
                 });
             }
             session.forked_from = Some(older.path);
+        }
+        Some(ResumeSource::Damaged(damaged)) if !options.from_transcript => {
+            return Err(damaged.refusal());
+        }
+        Some(ResumeSource::Damaged(damaged)) => {
+            session.imported = Some(import_transcript(&damaged.transcript, at)?);
+            if !options.fork_session {
+                session.id = damaged.id;
+                session.damaged = Some(damaged.journal.clone());
+                return Ok(SelectedSession { journal: Some(damaged.journal), ..session });
+            }
         }
         Some(ResumeSource::Transcript(id, path)) => {
             if let (Some(at), Some(drops)) = (at, drops) {
@@ -276,11 +333,14 @@ impl SelectedSession {
         places
     }
 
-    /// Creates its folder, the copy of what it goes on from, and its title. Starts the cleanup of
-    /// sessions that were not used for so many days.
-    pub fn create_files(&self, swept_after_days: Option<u32>) -> Result<(), CommandError> {
+    /// Creates its folder, the copy of what it goes on from, and its title. Returns the clean-up of
+    /// sessions that were not used for so many days, to be begun when this session is open.
+    pub fn create_files(
+        &self,
+        swept_after_days: Option<u32>,
+    ) -> Result<Option<SessionCleanup>, CommandError> {
         let (Some(catalogue), Some(journal)) = (&self.catalogue, &self.journal) else {
-            return Ok(());
+            return Ok(None);
         };
         let folder = journal.parent().unwrap_or(journal);
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
@@ -290,6 +350,14 @@ impl SelectedSession {
                 folder.display()
             ))
         })?;
+        if let Some(damaged) = &self.damaged {
+            damaged_session::set_aside(damaged).map_err(|error| {
+                CommandError::failure(format!(
+                    "the damaged journal {} could not be set aside: {error}; move it away and try again",
+                    damaged.display()
+                ))
+            })?;
+        }
         match (&self.forked_from, &self.imported, self.last_record) {
             (Some(source), _, until) => fork::fork_session(source, until, journal, &self.id)?,
             (None, Some(imported), _) => {
@@ -309,8 +377,8 @@ impl SelectedSession {
         }
         let days = swept_after_days.unwrap_or(cleanup::CLEANUP_DAYS_DEFAULT);
         let in_use = [Some(journal), self.forked_from.as_ref()].into_iter().flatten().cloned();
-        cleanup::spawn_cleanup(catalogue, self.transcript_root.clone(), in_use.collect(), days);
-        Ok(())
+        let transcripts = self.transcript_root.clone();
+        Ok(Some(SessionCleanup::new(catalogue, transcripts, in_use.collect(), days)))
     }
 
     pub fn build_transcript(&self) -> TranscriptConfig {
@@ -328,7 +396,7 @@ impl SelectedSession {
     fn read_title(&self) -> Option<String> {
         let session = || {
             let path = self.journal.as_ref()?.with_extension("title");
-            std::fs::read_to_string(path).ok()
+            read_or_skip(&path, TITLE_BYTES_MAX)
         };
         self.name.clone().or_else(session)
     }
@@ -372,4 +440,6 @@ pub fn journal_error(error: &windlass_journal::JournalError) -> CommandError {
     CommandError::failure(error.to_string())
 }
 
+/// Bytes of a file with a title.
+const TITLE_BYTES_MAX: u64 = 64 * 1024;
 const PERSISTENCE_ADVICE: &str = "give --no-session-persistence to keep nothing";

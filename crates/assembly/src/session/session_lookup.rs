@@ -3,8 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use windlass_journal::{JournalError, ListedSession, SessionCatalogue, SessionSummary, transcript};
+use windlass_journal::{
+    JournalError, ListedSession, SessionCatalogue, SessionSummary, SessionTrash, TrashedSession,
+    transcript,
+};
 
+use super::damaged_session::DamagedSession;
 use super::journal_error;
 use crate::directories::working_directory;
 use windlass_host::command_error::CommandError;
@@ -38,12 +42,29 @@ pub fn find_newest_session(
     })
 }
 
+/// The newest session of this directory, also if its journal cannot be used.
+pub(super) fn find_newest_source(
+    catalogue: &SessionCatalogue,
+    cwd: &Path,
+    transcripts: Option<&Path>,
+) -> Result<ResumeSource, CommandError> {
+    let found = find_newest_session(catalogue, cwd);
+    let damaged = transcripts
+        .and_then(|root| DamagedSession::find_newest(catalogue, cwd, root, found.as_ref().ok()));
+    match damaged {
+        Some(damaged) => Ok(ResumeSource::Damaged(damaged)),
+        None => found.map(|listed| ResumeSource::Journal(Box::new(listed))),
+    }
+}
+
 #[derive(Debug)]
 pub(super) enum ResumeSource {
     /// A session that is kept here.
     Journal(Box<ListedSession>),
     /// One of which only the transcript for other programs is there: its id, and the file.
     Transcript(String, PathBuf),
+    /// One whose journal cannot be used, but whose transcript can.
+    Damaged(DamagedSession),
 }
 
 /// The session that is called this, also if only its transcript is there.
@@ -55,6 +76,12 @@ pub(super) fn find_resume_source(
 ) -> Result<ResumeSource, CommandError> {
     let id = wanted.filter(|wanted| super::is_uuid(wanted)).map(str::to_ascii_lowercase);
     let found = find_session(catalogue, id.as_deref().or(wanted), cwd);
+    let is_empty = found.as_ref().map_or(true, |listed| !has_prompt(listed));
+    if let (true, Some(id), Some(root)) = (is_empty, &id, transcripts)
+        && let Some(damaged) = DamagedSession::find(catalogue, cwd, id, root)
+    {
+        return Ok(ResumeSource::Damaged(damaged));
+    }
     if let (Err(_), Some(id), Some(root)) = (&found, id, transcripts)
         && let Some(path) = transcript::find_transcript(root, cwd, &id)
     {
@@ -98,10 +125,7 @@ pub fn find_session(
         Err(JournalError::NotOne { found, .. }) => {
             let all = catalogue.list(None).map_err(|error| journal_error(&error))?;
             Err(match found {
-                0 => CommandError::usage(format!(
-                    "there is no session `{wanted}`; {}",
-                    list_candidates(all.iter())
-                )),
+                0 => missing_session_error(catalogue, wanted, &all),
                 found => {
                     let meant = all.iter().filter(|listed| may_match(&listed.summary, wanted));
                     CommandError::usage(format!(
@@ -113,6 +137,24 @@ pub fn find_session(
         }
         Err(error) => Err(journal_error(&error)),
     }
+}
+
+/// A session that was cleaned up is named with the command that brings it back.
+fn missing_session_error(
+    catalogue: &SessionCatalogue,
+    wanted: &str,
+    all: &[ListedSession],
+) -> CommandError {
+    let trash = SessionTrash::beside(catalogue.root());
+    let trashed = trash.list().into_iter().find(|trashed| trashed.id.starts_with(wanted));
+    CommandError::usage(match trashed.filter(|_| !wanted.is_empty()) {
+        Some(TrashedSession { id, folder, .. }) => format!(
+            "the session `{wanted}` was cleaned up and lies in {}; bring it back first: windlass \
+             sessions restore {id}",
+            folder.display()
+        ),
+        None => format!("there is no session `{wanted}`; {}", list_candidates(all.iter())),
+    })
 }
 
 fn may_match(summary: &SessionSummary, wanted: &str) -> bool {

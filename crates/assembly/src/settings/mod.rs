@@ -30,7 +30,7 @@ pub struct SettingsLayers {
     pub loaded: LoadedSettings,
     pub sources: EnabledSources,
     pub plugins: Vec<Plugin>,
-    extra_warnings: Vec<String>,
+    pub(crate) extra_warnings: Vec<String>,
 }
 
 impl SettingsLayers {

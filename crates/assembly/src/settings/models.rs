@@ -32,6 +32,11 @@ impl SettingsLayers {
         {
             options.fallback_model = fallback.list().to_vec();
         }
+        if options.effort.is_none() {
+            let given =
+                environment::read_variable(lookup, "CLAUDE_CODE_EFFORT_LEVEL").ok().flatten();
+            options.effort = given.and_then(|given| parse_effort(&given));
+        }
         if options.effort.is_none() && !is_set(&["CLAUDE_CODE_EFFORT_LEVEL"]) {
             options.effort = settings.models.effort_level.map(|level| match level {
                 EffortLevel::Low => Effort::Low,
@@ -130,19 +135,31 @@ impl SettingsLayers {
         }
     }
 
+    /// Whether the guard against circles is off.
+    pub(crate) fn has_no_circle_guard(&self) -> bool {
+        self.loaded.settings.run_limits.circle_guard == Some(false)
+    }
+
     /// When the conversation is compacted without being asked to.
     pub fn apply_compaction_limits(&mut self, settings: &mut Settings, lookup: &impl EnvLookup) {
         let own = &self.loaded.settings;
         let is_off = environment::is_set(lookup, "DISABLE_AUTO_COMPACT");
-        if is_off || own.compaction.auto_compact_enabled == Some(false) {
+        if is_off || own.run_limits.auto_compact_enabled == Some(false) {
             settings.limits.auto_compact = false;
         }
         let given =
             environment::read_variable(lookup, "CLAUDE_CODE_AUTO_COMPACT_WINDOW").ok().flatten();
         let given = given.and_then(|text| text.parse().ok());
-        let Some(window) = given.or(own.compaction.auto_compact_window) else { return };
+        let window = given.or(own.run_limits.auto_compact_window);
+        let percent = read_compaction_percent(lookup);
         let models = std::iter::once(&mut settings.model).chain(&mut settings.fallbacks);
-        for model in models.filter(|model| window < model.window.0) {
+        for model in models {
+            // A share of the window makes an absolute number smaller, never larger.
+            let window = window.unwrap_or(model.window.0).min(model.window.0);
+            let window = window.saturating_mul(percent) / 100;
+            if window >= model.window.0 {
+                continue;
+            }
             // An answer and a summary must still fit.
             match window > model.output_max.0.saturating_add(WINDOW_MIN) {
                 true => model.window = Tokens(window),
@@ -153,6 +170,24 @@ impl SettingsLayers {
             }
         }
     }
+}
+
+fn parse_effort(name: &str) -> Option<Effort> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "low" => Effort::Low,
+        "medium" => Effort::Medium,
+        "high" => Effort::High,
+        "xhigh" => Effort::Xhigh,
+        "max" => Effort::Max,
+        _ => return None,
+    })
+}
+
+/// At which share of the window history is made shorter; 100 if nothing sensible is said.
+fn read_compaction_percent(lookup: &impl EnvLookup) -> u64 {
+    let text = environment::read_variable(lookup, "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE").ok().flatten();
+    let percent = text.and_then(|text| text.parse().ok());
+    percent.filter(|percent| (1..=100).contains(percent)).unwrap_or(100)
 }
 
 /// Tokens that must be left besides an answer.

@@ -8,15 +8,16 @@ use windlass_assembly::options::{
 use windlass_assembly::report::cost::{CostGrouping, CostOptions};
 use windlass_assembly::report::session_list::SessionListOptions;
 use windlass_host::command_error::CommandError;
+use windlass_host::environment;
 use windlass_permission::policy_check::NO_AUTO_MODE;
 use windlass_provider::model_options::ModelOptions;
 use windlass_vocabulary::{Effort, PermissionMode, ThinkingMode};
 
 use super::{
-    CostArgs, CostGroupingArg, EffortArg, HeadlessArgs, InputFormatArg, LimitArgs, McpConfigArgs,
-    ModelArgs, OutputFormatArg, PermissionArgs, PermissionModeArg, RunArgs, SandboxArg,
-    SessionArgs, SessionsListArgs, SessionsSearchArgs, SettingsArgs, StreamArgs, ThinkingArg,
-    ThinkingDisplayArg,
+    AcpArgs, CostArgs, CostGroupingArg, EffortArg, HeadlessArgs, InputFormatArg, LimitArgs,
+    McpConfigArgs, ModelArgs, OutputFormatArg, PermissionArgs, PermissionModeArg, RunArgs,
+    SandboxArg, SessionArgs, SessionsListArgs, SessionsSearchArgs, SettingsArgs, StreamArgs,
+    ThinkingArg, ThinkingDisplayArg,
 };
 
 impl TryFrom<RunArgs> for RunOptions {
@@ -33,12 +34,29 @@ impl TryFrom<RunArgs> for RunOptions {
             append_system_prompt: args.append_system_prompt,
             output_format: args.output_format.into(),
             verbose: args.verbose,
-            bare: args.bare,
+            bare: args.bare
+                || environment::is_set(&|name: &str| std::env::var_os(name), "CLAUDE_CODE_SIMPLE"),
             screen_reader: args.screen_reader,
             session: args.session.into(),
             mcp: args.mcp.into(),
             headless: args.headless.into(),
             settings: args.settings.into(),
+        })
+    }
+}
+
+impl TryFrom<AcpArgs> for RunOptions {
+    type Error = CommandError;
+
+    fn try_from(args: AcpArgs) -> Result<Self, CommandError> {
+        Ok(Self {
+            model: args.model.into(),
+            limit: args.limit.into(),
+            permission: args.permission.try_into()?,
+            mcp: args.mcp.into(),
+            settings: args.settings.into(),
+            verbose: args.verbose,
+            ..Self::default()
         })
     }
 }
@@ -62,6 +80,7 @@ impl From<LimitArgs> for LimitOptions {
             max_turns: args.max_turns,
             max_budget_usd: args.max_budget_usd,
             max_retries: args.max_retries,
+            no_circle_guard: args.no_circle_guard,
         }
     }
 }
@@ -92,6 +111,7 @@ impl From<SessionArgs> for SessionOptions {
             continue_run: args.continue_run,
             resume_session_at: args.resume_session_at,
             resume_drops_turn: args.resume_drops_turn,
+            from_transcript: args.from_transcript,
             session_id: args.session_id,
             name: args.name,
             no_session_persistence: args.no_session_persistence,

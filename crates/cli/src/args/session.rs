@@ -27,6 +27,9 @@ pub(crate) struct SessionArgs {
     /// With --resume-session-at: refuse if more than the turn of this prompt would be forgotten.
     #[arg(long, value_name = "UUID", requires = "resume_session_at")]
     pub(crate) resume_drops_turn: Option<String>,
+    /// With -c or -r: if the journal cannot be used, go on from the transcript for other programs.
+    #[arg(long)]
+    pub(crate) from_transcript: bool,
     /// The id of the new session. [default: a random one]
     #[arg(long, value_name = "UUID")]
     pub(crate) session_id: Option<String>,
@@ -65,6 +68,9 @@ pub(crate) enum SessionsCommand {
     /// Delete a session with everything that belongs to it. Needs the whole id.
     #[command(alias = "rm")]
     Delete(SessionsDeleteArgs),
+    /// Bring back a session that the clean-up of old ones moved to the trash, where it stays a week.
+    /// Without an id, list what is there.
+    Restore(SessionsRestoreArgs),
     /// Give a session a name; an empty one takes it away.
     Rename(SessionsRenameArgs),
 }
@@ -134,6 +140,16 @@ pub(crate) enum SessionExportFormat {
 pub(crate) struct SessionsDeleteArgs {
     /// The whole id.
     pub(crate) id: String,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass sessions restore`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SessionsRestoreArgs {
+    /// The whole id.
+    pub(crate) id: Option<String>,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

@@ -130,28 +130,40 @@ fn piped_text_is_added_to_the_prompt_or_is_the_prompt() {
 }
 
 #[test]
-fn a_slow_pipe_is_waited_for_and_a_silent_socket_is_not() {
+fn input_that_has_begun_is_waited_for_and_silent_input_is_not() {
     let dirs = TestDirs::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let mut command = dirs.asking(&server.url(), &["-p", "Review this."]);
     let (ours, theirs) = std::io::pipe().expect("a pipe");
     command.stdin(Stdio::from(ours));
+    std::io::Write::write_all(&mut &theirs, b"early and ").expect("room");
     let mut slow = RunningCommand::start(&mut command);
-    let mut command = dirs.asking(&server.url(), &["-p", "Go on."]);
-    let (ours, _open) = std::os::unix::net::UnixStream::pair().expect("a socket");
-    command.stdin(Stdio::from(std::os::fd::OwnedFd::from(ours)));
-    let silent = RunningCommand::start(&mut command);
+    let (ours, open_pipe) = std::io::pipe().expect("a pipe");
+    let (theirs_socket, open_socket) = std::os::unix::net::UnixStream::pair().expect("a socket");
+    let silent = [Stdio::from(ours), Stdio::from(std::os::fd::OwnedFd::from(theirs_socket))];
+    let silent: Vec<RunningCommand> = silent
+        .into_iter()
+        .map(|input| {
+            let mut command = dirs.asking(&server.url(), &["-p", "Go on."]);
+            command.stdin(input);
+            RunningCommand::start(&mut command)
+        })
+        .collect();
 
     slow.wait_for_stderr("waiting for standard input");
     std::io::Write::write_all(&mut &theirs, b"late words").expect("somebody reads");
     drop(theirs);
     let finished = slow.finish();
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"));
-    let finished = silent.finish();
-    assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"));
-    assert!(finished.stderr.contains("going on without it"), "{finished:?}");
+    for one in silent {
+        let finished = one.finish();
+        assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"));
+        assert!(finished.stderr.contains("going on without it"), "{finished:?}");
+    }
+    drop((open_pipe, open_socket));
     let bodies: Vec<_> = server.requests().iter().map(|request| request.body.clone()).collect();
-    assert_eq!(bodies.iter().filter(|body| body.contains("late words")).count(), 1);
+    let heard = bodies.iter().filter(|body| body.contains("early and late words"));
+    assert_eq!(heard.count(), 1);
 }
 
 #[test]

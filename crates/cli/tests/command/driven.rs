@@ -105,6 +105,11 @@ impl StreamJsonProcess {
         writeln!(stdin, "{line}").expect("it reads");
     }
 
+    /// Its input, for a writer that may be held up.
+    pub(crate) fn take_input(&mut self) -> ChildStdin {
+        self.stdin.take().expect("its input is open")
+    }
+
     pub(crate) fn prompt(&mut self, text: &str) {
         self.say(&json!({"type": "user", "message": {"role": "user", "content": text}}));
     }

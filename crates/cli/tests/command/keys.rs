@@ -155,6 +155,9 @@ fn sessions_are_swept_after_the_days_of_the_settings() {
         let imported =
             ImportedConversation { messages: vec![hi], ..ImportedConversation::default() };
         write_imported_journal(imported, &journal, &"old".into(), &head).expect("written");
+        let file = std::fs::File::options().append(true).open(&journal).expect("a file");
+        let days = std::time::Duration::from_secs(3 * 24 * 60 * 60);
+        file.set_modified(std::time::SystemTime::now() - days).expect("a time");
         // Nobody waits for the broom, but a mark says that it has begun.
         let mut swept = false;
         for _ in 0..50 {
@@ -293,7 +296,7 @@ fn documented(text: &str) -> BTreeMap<String, Option<String>> {
 }
 
 /// Every test of the crates that know settings.
-fn tests() -> String {
+pub(crate) fn tests() -> String {
     fn read_below(folder: &Path, all: &mut String) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             match entry.path() {
@@ -304,7 +307,9 @@ fn tests() -> String {
     }
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut all = String::new();
-    for folder in ["cli/tests", "cli/src", "settings/tests", "driver/tests", "hook/tests"] {
+    for folder in
+        ["cli/tests", "cli/src", "settings/tests", "driver/tests", "hook/tests", "tool/tests"]
+    {
         read_below(&crates.join(folder), &mut all);
     }
     all

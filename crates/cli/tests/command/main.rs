@@ -7,12 +7,14 @@
     reason = "a panic is how a test says no"
 )]
 
+mod acp;
 mod after;
 mod ask;
 mod available;
 mod bad_input;
 mod bound;
 mod cassette;
+mod cleanup;
 mod config;
 mod context;
 mod control;
@@ -27,6 +29,7 @@ mod flags;
 mod headless;
 mod hook_outputs;
 mod hooks;
+mod host_sleep;
 mod key;
 #[cfg(target_os = "linux")]
 mod keyring;
@@ -37,11 +40,13 @@ mod liveness;
 mod local;
 #[cfg(target_os = "linux")]
 mod login;
+mod many_prompts;
 mod memory;
 mod model;
 mod models;
 mod older_session;
 mod orphan;
+mod outputs;
 mod parallel_processes;
 mod permission;
 mod pieces;
@@ -65,3 +70,4 @@ mod time;
 mod tool_selection;
 mod tour;
 mod transcript;
+mod variables;

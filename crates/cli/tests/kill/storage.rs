@@ -112,3 +112,85 @@ fn a_folder_that_is_deleted_stops_the_run() {
     let dirs = TestDirs::new();
     stopped(&dirs, "rm -rf ../state/windlass/sessions", "deleted");
 }
+
+/// What another program does to a journal that is open ends the run; everything that was said is in a
+/// session of its own, which goes on.
+#[test]
+fn a_journal_that_is_damaged_while_open_stops_the_run_and_what_was_said_is_kept() {
+    let journal = format!("../state/windlass/sessions/*/{SESSION}.jsonl");
+    let cases = [
+        (format!("truncate -s 100 {journal}"), "was cut by another program"),
+        (format!("for f in {journal}; do cp $f ../copy; mv ../copy $f; done"), "was replaced"),
+        (format!("rm {journal}"), "was deleted"),
+        ("mv ../state/windlass/sessions ../state/windlass/elsewhere".to_owned(), "was moved away"),
+        (format!("for f in {journal}; do echo x >> $f; done"), "was written to"),
+    ];
+    for (command, words) in cases {
+        let dirs = TestDirs::new();
+        stopped(&dirs, &command, words);
+        let rescued: Vec<PathBuf> = dirs
+            .journals()
+            .into_iter()
+            .filter(|path| path.file_stem().is_some_and(|stem| stem != SESSION))
+            .collect();
+        let [rescued] = rescued.as_slice() else { panic!("{command}: {rescued:?}") };
+        let id = rescued.file_stem().expect("a name").to_string_lossy().into_owned();
+        let server = play(Script::new().answer(ScriptedAnswer::text("Well again.").repeat(0)));
+        let ask = ["-r", &id, "-p", "go on", BYPASS];
+        let finished = run(&mut dirs.asking(&server.url(), &ask));
+        assert_eq!(finished.code, Some(0), "{command}: {finished:?}");
+        let body = server.requests().pop().expect("a request").body;
+        assert!(body.contains("break it") && body.contains("seq 1 4000"), "{command}: {body}");
+    }
+}
+
+/// Where the journal cannot be used any more, the transcript for other programs may be whole.
+#[test]
+fn a_journal_that_cannot_be_used_is_gone_on_from_its_transcript_if_the_user_says_so() {
+    for garbage in ["", "no journal at all\n"] {
+        let dirs = TestDirs::new();
+        let server = play(Script::new().answer(ScriptedAnswer::text("Yes.").repeat(0)));
+        let ask = |flags: &[&str]| run(&mut dirs.asking(&server.url(), flags));
+        assert_eq!(ask(&["-p", "remember", "--session-id", SESSION]).code, Some(0));
+        let journal = dirs.journals().pop().expect("a journal");
+        std::fs::write(&journal, garbage).expect("damaged");
+        for flags in [&["-c", "-p", "on"][..], &["-r", SESSION, "-p", "on"]] {
+            let refused = ask(flags);
+            assert!(refused.error_line(2).contains("--from-transcript"), "{refused:?}");
+            assert_eq!(std::fs::read_to_string(&journal).expect("left alone"), garbage);
+        }
+        let on = ask(&["-c", "--from-transcript", "-p", "on"]);
+        assert_eq!(on.code, Some(0), "{on:?}");
+        let body = server.requests().pop().expect("a request").body;
+        assert!(body.contains("remember"), "{body}");
+        let aside = journal.with_file_name(format!("{SESSION}.jsonl.damaged-1"));
+        assert_eq!(std::fs::read_to_string(aside).expect("set aside"), garbage);
+        let again = ask(&["-r", SESSION, "-p", "and on"]);
+        assert_eq!(again.code, Some(0), "{again:?}");
+    }
+}
+
+/// A limit on the size of files is a disk that is full, not the end of the process.
+#[test]
+fn a_limit_on_the_size_of_files_stops_the_run_and_does_not_kill_the_process() {
+    let dirs = TestDirs::new();
+    let call = ScriptedAnswer::empty().tool("Bash", json!({ "command": "seq 1 4000" }));
+    let server = play(Script::new().answer(call.repeat(0)));
+    let ask = ["-p", "break it", "--session-id", SESSION, "--output-format", "json", BYPASS];
+    let plain = dirs.asking(&server.url(), &ask);
+    let mut limited = Command::new("bash");
+    limited.args(["-c", "ulimit -f 96; exec \"$0\" \"$@\""]).arg(plain.get_program());
+    limited.args(plain.get_args()).env_clear().current_dir(dirs.work());
+    limited.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    limited.stdin(std::process::Stdio::null());
+    limited.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let finished = run(&mut limited);
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(finished.stderr.contains("ulimit -f"), "{finished:?}");
+    let result: serde_json::Value = serde_json::from_str(&finished.stdout).expect("one object");
+    assert_eq!(result["outcome"], "storage_failed", "{result}");
+    let server = play(Script::new().answer(ScriptedAnswer::text("Well again.").repeat(0)));
+    let ask = ["-r", SESSION, "-p", "go on", BYPASS];
+    assert_eq!(run(&mut dirs.asking(&server.url(), &ask)).code, Some(0));
+    assert!(server.requests().pop().expect("a request").body.contains("break it"));
+}

@@ -31,7 +31,7 @@ const BYPASS: [&str; 1] = ["--dangerously-skip-permissions"];
 const ASK: [&str; 4] = ["-p", "log it", "--session-id", SESSION];
 
 /// Is there a tracer? Where all tests are wanted there must be.
-fn has_tracer() -> bool {
+pub(crate) fn has_tracer() -> bool {
     let is_there = Command::new("strace").arg("-V").output().is_ok();
     let words = "not traced: `strace` is missing; apt-get install -y strace";
     assert!(is_there || std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{words}");

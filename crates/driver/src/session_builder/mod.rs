@@ -220,11 +220,22 @@ impl SessionBuilder {
         self.record.journal = Some(JournalLocation {
             path: path.into(),
             durability,
+            must_exist: false,
             head: JournalHead::default(),
             price_table: None,
             last_seq: Arc::default(),
             latency: Arc::default(),
         });
+        self
+    }
+
+    /// Refuses to start when the journal is not there, instead of beginning a new one. Means nothing
+    /// without a journal.
+    #[must_use]
+    pub fn journal_must_exist(mut self, on: bool) -> Self {
+        if let Some(place) = &mut self.record.journal {
+            place.must_exist = on;
+        }
         self
     }
 
@@ -355,6 +366,7 @@ impl SessionBuilder {
             notices,
             file_history,
             resources: late,
+            waiting_prompts,
         } = self.assemble()?;
         let (over, closed) = watch::channel(false);
         let close_max = crate::CLOSE_MAX.max(run.hooks.session_end_timeout() + CLOSE_GRACE);
@@ -373,6 +385,7 @@ impl SessionBuilder {
                 file_history,
                 client_questions: outside,
                 resources: late,
+                waiting_prompts,
             },
             notices,
         ))

@@ -16,17 +16,17 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 use windlass_engine::{Effect, Event, Settings, State};
 use windlass_journal::{
     Durability, FoldedJournal, JournalEntry, JournalError, JournalHead, JournalNote,
-    JournalOpenOptions, JournalWriter, LockedJournal, NewRecordItem, ReplayStep,
+    JournalOpenOptions, JournalWriter, KnownConversation, LockedJournal, NewRecordItem, ReplayStep,
+    RescuedSession, rescue_session,
 };
-use windlass_vocabulary::{Delta, EffectClass, MicroUsd};
+use windlass_vocabulary::{Delta, EffectClass, Message, MessageOrigin, MicroUsd};
 
 use self::durability::{DurabilityGate, JournalSyncer};
 use self::journal_notes::{JournalNoteCollector, effect_class};
-use crate::clock;
+use crate::clock::{self, timeout};
 use crate::joinable_delta::find_joinable_delta;
 use crate::journal_location::JournalLocation;
 use crate::notices::NoticeSender;
@@ -40,7 +40,21 @@ pub(crate) enum SessionJournal {
     /// Events are written down here.
     On(Box<OpenJournal>),
     /// It can no longer be written.
-    Broken(JournalError),
+    Broken(Box<BrokenJournal>),
+}
+
+pub(crate) struct BrokenJournal {
+    error: JournalError,
+    /// The journal as it was opened, if another program changed it: memory knows more than the file.
+    damaged: Option<JournalLocation>,
+    /// Where what is known was kept instead.
+    rescued: Option<RescuedSession>,
+}
+
+impl From<JournalError> for Box<BrokenJournal> {
+    fn from(error: JournalError) -> Self {
+        Self::new(BrokenJournal { error, damaged: None, rescued: None })
+    }
 }
 
 pub(crate) struct OpenJournal {
@@ -85,6 +99,7 @@ impl SessionJournal {
         transcript: &mut SessionTranscriptWriter,
     ) -> Result<OpenedJournal, JournalError> {
         let mut opening = JournalOpenOptions::new(location.durability);
+        opening.must_exist = location.must_exist;
         opening.head = JournalHead { created: opening.at, ..location.head.clone() };
         let mut spent_before_rewind = MicroUsd(0);
         let shared = RefCell::new(&mut *transcript);
@@ -170,7 +185,7 @@ impl SessionJournal {
                 Ok(OpenedJournal { journal, state, .. }) => {
                     (journal, Ok(Some(RewoundState { state, transcript, spent })))
                 }
-                Err(error) => (Self::Broken(error), Ok(None)),
+                Err(error) => (Self::Broken(error.into()), Ok(None)),
             }
         });
         match rewinding.await {
@@ -213,7 +228,7 @@ impl SessionJournal {
 
     pub(crate) fn failure_message(&self) -> String {
         match self {
-            Self::Broken(error) => format!("the session ends, because {error}"),
+            Self::Broken(broken) => broken.message(),
             Self::On(open) => match &open.abandoned_reason {
                 Some(left) => format!(
                     "the session ends, because {left}; nothing is lost: look after the disk, and \
@@ -222,6 +237,33 @@ impl SessionJournal {
                 None => String::new(),
             },
             Self::Off => String::new(),
+        }
+    }
+
+    /// Did another program change the file, so that only memory knows the whole conversation?
+    pub(crate) fn is_damaged(&self) -> bool {
+        matches!(self, Self::Broken(broken) if broken.damaged.is_some())
+    }
+
+    /// Writes what memory knows down as a session of its own, beside the journal that was damaged.
+    pub(crate) fn rescue(&mut self, state: &State) {
+        let Self::Broken(broken) = self else { return };
+        let Some(location) = broken.damaged.take() else { return };
+        let is_said = |message: &Message| {
+            let is_said = [MessageOrigin::User, MessageOrigin::Model, MessageOrigin::ToolResults];
+            is_said.contains(&message.origin)
+        };
+        let messages = state.transcript.messages().map(|message| Message::clone(message));
+        let known = KnownConversation {
+            head: location.head.clone(),
+            last_seq: location.last_seq.load(Ordering::Relaxed),
+            messages: messages.filter(is_said).collect(),
+            spent: state.ledger.spent(),
+            at: clock::unix_millis(),
+        };
+        // A session in which nothing was said has nothing to keep.
+        if !known.messages.is_empty() {
+            broken.rescued = rescue_session(&location.path, known).ok();
         }
     }
 
@@ -247,7 +289,10 @@ impl SessionJournal {
         }
         match open.write(event, &notes) {
             Ok(()) => Self::On(open),
-            Err(error) => Self::Broken(error),
+            Err(error) => {
+                let damaged = error.is_changed_by_others().then(|| open.location.clone());
+                Self::Broken(Box::new(BrokenJournal { error, damaged, rescued: None }))
+            }
         }
     }
 
@@ -287,7 +332,7 @@ impl SessionJournal {
                 Ok(false) => journal = journal.recover().await,
                 Err(_) => {
                     let error = open.writer.overdue_error(SYNC_WAIT_MAX);
-                    return Self::Broken(error);
+                    return Self::Broken(error.into());
                 }
             }
         }
@@ -316,11 +361,11 @@ impl SessionJournal {
             let waits = Arc::clone(&open.location.latency);
             open.syncer = Some(JournalSyncer::new(open.writer.flusher()?, seq, waits));
             open.abandoned_reason = Some(open.writer.take_warnings().join("; "));
-            Ok(open)
+            Ok::<_, JournalError>(open)
         };
         match spawn_blocking(recover).await {
             Ok(Ok(open)) => Self::On(open),
-            Ok(Err(error)) => Self::Broken(error),
+            Ok(Err(error)) => Self::Broken(error.into()),
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
@@ -338,6 +383,20 @@ impl SessionJournal {
                 let _ = open.writer.complete_flush(syncer.synced_seq(), Ok(()));
                 let _ = open.writer.write_sync_marker(clock::unix_millis());
             }
+        }
+    }
+}
+
+impl BrokenJournal {
+    fn message(&self) -> String {
+        let Self { error, rescued, .. } = self;
+        match rescued {
+            None => format!("the session ends, because {error}"),
+            Some(RescuedSession { id, journal }) => format!(
+                "the session ends, because {error}; everything that was said is kept in {}: go on by \
+                 resuming session {id}",
+                journal.display()
+            ),
         }
     }
 }

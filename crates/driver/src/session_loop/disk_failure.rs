@@ -25,8 +25,14 @@ impl SessionLoop {
     /// What could not be written down is not done, only shown. What runs may end; the rest is called
     /// off.
     pub(super) async fn stop_after_disk_failure(mut self, undone: Vec<Effect>) -> Self {
-        self.performer.report_storage_failure(self.journal.failure_message());
-        self.show_effects(undone);
+        // A journal that others changed is replaced by a new one when the conversation has settled, and
+        // what is told then names it. Until then nothing is shown.
+        let is_damaged = self.journal.is_damaged();
+        let mut unshown = undone;
+        if !is_damaged {
+            self.performer.report_storage_failure(self.journal.failure_message());
+            self.show_effects(std::mem::take(&mut unshown));
+        }
         let deadline = clock::now() + TOOLS_END_MAX;
         while self.performer.are_tools_running() {
             let event = tokio::select! {
@@ -38,10 +44,22 @@ impl SessionLoop {
                 () = tokio::time::sleep_until(deadline) => break,
             };
             if let Some(event) = event {
-                self = self.record_without_effects(event);
+                let effects;
+                (self, effects) = self.decide(event);
+                match is_damaged {
+                    true => unshown.extend(effects),
+                    false => self.show_effects(effects),
+                }
             }
         }
-        self = self.record_without_effects(Event::Interrupted(Interrupt::Shutdown));
+        let effects;
+        (self, effects) = self.decide(Event::Interrupted(Interrupt::Shutdown));
+        unshown.extend(effects);
+        if is_damaged {
+            self.journal.rescue(&self.state);
+            self.performer.report_storage_failure(self.journal.failure_message());
+        }
+        self.show_effects(unshown);
         self.performer.cancel_all();
         self
     }

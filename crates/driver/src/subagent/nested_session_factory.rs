@@ -144,6 +144,7 @@ impl NestedSessionFactory {
             let _ = path.parent().map(std::fs::create_dir_all);
             builder = builder.journal_location(JournalLocation {
                 path,
+                must_exist: false,
                 head: JournalHead { session: None, ..location.head.clone() },
                 last_seq: Arc::default(),
                 ..location.clone()

@@ -5,6 +5,7 @@
 //! run together, and in which order their results are shown, is the engine's to say. A nested
 //! session is a tool like any other: see `subagent`.
 
+pub(crate) mod cell_launcher;
 mod context_reporter;
 mod execute;
 pub(crate) mod sandbox_launcher;

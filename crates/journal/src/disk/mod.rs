@@ -31,8 +31,22 @@ pub enum DiskOpenMode {
     Read,
     /// Reading from the start and writing at the end. Made if it is not there, for this user only.
     Append,
+    /// As `Append`, but it must be there already.
+    AppendExisting,
     /// As `Append`, but it must not be there yet.
     New,
+}
+
+/// What another program did to a file that is open here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileChange {
+    Deleted,
+    /// Nothing stands at its path any more: it or a folder above it has another name.
+    Moved,
+    /// Another file stands at its path.
+    Replaced,
+    Cut,
+    Extended,
 }
 
 /// An open file. Dropping it gives its lock up.
@@ -57,6 +71,15 @@ pub trait DiskFile: Read + fmt::Debug + Send + Sync {
 
     /// Cuts the file.
     fn set_len(&mut self, length: u64) -> io::Result<()>;
+
+    /// Checks that this is still the file at its path. A disk without other programs has nothing to check.
+    ///
+    /// # Errors
+    ///
+    /// When another program deleted, moved, replaced, cut or extended it.
+    fn check_in_place(&self, _path: &Path, _length: Option<u64>) -> Result<(), FileChange> {
+        Ok(())
+    }
 
     /// Keeps other writers out as long as the file is open.
     fn try_lock(&mut self) -> Result<(), TryLockError>;

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{DiskFile, DiskOpenMode, JournalDisk};
+use super::{DiskFile, DiskOpenMode, FileChange, JournalDisk};
 
 /// The disk of this machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +19,7 @@ impl JournalDisk for RealDisk {
         match access {
             DiskOpenMode::Read => {}
             DiskOpenMode::Append => drop(options.append(true).create(true)),
+            DiskOpenMode::AppendExisting => drop(options.append(true)),
             DiskOpenMode::New => drop(options.append(true).create_new(true)),
         }
         Ok(Box::new(RealDiskFile(Arc::new(options.open(path)?))))
@@ -63,6 +64,29 @@ impl DiskFile for RealDiskFile {
 
     fn set_len(&mut self, length: u64) -> io::Result<()> {
         self.0.set_len(length)
+    }
+
+    fn check_in_place(&self, path: &Path, length: Option<u64>) -> Result<(), FileChange> {
+        // What cannot be looked at is for the write that follows to tell.
+        let Ok(own) = self.0.metadata() else { return Ok(()) };
+        match path.metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(match own.nlink() {
+                    0 => FileChange::Deleted,
+                    _ => FileChange::Moved,
+                });
+            }
+            Err(_) => {}
+            Ok(named) if (named.dev(), named.ino()) != (own.dev(), own.ino()) => {
+                return Err(FileChange::Replaced);
+            }
+            Ok(_) => {}
+        }
+        match length {
+            Some(length) if own.len() < length => Err(FileChange::Cut),
+            Some(length) if own.len() > length => Err(FileChange::Extended),
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn try_lock(&mut self) -> Result<(), TryLockError> {

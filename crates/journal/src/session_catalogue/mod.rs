@@ -9,6 +9,7 @@ mod fork;
 mod search;
 mod session_index;
 mod session_summary;
+mod trash;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirEntry, ReadDir};
@@ -25,6 +26,7 @@ pub use export::{JournalExportFormat, export_session};
 pub use fork::fork_journal;
 pub use search::SessionSearchHit;
 pub use session_summary::{LastRun, SessionSummary, is_being_written, read_last_run};
+pub use trash::{SessionTrash, TrashedSession};
 
 /// The sessions below one directory.
 #[derive(Clone, Debug)]
@@ -211,6 +213,7 @@ fn list_folder_sessions(
         let Ok(metadata) = path.metadata() else { continue };
         if metadata.is_file() && metadata.len() > 0 {
             let title = titles.contains(id).then(|| path.with_extension("title"));
+            let title = title.filter(|path| path.is_file());
             let title = title.and_then(|path| std::fs::read_to_string(path).ok());
             let mut stamp = session_index::JournalFileStamp::from_metadata(&metadata);
             if let Some(last) = later.get(id).and_then(|last| folder.join(last).metadata().ok()) {

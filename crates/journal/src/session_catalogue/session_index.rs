@@ -44,7 +44,10 @@ impl JournalFileStamp {
 impl SessionIndex {
     /// Reads what is there; anything else counts as nothing.
     pub(super) fn load(path: &Path) -> Self {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
+        // Looked at first: what is no file could be waited for without end.
+        let is_file = path.is_file();
+        let text =
+            is_file.then(|| std::fs::read_to_string(path).ok()).flatten().unwrap_or_default();
         let mut lines = text.lines();
         if lines.next() != Some(INDEX_VERSION) {
             return Self::default();

@@ -61,7 +61,7 @@ pub enum LastRun {
 
 impl SessionSummary {
     /// Reads a card off a journal: the ends of it if they say enough, else all of it.
-    pub(super) fn read(path: &Path) -> Result<Self, JournalError> {
+    pub fn read(path: &Path) -> Result<Self, JournalError> {
         let mut file = File::open(path).map_err(JournalError::disk_error(path, "opened"))?;
         let later = segment::find_later_segments(&RealDisk, path);
         let is_one = later.is_empty();

@@ -25,6 +25,9 @@ impl TranscriptFile {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
             made.map_err(JournalError::disk_error(folder, "made"))?;
         }
+        if path.metadata().is_ok_and(|found| !found.is_file()) {
+            return Err(JournalError::NotAFile { path: path.to_owned() });
+        }
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true).mode(0o600);
         let file = options.open(path).map_err(JournalError::disk_error(path, "opened"))?;

@@ -215,7 +215,9 @@ impl JournalDisk for Model {
         let inode = match (known, access) {
             (Some(_), DiskOpenMode::New) => return Err(io::ErrorKind::AlreadyExists.into()),
             (Some(inode), _) => inode,
-            (None, DiskOpenMode::Read) => return Err(io::ErrorKind::NotFound.into()),
+            (None, DiskOpenMode::Read | DiskOpenMode::AppendExisting) => {
+                return Err(io::ErrorKind::NotFound.into());
+            }
             (None, _) => self.change(|disk_state| {
                 disk_state.inodes.push(Inode::default());
                 let inode = disk_state.inodes.len() - 1;

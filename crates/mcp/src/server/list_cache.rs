@@ -39,7 +39,8 @@ impl ServerListCache {
 
     pub(crate) fn load(&self, config: &McpServerConfig) -> Option<CachedServerLists> {
         let path = self.cache_path(config)?;
-        let is_fit = std::fs::metadata(&path).is_ok_and(|found| found.len() <= FILE_BYTES_MAX);
+        let is_fit = std::fs::metadata(&path)
+            .is_ok_and(|found| found.is_file() && found.len() <= FILE_BYTES_MAX);
         let bytes = is_fit.then(|| std::fs::read(&path).ok()).flatten()?;
         serde_json::from_slice(&bytes).ok()
     }

@@ -1,7 +1,9 @@
 //! What a grant is held to, by the reason that let it through.
 
 use serde_json::json;
-use windlass_permission::{Confinement, PermissionDecision, Policy, PriorDecision, decide};
+use windlass_permission::{
+    CellSupport, Confinement, PermissionDecision, Policy, PriorDecision, decide,
+};
 use windlass_vocabulary::{EffectClass, PermissionMode};
 
 use crate::case::{call, inspection, policy};
@@ -15,6 +17,23 @@ fn confinement(policy: &Policy, command: &str, prior: PriorDecision) -> Option<C
             None
         }
         PermissionDecision::Deny { .. } => None,
+    }
+}
+
+#[test]
+fn a_request_to_leave_the_cell_asks_where_there_is_one() {
+    use PermissionMode::{Default, DontAsk, Plan};
+    let input = json!({ "command": "ls", "dangerouslyDisableSandbox": true });
+    for (cell, mode, expected) in [
+        (CellSupport::Available, Default, crate::case::Ask),
+        (CellSupport::Available, Plan, crate::case::Ask),
+        (CellSupport::Available, DontAsk, crate::case::Deny),
+        (CellSupport::Missing, Default, crate::case::Allow),
+        (CellSupport::Unknown, Default, crate::case::Allow),
+    ] {
+        let policy = Policy { cell, ..policy(mode, &[]) };
+        let (outcome, words) = crate::case::rule_on(&policy, "Bash", &input, PriorDecision::None);
+        assert_eq!(outcome, expected, "{cell:?} {mode:?} {words}");
     }
 }
 

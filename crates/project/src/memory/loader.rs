@@ -11,6 +11,7 @@ use super::excluded_files::ExcludedFiles;
 use super::import;
 use super::memory_file::{self, MemoryFileContent};
 use crate::markdown_files::list_markdown_files;
+use windlass_host::regular_file::{open_regular, report_if_special};
 
 /// Who wrote a file, which decides what it may take in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +78,10 @@ impl MemoryLoader {
 
     /// Takes in the beginning of the notes of earlier conversations, as they are.
     pub(super) fn load_auto_memory(&mut self, path: &Path) {
-        let Ok(file) = std::fs::File::open(path) else { return };
+        let file = match open_regular(path) {
+            Ok(file) => file,
+            Err(error) => return report_if_special(path, &error),
+        };
         let mut bytes = Vec::new();
         if file.take(NOTES_BYTES_MAX).read_to_end(&mut bytes).is_err() {
             return self.note_skipped(path, "it cannot be read");

@@ -5,8 +5,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::import;
-use crate::bounded_file::{BoundedReadError, read_bounded};
+use crate::bounded_file::read_bounded;
 use crate::markdown_files::FrontMatter;
+use windlass_host::regular_file::RegularFileError;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MemoryFileContent {
@@ -31,12 +32,12 @@ pub(super) fn read_path_patterns(path: &Path) -> Result<Option<Vec<String>>, Str
 
 fn read_text(path: &Path) -> Result<String, String> {
     read_bounded(path, BYTES_MAX).map_err(|error| match error {
-        BoundedReadError::Io(error) if error.kind() == ErrorKind::InvalidData => {
+        RegularFileError::Io(error) if error.kind() == ErrorKind::InvalidData => {
             "it is not UTF-8".to_owned()
         }
-        BoundedReadError::Io(error) => error.to_string(),
-        BoundedReadError::NotAFile => "it is not a file".to_owned(),
-        BoundedReadError::TooLong => "it is over 4 MiB".to_owned(),
+        RegularFileError::Io(error) => error.to_string(),
+        RegularFileError::NotRegular(_) => "it is not a file".to_owned(),
+        RegularFileError::TooLong(_) => "it is over 4 MiB".to_owned(),
     })
 }
 

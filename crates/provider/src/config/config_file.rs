@@ -3,13 +3,13 @@
 //! It may name programs to run and addresses that get keys, so a file that others may
 //! write is refused.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
+use windlass_host::regular_file::{RegularFileError, open_regular, report_if_special};
 use windlass_host::user_directories;
 
 /// `$XDG_CONFIG_HOME/windlass/config.toml`, or the same below `~/.config`. A relative value counts
@@ -23,17 +23,19 @@ pub(super) fn read_config_text(path: &Path) -> Result<Option<String>, CommandErr
         CommandError::usage(format!("{} cannot be used: {problem}; {remedy}", path.display()))
     };
     let unreadable = |error: std::io::Error| refuse(error.to_string(), "mend or remove it");
-    let file = match File::open(path) {
+    let file = match open_regular(path) {
         Ok(file) => file,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+        Err(error) if error.is_missing() => return Ok(None),
+        Err(RegularFileError::Io(error)) => return Err(unreadable(error)),
+        Err(_) if path.is_dir() => {
+            return Err(refuse("it is not a file".to_owned(), "put a file there, or nothing"));
+        }
+        Err(error) => {
+            report_if_special(path, &error);
             return Ok(None);
         }
-        Err(error) => return Err(unreadable(error)),
     };
     let metadata = file.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(refuse("it is not a file".to_owned(), "put a file there, or nothing"));
-    }
     if metadata.mode() & 0o002 != 0 {
         let problem = "everybody on this machine may write to it".to_owned();
         return Err(refuse(problem, "take that right away: chmod o-w"));

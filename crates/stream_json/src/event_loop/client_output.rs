@@ -6,16 +6,20 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::frame_writer::FrameWriter;
+use crate::output_writer::{OutputTarget, OutputWriter};
 use crate::print::Printer;
 use crate::progress_log::ProgressLog;
 use crate::session_state::SessionStateReporter;
 use windlass_assembly::options::RunOptions;
+use windlass_host::command_error::CommandError;
 
 pub(crate) struct ClientOutput {
     pub(super) frame_writer: FrameWriter,
     /// Prints the result, if no other frame is wanted.
     pub(super) printer: Option<Printer>,
     pub(super) debug_log: Option<ProgressLog>,
+    /// Lines on standard error beside the frames.
+    pub(super) error_lines: OutputWriter,
     pub(super) state_reporter: SessionStateReporter,
     keep_alive_interval: Duration,
     pub(super) results_sent: u64,
@@ -35,12 +39,21 @@ impl ClientOutput {
             },
             printer,
             debug_log: debug_file.map(ProgressLog::from_file).or(stderr_log),
+            error_lines: OutputWriter::new(OutputTarget::Stderr),
             state_reporter: SessionStateReporter::new(|name| std::env::var_os(name)),
             keep_alive_interval: super::read_env_duration("WINDLASS_KEEP_ALIVE_MS")
                 .unwrap_or(KEEP_ALIVE_INTERVAL),
             results_sent: 0,
             has_failed: false,
         }
+    }
+
+    pub(super) fn report_invalid_line(&mut self, number: u64, problem: &str) {
+        let line = CommandError::failure(format!(
+            "line {number} of standard input is left out: {problem}; write one JSON object a line"
+        ));
+        // Without a reader the protocol goes on.
+        let _ = self.error_lines.write(format!("{line}\n"));
     }
 
     /// When the next keep-alive is due. While lines wait for their reader there is nothing to add, but

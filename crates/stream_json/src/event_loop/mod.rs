@@ -37,7 +37,6 @@ use crate::frame::{ConversationFrame, OutgoingFrame};
 use crate::initialize::InitializeOptions;
 use crate::input_reader::InputLine;
 use crate::json_schema::CheckedSchema;
-use crate::output_writer::{OutputTarget, OutputWriter};
 use crate::prompt_turn::PromptTurn;
 use crate::session_phase::{SessionEvent, SessionPhase};
 use crate::session_state::SessionState;
@@ -160,7 +159,7 @@ impl EventLoop {
                 LoopEvent::SignalTimeout(signal) => break signal.exit(),
                 LoopEvent::Input(InputLine::Frame(line)) => self.on_incoming_frame(line).await,
                 LoopEvent::Input(InputLine::Invalid { number, problem }) => {
-                    report_invalid_line(number, &problem).await;
+                    self.output.report_invalid_line(number, &problem);
                 }
                 LoopEvent::Input(InputLine::End) => self.on_input_end(),
                 LoopEvent::ClientChannel(event) => self.on_channel_event(event),
@@ -185,6 +184,7 @@ impl EventLoop {
                 }
             }
         };
+        self.report_cleanup().await;
         let exit = match self.output.printer.take() {
             // After a second signal nothing more is printed.
             Some(printer) if !self.signals.listener.is_urgent() => {
@@ -197,6 +197,11 @@ impl EventLoop {
             let _ = await_unless_signalled(&mut self.signals.listener, log.finish()).await;
         }
         self.shut_down().await;
+        if let Some(error) = self.output.frame_writer.failure() {
+            return Err(CommandError::failure(format!(
+                "the frames could not be written to standard output: {error}; make room where they go"
+            )));
+        }
         Ok(exit)
     }
 
@@ -208,6 +213,7 @@ impl EventLoop {
         let caught = self.signals.caught;
         let background_deadline = self.input.background_deadline.filter(|_| self.turn.is_none());
         let has_room = self.output.frame_writer.has_room();
+        let may_read_input = self.may_read_input();
         let session = self.session.live().map(|live| live.session.clone());
         let ended_tasks = session.zip(self.count_ended_tasks());
         tokio::select! {
@@ -215,7 +221,7 @@ impl EventLoop {
             Some(signal) = await_signal_deadline(caught), if caught.is_some() => {
                 LoopEvent::SignalTimeout(signal)
             }
-            line = self.input.lines.recv(), if !self.input.is_over => {
+            line = self.input.lines.recv(), if !self.input.is_over && may_read_input => {
                 LoopEvent::Input(line.unwrap_or(InputLine::End))
             }
             Some(event) = self.client.channel_events.recv() => LoopEvent::ClientChannel(event),
@@ -331,15 +337,6 @@ async fn await_task_end(ended_tasks: Option<(Session, usize)>) {
         Some((session, known)) => session.wait_for_background_end(known).await,
         None => std::future::pending().await,
     }
-}
-
-async fn report_invalid_line(number: u64, problem: &str) {
-    let mut output = OutputWriter::new(OutputTarget::Stderr);
-    let line = CommandError::failure(format!(
-        "line {number} of standard input is left out: {problem}; write one JSON object a line"
-    ));
-    let _ = output.write(format!("{line}\n"));
-    let _ = output.finish().await;
 }
 
 /// How long agents in the background are waited for; `None` means as long as they take.

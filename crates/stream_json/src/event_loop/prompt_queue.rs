@@ -44,6 +44,12 @@ impl PromptQueue {
         }
     }
 
+    /// Do so many prompts wait that no more are read?
+    fn is_full(&self, times: usize) -> bool {
+        let bytes: usize = self.waiting.iter().map(|prompt| prompt.line_bytes).sum();
+        self.waiting.len() >= QUEUE_MAX * times || bytes >= QUEUE_BYTES_MAX * times
+    }
+
     /// The ids of prompts that wait and have one.
     pub(crate) fn waiting_ids(&self) -> Vec<Value> {
         self.waiting.iter().filter_map(|prompt| prompt.uuid.clone().map(Value::from)).collect()
@@ -56,11 +62,6 @@ impl EventLoop {
             return;
         }
         self.deferred_call.on_prompt();
-        if self.prompts.waiting.len() >= QUEUE_MAX {
-            let turn = PromptTurn::new(prompt.uuid, prompt.origin);
-            let why = format!("{QUEUE_MAX} prompts wait already; send fewer at a time");
-            return self.fail_turn(turn, why);
-        }
         match prompt.priority.as_deref() {
             Some("now") => {
                 self.prompts.waiting.push_front(prompt);
@@ -81,6 +82,14 @@ impl EventLoop {
                 self.prompts.waiting.insert(place, prompt);
             }
         }
+    }
+
+    /// Prompts that do not fit are held back by not reading them, so their client waits. While we wait
+    /// for an answer of the client, which stands behind its prompts, some more are read: without it the
+    /// run that makes room could not go on.
+    pub(super) fn may_read_input(&self) -> bool {
+        let is_asking = !self.client.pending.is_empty();
+        !self.prompts.is_full(if is_asking { ASKING_FACTOR } else { 1 })
     }
 
     /// Starts prompts until one of them is a run.
@@ -346,4 +355,9 @@ impl EventLoop {
 
 /// How long the overview of MCP servers waits for those that are being connected.
 const SERVERS_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
-const QUEUE_MAX: usize = 1_024;
+/// Prompts that may wait.
+const QUEUE_MAX: usize = 16_384;
+/// Bytes of the lines of prompts that may wait.
+const QUEUE_BYTES_MAX: usize = 64 << 20;
+/// How many times as much may wait while the client is asked something.
+const ASKING_FACTOR: usize = 4;

@@ -1,7 +1,5 @@
 //! Prompts end: with a frame, or printed at the end of the process.
 
-use std::io::Write;
-
 use super::EventLoop;
 use crate::frame::{ConversationFrame, OutgoingFrame, ResultFrame};
 use crate::frame_writer::FrameWriter;
@@ -17,7 +15,7 @@ use windlass_assembly::report::session_report::SessionReport;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::exit::Exit;
 use windlass_host::random;
-use windlass_host::signals::SignalListener;
+use windlass_host::signals::{SignalListener, await_unless_signalled};
 
 impl EventLoop {
     pub(crate) fn report_warnings(&mut self, warnings: &[String], notes: &[String]) {
@@ -27,12 +25,23 @@ impl EventLoop {
         let Some(printer) = &mut self.output.printer else {
             for warning in warnings {
                 // Without a reader the protocol goes on.
-                let _ = writeln!(std::io::stderr(), "windlass: {}", to_single_line(warning));
+                let line = format!("windlass: {}\n", to_single_line(warning));
+                let _ = self.output.error_lines.write(line);
             }
             return;
         };
         warnings.iter().for_each(|warning| printer.progress.log_always(warning));
         notes.iter().for_each(|note| printer.progress.log(ProgressLevel::Verbose, note));
+    }
+
+    /// What became of old sessions, for users who want to know everything.
+    pub(super) async fn report_cleanup(&mut self) {
+        let cleanup = self.session.live_mut().and_then(|live| live.files.cleanup.take());
+        let Some(cleanup) = cleanup.filter(|_| self.args.verbose) else { return };
+        let waiting = cleanup.wait(CLEANUP_WAIT_MAX);
+        if let Ok(lines) = await_unless_signalled(&mut self.signals.listener, waiting).await {
+            self.report_warnings(&[], &lines);
+        }
     }
 
     pub(super) fn on_session_lost(&mut self) {
@@ -153,4 +162,6 @@ async fn send_only_result(frame: ResultFrame, session_id: String) {
     writer.finish().await;
 }
 
+/// How long the end of a process waits to say what was cleaned up.
+const CLEANUP_WAIT_MAX: std::time::Duration = std::time::Duration::from_secs(1);
 const NO_RESULT: &str = "the session ended without a result; run it again with --verbose";

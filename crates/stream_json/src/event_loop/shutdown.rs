@@ -8,6 +8,8 @@ use super::EventLoop;
 use crate::frame::IncomingFrame;
 use crate::input_reader::InputLine;
 use crate::live_session::LiveSession;
+use windlass_host::signals::await_unless_signalled;
+
 use crate::session_phase::{SESSION_OVER, SessionEvent, SessionPhase};
 
 impl EventLoop {
@@ -20,6 +22,8 @@ impl EventLoop {
             let _ = live.session.interrupt(Interrupt::Shutdown);
             self.close_session(&live).await;
         }
+        let errors = self.output.error_lines.finish();
+        let _ = await_unless_signalled(&mut self.signals.listener, errors).await;
         if !self.output.frame_writer.is_closed() {
             // However slow the reader is, it gets everything, unless a signal comes.
             tokio::select! {

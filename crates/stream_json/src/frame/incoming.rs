@@ -57,6 +57,9 @@ pub(crate) struct PromptFrame {
     /// `false` adds it to the conversation and asks the model nothing.
     #[serde(default, rename = "shouldQuery")]
     pub should_query: Option<bool>,
+    /// How long its line was.
+    #[serde(skip)]
+    pub line_bytes: usize,
 }
 
 /// What a prompt says.

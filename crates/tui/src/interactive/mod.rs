@@ -23,6 +23,7 @@ use windlass_assembly::mcp::SessionElicitor;
 use windlass_assembly::options::{RunOptions, SettingsOptions};
 use windlass_assembly::prompt_expansion::PromptExpander;
 use windlass_assembly::prompt_input;
+use windlass_assembly::session::cleanup::SessionCleanup;
 use windlass_assembly::session::git_branch;
 use windlass_assembly::session_close::close_session_for;
 use windlass_assembly::session_plan;
@@ -157,6 +158,7 @@ async fn run_session(
     let (session, notices) = builder
         .start()
         .map_err(|error| CommandError::failure(format!("{error}; correct it and try again")))?;
+    let _cleanup = plan.cleanup.map(SessionCleanup::spawn);
     plan.mcp_servers.set_prompter(SessionElicitor::new(session.clone()));
     let next_session = Arc::new(Mutex::new(None));
     let earlier_prompts = prompt_history.load_prompts();

@@ -57,6 +57,9 @@ impl PromptHistory {
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         }
         let line = format!("{}\n", json!({"project": self.project, "prompt": prompt}));
+        if path.metadata().is_ok_and(|found| !found.is_file()) {
+            return;
+        }
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
         if let Ok(mut file) = file {
             let _ = file.write_all(line.as_bytes());
@@ -68,7 +71,8 @@ impl PromptHistory {
 }
 
 fn read_tail(path: &Path) -> Option<String> {
-    let mut file = OpenOptions::new().read(true).open(path).ok()?;
+    // A pipe at this place would be waited for.
+    let mut file = path.is_file().then(|| OpenOptions::new().read(true).open(path).ok())??;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_MAX))).ok()?;
     let mut bytes = Vec::new();

@@ -1,0 +1,47 @@
+//! `windlass sessions restore`: brings back what the clean-up of old sessions moved to the trash.
+
+use serde_json::json;
+use windlass_journal::{JournalError, SessionTrash, TrashedSession};
+
+use crate::args::SessionsRestoreArgs;
+use windlass_assembly::session;
+use windlass_assembly::session::cleanup::restore_session;
+use windlass_assembly::session::journal_error;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+
+pub(super) fn run(
+    args: &SessionsRestoreArgs,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    let catalogue = session::open_catalogue(lookup)?;
+    let trash = SessionTrash::beside(catalogue.root());
+    let Some(id) = &args.id else {
+        return Ok(render_trash(&trash.list(), args.json));
+    };
+    let journal = restore_session(&catalogue, id).map_err(|error| match error {
+        JournalError::NotOne { .. } => CommandError::usage(format!(
+            "there is no session `{id}` in the trash {}; `windlass sessions restore` lists what is \
+             there",
+            trash.root().display()
+        )),
+        other => journal_error(&other),
+    })?;
+    Ok(match args.json {
+        true => format!("{}\n", json!({"session_id": id, "journal": journal})),
+        false => format!("session {id} is back; go on with it: windlass -r {id}\n"),
+    })
+}
+
+fn render_trash(sessions: &[TrashedSession], is_json: bool) -> String {
+    let days = |trashed: &TrashedSession| trashed.age.as_secs() / (24 * 60 * 60);
+    if is_json {
+        let one = |trashed: &TrashedSession| json!({"session_id": trashed.id, "folder": trashed.folder, "days": days(trashed)});
+        let listed: Vec<serde_json::Value> = sessions.iter().map(one).collect();
+        return format!("{}\n", json!({"sessions": listed}));
+    }
+    let line = |trashed: &TrashedSession| {
+        format!("{}  {} days  {}\n", trashed.id, days(trashed), trashed.folder.display())
+    };
+    sessions.iter().map(line).collect()
+}

@@ -1,0 +1,186 @@
+//! The one way to read a file that other people may have put there: opened without waiting, only if it is
+//! a regular file, and at most so much of it.
+//!
+//! A named pipe, a socket or a device at a place that is read at the start would otherwise be waited for
+//! without end, or read without end.
+
+use core::fmt;
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+
+use crate::standard_streams::write_error_line;
+
+#[derive(Debug)]
+pub enum RegularFileError {
+    Io(io::Error),
+    /// Something else stands there; in words.
+    NotRegular(&'static str),
+    /// It is longer than this.
+    TooLong(u64),
+}
+
+impl fmt::Display for RegularFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::NotRegular(what) => write!(f, "it is {what}, not a regular file"),
+            Self::TooLong(most) => write!(f, "it is longer than {most} bytes"),
+        }
+    }
+}
+
+impl From<io::Error> for RegularFileError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl RegularFileError {
+    /// Is there nothing at all?
+    pub fn is_missing(&self) -> bool {
+        use io::ErrorKind::{NotADirectory, NotFound};
+        matches!(self, Self::Io(error) if matches!(error.kind(), NotFound | NotADirectory))
+    }
+}
+
+/// Opens a regular file to read. Never blocks on what is none.
+pub fn open_regular(path: &Path) -> Result<File, RegularFileError> {
+    let file = match open_without_waiting(path) {
+        // A socket cannot be opened at all.
+        Err(error) => match path.metadata() {
+            Ok(found) if !found.is_file() && !found.is_dir() => {
+                return Err(RegularFileError::NotRegular(describe_kind(&found)));
+            }
+            Ok(_) | Err(_) => return Err(error.into()),
+        },
+        Ok(file) => file,
+    };
+    let metadata = file.metadata()?;
+    match metadata.is_file() {
+        true => Ok(file),
+        false => Err(RegularFileError::NotRegular(describe_kind(&metadata))),
+    }
+}
+
+/// The bytes of a regular file that is at most so long.
+pub fn read_regular(path: &Path, bytes_max: u64) -> Result<Vec<u8>, RegularFileError> {
+    read_at_most(open_regular(path)?, bytes_max)
+}
+
+/// The text of a regular file that is at most so long.
+pub fn read_regular_text(path: &Path, bytes_max: u64) -> Result<String, RegularFileError> {
+    into_text(read_regular(path, bytes_max)?)
+}
+
+/// The text of a file that need not be there. What is no regular file is left out with a line on standard
+/// error, once.
+pub fn read_or_skip(path: &Path, bytes_max: u64) -> Option<String> {
+    match read_regular_text(path, bytes_max) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            report_if_special(path, &error);
+            None
+        }
+    }
+}
+
+/// Says once that a file is left out because it is no regular one.
+pub fn report_if_special(path: &Path, error: &RegularFileError) {
+    static REPORTED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if !matches!(error, RegularFileError::NotRegular(_)) {
+        return;
+    }
+    let is_new = REPORTED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+    if is_new {
+        write_error_line(&format!("windlass: {} is left out: {error}", path.display()));
+    }
+}
+
+/// The text of a file that the user names on the command line. A shell may put a pipe there
+/// (`<(command)`), which is read as long as something comes.
+pub fn read_given_text(path: &Path, bytes_max: u64) -> Result<String, RegularFileError> {
+    let file = open_without_waiting(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_file() {
+        return into_text(read_at_most(file, bytes_max)?);
+    }
+    if !metadata.file_type().is_fifo() {
+        return Err(RegularFileError::NotRegular(describe_kind(&metadata)));
+    }
+    let pipe = PatientPipe { file, silence_max: PIPE_SILENCE_MAX };
+    into_text(read_at_most(pipe, bytes_max)?)
+}
+
+/// A pipe that is waited for, but not for ever.
+struct PatientPipe {
+    file: File,
+    silence_max: Duration,
+}
+
+impl Read for PatientPipe {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let limit = Timespec::try_from(self.silence_max).map_err(io::Error::other)?;
+            let ready = poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&limit))?;
+            if ready == 0 {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "nothing comes from this pipe",
+                ));
+            }
+            match self.file.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => return read,
+            }
+        }
+    }
+}
+
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+fn read_at_most(from: impl Read, bytes_max: u64) -> Result<Vec<u8>, RegularFileError> {
+    let mut bytes = Vec::new();
+    from.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    match u64::try_from(bytes.len()).is_ok_and(|length| length <= bytes_max) {
+        true => Ok(bytes),
+        false => Err(RegularFileError::TooLong(bytes_max)),
+    }
+}
+
+fn into_text(bytes: Vec<u8>) -> Result<String, RegularFileError> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        RegularFileError::Io(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("byte {at} is not UTF-8"),
+        ))
+    })
+}
+
+fn describe_kind(metadata: &std::fs::Metadata) -> &'static str {
+    let kind = metadata.file_type();
+    if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else if kind.is_dir() {
+        "a folder"
+    } else {
+        "a device"
+    }
+}
+
+/// How long a pipe on the command line may be silent.
+const PIPE_SILENCE_MAX: Duration = Duration::from_secs(30);
