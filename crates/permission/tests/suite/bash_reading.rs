@@ -309,6 +309,9 @@ fn a_line_does_not_multiply_unasked() {
             "TZ=/etc/passwd date",
             "TZ=:../x date",
             "TERM=../x ls",
+            "x=$(cat f); ss a$x",
+            "x=$(cat f); pgrep a$x",
+            "x=$(cat f); getconf a$x",
             "LANG=./x sort a",
         ],
     );
