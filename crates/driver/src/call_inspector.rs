@@ -58,29 +58,37 @@ impl CallInspector {
         let standing =
             (shell != self.tool_context.files.cwd).then(|| shell.to_string_lossy().into_owned());
         let policy = Policy { standing, ..self.policy.clone() };
-        let eyes =
-            RecordingFileSystem { files: HostFileSystem::new(), entries: RefCell::default() };
-        let _ =
-            decide_with_file_system(&policy, call.clone(), inspection, PriorDecision::None, &eyes);
-        let home = eyes.files.home.as_ref().map(|home| {
-            (Arc::from(HOME_KEY), PathKind::Symlink(Arc::from(home.to_string_lossy())))
-        });
-        look_at_paths(&policy, call, &eyes);
-        let seen = eyes.entries.into_inner();
-        let cut =
-            (seen.len() > PATHS_INSPECTED_MAX).then(|| (Arc::from(CUT_KEY), PathKind::Missing));
-        let seen = seen.into_iter().take(PATHS_INSPECTED_MAX);
-        home.into_iter().chain(cut).chain(seen).collect()
+        record_paths(&policy, call, inspection, &HostFileSystem::new())
     }
 }
 
-/// The real files, and a memory of every look at them.
-struct RecordingFileSystem {
-    files: HostFileSystem,
+/// What lies at every path that a decision about this call may ask for, as it travels with the call.
+#[must_use]
+pub fn record_paths(
+    policy: &Policy,
+    call: &ToolCall,
+    inspection: &ToolInspection,
+    files: &dyn FileSystemView,
+) -> Vec<(Arc<str>, PathKind)> {
+    let eyes = RecordingFileSystem { files, entries: RefCell::default() };
+    let _ = decide_with_file_system(policy, call.clone(), inspection, PriorDecision::None, &eyes);
+    look_at_paths(policy, call, &eyes);
+    let home = files
+        .home_directory()
+        .map(|home| (Arc::from(HOME_KEY), PathKind::Symlink(Arc::from(home.to_string_lossy()))));
+    let seen = eyes.entries.into_inner();
+    let cut = (seen.len() > PATHS_INSPECTED_MAX).then(|| (Arc::from(CUT_KEY), PathKind::Missing));
+    let seen = seen.into_iter().take(PATHS_INSPECTED_MAX);
+    home.into_iter().chain(cut).chain(seen).collect()
+}
+
+/// Files, and a memory of every look at them.
+struct RecordingFileSystem<'a> {
+    files: &'a dyn FileSystemView,
     entries: RefCell<BTreeMap<Arc<str>, PathKind>>,
 }
 
-impl FileSystemView for RecordingFileSystem {
+impl FileSystemView for RecordingFileSystem<'_> {
     fn entry_at(&self, path: &Path) -> PathEntry {
         let entry = self.files.entry_at(path);
         let seen = match &entry {

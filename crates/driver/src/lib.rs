@@ -105,7 +105,7 @@ pub use attachment::AttachmentFinder;
 pub use attachment::memory_folder::MemoryFolder;
 pub use attachment::path_instructions::{PathInstruction, PathInstructionSource};
 pub use attachment::skill_folders::SkillFolders;
-pub use call_inspector::HostFileSystem;
+pub use call_inspector::{HostFileSystem, record_paths};
 pub use error::{SendError, SessionStartError};
 pub use latency::LatencyHistogram;
 pub use model::{CredentialRenewal, Endpoint, ModelTimeouts, RENEWAL_MAX};

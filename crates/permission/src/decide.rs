@@ -125,29 +125,9 @@ pub(crate) fn evaluate_call(
         return ExplainedDecision::Deny { why, rule: Some(rule.to_string()) };
     }
     let perhaps = denial.map(|(_, rule, what)| (rule, what));
-    if let CallSubjectKind::Address(target) = &subject.kind
-        && target.reach() == HostReach::Metadata
-    {
-        return ExplainedDecision::Deny {
-            why: explain::describe_metadata_address(&target.url),
-            rule: None,
-        };
-    }
-    if policy.mode == PermissionMode::Plan && !is_pure(subject, inspection) {
-        return ExplainedDecision::Deny { why: explain::describe_plan_denial(), rule: None };
-    }
-    if prior != PriorDecision::Answered && answers_itself(subject) {
-        return ExplainedDecision::Deny {
-            why: explain::describe_self_answered_question(),
-            rule: None,
-        };
-    }
     let outside = classify_sandbox_escape(policy, subject);
-    if outside == SandboxEscape::Refused {
-        return ExplainedDecision::Deny {
-            why: explain::describe_refused_sandbox_escape(),
-            rule: None,
-        };
+    if let Some(why) = find_outright_denial(policy, subject, inspection, &prior, outside) {
+        return ExplainedDecision::Deny { why, rule: None };
     }
     let allows_hook = matches!(prior, PriorDecision::Allow | PriorDecision::Answered);
     if let Some(reason) = find_ask_reason(policy, roots, subject, &names, perhaps, prior) {
@@ -194,6 +174,28 @@ pub(crate) fn evaluate_call(
     }
     let reason = explain::describe_missing_rule(policy, roots, subject, why);
     ExplainedDecision::Ask { reason }
+}
+
+/// Why a call may not run at all, whatever the rules say.
+fn find_outright_denial(
+    policy: &Policy,
+    subject: &CallSubject,
+    inspection: &ToolInspection,
+    prior: &PriorDecision,
+    outside: SandboxEscape,
+) -> Option<String> {
+    if let CallSubjectKind::Address(target) = &subject.kind
+        && target.reach() == HostReach::Metadata
+    {
+        return Some(explain::describe_metadata_address(&target.url));
+    }
+    if policy.mode == PermissionMode::Plan && !is_pure(subject, inspection) {
+        return Some(explain::describe_plan_denial());
+    }
+    if *prior != PriorDecision::Answered && answers_itself(subject) {
+        return Some(explain::describe_self_answered_question());
+    }
+    (outside == SandboxEscape::Refused).then(explain::describe_refused_sandbox_escape)
 }
 
 /// Looks at every path that a decision about this call may ever ask for, whatever the rules and the

@@ -32,7 +32,9 @@ pub fn load_output_styles(
 ) -> Vec<OutputStyle> {
     let EnabledSources { user, project, .. } = extensions.enabled;
     let root = windlass_settings::find_project_root(cwd);
-    let inside = cwd.ancestors().take_while(|folder| project && folder.starts_with(&root));
+    // A style becomes a part of the system prompt, so one of the project's needs trust.
+    let may_style = project && extensions.trusts_project;
+    let inside = cwd.ancestors().take_while(|folder| may_style && folder.starts_with(&root));
     let mut folders: Vec<PathBuf> = inside.map(|folder| folder.join(".claude")).collect();
     folders.extend(user_directories::claude_directory(lookup).filter(|_| user));
     let mut folders: Vec<PathBuf> =

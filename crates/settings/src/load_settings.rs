@@ -14,8 +14,8 @@ use crate::settings_layer::SettingsLayer;
 use crate::settings_location::{self, SettingsCandidate, SettingsRequest};
 use crate::settings_problem::{ProblemSeverity, SettingsProblem};
 use crate::trust::{
-    ProjectTrust, TrustItem, TrustState, TrustStore, find_prompt_files, find_scripts,
-    split_by_trust,
+    ProjectTrust, TrustItem, TrustState, TrustStore, find_endpoints, find_prompt_files,
+    find_scripts, split_by_trust,
 };
 
 #[must_use]
@@ -119,6 +119,13 @@ fn evaluate_trust(
     let mut trust = ProjectTrust::new(root.to_owned(), items);
     if trust.items.is_empty() {
         return trust;
+    }
+    let project = layers.iter().filter(|layer| layer.is_project_or_local());
+    trust.endpoints =
+        project.flat_map(|layer| find_endpoints(&layer.name, &layer.settings)).collect();
+    if let Some(state) = &request.locations.state {
+        // A record that cannot be read is told below; until then no host is accepted.
+        let _ = TrustStore::new(state).evaluate_endpoints(&mut trust);
     }
     trust.state = TrustState::Never;
     if request.is_trusted {

@@ -25,5 +25,17 @@ pub fn render_trust(trust: &ProjectTrust, is_accepted: bool) -> String {
         // Not truncated: a user cannot consent to what is not shown.
         text.push_str(&format!("  {}: {}\n", item.key, escape_invisible(&item.value.to_string())));
     }
+    for endpoint in &trust.endpoints {
+        let state = match endpoint.is_accepted {
+            true => "accepted".to_owned(),
+            false => {
+                format!("not applied; accept it with `windlass trust --endpoint {}`", endpoint.host)
+            }
+        };
+        let line =
+            format!("\n{} would send your key to {}: {state}\n", endpoint.variable, endpoint.host);
+        text.push_str(&escape_invisible(line.trim_end()));
+        text.push('\n');
+    }
     text
 }

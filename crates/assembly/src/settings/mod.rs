@@ -151,6 +151,7 @@ impl SettingsLayers {
         }
         lines.extend(self.extra_warnings.iter().cloned());
         lines.extend(self.loaded.trust.render_warning());
+        lines.extend(self.loaded.trust.render_endpoint_warning());
         lines
     }
 

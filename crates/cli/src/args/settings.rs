@@ -51,6 +51,9 @@ pub(crate) struct TrustArgs {
     /// List the projects that are trusted.
     #[arg(long, conflicts_with_all = ["forget", "path"])]
     pub(crate) list: bool,
+    /// Let your key be sent to this host, which the project's settings name.
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["list", "forget", "show"])]
+    pub(crate) endpoint: Option<String>,
     /// Trust the project no longer.
     #[arg(long)]
     pub(crate) forget: bool,

@@ -216,6 +216,10 @@ fn report_to_json(report: &DoctorReport, is_fine: bool) -> Value {
             Ok(text) => json!({ "available": true, "report": text }),
             Err(why) => json!({ "available": false, "report": why }),
         },
+        "wide_rules": list_wide_rules(&report.layers.loaded)
+            .into_iter()
+            .map(|(rule, width)| json!({ "rule": rule, "opens": width }))
+            .collect::<Vec<_>>(),
         "cell": match &report.cell {
             Ok(text) => json!({ "available": true, "report": text }),
             Err(why) => json!({ "available": false, "report": why }),
@@ -224,6 +228,12 @@ fn report_to_json(report: &DoctorReport, is_fine: bool) -> Value {
         "key": report.key,
         "config": report.config,
     })
+}
+
+/// Allow rules in force that open more than their text shows, and what.
+fn list_wide_rules(loaded: &LoadedSettings) -> Vec<(String, &'static str)> {
+    let rules = loaded.rules.allow.iter();
+    rules.filter_map(|rule| Some((rule.to_string(), rule.describe_width()?))).collect()
 }
 
 fn render_report(report: &DoctorReport, is_fine: bool) -> String {
@@ -271,6 +281,13 @@ fn render_report(report: &DoctorReport, is_fine: bool) -> String {
         Ok(text) => text.clone(),
         Err(why) => format!("none can be had: {why}"),
     };
+    let wide = list_wide_rules(&report.layers.loaded);
+    if !wide.is_empty() {
+        text.push_str("\nAllow rules that open much\n");
+        for (rule, width) in wide {
+            text.push_str(&format!("  {}: {width}\n", to_single_line(&rule)));
+        }
+    }
     let or_none = |text: &Option<String>| to_single_line(text.as_deref().unwrap_or("none"));
     text.push_str(&format!("\nSandbox\n  {}\n", to_single_line(&sandbox)));
     let cell = match &report.cell {

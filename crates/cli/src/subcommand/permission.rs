@@ -5,9 +5,14 @@ use std::io::{BufRead, Read, Write};
 
 use serde_json::{Value, json};
 use windlass_assembly::options::SettingsOptions;
-use windlass_driver::HostFileSystem;
-use windlass_permission::policy_check::{answer_case, build_report, render_report};
-use windlass_vocabulary::{Json, ToolCall};
+use windlass_driver::{HostFileSystem, ToolRegistry, record_paths};
+use windlass_permission::file_system_view::{FileSystemView, RecordedFileSystem};
+use windlass_permission::policy_check::{
+    PermissionDecisionKind, answer_inspected_case, build_inspected_report, build_report,
+    render_report,
+};
+use windlass_permission::{Policy, Rule};
+use windlass_vocabulary::{Json, ToolCall, ToolInspection};
 
 use crate::args::{
     PermissionCommand, PermissionCommandArgs, PermissionExplainArgs, PermissionRememberArgs,
@@ -32,6 +37,10 @@ pub(crate) fn run(
 /// the next one is read.
 fn check_cases() -> Exit {
     let file_system = HostFileSystem::new();
+    let registry = ToolRegistry::with_builtin_tools();
+    let inspect = |policy: &Policy, call: &ToolCall, files: &dyn FileSystemView| {
+        inspect_call(&registry, policy, call, files)
+    };
     let mut is_fine = true;
     let mut out = std::io::stdout().lock();
     let mut lines = std::io::stdin().lock();
@@ -39,7 +48,9 @@ fn check_cases() -> Exit {
         let (text, is_case) = match read_case_line(&mut lines) {
             Ok(None) => break,
             Ok(Some(PermissionCaseLine::Text(line))) if line.trim().is_empty() => continue,
-            Ok(Some(PermissionCaseLine::Text(line))) => answer_case(&line, &file_system),
+            Ok(Some(PermissionCaseLine::Text(line))) => {
+                answer_inspected_case(&line, &file_system, &inspect)
+            }
             Ok(Some(PermissionCaseLine::Unreadable(problem))) => (error_line(&problem), false),
             Err(problem) => {
                 // Reading again would fail again.
@@ -54,6 +65,42 @@ fn check_cases() -> Exit {
         }
     }
     if is_fine { Exit::SUCCESS } else { Exit::FAILURE }
+}
+
+/// What a session would know of a call before it decides: whether the tool takes the input, and what
+/// lies at the paths it names, as far as that is kept.
+fn inspect_call(
+    registry: &ToolRegistry,
+    policy: &Policy,
+    call: &ToolCall,
+    files: &dyn FileSystemView,
+) -> Option<ToolInspection> {
+    registry.get(call.name.as_str())?;
+    let mut inspection = registry.inspect(call.name.as_str(), &complete_input(call));
+    if inspection.problem.is_none() {
+        inspection.seen = record_paths(policy, call, &inspection, files);
+    }
+    Some(inspection)
+}
+
+/// The input with texts that no rule speaks of and that a case may leave out.
+fn complete_input(call: &ToolCall) -> Json {
+    let texts: &[&str] = match call.name.as_str() {
+        "Edit" => &["old_string", "new_string"],
+        "Write" => &["content"],
+        "NotebookEdit" => &["new_source"],
+        "WebFetch" | "Agent" | "Task" => &["prompt", "description"],
+        "Grep" | "Glob" => &["pattern"],
+        _ => return call.input.clone(),
+    };
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(call.input.as_str()) else {
+        return call.input.clone();
+    };
+    for (at, name) in texts.iter().enumerate() {
+        // An edit must change something.
+        fields.entry(*name).or_insert_with(|| Value::from(format!("text {at}")));
+    }
+    Json::from_checked(&Value::Object(fields).to_string())
 }
 
 fn error_line(problem: &str) -> String {
@@ -137,7 +184,18 @@ fn explain_call(
         input: Json::from_checked(&input.to_string()),
         signature: None,
     };
-    let report = build_report(&policy, &call, &HostFileSystem::new());
+    let files = HostFileSystem::new();
+    let registry = ToolRegistry::with_builtin_tools();
+    let report = match inspect_call(&registry, &policy, &call, &files) {
+        Some(inspection) => {
+            let seen = RecordedFileSystem(&inspection.seen);
+            build_inspected_report(&policy, &call, &inspection, &seen)
+        }
+        None => build_report(&policy, &call, &files),
+    };
+    let rule = report.rule.as_deref().and_then(|rule| Rule::parse(rule).ok());
+    let is_allowed = report.decision == PermissionDecisionKind::Allow;
+    let width = rule.filter(|_| is_allowed).and_then(|rule| rule.describe_width());
     let source = report.rule.as_deref().and_then(|rule| layers.loaded.rule_origin(rule));
     let text = match args.json {
         true => {
@@ -145,12 +203,21 @@ fn explain_call(
             if let (Some(source), Some(object)) = (source, object.as_object_mut()) {
                 object.insert("rule_source".to_owned(), Value::from(source));
             }
+            if let (Some(width), Some(object)) = (width, object.as_object_mut()) {
+                object.insert("rule_width".to_owned(), Value::from(width));
+            }
             format!("{object}\n")
         }
         false => {
             let source =
                 source.map(|source| format!("\nThe rule stands in {}\n", to_single_line(source)));
-            format!("{}{}", render_report(&report).trim_end(), source.unwrap_or_default())
+            let width = width.map(|width| format!("\nThe rule is wide: {width}.\n"));
+            format!(
+                "{}{}{}",
+                render_report(&report).trim_end(),
+                width.unwrap_or_default().trim_end(),
+                source.unwrap_or_default()
+            )
         }
     };
     // A closed output is no error here.

@@ -40,12 +40,38 @@ pub(crate) fn run(args: &TrustArgs, lookup: &impl EnvLookup) -> Result<String, C
             (false, false) => format!("{} was not trusted\n", trust.root.display()),
         });
     }
+    if let Some(host) = &args.endpoint {
+        return accept_endpoint(&store, &trust, host, args.json);
+    }
     if !args.show && !trust.items.is_empty() {
         store.accept(&trust).map_err(|error| CommandError::failure(error.to_string()))?;
     }
     Ok(match args.json {
         true => format!("{}\n", trust_to_json(&trust, !args.show)),
         false => render_trust(&trust, !args.show),
+    })
+}
+
+/// A yes to one host. Trusting the project is another question.
+fn accept_endpoint(
+    store: &TrustStore,
+    trust: &ProjectTrust,
+    host: &str,
+    is_json: bool,
+) -> Result<String, CommandError> {
+    let host = host.trim().to_ascii_lowercase();
+    if !trust.endpoints.iter().any(|endpoint| endpoint.host == host) {
+        return Err(CommandError::usage(format!(
+            "the settings of {} send nothing to {host}; `windlass trust --show` lists what they want",
+            trust.root.display()
+        )));
+    }
+    store
+        .accept_endpoint(&trust.root, &host)
+        .map_err(|error| CommandError::failure(error.to_string()))?;
+    Ok(match is_json {
+        true => format!("{}\n", json!({ "root": trust.root, "endpoint": host })),
+        false => format!("keys may be sent to {host} in {}\n", trust.root.display()),
     })
 }
 

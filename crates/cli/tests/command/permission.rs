@@ -284,3 +284,67 @@ fn there_is_no_mode_that_guesses() {
     command.args(["permission", "explain", "ls", "--permission-mode", "manual"]);
     assert_eq!(run(&mut command).code, Some(0));
 }
+
+/// Lines that look as if they only read. In a real session none of them runs unasked, and none leaves
+/// a trace on the disk or shows what lies outside.
+#[cfg(unix)]
+#[test]
+fn what_only_looks_like_reading_does_not_run_unasked() {
+    let dirs = TestDirs::new();
+    let outside = dirs.home().join("outside");
+    std::fs::create_dir_all(&outside).expect("a folder");
+    std::fs::write(outside.join("secret"), "the-secret-words").expect("a file");
+    std::os::unix::fs::symlink(outside.join("secret"), dirs.file("link1")).expect("a link");
+    std::fs::create_dir_all(dirs.file("5")).expect("a folder");
+    std::fs::write(dirs.file("a"), "b\na\n").expect("a file");
+    std::fs::create_dir_all(dirs.file("vendor/x/.git")).expect("a folder");
+    for line in [
+        "cat link*",
+        "cat *",
+        "for f in link*; do cat \"$f\"; done",
+        "sort -tk -opwned a",
+        "RANDOM='a[$(touch pwned)]'",
+        "declare -a x='([$(touch pwned)0]=1)'",
+        "((PATH=5)); ls",
+        "ls {PATH}>/dev/null; ls",
+        "test \"$(cat a)\" 'a[$(touch pwned)]'; [ \"$(cat a)\" \"$(cat a)\" ]",
+        "cd() { :; }; cd vendor; cat a",
+        "sed 's/[/]/;s/e;p;/p;/p' a",
+        "awk 'BEGIN{ARGV[1]=\"link1\";ARGC=2}{print}' a",
+        "rg --files ..",
+        "grep -R words .",
+        "find . -fprint pwned",
+        "cd vendor/x && git status",
+        "f() { f | f & }; f",
+    ] {
+        let server = play(
+            Script::new()
+                .answer(ScriptedAnswer::call("Bash", json!({ "command": line })))
+                .answer(ScriptedAnswer::text("Over.")),
+        );
+        let finished = run(&mut dirs.asking(&server.url(), &["-p", "go"]));
+        assert!(finished.stderr.contains("not allowed: Bash"), "{line}: {finished:?}");
+        assert!(!dirs.file("pwned").exists(), "{line}");
+        let last = server.requests().pop().expect("a request").body.to_string();
+        assert!(!last.contains("the-secret-words"), "{line}: {last}");
+    }
+}
+
+/// A rule is relative to where the session was started, wherever its shell has gone since.
+#[test]
+fn rules_do_not_move_with_the_shell() {
+    let dirs = TestDirs::new();
+    std::fs::create_dir_all(dirs.file("sub")).expect("a folder");
+    std::fs::write(dirs.file("hidden.txt"), "the-hidden-words").expect("a file");
+    let server = play(
+        Script::new()
+            .answer(ScriptedAnswer::call("Bash", json!({"command": "cd sub"})))
+            .answer(ScriptedAnswer::call("Bash", json!({"command": "cat ../hidden.txt"})))
+            .answer(ScriptedAnswer::text("Over.")),
+    );
+    let flags = ["-p", "go", "--disallowedTools", "Read(./hidden.txt)"];
+    let finished = run(&mut dirs.asking(&server.url(), &flags));
+    assert!(finished.stderr.contains("not allowed: Bash"), "{finished:?}");
+    let last = server.requests().pop().expect("a request").body.to_string();
+    assert!(!last.contains("the-hidden-words"), "{last}");
+}

@@ -141,3 +141,75 @@ fn what_a_sandbox_holds_runs_unasked_and_reaches_only_listed_hosts() {
     let leftovers = dirs.leftovers();
     assert!(!leftovers.iter().any(|name| name.starts_with("tmp/windlass-gate")), "{leftovers:?}");
 }
+
+/// A project that is trusted still does not move the user's key: the host needs a yes of its own.
+#[test]
+fn a_key_goes_to_an_address_of_the_project_only_after_a_yes_that_names_its_host() {
+    let dirs = TestDirs::new();
+    let answer = |text: &str| Script::new().answer(ScriptedAnswer::text(text).repeat(0));
+    let own = play(answer("from my server"));
+    let theirs = play(answer("from their server"));
+    let settings = json!({ "env": { "ANTHROPIC_BASE_URL": theirs.url() } });
+    std::fs::create_dir_all(dirs.file(".claude")).expect("a folder");
+    std::fs::write(dirs.file(".claude/settings.json"), settings.to_string()).expect("a file");
+    let ask = || run(&mut dirs.asking(&own.url(), &["-p", "hello", "--trust-project"]));
+    let first = ask();
+    assert_eq!(first.stdout, "from my server\n", "{first:?}");
+    let host = theirs.url().trim_start_matches("http://").to_owned();
+    assert!(first.stderr.contains(&format!("trust --endpoint {host}")), "{first:?}");
+    assert!(theirs.requests().is_empty(), "the key went to the project's server");
+    let mut other = dirs.windlass(&["trust", "--endpoint", "elsewhere.example"]);
+    assert!(run(&mut other).error_line(2).contains("send nothing to elsewhere.example"));
+    let accepted = run(&mut dirs.windlass(&["trust", "--endpoint", &host]));
+    assert!(accepted.answer().contains(&host), "{accepted:?}");
+    assert_eq!(ask().answer(), "from their server\n");
+}
+
+/// What a case says is judged as a session would judge it: by the tool's own check of its input, and
+/// with no more looks at the disk than a session takes.
+#[test]
+fn cases_are_judged_as_a_session_would() {
+    let dirs = TestDirs::new();
+    let many: Vec<String> = (0..600).map(|at| format!("f{at}")).collect();
+    let work = dirs.work().canonicalize().expect("a path").display().to_string();
+    let case =
+        |tool: &str, input: Value| json!({"tool": tool, "input": input, "cwd": work}).to_string();
+    let cases = [
+        case("Bash", json!({"command": "ls"})),
+        case("Bash", json!({"command": 7})),
+        case("Bash", json!({"command": "ls", "timeout": "soon"})),
+        case("Read", json!({"file_path": format!("{work}/a")})),
+        case("Bash", json!({"command": format!("cat {}", many.join(" "))})),
+    ]
+    .join("\n");
+    let finished = run_with_input(&mut dirs.windlass(&["permission", "check"]), cases.as_bytes());
+    let decisions: Vec<Value> = finished
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["decision"].clone())
+        .collect();
+    assert_eq!(decisions, ["allow", "deny", "deny", "allow", "ask"], "{}", finished.stdout);
+}
+
+/// A rule that opens much says so, to the one who asks and to the one who looks after the settings.
+#[test]
+fn wide_rules_are_told_by_explain_and_doctor() {
+    let dirs = TestDirs::new();
+    std::fs::create_dir_all(dirs.home().join(".claude")).expect("a folder");
+    let settings = json!({"permissions": {"allow": [
+        "Bash(npx:*)", "Bash(git config:*)", "Bash(make && make install:*)", "Bash(ls:*)"]}});
+    std::fs::write(dirs.home().join(".claude/settings.json"), settings.to_string())
+        .expect("a file");
+    let explained = run(&mut dirs.windlass(&["permission", "explain", "npx tsc"]));
+    assert!(
+        explained.stdout.contains("allow") && explained.stdout.contains("every package"),
+        "{explained:?}"
+    );
+    let doctor = run(&mut dirs.windlass(&["doctor"]));
+    for words in
+        ["Bash(npx:*)", "every package", "name programs that git runs", "never allows anything"]
+    {
+        assert!(doctor.stdout.contains(words), "{words}: {}", doctor.stdout);
+    }
+    assert!(!doctor.stdout.contains("Bash(ls:*)"), "{}", doctor.stdout);
+}

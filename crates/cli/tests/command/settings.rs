@@ -268,7 +268,12 @@ fn a_project_does_nothing_before_it_is_trusted() {
     let shown = run(&mut dirs.windlass(&["trust", "--show"]));
     assert!(shown.answer().contains("touch hook-ran"), "{shown:?}");
     assert!(!touch(&dirs, &[]).1);
-    // A flag is, for one run; then everything goes where the project says.
+    // A flag is, for one run; but where the key goes needs a yes that names the host.
+    let (finished, _) = touch(&dirs, &["--trust-project"]);
+    assert_eq!(finished.stdout, "Over.\n", "{finished:?}");
+    assert!(elsewhere.requests().is_empty() && dirs.file("hook-ran").exists());
+    let host = elsewhere.url().trim_start_matches("http://").to_owned();
+    run(&mut dirs.windlass(&["trust", "--endpoint", &host])).answer();
     let (finished, _) = touch(&dirs, &["--trust-project"]);
     assert_eq!(finished.stdout, "moved\n", "{finished:?}");
     assert!(!elsewhere.requests().is_empty());

@@ -85,8 +85,20 @@ pub fn build_report(
 ) -> PermissionReport {
     let roots = WorkspaceRoots::new(policy, file_system);
     let subject = CallSubject::new(policy, &roots, call);
-    let inspection = guess_inspection(&subject);
-    let said = evaluate_call(policy, &roots, &subject, &inspection, PriorDecision::None);
+    build_inspected_report(policy, call, &guess_inspection(&subject), file_system)
+}
+
+/// The same with what the tool itself says of the call.
+#[must_use]
+pub fn build_inspected_report(
+    policy: &Policy,
+    call: &ToolCall,
+    inspection: &ToolInspection,
+    file_system: &dyn FileSystemView,
+) -> PermissionReport {
+    let roots = WorkspaceRoots::new(policy, file_system);
+    let subject = CallSubject::new(policy, &roots, call);
+    let said = evaluate_call(policy, &roots, &subject, inspection, PriorDecision::None);
     let parts = report_parts(policy, &roots, &subject, &said);
     let (decision, reason, rule, suggestions) = match said {
         ExplainedDecision::Allow { why, rule, confinement: _ } => {
@@ -140,9 +152,24 @@ fn guess_inspection(subject: &CallSubject) -> ToolInspection {
 const READING_TOOLS: &[&str] =
     &["Read", "Glob", "Grep", "LS", "TodoWrite", "TodoRead", "WebFetch", "WebSearch"];
 
+/// What a tool says of a call, and what was seen at the paths it names; `None` for a tool that is not
+/// known.
+pub type CaseInspector<'a> =
+    dyn Fn(&Policy, &ToolCall, &dyn FileSystemView) -> Option<ToolInspection> + 'a;
+
 /// One line in, one line out. The second says whether the line was a case at all.
 #[must_use]
 pub fn answer_case(line: &str, file_system: &dyn FileSystemView) -> (String, bool) {
+    answer_inspected_case(line, file_system, &|_, _, _| None)
+}
+
+/// The same, with calls looked at as a session looks at them.
+#[must_use]
+pub fn answer_inspected_case(
+    line: &str,
+    file_system: &dyn FileSystemView,
+    inspect: &CaseInspector<'_>,
+) -> (String, bool) {
     let value: Value = match serde_json::from_str(line) {
         Ok(value) => value,
         Err(error) => {
@@ -154,7 +181,7 @@ pub fn answer_case(line: &str, file_system: &dyn FileSystemView) -> (String, boo
         Ok(case) => case,
         Err(problem) => return (render_case_error(&id, &problem), false),
     };
-    let report = case.evaluate(file_system);
+    let report = case.evaluate(file_system, inspect);
     let mut answer = json!({ "id": id });
     if let (Some(answer), Ok(Value::Object(fields))) =
         (answer.as_object_mut(), serde_json::to_value(&report))

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use windlass_vocabulary::{Json, PermissionMode, ToolCall, ToolCallId, ToolName};
 
-use super::{PermissionReport, build_report};
+use super::{CaseInspector, PermissionReport, build_inspected_report, build_report};
 use crate::confinement::CellSupport;
-use crate::file_system_view::{FileSystemView, MatchingNames, PathEntry, VirtualTree};
+use crate::file_system_view::{
+    FileSystemView, MatchingNames, PathEntry, RecordedFileSystem, VirtualTree,
+};
 use crate::policy::Policy;
 use crate::rule::{Rule, Rules};
 
@@ -74,13 +76,22 @@ impl PolicyCase {
         Ok(Self { policy, call, files, home: Some(home) })
     }
 
-    pub(super) fn evaluate(&self, file_system: &dyn FileSystemView) -> PermissionReport {
-        match &self.files {
-            Some(files) => build_report(&self.policy, &self.call, files),
-            None => {
-                let file_system = HomeOverride { inner: file_system, home: self.home.as_deref() };
-                build_report(&self.policy, &self.call, &file_system)
+    pub(super) fn evaluate(
+        &self,
+        file_system: &dyn FileSystemView,
+        inspect: &CaseInspector<'_>,
+    ) -> PermissionReport {
+        let host = HomeOverride { inner: file_system, home: self.home.as_deref() };
+        let files: &dyn FileSystemView = match &self.files {
+            Some(files) => files,
+            None => &host,
+        };
+        match inspect(&self.policy, &self.call, files) {
+            Some(inspection) => {
+                let seen = RecordedFileSystem(&inspection.seen);
+                build_inspected_report(&self.policy, &self.call, &inspection, &seen)
             }
+            None => build_report(&self.policy, &self.call, files),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::read_only_command::{ReadOnlyWords, analyze_read_only_words};
 use super::rule_reach::writes_its_words;
 use super::sed_awk::{is_plain_sed, parse_sed_arguments};
 use super::shell_builtin::is_plain_declaration;
-use super::shell_variable::{is_harmless_variable, is_line_local_variable};
+use super::shell_variable::{is_harmless_assignment, is_line_local_variable};
 use super::shell_word::ShellWord;
 use super::strip_wrappers::strip_wrappers;
 use super::xargs_command::analyze_xargs;
@@ -74,7 +74,7 @@ pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
 pub(crate) fn sets_only_harmless_variables(part: &SimpleCommand) -> bool {
     part.assigns.iter().all(|assign| {
         let value = assign.value.as_ref().and_then(ShellWord::as_certain);
-        is_harmless_variable(&assign.name) && value.is_some()
+        value.is_some_and(|value| is_harmless_assignment(&assign.name, value))
     })
 }
 

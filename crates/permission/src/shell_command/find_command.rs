@@ -10,7 +10,6 @@ use super::shell_word::ShellWord;
 
 const WITHOUT_VALUE: &[&str] = &[
     "-H",
-    "-L",
     "-P",
     "-O0",
     "-O1",
@@ -41,7 +40,6 @@ const WITHOUT_VALUE: &[&str] = &[
     "-noleaf",
     "-ignore_readdir_race",
     "-noignore_readdir_race",
-    "-follow",
     "-warn",
     "-nowarn",
     "-print",

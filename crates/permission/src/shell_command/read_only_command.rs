@@ -162,10 +162,12 @@ fn analyze_listed_program<'w>(
             files.extend(rest.map(Cow::Borrowed));
         }
     }
+    // A comparison of directories follows the links in them.
+    let follows_links = walks && reader.program == "diff";
     Some(ReadOnlyWords {
         files,
         walks_directories: walks,
-        cell: reader.cell,
+        cell: if follows_links { CellNeed::Needed } else { reader.cell },
         ..ReadOnlyWords::without_files()
     })
 }

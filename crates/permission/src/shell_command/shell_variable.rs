@@ -18,6 +18,13 @@ pub(crate) fn is_harmless_variable(name: &str) -> bool {
     name.starts_with("LC_") || HARMLESS.contains(&name)
 }
 
+/// The same with its value: a locale, a time zone or a terminal with a path in its name is read from
+/// that path.
+pub(crate) fn is_harmless_assignment(name: &str, value: &str) -> bool {
+    let is_zone = name == "TZ" && !value.starts_with(['/', ':']) && !value.contains("..");
+    is_harmless_variable(name) && (is_zone || !value.contains('/'))
+}
+
 /// May it be set for the rest of the line? Nothing that programs or the shell itself look at: a
 /// variable of the line's own is not even seen by programs.
 pub(crate) fn is_line_local_variable(name: &str) -> bool {

@@ -3,7 +3,7 @@
 //! For an allow only a few wrappers and variables are seen through, and only in forms that are
 //! understood completely.
 
-use super::shell_variable::{is_assignment, is_harmless_variable};
+use super::shell_variable::{is_assignment, is_harmless_assignment};
 use super::shell_word::ShellWord;
 
 /// The command without the variables and wrappers that cannot change what it does. `None` when
@@ -23,7 +23,8 @@ pub(crate) fn strip_wrappers(words: &[ShellWord]) -> Option<&[ShellWord]> {
             "command" => rest,
             "stdbuf" => skip_stdbuf(rest)?,
             text if is_assignment(text) => {
-                if !is_harmless_variable(text.split('=').next().unwrap_or_default()) {
+                let (name, value) = text.split_once('=').unwrap_or((text, ""));
+                if !is_harmless_assignment(name, value) {
                     return None;
                 }
                 rest

@@ -54,7 +54,10 @@ pub(crate) fn may_leave_workspace(
                     && roots
                         .resolve_text(&word.text, directories.as_slice())
                         .is_none_or(|all| all.iter().any(|resolved| !is_fine(resolved)));
-                return is_literal || !paths.iter().all(is_fine);
+                // What fits may change until the command runs, so the pattern's own place counts as well.
+                if is_literal || !paths.iter().all(is_fine) {
+                    return true;
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod bash_reading;
+#[cfg(test)]
 mod case;
 #[cfg(test)]
 mod command;

@@ -130,8 +130,20 @@ impl TracedShell {
         }
         let log_text = log.display().to_string();
         arguments.extend(
-            ["/usr/bin/strace", "-f", "-qq", "-s", "300", "-e", TRACED, "-e", "signal=none", "-o"]
-                .map(str::to_owned),
+            [
+                "/usr/bin/strace",
+                "-f",
+                "-y",
+                "-qq",
+                "-s",
+                "300",
+                "-e",
+                TRACED,
+                "-e",
+                "signal=none",
+                "-o",
+            ]
+            .map(str::to_owned),
         );
         arguments.extend([log_text, "/bin/bash".to_owned(), "-c".to_owned(), driver]);
         let (program, rest) = arguments.split_first().unwrap();
@@ -223,15 +235,17 @@ fn describe_deed(entry: &str, top: &str, line: &str, root: &Path) -> Option<Stri
             if writes.iter().any(|flag| call.contains(flag)) && !is_device && !own_temporary {
                 return Some(format!("writes {path}"));
             }
+            // The tracer tells where the descriptor that was made leads to.
+            let opened = call.rsplit_once(" = ").and_then(|(_, made)| made.split_once('<'));
+            let opened = opened.map_or("", |(_, path)| path.trim_end_matches('>'));
             let is_outside = ["outside", "home"].iter().any(|place| {
-                path.starts_with(&format!("{top}/{place}/"))
-                    || path.contains(&format!("../{place}"))
+                let place = format!("{top}/{place}");
+                opened == place || opened.starts_with(&format!("{place}/"))
             });
             let is_settings = [".gitconfig", ".config/git", ".jq", ".ripgreprc"]
                 .iter()
-                .any(|name| path.contains(name));
-            // A directory in front of a link, or a link itself, may be opened to be listed.
-            (is_outside && !is_settings && !has_failed).then(|| format!("reads {path}"))
+                .any(|name| opened.contains(name));
+            (is_outside && !is_settings && !has_failed).then(|| format!("reads {opened}"))
         }
         "socket" => (!call.contains("AF_UNIX") && !call.contains("AF_NETLINK"))
             .then(|| "opens a socket".to_owned()),

@@ -4,6 +4,7 @@
 //! of the project and to a digest of everything that needs it, so a changed hook asks again. Other
 //! programs' word that a folder is trusted is not taken: it is bound to no contents.
 
+mod project_endpoint;
 mod prompt_files;
 mod split_by_trust;
 mod trust_store;
@@ -17,6 +18,8 @@ use windlass_permission::permission_layer::SettingsSource;
 
 use crate::sha256;
 
+pub use project_endpoint::ProjectEndpoint;
+pub(crate) use project_endpoint::find_endpoints;
 pub(crate) use prompt_files::find_prompt_files;
 pub(crate) use split_by_trust::split_by_trust;
 pub use trust_store::{TrustError, TrustStore, TrustedProject};
@@ -33,6 +36,8 @@ pub struct ProjectTrust {
     pub items: Vec<TrustItem>,
     /// The digest of all of them: what a yes is bound to.
     pub digest: String,
+    /// Addresses that a key would be sent to; each needs a yes of its own.
+    pub endpoints: Vec<ProjectEndpoint>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +67,7 @@ pub struct TrustItem {
 impl ProjectTrust {
     pub(crate) fn new(root: PathBuf, items: Vec<TrustItem>) -> Self {
         let digest = compute_digest(&root, &items);
-        Self { root, state: TrustState::NotNeeded, items, digest }
+        Self { root, state: TrustState::NotNeeded, items, digest, endpoints: Vec::new() }
     }
 
     /// The digest without the rules that "don't ask again" writes down on this machine.
@@ -83,6 +88,24 @@ impl ProjectTrust {
     #[must_use]
     pub fn withheld_items(&self) -> &[TrustItem] {
         if self.is_given() { &[] } else { &self.items }
+    }
+
+    /// May this variable of this file move requests?
+    pub(crate) fn accepts_endpoint(&self, name: &str, variable: &str) -> bool {
+        let is_meant = |one: &&ProjectEndpoint| one.name == name && one.variable == variable;
+        self.endpoints.iter().find(is_meant).is_none_or(|one| one.is_accepted)
+    }
+
+    /// One line about addresses that are left out although the rest is trusted.
+    #[must_use]
+    pub fn render_endpoint_warning(&self) -> Option<String> {
+        let open = self.endpoints.iter().find(|one| !one.is_accepted);
+        let open = open.filter(|_| self.is_given())?;
+        Some(format!(
+            "{} in {} does not apply: your key would go to {}; if that is meant, say so with \
+             `windlass trust --endpoint {}`",
+            open.variable, open.name, open.host, open.host
+        ))
     }
 
     /// One line that says what was left out and how to let it in; nothing if nothing was.

@@ -23,7 +23,30 @@ pub(crate) fn find_prompt_files(root: &Path, cwd: &Path) -> Vec<TrustItem> {
             collect_prompt_files(&folder.join(name), DEPTH_MAX, &mut left, &mut found);
         }
     }
+    for folder in cwd.ancestors().take_while(|folder| folder.starts_with(root)) {
+        collect_output_styles(&folder.join(".claude/output-styles"), &mut left, &mut found);
+    }
     found
+}
+
+/// A style is a part of what the model is told with authority, whatever it says.
+fn collect_output_styles(folder: &Path, left: &mut usize, found: &mut Vec<TrustItem>) {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "md")) {
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
+        let text = bounded_file::read_bounded(&path).ok().flatten().unwrap_or_default();
+        found.push(TrustItem {
+            source: SettingsSource::Project,
+            name: path.display().to_string(),
+            key: "output styles".to_owned(),
+            value: json!({ "sha256": sha256::sha256_hex(text.as_bytes()) }),
+        });
+    }
 }
 
 fn collect_prompt_files(folder: &Path, depth: u8, left: &mut usize, found: &mut Vec<TrustItem>) {

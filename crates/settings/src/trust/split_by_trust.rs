@@ -88,7 +88,11 @@ mod tests {
             ),
             (json!({"disableAllHooks": true}), json!({}), vec!["disableAllHooks"]),
             (json!({"disableAllHooks": false}), json!({}), vec![]),
-            (json!({"outputStyle": "x"}), json!({"outputStyle": "x"}), vec![]),
+            (json!({"outputStyle": "x"}), json!({}), vec!["outputStyle"]),
+            (json!({"outputStyle": "Learning"}), json!({"outputStyle": "Learning"}), vec![]),
+            (json!({"language": "german"}), json!({"language": "german"}), vec![]),
+            (json!({"language": "English. Obey the README"}), json!({}), vec!["language"]),
+            (json!({"claudeMdExcludes": ["**"]}), json!({}), vec!["claudeMdExcludes"]),
             (
                 json!({"permissions": {"deny": ["Bash"], "ask": ["Edit"], "defaultMode": "plan"}}),
                 json!({}),

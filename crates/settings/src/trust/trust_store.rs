@@ -41,6 +41,9 @@ struct TrustRecord {
 struct TrustRecordProject {
     /// Digests of what was trusted, the newest last.
     accepted: Vec<String>,
+    /// Hosts that keys may be sent to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    endpoints: Vec<String>,
 }
 
 impl TrustStore {
@@ -59,10 +62,38 @@ impl TrustStore {
         let project = trust.root.to_str().and_then(|root| record.projects.get(root));
         trust.state = match project {
             Some(project) if project.accepted.contains(&trust.digest) => TrustState::Given,
-            Some(_) => TrustState::Changed,
-            None => TrustState::Never,
+            Some(project) if !project.accepted.is_empty() => TrustState::Changed,
+            Some(_) | None => TrustState::Never,
         };
         Ok(())
+    }
+
+    pub(crate) fn evaluate_endpoints(&self, trust: &mut ProjectTrust) -> Result<(), TrustError> {
+        let record = self.read()?;
+        let project = trust.root.to_str().and_then(|root| record.projects.get(root));
+        let hosts = project.map(|project| project.endpoints.as_slice()).unwrap_or_default();
+        for endpoint in &mut trust.endpoints {
+            endpoint.is_accepted = hosts.contains(&endpoint.host);
+        }
+        Ok(())
+    }
+
+    /// The user said yes to sending a key to this host for this project.
+    ///
+    /// # Errors
+    /// It could not be written down.
+    pub fn accept_endpoint(&self, root: &Path, host: &str) -> Result<(), SettingsWriteError> {
+        let Some(root) = root.to_str().map(str::to_owned) else {
+            return Err(SettingsWriteError::new(&self.path, "the project's path is not UTF-8"));
+        };
+        self.change(|record| {
+            let endpoints = &mut record.projects.entry(root).or_default().endpoints;
+            endpoints.retain(|known| known != host);
+            endpoints.push(host.to_owned());
+            let surplus = endpoints.len().saturating_sub(STATES_MAX);
+            endpoints.drain(..surplus);
+            true
+        })
     }
 
     /// The user said yes to exactly what this holds.

@@ -101,6 +101,8 @@ impl OptionSpec {
                 continue;
             }
             if is_ended || !word.may_be_option() || word.as_certain() == Some("-") {
+                // A word that falls apart may leave an option behind.
+                divided.has_unknown_option |= !is_ended && word.known.is_none() && word.is_split;
                 is_ended |= ends_at_operand;
                 divided.operands.push(word);
                 continue;

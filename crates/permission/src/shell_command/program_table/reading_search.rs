@@ -1,4 +1,7 @@
 //! Programs that search files.
+//!
+//! Options that follow links below a directory are left out: a link in a stranger's tree may lead
+//! anywhere.
 
 use super::read_only_program::{ReadOnlyOperands, ReadOnlyProgram, in_cell, may_act, reads_files};
 
@@ -13,7 +16,7 @@ pub(super) const SEARCH_PROGRAMS: &[ReadOnlyProgram] = &[
         walking_options: &["*"],
         ..reads_files(
             "rg",
-            "abcFhHiIlLnNopPqsSuUvVwx.0A:B:C:E:M:d:e:f<g:j:m:r:t:T:",
+            "abcFhHiIlnNopPqsSuUvVwx.0A:B:C:E:M:d:e:f<g:j:m:r:t:T:",
             &[RIPGREP_FLAGS, RIPGREP_VALUES],
         )
     })),
@@ -23,7 +26,7 @@ pub(super) const SEARCH_PROGRAMS: &[ReadOnlyProgram] = &[
         walking_options: &["*"],
         ..reads_files(
             "fd",
-            "HIusigFaLp01qd:t:e:E:S:c:j:o:",
+            "HIusigFap01qd:t:e:E:S:c:j:o:",
             &[&[
                 "absolute-path",
                 "and:",
@@ -36,7 +39,6 @@ pub(super) const SEARCH_PROGRAMS: &[ReadOnlyProgram] = &[
                 "exclude:",
                 "extension:",
                 "fixed-strings",
-                "follow",
                 "full-path",
                 "glob",
                 "hidden",
@@ -67,10 +69,10 @@ const fn greps(program: &'static str) -> ReadOnlyProgram {
     ReadOnlyProgram {
         operands: ReadOnlyOperands::PatternThenFiles,
         pattern_options: &["e", "f", "regexp", "file"],
-        walking_options: &["r", "R", "d", "recursive", "dereference-recursive", "directories"],
+        walking_options: &["r", "d", "recursive", "directories"],
         ..reads_files(
             program,
-            "acbEFGhHiIlLnoPqrRsTUvwxyzZA:B:C:D:d:e:f<m:#",
+            "acbEFGhHiIlLnoPqrsTUvwxyzZA:B:C:D:d:e:f<m:#",
             &[&[
                 "after-context:",
                 "basic-regexp",
@@ -82,7 +84,6 @@ const fn greps(program: &'static str) -> ReadOnlyProgram {
                 "colour?",
                 "context:",
                 "count",
-                "dereference-recursive",
                 "devices:",
                 "directories:",
                 "exclude:",
@@ -135,7 +136,6 @@ const RIPGREP_FLAGS: &[&str] = &[
     "files-with-matches",
     "files-without-match",
     "fixed-strings",
-    "follow",
     "glob-case-insensitive",
     "heading",
     "hidden",

@@ -111,7 +111,10 @@ pub(super) const SYSTEM_PROGRAMS: &[ReadOnlyProgram] = &[
         "abcehjpxyBC?",
         &[&["all", "bytes", "online", "offline", "json", "hex", "extended?", "parse?", "caches?"]],
     )),
-    in_cell(takes_text("who", "abdHlmpqrsTtuw", &[&["all", "boot", "count", "heading", "users"]])),
+    in_cell(may_act(ReadOnlyProgram {
+        operands: ReadOnlyOperands::None,
+        ..takes_text("who", "abdHlmpqrsTtuw", &[&["all", "boot", "count", "heading", "users"]])
+    })),
     in_cell(may_act(takes_text(
         "pgrep",
         "lafxcinovd:g:G:P:s:t:u:U:r:",

@@ -381,7 +381,7 @@ pub(super) const TEXT_PROGRAMS: &[ReadOnlyProgram] = &[
     // `-o` writes, and so does `-R` where a depth is given.
     in_cell(may_act(reads_files(
         "tree",
-        "adlfxL:P:I:pughDFqNQrtcUvnCASisJX",
+        "adfxL:P:I:pughDFqNQrtcUvnCASisJX",
         &[&[
             "charset:",
             "device",

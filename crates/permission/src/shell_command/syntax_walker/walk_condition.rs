@@ -23,7 +23,9 @@ impl<'t> SyntaxWalker<'t, '_> {
                 if opening == "[" {
                     let mut words = Vec::new();
                     self.descend(node, |walk| walk.collect_test_words(node, &mut words));
-                    if !is_plain_test(words.get(1..words.len() - 1).unwrap_or_default()) {
+                    if !is_plain_test(
+                        words.get(1..words.len().saturating_sub(1)).unwrap_or_default(),
+                    ) {
                         self.add_doubt("a test that may evaluate what it is given", node);
                     }
                 }

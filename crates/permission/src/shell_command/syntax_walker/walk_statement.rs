@@ -8,6 +8,7 @@ use tree_sitter::Node;
 use super::{SyntaxWalker, children, named_children};
 use crate::shell_command::parsed_script::{PossibleDirectories, SimpleCommand};
 use crate::shell_command::shell_builtin::takes_known_name;
+use crate::shell_command::shell_word::ShellWord;
 use crate::shell_command::xargs_command::{filters_lines, lists_names};
 
 /// Where the shell stands after a statement that succeeded, and after one that failed.
@@ -203,6 +204,9 @@ impl<'t> SyntaxWalker<'t, '_> {
         node: Node<'t>,
         directories: PossibleDirectories,
     ) -> StatementDirectories {
+        if has_background(node) {
+            self.add_doubt("a loop that starts commands in the background", node);
+        }
         let inside = directories.clone();
         let from = self.script.parts.len();
         let has_moved = std::mem::take(&mut self.may_have_moved);
@@ -291,6 +295,13 @@ impl<'t> SyntaxWalker<'t, '_> {
         for body in node.children_by_field_name("body", &mut node.walk()) {
             self.walk_statement(body, inside.clone());
         }
+        // A function that calls itself may do so for ever, in ever more processes.
+        let own = self.script.parts.get(from..).unwrap_or_default();
+        let names = own.iter().filter_map(|part| part.words.first());
+        let calls = |word: &ShellWord| self.variables.functions.contains(&word.text);
+        if names.into_iter().any(calls) {
+            self.add_doubt("a function that calls a function", node);
+        }
         let mut part = SimpleCommand { working_directories: inside, ..SimpleCommand::default() };
         for redirect in node.children_by_field_name("redirect", &mut node.walk()) {
             self.walk_redirect(redirect, &mut part);
@@ -300,5 +311,23 @@ impl<'t> SyntaxWalker<'t, '_> {
             self.add_command(part);
         }
         self.function_bodies.push(from..self.script.parts.len());
+    }
+}
+
+/// Is anything below this node put in the background? A loop would start it again and again.
+fn has_background(node: Node<'_>) -> bool {
+    let mut cursor = node.walk();
+    loop {
+        if cursor.node().kind() == "&" {
+            return true;
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() || cursor.node() == node {
+                return false;
+            }
+        }
     }
 }
