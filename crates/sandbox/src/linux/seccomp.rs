@@ -112,7 +112,7 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
             if_equal(to_u32(libc::SYS_setpriority), 0, 4),
             load(SECOND_ARGUMENT),
             if_equal(0, 1, 0),
-            refused.clone(),
+            refused,
             return_with(ALLOW),
         ]);
     }
