@@ -27,7 +27,7 @@ impl SessionOverview<'_> {
             OverviewSection::Help => self.render_help(),
             OverviewSection::Agents => render_two_columns(
                 self.agents.iter().map(|agent| (agent.name.clone(), agent.description.clone())),
-                "There are no agents of your own; put them into .claude/agents.",
+                "No agents of your own; put them into .claude/agents.",
             ),
             OverviewSection::Hooks => render_two_columns(
                 self.layers.read_hooks().0.list().into_iter().map(|hook| {
@@ -35,11 +35,11 @@ impl SessionOverview<'_> {
                     let about = format!("{} {} ({})", hook.kind, hook.name, hook.source);
                     (format!("{} {matcher}", hook.event.name()), about)
                 }),
-                "There are no hooks; `windlass hooks` says more.",
+                "No hooks; `windlass hooks` says more.",
             ),
             OverviewSection::Memory => match &self.settings.user_context {
                 Some(text) => format!("{}\n", text.trim_end()),
-                None => "There are no standing instructions; `/init` writes them.\n".to_owned(),
+                None => "No memory files; /init creates one.\n".to_owned(),
             },
             OverviewSection::Model => self.render_model(),
             OverviewSection::Permissions => self.render_permissions(),
@@ -75,7 +75,7 @@ impl SessionOverview<'_> {
         let rows: Vec<[String; 4]> =
             self.mcp_servers.server_reports().into_iter().map(row).collect();
         match rows.is_empty() {
-            true => "There are no MCP servers; `windlass mcp add` adds one.\n".to_owned(),
+            true => "No MCP servers; `windlass mcp add` adds one.\n".to_owned(),
             false => render_table(
                 [
                     ColumnAlignment::Left,

@@ -49,7 +49,9 @@ fn main() -> ExitCode {
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Ok(print_answer(&error.render().to_string()))
         }
-        Err(error) if error.use_stderr() => Err(clap_to_command_error(&error)),
+        Err(error) if error.use_stderr() => Err(first_word()
+            .and_then(|word| unknown_command_error(&word))
+            .unwrap_or_else(|| clap_to_command_error(&error))),
         // Help and version are answers, not errors.
         Err(answer) => Ok(print_answer(&answer.to_string())),
     };
@@ -196,11 +198,7 @@ fn to_resume_args(args: ResumeArgs) -> Result<CliArgs, CommandError> {
 /// True on a terminal, unless the prompt looks like a mistyped subcommand.
 fn is_interactive(args: &RunArgs) -> bool {
     let word = args.prompt.as_ref().map(|prompt| prompt.to_string_lossy());
-    let is_mistyped = word.is_some_and(|word| {
-        !word.contains(char::is_whitespace)
-            && similar_name::find_similar_name(&word, CliCommand::SUBCOMMAND_NAMES.iter().copied())
-                .is_some()
-    });
+    let is_mistyped = word.is_some_and(|word| unknown_command_error(&word).is_some());
     !is_mistyped && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
@@ -234,15 +232,52 @@ fn missing_prompt_error(args: &RunArgs) -> CommandError {
             _ => CommandError::usage("there is no prompt; ask with -p \"your task\""),
         };
     };
-    match similar_name::find_similar_name(&word, CliCommand::SUBCOMMAND_NAMES.iter().copied()) {
-        Some(name) => CommandError::usage(format!(
-            "there is no command `{word}`; did you mean `windlass {name}`?"
-        )),
-        None => CommandError::usage(format!(
+    unknown_command_error(&word).unwrap_or_else(|| {
+        CommandError::usage(format!(
             "there is no terminal to talk in; ask with -p: windlass -p \"{word}\""
-        )),
-    }
+        ))
+    })
 }
+
+/// The error for a word that is meant as a subcommand and is none. A prompt of one such word would start
+/// a session and cost money; `windlass -p WORD` sends it all the same.
+fn unknown_command_error(word: &str) -> Option<CommandError> {
+    let names = CliCommand::SUBCOMMAND_NAMES;
+    if word.contains(char::is_whitespace) || word.starts_with('-') || names.contains(&word) {
+        return None;
+    }
+    let foreign = FOREIGN_COMMANDS.iter().find(|(names, _)| names.contains(&word));
+    if let Some((_, advice)) = foreign {
+        return Some(CommandError::usage(format!("there is no command `{word}`; {advice}")));
+    }
+    let near = similar_name::find_similar_name(word, names.iter().copied())?;
+    Some(CommandError::usage(format!(
+        "there is no command `{word}`; did you mean `windlass {near}`?"
+    )))
+}
+
+fn first_word() -> Option<String> {
+    std::env::args_os().nth(1).map(|word| word.to_string_lossy().into_owned())
+}
+
+/// Commands that other agents have, and what does the same here.
+const FOREIGN_COMMANDS: &[(&[&str], &str)] = &[
+    (
+        &["update", "upgrade", "install", "uninstall"],
+        "install another version the way you installed this one",
+    ),
+    (
+        &["login", "logout", "auth", "setup-token"],
+        "`windlass key set` stores an API key, `windlass key list` shows where keys come from",
+    ),
+    (
+        &["config", "settings"],
+        "`windlass doctor` shows which settings were read; docs/settings.md lists them",
+    ),
+    (&["init"], "start `windlass` and type /init"),
+    (&["version"], "`windlass --version` prints it"),
+    (&["agents", "plugin", "plugins"], "start `windlass` and type /agents, or see --help"),
+];
 
 /// A reader that closes the pipe early is no error.
 fn print_answer(text: &str) -> Exit {

@@ -29,7 +29,10 @@ impl CommandError {
 
     /// With a code of its own.
     pub fn new(exit: Exit, line: impl Into<String>) -> Self {
-        Self { exit, is_missing_key: false, message: line.into() }
+        let line = line.into();
+        // The line may be that of another error, which has the program's name before it already.
+        let message = line.strip_prefix("windlass: ").map_or_else(|| line.clone(), str::to_owned);
+        Self { exit, is_missing_key: false, message }
     }
 
     pub fn with_missing_key(self) -> Self {

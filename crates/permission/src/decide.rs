@@ -188,21 +188,7 @@ pub(crate) fn evaluate_call(
     let mut why = None;
     if let CallSubjectKind::Command(command) = &subject.kind {
         match check_all_parts(policy, roots, command) {
-            Ok(AllowedParts { confinement, .. })
-                if confinement != Confinement::Unconfined
-                    && asks_to_leave_cell(policy, subject) =>
-            {
-                return ExplainedDecision::Ask {
-                    reason: AskReason::without_rule(LEAVES_CELL.to_owned()),
-                };
-            }
-            Ok(AllowedParts { rule, confinement }) => {
-                return ExplainedDecision::Allow {
-                    why: explain::describe_covered_parts(rule.as_deref()),
-                    rule,
-                    confinement,
-                };
-            }
+            Ok(parts) => return parts.into_decision(policy, subject),
             Err(reason) => why = Some(reason),
         }
     }
@@ -272,6 +258,20 @@ struct AllowedParts {
     rule: Option<String>,
     /// What the whole is held to: parts share a shell, so the freest decides.
     confinement: Confinement,
+}
+
+impl AllowedParts {
+    /// They may run, unless the call asks to run outside what would hold it.
+    fn into_decision(self, policy: &Policy, subject: &CallSubject) -> ExplainedDecision {
+        let Self { rule, confinement } = self;
+        if confinement != Confinement::Unconfined && asks_to_leave_cell(policy, subject) {
+            return ExplainedDecision::Ask {
+                reason: AskReason::without_rule(LEAVES_CELL.to_owned()),
+            };
+        }
+        let why = explain::describe_covered_parts(rule.as_deref());
+        ExplainedDecision::Allow { why, rule, confinement }
+    }
 }
 
 /// May every part of the command run? Tells the first rule that was needed, or which parts are in the

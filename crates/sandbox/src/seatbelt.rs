@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::cell_plan::CellPlan;
 use crate::plan::{SandboxNetwork, SandboxPlan};
 use crate::protected_names::{is_git_directory, list_protected_names};
 
@@ -49,6 +50,29 @@ pub fn render_profile(plan: &SandboxPlan) -> String {
     text
 }
 
+/// The profile of a read-only cell: everything may be read but the hidden, nothing may be written but
+/// its own temporary directory, and there are no sockets.
+#[must_use]
+pub fn render_cell_profile(plan: &CellPlan) -> String {
+    let mut text = String::from(
+        "(version 1)\n(deny default)\n(allow process*)\n(allow signal (target same-sandbox))\n\
+         (allow sysctl-read)\n(allow file-read*)\n\
+         (allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\"))\n",
+    );
+    push_rule(&mut text, "allow file-write*", "subpath", &plan.temporary_directory);
+    for path in &plan.hidden {
+        push_rule(&mut text, "deny file-read* file-write*", "subpath", path);
+    }
+    // The last rule that speaks of a path counts.
+    for path in &plan.shown {
+        push_rule(&mut text, "allow file-read*", "subpath", path);
+        for hidden in plan.hidden.iter().filter(|hidden| hidden.starts_with(path)) {
+            push_rule(&mut text, "deny file-read* file-write*", "subpath", hidden);
+        }
+    }
+    text
+}
+
 fn push_rule(text: &mut String, what: &str, filter: &str, path: &Path) {
     let quoted = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
     // Writing to a string cannot fail.
@@ -78,6 +102,21 @@ mod tests {
                 < at("(deny file-read* file-write* (subpath \"/home/u/.ssh\"))")
         );
         assert!(!text.contains("(deny file-write* (subpath \"/w/re\\\"po/.git\"))"));
+    }
+
+    #[test]
+    fn a_cell_writes_to_one_directory_and_shows_what_is_shown() {
+        let plan = CellPlan {
+            temporary_directory: "/t/own".into(),
+            hidden: vec!["/home/other".into(), "/home/other/project/.env".into()],
+            shown: vec!["/home/other/project".into()],
+        };
+        let text = render_cell_profile(&plan);
+        assert_eq!(text.matches("(allow file-write* (subpath").count(), 1);
+        let shown = text.find("(allow file-read* (subpath \"/home/other/project\"))").unwrap();
+        let hidden = "(deny file-read* file-write* (subpath \"/home/other/project/.env\"))";
+        assert!(text.find("/home/other\"").unwrap() < shown && shown < text.rfind(hidden).unwrap());
+        assert!(!text.contains("network"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use windlass_driver::PromptSubmission;
 use windlass_vocabulary::context_usage::ContextUsage;
+use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{Notice, PermissionMode};
 
 use crate::picker::Picker;
@@ -20,6 +21,10 @@ pub enum PromptAction {
     /// Summarise the history, with this focus.
     Compact(Option<String>),
     ShowText(String),
+    /// Copy the last answer to the clipboard.
+    CopyAnswer,
+    /// Open the page with all commands and keys.
+    OpenHelp,
     /// Show the first text that is not wider than the screen, or the last.
     ShowFirstFitting(Vec<String>),
     /// Show what fills the context window.
@@ -30,6 +35,8 @@ pub enum PromptAction {
     OpenInput(ValidatedInput),
     /// Show what was done, and perhaps another picker.
     ShowResult(String, Option<Picker>),
+    /// Show a text of several lines, and let the user choose below it.
+    ShowThenPick(String, Picker),
     /// Show a text now, and perform the action once it is there.
     ShowThenAwait(String, PromptActionFuture),
     /// Open a file of the user in an editor.
@@ -62,6 +69,9 @@ pub trait TuiHost: Send + Sync {
     fn list_commands(&self) -> Vec<SlashCommandHint>;
 
     fn observe_notice(&self, notice: &Notice);
+
+    /// Says why a run failed, where, and what to do about it. May block.
+    fn explain_ending(&self, ending: &RunEnding) -> String;
 
     /// Adds a prompt to the history of all sessions. May block.
     fn remember_prompt(&self, prompt: &str);

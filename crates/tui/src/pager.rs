@@ -7,6 +7,7 @@ use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
 use crate::screen_size::ScreenSize;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::transcript::TranscriptBuffer;
+use crate::words;
 
 #[derive(Debug, Default)]
 pub struct Pager {
@@ -18,6 +19,8 @@ pub struct Pager {
     /// The oldest entry that is rendered.
     first_entry: usize,
     is_fully_loaded: bool,
+    /// What is shown is a page of its own and not the transcript.
+    is_page: bool,
     search: PagerSearch,
 }
 
@@ -51,6 +54,26 @@ impl Pager {
         pager.load_older(entries, folder, size.rows);
         pager.top = pager.last_top(size.rows);
         pager
+    }
+
+    /// Shows these lines from the first one on.
+    pub fn open_page(lines: Vec<StyledLine>, size: ScreenSize) -> Self {
+        Self {
+            lines: lines.into(),
+            width: size.width,
+            is_fully_loaded: true,
+            is_page: true,
+            ..Self::default()
+        }
+    }
+
+    pub fn is_page(&self) -> bool {
+        self.is_page
+    }
+
+    /// All lines, for terminals that have no pages.
+    pub fn into_lines(self) -> Vec<StyledLine> {
+        self.lines.into()
     }
 
     pub fn width(&self) -> usize {
@@ -219,16 +242,19 @@ impl Pager {
             PagerSearch::Editing(query) => {
                 return StyledLine::from_text(format!("/{query}"), TextStyle::Selected);
             }
-            PagerSearch::NoMatch(query) => format!("{query} is nowhere"),
-            PagerSearch::Pending(query) => format!("looking for {query}"),
+            PagerSearch::NoMatch(query) => words::describe_no_match(query),
+            PagerSearch::Pending(query) => words::describe_search(query),
             PagerSearch::Off | PagerSearch::Done(_) => {
                 let end = (self.top + room).min(self.lines.len());
                 let more = if self.is_fully_loaded { "" } else { "+" };
-                format!("lines {} to {end} of {}{more}", self.top + 1, self.lines.len())
+                words::describe_page(self.top + 1, end, &format!("{}{more}", self.lines.len()))
             }
         };
-        let keys = "/ searches, n again · ↑↓ PgUp PgDn Home End";
-        StyledLine::from_text(format!(" Esc goes back · {place} · {keys} "), TextStyle::Selected)
+        let keys = words::PAGER_KEYS;
+        StyledLine::from_text(
+            format!(" {} · {place} · {keys} ", words::PAGER_LEAVE),
+            TextStyle::Selected,
+        )
     }
 
     fn highlight_match(&self, line: &StyledLine) -> StyledLine {
@@ -334,7 +360,7 @@ mod tests {
         pager.handle_key(&InputKey::Char('N'), 24);
         assert_eq!(screen_text(&pager), first);
         search(&mut pager, "quince");
-        assert!(screen_text(&pager).contains("quince is nowhere"), "{}", screen_text(&pager));
+        assert!(screen_text(&pager).contains("no match for quince"), "{}", screen_text(&pager));
         assert!(!pager.handle_key(&InputKey::Char('q'), 24), "it leaves");
     }
     /// All keys of a burst may come before the next frame loads more.

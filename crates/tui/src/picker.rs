@@ -5,7 +5,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::fuzzy;
 use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
 use crate::styled_line::{StyledLine, TextStyle};
-use crate::text;
+use crate::{text, words};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PickerItem {
@@ -149,10 +149,10 @@ impl Picker {
             )
         }));
         lines.extend(more);
-        let search = StyledLine::from_text("search: ", TextStyle::Dim)
+        let search = StyledLine::from_text(words::PICKER_SEARCH, TextStyle::Dim)
             .with_span(self.query.clone(), TextStyle::Plain);
         lines.push(search.with_span("▏", TextStyle::Plain).truncate_to_width(width));
-        let hint = "↑↓ choose · Enter takes it · Esc leaves it · letters search";
+        let hint = words::PICKER_KEYS;
         lines.push(StyledLine::from_text(hint, TextStyle::Dim).truncate_to_width(width));
         lines
     }

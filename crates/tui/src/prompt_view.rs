@@ -1,11 +1,11 @@
 //! How a prompt of the user looks once it is sent.
 
 use crate::styled_line::{StyledLine, TextStyle};
-use crate::text;
+use crate::{text, words};
 
 /// A prompt with a mark before it, cut after `lines_max` lines.
-pub fn render_prompt(words: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
-    let cut = words.get(..words.floor_char_boundary(PROMPT_BYTES_MAX)).unwrap_or(words);
+pub fn render_prompt(prompt: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
+    let cut = prompt.get(..prompt.floor_char_boundary(PROMPT_BYTES_MAX)).unwrap_or(prompt);
     let all = text::render_plain(cut, TextStyle::User, width.saturating_sub(2));
     let signs = std::iter::once("> ").chain(std::iter::repeat("  "));
     let mut lines: Vec<StyledLine> = signs
@@ -15,9 +15,9 @@ pub fn render_prompt(words: &str, width: usize, lines_max: usize) -> Vec<StyledL
                 .with_span(line.plain_text(), TextStyle::User)
         })
         .collect();
-    if all.len() > lines_max || cut.len() < words.len() {
-        let count = words.lines().count();
-        lines.push(StyledLine::from_text(format!("  … {count} lines in all"), TextStyle::Dim));
+    if all.len() > lines_max || cut.len() < prompt.len() {
+        let all = format!("  {}", words::describe_all_lines(prompt.lines().count()));
+        lines.push(StyledLine::from_text(all, TextStyle::Dim));
     }
     lines
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use windlass_driver::{Notices, Session};
-use windlass_vocabulary::{PermissionMode, Role};
+use windlass_vocabulary::{Notice, PermissionMode};
 
 use crate::host::TuiHost;
 use crate::session_facts::TuiSessionFacts;
@@ -27,8 +27,8 @@ pub struct TuiSetup {
     pub first_prompt: Option<String>,
     /// Put into the composer.
     pub unsent_text: String,
-    /// Messages of earlier runs of this session, shown again.
-    pub earlier_messages: Vec<EarlierMessage>,
+    /// What happened in earlier runs of this session, shown again.
+    pub earlier_notices: Vec<Notice>,
     pub startup_notes: Vec<String>,
 }
 
@@ -39,12 +39,19 @@ pub struct TuiDisplayOptions {
     pub detects_background: bool,
     /// Write line by line and never redraw, for dumb terminals and screen readers.
     pub is_linear: bool,
-    /// The terminal shows notifications of programs (OSC 9).
-    pub has_notifications: bool,
+    pub notification: NotificationChannel,
+    /// The title of the terminal says when the user is needed.
+    pub has_title: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EarlierMessage {
-    pub role: Role,
-    pub text: String,
+/// How the user is called when a question comes or a long run ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NotificationChannel {
+    Off,
+    #[default]
+    Bell,
+    /// A desktop notification, as iTerm2, WezTerm, Ghostty and kitty show it.
+    Osc9,
+    /// The same for foot and urxvt.
+    Osc777,
 }

@@ -200,10 +200,11 @@ mod tests {
         let second: String = (0..40).map(|number| format!("second {number}\n\n")).collect();
         let blocks =
             [thought("hm"), ContentBlock::Text(first), thought("so"), ContentBlock::Text(second)];
+        let mark = |number: usize| if number == 0 { "● " } else { "  " };
         let whole: Vec<String> = std::iter::once("∴ hm  Ctrl-O".to_owned())
-            .chain((0..40).map(|number| format!("first {number}")))
+            .chain((0..40).map(|number| format!("{}first {number}", mark(number))))
             .chain(["∴ so  Ctrl-O".to_owned()])
-            .chain((0..40).map(|number| format!("second {number}")))
+            .chain((0..40).map(|number| format!("{}second {number}", mark(number))))
             .collect();
         for (rows, cut, tells_ends) in
             [(5, 10, true), (30, 7, true), (500, 10, true), (5, 10, false), (20, 999_999, true)]
@@ -252,7 +253,7 @@ mod tests {
                 assert_eq!(words, whole, "{rows} {cut}");
             } else {
                 // Without the ends of blocks the two texts are one, and pieces may be shown again.
-                assert!(words.iter().any(|words| words == "second 39"), "{words:?}");
+                assert!(words.iter().any(|words| words == "  second 39"), "{words:?}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Lines of styled text, and how they are cut to a width. Pure: the theme decides the colours.
 
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TextStyle {
@@ -66,6 +66,23 @@ impl StyledLine {
         }
     }
 
+    /// Puts blanks before it.
+    pub fn indent(self, cells: usize) -> Self {
+        let whole = Self::from_text(" ".repeat(cells), TextStyle::Plain);
+        self.spans.into_iter().fold(whole, |whole, span| whole.with_span(span.text, span.style))
+    }
+
+    pub fn trim_end(mut self) -> Self {
+        while let Some(last) = self.spans.last_mut() {
+            last.text.truncate(last.text.trim_end().len());
+            if !last.text.is_empty() {
+                break;
+            }
+            self.spans.pop();
+        }
+        self
+    }
+
     /// In cells.
     pub fn width(&self) -> usize {
         self.spans.iter().map(|span| span.text.width()).sum()
@@ -95,17 +112,38 @@ impl StyledLine {
         cut
     }
 
-    /// Wraps at blanks; all lines but the first are indented. A word that is wider than a line is broken.
+    /// Wraps, and ends in `…` if there would be more lines than this.
+    pub fn wrap_to(&self, width: usize, indent: usize, lines_max: usize) -> Vec<Self> {
+        let mut lines = self.wrap(width, indent);
+        if lines.len() > lines_max {
+            lines.truncate(lines_max);
+            if let Some(last) = lines.last_mut() {
+                last.push("…", TextStyle::Dim);
+                *last = last.truncate_to_width(width);
+            }
+        }
+        lines
+    }
+
+    /// Wraps at blanks, and between wide characters; all lines but the first are indented. A word that is
+    /// wider than a line is broken. Punctuation stays with its word, whatever its style.
     pub fn wrap(&self, width: usize, indent: usize) -> Vec<Self> {
         let width = width.max(1);
         let indent = if indent + 8 > width { 0 } else { indent };
-        let mut wrapper =
-            LineWrapper { lines: Vec::new(), line: Self::new(), at: 0, width, indent };
+        let mut wrapper = LineWrapper {
+            lines: Vec::new(),
+            line: Self::new(),
+            word: Self::new(),
+            at: 0,
+            width,
+            indent,
+        };
         for span in &self.spans {
-            for word in span.text.split_word_bounds() {
-                wrapper.push_word(word, span.style);
+            for piece in span.text.split_word_bounds() {
+                wrapper.push_piece(piece, span.style);
             }
         }
+        wrapper.flush_word();
         wrapper.lines.push(wrapper.line);
         wrapper.lines
     }
@@ -114,32 +152,59 @@ impl StyledLine {
 struct LineWrapper {
     lines: Vec<StyledLine>,
     line: StyledLine,
+    /// What must not be separated, as far as it is known.
+    word: StyledLine,
     at: usize,
     width: usize,
     indent: usize,
 }
 
 impl LineWrapper {
-    fn push_word(&mut self, word: &str, style: TextStyle) {
+    fn push_piece(&mut self, piece: &str, style: TextStyle) {
+        if piece.chars().all(char::is_whitespace) {
+            self.flush_word();
+            return self.push_blank(piece, style);
+        }
+        let before = self.word.spans.last().and_then(|span| span.text.chars().next_back());
+        if before.is_some_and(|before| may_break_between(before, piece)) {
+            self.flush_word();
+        }
+        self.word.push(piece, style);
+    }
+
+    fn push_blank(&mut self, blank: &str, style: TextStyle) {
+        let cells = blank.width();
+        if self.at + cells > self.width {
+            if !self.is_at_line_start() {
+                self.start_next_line();
+            }
+            return;
+        }
+        self.line.push(blank, style);
+        self.at += cells;
+    }
+
+    fn flush_word(&mut self) {
+        let word = std::mem::take(&mut self.word);
         let cells = word.width();
-        let is_blank = word.chars().all(char::is_whitespace);
         if self.at + cells > self.width && !self.is_at_line_start() {
             self.start_next_line();
-            if is_blank {
-                return;
-            }
         }
         if self.at + cells <= self.width {
-            self.line.push(word, style);
+            for span in word.spans {
+                self.line.push(span.text, span.style);
+            }
             self.at += cells;
             return;
         }
-        for cell in word.graphemes(true) {
-            if self.at + cell.width() > self.width && !self.is_at_line_start() {
-                self.start_next_line();
+        for span in &word.spans {
+            for cell in span.text.graphemes(true) {
+                if self.at + cell.width() > self.width && !self.is_at_line_start() {
+                    self.start_next_line();
+                }
+                self.line.push(cell, span.style);
+                self.at += cell.width();
             }
-            self.line.push(cell, style);
-            self.at += cell.width();
         }
     }
 
@@ -153,6 +218,17 @@ impl LineWrapper {
         self.at = self.indent;
     }
 }
+
+/// Chinese and Japanese have no blanks: a line may end between two of their characters, though not
+/// before punctuation.
+fn may_break_between(before: char, piece: &str) -> bool {
+    let is_wide = |letter: char| letter.is_alphanumeric() && letter.width() == Some(2);
+    let Some(next) = piece.chars().next() else { return false };
+    next.is_alphanumeric() && (is_wide(before) || is_wide(next)) && !OPENING.contains(before)
+}
+
+/// Belongs to what follows.
+const OPENING: &str = "([{「『（【《“‘";
 
 #[cfg(test)]
 mod tests {
@@ -175,6 +251,14 @@ mod tests {
         assert_eq!(
             plain_texts(&StyledLine::from_text("日本語です", TextStyle::Plain).wrap(4, 0)),
             ["日本", "語で", "す"]
+        );
+        let quoted = StyledLine::from_text("he said ", TextStyle::Plain)
+            .with_span("hello", TextStyle::Bold)
+            .with_span(", world", TextStyle::Plain);
+        assert_eq!(plain_texts(&quoted.wrap(13, 0)), ["he said ", "hello, world"]);
+        assert_eq!(
+            plain_texts(&StyledLine::from_text("日本語。です", TextStyle::Plain).wrap(6, 0)),
+            ["日本", "語。で", "す"]
         );
         for width in 1..30 {
             let text = "wide 日本語 and e\u{301}acute words, a-very-long-one/with/slashes and more";

@@ -1,4 +1,5 @@
-//! The colours of styles. Only the terminal's own sixteen are used, so that the user's palette decides.
+//! The colours of styles. Only the terminal's own sixteen are used, so that the user's palette decides;
+//! except for the faint ground of changed words, which the sixteen do not have.
 
 use crate::styled_line::TextStyle;
 
@@ -49,8 +50,10 @@ impl Theme {
             TextStyle::Busy => "\x1b[36m",
             TextStyle::Success => "\x1b[32m",
             TextStyle::Failure => "\x1b[31m",
-            TextStyle::AddedWord => "\x1b[1;7;32m",
-            TextStyle::RemovedWord => "\x1b[1;7;31m",
+            TextStyle::AddedWord if is_light => "\x1b[30;48;5;157m",
+            TextStyle::AddedWord => "\x1b[97;48;5;22m",
+            TextStyle::RemovedWord if is_light => "\x1b[30;48;5;224m",
+            TextStyle::RemovedWord => "\x1b[97;48;5;52m",
             TextStyle::Warning if is_light => "\x1b[35m",
             TextStyle::Warning => "\x1b[33m",
             TextStyle::NeedsPermission if is_light => "\x1b[1;4;35m",

@@ -3,11 +3,10 @@
 
 use std::collections::VecDeque;
 
-use windlass_permission::sanitize;
 use windlass_vocabulary::{ToolCall, ToolOutcome, ToolResultPart};
 
 use crate::styled_line::{StyledLine, TextStyle};
-use crate::{prompt_view, text, tool_call_view};
+use crate::{markdown_stream, prompt_view, text, tool_call_view, words};
 
 #[derive(Clone, Debug)]
 pub enum TranscriptEntry {
@@ -48,6 +47,16 @@ impl TranscriptBuffer {
         self.dropped + self.entries.len()
     }
 
+    pub fn last_answer(&self) -> Option<&str> {
+        self.entries.iter().rev().find_map(|entry| match entry {
+            TranscriptEntry::Answer(text) => Some(text.as_str()),
+            TranscriptEntry::Prompt(_)
+            | TranscriptEntry::Thought(_)
+            | TranscriptEntry::ToolCall(..)
+            | TranscriptEntry::Note(_) => None,
+        })
+    }
+
     /// Counted from the first entry ever; `None` if that was dropped.
     pub fn get(&self, number: usize) -> Option<&TranscriptEntry> {
         self.entries.get(number.checked_sub(self.dropped)?)
@@ -58,7 +67,7 @@ impl TranscriptBuffer {
         let from = self.entries.len().saturating_sub(RENDERED_ENTRIES_MAX);
         let mut lines = Vec::new();
         if from > 0 {
-            let words = format!("({from} earlier entries are not shown here)");
+            let words = words::describe_earlier_entries(from);
             lines.extend([StyledLine::from_text(words, TextStyle::Dim), StyledLine::new()]);
         }
         for entry in self.entries.iter().skip(from) {
@@ -81,7 +90,8 @@ impl TranscriptEntry {
                     ToolResultPart::Text(text) => text.len(),
                     ToolResultPart::Media(media) => media.name.len(),
                 });
-                call.input.as_str().len() + parts.sum::<usize>() + ENTRY_BYTES
+                let structured = outcome.structured.as_ref().map_or(0, |json| json.as_str().len());
+                call.input.as_str().len() + structured + parts.sum::<usize>() + ENTRY_BYTES
             }
         }
     }
@@ -91,7 +101,8 @@ impl TranscriptEntry {
         let cut = |mut text: String| {
             if text.len() > TEXT_MAX {
                 text.truncate(text.floor_char_boundary(TEXT_MAX));
-                text.push_str("\n… (the rest is in the session's record)");
+                text.push('\n');
+                text.push_str(words::REST_IN_JOURNAL);
             }
             text
         };
@@ -101,7 +112,7 @@ impl TranscriptEntry {
             Self::Thought(text) => Self::Thought(cut(text)),
             Self::Note(text) => Self::Note(cut(text)),
             Self::ToolCall(call, mut outcome) => {
-                outcome.structured = None;
+                outcome.structured = tool_call_view::reduce_structured(&outcome);
                 for part in &mut outcome.content {
                     match part {
                         ToolResultPart::Text(text) => *text = cut(std::mem::take(text)),
@@ -116,53 +127,18 @@ impl TranscriptEntry {
     pub fn render(&self, width: usize, folder: &str) -> Vec<StyledLine> {
         match self {
             Self::Prompt(words) => prompt_view::render_prompt(words, width, usize::MAX),
-            Self::Answer(words) => text::render_markdown(words, width),
+            Self::Answer(words) => markdown_stream::render_answer(words, width),
             Self::Thought(words) => {
-                let mut lines = vec![StyledLine::from_text("∴ thought", TextStyle::Dim)];
-                lines.extend(render_indented(words, TextStyle::Italic, width));
+                let mut lines = vec![StyledLine::from_text(words::THOUGHT_HEAD, TextStyle::Dim)];
+                lines.extend(tool_call_view::render_indented(words, TextStyle::Italic, width));
                 lines
             }
             Self::Note(words) => text::render_plain(words, TextStyle::Dim, width),
             Self::ToolCall(call, outcome) => {
-                let mut lines = vec![tool_call_view::render_summary_line(call, outcome, folder)];
-                lines.extend(render_indented(
-                    &sanitize::escape_invisible(&tool_call_view::format_input(call)),
-                    TextStyle::Code,
-                    width,
-                ));
-                for part in &outcome.content {
-                    match part {
-                        ToolResultPart::Text(words) => {
-                            lines.extend(render_indented(
-                                &sanitize::strip_control(words),
-                                TextStyle::Dim,
-                                width,
-                            ));
-                        }
-                        ToolResultPart::Media(media) => {
-                            lines.push(tool_call_view::render_media(media));
-                        }
-                    }
-                }
-                lines
+                tool_call_view::render_unfolded_call(call, outcome, width, folder)
             }
         }
     }
-}
-
-fn render_indented(
-    words: &str,
-    style: TextStyle,
-    width: usize,
-) -> impl Iterator<Item = StyledLine> {
-    let lines = text::render_plain(words, style, width.saturating_sub(2));
-    lines.into_iter().map(|line| {
-        let mut whole = StyledLine::from_text("  ", TextStyle::Plain);
-        for span in line.spans {
-            whole.push(span.text, span.style);
-        }
-        whole
-    })
 }
 
 const BYTES_MAX: usize = 6 * 1024 * 1024;

@@ -8,7 +8,7 @@ use windlass_permission::sanitize;
 use crate::composer::Composer;
 use crate::input::InputKey;
 use crate::styled_line::{StyledLine, TextStyle};
-use crate::text;
+use crate::{text, words};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InputFeedback {
@@ -97,8 +97,7 @@ impl ValidatedInput {
         feedback.truncate(rows.saturating_sub(lines.len() + 1).max(1));
         lines.extend(feedback);
         lines.push(
-            StyledLine::from_text("Enter takes it · Esc leaves it", TextStyle::Dim)
-                .truncate_to_width(width),
+            StyledLine::from_text(words::INPUT_KEYS, TextStyle::Dim).truncate_to_width(width),
         );
         lines
     }

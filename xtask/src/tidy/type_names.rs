@@ -13,6 +13,8 @@ use super::{Finding, RepositoryTree};
 const SHARED_NAMES: &[(&str, &str)] = &[
     ("Entry", "private to two modules of `engine`, each a row of its own list"),
     ("Open", "private to two modules of `engine`, each a row that waits for its answer"),
+    ("Cell", "linux and unsupported.rs of `sandbox` are compiled one at a time"),
+    ("PreparedCell", "linux and unsupported.rs of `sandbox` are compiled one at a time"),
     ("Sandbox", "linux.rs and unsupported.rs of `sandbox` are compiled one at a time"),
     ("SandboxLaunch", "linux.rs and unsupported.rs of `sandbox` are compiled one at a time"),
     ("SandboxCleanup", "linux.rs and unsupported.rs of `sandbox` are compiled one at a time"),

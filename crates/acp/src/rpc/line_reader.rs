@@ -1,8 +1,9 @@
 //! Standard input, line by line, read by a thread of its own that blocks while its lines are not taken.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use tokio::sync::mpsc;
+use windlass_host::standard_streams::StandardInput;
 
 #[derive(Debug)]
 pub(crate) enum RpcLine {
@@ -13,7 +14,7 @@ pub(crate) enum RpcLine {
 /// The channel closes at the end of the input.
 pub(crate) fn spawn_line_reader() -> mpsc::Receiver<RpcLine> {
     let (lines, inbox) = mpsc::channel(LINES_MAX);
-    let work = move || read_lines(io::stdin().lock(), &lines);
+    let work = move || read_lines(BufReader::new(StandardInput), &lines);
     // Without a thread the channel closes, which is taken for the end.
     let _ = std::thread::Builder::new().name("lines".to_owned()).spawn(work);
     inbox

@@ -1,12 +1,13 @@
 //! Standard output as a queue of lines, written by a thread of its own. Queueing never blocks; a session
 //! reads its notices only while there is room, so a slow editor slows down output, never input.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use tokio::sync::{Notify, oneshot};
+use windlass_host::standard_streams::StandardOutput;
 
 #[derive(Debug)]
 pub(super) struct LineWriter {
@@ -29,7 +30,7 @@ impl LineWriter {
         let state = Arc::new(WriterState::default());
         let worker_state = Arc::clone(&state);
         let work = move || {
-            write_lines(&inbox, &worker_state, io::stdout());
+            write_lines(&inbox, &worker_state, StandardOutput::Stdout);
             worker_state.is_closed.store(true, Ordering::Release);
             worker_state.room_changed.notify_waiters();
             let _ = finished.send(());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use windlass_assembly::options::RunOptions;
+use windlass_assembly::session::cleanup::SessionCleanup;
 use windlass_assembly::session_plan::{self, SessionPlan};
 use windlass_driver::AgentDefinition;
 use windlass_host::command_error::CommandError;
@@ -100,6 +101,7 @@ fn start_session(
     let (session, notices) = builder
         .start()
         .map_err(|error| RpcError::internal(format!("{error}; correct it and try again")))?;
+    let _cleanup = plan.cleanup.map(SessionCleanup::spawn);
     let questions = EditorQuestions {
         client,
         capabilities,

@@ -94,8 +94,9 @@ pub fn render_session_cost_for_screen(
     let narrow: String = narrow
         .map(|(name, totals)| {
             let [name, requests, input, _, read, output, cost] = build_account_row(&name, &totals);
+            let noun = if totals.requests == 1 { "request" } else { "requests" };
             format!(
-                "{name}\n  {requests} requests  {cost}\n  {input} in, {read} cached, {output} out\n"
+                "{name}\n  {requests} {noun}  {cost}\n  {input} in, {read} cached, {output} out\n"
             )
         })
         .collect();

@@ -146,7 +146,7 @@ fn render_rewind(
     let words = truncate_with_ellipsis(&to_single_line(&prompt.text), PROMPT_CHARS_MAX);
     if wanted.scope.conversation {
         let begins =
-            if is_done { "The conversation goes on" } else { "The conversation would go on" };
+            if is_done { "Conversation rewound to" } else { "Would rewind the conversation to" };
         text.push_str(&format!("{begins} before prompt {number}: {words}\n"));
     }
     let rows: Vec<[String; 4]> = files.iter().map(build_file_row).collect();
@@ -161,9 +161,11 @@ fn render_rewind(
     ));
     if wanted.scope.files {
         let many = match files.len() {
-            0 => "No file changes.".to_owned(),
-            count if is_done => format!("{count} files went back."),
-            count => format!("{count} files would go back."),
+            0 => "No files to restore.".to_owned(),
+            1 if is_done => "Restored 1 file.".to_owned(),
+            1 => "Would restore 1 file.".to_owned(),
+            count if is_done => format!("Restored {count} files."),
+            count => format!("Would restore {count} files."),
         };
         text.push_str(&format!("{many} {REWIND_NOT_COVERED}\n"));
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use windlass_journal::{ExplainedStep, explain_journal};
 use windlass_vocabulary::format_timestamp;
-use windlass_vocabulary::{Notice, Terminal, Transition};
+use windlass_vocabulary::{Notice, Outcome, Terminal, Transition};
 
 use crate::session::journal_error;
 use crate::session::rewind_point::fallback_settings;
@@ -81,6 +81,9 @@ struct WalkPosition {
 
 impl WalkPosition {
     fn collect_reasons(&mut self, walked: &ExplainedStep, reasons: &mut Vec<RunReason>) {
+        let is_by_hand = walked.ending.as_ref().is_some_and(|ending| {
+            matches!(ending.outcome, Some(Outcome::Compacted | Outcome::NotCompacted))
+        });
         for notice in &walked.notices {
             if matches!(notice, Notice::RunStarted) {
                 self.run += 1;
@@ -89,13 +92,27 @@ impl WalkPosition {
             if let Notice::Continued { turn, .. } = notice {
                 self.turn = (*turn).max(1);
             }
-            if let Some(explanation) = explain_notice(notice) {
+            if let Some(explanation) = explain_notice(notice, is_by_hand) {
                 reasons.push(self.build_reason(walked.at, explanation));
             }
         }
         if let Some(ending) = &walked.ending {
-            let words =
-                format!("{} ({})", describe_terminal(ending.terminal), to_single_line(&ending.why));
+            let reason = match ending.outcome {
+                Some(Outcome::Compacted) => "You asked to compact the conversation, and it was.",
+                Some(Outcome::NotCompacted) => "You asked to compact the conversation; it stayed.",
+                Some(
+                    Outcome::Natural
+                    | Outcome::Empty
+                    | Outcome::Refusal
+                    | Outcome::OutputLimitExhausted
+                    | Outcome::PausesExhausted
+                    | Outcome::Circled
+                    | Outcome::ToolDeferred
+                    | Outcome::StorageFailed,
+                )
+                | None => describe_terminal(ending.terminal),
+            };
+            let words = format!("{reason} ({})", to_single_line(&ending.why));
             let words = format!("{words}; {} so far", format_money(ending.cost));
             let name = Some(ending.terminal.name());
             let explanation = Explanation { name, ..Explanation::new("stopped", words) };
@@ -108,7 +125,8 @@ impl WalkPosition {
     }
 }
 
-fn explain_notice(notice: &Notice) -> Option<Explanation> {
+/// `is_by_hand`: the user asked for the compaction.
+fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
     Some(match notice {
         Notice::Continued { transition, .. } => {
             let words = describe_transition(*transition).to_owned();
@@ -118,14 +136,14 @@ fn explain_notice(notice: &Notice) -> Option<Explanation> {
             if message.origin == windlass_vocabulary::MessageOrigin::User =>
         {
             let words = truncate_with_ellipsis(&to_single_line(&message.text()), WORDS_MAX);
-            Explanation::new("asked", format!("Somebody said: {words}"))
+            Explanation::new("asked", format!("You: {words}"))
         }
         Notice::ContextShrunk { level, freed, losses } => {
-            let mut words = format!(
-                "{} About {} tokens were freed.",
-                describe_context_level(*level),
-                format_count(freed.0)
-            );
+            let what = match is_by_hand {
+                true => "History was summarised, because you asked for it.",
+                false => describe_context_level(*level),
+            };
+            let mut words = format!("{what} About {} tokens were freed.", format_count(freed.0));
             if let Some(first) = losses.first() {
                 words.push_str(&format!(" First of {}: {}", losses.len(), to_single_line(first)));
             }
@@ -219,7 +237,7 @@ fn describe_terminal(terminal: Terminal) -> &'static str {
             "The prompt was too long, and everything against that was tried."
         }
         Terminal::ImageError => "An image or a document could not be used.",
-        Terminal::ModelError => "The model's server failed for good.",
+        Terminal::ModelError => "The model server kept failing; gave up.",
         Terminal::AbortedStreaming => "It was interrupted while the model answered.",
         Terminal::AbortedTools => "It was interrupted while tools ran.",
         Terminal::StopHookPrevented => "A stop hook ended the run.",

@@ -7,7 +7,7 @@ pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
     name: "btw",
     aliases: &[],
     argument_hint: "QUESTION",
-    description: "ask something beside the conversation; it is not kept",
+    description: "Ask a side question; it stays out of the conversation",
     availability: SlashCommandAvailability::Everywhere,
     parser: SlashCommandParser::WithArguments(|rest| match rest.is_empty() {
         true => Err(CommandError::usage("/btw needs a question: /btw why two crates?")),

@@ -6,7 +6,7 @@ pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
     name: "clear",
     aliases: &["new", "reset"],
     argument_hint: "",
-    description: "forget what was said and begin anew; the session that was is kept",
+    description: "Start a new session; the old one is kept",
     availability: SlashCommandAvailability::Everywhere,
     parser: SlashCommandParser::NoArguments(|| SlashCommand::Clear),
 };

@@ -6,7 +6,7 @@ pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
     name: "compact",
     aliases: &[],
     argument_hint: "[FOCUS]",
-    description: "make history shorter, perhaps with a view to something",
+    description: "Summarise the conversation, with an optional focus",
     availability: SlashCommandAvailability::Everywhere,
     parser: SlashCommandParser::WithArguments(|rest| {
         Ok(SlashCommand::Compact((!rest.is_empty()).then(|| rest.to_owned())))

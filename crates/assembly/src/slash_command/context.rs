@@ -6,7 +6,7 @@ pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
     name: "context",
     aliases: &[],
     argument_hint: "",
-    description: "show what fills the window",
+    description: "Show what fills the context window",
     availability: SlashCommandAvailability::Everywhere,
     parser: SlashCommandParser::NoArguments(|| SlashCommand::Context),
 };

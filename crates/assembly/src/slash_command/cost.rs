@@ -6,7 +6,7 @@ pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
     name: "cost",
     aliases: &[],
     argument_hint: "",
-    description: "show what the session cost",
+    description: "Show what this session cost",
     availability: SlashCommandAvailability::Everywhere,
     parser: SlashCommandParser::NoArguments(|| SlashCommand::Cost),
 };

@@ -8,7 +8,7 @@ pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
     name: "init",
     aliases: &[],
     argument_hint: "",
-    description: "look at the project and write AGENTS.md for those who come after",
+    description: "Look at the project and write AGENTS.md",
     availability: SlashCommandAvailability::Everywhere,
     parser: SlashCommandParser::NoArguments(|| {
         SlashCommand::SubmitPrompt(PromptSubmission::from(INIT_PROMPT))

@@ -23,13 +23,13 @@ impl OverviewSection {
     /// The command that asks about it.
     pub(super) const fn to_command_spec(self) -> SlashCommandSpec {
         let (name, about) = match self {
-            Self::Agents => ("agents", "show the agents there are, or write one"),
-            Self::Help => ("help", "list the commands that may be typed"),
-            Self::Hooks => ("hooks", "show the hooks in force"),
-            Self::McpServers => ("mcp", "show how it stands with each MCP server"),
-            Self::Memory => ("memory", "show the standing instructions that were read"),
-            Self::Model => ("model", "show or choose which model is asked"),
-            Self::Permissions => ("permissions", "show and change the rules in force"),
+            Self::Agents => ("agents", "List agents, or create one"),
+            Self::Help => ("help", "All commands and keys"),
+            Self::Hooks => ("hooks", "List hooks, and turn them on or off"),
+            Self::McpServers => ("mcp", "MCP server status"),
+            Self::Memory => ("memory", "Show and edit memory files"),
+            Self::Model => ("model", "Show or change the model"),
+            Self::Permissions => ("permissions", "Show and change permission rules"),
         };
         let (hint, meaning) = match self {
             Self::Help => ("", SlashCommandParser::Show(self)),

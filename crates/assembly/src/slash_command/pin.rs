@@ -9,7 +9,7 @@ pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
     name: "pin",
     aliases: &[],
     argument_hint: "TEXT",
-    description: "say something that is never left out when history is made shorter",
+    description: "Tell the model something that no compaction drops",
     availability: SlashCommandAvailability::Everywhere,
     parser: SlashCommandParser::WithArguments(|rest| match rest.is_empty() {
         true => {

@@ -6,7 +6,7 @@ pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
     name: "resume",
     aliases: &[],
     argument_hint: "[SESSION]",
-    description: "list earlier sessions, or say how to go on with one",
+    description: "Resume an earlier session",
     availability: SlashCommandAvailability::Everywhere,
     parser: SlashCommandParser::WithArguments(|rest| {
         Ok(SlashCommand::Resume((!rest.is_empty()).then(|| rest.to_owned())))

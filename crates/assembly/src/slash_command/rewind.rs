@@ -8,7 +8,7 @@ pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
     name: "rewind",
     aliases: &[],
     argument_hint: "[number] [files|conversation|both] [dry-run]",
-    description: "go back to before an earlier prompt; without a number, list them",
+    description: "Rewind conversation, files or both to an earlier prompt",
     availability: SlashCommandAvailability::Everywhere,
     parser: SlashCommandParser::WithArguments(|rest| {
         Ok(SlashCommand::Rewind(parse_rewind_arguments(rest)?))

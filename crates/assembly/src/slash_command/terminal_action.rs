@@ -25,6 +25,20 @@ pub enum TerminalAction {
     ShowMemory,
     /// Write in a file of standing instructions.
     EditMemory(String),
+    /// Open this settings file in an editor, or ask which.
+    Config(Option<RuleFile>),
+    /// Copy the last answer.
+    Copy,
+    /// Run `windlass doctor` and show what it says.
+    Doctor,
+    /// Another effort; without a name, a list of them.
+    Effort(Option<String>),
+    /// Write the conversation to this file, or one named after the session.
+    Export(Option<String>),
+    Status,
+    ListTasks,
+    /// By its id.
+    StopTask(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
     name: "why",
     aliases: &[],
     argument_hint: "",
-    description: "say why the last run went as it did",
+    description: "Explain why the last run went as it did",
     availability: SlashCommandAvailability::Everywhere,
     parser: SlashCommandParser::NoArguments(|| SlashCommand::Why),
 };

@@ -72,40 +72,40 @@ pub(crate) enum CliCommand {
     /// Serve a scripted model on this machine, for trying rules, limits and faults for nothing.
     #[command(after_help = include_str!("../text/help/rehearse.txt"))]
     Rehearse(RehearseArgs),
-    /// Write down what a command and a real model server say to each other, without secrets.
+    /// Record the traffic between a command and a real model server, without secrets.
     #[command(after_help = include_str!("../text/help/record.txt"))]
     Record(RecordArgs),
     /// Print the worst case for the settings given: model calls, turns, money.
     #[command(after_help = include_str!("../text/help/bound.txt"))]
     Bound(BoundArgs),
-    /// List the models that are known: window, output, prices, and whether there is a key.
+    /// List known models: window, output, prices, and whether there is a key.
     #[command(after_help = include_str!("../text/help/models.txt"))]
     Models(ModelsArgs),
     /// List, show, search, export, rename and delete sessions that were kept.
     #[command(after_help = include_str!("../text/help/sessions.txt"))]
     Sessions(SessionsArgs),
-    /// Go on with a session, also in the middle of a run that was cut off.
+    /// Resume a session, also in the middle of a run that was cut off.
     #[command(after_help = include_str!("../text/help/resume.txt"))]
     Resume(ResumeArgs),
-    /// Go back to an earlier prompt: the conversation, the files our tools changed, or both.
+    /// Rewind to an earlier prompt: the conversation, the files our tools changed, or both.
     #[command(after_help = include_str!("../text/help/rewind.txt"))]
     Rewind(RewindArgs),
-    /// Play a session again and check that every decision comes out the same.
+    /// Replay a session and check that every decision is identical.
     #[command(after_help = include_str!("../text/help/replay.txt"))]
     Replay(ReplayArgs),
-    /// Say in plain words why a session went on, recovered, shrank, changed its model or stopped.
+    /// Explain why a session continued, recovered, shrank, switched models or stopped.
     #[command(after_help = include_str!("../text/help/why.txt"))]
     Why(WhyArgs),
     /// Pack a session for a bug report, without anything that was said in it.
     #[command(after_help = include_str!("../text/help/bugreport.txt"))]
     Bugreport(BugreportArgs),
-    /// Draw what fills the window of a session, and what was left out to make room.
+    /// Show what fills the context window of a session, and what was dropped to make room.
     #[command(after_help = include_str!("../text/help/context.txt"))]
     Context(SingleSessionArgs),
-    /// Tell how well tokens and cache were foreseen, request by request.
+    /// Show how well tokens and cache were predicted, request by request.
     #[command(after_help = include_str!("../text/help/stats.txt"))]
     Stats(SingleSessionArgs),
-    /// Tell what sessions cost: one of them, or all by day, model and project.
+    /// Show what sessions cost: one of them, or all by day, model and project.
     #[command(after_help = include_str!("../text/help/cost.txt"))]
     Cost(CostArgs),
     /// Test policies like code, and see why a command would run, ask or be denied.
@@ -117,7 +117,7 @@ pub(crate) enum CliCommand {
     /// List hooks, and try them on a sample.
     #[command(after_help = include_str!("../text/help/hooks.txt"))]
     Hooks(HooksArgs),
-    /// Tell what was read from where, and what is wrong.
+    /// Show which settings were read from where, and what is wrong.
     #[command(after_help = include_str!("../text/help/doctor.txt"))]
     Doctor(DoctorArgs),
     /// Add, list and remove MCP servers, whose tools a session can use; serve our own.
@@ -132,7 +132,7 @@ pub(crate) enum CliCommand {
         /// Where the runner's server is.
         url: String,
     },
-    /// Keep API keys in the system's key ring, and see where each one comes from.
+    /// Store API keys in the system's key ring, and show where each one comes from.
     #[command(after_help = include_str!("../text/help/key.txt"))]
     Key(KeyArgs),
 }
@@ -190,7 +190,7 @@ pub(crate) struct RunArgs {
     /// while it happens.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t, help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) output_format: OutputFormatArg,
-    /// Tell on standard error what happens on the way.
+    /// Log progress on standard error.
     #[arg(long, help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) verbose: bool,
     /// Read no instructions, skills, notes or agents of the user's or the project's, and of their

@@ -15,7 +15,7 @@ pub(crate) struct ModelArgs {
     /// ANTHROPIC_MODEL]
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Whom to ask when that one is overloaded or gone, in order; other providers too.
+    /// Fallback models, in order, for when the model is overloaded or gone; other providers too.
     #[arg(long, value_name = "MODEL,MODEL", value_delimiter = ',')]
     pub(crate) fallback_model: Vec<String>,
     /// Who writes summaries. [default: the model]

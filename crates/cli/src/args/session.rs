@@ -9,25 +9,25 @@ use clap::{Subcommand, ValueEnum};
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Session")]
 pub(crate) struct SessionArgs {
-    /// Go on with the newest session of this directory.
+    /// Resume the newest session in this directory.
     #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
     pub(crate) goes_on: bool,
-    /// Go on with this session: its id, the beginning of its id, or its name.
+    /// Resume this session: its id, the beginning of its id, or its name.
     #[arg(short, long, value_name = "ID|NAME", num_args = 0..=1)]
     pub(crate) resume: Option<Option<String>>,
-    /// With -c or -r: go on in a copy and leave the session as it is.
+    /// With -c or -r: resume in a copy and leave the session as it is.
     #[arg(long)]
     pub(crate) fork_session: bool,
-    /// With -c or -r: go on with the run that did not come to its end, without a new prompt.
+    /// With -c or -r: finish the run that was cut off, without a new prompt.
     #[arg(long, conflicts_with_all = ["fork_session", "resume_session_at"])]
     pub(crate) continue_run: bool,
-    /// With -c or -r: go on behind this message of the transcript, and forget what came after it.
+    /// With -c or -r: resume after this message of the transcript, and drop what came after it.
     #[arg(long, value_name = "UUID")]
     pub(crate) resume_session_at: Option<String>,
     /// With --resume-session-at: refuse if more than the turn of this prompt would be forgotten.
     #[arg(long, value_name = "UUID", requires = "resume_session_at")]
     pub(crate) resume_drops_turn: Option<String>,
-    /// With -c or -r: if the journal cannot be used, go on from the transcript for other programs.
+    /// With -c or -r: if the journal cannot be used, resume from the transcript for other programs.
     #[arg(long)]
     pub(crate) from_transcript: bool,
     /// The id of the new session. [default: a random one]
@@ -201,7 +201,7 @@ pub(crate) enum CostGroupingArg {
 pub(crate) struct ResumeArgs {
     /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
     pub(crate) session: Option<String>,
-    /// Go on with the run that did not come to its end, without a new prompt.
+    /// Finish the run that was cut off, without a new prompt.
     #[arg(long)]
     pub(crate) continue_run: bool,
     /// Flags of a run, and a prompt after -p.

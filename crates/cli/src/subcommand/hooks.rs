@@ -54,7 +54,7 @@ pub(crate) fn list(args: &HooksListArgs, lookup: &impl EnvLookup) -> Result<Stri
         return Ok(format!("{}\n", json!({ "hooks": hooks, "problems": notes })));
     }
     let mut text = match hooks.is_empty() {
-        true => "There are no hooks.\n".to_owned(),
+        true => "No hooks.\n".to_owned(),
         false => {
             let rows: Vec<[String; 5]> = hooks.iter().map(build_hook_row).collect();
             render_table([ColumnAlignment::Left; 5], &rows)

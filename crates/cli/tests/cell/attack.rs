@@ -95,6 +95,30 @@ fn a_program_that_a_read_only_command_starts_is_held() {
     });
 }
 
+/// What the session itself was started with is open for writing; a command must not have it.
+#[test]
+fn descriptors_that_the_session_inherited_are_not_handed_on() {
+    for_each_user(|session| {
+        let target = session.base().join("log");
+        session.plant_program("jq", "#!/bin/bash\necho escaped >&9 && echo HOLE\necho end\n");
+        let server = crate::held_session::serve(&[json!({"command": "jq . a.json"})]);
+        let inner = session.dirs.asking(&server.url(), &["-p", "go"]);
+        let mut outer = std::process::Command::new("/bin/bash");
+        outer.args(["-c", "exec 9>\"$1\"; shift; exec \"$@\"", "bash"]).arg(&target);
+        outer.arg(inner.get_program()).args(inner.get_args()).env_clear();
+        outer.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        outer.current_dir(session.dirs.work());
+        outer.stdin(std::process::Stdio::null());
+        outer.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let finished = crate::fixture::run(&mut session.prepare(outer));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        let told = server.requests().last().expect("a request").body.to_string();
+        let told = last_tool_result(&told);
+        assert!(told.contains("end") && !told.contains("HOLE"), "{:?}: {told}", session.user);
+        assert_eq!(fs::read_to_string(&target).expect("the log"), "");
+    });
+}
+
 /// The attacks are real: outside a cell they work.
 #[test]
 fn the_same_program_is_free_where_the_user_lets_it_run() {

@@ -132,7 +132,7 @@ fn write_program(path: &Path, script: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
-fn serve(calls: &[Value]) -> Rehearsal {
+pub(crate) fn serve(calls: &[Value]) -> Rehearsal {
     let mut script = Script::new();
     for call in calls {
         script = script.answer(ScriptedAnswer::call("Bash", call.clone()));

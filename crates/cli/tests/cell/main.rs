@@ -19,3 +19,4 @@ mod everyday;
 mod fixture;
 mod held_session;
 mod leave;
+mod sandboxed;

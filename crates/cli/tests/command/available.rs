@@ -117,7 +117,7 @@ fn clients_and_people_are_held_to_it_in_the_middle_of_a_session() {
     talk.key("/model opus\r");
     talk.until("availableModels");
     talk.key("/model haiku\r");
-    talk.until("is asked from now on");
+    talk.until("Switched to");
     assert_eq!(talk.end(), Some(0));
 }
 

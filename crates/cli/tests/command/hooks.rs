@@ -207,7 +207,7 @@ fn a_hook_that_cannot_be_read_costs_one_line() {
 fn hooks_can_be_listed_and_tried() {
     let dirs = TestDirs::new();
     let finished = run(&mut dirs.windlass(&["hooks", "list"]));
-    assert_eq!(finished.answer(), "There are no hooks.\n");
+    assert_eq!(finished.answer(), "No hooks.\n");
     let guard = "grep -q 'rm -rf' && { echo 'too broad' >&2; exit 2; }; true";
     with(&dirs, &[("PreToolUse", guard), ("SessionStart", "echo hello; exit 1")]);
     let listed = run(&mut dirs.windlass(&["hooks", "list"]));

@@ -193,9 +193,9 @@ fn the_commands_are_there_without_a_model() {
         ("/hooks", "Stop *"),
         ("/resume", "the first prompt"),
         ("/model", "claude"),
-        ("/agents", "There are no agents"),
+        ("/agents", "No agents"),
         ("/permissions", "mode default"),
-        ("/memory", "no standing instructions"),
+        ("/memory", "No memory files"),
     ] {
         let said = run(&mut dirs.windlass(&["-p", prompt]));
         assert!(said.answer().contains(words), "{prompt}: {said:?}");

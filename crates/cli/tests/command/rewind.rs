@@ -56,7 +56,7 @@ fn files_go_back_to_where_they_were_before_a_prompt() {
     assert!(listed.contains("make it") && listed.contains("change them"), "{listed}");
     assert!(listed.contains("not what commands did"), "{listed}");
     let shown = rewind(&dirs, &["--to", "2", "--files", "--dry-run"]);
-    assert!(shown.contains("+1  -2") && shown.contains("would go back"), "{shown}");
+    assert!(shown.contains("+1  -2") && shown.contains("Would restore 2 files"), "{shown}");
     assert_eq!(text(&dirs.file("made")), "two\nlines\n", "nothing was done");
     let object: Value =
         serde_json::from_str(&rewind(&dirs, &["--to", "1", "--files", "--dry-run", "--json"]))
@@ -68,7 +68,7 @@ fn files_go_back_to_where_they_were_before_a_prompt() {
     rewind(&dirs, &["--to", "1", "--files"]);
     assert!(!dirs.file("made").exists(), "what we made is gone again");
     assert_eq!(text(&dirs.file("old")), "as it was\n");
-    assert!(rewind(&dirs, &["--to", "1", "--files"]).starts_with("No file changes."));
+    assert!(rewind(&dirs, &["--to", "1", "--files"]).starts_with("No files to restore."));
 }
 
 #[test]
@@ -101,9 +101,9 @@ fn the_conversation_goes_back_and_files_stay_true_to_what_followed() {
     assert!(!words.contains("change them"), "{words}");
     // The records behind that prompt are numbered like those that no longer count.
     let shown = rewind(&dirs, &["--to", "2", "--files", "--dry-run"]);
-    assert!(shown.starts_with("No file changes."), "{shown}");
+    assert!(shown.starts_with("No files to restore."), "{shown}");
     let shown = rewind(&dirs, &["--to", "1", "--files", "--dry-run"]);
-    assert!(shown.contains("2 files would go back."), "{shown}");
+    assert!(shown.contains("Would restore 2 files."), "{shown}");
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn a_prompt_can_ask_for_it_and_needs_no_key() {
     let _server = record_session(&dirs);
     let said = |prompt: &str| run(&mut dirs.windlass(&["-c", "-p", prompt])).answer().to_owned();
     assert!(said("/rewind").contains("change them"));
-    assert!(said("/rewind 2 files dry-run").contains("2 files would go back."));
-    assert!(said("/rewind 2").contains("The conversation goes on before prompt 2"));
+    assert!(said("/rewind 2 files dry-run").contains("Would restore 2 files."));
+    assert!(said("/rewind 2").contains("Conversation rewound to before prompt 2"));
     assert_eq!(text(&dirs.file("old")), "as it was\n");
     assert!(said("/cost").contains("all"));
     assert!(said("/context").contains("tokens"));

@@ -48,7 +48,7 @@ fn every_decision_comes_out_the_same() {
     let dirs = TestDirs::new();
     let _server = eventful(&dirs);
     let text = run_windlass(&dirs, &["replay"]);
-    assert!(text.contains("It comes out as it did then."), "{text}");
+    assert!(text.contains("Replay matches: all decisions identical."), "{text}");
     let object: Value =
         serde_json::from_str(&run_windlass(&dirs, &["replay", SESSION, "--json"])).expect("JSON");
     assert_eq!(object["difference"], Value::Null);
@@ -107,7 +107,7 @@ fn it_says_why() {
     let _server = eventful(&dirs);
     let why = run_windlass(&dirs, &["why"]);
     for words in [
-        "Somebody said: CANARY-prompt",
+        "You: CANARY-prompt",
         "Every call had its result",
         "did not run",
         "Waited",
@@ -136,7 +136,7 @@ fn a_bug_report_says_nothing_and_replays_the_same() {
     // Somewhere else, where nothing of the session is.
     let other = TestDirs::new();
     std::fs::copy(dirs.file("report.jsonl"), other.file("report.jsonl")).expect("a copy");
-    assert!(run_windlass(&other, &["replay", "report.jsonl"]).contains("comes out as it did then"));
+    assert!(run_windlass(&other, &["replay", "report.jsonl"]).contains("Replay matches"));
     let reasons = |dirs: &TestDirs, of: &str| -> Vec<(Value, Value, Value)> {
         let object: Value =
             serde_json::from_str(&run_windlass(dirs, &["why", of, "--json"])).expect("JSON");

@@ -72,7 +72,7 @@ pub struct SandboxCleanup {
 }
 
 /// Descriptors are inheritable for one start at a time.
-static SPAWN_LOCK: Mutex<()> = Mutex::new(());
+pub(super) static SPAWN_LOCK: Mutex<()> = Mutex::new(());
 
 impl SandboxLaunch {
     /// Starts it: `start` is given a command with program, arguments, environment and directory

@@ -103,6 +103,7 @@ fn find_named_files(text: &str, root: &Path, cwd: &Path) -> Vec<PathBuf> {
     let text = text
         .replace("${CLAUDE_PROJECT_DIR}", &root_text)
         .replace("$CLAUDE_PROJECT_DIR", &root_text);
+    let text = remove_written_files(&text);
     let words = text.split(|c: char| c.is_whitespace() || "\"'`;|&()<>={}".contains(c));
     let mut files = Vec::new();
     for word in words.filter(|word| !word.is_empty()).take(WORDS_MAX) {
@@ -117,7 +118,63 @@ fn find_named_files(text: &str, root: &Path, cwd: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// A file that a command writes its output to is not run by it, and changes every time.
+fn remove_written_files(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut pieces = text.split('>');
+    kept.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let target = piece.trim_start_matches(['|', '&', ' ']);
+        let end = target.find(|c: char| c.is_whitespace() || ";|&()<>".contains(c));
+        kept.push(' ');
+        kept.push_str(target.get(end.unwrap_or(target.len())..).unwrap_or_default());
+    }
+    kept
+}
+
 /// Keys whose texts are commands.
 const RUNNING: &[&str] = &["hooks", "statusLine", "apiKeyHelper", "mcpServers"];
 const SCRIPTS_MAX: usize = 64;
 const WORDS_MAX: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_files_are_not_taken_for_scripts() {
+        for (text, expected) in [
+            ("./a.sh > out.log", "./a.sh  "),
+            ("./a.sh >>out.log 2>&1; ./b.sh", "./a.sh   2 ; ./b.sh"),
+            ("./a.sh", "./a.sh"),
+        ] {
+            let words = |text: &str| {
+                text.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ")
+            };
+            assert_eq!(words(&remove_written_files(text)), words(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_script_is_known_by_its_bytes_whatever_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::write(root.join("tool"), [0, 159, 146, 150]).unwrap();
+        let item = TrustItem {
+            source: windlass_permission::permission_layer::SettingsSource::Project,
+            name: "settings.json".to_owned(),
+            key: "hooks".to_owned(),
+            value: json!({ "command": "./tool --check > out" }),
+        };
+        let mut items = vec![item];
+        items.extend(find_scripts(&items, &root, &root));
+        let trust = ProjectTrust::new(root.clone(), items);
+        let scripts = TrustedScripts::from_trust(&trust, &root);
+        assert_eq!(scripts.find_changed("./tool --check > out"), None);
+        std::fs::write(root.join("out"), "written").unwrap();
+        assert_eq!(scripts.find_changed("./tool --check > out"), None);
+        assert!(scripts.find_changed("./out").is_some(), "made since");
+        std::fs::write(root.join("tool"), [0, 159, 146, 151]).unwrap();
+        assert!(scripts.find_changed("./tool --check > out").is_some());
+    }
+}

@@ -1,9 +1,10 @@
-//! The answer that is being streamed, and the lines that must wait until it is complete.
+//! The answer that is being streamed, and the calls that must wait until it is complete.
 
-use windlass_vocabulary::Delta;
+use windlass_vocabulary::{Delta, ToolCallId};
 
 use crate::streaming_answer::StreamingAnswer;
 use crate::styled_line::StyledLine;
+use crate::transcript::TranscriptEntry;
 
 #[derive(Debug, Default)]
 pub struct AnswerProgress {
@@ -18,36 +19,54 @@ enum AnswerState {
     #[default]
     NotAnswering,
     Answering {
-        /// Results of calls that ended before the answer did: they are shown below it.
-        deferred_lines: Vec<StyledLine>,
+        /// Calls that ended before the answer did: they are shown at their place in it.
+        ended_calls: Vec<EndedCall>,
     },
 }
 
+/// A call with its result, as it goes into the scrollback and the transcript.
+#[derive(Debug)]
+pub(super) struct EndedCall {
+    pub(super) id: ToolCallId,
+    pub(super) lines: Vec<StyledLine>,
+    pub(super) entry: TranscriptEntry,
+}
+
 impl AnswerProgress {
-    /// Starts an answer. Lines deferred by one that never ended stay deferred.
+    /// Starts an answer. Calls deferred by one that never ended stay deferred.
     pub(super) fn start(&mut self) {
         self.reset_stream();
         if let AnswerState::NotAnswering = self.state {
-            self.state = AnswerState::Answering { deferred_lines: Vec::new() };
+            self.state = AnswerState::Answering { ended_calls: Vec::new() };
         }
     }
 
-    /// Forgets what was streamed, and returns the lines that waited for the answer's end.
-    pub(super) fn finish(&mut self) -> Vec<StyledLine> {
+    /// Forgets what was streamed, and returns the calls that waited for the answer's end.
+    pub(super) fn finish(&mut self) -> Vec<EndedCall> {
         self.reset_stream();
         match std::mem::take(&mut self.state) {
             AnswerState::NotAnswering => Vec::new(),
-            AnswerState::Answering { deferred_lines } => deferred_lines,
+            AnswerState::Answering { ended_calls } => ended_calls,
         }
     }
 
-    /// Keeps lines until the answer ends; returns them if there is no answer to wait for.
-    pub(super) fn defer(&mut self, lines: Vec<StyledLine>) -> Vec<StyledLine> {
+    /// Keeps a call until the answer ends; returns it if there is no answer to wait for.
+    pub(super) fn defer(&mut self, ended: EndedCall) -> Option<EndedCall> {
         match &mut self.state {
-            AnswerState::NotAnswering => lines,
-            AnswerState::Answering { deferred_lines } => {
-                deferred_lines.extend(lines);
-                Vec::new()
+            AnswerState::NotAnswering => Some(ended),
+            AnswerState::Answering { ended_calls } => {
+                ended_calls.push(ended);
+                None
+            }
+        }
+    }
+
+    pub(super) fn take_ended_call(&mut self, id: &ToolCallId) -> Option<EndedCall> {
+        match &mut self.state {
+            AnswerState::NotAnswering => None,
+            AnswerState::Answering { ended_calls } => {
+                let at = ended_calls.iter().position(|ended| ended.id == *id)?;
+                Some(ended_calls.remove(at))
             }
         }
     }

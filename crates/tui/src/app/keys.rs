@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_vocabulary::{PermissionAnswer, PermissionMode};
+use windlass_vocabulary::PermissionMode;
 
 use super::{App, AppAction, LastKey, PickerPurpose};
 use crate::composer::dragged_images;
@@ -11,13 +11,16 @@ use crate::input::{CursorMove, Deletion, InputKey, Shortcut};
 use crate::pager::Pager;
 use crate::permission_prompt::PermissionPromptReply;
 use crate::picker::{Picker, PickerItem, PickerOutcome};
-use crate::styled_line::{StyledLine, TextStyle};
-use crate::text;
 use crate::validated_input::ValidatedInputOutcome;
+use crate::{text, words};
 
 impl App {
     pub fn handle_key(&mut self, key: InputKey) -> Vec<AppAction> {
+        let moves_left =
+            key == InputKey::Shortcut(Shortcut::MoveToBackground) && !self.may_move_to_background();
+        let key = if moves_left { InputKey::Move(CursorMove::Left) } else { key };
         self.keys.hint = None;
+        self.dialogs.is_showing_keys = false;
         if self.dialogs.pager.is_some()
             || self.dialogs.picker.is_some()
             || self.dialogs.validated_input.is_some()
@@ -85,6 +88,15 @@ impl App {
         }
     }
 
+    fn may_move_to_background(&self) -> bool {
+        let dialogs = &self.dialogs;
+        self.run.is_busy()
+            && self.input.composer.is_empty()
+            && dialogs.permission_prompts.is_empty()
+            && dialogs.picker.is_none()
+            && dialogs.validated_input.is_none()
+    }
+
     fn open_pager(&mut self) {
         let folder = &self.session.facts.working_directory;
         self.dialogs.pager = Some(Pager::open_at_end(&self.transcript, folder, self.size));
@@ -92,8 +104,11 @@ impl App {
 
     /// Loads more of an open pager; opens it again if the width has changed.
     pub fn load_pager(&mut self) {
-        if self.dialogs.pager.as_ref().is_some_and(|pager| pager.width() != self.size.width) {
-            self.open_pager();
+        let is_narrower = |pager: &Pager| pager.width() != self.size.width;
+        match &self.dialogs.pager {
+            Some(pager) if is_narrower(pager) && pager.is_page() => self.open_help(),
+            Some(pager) if is_narrower(pager) => self.open_pager(),
+            Some(_) | None => {}
         }
         if let Some(pager) = &mut self.dialogs.pager {
             pager.load_older(
@@ -127,12 +142,13 @@ impl App {
             return actions;
         }
         let escaped = self.keys.escape_pressed.take();
+        let cancelled = self.keys.cancel_pressed.take();
         match key {
             InputKey::Enter => return self.submit_composer(),
             InputKey::Escape => return self.handle_escape(escaped),
-            InputKey::Cancel if self.run.is_busy() => return vec![AppAction::Interrupt],
+            InputKey::Cancel if self.run.is_busy() => return self.interrupt(),
             InputKey::Cancel if !self.input.composer.is_empty() => self.input.composer.set_text(""),
-            InputKey::Cancel => return vec![AppAction::Quit],
+            InputKey::Cancel => return self.handle_second_cancel(cancelled),
             InputKey::EndOfInput if self.input.composer.is_empty() => return vec![AppAction::Quit],
             InputKey::EndOfInput | InputKey::Delete(Deletion::CharUnder) => {
                 self.input.composer.delete();
@@ -140,9 +156,15 @@ impl App {
             InputKey::BackTab => return vec![self.cycle_mode()],
             InputKey::Shortcut(Shortcut::OpenEditor) => return vec![AppAction::OpenEditor],
             InputKey::Shortcut(Shortcut::PasteImage) => return vec![AppAction::PasteImage],
+            InputKey::Shortcut(Shortcut::MoveToBackground) => {
+                return vec![AppAction::MoveToBackground];
+            }
             InputKey::Shortcut(Shortcut::SearchHistory) => self.open_history_search(),
             InputKey::Shortcut(Shortcut::ToggleTasks) => {
                 self.tasks.is_hidden = !self.tasks.is_hidden;
+            }
+            InputKey::Char('?') if self.input.composer.is_empty() => {
+                self.dialogs.is_showing_keys = true;
             }
             InputKey::Char(letter) => self.input.composer.insert(letter.encode_utf8(&mut [0; 4])),
             InputKey::NewLine => self.input.composer.insert("\n"),
@@ -232,22 +254,38 @@ impl App {
         Some(self.request_file_search().into_iter().collect())
     }
 
+    fn interrupt(&mut self) -> Vec<AppAction> {
+        self.keys.hint = Some(words::HINT_INTERRUPTING);
+        vec![AppAction::Interrupt]
+    }
+
+    /// Ctrl-C twice leaves; once might have been meant for a run that ended a moment before.
+    fn handle_second_cancel(&mut self, cancelled: Option<Duration>) -> Vec<AppAction> {
+        match cancelled {
+            Some(at) if self.now.saturating_sub(at) < DOUBLE_KEY_MAX => vec![AppAction::Quit],
+            Some(_) | None => {
+                self.keys.cancel_pressed = Some(self.now);
+                self.keys.hint = Some(words::HINT_CANCEL_AGAIN);
+                Vec::new()
+            }
+        }
+    }
+
     fn handle_escape(&mut self, escaped: Option<Duration>) -> Vec<AppAction> {
         if self.run.is_busy() {
-            self.keys.hint = Some("stopping");
-            return vec![AppAction::Interrupt];
+            return self.interrupt();
         }
         if !self.input.composer.is_empty() {
             self.input.composer.set_text("");
             return Vec::new();
         }
         match escaped {
-            Some(at) if self.now.saturating_sub(at) < DOUBLE_ESCAPE_MAX => {
-                vec![AppAction::Submit("/rewind".to_owned())]
+            Some(at) if self.now.saturating_sub(at) < DOUBLE_KEY_MAX => {
+                vec![AppAction::SubmitChoice("/rewind".to_owned())]
             }
             _ => {
                 self.keys.escape_pressed = Some(self.now);
-                self.keys.hint = Some("Esc again goes back to an earlier prompt");
+                self.keys.hint = Some(words::HINT_ESCAPE_AGAIN);
                 Vec::new()
             }
         }
@@ -261,11 +299,11 @@ impl App {
         });
         let items: Vec<PickerItem> = items.collect();
         if items.is_empty() {
-            self.keys.hint = Some("nothing was said before");
+            self.keys.hint = Some(words::HINT_NO_HISTORY);
             return;
         }
         self.dialogs.picker =
-            Some((PickerPurpose::History, Picker::new("What was said before", items)));
+            Some((PickerPurpose::History, Picker::new(words::TITLE_HISTORY, items)));
     }
 
     fn cycle_mode(&mut self) -> AppAction {
@@ -288,7 +326,7 @@ impl App {
             return Vec::new();
         }
         let prompt = self.input.composer.submit();
-        match prompt.trim().is_empty() {
+        match prompt.text.trim().is_empty() {
             true => Vec::new(),
             false => vec![AppAction::Submit(prompt)],
         }
@@ -296,26 +334,23 @@ impl App {
 
     fn apply_permission_reply(&mut self, reply: PermissionPromptReply) -> Vec<AppAction> {
         let Some(prompt) = self.dialogs.permission_prompts.pop_front() else { return Vec::new() };
-        let (verb, style) = match &reply.answer {
-            PermissionAnswer::Allow { .. } => ("allowed", TextStyle::Dim),
-            PermissionAnswer::Deny { .. } => ("not allowed", TextStyle::Warning),
-        };
-        let line = StyledLine::from_text(format!("  {verb}: "), style)
-            .with_span(prompt.title(), TextStyle::Dim);
-        self.push_scrollback([line.truncate_to_width(self.size.width)]);
         if let Some(mode) = reply.mode_after_call {
             self.session.mode_after_call = Some((prompt.call().id.clone(), mode));
         }
         let save =
             (!reply.rules_to_save.is_empty()).then_some(AppAction::SaveRules(reply.rules_to_save));
-        std::iter::once(AppAction::AnswerPermission(prompt.ticket, reply.answer))
+        // The comment is queued before the call can end, so it arrives with the result.
+        let comment = reply.comment.map(AppAction::SendComment);
+        comment
+            .into_iter()
+            .chain([AppAction::AnswerPermission(prompt.ticket, reply.answer)])
             .chain(save)
             .collect()
     }
 }
 
-/// Escape counts as pressed twice within this time.
-const DOUBLE_ESCAPE_MAX: Duration = Duration::from_millis(1_500);
+/// A key counts as pressed twice within this time.
+const DOUBLE_KEY_MAX: Duration = Duration::from_millis(1_500);
 
 #[cfg(test)]
 mod tests {
@@ -323,7 +358,7 @@ mod tests {
     use crate::permission_prompt::PermissionPrompt;
     use crate::screen_size::ScreenSize;
     use crate::session_facts::TuiSessionFacts;
-    use windlass_vocabulary::{Json, PermissionQuestion, Ticket, ToolCall};
+    use windlass_vocabulary::{Json, PermissionAnswer, PermissionQuestion, Ticket, ToolCall};
 
     const SIZE: ScreenSize = ScreenSize { width: 80, rows: 24 };
 

@@ -14,7 +14,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use windlass_vocabulary::context_usage::ContextUsage;
-use windlass_vocabulary::{PermissionAnswer, PermissionMode, Ticket, ToolCallId};
+use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{Message, PermissionAnswer, PermissionMode, Ticket, ToolCallId};
 
 use crate::composer::Composer;
 use crate::composer::vim::Vim;
@@ -28,10 +29,14 @@ use crate::slash_command_menu::SlashCommandMenu;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 use crate::transcript::{TranscriptBuffer, TranscriptEntry};
+use crate::typed_prompt::{SentPrompt, TypedPrompt};
 use crate::validated_input::ValidatedInput;
+use crate::view::help_page;
+use crate::words;
 pub use answer_progress::AnswerProgress;
+use answer_progress::EndedCall;
 pub use completion::{PromptCompletion, Suggestion};
-pub use run_progress::{RunProgress, RunState};
+pub use run_progress::{RetryProgress, RunProgress, RunState};
 pub use running_call::{RunningCall, SubagentProgress};
 pub use scrollback_queue::ScrollbackQueue;
 pub use task_list::{TaskList, TaskListRow, TaskMark};
@@ -40,10 +45,12 @@ pub use task_list::{TaskList, TaskListRow, TaskMark};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AppAction {
     /// Resolve a prompt that the user typed, and remember it.
-    Submit(String),
+    Submit(TypedPrompt),
     /// Resolve a prompt that was chosen from a list. It was not typed, so it is not remembered.
     SubmitChoice(String),
     AnswerPermission(Ticket, PermissionAnswer),
+    /// Tell the model something at its next step, whatever it begins with.
+    SendComment(String),
     /// Save rules that outlive the session.
     SaveRules(Vec<String>),
     SetMode(PermissionMode),
@@ -52,11 +59,17 @@ pub enum AppAction {
     ReadFile(Ticket, String),
     /// Take back the last prompt that waits for the next step.
     UnqueueInput,
+    /// Take back all of them.
+    UnqueueAll,
+    /// Say why a run failed, and what to do about it.
+    ExplainEnding(Box<RunEnding>),
     /// Take an image from the clipboard.
     PasteImage,
     /// Copy a dragged image to where the session may read it.
     ImportImage(String),
     OpenEditor,
+    /// Let agents that calls wait for go on in the background.
+    MoveToBackground,
     /// Stop the process, as Ctrl-Z does in a shell.
     Suspend,
     Redraw,
@@ -102,6 +115,8 @@ pub struct SessionStatus {
     /// The user's own status line.
     pub status_line: Option<String>,
     pub mode: PermissionMode,
+    /// Commands and agents that run in the background.
+    pub background_tasks: usize,
     /// The mode to switch to once this call has ended well.
     mode_after_call: Option<(ToolCallId, PermissionMode)>,
 }
@@ -122,15 +137,59 @@ pub struct PromptInput {
     pub composer: Composer,
     pub vim: Option<Vim>,
     /// Prompts that wait for the next tool boundary.
-    pub queued_input: Vec<String>,
+    pub queued_input: Vec<SentPrompt>,
+    /// Prompts that were sent and have not come back as messages yet.
+    sent_prompts: VecDeque<SentPrompt>,
     /// What the model thinks the user may ask next; empty if nothing.
     pub suggested_prompt: String,
+}
+
+impl PromptInput {
+    /// Must be called before the prompt is sent: the message that comes back is shown as it was typed.
+    pub fn expect_sent(&mut self, prompt: SentPrompt) {
+        self.sent_prompts.push_back(prompt);
+        while self.sent_prompts.len() > SENT_PROMPTS_MAX {
+            self.sent_prompts.pop_front();
+        }
+    }
+
+    /// The prompt of which the model gets this text.
+    fn find_sent(&self, sent: &str) -> SentPrompt {
+        let known = self.sent_prompts.iter().find(|prompt| prompt.sent == sent);
+        known
+            .cloned()
+            .unwrap_or_else(|| SentPrompt { sent: sent.to_owned(), typed: TypedPrompt::from(sent) })
+    }
+
+    /// The prompt that became this message. It waits no longer.
+    fn take_sent(&mut self, message: &Message) -> SentPrompt {
+        let sent = message.text();
+        if let Some(at) = self.queued_input.iter().position(|queued| queued.sent == sent) {
+            self.queued_input.remove(at);
+        }
+        let known = self.sent_prompts.iter().position(|prompt| prompt.sent == sent);
+        known
+            .and_then(|at| self.sent_prompts.remove(at))
+            .unwrap_or_else(|| SentPrompt::from_content(&message.content))
+    }
+
+    /// A prompt that waited was taken back; returns it as it was typed.
+    pub fn unqueue(&mut self, sent: &str) -> String {
+        let prompt = self.find_sent(sent);
+        self.sent_prompts.retain(|prompt| prompt.sent != sent);
+        if let Some(at) = self.queued_input.iter().rposition(|queued| queued.sent == sent) {
+            self.queued_input.remove(at);
+        }
+        prompt.typed.text
+    }
 }
 
 /// What lies above the composer. Several may be open at once, because an answer of the host comes
 /// late: keys go to the pager, then to the picker, the input, the permission prompt.
 #[derive(Debug, Default)]
 pub struct OpenDialogs {
+    /// The list of keys, until the next key.
+    pub is_showing_keys: bool,
     /// The oldest first.
     pub permission_prompts: VecDeque<PermissionPrompt>,
     pub picker: Option<(PickerPurpose, Picker)>,
@@ -143,6 +202,8 @@ pub struct KeyTiming {
     last_key: Option<LastKey>,
     /// When Escape was pressed with nothing to stop or clear.
     escape_pressed: Option<Duration>,
+    /// The same for Ctrl-C.
+    cancel_pressed: Option<Duration>,
     /// What the next key would do.
     pub hint: Option<&'static str>,
 }
@@ -185,19 +246,58 @@ impl App {
         self.scrollback.push_markdown(draft);
     }
 
-    /// Shows the lines of a call, below the answer that asked for it.
-    fn push_call_lines(&mut self, lines: Vec<StyledLine>) {
-        let lines = self.answer.defer(lines);
-        self.push_scrollback(lines);
+    /// Shows a call at its place in the answer that asked for it.
+    fn defer_ended_call(&mut self, ended: EndedCall) {
+        if let Some(ended) = self.answer.defer(ended) {
+            self.push_ended_call(ended);
+        }
+    }
+
+    fn push_ended_call(&mut self, ended: EndedCall) {
+        self.push_scrollback(ended.lines);
+        self.scrollback.end_call();
+        self.transcript.push(ended.entry);
     }
 
     /// The answer is complete, or will not come.
     fn end_answer(&mut self) {
-        let deferred = self.answer.finish();
-        self.push_scrollback(deferred);
+        for ended in self.answer.finish() {
+            self.push_ended_call(ended);
+        }
+    }
+
+    /// Does a call stand right above the live lines?
+    pub fn ends_with_call(&self) -> bool {
+        self.scrollback.ends_with_call()
+    }
+
+    /// Shows what the session is, and how to begin.
+    pub fn show_banner(&mut self) {
+        let facts = &self.session.facts;
+        let place = match &facts.branch {
+            Some(branch) => format!("{} ({branch})", facts.directory_label),
+            None => facts.directory_label.clone(),
+        };
+        let about = format!("{} · {place}", facts.model);
+        let mut lines = vec![StyledLine::from_text(words::banner_title(), TextStyle::Heading)];
+        lines.extend(StyledLine::from_text(about, TextStyle::Dim).wrap(self.size.width, 0));
+        lines.push(StyledLine::new());
+        for tip in words::TIPS {
+            let line = StyledLine::from_text(format!("  {tip}"), TextStyle::Plain);
+            lines.extend(line.wrap(self.size.width, 2));
+        }
+        lines.push(StyledLine::new());
+        self.push_scrollback(lines);
+    }
+
+    /// Opens the page with all commands and keys.
+    pub fn open_help(&mut self) {
+        let lines = help_page::render_help(&self.session.facts.commands, self.size.width);
+        self.dialogs.pager = Some(Pager::open_page(lines, self.size));
     }
 
     pub fn show_text(&mut self, words: &str, style: TextStyle) {
+        self.scrollback.start_text();
         let lines = text::render_plain(words, style, self.size.width);
         self.push_scrollback(lines);
     }
@@ -210,11 +310,25 @@ impl App {
         self.transcript.push(TranscriptEntry::Note(words));
     }
 
+    /// Puts prompts that were taken back into the composer, before what is typed there.
+    pub fn return_to_composer(&mut self, taken: &[String]) {
+        let mut prompts: Vec<String> = taken.iter().map(|sent| self.input.unqueue(sent)).collect();
+        if prompts.is_empty() {
+            return;
+        }
+        let typed = self.input.composer.full_text();
+        prompts.extend((!typed.is_empty()).then_some(typed));
+        self.input.composer.set_text(prompts.join("\n"));
+    }
+
     /// Draws what is new of the answer. Must run before the view is rendered.
     pub fn draw_answer(&mut self) {
         self.answer.stream.draw(self.size.width);
         let over = self.answer.stream.take_overflow(self.size.rows);
-        self.scrollback.push(over);
+        if !over.is_empty() {
+            self.scrollback.start_text();
+            self.scrollback.push(over);
+        }
     }
 
     /// May a key answer the permission prompt? Keys that were meant for something else get a moment
@@ -258,6 +372,8 @@ impl App {
     }
 }
 
+/// Prompts that the session took and reported in no way; only a hook can cause that.
+const SENT_PROMPTS_MAX: usize = 64;
 /// How long keys that follow one another count as one burst of typing.
 const TYPING_PAUSE: Duration = Duration::from_millis(400);
 

@@ -1,18 +1,19 @@
 //! How notices of the session change the state.
 
+use windlass_host::display::human_format;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
-    ContentBlock, Message, MessageOrigin, Millis, ModelFailure, Notice, Outcome,
-    PermissionQuestion, Role, Ticket, Tokens, ToolCall, ToolCallId, ToolOutcome, Transition,
+    AttachmentKind, ContentBlock, Message, MessageOrigin, ModelFailure, Notice, Outcome,
+    PermissionQuestion, Role, Ticket, Tokens, ToolCall, ToolCallId, ToolOutcome,
 };
 
-use super::{App, AppAction, RunState, RunningCall};
+use super::answer_progress::EndedCall;
+use super::{App, AppAction, RetryProgress, RunState, RunningCall};
 use crate::permission_prompt::PermissionPrompt;
 use crate::prompt_view;
-use crate::setup::EarlierMessage;
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::transcript::TranscriptEntry;
-use crate::{text, tool_call_view};
+use crate::{text, tool_call_view, words};
 
 impl App {
     pub fn handle_notice(&mut self, notice: &Notice) -> Vec<AppAction> {
@@ -24,11 +25,9 @@ impl App {
             Notice::Streamed { delta, .. } => self.answer.push_delta(delta, self.size.width),
             Notice::Retracted { why, .. } => {
                 self.end_answer();
-                self.show_dim_line(&format!("taken back: {why}"));
+                self.show_dim_line(&words::describe_retraction(why));
             }
-            Notice::Sealed { .. } => {
-                self.show_dim_line("the answer was cut; what was whole is kept");
-            }
+            Notice::Sealed { .. } => self.show_dim_line(words::ANSWER_SEALED),
             Notice::MessageAdded(message) => self.show_message(message),
             Notice::ToolStarted(call) => {
                 self.run.calls.push(RunningCall::new(call.clone(), self.now));
@@ -47,38 +46,40 @@ impl App {
                 self.dialogs.permission_prompts.retain(|prompt| prompt.ticket != *ticket);
             }
             Notice::RetryScheduled { failure, attempt, attempts_max, wait } => {
-                let tries = format!("try {attempt} of {attempts_max}");
-                self.run.retry_message = Some(describe_retry(failure, *wait, &tries));
+                let failure = describe_failure(failure);
+                let seconds = wait.0.div_ceil(1_000);
+                let waiting = words::describe_retry(&failure, seconds, *attempt, *attempts_max);
+                self.run.retry.schedule(failure, waiting);
             }
             Notice::ModelSwitched { from, to, why } => {
                 self.session.facts.model = to.as_str().to_owned();
-                self.show_dim_line(&format!("{from} → {to}: {why}"));
+                self.show_dim_line(&words::describe_model_switch(from.as_str(), to.as_str(), why));
             }
-            Notice::Repaired { why } => {
-                self.show_dim_line(&format!("the request was repaired: {why}"));
-            }
+            Notice::Repaired { why } => self.show_dim_line(&words::describe_repair(why)),
             Notice::ContextShrunk { freed, level, .. } => {
-                let what =
-                    if *level == 5 { "history was summarised" } else { "history was made shorter" };
-                self.show_dim_line(&format!("{what}: about {} tokens freed", freed.0));
+                let tokens = human_format::format_count(freed.0);
+                self.show_dim_line(&words::describe_compaction(*level, &tokens));
             }
             Notice::Continued { transition, .. } => {
-                if let Some(words) = describe_transition(*transition) {
+                if let Some(words) = words::describe_transition(*transition) {
                     self.show_dim_line(words);
                 }
             }
             Notice::HookMessage { name, text, .. } => {
-                self.show_dim_line(&format!("hook {name}: {text}"));
+                self.show_dim_line(&words::describe_hook_message(name, text));
             }
             Notice::PromptSuggested(words) => {
                 self.input.suggested_prompt = text::to_one_line(words);
             }
             Notice::SideQuestionAnswered(answer) => self.show_side_answer(answer),
-            Notice::InputQueued(prompt) => self.input.queued_input.push(prompt.clone()),
+            Notice::InputQueued(sent) => {
+                let prompt = self.input.find_sent(sent);
+                self.input.queued_input.push(prompt);
+            }
             Notice::Billed { total, .. } => self.usage.cost = total.0,
             Notice::Warning(words) => self.show_text(&format!("! {words}"), TextStyle::Warning),
             Notice::MaxTurnsReached { limit, .. } => {
-                self.show_dim_line(&format!("the limit of {limit} turns is reached"));
+                self.show_dim_line(&words::describe_turn_limit(*limit));
             }
             Notice::SubagentNotice { call, agent, notice } => {
                 let folder = self.session.facts.working_directory.clone();
@@ -101,9 +102,7 @@ impl App {
     fn handle_request_started(&mut self, turn: u32, input_estimate: Tokens) {
         self.run.turn = turn;
         self.usage.context_tokens = input_estimate.0;
-        if let Some(waited) = self.run.retry_message.take() {
-            self.show_dim_line(&waited);
-        }
+        self.run.retry.is_waiting = false;
         self.answer.start();
     }
 
@@ -114,27 +113,69 @@ impl App {
     ) -> Vec<AppAction> {
         let prompt = PermissionPrompt::new(ticket, question.clone(), &self.session.facts);
         let read = prompt.file_to_read().map(|path| AppAction::ReadFile(ticket, path));
-        let notify = AppAction::Notify(format!("Windlass asks: may {} run?", question.call.name));
+        let notify = AppAction::Notify(words::notify_permission(question.call.name.as_str()));
         self.dialogs.permission_prompts.push_back(prompt);
         std::iter::once(notify).chain(read).collect()
     }
 
     fn handle_run_ended(&mut self, ending: &RunEnding) -> Vec<AppAction> {
-        let is_long = self.run.elapsed(self.now) > NOTIFY_AFTER;
+        let elapsed = self.run.elapsed(self.now);
+        let is_long = elapsed > NOTIFY_AFTER;
         self.run.state = RunState::Idle;
-        self.run.retry_message = None;
+        self.show_retries();
+        self.keys.hint = None;
+        self.usage.cost = ending.cost.0;
         self.end_answer();
-        self.run.calls.clear();
+        self.show_interrupted_calls();
         self.dialogs.permission_prompts.clear();
-        if ending.terminal.is_error() {
-            self.show_text(&format!("■ {}", ending.why), TextStyle::Warning);
+        let mut actions = vec![AppAction::CountContext];
+        if ending.terminal.is_abort() {
+            self.show_text(words::INTERRUPTED_RUN, TextStyle::Warning);
             self.push_scrollback([StyledLine::new()]);
+            if !self.input.queued_input.is_empty() {
+                actions.push(AppAction::UnqueueAll);
+            }
+        } else if ending.terminal.is_error() {
+            actions.push(AppAction::ExplainEnding(Box::new(ending.clone())));
         } else if ending.outcome == Some(Outcome::NotCompacted) {
-            let why = format!("{}; there may be too little to summarise yet", ending.why);
-            self.show_dim_line(&why);
+            self.show_dim_line(&format!("{}; {}", ending.why, words::NOT_COMPACTED_ADVICE));
+        } else if elapsed >= DONE_LINE_AFTER {
+            self.show_dim_line(&words::describe_done(elapsed));
         }
-        let notify = AppAction::Notify("Windlass is done.".to_owned());
-        [AppAction::CountContext].into_iter().chain(is_long.then_some(notify)).collect()
+        let notify = AppAction::Notify(words::NOTIFY_DONE.to_owned());
+        actions.extend(is_long.then_some(notify));
+        actions
+    }
+
+    /// Failed attempts are one line, however many there were.
+    fn show_retries(&mut self) {
+        let RetryProgress { count, failure, .. } = std::mem::take(&mut self.run.retry);
+        if count > 0 {
+            self.show_dim_line(&words::describe_retries(count, &failure));
+        }
+    }
+
+    /// Why a run failed, and what to do about it.
+    pub fn show_ending(&mut self, words: &str) {
+        self.show_text(&format!("■ {words}"), TextStyle::Warning);
+        self.push_scrollback([StyledLine::new()]);
+        self.transcript.push(TranscriptEntry::Note(words.to_owned()));
+    }
+
+    /// Calls that were under way when the run ended never report an end.
+    fn show_interrupted_calls(&mut self) {
+        for running in std::mem::take(&mut self.run.calls) {
+            let lines = tool_call_view::render_denied_call(
+                &running.call,
+                words::INTERRUPTED,
+                self.size.width,
+                &self.session.facts.working_directory,
+            );
+            self.push_scrollback(lines);
+            self.scrollback.end_call();
+            let outcome = ToolOutcome::failure(words::INTERRUPTED);
+            self.transcript.push(TranscriptEntry::ToolCall(running.call, Box::new(outcome)));
+        }
     }
 
     fn show_side_answer(&mut self, answer: &Result<String, String>) {
@@ -143,27 +184,63 @@ impl App {
                 self.push_markdown(words);
                 self.transcript.push(TranscriptEntry::Answer(words.clone()));
             }
-            Err(why) => self.show_dim_line(&format!("not answered: {why}")),
+            Err(why) => self.show_dim_line(&words::describe_side_failure(why)),
         }
     }
 
-    /// Shows a message of an earlier run of this session.
-    pub fn show_earlier_message(&mut self, earlier: &EarlierMessage) {
-        let text = earlier.text.clone();
-        match earlier.role {
-            Role::User => {
-                self.show_prompt(&text);
-                self.push_scrollback([StyledLine::new()]);
-                self.transcript.push(TranscriptEntry::Prompt(text));
+    /// Shows a notice of an earlier run of this session. Nothing follows from it.
+    pub fn show_earlier_notice(&mut self, notice: &Notice) {
+        match notice {
+            Notice::MessageAdded(message) => self.show_message(message),
+            Notice::ToolStarted(call) => {
+                self.run.calls.push(RunningCall::new(call.clone(), self.now));
             }
-            Role::Assistant => {
-                self.push_markdown(&text);
-                self.transcript.push(TranscriptEntry::Answer(text));
+            Notice::ToolEnded { call, outcome } => {
+                self.show_ended_call(call, outcome);
+                if let Some(tasks) = outcome.update.as_ref().and_then(|it| it.tasks.as_ref()) {
+                    self.tasks.update(tasks);
+                }
             }
+            Notice::ToolDenied { call, why } => self.handle_tool_denied(call, why),
+            Notice::ContextShrunk { freed, level, .. } => {
+                let tokens = human_format::format_count(freed.0);
+                self.show_dim_line(&words::describe_compaction(*level, &tokens));
+            }
+            Notice::RequestStarted { .. } => self.answer.start(),
+            Notice::Billed { total, .. } => self.usage.cost = total.0,
+            Notice::RunEnded(ending) => {
+                self.end_answer();
+                self.show_interrupted_calls();
+                if ending.terminal.is_error() {
+                    self.show_dim_line(&ending.why);
+                }
+            }
+            Notice::RunStarted
+            | Notice::Streamed { .. }
+            | Notice::Retracted { .. }
+            | Notice::Sealed { .. }
+            | Notice::ToolProgressed { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::RetryScheduled { .. }
+            | Notice::ModelSwitched { .. }
+            | Notice::Repaired { .. }
+            | Notice::Continued { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::InputQueued(_)
+            | Notice::Warning(_)
+            | Notice::MaxTurnsReached { .. }
+            | Notice::SubagentNotice { .. } => {}
         }
     }
 
     fn show_prompt(&mut self, words: &str) {
+        self.scrollback.start_text();
         self.push_scrollback(prompt_view::render_prompt(words, self.size.width, PROMPT_LINES_MAX));
     }
 
@@ -175,21 +252,21 @@ impl App {
     }
 
     fn show_user_message(&mut self, message: &Message) {
-        let words = message.text();
         match message.origin {
-            MessageOrigin::User => {
-                self.unqueue_prompt(&words);
-                self.show_prompt(&words);
-                for block in &message.content {
-                    if let ContentBlock::Media(media) = block {
-                        self.push_scrollback([tool_call_view::render_media(media)]);
-                    }
-                }
+            MessageOrigin::User | MessageOrigin::Attachment(AttachmentKind::QueuedInput) => {
+                let prompt = self.input.take_sent(message);
+                self.show_prompt(&prompt.typed.shown);
                 self.push_scrollback([StyledLine::new()]);
-                self.transcript.push(TranscriptEntry::Prompt(words));
+                self.transcript.push(TranscriptEntry::Prompt(prompt.typed.shown));
             }
-            MessageOrigin::Attachment(_) => self.unqueue_prompt(&words),
-            MessageOrigin::Model
+            MessageOrigin::Attachment(
+                AttachmentKind::ChangedFiles
+                | AttachmentKind::Memory
+                | AttachmentKind::Skills
+                | AttachmentKind::FilesInHand
+                | AttachmentKind::Hook,
+            )
+            | MessageOrigin::Model
             | MessageOrigin::ToolResults
             | MessageOrigin::Meta(_)
             | MessageOrigin::Hook
@@ -198,12 +275,9 @@ impl App {
         }
     }
 
-    fn unqueue_prompt(&mut self, words: &str) {
-        self.input.queued_input.retain(|queued| queued != words);
-    }
-
     /// Shows what is left of an answer that is now a message.
     fn finish_answer(&mut self, blocks: &[ContentBlock]) {
+        self.show_retries();
         for block in blocks {
             match block {
                 ContentBlock::Text(text) if !text.trim().is_empty() => {
@@ -216,6 +290,7 @@ impl App {
                     if let Some(line) =
                         self.answer.stream.finish_thought(&thinking.text, self.size.width)
                     {
+                        self.scrollback.start_text();
                         self.push_scrollback([line, StyledLine::new()]);
                     }
                     self.transcript.push(TranscriptEntry::Thought(thinking.text.clone()));
@@ -223,9 +298,14 @@ impl App {
                 ContentBlock::Media(media) => {
                     self.push_scrollback([tool_call_view::render_media(media)]);
                 }
+                // A call that ended before the answer did stands where the model made it.
+                ContentBlock::ToolUse(call) => {
+                    if let Some(ended) = self.answer.take_ended_call(&call.id) {
+                        self.push_ended_call(ended);
+                    }
+                }
                 ContentBlock::Text(_)
                 | ContentBlock::Thinking(_)
-                | ContentBlock::ToolUse(_)
                 | ContentBlock::ToolResult(_)
                 | ContentBlock::Provider(_) => {}
             }
@@ -234,24 +314,7 @@ impl App {
     }
 
     fn handle_tool_ended(&mut self, id: &ToolCallId, outcome: &ToolOutcome) -> Vec<AppAction> {
-        if let Some(running) = self.take_running_call(id) {
-            let mut lines = tool_call_view::render_ended_call(
-                &running.call,
-                outcome,
-                self.size.width,
-                &self.session.facts.working_directory,
-            );
-            for child in &running.subagents {
-                let words =
-                    format!("  └ {}: {} · {} calls", child.agent, child.activity, child.calls);
-                lines.push(
-                    StyledLine::from_text(words, TextStyle::Dim).truncate_to_width(self.size.width),
-                );
-            }
-            self.push_call_lines(lines);
-            self.transcript
-                .push(TranscriptEntry::ToolCall(running.call, Box::new(outcome.clone())));
-        }
+        self.show_ended_call(id, outcome);
         if let Some(update) = &outcome.update {
             if let Some(mode) = update.mode {
                 self.session.mode = mode;
@@ -272,6 +335,25 @@ impl App {
         }
     }
 
+    fn show_ended_call(&mut self, id: &ToolCallId, outcome: &ToolOutcome) {
+        let Some(running) = self.take_running_call(id) else { return };
+        let mut lines = tool_call_view::render_ended_call(
+            &running.call,
+            outcome,
+            self.size.width,
+            &self.session.facts.working_directory,
+        );
+        for child in &running.subagents {
+            let calls = words::count(child.calls, "call");
+            let words = format!("  └ {}: {} · {calls}", child.agent, child.activity);
+            lines.push(
+                StyledLine::from_text(words, TextStyle::Dim).truncate_to_width(self.size.width),
+            );
+        }
+        let entry = TranscriptEntry::ToolCall(running.call, Box::new(outcome.clone()));
+        self.defer_ended_call(EndedCall { id: id.clone(), lines, entry });
+    }
+
     fn handle_tool_denied(&mut self, call: &ToolCall, why: &str) {
         let _ = self.take_running_call(&call.id);
         let lines = tool_call_view::render_denied_call(
@@ -280,9 +362,9 @@ impl App {
             self.size.width,
             &self.session.facts.working_directory,
         );
-        self.push_call_lines(lines);
-        self.transcript
-            .push(TranscriptEntry::ToolCall(call.clone(), Box::new(ToolOutcome::failure(why))));
+        let outcome = ToolOutcome::failure(why);
+        let entry = TranscriptEntry::ToolCall(call.clone(), Box::new(outcome));
+        self.defer_ended_call(EndedCall { id: call.id.clone(), lines, entry });
     }
 
     fn find_running_call(&mut self, id: &ToolCallId) -> Option<&mut RunningCall> {
@@ -295,30 +377,52 @@ impl App {
     }
 }
 
-fn describe_retry(failure: &ModelFailure, wait: Millis, tries: &str) -> String {
-    let seconds = wait.0.div_ceil(1_000);
-    format!("{}; again in {seconds} s, {tries}", text::to_one_line(&failure.message))
+/// What failed, and what the server said about it.
+fn describe_failure(failure: &ModelFailure) -> String {
+    let (what, said) = human_format::describe_failure(failure);
+    let said = text::to_one_line(said);
+    match said.is_empty() || said == what {
+        true => what.to_owned(),
+        false => format!("{what}: {said}"),
+    }
 }
 
-/// Words for a recovery; `None` for the ordinary next turn.
-fn describe_transition(transition: Transition) -> Option<&'static str> {
-    Some(match transition {
-        Transition::NextTurn => return None,
-        Transition::CollapseDrainRetry => {
-            "too long; old steps were collapsed and it is asked again"
-        }
-        Transition::ReactiveCompactRetry => {
-            "too long; history was made shorter and it is asked again"
-        }
-        Transition::MaxOutputTokensEscalate => {
-            "cut at the output limit; asked again with more room"
-        }
-        Transition::MaxOutputTokensRecovery => "still cut at the output limit; asked to go on",
-        Transition::StopHookBlocking => "a hook objected to the end; it goes on",
-        Transition::TokenBudgetContinuation => "budget is left; it goes on",
-    })
-}
-
+/// A longer run says how long it took.
+const DONE_LINE_AFTER: std::time::Duration = std::time::Duration::from_secs(3);
 /// A longer run ends with a notification.
 const NOTIFY_AFTER: std::time::Duration = std::time::Duration::from_secs(10);
 const PROMPT_LINES_MAX: usize = 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen_size::ScreenSize;
+    use crate::session_facts::TuiSessionFacts;
+    use windlass_vocabulary::{FailureKind, MessageId, Millis, PermissionMode};
+
+    #[test]
+    fn retries_are_one_line_that_counts() {
+        let size = ScreenSize { width: 80, rows: 24 };
+        let mut app = App::new(TuiSessionFacts::default(), PermissionMode::Default, size);
+        app.handle_notice(&Notice::RunStarted);
+        for attempt in 1..=3 {
+            let failure = ModelFailure::new(FailureKind::Overloaded, "overloaded_error");
+            app.handle_notice(&Notice::RetryScheduled {
+                failure,
+                attempt,
+                attempts_max: 10,
+                wait: Millis(4_000),
+            });
+            assert!(app.run.retry.waiting.contains("retrying in 4 s"), "{:?}", app.run.retry);
+        }
+        let mut message = Message::user_text(MessageId(1), MessageOrigin::Model, "Here.");
+        message.role = Role::Assistant;
+        app.handle_notice(&Notice::MessageAdded(std::sync::Arc::new(message)));
+        let lines = app.take_scrollback(100);
+        let words: Vec<String> = lines.iter().map(StyledLine::plain_text).collect();
+        assert_eq!(
+            words,
+            ["  · Retried 3 times: the model is overloaded: overloaded_error", "● Here.", ""]
+        );
+    }
+}

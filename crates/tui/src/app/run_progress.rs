@@ -9,9 +9,28 @@ pub struct RunProgress {
     pub state: RunState,
     /// Kept between runs: the first request of a run says which turn it is.
     pub turn: u32,
-    /// Why nothing happens at the moment, while a request waits to be repeated.
-    pub retry_message: Option<String>,
+    pub retry: RetryProgress,
     pub calls: Vec<RunningCall>,
+}
+
+/// Attempts of this run that failed and were made again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RetryProgress {
+    pub count: u32,
+    /// Why the last one failed.
+    pub failure: String,
+    /// When the next one follows, as it is shown while it is waited for.
+    pub waiting: String,
+    pub is_waiting: bool,
+}
+
+impl RetryProgress {
+    pub fn schedule(&mut self, failure: String, waiting: String) {
+        self.count += 1;
+        self.failure = failure;
+        self.waiting = waiting;
+        self.is_waiting = true;
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

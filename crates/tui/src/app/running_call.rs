@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use windlass_vocabulary::{AgentId, Notice, ToolCall};
 
-use crate::{text, tool_call_view};
+use crate::{text, tool_call_view, words};
 
 #[derive(Clone, Debug)]
 pub struct RunningCall {
@@ -59,7 +59,7 @@ impl RunningCall {
         let at = at.unwrap_or_else(|| {
             self.subagents.push(SubagentProgress {
                 agent: agent.clone(),
-                activity: "begins".to_owned(),
+                activity: words::SUBAGENT_STARTING.to_owned(),
                 calls: 0,
                 is_over: false,
                 depth,
@@ -71,11 +71,11 @@ impl RunningCall {
             child.calls += 1;
             child.activity = tool_call_view::format_title(call, folder);
         } else if let Notice::ToolEnded { .. } = notice {
-            child.activity = "thinks".to_owned();
+            child.activity = words::SUBAGENT_THINKING.to_owned();
         } else if let Notice::RunEnded(ending) = notice {
             child.is_over = true;
             child.activity = match ending.terminal.is_error() {
-                false => "done".to_owned(),
+                false => words::SUBAGENT_DONE.to_owned(),
                 true => text::to_one_line(&ending.why),
             };
         }

@@ -9,6 +9,8 @@ use crate::styled_line::StyledLine;
 #[derive(Debug, Default)]
 pub struct ScrollbackQueue {
     items: VecDeque<ScrollbackItem>,
+    /// The last lines were those of a call: text that follows needs a blank line.
+    ends_with_call: bool,
 }
 
 #[derive(Debug)]
@@ -19,12 +21,30 @@ enum ScrollbackItem {
 
 impl ScrollbackQueue {
     pub fn push(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
+        self.ends_with_call = false;
         self.items.extend(lines.into_iter().map(ScrollbackItem::Line));
+    }
+
+    /// The lines pushed last were those of a call.
+    pub fn end_call(&mut self) {
+        self.ends_with_call = true;
+    }
+
+    pub fn ends_with_call(&self) -> bool {
+        self.ends_with_call
+    }
+
+    /// Separates text from the call before it.
+    pub fn start_text(&mut self) {
+        if std::mem::take(&mut self.ends_with_call) {
+            self.push([StyledLine::new()]);
+        }
     }
 
     /// Adds a blank line after the text.
     pub fn push_markdown(&mut self, mut draft: MarkdownStream) {
         draft.finish();
+        self.start_text();
         self.items.push_back(ScrollbackItem::Markdown(Box::new(draft)));
         self.push([StyledLine::new()]);
     }

@@ -7,7 +7,8 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use crate::input::{CursorMove, Deletion, InputKey};
-use crate::text;
+use crate::typed_prompt::TypedPrompt;
+use crate::{text, words};
 
 #[derive(Clone, Debug, Default)]
 pub struct Composer {
@@ -20,11 +21,13 @@ pub struct Composer {
     /// What was typed before the history was opened.
     unsent_text: String,
     folded_pastes: Vec<FoldedPaste>,
+    /// Images in this prompt.
+    image_count: usize,
 }
 
 #[derive(Clone, Debug)]
 struct FoldedPaste {
-    /// What stands in the text, for example `[paste 1: 20 lines]`.
+    /// What stands in the text, for example `[Pasted 20 lines]`.
     label: String,
     /// What is sent instead of it.
     text: String,
@@ -71,19 +74,30 @@ impl Composer {
 
     /// Stores a long text; returns its label.
     fn fold_paste(&mut self, text: String) -> String {
-        let label =
-            format!("[paste {}: {} lines]", self.folded_pastes.len() + 1, text.lines().count());
+        let label = self.make_label(&words::label_paste(text.lines().count()));
         self.folded_pastes.push(FoldedPaste { label: label.clone(), text });
         label
     }
 
-    /// Mentions an imported image under the name the user knows.
-    pub fn mention_image(&mut self, name: &str, path: &str) {
-        let label = format!("[image {}: {name}]", self.folded_pastes.len() + 1);
+    /// Mentions an imported image by its number.
+    pub fn mention_image(&mut self, path: &str) {
+        self.image_count += 1;
+        let label = self.make_label(&words::label_image(self.image_count));
         let text = format!("@\"{path}\"");
         self.folded_pastes.push(FoldedPaste { label: label.clone(), text });
         let blank = self.separator_before_cursor();
         self.insert(&format!("{blank}{label} "));
+    }
+
+    /// Two pastes of the same length need different labels.
+    fn make_label(&self, words: &str) -> String {
+        let is_taken = |label: &str| self.folded_pastes.iter().any(|paste| paste.label == label);
+        let labels = (1_usize..).map(|number| match number {
+            1 => format!("[{words}]"),
+            number => format!("[{words}, {number}]"),
+        });
+        let mut free = labels.skip_while(|label| is_taken(label));
+        free.next().unwrap_or_default()
     }
 
     fn separator_before_cursor(&self) -> &'static str {
@@ -307,12 +321,23 @@ impl Composer {
         self.expand_pastes(&self.text)
     }
 
+    /// In one pass: a paste that holds the label of another stays as it is.
     fn expand_pastes(&self, shown: &str) -> String {
-        let mut full = shown.to_owned();
-        for FoldedPaste { label, text } in &self.folded_pastes {
-            full = full.replacen(label, text, 1);
+        let mut full = String::with_capacity(shown.len());
+        let mut rest = shown;
+        loop {
+            let first = self
+                .folded_pastes
+                .iter()
+                .filter_map(|paste| rest.find(paste.label.as_str()).map(|at| (at, paste)));
+            let Some((at, paste)) = first.min_by_key(|(at, _)| *at) else {
+                full.push_str(rest);
+                return full;
+            };
+            full.push_str(rest.get(..at).unwrap_or_default());
+            full.push_str(&paste.text);
+            rest = rest.get(at + paste.label.len()..).unwrap_or_default();
         }
-        full
     }
 
     /// Replaces the whole text. A long one is folded like a paste.
@@ -326,11 +351,12 @@ impl Composer {
         self.history_index = None;
     }
 
-    /// Takes the full text, and adds it to the history.
-    pub fn submit(&mut self) -> String {
+    /// Takes the prompt, and adds it to the history.
+    pub fn submit(&mut self) -> TypedPrompt {
         let shown = std::mem::take(&mut self.text);
         let full = self.expand_pastes(&shown);
         self.folded_pastes.clear();
+        self.image_count = 0;
         self.cursor_offset = 0;
         self.history_index = None;
         // A long paste is not kept in the history; its label is.
@@ -340,7 +366,7 @@ impl Composer {
             let over = self.history.len().saturating_sub(HISTORY_MAX);
             self.history.drain(..over);
         }
-        full
+        TypedPrompt { text: full, shown }
     }
 }
 
@@ -388,10 +414,14 @@ mod tests {
         let long = "line\n".repeat(20);
         composer.insert("see ");
         composer.paste(&long);
-        assert_eq!(composer.text(), "see [paste 1: 20 lines]");
-        assert_eq!(composer.submit(), format!("see {long}"));
+        composer.paste(&format!("[Pasted 20 lines] {long}"));
+        let shown = "see [Pasted 20 lines][Pasted 20 lines, 2]";
+        assert_eq!(composer.text(), shown);
+        let prompt = composer.submit();
+        assert_eq!(prompt.text, format!("see {long}[Pasted 20 lines] {long}"));
+        assert_eq!(prompt.shown, shown);
         composer.insert("two");
-        assert_eq!(composer.submit(), "two");
+        assert_eq!(composer.submit(), TypedPrompt::from("two"));
         composer.insert("draft");
         composer.move_cursor(CursorMove::Up);
         assert_eq!(composer.text(), "two");
@@ -404,8 +434,8 @@ mod tests {
         let mut composer = Composer::default();
         let long = "a line\n".repeat(100_000);
         composer.set_text(long.clone());
-        assert_eq!(composer.text(), "[paste 1: 100000 lines]");
+        assert_eq!(composer.text(), "[Pasted 100000 lines]");
         composer.insert(" more");
-        assert_eq!(composer.submit(), format!("{long} more"));
+        assert_eq!(composer.submit().text, format!("{long} more"));
     }
 }

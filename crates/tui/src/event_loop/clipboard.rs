@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::TuiEventLoop;
 use super::image_import::{IMAGE_MAX, store_image};
 use super::task_outcome::TuiTaskOutcome;
+use crate::words;
 
 impl TuiEventLoop {
     pub(super) fn paste_clipboard_image(&self) {
@@ -67,7 +68,7 @@ fn read_clipboard_image() -> Result<Vec<u8>, String> {
                  the image in"
                 .to_owned()
         }
-        false => format!("there is no image in the clipboard ({})", tried.join("; ")),
+        false => words::describe_empty_clipboard(&tried.join("; ")),
     })
 }
 

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::TuiEventLoop;
 use crate::styled_line::TextStyle;
+use crate::words;
 
 /// While it runs, nothing is painted and no key is read.
 pub(super) struct RunningEditor {
@@ -57,10 +58,7 @@ impl TuiEventLoop {
         let path = match write_prompt_file(&self.app.input.composer.full_text()) {
             Ok(path) => path,
             Err(error) => {
-                self.app.show_text(
-                    &format!("there is no place to write in: {error}"),
-                    TextStyle::Failure,
-                );
+                self.app.show_text(&words::describe_no_edit_file(&error), TextStyle::Failure);
                 return Ok(());
             }
         };
@@ -81,7 +79,7 @@ impl TuiEventLoop {
         let Some(editor) = self.editor.take() else { return Ok(()) };
         let edited = match editor.target {
             EditTarget::UserFile(path) => done.map(|()| {
-                self.app.show_dim_line(&format!("{} was edited", path.display()));
+                self.app.show_dim_line(&words::describe_edited(&path));
             }),
             EditTarget::Prompt(path) => {
                 let text = done.and_then(|()| read_edited_file(&path));
@@ -91,7 +89,7 @@ impl TuiEventLoop {
             }
         };
         if let Err(error) = edited {
-            self.app.show_text(&format!("the editor failed: {error}"), TextStyle::Failure);
+            self.app.show_text(&words::describe_editor_failure(&error), TextStyle::Failure);
         }
         self.renderer.reacquire_terminal()?;
         self.reader.resume()

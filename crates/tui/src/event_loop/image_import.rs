@@ -9,12 +9,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::TuiEventLoop;
 use super::task_outcome::TuiTaskOutcome;
 
-pub(super) struct ImportedImage {
-    /// The name the user knows it by.
-    pub(super) name: String,
-    pub(super) path: PathBuf,
-}
-
 impl TuiEventLoop {
     /// Imports a dragged image without asking: the user named it, so the session may see it.
     pub(super) fn import_dragged_image(&self, path: String) {
@@ -44,11 +38,7 @@ fn read_image_file(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Writes a new file that only this user can read.
-pub(super) fn store_image(
-    directory: &Path,
-    name: &str,
-    bytes: &[u8],
-) -> Result<ImportedImage, String> {
+pub(super) fn store_image(directory: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, String> {
     static NEXT_IMAGE: AtomicU32 = AtomicU32::new(1);
     let number = NEXT_IMAGE.fetch_add(1, Ordering::Relaxed);
     let path = directory.join(format!("image-{}-{number}-{name}", std::process::id()));
@@ -56,7 +46,7 @@ pub(super) fn store_image(
     let open = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     let written = created.and_then(|()| open()).and_then(|mut file| file.write_all(bytes));
     match written {
-        Ok(()) => Ok(ImportedImage { name: name.to_owned(), path }),
+        Ok(()) => Ok(path),
         Err(error) => Err(format!("the image cannot be kept at {}: {error}", path.display())),
     }
 }

@@ -4,10 +4,12 @@
 mod clipboard;
 mod editor;
 mod image_import;
+mod secret_input;
 mod standalone_picker;
 mod status_schedule;
 mod task_outcome;
 mod terminal_renderer;
+mod terminal_title;
 mod tui_thread;
 
 use std::io;
@@ -21,7 +23,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use windlass_driver::SettingsChange;
-use windlass_driver::{Interrupt, Notices, Session};
+use windlass_driver::{Interrupt, Notices, PromptSubmission, Session};
 use windlass_vocabulary::Notice;
 
 use crate::app::{App, AppAction};
@@ -31,7 +33,10 @@ use crate::input::terminal_reader::TerminalReader;
 use crate::input::{InputParser, TerminalInput};
 use crate::setup::TuiSetup;
 use crate::styled_line::TextStyle;
+use crate::typed_prompt::SentPrompt;
+use crate::words;
 use editor::RunningEditor;
+pub use secret_input::run_secret_input;
 pub use standalone_picker::run_picker;
 use status_schedule::StatusSchedule;
 use task_outcome::TuiTaskOutcome;
@@ -61,20 +66,21 @@ async fn run_event_loop(
         started: Instant::now(),
         last_painted: None,
         status: StatusSchedule::default(),
-        is_closing: false,
+        closing: ClosingState::Open,
     };
     let app = &mut event_loop.app;
     app.input.composer.set_history(setup.prompt_history);
     app.input.composer.set_text(setup.unsent_text);
     app.input.vim = setup.has_vim_keys.then(Default::default);
-    for earlier in setup.earlier_messages {
-        app.show_earlier_message(&earlier);
+    app.show_banner();
+    for earlier in setup.earlier_notices {
+        app.show_earlier_notice(&earlier);
     }
     for note in setup.startup_notes {
         app.show_text(&note, TextStyle::Dim);
     }
     if let Some(first) = setup.first_prompt {
-        event_loop.perform_action(AppAction::Submit(first));
+        event_loop.perform_action(AppAction::Submit(first.into()));
     }
     let result = event_loop.run_until_closed(setup.notices, outcomes, cancelled).await;
     let _ = event_loop.close();
@@ -100,7 +106,15 @@ struct TuiEventLoop {
     started: Instant,
     last_painted: Option<Instant>,
     status: StatusSchedule,
-    is_closing: bool,
+    closing: ClosingState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ClosingState {
+    Open,
+    /// The user was told what runs in the background and would be stopped.
+    Warned,
+    Closing,
 }
 
 impl TuiEventLoop {
@@ -115,7 +129,7 @@ impl TuiEventLoop {
         self.paint()?;
         self.renderer.query_background()?;
         let mut frame = self.next_backlog_frame();
-        while !self.is_closing {
+        while self.closing != ClosingState::Closing {
             let tick = self.next_tick();
             let status = self.status.next_due();
             let settles =
@@ -134,9 +148,9 @@ impl TuiEventLoop {
                         frame = Some(self.next_frame_at(KEY_FRAME_INTERVAL));
                     }
                     // The terminal is gone.
-                    None => self.is_closing = true,
+                    None => self.closing = ClosingState::Closing,
                 },
-                _ = &mut cancelled => self.is_closing = true,
+                _ = &mut cancelled => self.closing = ClosingState::Closing,
                 Some(outcome) = outcomes.recv() => self.handle_task_outcome(outcome),
                 Some(matches) = self.file_search.next_matches() => {
                     self.app.completion.file_matches = matches;
@@ -147,7 +161,7 @@ impl TuiEventLoop {
                 // While a frame is due, notices wait in their channel, where pieces of text are joined.
                 notice = notices.next(), if frame.is_none() => match notice {
                     Some(notice) => self.handle_notices(notice, &mut notices),
-                    None => self.is_closing = true,
+                    None => self.closing = ClosingState::Closing,
                 },
                 () = wait_until(settles) => {
                     let input = self.parser.flush_pending();
@@ -170,6 +184,7 @@ impl TuiEventLoop {
     /// Also takes further notices that are ready: as many as one frame may cost.
     fn handle_notices(&mut self, first: Notice, notices: &mut Notices) {
         self.app.now = self.started.elapsed();
+        self.app.session.background_tasks = self.count_background_tasks();
         let more = std::iter::from_fn(|| notices.try_next()).take(NOTICES_MAX);
         for notice in std::iter::once(first).chain(more) {
             self.host.observe_notice(&notice);
@@ -241,6 +256,11 @@ impl TuiEventLoop {
             AppAction::AnswerPermission(ticket, answer) => {
                 self.show_send_error(self.session.answer(ticket, answer));
             }
+            AppAction::SendComment(comment) => {
+                let submission = PromptSubmission::from(comment.as_str());
+                self.app.input.expect_sent(SentPrompt::new(&submission.content, comment.into()));
+                self.show_send_error(self.session.submit(submission));
+            }
             AppAction::SaveRules(rules) => self.save_rules(rules),
             AppAction::SetMode(mode) => {
                 let change = self.session.configure([SettingsChange::Mode(mode)]);
@@ -248,17 +268,42 @@ impl TuiEventLoop {
             }
             AppAction::SearchFiles(query) => self.file_search.request(query),
             AppAction::ReadFile(ticket, path) => self.read_file_before(ticket, path),
-            AppAction::UnqueueInput => self.unqueue_last_input(),
+            AppAction::UnqueueInput => self.unqueue_input(1),
+            AppAction::UnqueueAll => self.unqueue_input(usize::MAX),
+            AppAction::ExplainEnding(ending) => self.explain_ending(*ending),
             AppAction::PasteImage => self.paste_clipboard_image(),
             AppAction::ImportImage(path) => self.import_dragged_image(path),
             AppAction::Notify(words) => self.renderer.notify(&words),
             AppAction::CountContext => self.count_context(),
             AppAction::Interrupt => self.show_send_error(self.session.interrupt(Interrupt::User)),
-            AppAction::Quit => self.is_closing = true,
+            AppAction::MoveToBackground => {
+                let is_moved = self.session.move_awaited_to_background(None);
+                self.app.keys.hint = Some(match is_moved {
+                    true => words::HINT_MOVED,
+                    false => words::HINT_NOTHING_TO_MOVE,
+                });
+            }
+            AppAction::Quit => self.quit(),
             AppAction::Redraw => self.renderer.needs_redraw = true,
             // Only keys ask for these, and `handle_input` performs them: they may fail.
             AppAction::Suspend | AppAction::OpenEditor => {}
         }
+    }
+
+    /// Leaving stops what runs in the background, so it warns once.
+    fn quit(&mut self) {
+        let tasks = self.count_background_tasks();
+        if tasks == 0 || self.closing == ClosingState::Warned {
+            self.closing = ClosingState::Closing;
+            return;
+        }
+        self.closing = ClosingState::Warned;
+        self.app.show_text(&words::warn_before_exit(tasks), TextStyle::Warning);
+    }
+
+    fn count_background_tasks(&self) -> usize {
+        let tasks = self.session.background_tasks();
+        tasks.iter().filter(|task| task.end_summary.is_none()).count()
     }
 
     fn show_send_error<E: std::fmt::Display>(&mut self, sent: Result<(), E>) {

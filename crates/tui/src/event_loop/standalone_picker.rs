@@ -12,7 +12,7 @@ use crate::picker::{Picker, PickerItem, PickerOutcome};
 use crate::screen_size::ScreenSize;
 use crate::setup::TuiDisplayOptions;
 use crate::styled_line::{StyledLine, TextStyle};
-use crate::text;
+use crate::{text, words};
 
 /// Lets the user choose; `None` if they cancel.
 ///
@@ -32,7 +32,7 @@ pub async fn run_picker(
         let room = rows.saturating_sub(8);
         if lines.len() > room {
             lines.truncate(room);
-            let more = "… (there is more; make the window larger)";
+            let more = words::MORE_IN_LARGER_WINDOW;
             lines.push(StyledLine::from_text(more, TextStyle::Warning));
         }
         let left = rows.saturating_sub(lines.len() + 2);

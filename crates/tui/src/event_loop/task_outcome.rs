@@ -2,57 +2,68 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use unicode_width::UnicodeWidthStr;
+use windlass_vocabulary::Ticket;
 use windlass_vocabulary::context_usage::ContextUsage;
-use windlass_vocabulary::{ContentBlock, Ticket};
+use windlass_vocabulary::notice::RunEnding;
 
 use super::TuiEventLoop;
 use super::editor::EditTarget;
-use super::image_import::ImportedImage;
 use crate::app::PickerPurpose;
 use crate::host::{PromptAction, PromptActionFuture};
 use crate::styled_line::TextStyle;
-use crate::view;
+use crate::typed_prompt::{SentPrompt, TypedPrompt, join_texts};
+use crate::{view, words};
 
 pub(super) enum TuiTaskOutcome {
-    PromptResolved(Result<PromptAction, String>),
-    /// A queued prompt was taken back.
-    InputUnqueued(String),
+    /// What the user typed, and what it asks for.
+    PromptResolved(TypedPrompt, Result<PromptAction, String>),
+    /// Queued prompts were taken back: what the model would have got.
+    InputUnqueued(Vec<String>),
+    /// Why a run failed.
+    EndingExplained(String),
     /// The content for the diff of a permission prompt; `None` if the file is not readable text.
     FileRead(Ticket, Option<String>),
     ContextCounted(Box<ContextUsage>),
     StatusLineMade(Option<String>),
     /// A text that says where, or why not.
     RulesSaved(Result<String, String>),
-    ImageImported(Result<ImportedImage, String>),
+    ImageImported(Result<PathBuf, String>),
 }
 
 impl TuiEventLoop {
-    pub(super) fn submit_prompt(&mut self, prompt: String) {
+    pub(super) fn submit_prompt(&mut self, prompt: TypedPrompt) {
         let host = Arc::clone(&self.host);
-        let outcome_sender = self.outcome_sender.clone();
-        self.session_runtime.spawn(async move {
-            let history_host = Arc::clone(&host);
-            let remembered = prompt.clone();
-            tokio::task::spawn_blocking(move || history_host.remember_prompt(&remembered));
-            let action = host.resolve_prompt(prompt).await;
-            // Fails only if the TUI was closed meanwhile.
-            let _ = outcome_sender.send(TuiTaskOutcome::PromptResolved(action)).await;
-        });
+        let remembered = prompt.text.clone();
+        self.session_runtime.spawn_blocking(move || host.remember_prompt(&remembered));
+        let action = self.host.resolve_prompt(prompt.text.clone());
+        self.spawn_prompt_action(prompt, action);
     }
 
     /// Resolves a prompt that was chosen and not typed, so it is not remembered.
     pub(super) fn submit_choice(&self, prompt: String) {
-        let host = Arc::clone(&self.host);
-        self.spawn_prompt_action(host.resolve_prompt(prompt));
+        let action = self.host.resolve_prompt(prompt.clone());
+        self.spawn_prompt_action(prompt.into(), action);
     }
 
-    fn spawn_prompt_action(&self, action: PromptActionFuture) {
+    fn spawn_prompt_action(&self, prompt: TypedPrompt, action: PromptActionFuture) {
         let outcome_sender = self.outcome_sender.clone();
         self.session_runtime.spawn(async move {
-            let _ = outcome_sender.send(TuiTaskOutcome::PromptResolved(action.await)).await;
+            let outcome = TuiTaskOutcome::PromptResolved(prompt, action.await);
+            // Fails only if the TUI was closed meanwhile.
+            let _ = outcome_sender.send(outcome).await;
+        });
+    }
+
+    pub(super) fn explain_ending(&self, ending: RunEnding) {
+        let host = Arc::clone(&self.host);
+        let outcome_sender = self.outcome_sender.clone();
+        self.session_runtime.spawn_blocking(move || {
+            let words = host.explain_ending(&ending);
+            let _ = outcome_sender.blocking_send(TuiTaskOutcome::EndingExplained(words));
         });
     }
 
@@ -84,35 +95,36 @@ impl TuiEventLoop {
         });
     }
 
-    pub(super) fn unqueue_last_input(&self) {
+    /// Takes back the last prompts that wait, so that they can be changed and sent again.
+    pub(super) fn unqueue_input(&self, count_max: usize) {
         let session = self.session.clone();
         let outcome_sender = self.outcome_sender.clone();
         self.session_runtime.spawn(async move {
-            let Some(last) = session.queued_messages().await.and_then(|mut all| all.pop()) else {
-                return;
-            };
-            let [ContentBlock::Text(text)] = last.content.as_slice() else { return };
-            let text = text.clone();
-            if session.change_queued_message(last, None).await {
-                let _ = outcome_sender.send(TuiTaskOutcome::InputUnqueued(text)).await;
+            let mut taken = Vec::new();
+            while taken.len() < count_max
+                && let Some(last) = session.queued_messages().await.and_then(|mut all| all.pop())
+            {
+                let sent = join_texts(&last.content);
+                if !session.change_queued_message(last, None).await {
+                    break;
+                }
+                taken.push(sent);
             }
+            taken.reverse();
+            let _ = outcome_sender.send(TuiTaskOutcome::InputUnqueued(taken)).await;
         });
     }
 
     pub(super) fn handle_task_outcome(&mut self, outcome: TuiTaskOutcome) {
         match outcome {
-            TuiTaskOutcome::PromptResolved(Ok(action)) => self.perform_prompt_action(action),
-            TuiTaskOutcome::PromptResolved(Err(problem)) => {
+            TuiTaskOutcome::PromptResolved(prompt, Ok(action)) => {
+                self.perform_prompt_action(prompt, action);
+            }
+            TuiTaskOutcome::PromptResolved(_, Err(problem)) => {
                 self.app.show_text(&problem, TextStyle::Warning);
             }
-            TuiTaskOutcome::InputUnqueued(text) => {
-                if let Some(at) =
-                    self.app.input.queued_input.iter().rposition(|queued| *queued == text)
-                {
-                    self.app.input.queued_input.remove(at);
-                }
-                self.app.input.composer.set_text(text);
-            }
+            TuiTaskOutcome::InputUnqueued(taken) => self.app.return_to_composer(&taken),
+            TuiTaskOutcome::EndingExplained(words) => self.app.show_ending(&words),
             TuiTaskOutcome::FileRead(ticket, before) => self.app.set_file_before(ticket, before),
             TuiTaskOutcome::ContextCounted(inventory) => {
                 self.app.usage.context_tokens = inventory.total.0;
@@ -126,19 +138,32 @@ impl TuiEventLoop {
             TuiTaskOutcome::RulesSaved(Err(problem)) => {
                 self.app.show_text(&problem, TextStyle::Failure);
             }
-            TuiTaskOutcome::ImageImported(Ok(ImportedImage { name, path })) => {
-                self.app.input.composer.mention_image(&name, &path.to_string_lossy());
+            TuiTaskOutcome::ImageImported(Ok(path)) => {
+                self.app.input.composer.mention_image(&path.to_string_lossy());
             }
             TuiTaskOutcome::ImageImported(Err(why)) => self.app.show_dim_line(&why),
         }
     }
 
-    fn perform_prompt_action(&mut self, action: PromptAction) {
+    fn copy_answer(&mut self) {
+        let Some(answer) = self.app.transcript.last_answer().map(str::to_owned) else {
+            return self.app.show_dim_line(words::NOTHING_TO_COPY);
+        };
+        match self.renderer.copy_to_clipboard(&answer) {
+            true => self.app.show_dim_line(&words::describe_copied(answer.lines().count())),
+            false => self.app.show_dim_line(words::CANNOT_COPY),
+        }
+    }
+
+    fn perform_prompt_action(&mut self, prompt: TypedPrompt, action: PromptAction) {
         match action {
             PromptAction::SendToModel(submission) => {
+                self.app.input.expect_sent(SentPrompt::new(&submission.content, prompt));
                 self.show_send_error(self.session.submit(submission));
             }
             PromptAction::Compact(focus) => self.show_send_error(self.session.compact(focus)),
+            PromptAction::CopyAnswer => self.copy_answer(),
+            PromptAction::OpenHelp => self.app.open_help(),
             PromptAction::ShowText(words) => self.app.show_text(&words, TextStyle::Plain),
             PromptAction::ShowFirstFitting(all) => {
                 let fits =
@@ -161,20 +186,24 @@ impl TuiEventLoop {
                 self.app.show_dim_line(&words);
                 self.app.dialogs.picker = more.map(|picker| (PickerPurpose::Command, picker));
             }
+            PromptAction::ShowThenPick(text, picker) => {
+                self.app.show_text(&text, TextStyle::Plain);
+                self.app.dialogs.picker = Some((PickerPurpose::Command, picker));
+            }
             PromptAction::ShowThenAwait(words, rest) => {
                 self.app.show_dim_line(&words);
-                self.spawn_prompt_action(rest);
+                self.spawn_prompt_action(prompt, rest);
             }
             PromptAction::EditFile(path) => {
                 let opened = self.start_editor(EditTarget::UserFile(path));
                 self.show_send_error(opened);
             }
             PromptAction::SideQuestion(question) => {
-                self.app.show_dim_line(&format!("asked beside: {question}"));
+                self.app.show_dim_line(&words::describe_side_question(&question));
                 self.show_send_error(self.session.ask_side_question(question));
             }
             PromptAction::ModelChanged(name, window) => {
-                self.app.show_dim_line(&format!("{name} is asked from now on"));
+                self.app.show_dim_line(&words::describe_new_model(&name));
                 self.app.session.facts.model = name;
                 self.app.session.facts.context_window = window;
                 self.status.mark_due();
@@ -189,11 +218,7 @@ impl TuiEventLoop {
                     None => Some(Default::default()),
                 };
                 let on = self.app.input.vim.is_some();
-                self.app.show_dim_line(if on {
-                    "keys are as in vim"
-                } else {
-                    "keys are as everywhere"
-                });
+                self.app.show_dim_line(if on { words::VIM_ON } else { words::VIM_OFF });
             }
             PromptAction::SetTheme(Some(theme)) => self.renderer.set_theme(theme),
             PromptAction::SetTheme(None) => {
@@ -205,7 +230,7 @@ impl TuiEventLoop {
                 self.app.input.composer.set_text(prompt);
                 self.count_context();
             }
-            PromptAction::Quit => self.is_closing = true,
+            PromptAction::Quit => self.quit(),
         }
     }
 }

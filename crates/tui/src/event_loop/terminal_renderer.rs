@@ -2,12 +2,16 @@
 
 use std::io;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use super::terminal_title::TerminalTitle;
 use crate::app::App;
 use crate::linear_painter::LinearPainter;
 use crate::painter::{Cursor, Painter};
 use crate::raw_terminal::RawTerminal;
 use crate::screen_size::ScreenSize;
-use crate::setup::TuiDisplayOptions;
+use crate::setup::{NotificationChannel, TuiDisplayOptions};
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::theme::Theme;
 use crate::{text, view};
@@ -17,7 +21,8 @@ pub(super) struct TerminalRenderer {
     terminal: RawTerminal,
     painting: Painting,
     detects_background: bool,
-    has_notifications: bool,
+    notification: NotificationChannel,
+    title: TerminalTitle,
     /// Set when the size has changed, or the screen must be drawn from scratch.
     pub(super) needs_redraw: bool,
     size: ScreenSize,
@@ -49,7 +54,13 @@ impl TerminalRenderer {
             painting,
             detects_background: display.detects_background,
             // A notification is an escape sequence, which linear painting must not write.
-            has_notifications: display.has_notifications && !display.is_linear,
+            notification: match (display.is_linear, display.notification) {
+                (true, NotificationChannel::Osc9 | NotificationChannel::Osc777) => {
+                    NotificationChannel::Bell
+                }
+                (_, channel) => channel,
+            },
+            title: TerminalTitle::new(display.has_title),
             needs_redraw: false,
             size,
         })
@@ -101,13 +112,30 @@ impl TerminalRenderer {
 
     /// Errors are ignored: if the terminal is gone, the reader of keys reports it.
     pub(super) fn notify(&self, words: &str) {
-        let _ = match self.has_notifications {
-            true => self.terminal.write(&format!("\x1b]9;{}\x07", text::to_one_line(words))),
-            false => self.terminal.write("\x07"),
+        let words = text::to_one_line(words);
+        let _ = match self.notification {
+            NotificationChannel::Off => Ok(()),
+            NotificationChannel::Bell => self.terminal.write("\x07"),
+            NotificationChannel::Osc9 => self.terminal.write(&format!("\x1b]9;{words}\x07")),
+            NotificationChannel::Osc777 => {
+                self.terminal.write(&format!("\x1b]777;notify;Windlass;{words}\x07"))
+            }
         };
     }
 
+    /// Asks the terminal to put a text on the clipboard (OSC 52). Returns whether it could be asked.
+    pub(super) fn copy_to_clipboard(&self, text: &str) -> bool {
+        match &self.painting {
+            Painting::Live { .. } if text.len() <= COPY_BYTES_MAX => {
+                let encoded = BASE64_STANDARD.encode(text);
+                self.terminal.write(&format!("\x1b]52;c;{encoded}\x07")).is_ok()
+            }
+            Painting::Live { .. } | Painting::Linear(_) => false,
+        }
+    }
+
     pub(super) fn paint(&mut self, app: &mut App) -> io::Result<()> {
+        self.terminal.write(&self.title.update(app))?;
         let is_resized = std::mem::take(&mut self.needs_redraw);
         if is_resized {
             self.size = RawTerminal::size();
@@ -160,6 +188,7 @@ impl TerminalRenderer {
 
     /// Shows everything that is finished and removes the live lines.
     pub(super) fn close(&mut self, app: &mut App) -> io::Result<()> {
+        self.terminal.write(self.title.restore())?;
         if let Painting::Live { .. } = &self.painting {
             self.terminal.set_alternate_screen(false)?;
         }
@@ -218,13 +247,18 @@ fn paint_page(
 
 fn paint_linear(linear: &mut LinearPainter, app: &mut App) -> String {
     let mut finished = app.take_scrollback(FRAME_LINES_MAX);
-    if app.dialogs.pager.take().is_some() {
+    if let Some(pager) = app.dialogs.pager.take() {
         let folder = &app.session.facts.working_directory;
-        finished.extend(app.transcript.render(app.size.width, folder));
+        finished.extend(match pager.is_page() {
+            true => pager.into_lines(),
+            false => app.transcript.render(app.size.width, folder),
+        });
     }
     let (dialog, prompt) = view::render_linear(app);
     linear.paint(&finished, &dialog, &prompt)
 }
 
+/// Terminals drop longer sequences.
+const COPY_BYTES_MAX: usize = 70 * 1024;
 /// Finished lines that one frame may show, so that keys do not wait behind them.
 const FRAME_LINES_MAX: usize = 150;

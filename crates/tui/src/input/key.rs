@@ -53,6 +53,8 @@ pub enum Shortcut {
     ToggleTasks,
     /// Ctrl-V.
     PasteImage,
+    /// Ctrl-B; moves the cursor left where nothing can be moved to the background.
+    MoveToBackground,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +85,7 @@ pub enum TerminalInput {
 pub(super) fn parse_control_byte(byte: u8) -> Option<InputKey> {
     Some(match byte {
         0x01 => InputKey::Move(CursorMove::Home),
-        0x02 => InputKey::Move(CursorMove::Left),
+        0x02 => InputKey::Shortcut(Shortcut::MoveToBackground),
         0x03 => InputKey::Cancel,
         0x04 => InputKey::EndOfInput,
         0x05 => InputKey::Move(CursorMove::End),

@@ -1,20 +1,22 @@
 //! How the session is displayed: colours, live or line by line, and the label of its directory.
 
-use std::path::Path;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 
-use crate::{Theme, TuiDisplayOptions};
+use crate::{NotificationChannel, Theme, TuiDisplayOptions};
 
 /// No colours with `NO_COLOR`; plain lines on a terminal that cannot redraw, or for a screen reader.
 pub(super) fn detect_appearance(is_screen_reader: bool) -> TuiDisplayOptions {
     let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let is_dumb = text("TERM").is_none_or(|term| term == "dumb");
     let is_linear = is_screen_reader || is_dumb || text("WINDLASS_SCREEN_READER").is_some();
-    let has_notifications = text("TERM_PROGRAM")
-        .is_some_and(|name| NOTIFYING_TERMINALS.contains(&name.as_str()))
-        || text("TERM").is_some_and(|term| term.contains("kitty") || term.contains("ghostty"));
     let fixed = match text("NO_COLOR").is_some() || is_linear {
         true => Some(Theme::Plain),
-        false => text("WINDLASS_THEME").as_deref().and_then(parse_theme),
+        false => {
+            let named = text("WINDLASS_THEME").or_else(load_remembered_theme);
+            named.as_deref().and_then(parse_theme)
+        }
     };
     // The Linux console prints escape sequences that it does not know.
     let can_answer = text("TERM").is_some_and(|term| term != "linux");
@@ -22,8 +24,36 @@ pub(super) fn detect_appearance(is_screen_reader: bool) -> TuiDisplayOptions {
         theme: fixed.unwrap_or_else(guess_theme),
         detects_background: fixed.is_none() && can_answer,
         is_linear,
-        has_notifications,
+        notification: detect_notification(&text),
+        has_title: can_answer && !is_linear && !is_switched_off(&text),
     }
+}
+
+/// `WINDLASS_NOTIFY` names a channel, or `off`; otherwise the terminal decides.
+fn detect_notification(text: &impl Fn(&str) -> Option<String>) -> NotificationChannel {
+    match text("WINDLASS_NOTIFY").as_deref() {
+        Some("off") => return NotificationChannel::Off,
+        Some("bell") => return NotificationChannel::Bell,
+        Some("osc9") => return NotificationChannel::Osc9,
+        Some("osc777") => return NotificationChannel::Osc777,
+        Some(_) | None => {}
+    }
+    let term = text("TERM").unwrap_or_default();
+    let is_known = text("TERM_PROGRAM")
+        .is_some_and(|name| NOTIFYING_TERMINALS.contains(&name.as_str()))
+        || term.contains("kitty")
+        || term.contains("ghostty");
+    if is_known {
+        return NotificationChannel::Osc9;
+    }
+    match term.starts_with("foot") || term.starts_with("rxvt-unicode") {
+        true => NotificationChannel::Osc777,
+        false => NotificationChannel::Bell,
+    }
+}
+
+fn is_switched_off(text: &impl Fn(&str) -> Option<String>) -> bool {
+    text("WINDLASS_NOTIFY").as_deref() == Some("off")
 }
 
 /// Applies the theme of the settings, unless the environment names one.
@@ -40,6 +70,24 @@ pub(super) fn apply_theme_setting(
         Some(theme) => TuiDisplayOptions { theme, detects_background: false, ..display },
         None => display,
     }
+}
+
+/// Keeps the choice of `/theme` for later sessions. Errors are ignored: the choice holds for this one.
+pub(super) fn remember_theme(name: &str) {
+    let Some(path) = find_theme_file() else { return };
+    if let Some(folder) = path.parent() {
+        let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    }
+    let _ = std::fs::write(path, format!("{name}\n"));
+}
+
+fn load_remembered_theme() -> Option<String> {
+    let text = std::fs::read_to_string(find_theme_file()?).ok()?;
+    Some(text.trim().to_owned())
+}
+
+fn find_theme_file() -> Option<PathBuf> {
+    super::find_state_directory().map(|state| state.join("theme"))
 }
 
 pub(super) fn parse_theme(name: &str) -> Option<Theme> {

@@ -3,13 +3,15 @@
 
 mod appearance;
 mod command_screen;
-mod help_text;
+mod key_entry;
 mod prompt_handler;
 mod prompt_history;
 mod resume_rewind;
 mod startup_questions;
 mod status_line;
+mod words;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -89,7 +91,13 @@ pub async fn run_interactive(mut args: RunOptions) -> Result<InteractiveOutcome,
         let end = run_session(plan, start, &mut signals).await?;
         unsent_text = end.unsent_text;
         match end.next_session {
-            None => return Ok(InteractiveOutcome::Exit(end.exit)),
+            None => {
+                if let Some(id) = end.resumable_id {
+                    // Fails only if the terminal is gone.
+                    let _ = writeln!(std::io::stdout(), "{}", words::describe_resume(&id));
+                }
+                return Ok(InteractiveOutcome::Exit(end.exit));
+            }
             Some(next) => {
                 args.session.goes_on = false;
                 args.session.session_id = None;
@@ -119,6 +127,8 @@ struct InteractiveEnd {
     exit: Exit,
     next_session: Option<NextSession>,
     unsent_text: String,
+    /// The id of the session, if something was said in it and it was saved.
+    resumable_id: Option<String>,
 }
 
 async fn run_session(
@@ -132,11 +142,14 @@ async fn run_session(
         subagents,
         description,
         expander,
+        session_id,
         journal,
         scratch_directory,
         mut notes,
         ..
     } = plan;
+    // The id is for resuming, so it is shown when the session is over.
+    notes.retain(|note| !note.contains(&session_id));
     notes.extend(warnings);
     let mut agents = Vec::new();
     if let Some(subagents) = subagents {
@@ -147,9 +160,7 @@ async fn run_session(
     let facts = describe_session(&settings, &description.cwd, &expander);
     let mode = settings.policy.mode;
     let resumed_journal = journal.as_deref().filter(|_| start.is_resumed);
-    let earlier_messages = resumed_journal.map(|journal| {
-        prompt_history::load_earlier_messages(journal, &expander.variables.session_id)
-    });
+    let earlier_notices = resumed_journal.map(prompt_history::load_earlier_notices);
     let display = appearance::apply_theme_setting(
         start.display,
         plan.settings_layers.loaded.settings.appearance.theme.as_deref(),
@@ -161,8 +172,9 @@ async fn run_session(
     let _cleanup = plan.cleanup.map(SessionCleanup::spawn);
     plan.mcp_servers.set_prompter(SessionElicitor::new(session.clone()));
     let next_session = Arc::new(Mutex::new(None));
+    let is_saved = journal.is_some();
     let earlier_prompts = prompt_history.load_prompts();
-    let prompt_handler = PromptHandler {
+    let prompt_handler = Arc::new(PromptHandler {
         session: session.clone(),
         journal,
         expander,
@@ -180,7 +192,8 @@ async fn run_session(
         prompt_history,
         next_session: Arc::clone(&next_session),
         shell_outputs: Mutex::new(Vec::new()),
-    };
+        last_model: Mutex::new(None),
+    });
     let processes = &prompt_handler.expander.tools.tool_context.processes;
     let setup = TuiSetup {
         session: session.clone(),
@@ -189,13 +202,13 @@ async fn run_session(
         mode,
         display,
         scratch_directory: processes.spill_directory.clone(),
-        host: Arc::new(PromptHost { prompt_handler: Arc::new(prompt_handler) }),
+        host: Arc::new(PromptHost { prompt_handler: Arc::clone(&prompt_handler) }),
         working_directory: description.cwd,
         prompt_history: earlier_prompts,
         has_vim_keys: appearance::is_vim_mode(),
         first_prompt: start.first_prompt,
         unsent_text: start.unsent_text,
-        earlier_messages: earlier_messages.unwrap_or_default(),
+        earlier_notices: earlier_notices.unwrap_or_default(),
         startup_notes: notes,
     };
     let mut signal_exit = None;
@@ -211,10 +224,18 @@ async fn run_session(
     close_session_for(&session, end_reason, signals).await;
     plan.mcp_servers.close().await;
     remove_scratch_directory(scratch_directory.as_deref());
-    let unsent_text = unsent_text.map_err(|error| {
-        CommandError::failure(format!("the terminal cannot be used: {error}; ask with -p instead"))
-    })?;
-    Ok(InteractiveEnd { exit: signal_exit.unwrap_or(Exit::SUCCESS), next_session, unsent_text })
+    let unsent_text = unsent_text
+        .map_err(|error| CommandError::failure(words::describe_terminal_failure(&error)))?;
+    // A terminal that a signal ends may read nothing more.
+    let is_left = signal_exit.is_none();
+    let is_resumable =
+        is_left && is_saved && (start.is_resumed || prompt_handler.has_asked_model());
+    Ok(InteractiveEnd {
+        exit: signal_exit.unwrap_or(Exit::SUCCESS),
+        next_session,
+        unsent_text,
+        resumable_id: is_resumable.then_some(session_id),
+    })
 }
 
 /// The reason that hooks of `SessionEnd` receive.

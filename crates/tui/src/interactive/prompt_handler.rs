@@ -9,11 +9,14 @@ use crate::{
 use windlass_driver::SessionSettingsView;
 use windlass_driver::{AgentDefinition, PromptSubmission, Session};
 use windlass_permission::Policy;
-use windlass_vocabulary::{ContentBlock, Notice};
+use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{ContentBlock, ModelName, Notice};
 
 use super::command_screen::LastHookRuns;
 use super::prompt_history::PromptHistory;
-use super::{NextSession, appearance, list_command_hints};
+use super::{NextSession, appearance, list_command_hints, words};
+use crate::typed_prompt::introduce_shell_output;
+use windlass_assembly::failure_advice;
 use windlass_assembly::options::SettingsOptions;
 use windlass_assembly::prompt_expansion::PromptExpander;
 use windlass_assembly::report::cost;
@@ -24,6 +27,8 @@ use windlass_assembly::settings::reloader::SettingsReloader;
 use windlass_assembly::slash_command;
 use windlass_assembly::slash_command::{FrontEnd, SlashCommand};
 use windlass_host::command_error::CommandError;
+use windlass_host::display::human_format;
+use windlass_host::similar_name::find_similar_name;
 use windlass_provider::config::Config;
 use windlass_provider::endpoint::EndpointDescriptions;
 
@@ -35,9 +40,9 @@ pub(super) struct PromptHost {
 impl TuiHost for PromptHost {
     fn resolve_prompt(&self, prompt: String) -> PromptActionFuture {
         let handler = Arc::clone(&self.prompt_handler);
-        Box::pin(
-            async move { handler.handle_prompt(prompt).await.map_err(|error| error.to_string()) },
-        )
+        Box::pin(async move {
+            handler.handle_prompt(prompt).await.map_err(|error| error.message().to_owned())
+        })
     }
 
     fn list_commands(&self) -> Vec<SlashCommandHint> {
@@ -46,6 +51,15 @@ impl TuiHost for PromptHost {
 
     fn observe_notice(&self, notice: &Notice) {
         self.prompt_handler.last_hook_runs.on_notice(notice);
+        if let Notice::RequestStarted { model, .. } = notice {
+            let mut last =
+                self.prompt_handler.last_model.lock().unwrap_or_else(PoisonError::into_inner);
+            *last = Some(model.clone());
+        }
+    }
+
+    fn explain_ending(&self, ending: &RunEnding) -> String {
+        self.prompt_handler.explain_ending(ending)
     }
 
     fn remember_prompt(&self, prompt: &str) {
@@ -66,7 +80,9 @@ impl TuiHost for PromptHost {
         .map_err(|error| error.to_string())?;
         let path = windlass_settings::add_local_allow_rules(&request, rules)
             .map_err(|error| error.to_string())?;
-        Ok(format!("{} allows {}", path.display(), rules.join(", ")))
+        self.prompt_handler.settings_state.note_own_write(&path);
+        let place = self.prompt_handler.shorten_path(&path.to_string_lossy());
+        Ok(words::describe_saved_rules(rules, &place))
     }
 }
 
@@ -88,6 +104,8 @@ pub(super) struct PromptHandler {
     pub(super) next_session: Arc<Mutex<Option<NextSession>>>,
     /// Output of shell commands that goes to the model with the next prompt.
     pub(super) shell_outputs: Mutex<Vec<String>>,
+    /// The model that was asked last: a fallback may have other keys and another server.
+    pub(super) last_model: Mutex<Option<ModelName>>,
 }
 
 /// The settings files of a session, and what their changes did to it.
@@ -99,6 +117,8 @@ pub(super) struct SettingsState {
     pub(super) reloader: tokio::sync::Mutex<SettingsReloader>,
     /// The policy of the expander, once a changed file has replaced it.
     pub(super) changed_policy: Mutex<Option<Policy>>,
+    /// Files that an answer to a permission prompt changed, with their text: no news to the user.
+    own_writes: Mutex<Vec<(PathBuf, String)>>,
 }
 
 impl SettingsState {
@@ -112,7 +132,23 @@ impl SettingsState {
             startup_layers,
             reloader: tokio::sync::Mutex::new(reloader),
             changed_policy: Mutex::new(None),
+            own_writes: Mutex::new(Vec::new()),
         }
+    }
+
+    fn note_own_write(&self, path: &Path) {
+        let Ok(text) = std::fs::read_to_string(path) else { return };
+        let mut writes = self.own_writes.lock().unwrap_or_else(PoisonError::into_inner);
+        writes.retain(|(written, _)| written != path);
+        writes.push((path.to_owned(), text));
+    }
+
+    /// Is the file exactly as we wrote it?
+    fn is_own_write(&self, path: &Path) -> bool {
+        let mut writes = self.own_writes.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(at) = writes.iter().position(|(written, _)| written == path) else { return false };
+        let (_, text) = writes.remove(at);
+        std::fs::read_to_string(path).is_ok_and(|now| now == text)
     }
 }
 
@@ -141,7 +177,10 @@ impl PromptHandler {
             change.apply(policy.get_or_insert_with(|| self.expander.tools.policy.clone()));
         }
         for file in reload.files {
-            self.session.warn(format!("{} changed and was read again", file.display()));
+            if !self.settings_state.is_own_write(&file) {
+                let place = self.shorten_path(&file.to_string_lossy());
+                self.session.warn(words::describe_reload(&place));
+            }
         }
         reload.lines.into_iter().for_each(|line| self.session.warn(line));
     }
@@ -151,6 +190,11 @@ impl PromptHandler {
         if let Some(command) = prompt.trim().strip_prefix('!') {
             return self.run_shell_command(command.trim()).await;
         }
+        if let Some(error) = self.check_command_name(&prompt) {
+            return Err(error);
+        }
+        let is_scope_named =
+            prompt.split_whitespace().any(|word| matches!(word, "conversation" | "files" | "both"));
         Ok(match slash_command::parse_prompt(prompt, FrontEnd::Terminal)? {
             SlashCommand::SubmitPrompt(submission) if submission.pinned => {
                 PromptAction::SendToModel(submission)
@@ -174,16 +218,58 @@ impl PromptHandler {
                 None => no_journal_message(),
             },
             SlashCommand::SideQuestion(question) => PromptAction::SideQuestion(question),
-            SlashCommand::Rewind(arguments) => return self.rewind_session(&arguments).await,
+            SlashCommand::Rewind(arguments) => {
+                return self.rewind_session(&arguments, is_scope_named).await;
+            }
             SlashCommand::Clear => self.switch_session(NextSession::New),
             SlashCommand::Resume(None) => return self.pick_session(),
             SlashCommand::Resume(Some(id)) => return self.resume_session(&id),
             SlashCommand::ContinueRun | SlashCommand::ResumeDeferredCall => {
-                PromptAction::ShowText("Nothing was left unfinished here.".to_owned())
+                PromptAction::ShowText(words::NOTHING_UNFINISHED.to_owned())
             }
             SlashCommand::Show { section, .. } => return self.open_screen(section).await,
             SlashCommand::TerminalAction(action) => return self.perform_action(action).await,
         })
+    }
+
+    pub(super) fn has_asked_model(&self) -> bool {
+        self.last_model.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// A mistyped command would cost a request, so it is refused. What is a path, or has a blank before
+    /// it, goes to the model.
+    fn check_command_name(&self, prompt: &str) -> Option<CommandError> {
+        let word = prompt.split_whitespace().next().filter(|word| prompt.starts_with(word))?;
+        let name = word.strip_prefix('/')?;
+        let is_letter = |letter: char| letter.is_alphanumeric() || "-_:.".contains(letter);
+        let looks_like_command =
+            name.starts_with(char::is_alphabetic) && name.chars().all(is_letter);
+        if !looks_like_command || Path::new(word).exists() {
+            return None;
+        }
+        let hints = self.command_hints();
+        let aliases = slash_command::SLASH_COMMANDS.iter().flat_map(|command| command.aliases);
+        let names = || hints.iter().map(|hint| hint.name.as_str()).chain(aliases.clone().copied());
+        if names().any(|known| known == name) {
+            return None;
+        }
+        let near = find_similar_name(name, names());
+        Some(CommandError::usage(words::describe_unknown_command(name, near)))
+    }
+
+    /// The sentence of `-p`, and what can be done about it here. May block: it may ask a local server
+    /// for its models.
+    fn explain_ending(&self, ending: &RunEnding) -> String {
+        let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let model = self.last_model.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let sentence = human_format::describe_run_failure(ending, |failure| {
+            failure_advice::explain_failure(failure, &endpoints, model.as_ref())
+        });
+        let sentence = sentence.unwrap_or_else(|| ending.why.clone());
+        match words::advise_command(ending) {
+            Some(advice) => format!("{sentence}\n  {advice}"),
+            None => sentence,
+        }
     }
 
     pub(super) async fn read_current_settings(&self) -> Result<SessionSettingsView, CommandError> {
@@ -222,11 +308,8 @@ impl PromptHandler {
         let mut expanded = self.build_expander().expand(submission).await?;
         let shell_outputs: Vec<String> =
             std::mem::take(&mut *self.shell_outputs.lock().unwrap_or_else(PoisonError::into_inner));
-        if !shell_outputs.is_empty()
-            && let Some(ContentBlock::Text(text)) = expanded.content.first_mut()
-        {
-            *text = format!("{}\n\n{text}", shell_outputs.join("\n\n"));
-        }
+        // Behind the prompt: its first words are what a list of sessions shows.
+        expanded.content.extend(shell_outputs.into_iter().map(ContentBlock::Text));
         for name in names.iter().filter(|name| is_image(name)).take(IMAGES_MAX) {
             let path = self.cwd.join(name);
             let media = self.expander.tools.read_media(&path.to_string_lossy()).await;
@@ -238,7 +321,7 @@ impl PromptHandler {
     /// Runs a command of the user's; the model sees its output with the next prompt.
     async fn run_shell_command(&self, command: &str) -> Result<PromptAction, CommandError> {
         if command.is_empty() {
-            return Err(CommandError::usage("! takes a command; for example: !git status"));
+            return Err(CommandError::usage(words::SHELL_COMMAND_MISSING));
         }
         let printed = self
             .build_expander()
@@ -246,18 +329,18 @@ impl PromptHandler {
             .run_user_command(command)
             .await
             .map_err(CommandError::failure)?;
-        let message = format!("I ran `{command}` myself. It printed:\n{printed}");
+        let message = introduce_shell_output(command, &printed);
         self.shell_outputs.lock().unwrap_or_else(PoisonError::into_inner).push(message);
         Ok(PromptAction::ShowText(format!("! {command}\n{printed}\n")))
     }
 }
 
 fn session_ended_error() -> CommandError {
-    CommandError::failure("the session ended")
+    CommandError::failure(words::SESSION_ENDED)
 }
 
 pub(super) fn no_journal_message() -> PromptAction {
-    PromptAction::ShowText("This session is not written down.".to_owned())
+    PromptAction::ShowText(words::NOT_SAVED.to_owned())
 }
 
 fn is_image(name: &str) -> bool {

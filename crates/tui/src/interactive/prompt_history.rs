@@ -1,16 +1,16 @@
-//! Prompts of all sessions of this directory, for the arrow keys and the search; and the messages of a
+//! Prompts of all sessions of this directory, for the arrow keys and the search; and what happened in a
 //! session that is resumed.
 
+use std::collections::VecDeque;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::EarlierMessage;
 use serde_json::{Value, json};
 
 use windlass_assembly::session::rewind_point;
-use windlass_vocabulary::Role;
+use windlass_vocabulary::{MessageOrigin, Notice};
 
 /// The file of earlier prompts; none if sessions are not persisted.
 #[derive(Debug)]
@@ -92,24 +92,44 @@ fn truncate_history_file(path: &Path) {
     }
 }
 
-pub(super) fn load_earlier_messages(journal: &Path, id: &str) -> Vec<EarlierMessage> {
-    // Starting the session reports a journal that cannot be read.
-    let messages = rewind_point::trace_messages(journal, id).unwrap_or_default();
-    let mut earlier: Vec<EarlierMessage> = messages
-        .into_iter()
-        .filter(|traced| !traced.text.trim().is_empty())
-        .map(|traced| EarlierMessage {
-            role: if traced.is_prompt { Role::User } else { Role::Assistant },
-            text: traced.text,
-        })
-        .collect();
-    let excess = earlier.len().saturating_sub(EARLIER_MESSAGES_MAX);
-    earlier.drain(..excess);
-    earlier
+/// What happened in this session so far, from the last prompts on.
+pub(super) fn load_earlier_notices(journal: &Path) -> Vec<Notice> {
+    let mut notices: VecDeque<Notice> = VecDeque::new();
+    let mut prompts = 0;
+    let collected =
+        windlass_journal::explain_journal(journal, &rewind_point::fallback_settings(), |step| {
+            let ending = step.ending.map(Notice::RunEnded);
+            for notice in step.notices.into_iter().filter(is_shown_again).chain(ending) {
+                prompts += usize::from(is_prompt(&notice));
+                notices.push_back(notice);
+            }
+            while prompts > EARLIER_PROMPTS_MAX || notices.len() > EARLIER_NOTICES_MAX {
+                let Some(oldest) = notices.pop_front() else { break };
+                prompts -= usize::from(is_prompt(&oldest));
+            }
+        });
+    match collected {
+        Ok(()) => notices.into(),
+        // Starting the session reports a journal that cannot be read.
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Pieces of answers come again as messages, and there are many.
+fn is_shown_again(notice: &Notice) -> bool {
+    !matches!(
+        notice,
+        Notice::Streamed { .. } | Notice::ToolProgressed { .. } | Notice::SubagentNotice { .. }
+    )
+}
+
+fn is_prompt(notice: &Notice) -> bool {
+    matches!(notice, Notice::MessageAdded(message) if message.origin == MessageOrigin::User)
 }
 
 const PROMPTS_MAX: usize = 500;
 const PROMPT_BYTES_MAX: usize = 16 * 1024;
 const TAIL_MAX: u64 = 512 * 1024;
 const FILE_MAX: u64 = 2 * 1024 * 1024;
-const EARLIER_MESSAGES_MAX: usize = 40;
+const EARLIER_PROMPTS_MAX: usize = 20;
+const EARLIER_NOTICES_MAX: usize = 1_000;

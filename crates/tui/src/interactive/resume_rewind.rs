@@ -4,8 +4,8 @@ use crate::{Picker, PickerItem, PromptAction};
 use serde_json::Value;
 use windlass_journal::transcript::TracedMessage;
 
-use super::NextSession;
 use super::prompt_handler::{PromptHandler, no_journal_message};
+use super::{NextSession, words};
 use windlass_assembly::report::rewind;
 use windlass_assembly::session;
 use windlass_assembly::session::{journal_error, rewind_point};
@@ -22,10 +22,8 @@ impl PromptHandler {
             .map(|item| PickerItem { value: format!("/resume {}", item.value), ..item })
             .collect();
         match items.is_empty() {
-            true => Ok(PromptAction::ShowText(
-                "There is no other session of this directory.".to_owned(),
-            )),
-            false => Ok(PromptAction::OpenPicker(Picker::new("Go on with which session?", items))),
+            true => Ok(PromptAction::ShowText(words::NO_OTHER_SESSION.to_owned())),
+            false => Ok(PromptAction::OpenPicker(Picker::new(words::TITLE_RESUME, items))),
         }
     }
 
@@ -33,15 +31,17 @@ impl PromptHandler {
         let catalogue = session::open_catalogue(&|name: &str| std::env::var_os(name))?;
         let listed = session::find_session(&catalogue, Some(id), &self.cwd)?;
         match listed.summary.id == self.expander.variables.session_id {
-            true => Ok(PromptAction::ShowText("That is this session.".to_owned())),
+            true => Ok(PromptAction::ShowText(words::SAME_SESSION.to_owned())),
             false => Ok(self.switch_session(NextSession::Resume(listed.summary.id))),
         }
     }
 
-    /// Offers the prompts to return to, or returns to the one in the arguments.
+    /// Offers the prompts to return to, shows what returning would change, or returns: nothing is done
+    /// before the user has said whether conversation, files or both go back.
     pub(super) async fn rewind_session(
         &self,
         arguments: &RewindArguments,
+        is_scope_named: bool,
     ) -> Result<PromptAction, CommandError> {
         let Some(journal) = &self.journal else { return Ok(no_journal_message()) };
         let id = &self.expander.variables.session_id;
@@ -49,35 +49,72 @@ impl PromptHandler {
             .into_iter()
             .filter(|traced| traced.is_prompt)
             .collect();
-        if arguments.to.is_some() {
-            let (words, report) =
-                rewind::rewind_open_session(&self.session, journal, id, arguments).await?;
-            let number = report.get("prompt").and_then(Value::as_u64);
-            let at = number.and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
-            let is_rewound = arguments.scope.conversation && !arguments.options.dry_run;
-            let prompt = prompts.into_iter().nth(at.unwrap_or(usize::MAX)).filter(|_| is_rewound);
-            return Ok(match prompt {
-                Some(prompt) => PromptAction::Rewound { words, prompt: prompt.text },
-                None => PromptAction::ShowText(words),
-            });
+        if arguments.to.is_none() {
+            return Ok(pick_prompt(prompts));
         }
-        let mut items: Vec<PickerItem> = prompts
-            .into_iter()
-            .zip(1_usize..)
-            .map(|(traced, number)| PickerItem {
-                value: format!("/rewind {number}"),
-                label: truncate_with_ellipsis(&to_single_line(&traced.text), LABEL_MAX),
-                description: format!("prompt {number}"),
-            })
-            .collect();
-        items.reverse();
-        match items.is_empty() {
-            true => Ok(PromptAction::ShowText("Nothing was said yet.".to_owned())),
-            false => {
-                Ok(PromptAction::OpenPicker(Picker::new("Go back to before which prompt?", items)))
-            }
+        if !is_scope_named && !arguments.options.dry_run {
+            let mut preview = arguments.clone();
+            preview.options.dry_run = true;
+            let (text, report) =
+                rewind::rewind_open_session(&self.session, journal, id, &preview).await?;
+            return Ok(PromptAction::ShowThenPick(text, pick_rewind_scope(&report)));
+        }
+        let (text, report) =
+            rewind::rewind_open_session(&self.session, journal, id, arguments).await?;
+        let number = report.get("prompt").and_then(Value::as_u64);
+        let at = number.and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
+        let is_rewound = arguments.scope.conversation && !arguments.options.dry_run;
+        let prompt = prompts.into_iter().nth(at.unwrap_or(usize::MAX)).filter(|_| is_rewound);
+        Ok(match prompt {
+            Some(prompt) => PromptAction::Rewound { words: text, prompt: prompt.text },
+            None => PromptAction::ShowText(text),
+        })
+    }
+}
+
+/// The newest prompt first.
+fn pick_prompt(prompts: Vec<TracedMessage>) -> PromptAction {
+    let mut items: Vec<PickerItem> = prompts
+        .into_iter()
+        .zip(1_usize..)
+        .map(|(traced, number)| PickerItem {
+            value: format!("/rewind {number}"),
+            label: truncate_with_ellipsis(&to_single_line(&traced.text), LABEL_MAX),
+            description: format!("prompt {number}"),
+        })
+        .collect();
+    items.reverse();
+    match items.is_empty() {
+        true => PromptAction::ShowText(words::NOTHING_TO_REWIND.to_owned()),
+        false => PromptAction::OpenPicker(Picker::new(words::TITLE_REWIND, items)),
+    }
+}
+
+/// What to take back. The first answer changes nothing.
+fn pick_rewind_scope(report: &Value) -> Picker {
+    let number = report.get("prompt").and_then(Value::as_u64).unwrap_or(0);
+    let files = report.get("files").and_then(Value::as_array).map(Vec::as_slice);
+    let files = files.unwrap_or_default();
+    let is_foreign =
+        |file: &Value| file.get("standing").and_then(Value::as_str) == Some("changed_by_others");
+    let item = |arguments: &str, label: &str, description: &str| PickerItem {
+        value: format!("/rewind{arguments}"),
+        label: label.to_owned(),
+        description: description.to_owned(),
+    };
+    let mut items = vec![item("", words::REWIND_NO, "")];
+    if !files.is_empty() {
+        // Files of others are only overwritten by a choice that says so.
+        if files.iter().any(is_foreign) {
+            let scope = format!(" {number} both overwrite");
+            items.push(item(&scope, words::REWIND_OVERWRITE, words::REWIND_OVERWRITE_NOTE));
+        } else {
+            items.push(item(&format!(" {number} both"), words::REWIND_BOTH, ""));
+            items.push(item(&format!(" {number} files"), words::REWIND_FILES, ""));
         }
     }
+    items.push(item(&format!(" {number} conversation"), words::REWIND_CONVERSATION, ""));
+    Picker::new(words::TITLE_REWIND_SCOPE, items)
 }
 
 /// The sessions of a directory that have a prompt; each value is an id.
@@ -92,7 +129,9 @@ pub(super) fn list_session_items(cwd: &std::path::Path) -> Result<Vec<PickerItem
             let title = summary.title.as_deref().unwrap_or(&summary.prompt);
             let label = truncate_with_ellipsis(&to_single_line(title), LABEL_MAX);
             let age = format_time_ago(summary.updated);
-            let description = format!("{age}, {} messages", summary.messages);
+            let messages = usize::try_from(summary.messages).unwrap_or(usize::MAX);
+            let messages = crate::words::count(messages, "message");
+            let description = format!("{age}, {messages}");
             PickerItem { value: summary.id, label, description }
         })
         .collect())

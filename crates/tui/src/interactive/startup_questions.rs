@@ -5,8 +5,8 @@ use crate::{Picker, PickerItem, TuiDisplayOptions, run_picker};
 use windlass_settings::load_settings;
 use windlass_settings::trust::TrustStore;
 
-use super::InteractiveOutcome;
 use super::resume_rewind;
+use super::{InteractiveOutcome, key_entry, words};
 use windlass_assembly::directories::working_directory;
 use windlass_assembly::options::RunOptions;
 use windlass_assembly::report::trust::render_trust;
@@ -30,11 +30,9 @@ pub(super) async fn ask_before_start(
     if args.session.resume == Some(None) {
         let items = resume_rewind::list_session_items(&working_directory()?)?;
         if items.is_empty() {
-            return Err(CommandError::usage(
-                "there is no session of this directory yet; leave out -r",
-            ));
+            return Err(CommandError::usage(words::NO_SESSION_YET));
         }
-        let picker = Picker::new("Go on with which session?", items);
+        let picker = Picker::new(words::TITLE_RESUME, items);
         match show_picker(display, "", picker).await? {
             Some(item) => args.session.resume = Some(Some(item.value)),
             None => return Ok(StartupDecision::Quit(InteractiveOutcome::Exit(Exit::SUCCESS))),
@@ -61,14 +59,14 @@ async fn ask_project_trust(
     if trust.withheld_items().is_empty() {
         return Ok(StartupDecision::Continue);
     }
-    let words = render_trust(&trust, false);
+    let report = render_trust(&trust, false);
     let items = vec![
-        build_item("no", "No, go on without it", "asked again the next time"),
-        build_item("yes", "Yes, I trust exactly this", "asked again when it changes"),
-        build_item("leave", "Leave", ""),
+        build_item("no", words::TRUST_NO, words::TRUST_NO_NOTE),
+        build_item("yes", words::TRUST_YES, words::TRUST_YES_NOTE),
+        build_item("leave", words::LEAVE, ""),
     ];
-    let picker = Picker::new("Do you trust this folder?", items);
-    match show_picker(display, &words, picker).await?.map(|item| item.value).as_deref() {
+    let picker = Picker::new(words::TITLE_TRUST, items);
+    match show_picker(display, &report, picker).await?.map(|item| item.value).as_deref() {
         Some("yes") => {
             let store = TrustStore::new(&state);
             store.accept(&trust).map_err(|error| CommandError::failure(error.to_string()))?;
@@ -95,20 +93,24 @@ pub(super) async fn ask_without_key(
     let mut items = Vec::new();
     for server in &servers {
         for model in server.models.iter().take(MODELS_MAX) {
-            let label = format!("Ask {model} on this machine");
-            let description = format!("{} answers on port {}", server.title, server.port);
+            let label = words::label_local_model(model);
+            let description = words::describe_local_server(&server.title, server.port);
             items.push(build_item(&format!("{}/{model}", server.provider), &label, &description));
         }
     }
-    items.push(build_item("demo", "Watch the demo", "a rehearsed model; no key, no cost"));
-    items.push(build_item("key", "Show how to set a key", ""));
-    items.push(build_item("leave", "Leave", ""));
-    let picker = Picker::new("What shall it be?", items);
-    let words =
-        "Welcome to Windlass. There is no key for a model yet, so nothing can be asked.\n\n";
-    match show_picker(display, words, picker).await? {
+    items.push(build_item("enter", words::WELCOME_ENTER, words::WELCOME_ENTER_NOTE));
+    items.push(build_item("demo", words::WELCOME_DEMO, words::WELCOME_DEMO_NOTE));
+    items.push(build_item("key", words::WELCOME_KEY, ""));
+    items.push(build_item("leave", words::LEAVE, ""));
+    let picker = Picker::new(words::TITLE_WELCOME, items);
+    match show_picker(display, words::WELCOME, picker).await? {
         Some(item) if item.value == "demo" => {
             Ok(StartupDecision::Quit(InteractiveOutcome::RunDemo))
+        }
+        // Without a key the same question comes again.
+        Some(item) if item.value == "enter" => {
+            key_entry::enter_key(display).await?;
+            Ok(StartupDecision::Continue)
         }
         Some(item) if item.value == "key" => Err(missing_key),
         Some(item) if item.value == "leave" => {
@@ -124,12 +126,12 @@ pub(super) async fn ask_without_key(
 
 async fn show_picker(
     display: TuiDisplayOptions,
-    words: &str,
+    text: &str,
     picker: Picker,
 ) -> Result<Option<PickerItem>, CommandError> {
-    run_picker(display, words, picker).await.map_err(|error| {
-        CommandError::failure(format!("the terminal cannot be used: {error}; ask with -p instead"))
-    })
+    run_picker(display, text, picker)
+        .await
+        .map_err(|error| CommandError::failure(words::describe_terminal_failure(&error)))
 }
 
 fn build_item(value: &str, label: &str, description: &str) -> PickerItem {

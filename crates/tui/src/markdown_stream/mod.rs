@@ -5,7 +5,7 @@ mod markdown_splitter;
 
 use std::collections::VecDeque;
 
-use crate::styled_line::StyledLine;
+use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
 use markdown_splitter::{CHUNK_BYTES_MAX, MarkdownSplitter};
 
@@ -60,6 +60,8 @@ impl MarkdownStream {
 
     /// Renders what is new, or as much of it as one frame may cost.
     pub fn draw(&mut self, width: usize) {
+        // Beside the mark that an answer begins with.
+        let width = width.saturating_sub(ANSWER_INDENT).max(1);
         let state = DrawnState { bytes: self.text.len(), width };
         if self.drawn_for == state && !self.is_complete {
             return;
@@ -74,7 +76,7 @@ impl MarkdownStream {
                 break true;
             };
             let piece = self.text.get(from..chunk.end).unwrap_or_default();
-            let lines = render_chunk(&chunk.head, piece, width);
+            let lines = mark_answer(render_chunk(&chunk.head, piece, width), !self.has_begun);
             self.drawn_bytes += chunk.head.len() + piece.len();
             let has_gap = self.has_begun && chunk.has_gap;
             self.has_begun = true;
@@ -92,6 +94,7 @@ impl MarkdownStream {
         if !rest.trim().is_empty() {
             self.drawn_bytes += self.splitter.head().len() + rest.len();
             let lines = render_chunk(self.splitter.head(), rest, width);
+            let lines = mark_answer(lines, !self.has_begun);
             let has_gap = self.has_begun && self.splitter.has_gap();
             self.rest.extend(has_gap.then(StyledLine::new));
             self.rest.extend(lines);
@@ -121,6 +124,31 @@ fn render_chunk(head: &str, piece: &str, width: usize) -> Vec<StyledLine> {
     }
 }
 
+/// A whole answer at once.
+pub fn render_answer(text: &str, width: usize) -> Vec<StyledLine> {
+    mark_answer(text::render_markdown(text, width.saturating_sub(ANSWER_INDENT).max(1)), true)
+}
+
+/// An answer begins with a mark, like a call; its other lines stand below the first one.
+fn mark_answer(lines: Vec<StyledLine>, is_first: bool) -> Vec<StyledLine> {
+    let mut is_first = is_first;
+    let mark = |line: StyledLine| {
+        if line.spans.is_empty() {
+            return line;
+        }
+        match std::mem::take(&mut is_first) {
+            true => {
+                let whole = StyledLine::from_text("● ", TextStyle::Plain);
+                let spans = line.spans.into_iter();
+                spans.fold(whole, |whole, span| whole.with_span(span.text, span.style))
+            }
+            false => line.indent(ANSWER_INDENT),
+        }
+    };
+    lines.into_iter().map(mark).collect()
+}
+
+const ANSWER_INDENT: usize = 2;
 /// Bytes that one frame may render, not counting the open chunk.
 const FRAME_BYTES_MAX: usize = 4 * CHUNK_BYTES_MAX;
 

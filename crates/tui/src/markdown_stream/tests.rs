@@ -18,7 +18,7 @@ fn a_growing_answer_looks_like_the_whole_one() {
         for at in 0..text.len() {
             draft.push(text.get(at..=at).unwrap_or_default());
             draft.draw(40);
-            let whole = text::render_markdown(text.get(..=at).unwrap_or_default(), 40);
+            let whole = render_answer(text.get(..=at).unwrap_or_default(), 40);
             assert_eq!(
                 visible_texts(draft.lines()),
                 visible_texts(whole.iter()),
@@ -30,7 +30,7 @@ fn a_growing_answer_looks_like_the_whole_one() {
         draft.draw(40);
         assert_eq!(
             visible_texts(draft.lines()),
-            visible_texts(text::render_markdown(text, 40).iter()),
+            visible_texts(render_answer(text, 40).iter()),
             "{text}"
         );
         assert!(draft.rest.is_empty(), "{text}");
@@ -85,7 +85,7 @@ fn what_comes_at_once_is_drawn_frame_by_frame() {
     }
     assert!(frames >= lines.len() / 100, "{frames}");
     assert_eq!(visible_texts(lines.iter()).len(), 20_000);
-    assert_eq!(lines.last().map(StyledLine::plain_text).as_deref(), Some("paragraph 19999"));
+    assert_eq!(lines.last().map(StyledLine::plain_text).as_deref(), Some("  paragraph 19999"));
 }
 
 /// A block that never ends is cut where it does not hurt: its words stay in order, a table a table,

@@ -49,12 +49,16 @@ pub struct PermissionPromptReply {
     pub rules_to_save: Vec<String>,
     /// The mode to switch to once the call has ended well.
     pub mode_after_call: Option<PermissionMode>,
+    /// What the user says to the model besides.
+    pub comment: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PromptTextKind {
     /// Why the call is denied.
     Reason,
+    /// What to say to the model besides allowing it.
+    Comment,
     /// The command to run instead.
     Command,
     /// An answer that is not among the options.
@@ -69,8 +73,11 @@ enum PermissionPromptChoice {
     AllowAndAcceptEdits,
     AllowForSession,
     AllowAlways,
+    /// Only this one of several rules, by its index.
+    AllowPartAlways(usize),
     EditCommand,
     DenyWithReason,
+    AllowWithComment,
 }
 
 impl PermissionPrompt {
@@ -100,8 +107,9 @@ impl PermissionPrompt {
 
     /// The file whose current content is needed to show a diff.
     pub fn file_to_read(&self) -> Option<String> {
-        let path = self.input_field("file_path").filter(|_| self.input_field("content").is_some());
-        path.map(str::to_owned)
+        let changes_file =
+            self.input_field("content").is_some() || self.input_field("old_string").is_some();
+        self.input_field("file_path").filter(|_| changes_file).map(str::to_owned)
     }
 
     /// `None` stands for a file that does not exist or cannot be read.
@@ -137,12 +145,25 @@ impl PermissionPrompt {
             choices.push(PermissionPromptChoice::AllowAndAcceptEdits);
         } else if !self.question.suggestions.is_empty() {
             choices.push(PermissionPromptChoice::AllowForSession);
-            choices
-                .extend(self.rules_file.is_some().then_some(PermissionPromptChoice::AllowAlways));
+            if self.rules_file.is_some() {
+                choices.push(PermissionPromptChoice::AllowAlways);
+                choices.extend(self.list_part_choices());
+            }
         }
         choices.extend(self.input_field("command").map(|_| PermissionPromptChoice::EditCommand));
         choices.push(PermissionPromptChoice::DenyWithReason);
+        choices.push(PermissionPromptChoice::AllowWithComment);
         choices
+    }
+
+    /// A command of several parts suggests a rule for each; one may be trusted and another not.
+    fn list_part_choices(&self) -> Vec<PermissionPromptChoice> {
+        match self.question.suggestions.len() {
+            0 | 1 => Vec::new(),
+            count => {
+                (0..count.min(PARTS_MAX)).map(PermissionPromptChoice::AllowPartAlways).collect()
+            }
+        }
     }
 
     /// Returns the reply once the user has decided.
@@ -197,7 +218,7 @@ impl PermissionPrompt {
         key: InputKey,
     ) -> Option<PermissionPromptReply> {
         match key {
-            InputKey::Enter => return self.submit_text(kind, &composer.submit()),
+            InputKey::Enter => return self.submit_text(kind, &composer.submit().text),
             InputKey::Escape | InputKey::Cancel => return None,
             InputKey::Paste(text) if kind == PromptTextKind::Command => composer.insert(&text),
             InputKey::NewLine => composer.insert("\n"),
@@ -246,6 +267,18 @@ impl PermissionPrompt {
             PermissionPromptChoice::AllowAlways => {
                 Some(PermissionPromptReply { rules_to_save: rules(), ..build_allow(None, rules()) })
             }
+            PermissionPromptChoice::AllowPartAlways(at) => {
+                let rule: Vec<String> =
+                    self.question.suggestions.get(*at).cloned().into_iter().collect();
+                Some(PermissionPromptReply {
+                    rules_to_save: rule.clone(),
+                    ..build_allow(None, rule)
+                })
+            }
+            PermissionPromptChoice::AllowWithComment => {
+                self.text_entry = Some((PromptTextKind::Comment, Composer::default()));
+                None
+            }
             PermissionPromptChoice::EditCommand => {
                 let mut composer = Composer::default();
                 composer.insert(self.input_field("command").unwrap_or_default());
@@ -262,6 +295,10 @@ impl PermissionPrompt {
     fn submit_text(&mut self, kind: PromptTextKind, words: &str) -> Option<PermissionPromptReply> {
         match kind {
             PromptTextKind::Reason => Some(build_deny(words, false)),
+            PromptTextKind::Comment => {
+                let comment = Some(words.trim().to_owned()).filter(|words| !words.is_empty());
+                Some(PermissionPromptReply { comment, ..build_allow(None, Vec::new()) })
+            }
             PromptTextKind::Command if words.trim().is_empty() => None,
             PromptTextKind::Command => {
                 let mut input = self.input.clone();
@@ -301,7 +338,12 @@ impl PromptSubject {
 
 fn build_allow(updated_input: Option<Json>, remember: Vec<String>) -> PermissionPromptReply {
     let answer = PermissionAnswer::Allow { updated_input, remember };
-    PermissionPromptReply { answer, rules_to_save: Vec::new(), mode_after_call: None }
+    PermissionPromptReply {
+        answer,
+        rules_to_save: Vec::new(),
+        mode_after_call: None,
+        comment: None,
+    }
 }
 
 fn build_deny(message: &str, interrupt: bool) -> PermissionPromptReply {
@@ -313,5 +355,9 @@ fn build_deny(message: &str, interrupt: bool) -> PermissionPromptReply {
         answer: PermissionAnswer::Deny { message, interrupt },
         rules_to_save: Vec::new(),
         mode_after_call: None,
+        comment: None,
     }
 }
+
+/// Choices for single parts; all of them stay within the number keys.
+const PARTS_MAX: usize = 3;

@@ -1,11 +1,13 @@
 //! How a permission prompt looks.
 
+use serde_json::Value;
 use windlass_permission::sanitize;
 
 use super::question_form::{FormOption, QuestionForm};
 use super::{PermissionPrompt, PermissionPromptChoice, PromptSubject, PromptTextKind};
+use crate::diff::DiffView;
 use crate::styled_line::{StyledLine, TextStyle};
-use crate::{diff, text, tool_call_view};
+use crate::{diff, text, tool_call_view, words};
 
 impl PermissionPrompt {
     /// Fits into `rows`, as far as possible; `is_armed` says whether keys answer the prompt.
@@ -13,21 +15,22 @@ impl PermissionPrompt {
         let mut below = match (&self.text_entry, self.form()) {
             (Some((kind, composer)), _) => {
                 let lead = match kind {
-                    PromptTextKind::Reason => "No, because: ",
-                    PromptTextKind::Command => "Run this instead: ",
-                    PromptTextKind::CustomAnswer => "Your answer: ",
+                    PromptTextKind::Reason => words::LEAD_REASON,
+                    PromptTextKind::Comment => words::LEAD_COMMENT,
+                    PromptTextKind::Command => words::LEAD_COMMAND,
+                    PromptTextKind::CustomAnswer => words::LEAD_ANSWER,
                 };
-                let words = sanitize::escape_invisible(&format!("  {lead}{}▏", composer.text()));
+                let words = sanitize::escape_invisible(&format!("  {lead} {}▏", composer.text()));
                 let mut lines = text::render_plain(&words, TextStyle::Plain, width);
-                let hint = "  Enter sends it · Esc goes back";
-                lines.push(StyledLine::from_text(hint, TextStyle::Dim).truncate_to_width(width));
+                let hint = format!("  {}", words::TEXT_ENTRY_HINT);
+                lines.extend(StyledLine::from_text(hint, TextStyle::Dim).wrap(width, 2));
                 lines
             }
             (None, Some(form)) => self.render_form_choices(form, width),
             (None, None) => self.render_choices(width),
         };
         if self.text_entry.is_none() {
-            below.push(render_key_hint(is_armed, self.form().is_some()).truncate_to_width(width));
+            below.extend(render_key_hint(is_armed, self.form().is_some()).wrap(width, 2));
         }
         let mut above = self.render_subject(width);
         // The answers must stay visible; what would run is cut in the middle if there is no room.
@@ -37,7 +40,7 @@ impl PermissionPrompt {
             let tail = above.split_off(above.len() - above.len().min(2));
             above.truncate(room.saturating_sub(3));
             above.push(StyledLine::from_text(
-                format!("  … {over} lines not shown"),
+                format!("  {}", words::describe_hidden_lines(over)),
                 TextStyle::Warning,
             ));
             above.extend(tail);
@@ -52,7 +55,7 @@ impl PermissionPrompt {
             PromptSubject::Questions(form) => self.render_question(form, width),
             PromptSubject::Plan(plan) => {
                 let mut lines =
-                    vec![StyledLine::from_text("Shall it be done like this?", TextStyle::Warning)];
+                    vec![StyledLine::from_text(words::APPROVE_PLAN, TextStyle::Warning)];
                 lines.extend(text::render_markdown(plan, width));
                 lines
             }
@@ -63,26 +66,40 @@ impl PermissionPrompt {
     fn render_question(&self, form: &QuestionForm, width: usize) -> Vec<StyledLine> {
         let Some(question) = form.current_question() else { return Vec::new() };
         let header = text::to_one_line(&question.header);
-        let head = format!("{header} ({} of {})", form.current_number(), form.question_count());
+        let head = match form.question_count() {
+            1 => header,
+            count => format!("{header} ({} of {count})", form.current_number()),
+        };
         let mut lines = text::render_plain(&self.question.why, TextStyle::Dim, width);
-        lines.push(StyledLine::from_text(head, TextStyle::Warning).truncate_to_width(width));
+        lines.extend(StyledLine::from_text(head, TextStyle::Warning).wrap(width, 0));
         lines.extend(text::render_plain(&question.question, TextStyle::Bold, width));
         lines
     }
 
     fn render_call(&self, width: usize) -> Vec<StyledLine> {
-        let who = self.question.agent.as_ref().map(|agent| format!("{agent} asks: "));
-        let who = who.unwrap_or_default();
-        let head = format!("{who}May {} run this?", self.question.call.name);
-        let mut lines =
-            vec![StyledLine::from_text(head, TextStyle::Warning).truncate_to_width(width)];
+        let tool = self.question.call.name.as_str();
+        let head = match &self.question.agent {
+            Some(agent) => format!("{agent}: {}", words::ask_permission(tool)),
+            None => words::ask_permission(tool),
+        };
+        let mut lines = StyledLine::from_text(head, TextStyle::Warning).wrap(width, 0);
         lines.extend(self.render_requested_action(width));
+        if self.input_field("command").is_some()
+            && let Some(description) = self.input_field("description")
+        {
+            // The model's own words: no reason to allow it, but they say what it is after.
+            let description = words::describe_purpose(&text::to_one_line(description));
+            lines.extend(
+                StyledLine::from_text(format!("  {description}"), TextStyle::Plain).wrap(width, 2),
+            );
+        }
         // Paths look as they do above: relative to the working directory.
         let why = match self.working_directory.as_str() {
             "" => self.question.why.clone(),
             folder => self.question.why.replace(&format!("{folder}/"), ""),
         };
-        lines.extend(text::render_plain(&format!("  {why}"), TextStyle::Dim, width));
+        let why = text::to_one_line(&why);
+        lines.extend(StyledLine::from_text(format!("  {why}"), TextStyle::Dim).wrap(width, 2));
         lines
     }
 
@@ -96,16 +113,21 @@ impl PermissionPrompt {
             StyledLine::from_text(format!("  {}", text::to_one_line(shown)), TextStyle::Code)
                 .truncate_to_width(width)
         };
-        if let (Some(before), Some(after)) =
+        let file = self.input_field("file_path").unwrap_or_default();
+        let view = DiffView::new(file, width);
+        if let (Some(old), Some(new)) =
             (self.input_field("old_string"), self.input_field("new_string"))
         {
             let mut lines = vec![path()];
-            lines.extend(diff::render_diff(before, after, width, DIFF_LINES_MAX));
+            lines.extend(match self.apply_edit(old, new) {
+                Some((before, after)) => diff::render_diff(before, &after, &view, DIFF_LINES_MAX),
+                None => diff::render_diff(old, new, &view.without_numbers(), DIFF_LINES_MAX),
+            });
             return lines;
         }
         if let (Some(before), Some(after)) = (&self.file_before, self.input_field("content")) {
             let mut lines = vec![path()];
-            lines.extend(diff::render_diff(before, after, width, DIFF_LINES_MAX));
+            lines.extend(diff::render_diff(before, after, &view, DIFF_LINES_MAX));
             return lines;
         }
         let shown = match self.input_field("command") {
@@ -118,46 +140,69 @@ impl PermissionPrompt {
         lines.flat_map(|line| line.wrap(width, 2)).collect()
     }
 
+    /// The file before and after an edit; `None` if the file is not known or the edit does not fit it.
+    fn apply_edit(&self, old: &str, new: &str) -> Option<(&str, String)> {
+        let before = self.file_before.as_deref().filter(|_| !old.is_empty())?;
+        if !before.contains(old) {
+            return None;
+        }
+        let replaces_all = self.input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
+        Some(match replaces_all {
+            true => (before, before.replace(old, new)),
+            false => (before, before.replacen(old, new, 1)),
+        })
+    }
+
     fn render_choices(&self, width: usize) -> Vec<StyledLine> {
-        let rules = self.question.suggestions.join(", ");
-        let lines = self.list_choices().into_iter().enumerate().map(|(number, choice)| {
-            let words = match choice {
-                PermissionPromptChoice::Deny if self.is_plan() => "No, go on planning".to_owned(),
-                PermissionPromptChoice::Deny => "No".to_owned(),
-                PermissionPromptChoice::AllowOnce if self.is_plan() => {
-                    "Yes, and ask before edits".to_owned()
-                }
-                PermissionPromptChoice::AllowOnce => "Yes, this once".to_owned(),
-                PermissionPromptChoice::AllowAndAcceptEdits => {
-                    "Yes, and do not ask before edits".to_owned()
-                }
-                PermissionPromptChoice::AllowForSession => {
-                    format!("Yes, and for this session: {rules}")
-                }
-                PermissionPromptChoice::AllowAlways => {
-                    let file = self.rules_file.as_deref().unwrap_or_default();
-                    format!("Yes, always in this project: {rules} (kept in {file})")
-                }
-                PermissionPromptChoice::EditCommand => "Change the command".to_owned(),
-                PermissionPromptChoice::DenyWithReason => "No, and say why".to_owned(),
-            };
+        let lines = self.list_choices().into_iter().enumerate().flat_map(|(number, choice)| {
+            let words = self.describe_choice(choice);
             let words = text::to_one_line(&sanitize::escape_invisible(&words));
-            render_choice(number, number == self.selected, &words).truncate_to_width(width)
+            render_choice(number, number == self.selected, &words).wrap(width, CHOICE_INDENT)
         });
         lines.collect()
     }
 
+    fn describe_choice(&self, choice: PermissionPromptChoice) -> String {
+        let rules = || self.question.suggestions.join(", ");
+        let file = || self.rules_file.as_deref().unwrap_or_default();
+        match choice {
+            PermissionPromptChoice::Deny if self.is_plan() => words::PLAN_NO.to_owned(),
+            PermissionPromptChoice::Deny => words::CHOICE_NO.to_owned(),
+            PermissionPromptChoice::AllowOnce if self.is_plan() => words::PLAN_YES.to_owned(),
+            PermissionPromptChoice::AllowOnce => words::CHOICE_YES.to_owned(),
+            PermissionPromptChoice::AllowAndAcceptEdits => words::PLAN_YES_EDITS.to_owned(),
+            PermissionPromptChoice::AllowForSession => words::choice_for_session(&rules()),
+            PermissionPromptChoice::AllowAlways => words::choice_always(&rules(), file()),
+            PermissionPromptChoice::AllowPartAlways(at) => {
+                let rule = self.question.suggestions.get(at).map(String::as_str);
+                words::choice_part_always(rule.unwrap_or_default())
+            }
+            PermissionPromptChoice::EditCommand => words::CHOICE_EDIT_COMMAND.to_owned(),
+            PermissionPromptChoice::DenyWithReason => words::CHOICE_NO_REASON.to_owned(),
+            PermissionPromptChoice::AllowWithComment => words::CHOICE_YES_COMMENT.to_owned(),
+        }
+    }
+
     fn render_form_choices(&self, form: &QuestionForm, width: usize) -> Vec<StyledLine> {
         let Some(question) = form.current_question() else { return Vec::new() };
-        let label = if question.options.is_empty() { "Write an answer" } else { "Something else" };
+        let label = if question.options.is_empty() {
+            words::CHOICE_WRITE_ANSWER
+        } else {
+            words::CHOICE_OTHER_ANSWER
+        };
         let custom = FormOption { label: label.to_owned(), description: String::new() };
         let all = question.options.iter().chain([&custom]).enumerate();
-        all.map(|(number, option)| {
+        all.flat_map(|(number, option)| {
             let mark = if form.is_marked(number) { "[x] " } else { "" };
             let words = format!("{mark}{}", text::to_one_line(&option.label));
             let line = render_choice(number, number == self.selected, &words);
-            line.with_span(format!("  {}", text::to_one_line(&option.description)), TextStyle::Dim)
-                .truncate_to_width(width)
+            let description = text::to_one_line(&option.description);
+            match description.is_empty() {
+                true => line.wrap(width, CHOICE_INDENT),
+                false => line
+                    .with_span(format!("  {description}"), TextStyle::Dim)
+                    .wrap(width, CHOICE_INDENT),
+            }
         })
         .collect()
     }
@@ -171,11 +216,11 @@ fn render_choice(number: usize, is_selected: bool, words: &str) -> StyledLine {
 
 fn render_key_hint(is_armed: bool, is_form: bool) -> StyledLine {
     let words = match (is_armed, is_form) {
-        (false, _) => "  … stop typing to answer",
-        (true, true) => "  a number or ↑↓ and Enter · Space marks · Esc says no",
-        (true, false) => "  a number or ↑↓ and Enter · Esc says no",
+        (false, _) => words::KEYS_TYPING,
+        (true, true) => words::KEYS_FORM,
+        (true, false) => words::KEYS_CHOICE,
     };
-    StyledLine::from_text(words, TextStyle::Dim)
+    StyledLine::from_text(format!("  {words}"), TextStyle::Dim)
 }
 
 /// The parts of a command that the reason names. The question has no typed list of them, only the
@@ -209,3 +254,5 @@ fn highlight_parts(line: &str, parts: &[String]) -> StyledLine {
 /// Lines of the call that are shown even if there is no room.
 const SUBJECT_LINES_MIN: usize = 3;
 const DIFF_LINES_MAX: usize = 200;
+/// Behind the number of a choice.
+const CHOICE_INDENT: usize = 5;

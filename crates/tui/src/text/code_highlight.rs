@@ -7,20 +7,40 @@ pub(super) fn highlight_code(language: &str, text: &str) -> Vec<StyledLine> {
     if language == "diff" || language == "patch" {
         return text.lines().map(render_diff_line).collect();
     }
-    let comment = match language {
-        "python" | "py" | "sh" | "bash" | "shell" | "ruby" | "toml" | "yaml" | "yml" | "make" => {
-            "#"
-        }
-        "sql" | "lua" | "haskell" => "--",
-        "" | "text" | "txt" | "console" | "json" | "markdown" | "md" => "",
-        _ => "//",
-    };
-    let is_known = !matches!(language, "" | "text" | "txt" | "console" | "markdown" | "md");
+    let is_known = is_known_language(language);
     let draw = |line: &str| match is_known {
-        true => highlight_line(line, comment),
+        true => highlight_line(line, comment_sign(language)).indent(2),
         false => StyledLine::from_text(format!("  {line}"), TextStyle::Code),
     };
     text.lines().map(|line| draw(&line.replace('\t', "    "))).collect()
+}
+
+/// One line of a file, in the colours of its language.
+pub(crate) fn highlight_line_of_file(path: &str, line: &str) -> StyledLine {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let language = match name.rsplit_once('.') {
+        Some((_, extension)) => extension,
+        None if name == "Makefile" => "make",
+        None => "",
+    };
+    match is_known_language(language) {
+        true => highlight_line(line, comment_sign(language)),
+        false => StyledLine::from_text(line, TextStyle::Plain),
+    }
+}
+
+fn is_known_language(language: &str) -> bool {
+    !matches!(language, "" | "text" | "txt" | "console" | "markdown" | "md" | "log" | "csv")
+}
+
+fn comment_sign(language: &str) -> &'static str {
+    match language {
+        "python" | "py" | "rb" | "sh" | "bash" | "shell" | "ruby" | "toml" | "yaml" | "yml"
+        | "make" => "#",
+        "sql" | "lua" | "haskell" => "--",
+        "" | "text" | "txt" | "console" | "json" | "markdown" | "md" => "",
+        _ => "//",
+    }
 }
 
 pub(super) fn render_diff_line(line: &str) -> StyledLine {
@@ -34,7 +54,7 @@ pub(super) fn render_diff_line(line: &str) -> StyledLine {
 }
 
 fn highlight_line(text: &str, comment: &str) -> StyledLine {
-    let mut line = StyledLine::from_text("  ", TextStyle::Plain);
+    let mut line = StyledLine::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         if !comment.is_empty() && rest.starts_with(comment) {

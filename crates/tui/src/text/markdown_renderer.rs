@@ -134,9 +134,9 @@ impl MarkdownRenderer {
                 self.link = Some(dest_url.to_string());
                 self.styles.push(TextStyle::Link);
             }
-            Tag::Table(_) => {
+            Tag::Table(alignments) => {
                 self.add_gap();
-                self.table = Some(MarkdownTable::default());
+                self.table = Some(MarkdownTable::new(alignments));
             }
             Tag::TableRow | Tag::TableHead => {
                 if let Some(table) = &mut self.table {
@@ -170,7 +170,7 @@ impl MarkdownRenderer {
                 if let Some(OpenCodeBlock { language, text }) = self.code.take() {
                     for line in code_highlight::highlight_code(&language, &text) {
                         self.line = line;
-                        self.end_line();
+                        self.end_line_with_indent(CODE_INDENT);
                     }
                 }
             }
@@ -248,12 +248,17 @@ impl MarkdownRenderer {
     }
 
     fn end_line(&mut self) {
+        self.end_line_with_indent(0);
+    }
+
+    /// Lines after the first are indented, so that a wrapped line of code is known as one.
+    fn end_line_with_indent(&mut self, indent: usize) {
         let line = std::mem::take(&mut self.line);
         if line.spans.is_empty() {
             return;
         }
         let width = self.width.saturating_sub(self.prefix_width()).max(8);
-        for broken in line.wrap(width, 0) {
+        for broken in line.wrap(width, indent) {
             let mut whole = StyledLine::new();
             for prefix in &mut self.prefix {
                 let sign = if prefix.is_used { &prefix.rest } else { &prefix.first };
@@ -267,3 +272,5 @@ impl MarkdownRenderer {
         }
     }
 }
+
+const CODE_INDENT: usize = 4;

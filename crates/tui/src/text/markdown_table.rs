@@ -1,13 +1,22 @@
-//! Renders a table with columns as wide as their widest cell, or narrower if the screen is.
+//! Renders a table. Cells wrap in columns that share the width; where columns would be too narrow to
+//! read, each row becomes a list of its cells.
+
+use pulldown_cmark::Alignment;
 
 use crate::styled_line::{StyledLine, TextStyle};
 
 #[derive(Debug, Default)]
 pub(super) struct MarkdownTable {
+    alignments: Vec<Alignment>,
+    /// The first row is the heading.
     rows: Vec<Vec<StyledLine>>,
 }
 
 impl MarkdownTable {
+    pub(super) fn new(alignments: Vec<Alignment>) -> Self {
+        Self { alignments, rows: Vec::new() }
+    }
+
     pub(super) fn start_row(&mut self) {
         self.rows.push(Vec::new());
     }
@@ -24,55 +33,185 @@ impl MarkdownTable {
         }
     }
 
-    /// Cells that do not fit are cut.
     pub(super) fn render(self, width: usize) -> Vec<StyledLine> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         if columns == 0 {
             return Vec::new();
         }
+        match self.fit_columns(columns, width) {
+            Some(widths) => self.render_columns(&widths),
+            None => self.render_list(width),
+        }
+    }
+
+    /// The width of each column; `None` if a column would be too narrow to read.
+    fn fit_columns(&self, columns: usize, width: usize) -> Option<Vec<usize>> {
+        let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column));
         let mut widths: Vec<usize> = (0..columns)
-            .map(|column| {
-                self.rows.iter().filter_map(|row| row.get(column)).map(StyledLine::width).max()
-            })
-            .map(|widest| widest.unwrap_or(0).max(1))
+            .map(|column| cells(column).map(StyledLine::width).max().unwrap_or(0).max(1))
             .collect();
-        // Narrow the widest column until everything fits.
-        let room = width.saturating_sub(SEPARATOR.chars().count() * (columns - 1)).max(columns);
+        // A column that is narrower than its longest word breaks that word.
+        let least: Vec<usize> = (0..columns)
+            .map(|column| cells(column).map(longest_word).max().unwrap_or(0).clamp(1, WORD_MAX))
+            .collect();
+        let room = width.saturating_sub(SEPARATOR.chars().count() * (columns - 1));
+        if least.iter().sum::<usize>() > room {
+            return None;
+        }
         while widths.iter().sum::<usize>() > room {
-            match widths.iter_mut().max() {
-                Some(widest) if *widest > 1 => *widest -= 1,
-                _ => break,
+            // Narrow the widest column that can still be narrowed.
+            let shrinkable =
+                widths.iter_mut().zip(&least).filter(|(width, least)| **width > **least);
+            let (widest, _) = shrinkable.max_by_key(|(width, _)| **width)?;
+            *widest -= 1;
+        }
+        Some(widths)
+    }
+
+    fn render_columns(&self, widths: &[usize]) -> Vec<StyledLine> {
+        let mut lines = Vec::new();
+        let has_tall_rows = self.rows.iter().any(|row| {
+            let mut cells = row.iter().zip(widths);
+            cells.any(|(cell, width)| cell.width() > *width)
+        });
+        let rule = |sign: &str| {
+            let parts: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+            StyledLine::from_text(parts.join(&format!("─{sign}─")), TextStyle::Dim)
+        };
+        for (number, row) in self.rows.iter().enumerate() {
+            // Rows of several lines run into one another without a rule.
+            if number == 1 || (number > 1 && has_tall_rows) {
+                lines.push(rule("┼"));
+            }
+            let cells: Vec<Vec<StyledLine>> = widths
+                .iter()
+                .enumerate()
+                .map(|(column, width)| {
+                    let cell = row.get(column).cloned().unwrap_or_default();
+                    let cell = if number == 0 { embolden(cell) } else { cell };
+                    cell.wrap(*width, 0)
+                })
+                .collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(1);
+            for at in 0..height {
+                lines.push(self.join_cells(&cells, widths, at));
             }
         }
-        let mut lines = Vec::new();
-        for (number, row) in self.rows.iter().enumerate() {
-            let mut line = StyledLine::new();
-            for (column, width) in widths.iter().enumerate() {
-                if column > 0 {
-                    line.push(SEPARATOR, TextStyle::Dim);
-                }
-                let cell = row.get(column).cloned().unwrap_or_default().truncate_to_width(*width);
-                let blanks = width.saturating_sub(cell.width());
-                for span in cell.spans {
-                    let style = if number == 0 && span.style == TextStyle::Plain {
-                        TextStyle::Bold
-                    } else {
-                        span.style
-                    };
-                    line.push(span.text, style);
-                }
-                if column + 1 < columns {
-                    line.push(" ".repeat(blanks), TextStyle::Plain);
-                }
+        lines
+    }
+
+    /// One line of a row.
+    fn join_cells(&self, cells: &[Vec<StyledLine>], widths: &[usize], at: usize) -> StyledLine {
+        let mut line = StyledLine::new();
+        for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
+            if column > 0 {
+                line.push(SEPARATOR, TextStyle::Dim);
             }
-            lines.push(line);
-            if number == 0 {
-                let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-                lines.push(StyledLine::from_text(rule.join("─┼─"), TextStyle::Dim));
+            let piece = cell.get(at).cloned().unwrap_or_default().trim_end();
+            let blanks = width.saturating_sub(piece.width());
+            let before = match self.alignments.get(column) {
+                Some(Alignment::Right) => blanks,
+                Some(Alignment::Center) => blanks / 2,
+                Some(Alignment::Left | Alignment::None) | None => 0,
+            };
+            line.push(" ".repeat(before), TextStyle::Plain);
+            for span in piece.spans {
+                line.push(span.text, span.style);
+            }
+            if column + 1 < cells.len() {
+                line.push(" ".repeat(blanks - before), TextStyle::Plain);
+            }
+        }
+        line
+    }
+
+    fn render_list(&self, width: usize) -> Vec<StyledLine> {
+        let Some((head, rows)) = self.rows.split_first() else { return Vec::new() };
+        let mut lines = Vec::new();
+        for (number, row) in rows.iter().enumerate() {
+            if number > 0 {
+                lines.push(StyledLine::from_text("─".repeat(width.min(20)), TextStyle::Dim));
+            }
+            for (column, cell) in row.iter().enumerate() {
+                let label = head.get(column).map(StyledLine::plain_text).unwrap_or_default();
+                let mut line = StyledLine::from_text(format!("{label}: "), TextStyle::Bold);
+                for span in &cell.spans {
+                    line.push(span.text.as_str(), span.style);
+                }
+                lines.extend(line.wrap(width, 2));
             }
         }
         lines
     }
 }
 
+fn embolden(cell: StyledLine) -> StyledLine {
+    let mut bold = StyledLine::new();
+    for span in cell.spans {
+        let is_plain = span.style == TextStyle::Plain;
+        bold.push(span.text, if is_plain { TextStyle::Bold } else { span.style });
+    }
+    bold
+}
+
+fn longest_word(cell: &StyledLine) -> usize {
+    let text = cell.plain_text();
+    let words = text.split_whitespace().map(|word| StyledLine::from_text(word, TextStyle::Plain));
+    words.map(|word| word.width()).max().unwrap_or(0)
+}
+
 const SEPARATOR: &str = " │ ";
+/// A word that is longer may be broken.
+const WORD_MAX: usize = 14;
+
+#[cfg(test)]
+mod tests {
+    use crate::styled_line::StyledLine;
+    use crate::text::render_markdown;
+
+    fn draw(text: &str, width: usize) -> Vec<String> {
+        let lines = render_markdown(text, width);
+        assert!(lines.iter().all(|line| line.width() <= width), "{width}: {lines:?}");
+        lines.iter().map(StyledLine::plain_text).collect()
+    }
+
+    #[test]
+    fn cells_wrap_and_are_aligned() {
+        let table = "| name | what it does | n |\n|---|:---:|--:|\n| a | reads the file | 7 |\n";
+        assert_eq!(
+            draw(table, 40),
+            [
+                "name │  what it does  │  n",
+                "─────┼────────────────┼──",
+                "a    │ reads the file │  7",
+            ]
+            .map(|line| line.replace("│  n", "│ n").replace("│  7", "│ 7"))
+        );
+        let narrow = draw(table, 20);
+        assert_eq!(
+            narrow,
+            [
+                "name │  what it  │ n",
+                "     │   does    │  ",
+                "─────┼───────────┼──",
+                "a    │ reads the │ 7",
+                "     │   file    │  ",
+            ]
+            .map(|line| line.to_owned())
+        );
+    }
+
+    /// Whatever the width, no word of a table is lost.
+    #[test]
+    fn nothing_is_cut() {
+        let table = "| option | default | description | since |\n|---|---|---|---|\n\
+            | retries | eleven | how often a request is repeated | 0.1 |\n\
+            | timeout | ninety | seconds without a byte | 0.2 |\n";
+        for width in [12, 20, 30, 40, 60, 80, 200] {
+            let text = draw(table, width).join(" ");
+            for word in ["retries", "eleven", "often", "repeated", "seconds", "byte", "0.2"] {
+                assert!(text.contains(word), "{width}: {word}: {text}");
+            }
+        }
+    }
+}

@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::composer::Composer;
 use crate::painter::Cursor;
 use crate::styled_line::{StyledLine, TextStyle};
+use crate::words;
 
 pub(super) fn render_composer(app: &App, rows: usize) -> (Vec<StyledLine>, Cursor) {
     let sign = match &app.input.vim {
@@ -19,11 +20,11 @@ pub(super) fn render_composer(app: &App, rows: usize) -> (Vec<StyledLine>, Curso
     };
     if app.input.composer.is_empty() {
         let words = match app.run.is_busy() {
-            true => "type to steer it at its next step; Esc stops it".to_owned(),
+            true => words::COMPOSER_BUSY.to_owned(),
             false if !app.input.suggested_prompt.is_empty() => {
                 format!("{} (Tab)", app.input.suggested_prompt)
             }
-            false => "ask for something; /help shows what else there is".to_owned(),
+            false => words::COMPOSER_EMPTY.to_owned(),
         };
         let line = StyledLine::from_text(sign, TextStyle::User)
             .with_span(words, TextStyle::Dim)

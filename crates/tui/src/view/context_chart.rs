@@ -7,16 +7,12 @@ use crate::styled_line::{StyledLine, TextStyle};
 fn label_component(component: &ContextComponent) -> (&'static str, TextStyle) {
     match component {
         ContextComponent::System => ("system prompt", TextStyle::Heading),
-        ContextComponent::Tools => ("tools on offer", TextStyle::Code),
-        ContextComponent::Memory | ContextComponent::Pins => {
-            ("instructions and pins", TextStyle::Link)
-        }
+        ContextComponent::Tools => ("tools", TextStyle::Code),
+        ContextComponent::Memory | ContextComponent::Pins => ("memory and pins", TextStyle::Link),
         ContextComponent::Summaries => ("summaries", TextStyle::Warning),
-        ContextComponent::Requests => ("what was asked", TextStyle::User),
-        ContextComponent::Answers | ContextComponent::Reasoning => {
-            ("what was answered", TextStyle::Success)
-        }
-        ContextComponent::Results(_) => ("results of tools", TextStyle::Busy),
+        ContextComponent::Requests => ("prompts", TextStyle::User),
+        ContextComponent::Answers | ContextComponent::Reasoning => ("answers", TextStyle::Success),
+        ContextComponent::Results(_) => ("tool results", TextStyle::Busy),
     }
 }
 
@@ -88,7 +84,7 @@ pub fn render_context_chart(inventory: &ContextUsage, width: usize) -> Vec<Style
         })
         .collect();
     for (label, tokens) in
-        [("· free", inventory.free_tokens()), ("▒ kept for the answer", inventory.reserved)]
+        [("· free", inventory.free_tokens()), ("▒ reserved for the answer", inventory.reserved)]
     {
         let tokens = tokens.0;
         legend.push(ChartLegendEntry { label: label.to_owned(), style: TextStyle::Dim, tokens });
@@ -113,7 +109,7 @@ fn render_legend_beside(
             None => line.push(" ".repeat(20), TextStyle::Plain),
         }
         if let Some(ChartLegendEntry { label, style, tokens }) = legend.get(row) {
-            line.push(format!(" {label:<24}"), *style);
+            line.push(format!(" {label:<25}"), *style);
             line.push(format!("{:>9}", format_thousands(*tokens)), TextStyle::Plain);
         }
         lines.push(line.truncate_to_width(width));
@@ -133,7 +129,7 @@ fn render_legend_below(
         lines.push(line.truncate_to_width(width));
     }
     for ChartLegendEntry { label, style, tokens } in legend {
-        let line = StyledLine::from_text(format!("  {label:<24}"), *style);
+        let line = StyledLine::from_text(format!("  {label:<25}"), *style);
         lines.push(
             line.with_span(format!("{:>9}", format_thousands(*tokens)), TextStyle::Plain)
                 .truncate_to_width(width),

@@ -1,7 +1,9 @@
 //! The live lines, rendered from the state. Pure.
 
+mod composer_frame;
 mod composer_view;
 pub mod context_chart;
+pub mod help_page;
 mod status_line;
 
 use std::time::Duration;
@@ -9,7 +11,7 @@ use std::time::Duration;
 use crate::app::{App, RunningCall, SubagentProgress, TaskMark};
 use crate::painter::Cursor;
 use crate::styled_line::{StyledLine, TextStyle};
-use crate::{text, tool_call_view};
+use crate::{text, tool_call_view, words};
 
 pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
     let rows = app.size.rows;
@@ -24,11 +26,12 @@ pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
     } else {
         if let Some(prompt) = app.dialogs.permission_prompts.front() {
             let room = rows.saturating_sub(4);
+            below.extend(app.ends_with_call().then(StyledLine::new));
             below.extend(prompt.render(app.size.width, room, app.may_answer_prompt()));
             cursor.row = below.len().saturating_sub(1);
             if app.dialogs.permission_prompts.len() > 1 {
-                let more =
-                    format!("  {} more questions wait", app.dialogs.permission_prompts.len() - 1);
+                let more = app.dialogs.permission_prompts.len() - 1;
+                let more = format!("  {}", words::describe_waiting_questions(more));
                 below.push(
                     StyledLine::from_text(more, TextStyle::Dim).truncate_to_width(app.size.width),
                 );
@@ -36,10 +39,16 @@ pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
         }
         if app.is_composing() {
             below.extend(render_queued_input(app));
-            below.extend(render_suggestions(app));
+            if app.dialogs.is_showing_keys {
+                below.extend(help_page::render_keys(app.size.width));
+            }
+            let is_framed = rows >= composer_frame::FRAME_ROWS_MIN;
+            below.extend(is_framed.then(|| composer_frame::render_upper_rule(app)));
             let (lines, at) = composer_view::render_composer(app, rows);
             cursor = Cursor { row: below.len() + at.row, column: at.column };
             below.extend(lines);
+            below.extend(is_framed.then(|| composer_frame::render_lower_rule(app)));
+            below.extend(render_suggestions(app));
         }
     }
     below.extend(status_line::render_custom_status(app));
@@ -67,9 +76,13 @@ pub fn render_linear(app: &App) -> (Vec<StyledLine>, String) {
             (prompt.render(app.size.width, LINEAR_MAX, app.may_answer_prompt()), "? ".to_owned())
         }
         None => {
+            let keys = match app.dialogs.is_showing_keys {
+                true => help_page::render_keys(app.size.width),
+                false => Vec::new(),
+            };
             let text = app.input.composer.text();
             let last = text.rsplit('\n').next().unwrap_or_default();
-            (Vec::new(), format!("> {}", windlass_permission::sanitize::escape_invisible(last)))
+            (keys, format!("> {}", windlass_permission::sanitize::escape_invisible(last)))
         }
     }
 }
@@ -78,11 +91,10 @@ pub fn render_linear(app: &App) -> (Vec<StyledLine>, String) {
 fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
     let mut below: Vec<StyledLine> =
         app.run.calls.iter().flat_map(|running| render_running_call(app, running)).collect();
-    if let Some(message) = &app.run.retry_message {
-        below.push(
-            StyledLine::from_text(format!("  {message}"), TextStyle::Warning)
-                .truncate_to_width(app.size.width),
-        );
+    if app.run.retry.is_waiting {
+        let line =
+            StyledLine::from_text(format!("  {}", app.run.retry.waiting), TextStyle::Warning);
+        below.extend(line.wrap(app.size.width, 2));
     } else if app.run.is_busy()
         && app.run.calls.is_empty()
         && app.dialogs.permission_prompts.is_empty()
@@ -95,17 +107,20 @@ fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
     let above = room.saturating_sub(below.len());
     let mut lines: Vec<StyledLine> = app.answer.stream.lines().rev().take(above).cloned().collect();
     lines.reverse();
+    if app.ends_with_call() && !lines.is_empty() && lines.len() < above {
+        lines.insert(0, StyledLine::new());
+    }
     lines.extend(below);
     lines
 }
 
 fn render_busy_line(app: &App) -> StyledLine {
     let word = match (app.answer.thinking_tail.is_empty(), app.answer.stream.is_empty()) {
-        (false, _) => "thinking",
-        (true, true) => "asking",
-        (true, false) => "writing",
+        (false, _) => words::BUSY_THINKING,
+        (true, true) => words::BUSY_ASKING,
+        (true, false) => words::BUSY_WRITING,
     };
-    let time = format_elapsed(app.run.elapsed(app.now));
+    let time = words::format_elapsed(app.run.elapsed(app.now));
     let mut line = StyledLine::from_text(
         format!("{} {word} ({time})", spinner_frame(app.now)),
         TextStyle::Busy,
@@ -121,7 +136,7 @@ fn render_busy_line(app: &App) -> StyledLine {
 
 /// A call, the last lines of its output, and its subagents.
 fn render_running_call(app: &App, running: &RunningCall) -> Vec<StyledLine> {
-    let time = format_elapsed(app.now.saturating_sub(running.started));
+    let time = words::format_elapsed(app.now.saturating_sub(running.started));
     let line = StyledLine::from_text(format!("{} ", spinner_frame(app.now)), TextStyle::Busy)
         .with_span(
             tool_call_view::format_title(&running.call, &app.session.facts.working_directory),
@@ -146,8 +161,7 @@ fn render_subagent(child: &SubagentProgress, is_last: bool) -> StyledLine {
     let branch = if is_last { "└" } else { "├" };
     let style = if child.is_over { TextStyle::Dim } else { TextStyle::Plain };
     let indent = "  ".repeat(child.depth + 1);
-    let calls =
-        if child.calls == 1 { "1 call".to_owned() } else { format!("{} calls", child.calls) };
+    let calls = words::count(child.calls, "call");
     StyledLine::from_text(format!("{indent}{branch} {}: ", child.agent), TextStyle::Dim)
         .with_span(child.activity.clone(), style)
         .with_span(format!(" · {calls}"), TextStyle::Dim)
@@ -177,21 +191,21 @@ fn render_tasks(app: &App) -> Vec<StyledLine> {
 }
 
 fn render_queued_input(app: &App) -> Vec<StyledLine> {
-    let words =
-        |prompt: &String| format!("  waits for the next step: {}", text::to_one_line(prompt));
     let mut lines: Vec<StyledLine> = app
         .input
         .queued_input
         .iter()
         .map(|prompt| {
-            StyledLine::from_text(words(prompt), TextStyle::Dim).truncate_to_width(app.size.width)
+            let shown = words::describe_queued(&text::to_one_line(&prompt.typed.shown));
+            StyledLine::from_text(format!("  {shown}"), TextStyle::Dim)
+                .truncate_to_width(app.size.width)
         })
         .collect();
     let over = lines.len().saturating_sub(QUEUED_MAX);
     lines.drain(..over);
     if !lines.is_empty() && app.input.composer.is_empty() {
         lines.push(
-            StyledLine::from_text("  ↑ takes the last one back", TextStyle::Dim)
+            StyledLine::from_text(format!("  {}", words::QUEUED_HINT), TextStyle::Dim)
                 .truncate_to_width(app.size.width),
         );
     }
@@ -209,13 +223,6 @@ fn render_suggestions(app: &App) -> Vec<StyledLine> {
             .truncate_to_width(app.size.width)
     });
     lines.collect()
-}
-
-pub(crate) fn format_elapsed(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..60 => format!("{seconds} s"),
-        seconds => format!("{} min {} s", seconds / 60, seconds % 60),
-    }
 }
 
 fn spinner_frame(now: Duration) -> char {

@@ -2,21 +2,24 @@
 
 use windlass_vocabulary::context_usage::ContextUsage;
 
-use super::{context_chart, format_elapsed};
+use super::context_chart;
 use crate::app::App;
 use crate::styled_line::{StyledLine, TextStyle};
+use crate::words;
 
 pub(super) fn render_status_line(app: &App) -> StyledLine {
     let facts = &app.session.facts;
     let mut line = StyledLine::from_text(facts.model.clone(), TextStyle::Dim);
     let add = |line: &mut StyledLine, words: &str| line.push(format!(" · {words}"), TextStyle::Dim);
-    add(&mut line, app.session.mode.name());
     if let Some(hint) = app.keys.hint {
         line.push(format!(" · {hint}"), TextStyle::Bold);
     }
     if app.run.is_busy() {
         add(&mut line, &format!("turn {}", app.run.turn));
-        add(&mut line, &format_elapsed(app.run.elapsed(app.now)));
+        add(&mut line, &words::format_elapsed(app.run.elapsed(app.now)));
+    }
+    if app.session.background_tasks > 0 {
+        add(&mut line, &words::label_background(app.session.background_tasks));
     }
     if facts.context_window > 0 && app.usage.context_tokens > 0 {
         let percent = app.usage.context_tokens.saturating_mul(100) / facts.context_window;
@@ -64,6 +67,8 @@ fn push_context_bar(line: &mut StyledLine, inventory: Option<&ContextUsage>, per
     line.push("▱".repeat(10 - full), TextStyle::Dim);
 }
 
+/// In cents, rounded up, so that a small cost is not nothing.
 fn format_dollars(micro: u64) -> String {
-    format!("${}.{:04}", micro / 1_000_000, (micro % 1_000_000) / 100)
+    let cents = micro.div_ceil(10_000);
+    format!("${}.{:02}", cents / 100, cents % 100)
 }

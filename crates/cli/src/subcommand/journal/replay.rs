@@ -50,7 +50,7 @@ fn render_verification(verified: &VerifyReport) -> String {
     }
     text.push_str(".\n");
     match difference {
-        None => text.push_str("It comes out as it did then.\n"),
+        None => text.push_str("Replay matches: all decisions identical.\n"),
         Some((seq, note)) => {
             let note: String = note.describe().chars().take(NOTE_CHARS_MAX).collect();
             text.push_str(&format!(

@@ -21,12 +21,12 @@ fn no_is_the_answer_to_a_careless_enter_and_the_model_hears_why() {
     talk.until("touch one.txt");
     talk.until(ASKED);
     talk.key("\r");
-    talk.until("not allowed");
+    talk.until("✗ Bash(touch one.txt)");
     talk.until("touch two.txt");
     let asked = talk.until(ASKED);
-    let number = number(&asked, "No, and say why");
+    let number = number(&asked, "No, and say what to do instead");
     talk.key(&number);
-    talk.until("No, because:");
+    talk.until("Do this instead:");
     talk.key("not today\r");
     talk.until("I leave it.");
     assert!(!dirs.file("one.txt").exists() && !dirs.file("two.txt").exists());
@@ -54,10 +54,17 @@ fn a_rule_is_kept_for_the_session_or_for_good() {
     let (dirs, server) = two_files();
     let mut talk = Talk::sized(dirs.asking(&server.url(), &["make files"]), 24, 100);
     let asked = talk.until(ASKED);
-    assert!(asked.contains("Yes, and for this session: Bash(touch"), "{asked}");
-    assert!(asked.contains("(kept in .claude/settings.local.json)"), "{asked}");
-    talk.key(&number(&asked, "Yes, always in this project"));
+    assert!(asked.contains("Yes, and allow Bash(touch:*) for this session"), "{asked}");
+    assert!(asked.contains("(.claude/settings.local.json)"), "{asked}");
+    talk.key(&number(&asked, "Yes, and always allow"));
     talk.until("Both are there.");
+    // Our own change of the file is no news.
+    talk.until(READY);
+    talk.key("and again\r");
+    talk.when("an answer", |screen| screen.contents().matches("Both are there.").count() == 2);
+    let shown = talk.scrolled();
+    assert!(shown.contains("Always allowed: Bash(touch:*)"), "{shown}");
+    assert!(!shown.contains("reloaded"), "{shown}");
     assert!(dirs.file("one.txt").exists() && dirs.file("two.txt").exists(), "asked once");
     assert_eq!(talk.end(), Some(0));
     let kept = std::fs::read_to_string(dirs.file(".claude/settings.local.json")).expect("rules");
@@ -70,7 +77,7 @@ fn a_rule_for_the_session_is_asked_for_once_and_written_nowhere() {
     let (dirs, server) = two_files();
     let mut talk = Talk::sized(dirs.asking(&server.url(), &["make files"]), 24, 100);
     let asked = talk.until(ASKED);
-    talk.key(&number(&asked, "Yes, and for this session"));
+    talk.key(&number(&asked, "for this session"));
     talk.until("Both are there.");
     assert!(dirs.file("one.txt").exists() && dirs.file("two.txt").exists(), "asked once");
     assert_eq!(talk.end(), Some(0));
@@ -121,7 +128,7 @@ fn a_command_can_be_changed_before_it_runs() {
     let server = play(script);
     let mut talk = Talk::begin(dirs.asking(&server.url(), &["make a file"]));
     let asked = talk.until(ASKED);
-    talk.key(&number(&asked, "Change the command"));
+    talk.key(&number(&asked, "Edit the command"));
     talk.until("Run this instead: touch wrong.txt");
     talk.key(&"\u{7f}".repeat("wrong.txt".len()));
     talk.key("right.txt\r");
@@ -152,15 +159,15 @@ fn an_edit_is_shown_as_what_it_changes_word_by_word() {
         .answer(ScriptedAnswer::text("Written.").repeat(0));
     let server = play(script);
     let mut talk = Talk::begin(dirs.asking(&server.url(), &["change the poem"]));
-    talk.until("May Edit run this?");
+    talk.until("Make this edit?");
     let asked = talk.until(ASKED);
     for words in ["-violets are blue", "+violets are green"] {
         assert!(asked.contains(words), "{words}:\n{asked}");
     }
     // The word that changes is marked, the others are not.
-    assert!(talk.sent().contains("\u{1b}[1;7;32mgreen"), "{:?}", talk.sent());
+    assert!(talk.sent().contains("\u{1b}[97;48;5;22mgreen"), "{:?}", talk.sent());
     talk.key("2");
-    talk.until("May Write run this?");
+    talk.until("Write this file?");
     let asked = talk.until("+and so on");
     assert!(asked.contains("-violets are green"), "what it holds now: {asked}");
     talk.until(ASKED);
@@ -180,12 +187,12 @@ fn a_plan_is_read_and_approved() {
     let flags = ["--permission-mode", "plan", "--", "plan it"];
     let mut talk = Talk::begin(dirs.asking(&server.url(), &flags));
     let asked = talk.until(ASKED);
-    for words in ["The plan", "1. look", "No, go on planning", "· plan"] {
+    for words in ["The plan", "1. look", "No, keep planning"] {
         assert!(asked.contains(words), "{words}:\n{asked}");
     }
-    talk.key(&number(&asked, "do not ask before edits"));
+    talk.key(&number(&asked, "accept edits without asking"));
     talk.until("Off we go.");
-    talk.until("· acceptEdits");
+    talk.until("accept edits");
     assert_eq!(talk.end(), Some(0));
 }
 
@@ -230,7 +237,7 @@ fn keys_meant_for_something_else_answer_nothing() {
         let joined: String = shown.chars().filter(|letter| !letter.is_whitespace()).collect();
         joined.matches("2y").count()
     };
-    let held = "stop typing to answer";
+    let held = "pause typing to answer";
     let mut count = 0;
     loop {
         talk.key("2y");

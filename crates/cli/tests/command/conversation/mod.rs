@@ -2,7 +2,10 @@
 
 mod approval;
 mod composer;
+mod echo;
+mod failures;
 mod first;
+mod interrupting;
 mod own_status;
 mod picture;
 mod plain;
@@ -10,7 +13,9 @@ mod quiet;
 mod recording;
 mod remote;
 mod robust;
+mod screen_text;
 mod screens;
+mod screenshots;
 mod sight;
 mod speed;
 mod status;
@@ -37,7 +42,8 @@ fn a_prompt_a_question_and_an_answer() {
     let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("make a file\r");
-    let asked = talk.until(ASKED);
+    talk.until(ASKED);
+    let asked = talk.scrolled();
     for words in ["> make a file", "I will make it.", "1 │ 2", "touch made.txt && echo made"] {
         assert!(asked.contains(words), "{words}:\n{asked}");
     }
@@ -86,7 +92,7 @@ fn nothing_the_model_says_steers_the_terminal() {
     talk.until("exit 1");
     // Unfolded, too.
     talk.key("\u{f}");
-    talk.until("Esc goes back");
+    talk.until("Esc to go back");
     talk.key("q");
     talk.until(READY);
     let sent = talk.sent();

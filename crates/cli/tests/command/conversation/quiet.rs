@@ -33,7 +33,7 @@ fn retries_are_told_with_their_reason() {
         .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(529)))
         .answer(ScriptedAnswer::text("There you are.").repeat(0));
     let shown = shown(script, &[], "There you are.");
-    assert!(shown.contains("· ") && shown.contains("try 1 of"), "{shown}");
+    assert!(shown.contains("· Retried once: the model is overloaded"), "{shown}");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn another_model_is_told() {
         .answer(ScriptedAnswer::text("Fine.").when_model("second"));
     let flags = ["--model", "first", "--fallback-model", "second"];
     let shown = shown(script, &flags, "Fine.");
-    assert!(shown.contains("· first → second"), "{shown}");
+    assert!(shown.contains("· Switched from first to second"), "{shown}");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn an_answer_that_broke_off_is_taken_back() {
         .answer(ScriptedAnswer::text(text).chunk(4).fault(ScriptedFault::cut_after_event(5)))
         .answer(ScriptedAnswer::text("Whole again.").repeat(0));
     let shown = shown(script, &[], "Whole again.");
-    assert!(shown.contains("· taken back: "), "{shown}");
+    assert!(shown.contains("· Partial answer discarded: "), "{shown}");
     assert!(!shown.contains("Half of"), "nothing of it is left: {shown}");
 }
 
@@ -67,8 +67,8 @@ fn an_answer_cut_at_the_limit_is_mended() {
         .answer(ScriptedAnswer::text("three.").repeat(0));
     let shown = shown(script, &[], "three.");
     for words in [
-        "· cut at the output limit; asked again with more room",
-        "· still cut at the output limit; asked to go on",
+        "· Answer cut at the output limit; asked again with a higher limit",
+        "· Answer cut at the output limit again; asked the model to continue",
         "One,",
         "two,",
     ] {
@@ -100,12 +100,16 @@ fn history_that_is_made_shorter_is_told() {
     let server = play(script);
     let mut talk = told_a_lot(&dirs, &server.url());
     talk.key("/compact\r");
-    talk.until("history was summarised");
+    talk.until("Conversation summarised");
     talk.until(READY);
     talk.key("are you there?\r");
     talk.until("Here I am.");
     let shown = words(&talk);
-    assert!(shown.contains("· history was summarised: about"), "{shown}");
+    assert!(shown.contains("· Conversation summarised: about"), "{shown}");
+    talk.until(READY);
+    talk.key("/why\r");
+    talk.until("because you asked for it");
+    assert!(!words(&talk).contains("the window was getting full"), "{}", words(&talk));
     assert_eq!(talk.end(), Some(0));
 }
 
@@ -130,8 +134,8 @@ fn a_prompt_that_is_too_long_is_mended() {
     talk.until("Here I am.");
     talk.until(READY);
     let shown = words(&talk);
-    assert!(shown.contains("· too long; "), "{shown}");
-    assert!(shown.contains("it is asked again"), "{shown}");
+    assert!(shown.contains("· Prompt too long; "), "{shown}");
+    assert!(shown.contains("and asked again"), "{shown}");
     assert!(!shown.contains("300000"), "withheld: {shown}");
     assert_eq!(talk.end(), Some(0));
 }

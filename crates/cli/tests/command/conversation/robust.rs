@@ -73,7 +73,7 @@ fn any_width_and_a_storm_of_sizes() {
     for columns in [40, 41, 79, 133, 300] {
         let talk = Talk::sized(dirs.asking(&server.url(), &["hello"]), 50, columns);
         talk.until("fn main");
-        let shown = talk.until("ask for something");
+        let shown = talk.until("Ask for something");
         assert!(shown.contains("日本語") && shown.contains("עברית"), "{columns}:\n{shown}");
         assert_eq!(talk.end(), Some(0), "{columns}");
     }

@@ -25,16 +25,16 @@ fn a_call_is_a_line_that_unfolds() {
     talk.until("It failed.");
     let shown = talk.until(READY);
     assert!(shown.contains("✗ Bash(seq 100 160; exit 3)  exit 3"), "{shown}");
-    assert!(shown.contains("lines before; Ctrl-O shows them"), "{shown}");
+    assert!(shown.contains("above (Ctrl-O shows everything)"), "{shown}");
     assert!(!shown.contains("\n  120"), "{shown}");
     assert!(shown.contains("∴ I wonder what is there"), "{shown}");
     talk.key("\u{f}");
-    talk.until("Esc goes back");
+    talk.until("Esc to go back");
     talk.key("\u{1b}[5~");
     talk.until("  120");
     talk.key("g");
     talk.until("> count");
-    talk.until("∴ thought");
+    talk.until("∴ Thought");
     // Back where we were, nothing lost.
     talk.key("\u{1b}");
     let shown = talk.until(READY);
@@ -84,7 +84,7 @@ fn agents_are_a_tree_with_what_they_do() {
     std::fs::write(dirs.file("go"), "").expect("a file");
     talk.until("found it");
     talk.until(READY);
-    assert!(talk.scrolled().contains("done · 1 calls"), "{}", talk.scrolled());
+    assert!(talk.scrolled().contains("done · 1 call"), "{}", talk.scrolled());
     assert_eq!(talk.end(), Some(0));
 }
 
@@ -150,11 +150,11 @@ fn a_long_output_is_found_by_searching() {
     talk.until("Counted.");
     talk.until(READY);
     talk.key("\u{f}");
-    talk.until("Esc goes back");
+    talk.until("Esc to go back");
     talk.key("/> COUNT\r");
     talk.until("> count");
     talk.key("/quince\r");
-    talk.until("quince is nowhere");
+    talk.until("no match for quince");
     // A letter of a search leaves nothing; one behind it does.
     talk.key("/1337\r");
     talk.until("  1337");
@@ -179,7 +179,11 @@ fn a_long_list_behind_a_thought_is_shown_once_and_in_order() {
     assert!(place("∴ first I think") < place("1. point 1\n"), "{shown}");
     for number in 1..=60 {
         let words = format!("{number}. point {number}\n");
-        let count = shown.lines().filter(|line| format!("{}\n", line.trim()) == words).count();
+        let count = shown
+            .lines()
+            .map(|line| line.trim().trim_start_matches("● "))
+            .filter(|line| format!("{line}\n") == words)
+            .count();
         assert_eq!(count, 1, "{words}{shown}");
     }
     assert_eq!(talk.end(), Some(0));

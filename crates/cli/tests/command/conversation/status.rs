@@ -18,16 +18,16 @@ fn the_line_below_says_where_we_stand() {
     let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 120);
     let shown = talk.when("a bar and a price", |screen| {
         let shown = screen.contents();
-        shown.contains("of $2.0000") && shown.contains('▰') && shown.contains(READY)
+        shown.contains("of $2.00") && shown.contains('▰') && shown.contains(READY)
     });
     let status = shown.lines().last().expect("a line");
-    for words in ["claude", "default", "work", "%", "▱"] {
+    for words in ["claude", "work", "%", "▱"] {
         assert!(status.contains(words), "{words}: {status}");
     }
     // Shift-Tab goes through the modes.
-    for mode in ["acceptEdits", "plan", "default"] {
+    for mode in ["accept edits", "plan mode", "default mode"] {
         talk.key("\u{1b}[Z");
-        talk.until(&format!("· {mode}"));
+        talk.until(&format!("── {mode} · Shift-Tab ──"));
     }
     assert_eq!(talk.end(), Some(0));
 }
@@ -40,18 +40,18 @@ fn context_is_a_picture_cost_a_table_and_why_in_words() {
     talk.until(READY);
     talk.key("two\r");
     talk.until("> two");
-    talk.when("done", |screen| screen.contents().matches("\nok").count() == 2);
+    talk.when("done", |screen| screen.contents().matches("● ok").count() == 2);
     talk.key("/context\r");
-    let shown = talk.until("kept for the answer");
-    for words in ["■ tools on offer", "■ what was asked", "· free", "· · · "] {
+    let shown = talk.until("reserved for the answer");
+    for words in ["■ tools", "■ prompts", "· free", "· · · "] {
         assert!(shown.contains(words), "{words}:\n{shown}");
     }
     talk.key("/cost\r");
     let shown = talk.until("each request");
     assert!(shown.contains("requests") && shown.contains("█"), "{shown}");
     talk.key("/why\r");
-    let shown = talk.until("Somebody said: two");
-    assert!(shown.contains("Somebody said: one"), "{shown}");
+    let shown = talk.until("You: two");
+    assert!(shown.contains("You: one"), "{shown}");
     assert_eq!(talk.end(), Some(0));
 }
 
@@ -62,14 +62,26 @@ fn help_fits_a_screen() {
     let mut talk = Talk::sized(dirs.asking::<&str>(&server.url(), &[]), 24, 80);
     talk.until(READY);
     talk.key("/help\r");
-    let shown = talk.until("Shift-Tab mode");
-    assert!(shown.contains("Enter sends"), "the first line is still in sight:\n{shown}");
+    let shown = talk.until("Esc to go back");
     assert!(shown.contains("/resume"), "{shown}");
+    talk.key("G");
+    let shown = talk.until("Ctrl-D");
+    assert!(shown.contains("Shift-Tab") && shown.contains("change the mode"), "{shown}");
+    talk.key("q");
+    talk.until(READY);
+    // Keys alone stand above the prompt until the next key.
+    talk.key("?");
+    let shown = talk.until("show or hide tasks");
+    assert!(shown.contains("Ctrl-O"), "{shown}");
+    talk.key("x");
+    talk.until_gone("show or hide tasks");
+    talk.key("\u{7f}");
+    talk.until(READY);
     // What is in force, by topic.
     for (command, words) in [
-        ("/hooks", "There are no hooks"),
-        ("/mcp", "There are no MCP servers"),
-        ("/agents", "Write a new agent"),
+        ("/hooks", "No hooks"),
+        ("/mcp", "No MCP servers"),
+        ("/agents", "Create an agent"),
         ("/permissions", "Check a command"),
     ] {
         talk.key(&format!("{command}\r"));
@@ -88,20 +100,20 @@ fn narrow_screens_lose_nothing_that_counts() {
     talk.until("ok");
     talk.until(READY_NARROW);
     talk.key("/help\r");
-    let shown = talk.until("/why");
-    for words in ["Enter sends", "Ctrl-D ends", "/agents", "/permissions"] {
-        assert!(shown.contains(words), "{words}:\n{shown}");
-    }
+    let shown = talk.until("Esc to go back");
+    assert!(shown.contains("/clear"), "{shown}");
+    talk.key("q");
+    talk.until(READY_NARROW);
     talk.key("/context\r");
-    let shown = talk.until("▒ kept for the answer      32,000");
+    let shown = talk.until("▒ reserved for the answer  32,000");
     assert!(shown.contains("■ system prompt"), "{shown}");
     talk.key("/cost\r");
     let shown = talk.until(" cached, ");
-    assert!(shown.contains("  1 requests  $0."), "{shown}");
+    assert!(shown.contains("  1 request  $0."), "{shown}");
     talk.key("/permissions\r");
     // All that is said of a row is said below the list.
-    let shown = talk.until("    Check a command  what would come of");
-    assert!(shown.contains("    it, and why"), "{shown}");
+    let shown = talk.until("    Check a command  allowed, asked or");
+    assert!(shown.contains("    denied, and why"), "{shown}");
     assert!(!shown.contains("Read(//"), "the session's own folder: {shown}");
     talk.key("\u{1b}");
     talk.until(READY_NARROW);
@@ -109,7 +121,7 @@ fn narrow_screens_lose_nothing_that_counts() {
 }
 
 /// As much of it as fits forty columns.
-const READY_NARROW: &str = "ask for something; /help";
+const READY_NARROW: &str = "Ask for something · /";
 
 #[test]
 fn another_model_another_look() {
@@ -118,9 +130,9 @@ fn another_model_another_look() {
     let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("/model\r");
-    talk.until("Ask which model from now on?");
+    talk.until("Choose a model");
     talk.key("haiku\r");
-    talk.until("is asked from now on");
+    talk.until("Switched to");
     talk.when("its name below", |screen| {
         screen.contents().lines().last().is_some_and(|line| line.contains("haiku"))
     });
@@ -181,12 +193,12 @@ fn a_session_is_left_for_another_and_found_again() {
     talk.key("/clear\rmend ");
     talk.when("two sessions", |screen| {
         let shown = screen.contents();
-        shown.matches("this is session").count() == 2 && shown.contains("> mend")
+        shown.matches("shows all keys").count() == 2 && shown.contains("> mend")
     });
     talk.key("the fence\r");
     answered(&talk, "Mended.");
     talk.key("/resume\r");
-    talk.until("Go on with which session?");
+    talk.until("Resume a session");
     talk.key("tree\r");
     // What was said there is shown again.
     talk.when("the older session", |screen| {
@@ -196,7 +208,7 @@ fn a_session_is_left_for_another_and_found_again() {
     assert_eq!(talk.end(), Some(0));
     // The same list stands before the session with -r.
     let mut talk = Talk::begin(dirs.asking(&server.url(), &["-r"]));
-    talk.until("Go on with which session?");
+    talk.until("Resume a session");
     talk.key("fence\r");
     talk.until("> mend the fence");
     talk.until(READY);
@@ -224,7 +236,7 @@ fn somebody_is_called_when_they_are_needed() {
     command.env("TERM_PROGRAM", "WezTerm");
     let mut talk = Talk::begin(command);
     talk.until(ASKED);
-    talk.until_sent("\u{1b}]9;Windlass asks: may Bash run?\u{7}");
+    talk.until_sent("\u{1b}]9;Windlass needs your answer: Bash\u{7}");
     talk.key("n");
     talk.until("Over.");
     assert_eq!(talk.end(), Some(0));
@@ -247,17 +259,50 @@ fn a_conversation_goes_back_to_before_a_prompt_and_on_from_there() {
         talk.until(READY);
     }
     talk.key("\u{1b}");
-    talk.until("Esc again goes back");
+    talk.until("Esc again to rewind");
     talk.key("\u{1b}");
-    let shown = talk.until("Go back to before which prompt?");
+    let shown = talk.until("Rewind to before which prompt?");
     assert!(shown.contains("› say two") && shown.contains("say one"), "{shown}");
     talk.key("\r");
-    talk.until("goes on before prompt 2");
+    // What would change is shown first, and no is the first answer.
+    let shown = talk.until("No, back to the list");
+    assert!(shown.contains("Would rewind the conversation to before prompt 2"), "{shown}");
+    assert!(shown.contains("No files to restore"), "{shown}");
+    talk.key("\r");
+    talk.until("Rewind to before which prompt?");
+    talk.key("\r");
+    talk.until("No, back to the list");
+    talk.key("Conversation only\r");
+    talk.until("Conversation rewound to");
     talk.until("> say two");
     talk.key("\u{17}three\r");
     talk.until("Third answer.");
     let asked = server.requests().pop().expect("a request").body;
     assert!(asked.contains("say one") && asked.contains("say three"), "{asked}");
     assert!(!asked.contains("say two") && !asked.contains("Second answer."), "{asked}");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn files_go_back_alone_or_with_the_conversation() {
+    let dirs = TestDirs::new();
+    let write = json!({"file_path": dirs.file("made.txt"), "content": "one\ntwo\n"});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Write", write).when("write it"))
+        .answer(ScriptedAnswer::text("It is written.").repeat(0));
+    let server = play(script);
+    let flags = ["--permission-mode", "acceptEdits", "--", "write it"];
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 30, 80);
+    talk.until("It is written.");
+    talk.until(READY);
+    talk.key("/rewind 1\r");
+    let shown = talk.until("Yes, conversation and files");
+    assert!(shown.contains("Would restore 1 file."), "{shown}");
+    assert!(shown.contains("made.txt") && shown.contains("-2"), "{shown}");
+    assert!(dirs.file("made.txt").exists(), "a preview changes nothing");
+    talk.key("Files only\r");
+    talk.until("Restored 1 file.");
+    talk.until(READY);
+    assert!(!dirs.file("made.txt").exists());
     assert_eq!(talk.end(), Some(0));
 }

@@ -37,9 +37,9 @@ impl ScreenState {
 /// Bytes of the longest frame that is looked for.
 const FRAME_MAX: usize = 64 * 1024;
 const DEADLINE: Duration = Duration::from_secs(60);
-pub(crate) const READY: &str = "ask for something";
+pub(crate) const READY: &str = "Ask for something";
 /// A question can be answered.
-pub(crate) const ASKED: &str = "Esc says no";
+pub(crate) const ASKED: &str = "Esc for no";
 
 impl Talk {
     pub(crate) fn begin(command: Command) -> Self {

@@ -119,11 +119,11 @@ fn a_conversation_inside_tmux() {
     tmux.until(READY);
     // Escape is a key of its own there, too, and arrows are arrows.
     tmux.order("send-keys Up");
-    tmux.until("> hello\nclaude");
+    tmux.until("> hello\n─");
     tmux.order("send-keys Escape");
     tmux.until(READY);
     tmux.order("send-keys C-o");
-    tmux.until("Esc goes back");
+    tmux.until("Esc to go back");
     tmux.order("send-keys q");
     tmux.until(READY);
     tmux.order("resize-window -x 50 -y 20");

@@ -13,24 +13,31 @@ use crate::fixture::{TestDirs, play, run};
 type Case = (&'static str, &'static str, Result<&'static str, &'static str>);
 
 const CASES: &[Case] = &[
-    ("/agents", "Write a new agent", Ok("There are no agents of your own")),
+    ("/agents", "Create an agent", Ok("No agents of your own")),
     ("/btw what is it", "Second.", Ok("Second.")),
+    ("/config", "Settings files", Err("about the terminal")),
+    ("/copy", "Copied the last answer", Err("about the terminal")),
+    ("/doctor", "Settings, the later one winning", Err("about the terminal")),
+    ("/effort", "Choose an effort", Err("about the terminal")),
+    ("/export", "Conversation written to", Err("about the terminal")),
+    ("/status", "Background tasks", Err("about the terminal")),
+    ("/tasks", "No background tasks", Err("about the terminal")),
     ("/compact", "too little to summarise", Err("too little to summarise")),
-    ("/context", "kept for the answer", Ok("kept for the answer")),
+    ("/context", "reserved for the answer", Ok("kept for the answer")),
     ("/cost", "requests", Ok("requests")),
     ("/help", "/permissions", Ok("/permissions")),
-    ("/hooks", "There are no hooks", Ok("There are no hooks")),
+    ("/hooks", "No hooks", Ok("No hooks")),
     ("/init", "Second.", Ok("Second.")),
-    ("/mcp", "There are no MCP servers", Ok("There are no MCP servers")),
-    ("/memory", "Show what was read", Ok("no standing instructions")),
-    ("/model", "Ask which model from now on?", Ok("claude")),
+    ("/mcp", "No MCP servers", Ok("No MCP servers")),
+    ("/memory", "Show what was read", Ok("No memory files")),
+    ("/model", "Choose a model", Ok("claude")),
     ("/permissions", "Check a command", Ok("mode default")),
     ("/pin never push", "Second.", Ok("Second.")),
-    ("/resume", "There is no other session", Ok("hello")),
-    ("/rewind", "Go back to before which prompt?", Ok("hello")),
-    ("/theme", "Which colours?", Err("about the terminal")),
-    ("/vim", "keys are as in vim", Err("about the terminal")),
-    ("/why", "Somebody said", Ok("Somebody said")),
+    ("/resume", "No other session", Ok("hello")),
+    ("/rewind", "Rewind to before which prompt?", Ok("hello")),
+    ("/theme", "Choose a theme", Err("about the terminal")),
+    ("/vim", "Vim mode on", Err("about the terminal")),
+    ("/why", "You: hello", Ok("You: hello")),
     ("/clear", "", Ok("")),
     ("/exit", "", Err("about the terminal")),
 ];
@@ -61,18 +68,25 @@ fn every_command_means_something_in_a_terminal() {
             "/exit" => assert_eq!(talk.over().code(), Some(0)),
             "/clear" => {
                 talk.when("a second session", |screen| {
-                    screen.contents().matches("this is session").count() == 2
+                    screen.contents().matches("shows all keys").count() == 2
                 });
                 talk.until(READY);
             }
             "/help" => {
-                let shown = talk.until(words);
+                // Every command is explained, page by page.
+                let mut shown = talk.until("Esc to go back");
+                while !shown.contains("Ctrl-D") {
+                    talk.key(" ");
+                    let page =
+                        talk.when("another page", |screen| !shown.ends_with(&screen.contents()));
+                    shown.push_str(&page);
+                }
                 for name in names() {
                     assert!(shown.contains(name), "{name}:\n{shown}");
                 }
             }
             _ => {
-                if talk.until(words).contains("Esc leaves it") {
+                if talk.until(words).contains("Esc to cancel") {
                     talk.key("\u{1b}");
                 }
                 talk.until(READY);
@@ -150,7 +164,7 @@ fn a_question_beside_the_conversation_leaves_no_trace_in_it() {
     talk.until("First.");
     talk.until(READY);
     talk.key("/btw which way is north\r");
-    talk.until("asked beside: which way is north");
+    talk.until("Side question: which way is north");
     let answered = talk.until("Second.");
     assert!(!answered.contains("**"), "as answers look: {answered}");
     talk.key("go on\r");

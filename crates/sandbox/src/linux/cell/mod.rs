@@ -19,6 +19,7 @@ use landlock::{
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use seccompiler::BpfProgram;
 
+use super::sandbox_launch::SPAWN_LOCK;
 use super::seccomp::{self, ForeignProcesses, RefusedCalls, SocketPolicy};
 use crate::cell_plan::CellPlan;
 use crate::error::{SandboxPlanRefused, SandboxUnavailable};
@@ -122,6 +123,10 @@ impl PreparedCell {
     ///
     /// What `start` says, or why the thread could not be restricted: then `start` did not run.
     pub fn spawn<T: Send>(self, start: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        // A sandbox that starts at this moment has descriptors open that are for it alone.
+        let _turn = SPAWN_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+        // What we were started with may be open for writing.
+        close_fds::set_fds_cloexec_threadsafe(3, &[]);
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().name("cell".to_owned());
             let started = thread.spawn_scoped(scope, || {
@@ -182,6 +187,7 @@ fn try_cell() -> Result<EnforcedLandlock, String> {
     // Some hosts take rules and ignore them.
     let target = std::env::temp_dir().join(format!("windlass-cell-{}", std::process::id()));
     if std::fs::DirBuilder::new().create(&target).is_ok() {
+        let _ = std::fs::remove_dir(&target);
         return Err(problem("this kernel accepts Landlock rules and does not enforce them".into()));
     }
     Ok(enforced)

@@ -126,25 +126,25 @@ mod tests {
     fn what_is_hidden_is_left_out_and_what_is_shown_inside_it_is_not() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path().canonicalize().unwrap();
-        for directory in ["home/me/.ssh", "home/me/work/deep", "home/other/work/x"] {
+        for directory in ["home/me/.ssh", "home/me/project/deep", "home/other/project/x"] {
             std::fs::create_dir_all(root.join(directory)).unwrap();
         }
-        std::fs::write(root.join("home/me/work/.env"), "").unwrap();
+        std::fs::write(root.join("home/me/project/.env"), "").unwrap();
         let at = |path: &str| root.join(path);
         let plan = CellPlan {
             temporary_directory: PathBuf::new(),
             hidden: vec![
                 at("home/me/.ssh"),
                 at("home/other"),
-                at("home/me/work/.env"),
+                at("home/me/project/.env"),
                 at("home/me/none"),
             ],
-            shown: vec![at("home/other/work")],
+            shown: vec![at("home/other/project")],
         };
         let list = ReadablePaths::list(&plan).unwrap();
         let is_granted = |path: &str| list.granted.iter().any(|one| at(path).starts_with(one));
-        assert!(is_granted("home/me/work/deep") && is_granted("home/other/work/x"));
-        for hidden in ["home/me/.ssh/id", "home/other", "home/me/work/.env", "home/me", "home"] {
+        assert!(is_granted("home/me/project/deep") && is_granted("home/other/project/x"));
+        for hidden in ["home/me/.ssh/id", "home/other", "home/me/project/.env", "home/me", "home"] {
             assert!(!is_granted(hidden), "{hidden}");
         }
         assert!(!list.granted.contains(&PathBuf::from("/dev")));

@@ -11,6 +11,7 @@ use windlass_driver::AgentDefinition;
 use windlass_vocabulary::ToolName;
 
 use super::super::prompt_handler::PromptHandler;
+use super::super::words;
 use super::{build_item, read_environment};
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_project::agents;
@@ -18,24 +19,29 @@ use windlass_project::agents;
 impl PromptHandler {
     /// Running agents first, then those that can be started.
     pub(super) fn build_agent_picker(&self) -> Picker {
-        let mut items = vec![build_item("/agents new", "Write a new agent", "in your editor")];
+        let mut items = vec![build_item("/agents new", words::AGENT_NEW, words::IN_EDITOR)];
         let running = self.session.background_tasks().into_iter();
         items.extend(running.filter(|task| task.is_agent && task.end_summary.is_none()).map(
-            |task| build_item("", format!("{} runs", task.id), to_single_line(&task.command)),
+            |task| {
+                let label = words::label_running_agent(&task.id.to_string());
+                build_item("", label, to_single_line(&task.command))
+            },
         ));
         let files = self.list_agent_files();
         items.extend(self.agents.iter().map(|agent| self.build_agent_item(agent, &files)));
-        Picker::new("Agents", items)
+        items.push(build_item("", words::AGENT_GENERAL, words::AGENT_GENERAL_NOTE));
+        Picker::new(words::TITLE_AGENTS, items)
     }
 
     fn build_agent_item(&self, agent: &AgentDefinition, files: &[(String, PathBuf)]) -> PickerItem {
         let file = files.iter().find(|(name, _)| *name == agent.name).map(|(_, path)| path);
-        let source = file
-            .map_or("command line".to_owned(), |path| self.shorten_path(&path.to_string_lossy()));
-        let tools = agent.tools.as_ref().map_or("all tools".to_owned(), |tools| {
+        let source = file.map_or(words::AGENT_FROM_FLAG.to_owned(), |path| {
+            self.shorten_path(&path.to_string_lossy())
+        });
+        let tools = agent.tools.as_ref().map_or(words::ALL_TOOLS.to_owned(), |tools| {
             tools.iter().map(ToolName::as_str).collect::<Vec<_>>().join(", ")
         });
-        let model = agent.model.as_ref().map_or("same model", |model| model.as_str());
+        let model = agent.model.as_ref().map_or(words::SAME_MODEL, |model| model.as_str());
         let value = file.map(|_| format!("/agents edit {}", agent.name)).unwrap_or_default();
         let description = to_single_line(&agent.description);
         build_item(value, &agent.name, format!("{source} · {tools} · {model} · {description}"))
@@ -56,16 +62,9 @@ impl PromptHandler {
         let check: InputValidator =
             Arc::new(move |name: &str| match find_agent_name_problem(name, &taken) {
                 Some(words) => InputFeedback { message: words, is_valid: false },
-                None => InputFeedback {
-                    message: format!("written to .claude/agents/{name}.md"),
-                    is_valid: true,
-                },
+                None => InputFeedback { message: words::describe_new_agent(name), is_valid: true },
             });
-        PromptAction::OpenInput(ValidatedInput::new(
-            "What shall the new agent be called?",
-            "/agents new ",
-            check,
-        ))
+        PromptAction::OpenInput(ValidatedInput::new(words::TITLE_NEW_AGENT, "/agents new ", check))
     }
 
     /// Writes a template and opens it.
@@ -93,9 +92,7 @@ impl PromptHandler {
         let file = self.list_agent_files().into_iter().find(|(known, _)| known == name);
         match file {
             Some((_, path)) => Ok(PromptAction::EditFile(path)),
-            None => Err(CommandError::usage(format!(
-                "no file has an agent `{name}`; /agents lists them"
-            ))),
+            None => Err(CommandError::usage(words::describe_unknown_agent(name))),
         }
     }
 }
@@ -105,16 +102,16 @@ fn find_agent_name_problem(name: &str, taken: &[String]) -> Option<String> {
     let is_allowed =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     if name.is_empty() {
-        return Some("small letters, digits and hyphens".to_owned());
+        return Some(words::AGENT_NAME_RULE.to_owned());
     }
     if !name.chars().all(is_allowed) || name.starts_with('-') {
-        return Some(format!("`{name}` cannot be a name; use small letters, digits and hyphens"));
+        return Some(words::describe_bad_agent_name(name));
     }
     if name.len() > NAME_MAX {
-        return Some("that is too long".to_owned());
+        return Some(words::NAME_TOO_LONG.to_owned());
     }
     let is_taken = taken.iter().any(|known| known == name);
-    is_taken.then(|| format!("there is a `{name}` already"))
+    is_taken.then(|| words::describe_taken_agent(name))
 }
 
 fn build_agent_template(name: &str) -> String {

@@ -11,6 +11,7 @@ use windlass_vocabulary::Notice;
 use windlass_vocabulary::hook::{HookNotice, HookOutcome};
 
 use super::super::prompt_handler::PromptHandler;
+use super::super::words;
 use super::build_item;
 use windlass_assembly::settings::SettingsLayers;
 use windlass_host::command_error::{CommandError, to_single_line};
@@ -26,11 +27,11 @@ impl LastHookRuns {
             return;
         };
         let result = match (outcome, exit_code) {
-            (HookOutcome::Success, None | Some(0)) => "fine".to_owned(),
-            (HookOutcome::Success, Some(code)) => format!("ended with {code}"),
-            (HookOutcome::Cancelled, _) => "called off".to_owned(),
-            (HookOutcome::Error, Some(code)) => format!("failed with {code}"),
-            (HookOutcome::Error, None) => "failed".to_owned(),
+            (HookOutcome::Success, None | Some(0)) => words::HOOK_FINE.to_owned(),
+            (HookOutcome::Success, Some(code)) => words::describe_hook_exit(code),
+            (HookOutcome::Cancelled, _) => words::HOOK_CANCELLED.to_owned(),
+            (HookOutcome::Error, Some(code)) => words::describe_hook_failure(code),
+            (HookOutcome::Error, None) => words::HOOK_FAILED.to_owned(),
         };
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() < HOOK_RUNS_MAX {
@@ -41,7 +42,8 @@ impl LastHookRuns {
     fn describe_last_run(&self, hook: &HookListing) -> String {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (hook.event.name().to_owned(), hook.name.clone());
-        all.get(&key).map_or_else(|| "not run yet".to_owned(), |result| format!("last: {result}"))
+        all.get(&key)
+            .map_or_else(|| words::HOOK_NOT_RUN.to_owned(), |result| format!("last: {result}"))
     }
 }
 
@@ -66,13 +68,9 @@ impl PromptHandler {
             ));
         }
         if items.is_empty() {
-            items.push(build_item(
-                "",
-                "There are no hooks",
-                "settings have them: see docs/hooks.md",
-            ));
+            items.push(build_item("", words::NO_HOOKS, words::NO_HOOKS_NOTE));
         }
-        Picker::new("Hooks: Enter switches one on or off for this session", items)
+        Picker::new(words::TITLE_HOOKS, items)
     }
 
     /// `number` is the position in the picker, from 1.
@@ -86,18 +84,18 @@ impl PromptHandler {
         let index = number.checked_sub(1);
         let hook = index.and_then(|index| listing.get(index));
         let (Some(index), Some(hook)) = (index, hook) else {
-            return Err(CommandError::usage(format!(
-                "there is no hook {number}; /hooks lists them"
-            )));
+            return Err(CommandError::usage(words::describe_unknown_hook(number)));
         };
         if is_managed(&reloader.layers, hook) && !is_on {
-            return Err(CommandError::usage("the administrator set this hook; it stays on"));
+            return Err(CommandError::usage(words::HOOK_MANAGED));
         }
         reloader.hooks.set_enabled(index, is_on);
         drop(reloader);
-        let state = if is_on { "on" } else { "off for this session" };
-        let words = format!("{} {} is {state}", hook.event.name(), to_single_line(&hook.name));
-        Ok(PromptAction::ShowResult(words, Some(self.build_hook_picker().await)))
+        let name = format!("{} {}", hook.event.name(), to_single_line(&hook.name));
+        Ok(PromptAction::ShowResult(
+            words::describe_switched_hook(&name, is_on),
+            Some(self.build_hook_picker().await),
+        ))
     }
 }
 

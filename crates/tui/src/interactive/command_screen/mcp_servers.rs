@@ -4,6 +4,7 @@ use crate::{Picker, PickerItem, PromptAction};
 use windlass_driver::mcp::{McpServerReport, McpServerStatus};
 
 use super::super::prompt_handler::PromptHandler;
+use super::super::words;
 use super::{build_item, read_environment};
 use windlass_assembly::mcp::browser_login::BrowserLogin;
 use windlass_assembly::slash_command::McpServerAction;
@@ -21,13 +22,13 @@ impl PromptHandler {
             .collect();
         let trust = &self.settings_state.startup_layers.loaded.trust;
         if trust.withheld_items().iter().any(|item| item.key == "mcpServers") {
-            let description = "not trusted; leave, and say yes to it when windlass starts again";
-            items.push(build_item("", "More servers of this project", description));
+            let note = words::SERVERS_UNTRUSTED_NOTE;
+            items.push(build_item("", words::SERVERS_UNTRUSTED, note));
         }
         if items.is_empty() {
-            items.push(build_item("", "There are no MCP servers", "`windlass mcp add` adds one"));
+            items.push(build_item("", words::NO_SERVERS, words::NO_SERVERS_NOTE));
         }
-        Picker::new("MCP servers", items)
+        Picker::new(words::TITLE_SERVERS, items)
     }
 
     pub(super) async fn perform_mcp_server_action(
@@ -38,9 +39,7 @@ impl PromptHandler {
         let servers = &self.expander.tools.mcp_servers;
         let report = servers.server_reports().into_iter().find(|server| server.name == name);
         let Some(report) = report else {
-            return Err(CommandError::usage(format!(
-                "there is no MCP server `{name}`; /mcp lists them"
-            )));
+            return Err(CommandError::usage(words::describe_unknown_server(name)));
         };
         let result = match action {
             McpServerAction::Open => {
@@ -68,7 +67,7 @@ impl PromptHandler {
         let name = name.to_owned();
         let servers = self.expander.tools.mcp_servers.clone();
         let login = BrowserLogin::begin(&name, &self.cwd, &read_environment).await?;
-        let words = format!("log in here: {}", login.address());
+        let words = words::describe_login(&login.address().to_string());
         Ok(PromptAction::ShowThenAwait(
             words,
             Box::pin(async move {
@@ -84,9 +83,9 @@ impl PromptHandler {
 fn build_server_item(server: &McpServerReport) -> PickerItem {
     let error = server.error.as_deref().map(|error| format!(" · {}", to_single_line(error)));
     let description = format!(
-        "{} · {} tools · {}{}",
+        "{} · {} · {}{}",
         server.status.as_str(),
-        server.tools.len(),
+        crate::words::count(server.tools.len(), "tool"),
         server.scope,
         error.unwrap_or_default()
     );
@@ -97,22 +96,27 @@ fn build_server_item(server: &McpServerReport) -> PickerItem {
 fn build_server_menu(server: &McpServerReport) -> Picker {
     let name = &server.name;
     let mut items = vec![
-        build_item("/mcp", "Leave it as it is", ""),
-        build_item(format!("/mcp reconnect {name}"), "Connect it anew", ""),
+        build_item("/mcp", words::SERVER_BACK, ""),
+        build_item(format!("/mcp reconnect {name}"), words::SERVER_RECONNECT, ""),
         match server.status {
-            McpServerStatus::Disabled => build_item(format!("/mcp on {name}"), "Switch it on", ""),
+            McpServerStatus::Disabled => {
+                build_item(format!("/mcp on {name}"), words::SERVER_ON, "")
+            }
             McpServerStatus::Idle
             | McpServerStatus::Pending
             | McpServerStatus::Connected
             | McpServerStatus::Failed
             | McpServerStatus::NeedsLogin => {
-                build_item(format!("/mcp off {name}"), "Switch it off", "for this session")
+                build_item(format!("/mcp off {name}"), words::SERVER_OFF, words::FOR_SESSION)
             }
         },
     ];
     if server.status == McpServerStatus::NeedsLogin {
-        items.insert(1, build_item(format!("/mcp login {name}"), "Log in", "in a browser"));
+        items.insert(
+            1,
+            build_item(format!("/mcp login {name}"), words::SERVER_LOGIN, words::IN_BROWSER),
+        );
     }
-    items.extend(server.tools.iter().map(|tool| build_item("", tool, "a tool of it")));
+    items.extend(server.tools.iter().map(|tool| build_item("", tool, words::TOOL)));
     Picker::new(format!("{name}: {}", server.status.as_str()), items)
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::{Picker, PickerItem, PromptAction};
 
 use super::super::prompt_handler::PromptHandler;
+use super::super::words;
 use super::{build_item, read_environment};
 use windlass_host::command_error::CommandError;
 use windlass_host::user_directories;
@@ -15,7 +16,7 @@ impl PromptHandler {
         let text =
             self.read_current_settings().await.ok().and_then(|settings| settings.user_context);
         let read = text.as_deref().map(parse_memory_sources).unwrap_or_default();
-        let mut items = vec![build_item("/memory show", "Show what was read", "")];
+        let mut items = vec![build_item("/memory show", words::MEMORY_SHOW, "")];
         let row = |path: &Path, description: &str| -> PickerItem {
             let path = path.to_string_lossy();
             build_item(format!("/memory edit {path}"), self.shorten_path(&path), description)
@@ -25,20 +26,20 @@ impl PromptHandler {
             .map(|folder| folder.join("CLAUDE.md"));
         let project = windlass_settings::find_project_root(&self.cwd);
         let more = [
-            (Some(project.join("AGENTS.md")), "of the project, for everybody; not there yet"),
-            (Some(project.join("CLAUDE.local.md")), "of the project, for you; not there yet"),
-            (own, "the user's own, for all projects; not there yet"),
+            (Some(project.join("AGENTS.md")), words::MEMORY_NEW_PROJECT),
+            (Some(project.join("CLAUDE.local.md")), words::MEMORY_NEW_LOCAL),
+            (own, words::MEMORY_NEW_USER),
         ];
         items.extend(more.into_iter().filter_map(|(path, description)| {
             path.filter(|path| !path.exists()).map(|path| row(&path, description))
         }));
-        Picker::new("Standing instructions: Enter opens a file in your editor", items)
+        Picker::new(words::TITLE_MEMORY, items)
     }
 
     pub(super) async fn show_memory(&self) -> Result<PromptAction, CommandError> {
         Ok(PromptAction::ShowText(match self.read_current_settings().await?.user_context {
             Some(text) => format!("{}\n", text.trim_end()),
-            None => "There are no standing instructions; `/init` writes them.\n".to_owned(),
+            None => words::NO_MEMORY.to_owned(),
         }))
     }
 
@@ -49,10 +50,7 @@ impl PromptHandler {
         let has_folder = path.parent().is_some_and(Path::is_dir);
         match is_markdown && has_folder {
             true => Ok(PromptAction::EditFile(path)),
-            false => Err(CommandError::usage(format!(
-                "{} is no file of instructions; give one that ends in .md",
-                path.display()
-            ))),
+            false => Err(CommandError::usage(words::describe_bad_memory_file(&path))),
         }
     }
 }

@@ -3,16 +3,20 @@
 //! first answer.
 
 mod agents;
+mod background_tasks;
+mod effort;
 mod hooks;
 mod mcp_servers;
 mod memory;
 mod models;
 mod permissions;
+mod session_status;
+mod settings_files;
 
 use crate::{Picker, PickerItem, PromptAction};
 
-use super::appearance;
 use super::prompt_handler::PromptHandler;
+use super::{appearance, words};
 use windlass_assembly::slash_command::{OverviewSection, TerminalAction};
 use windlass_host::command_error::CommandError;
 
@@ -24,9 +28,7 @@ impl PromptHandler {
         section: OverviewSection,
     ) -> Result<PromptAction, CommandError> {
         match section {
-            OverviewSection::Help => Ok(PromptAction::ShowFirstFitting(
-                super::help_text::render_help(&self.command_hints()).to_vec(),
-            )),
+            OverviewSection::Help => Ok(PromptAction::OpenHelp),
             OverviewSection::Permissions => self.open_rule_picker(),
             OverviewSection::Hooks => Ok(PromptAction::OpenPicker(self.build_hook_picker().await)),
             OverviewSection::McpServers => {
@@ -59,6 +61,14 @@ impl PromptHandler {
             TerminalAction::EditAgent(name) => self.edit_agent(&name),
             TerminalAction::ShowMemory => self.show_memory().await,
             TerminalAction::EditMemory(path) => self.edit_memory(&path),
+            TerminalAction::Config(file) => self.edit_settings(file),
+            TerminalAction::Copy => Ok(PromptAction::CopyAnswer),
+            TerminalAction::Doctor => self.run_doctor().await,
+            TerminalAction::Effort(name) => self.change_effort(name.as_deref()).await,
+            TerminalAction::Export(file) => self.export_conversation(file.as_deref()),
+            TerminalAction::Status => self.show_status().await,
+            TerminalAction::ListTasks => Ok(PromptAction::OpenPicker(self.build_task_picker())),
+            TerminalAction::StopTask(id) => self.stop_task(&id).await,
         }
     }
 }
@@ -68,13 +78,18 @@ fn choose_theme(name: Option<&str>) -> Result<PromptAction, CommandError> {
         None => {
             let row = |name: &str| build_item(format!("/theme {name}"), name, "");
             let items = ["auto", "dark", "light", "plain"].map(row).to_vec();
-            Ok(PromptAction::OpenPicker(Picker::new("Which colours?", items)))
+            Ok(PromptAction::OpenPicker(Picker::new(words::TITLE_THEME, items)))
         }
-        Some("auto") => Ok(PromptAction::SetTheme(None)),
+        Some("auto") => {
+            appearance::remember_theme("auto");
+            Ok(PromptAction::SetTheme(None))
+        }
         Some(name) => {
             let theme = appearance::parse_theme(name);
-            let usage = || CommandError::usage("/theme takes auto, light, dark or plain");
-            theme.ok_or_else(usage).map(|theme| PromptAction::SetTheme(Some(theme)))
+            let usage = || CommandError::usage(words::THEME_USAGE);
+            let theme = theme.ok_or_else(usage)?;
+            appearance::remember_theme(name);
+            Ok(PromptAction::SetTheme(Some(theme)))
         }
     }
 }

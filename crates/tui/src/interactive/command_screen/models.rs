@@ -1,6 +1,7 @@
 //! `/model`: the models of every provider, and another one for the rest of the session. The conversation
 //! stays; signatures of one provider are left out for another, as on a fallback.
 
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
 use crate::{Picker, PickerItem, PromptAction};
@@ -8,12 +9,18 @@ use windlass_driver::SettingsChange;
 use windlass_vocabulary::{ModelFacts, ModelName};
 
 use super::super::prompt_handler::PromptHandler;
+use super::super::words;
 use super::{build_item, read_environment};
+use windlass_assembly::settings::SettingsLayers;
 use windlass_host::command_error::CommandError;
 use windlass_host::display::human_format::format_count;
+use windlass_host::environment::EnvLookup;
+use windlass_provider::config::Config;
 use windlass_provider::endpoint;
 use windlass_provider::endpoint::{CredentialCache, ModelEndpoint};
+use windlass_provider::keyring::Keyring;
 use windlass_provider::model_choice;
+use windlass_provider::{key_source, keyring_key};
 
 impl PromptHandler {
     /// The model in use first.
@@ -27,8 +34,12 @@ impl PromptHandler {
             let chosen = model_choice::choose_model(name, config, &lookup);
             chosen.is_ok_and(|chosen| layers.available_models().allows(&chosen, config, &lookup))
         };
+        let with_key = self.find_providers_with_key(layers.clone()).await;
         let mut items: Vec<PickerItem> = Vec::new();
-        for provider in config.providers.keys() {
+        // Models that can be asked at once come first.
+        let (usable, others): (Vec<&String>, Vec<&String>) =
+            config.providers.keys().partition(|name| with_key.contains(*name));
+        for provider in usable.into_iter().chain(others) {
             for name in config.listed_models(provider) {
                 let facts = config.resolve_model(provider, name).model.to_model_facts(name);
                 let is_current = current.as_ref().is_some_and(|(current, current_provider)| {
@@ -37,7 +48,11 @@ impl PromptHandler {
                 if !is_current && !is_available(&format!("{provider}/{name}")) {
                     continue;
                 }
-                let prefix = if is_current { "asked now · " } else { "" };
+                let prefix = match (is_current, with_key.contains(provider)) {
+                    (true, _) => words::MODEL_CURRENT,
+                    (false, true) => "",
+                    (false, false) => words::MODEL_WITHOUT_KEY,
+                };
                 let row = build_item(
                     format!("/model {provider}/{name}"),
                     format!("{provider}/{name}"),
@@ -47,9 +62,31 @@ impl PromptHandler {
             }
         }
         if items.is_empty() {
-            items.push(build_item("", self.settings.model.name.as_str(), "the only one known"));
+            items.push(build_item("", self.settings.model.name.as_str(), words::MODEL_ONLY));
         }
-        Picker::new("Ask which model from now on?", items)
+        Picker::new(words::TITLE_MODEL, items)
+    }
+
+    /// Providers that need no key, and those that have one. Asking the key ring blocks.
+    async fn find_providers_with_key(&self, layers: SettingsLayers) -> BTreeSet<String> {
+        let config = self.config.clone();
+        let found = tokio::task::spawn_blocking(move || {
+            let lookup = layers.overlay_environment(&read_environment);
+            let mut keyring = Keyring::detect(&lookup).ok();
+            let mut names = BTreeSet::new();
+            for (name, provider) in &config.providers {
+                let is_set =
+                    !key_source::list_configured_sources(provider, &config, &lookup).is_empty();
+                if is_set
+                    || provider.needs_no_key()
+                    || has_keyring_key(&mut keyring, name, &config, &lookup)
+                {
+                    names.insert(name.clone());
+                }
+            }
+            names
+        });
+        found.await.unwrap_or_default()
     }
 
     /// Adds the endpoint of the model if its provider is not the one in use.
@@ -101,6 +138,25 @@ impl PromptHandler {
     }
 }
 
+/// Drops a key ring that fails: each further attempt would wait as long again.
+fn has_keyring_key(
+    keyring: &mut Option<Keyring>,
+    name: &str,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> bool {
+    let is_used = config.providers.get(name).is_some_and(keyring_key::uses_keyring);
+    let origin = keyring_key::key_origin(name, config, lookup).filter(|_| is_used);
+    let (Some(available), Some(origin)) = (keyring.as_ref(), origin) else { return false };
+    match keyring_key::find_keyring_key(available, name, &origin, config, lookup) {
+        Ok(key) => key.is_some(),
+        Err(_) => {
+            *keyring = None;
+            false
+        }
+    }
+}
+
 /// The context window and the price.
 fn describe_model(facts: &ModelFacts) -> String {
     let dollars = |micro: u64| {
@@ -109,8 +165,8 @@ fn describe_model(facts: &ModelFacts) -> String {
     };
     let prices = facts.prices;
     let price = match (prices.input, prices.output) {
-        (0, 0) => "no price".to_owned(),
-        (input, output) => format!("{} in, {} out per million", dollars(input), dollars(output)),
+        (0, 0) => words::NO_PRICE.to_owned(),
+        (input, output) => words::describe_price(&dollars(input), &dollars(output)),
     };
     format!("{} tokens · {price}", format_count(facts.window.0))
 }

@@ -15,6 +15,7 @@ use windlass_settings::{
 use windlass_vocabulary::{Json, ToolCall};
 
 use super::super::prompt_handler::PromptHandler;
+use super::super::words;
 use super::{build_item, read_environment};
 use windlass_assembly::settings;
 use windlass_assembly::slash_command::{RuleAction, RuleFile};
@@ -29,8 +30,8 @@ impl PromptHandler {
         let request = self.build_settings_request()?;
         let loaded = load_settings(&request);
         let mut items = vec![
-            build_item("/permissions check", "Check a command", "what would come of it, and why"),
-            build_item("/permissions add", "Add a rule", ""),
+            build_item("/permissions check", words::RULE_CHECK, words::RULE_CHECK_NOTE),
+            build_item("/permissions add", words::RULE_ADD, ""),
         ];
         let trusted = loaded.trust.is_given();
         items.extend(
@@ -48,11 +49,11 @@ impl PromptHandler {
             let written = select_rule_list(&loaded.rules, list);
             let given = select_rule_list(&self.settings.policy.rules, list).iter();
             let given = given.filter(|rule| !written.contains(rule) && !is_own(rule));
-            let row = |rule| build_item("", format!("{} {rule}", list.key()), "this session");
+            let row = |rule| build_item("", format!("{} {rule}", list.key()), words::THIS_SESSION);
             given.map(row).collect::<Vec<PickerItem>>()
         };
         items.extend(RuleList::ALL.into_iter().flat_map(flags));
-        Ok(Picker::new("Rules: deny counts before ask, ask before allow", items))
+        Ok(Picker::new(words::TITLE_RULES, items))
     }
 
     /// Only rules of files that we may write can be removed.
@@ -66,7 +67,7 @@ impl PromptHandler {
         });
         let is_project = matches!(source, SettingsSource::Project | SettingsSource::Local);
         let is_idle = is_project && !trusted && *list == RuleList::Allow;
-        let idle = if is_idle { ", not trusted, so without effect" } else { "" };
+        let idle = if is_idle { words::RULE_UNTRUSTED } else { "" };
         let description =
             format!("{} · {}:{line}{idle}", layer_label(*source), self.shorten_path(name));
         build_item(value.unwrap_or_default(), label, description)
@@ -87,7 +88,7 @@ impl PromptHandler {
                 let path = add_rule(&self.build_settings_request()?, change)
                     .map_err(|error| settings_write_failed(&error))?;
                 let name = self.shorten_path(&path.to_string_lossy());
-                let words = format!("{name} now says {} {rule}", list.key());
+                let words = words::describe_added_rule(list.key(), &text, &name);
                 self.report_rule_change(words).await
             }
             RuleAction::ConfirmRemove(rule_file, list, rule) => {
@@ -95,10 +96,13 @@ impl PromptHandler {
                 let list = list.key();
                 let yes = format!("/permissions remove-now {rule_file} {list} {rule}");
                 let items = vec![
-                    build_item("/permissions", "No, keep it", ""),
-                    build_item(yes, "Yes, take it out", format!("of the {rule_file} settings")),
+                    build_item("/permissions", words::RULE_KEEP, ""),
+                    build_item(yes, words::RULE_REMOVE, words::describe_rule_scope(rule_file)),
                 ];
-                Ok(PromptAction::OpenPicker(Picker::new(format!("Take out {list} {rule}?"), items)))
+                Ok(PromptAction::OpenPicker(Picker::new(
+                    words::title_remove_rule(list, &rule),
+                    items,
+                )))
             }
             RuleAction::RemoveNow(rule_file, list, rule) => {
                 let change =
@@ -108,7 +112,7 @@ impl PromptHandler {
                 let names: Vec<String> =
                     paths.iter().map(|path| self.shorten_path(&path.to_string_lossy())).collect();
                 let names = names.join(" and ");
-                let words = format!("{names} no longer says {} {rule}", list.key());
+                let words = words::describe_removed_rule(list.key(), &rule, &names);
                 self.report_rule_change(words).await
             }
             RuleAction::Check(command) => self.check_command(&command).await,
@@ -128,7 +132,7 @@ impl PromptHandler {
             Some(build_item(value, label, self.shorten_path(&file.to_string_lossy())))
         };
         Ok(PromptAction::OpenPicker(Picker::new(
-            "What shall it do, and for whom?",
+            words::TITLE_NEW_RULE,
             destinations.filter_map(row).collect(),
         )))
     }
@@ -136,25 +140,19 @@ impl PromptHandler {
     fn ask_rule(&self, rule_file: RuleFile, list: RuleList) -> Result<PromptAction, CommandError> {
         let request = self.build_settings_request()?;
         let file = rule_file_path(&request, rule_file_to_source(rule_file));
-        let file =
-            file.ok_or_else(|| CommandError::failure("there is no home directory; set HOME"))?;
+        let file = file.ok_or_else(|| CommandError::failure(words::NO_HOME))?;
         let file = self.shorten_path(&file.to_string_lossy());
         let check: InputValidator = Arc::new(move |text: &str| match text {
-            "" => InputFeedback {
-                message: "a tool, or a tool and what of it: Bash(git log:*), Read(~/notes/**)"
-                    .into(),
-                is_valid: false,
-            },
+            "" => InputFeedback { message: words::RULE_SYNTAX.into(), is_valid: false },
             text => match parse_rule(list, text) {
                 Ok(rule) => InputFeedback {
-                    message: format!("{} {rule}, written to {file}", list.key()),
+                    message: words::describe_new_rule(list.key(), &rule.to_string(), &file),
                     is_valid: true,
                 },
                 Err(words) => InputFeedback { message: words, is_valid: false },
             },
         });
-        let title =
-            format!("Which rule? It will {} for {}", list.key(), describe_rule_file(rule_file));
+        let title = words::title_enter_rule(list.key(), describe_rule_file(rule_file));
         let lead = format!("/permissions add {} {} ", rule_file.name(), list.key());
         Ok(PromptAction::OpenInput(ValidatedInput::new(title, lead, check)))
     }
@@ -169,16 +167,12 @@ impl PromptHandler {
             )));
         }
         let check: InputValidator = Arc::new(move |command: &str| match command {
-            "" => InputFeedback {
-                message: "type a shell command; nothing is run".into(),
-                is_valid: false,
-            },
+            "" => InputFeedback { message: words::CHECK_HINT.into(), is_valid: false },
             command => {
                 InputFeedback { message: explain_decision(&policy, command), is_valid: true }
             }
         });
-        let field =
-            ValidatedInput::new("What would come of which command?", "/permissions check ", check);
+        let field = ValidatedInput::new(words::TITLE_CHECK, "/permissions check ", check);
         Ok(PromptAction::OpenInput(field))
     }
 
@@ -186,14 +180,14 @@ impl PromptHandler {
     /// postpones it.
     async fn report_rule_change(&self, words: String) -> Result<PromptAction, CommandError> {
         let later = match self.session.is_run_active().await {
-            true => "; it counts from the next prompt on",
+            true => words::COUNTS_LATER,
             false => "",
         };
         self.reload_changed_settings().await;
         Ok(PromptAction::ShowResult(format!("{words}{later}"), Some(self.build_rule_picker()?)))
     }
 
-    fn build_settings_request(&self) -> Result<SettingsRequest, CommandError> {
+    pub(super) fn build_settings_request(&self) -> Result<SettingsRequest, CommandError> {
         settings::build_load_request(&self.settings_state.options, &self.cwd, &read_environment)
     }
 }
@@ -207,7 +201,7 @@ fn parse_rule(list: RuleList, text: &str) -> Result<Rule, String> {
     let rule = Rule::parse(text).map_err(|error| error.to_string())?;
     let idle = rule.explain_idle_allow().filter(|_| list == RuleList::Allow);
     match idle {
-        Some(why) => Err(format!("it would never allow anything: {why}")),
+        Some(why) => Err(words::describe_idle_rule(&why.to_string())),
         None => Ok(rule),
     }
 }
@@ -230,7 +224,7 @@ fn select_rule_list(rules: &Rules, list: RuleList) -> &[Rule] {
     }
 }
 
-fn rule_file_to_source(rule_file: RuleFile) -> SettingsSource {
+pub(super) fn rule_file_to_source(rule_file: RuleFile) -> SettingsSource {
     match rule_file {
         RuleFile::Local => SettingsSource::Local,
         RuleFile::Project => SettingsSource::Project,
@@ -241,7 +235,7 @@ fn rule_file_to_source(rule_file: RuleFile) -> SettingsSource {
 fn describe_rule_file(rule_file: RuleFile) -> &'static str {
     match rule_file {
         RuleFile::Local => "me in this project",
-        RuleFile::Project => "everybody in this project",
+        RuleFile::Project => "everyone in this project",
         RuleFile::User => "me in all projects",
     }
 }

@@ -1,24 +1,39 @@
 //! How tool calls look: the call, its output, and the diff of an edit.
 
-use serde_json::Value;
-use windlass_permission::sanitize;
-use windlass_vocabulary::{MediaContent, ToolCall, ToolOutcome, ToolResultPart};
+mod planning_calls;
 
+use serde_json::{Value, json};
+use windlass_permission::sanitize;
+use windlass_vocabulary::{Json, MediaContent, ToolCall, ToolOutcome, ToolResultPart};
+
+use crate::diff::DiffCounts;
 use crate::styled_line::{StyledLine, TextStyle};
-use crate::{diff, text};
+use crate::{diff, text, words};
+use planning_calls::PlanningCall;
 
 /// The call in one line; paths are relative to `folder`.
 pub fn format_title(call: &ToolCall, folder: &str) -> String {
+    if let Some(planning) = PlanningCall::parse(call) {
+        return planning.title();
+    }
     let shown = text::to_one_line(&extract_main_input(call));
     let below = shown.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
     format!("{}({})", call.name, below.filter(|_| !folder.is_empty()).unwrap_or(&shown))
 }
 
-/// The most telling field of the input, verbatim; all of it if there is none.
+/// The most telling field of the input, verbatim; all fields if there is none.
 pub fn extract_main_input(call: &ToolCall) -> String {
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
     let field = MAIN_FIELDS.iter().find_map(|field| input.get(field).and_then(Value::as_str));
-    field.map_or_else(|| call.input.as_str().to_owned(), str::to_owned)
+    if let Some(field) = field {
+        return field.to_owned();
+    }
+    let Some(fields) = input.as_object() else { return call.input.as_str().to_owned() };
+    let fields = fields.iter().map(|(name, value)| match value.as_str() {
+        Some(text) => format!("{name}: {text}"),
+        None => format!("{name}: {value}"),
+    });
+    fields.collect::<Vec<_>>().join(", ")
 }
 
 /// The whole input: a command verbatim, everything else field by field.
@@ -41,11 +56,17 @@ pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str)
         if outcome.is_error { ("✗ ", TextStyle::Failure) } else { ("● ", TextStyle::Success) };
     let mut line =
         StyledLine::from_text(sign, style).with_span(format_title(call, folder), TextStyle::Plain);
+    if let Some(hunks) = parse_patch(outcome) {
+        let DiffCounts { added, removed } = diff::count_changes(&hunks);
+        line.push(format!("  +{added}"), TextStyle::Success);
+        line.push(format!(" −{removed}"), TextStyle::Failure);
+    }
     if let Some(code) = parse_exit_code(outcome) {
         line.push(format!("  exit {code}"), TextStyle::Failure);
     }
     if outcome.took.0 >= 1_000 {
-        line.push(format!("  {} s", outcome.took.0 / 1_000), TextStyle::Dim);
+        let seconds = std::time::Duration::from_millis(outcome.took.0);
+        line.push(format!("  {}", words::format_elapsed(seconds)), TextStyle::Dim);
     }
     line
 }
@@ -56,14 +77,15 @@ pub fn render_ended_call(
     width: usize,
     folder: &str,
 ) -> Vec<StyledLine> {
-    let mut lines = vec![render_summary_line(call, outcome, folder).truncate_to_width(width)];
-    let structured: Option<Value> = outcome
-        .structured
-        .as_ref()
-        .and_then(|structured| serde_json::from_str(structured.as_str()).ok());
-    let patch = structured.as_ref().and_then(|whole| whole.get("structuredPatch")?.as_array());
-    match patch {
-        Some(hunks) => lines.extend(diff::render_patch(hunks, width, CHANGES_MAX)),
+    let mut lines = render_summary_line(call, outcome, folder).wrap_to(width, 2, TITLE_LINES_MAX);
+    if let Some(planning) = PlanningCall::parse(call).filter(|_| !outcome.is_error) {
+        lines.extend(planning.render_body(outcome, width));
+        return lines;
+    }
+    match parse_patch(outcome) {
+        Some(hunks) => {
+            lines.extend(diff::render_patch(&hunks, &extract_main_input(call), width, CHANGES_MAX));
+        }
         None if TOOLS_WITHOUT_OUTPUT.contains(&call.name.as_str()) && !outcome.is_error => {}
         None => lines.extend(render_output_tail(outcome, width)),
     }
@@ -75,6 +97,66 @@ pub fn render_ended_call(
     lines
 }
 
+/// The call with its whole input and output.
+pub fn render_unfolded_call(
+    call: &ToolCall,
+    outcome: &ToolOutcome,
+    width: usize,
+    folder: &str,
+) -> Vec<StyledLine> {
+    let mut lines = render_summary_line(call, outcome, folder).wrap(width, 2);
+    if let Some(planning) = PlanningCall::parse(call).filter(|_| !outcome.is_error) {
+        lines.extend(planning.render_body(outcome, width));
+        return lines;
+    }
+    if let Some(hunks) = parse_patch(outcome) {
+        lines.extend(diff::render_patch(&hunks, &extract_main_input(call), width, usize::MAX));
+        return lines;
+    }
+    let input = sanitize::escape_invisible(&format_input(call));
+    lines.extend(render_indented(&input, TextStyle::Code, width));
+    for part in &outcome.content {
+        match part {
+            ToolResultPart::Text(words) => {
+                let words = sanitize::strip_control(words);
+                lines.extend(render_indented(&words, TextStyle::Dim, width));
+            }
+            ToolResultPart::Media(media) => lines.push(render_media(media)),
+        }
+    }
+    lines
+}
+
+pub(crate) fn render_indented(
+    words: &str,
+    style: TextStyle,
+    width: usize,
+) -> impl Iterator<Item = StyledLine> {
+    let lines = text::render_plain(words, style, width.saturating_sub(2));
+    lines.into_iter().map(|line| line.indent(2))
+}
+
+/// The hunks of a finished edit.
+fn parse_patch(outcome: &ToolOutcome) -> Option<Vec<Value>> {
+    let structured = outcome.structured.as_ref()?;
+    let mut whole: Value = serde_json::from_str(structured.as_str()).ok()?;
+    match whole.get_mut("structuredPatch")?.take() {
+        Value::Array(hunks) if !hunks.is_empty() => Some(hunks),
+        _ => None,
+    }
+}
+
+/// What is kept of the structured output for the transcript: it may hold whole files.
+pub(crate) fn reduce_structured(outcome: &ToolOutcome) -> Option<Json> {
+    let structured = outcome.structured.as_ref()?;
+    let whole: Value = serde_json::from_str(structured.as_str()).ok()?;
+    let kept = ["structuredPatch", "answers"]
+        .into_iter()
+        .find_map(|field| Some(json!({ field: whole.get(field)? })))?;
+    let kept = kept.to_string();
+    (kept.len() <= STRUCTURED_BYTES_MAX).then(|| Json::from_checked(&kept))
+}
+
 pub fn render_denied_call(
     call: &ToolCall,
     why: &str,
@@ -84,15 +166,17 @@ pub fn render_denied_call(
     let first = StyledLine::from_text("✗ ", TextStyle::Failure)
         .with_span(format_title(call, folder), TextStyle::Plain);
     let why = StyledLine::from_text(format!("  {}", text::to_one_line(why)), TextStyle::Dim);
-    vec![first.truncate_to_width(width), why.truncate_to_width(width)]
+    let mut lines = first.wrap_to(width, 2, TITLE_LINES_MAX);
+    lines.extend(why.wrap(width, 2));
+    lines
 }
 
 pub fn render_media(media: &MediaContent) -> StyledLine {
-    let name = if media.name.is_empty() { "no name" } else { &*media.name };
-    StyledLine::from_text(
-        format!("  [{}: {}]", media.media_type, text::to_one_line(name)),
-        TextStyle::Link,
-    )
+    let words = match media.name.is_empty() {
+        true => format!("  [{}]", media.media_type),
+        false => format!("  [{}: {}]", media.media_type, text::to_one_line(&media.name)),
+    };
+    StyledLine::from_text(words, TextStyle::Link)
 }
 
 /// The outcome carries no exit code: neither `ToolOutcome` nor the structured output of Bash, which is
@@ -113,13 +197,17 @@ fn render_output_tail(outcome: &ToolOutcome, width: usize) -> Vec<StyledLine> {
         ToolResultPart::Text(text) => Some(text.as_str()),
         ToolResultPart::Media(_) => None,
     });
-    let all: Vec<&str> =
-        texts.flat_map(str::lines).filter(|line| !line.trim().is_empty()).collect();
+    // The summary line says it already.
+    let exit_line = parse_exit_code(outcome).map(|code| format!("Exit code {code}"));
+    let all: Vec<&str> = texts
+        .flat_map(str::lines)
+        .filter(|line| !line.trim().is_empty() && Some(*line) != exit_line.as_deref())
+        .collect();
     let over = all.len().saturating_sub(TAIL_MAX);
     let mut lines = Vec::new();
     if over > 0 {
         lines.push(StyledLine::from_text(
-            format!("  … {over} lines before; Ctrl-O shows them"),
+            format!("  {}", words::describe_folded_output(over)),
             TextStyle::Dim,
         ));
     }
@@ -149,8 +237,12 @@ const MAIN_FIELDS: &[&str] = &[
     "skill",
     "description",
     "prompt",
+    "subject",
+    "task_id",
 ];
 /// Tools whose output is not shown; the summary line is enough.
 const TOOLS_WITHOUT_OUTPUT: &[&str] = &["Read", "Glob", "Grep", "TodoWrite", "Skill", "WebFetch"];
+const TITLE_LINES_MAX: usize = 3;
+const STRUCTURED_BYTES_MAX: usize = 128 * 1024;
 const TAIL_MAX: usize = 4;
 const CHANGES_MAX: usize = 40;

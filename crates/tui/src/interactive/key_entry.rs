@@ -1,0 +1,95 @@
+//! An API key entered in the welcome: into the key ring or, where there is none, into a file that only the
+//! user can read.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::words;
+use crate::{Picker, PickerItem, TuiDisplayOptions, run_picker, run_secret_input};
+use windlass_host::command_error::CommandError;
+use windlass_provider::config::Config;
+use windlass_provider::keyring::{Keyring, KeyringSlot};
+use windlass_provider::keyring_key;
+
+/// Asks for provider and key, and stores it. Returns whether there is one now.
+pub(super) async fn enter_key(display: TuiDisplayOptions) -> Result<bool, CommandError> {
+    let environment = |name: &str| std::env::var_os(name);
+    let config = Config::load(&environment)?;
+    let broken = |error: io::Error| CommandError::failure(words::describe_terminal_failure(&error));
+    let picker = Picker::new(words::TITLE_PROVIDER, list_providers(&config));
+    let Some(item) = run_picker(display, "", picker).await.map_err(broken)? else {
+        return Ok(false);
+    };
+    let provider = item.value;
+    let title = words::title_key(&provider);
+    let Some(key) = run_secret_input(display, &title).await.map_err(broken)? else {
+        return Ok(false);
+    };
+    let stored = tokio::task::spawn_blocking(move || store_key(&provider, &key, &config));
+    stored.await.map_err(|error| CommandError::failure(error.to_string()))??;
+    Ok(true)
+}
+
+/// Providers that take a key, the best known first.
+fn list_providers(config: &Config) -> Vec<PickerItem> {
+    let mut names: Vec<&String> = config
+        .providers
+        .iter()
+        .filter(|(_, provider)| !provider.needs_no_key())
+        .map(|(name, _)| name)
+        .collect();
+    names.sort_by_key(|name| FIRST_PROVIDERS.iter().position(|first| first == name).unwrap_or(9));
+    let item = |name: &String| PickerItem {
+        value: name.clone(),
+        label: name.clone(),
+        description: String::new(),
+    };
+    names.into_iter().map(item).collect()
+}
+
+fn store_key(provider: &str, key: &str, config: &Config) -> Result<(), CommandError> {
+    let environment = |name: &str| std::env::var_os(name);
+    let uses_keyring = config.providers.get(provider).is_some_and(keyring_key::uses_keyring);
+    let origin = keyring_key::key_origin(provider, config, &environment);
+    if let (true, Some(origin), Ok(keyring)) = (uses_keyring, origin, Keyring::detect(&environment))
+        && keyring.store(KeyringSlot { provider, origin: &origin }, key).is_ok()
+    {
+        return Ok(());
+    }
+    let path = config.path.as_deref().ok_or_else(|| CommandError::failure(words::NO_HOME))?;
+    write_key_file(provider, key, path).map_err(|error| {
+        CommandError::failure(words::describe_unstored_key(provider, path, &error))
+    })
+}
+
+/// Writes the key beside `config.toml`, and names it there.
+fn write_key_file(provider: &str, key: &str, config_path: &Path) -> io::Result<()> {
+    let before = match std::fs::read_to_string(config_path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error),
+    };
+    // What is written there already is the user's to change.
+    if before.contains(&format!("[provider.{provider}]")) {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let folder = config_path.parent().unwrap_or(Path::new(".")).join("keys");
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    let key_path = folder.join(provider);
+    match std::fs::remove_file(&key_path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    // A new file, so that its mode is ours.
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&key_path)?;
+    file.write_all(format!("{key}\n").as_bytes())?;
+    let mut config = OpenOptions::new().append(true).create(true).mode(0o600).open(config_path)?;
+    let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+    let entry = format!("{gap}[provider.{provider}]\nkey_file = \"keys/{provider}\"\n");
+    config.write_all(entry.as_bytes())
+}
+
+const FIRST_PROVIDERS: [&str; 3] = ["anthropic", "openai", "gemini"];

@@ -1,0 +1,374 @@
+//! Every text of the conversation that people read, in one place, so that it can be read top to bottom.
+//! Slash commands have theirs in `assembly`, their screens in `interactive/words.rs`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use windlass_vocabulary::{PermissionMode, Transition};
+
+// The composer.
+
+pub const COMPOSER_EMPTY: &str = "Ask for something · / for commands";
+pub const COMPOSER_BUSY: &str = "Type to steer · Esc to interrupt";
+
+pub fn label_paste(lines: usize) -> String {
+    format!("Pasted {}", count(lines, "line"))
+}
+
+pub fn label_image(number: usize) -> String {
+    format!("Image #{number}")
+}
+
+pub fn describe_queued(prompt: &str) -> String {
+    format!("Queued: {prompt}")
+}
+
+pub const QUEUED_HINT: &str = "↑ to edit the last one";
+
+pub const MODE_KEY: &str = " · Shift-Tab";
+
+pub fn label_mode(mode: PermissionMode) -> &'static str {
+    match mode {
+        PermissionMode::Default => "default mode",
+        PermissionMode::AcceptEdits => "accept edits",
+        PermissionMode::Plan => "plan mode",
+        PermissionMode::DontAsk => "don't ask",
+        PermissionMode::BypassPermissions => "bypass permissions",
+    }
+}
+
+// The start.
+
+pub fn banner_title() -> String {
+    format!("Windlass {}", env!("CARGO_PKG_VERSION"))
+}
+
+pub const TIPS: &[&str] = &[
+    "@ attaches a file, ! runs a shell command, / lists all commands",
+    "Shift-Tab switches between default, accept edits and plan mode",
+    "Esc interrupts, Esc Esc rewinds, ? shows all keys",
+];
+
+// Hints in the status line.
+
+pub const HINT_INTERRUPTING: &str = "Interrupting…";
+pub const HINT_ESCAPE_AGAIN: &str = "Esc again to rewind";
+pub const HINT_CANCEL_AGAIN: &str = "Ctrl-C again to exit";
+pub const HINT_NO_HISTORY: &str = "No earlier prompts in this folder";
+
+pub const TITLE_HISTORY: &str = "Earlier prompts";
+
+// A run.
+
+pub const BUSY_THINKING: &str = "Thinking";
+pub const BUSY_ASKING: &str = "Waiting for the model";
+pub const BUSY_WRITING: &str = "Writing";
+pub const INTERRUPTED: &str = "Interrupted";
+pub const INTERRUPTED_RUN: &str = "■ Interrupted. What would you like to do instead?";
+pub const ANSWER_SEALED: &str = "The connection was cut; the finished part of the answer is kept";
+
+pub fn describe_done(time: Duration) -> String {
+    format!("Done in {}", format_elapsed(time))
+}
+
+pub fn describe_retraction(why: &str) -> String {
+    format!("Partial answer discarded: {why}")
+}
+
+pub fn describe_retry(failure: &str, seconds: u64, attempt: u8, attempts_max: u8) -> String {
+    format!("{failure} · retrying in {seconds} s (attempt {attempt} of {attempts_max})")
+}
+
+pub fn describe_retries(retries: u32, failure: &str) -> String {
+    let times = if retries == 1 { "once".to_owned() } else { format!("{retries} times") };
+    format!("Retried {times}: {failure}")
+}
+
+pub fn describe_model_switch(from: &str, to: &str, why: &str) -> String {
+    format!("Switched from {from} to {to}: {why}")
+}
+
+pub fn describe_repair(why: &str) -> String {
+    format!("Request repaired: {why}")
+}
+
+pub fn describe_compaction(level: u8, tokens: &str) -> String {
+    let what = if level == 5 { "Conversation summarised" } else { "Conversation shortened" };
+    format!("{what}: about {tokens} tokens freed")
+}
+
+/// `None` for the ordinary next turn.
+pub fn describe_transition(transition: Transition) -> Option<&'static str> {
+    Some(match transition {
+        Transition::NextTurn => return None,
+        Transition::CollapseDrainRetry => "Prompt too long; collapsed old steps and asked again",
+        Transition::ReactiveCompactRetry => {
+            "Prompt too long; shortened the conversation and asked again"
+        }
+        Transition::MaxOutputTokensEscalate => {
+            "Answer cut at the output limit; asked again with a higher limit"
+        }
+        Transition::MaxOutputTokensRecovery => {
+            "Answer cut at the output limit again; asked the model to continue"
+        }
+        Transition::StopHookBlocking => "A stop hook objected; continuing",
+        Transition::TokenBudgetContinuation => "Token budget left; continuing",
+    })
+}
+
+pub fn describe_turn_limit(limit: u32) -> String {
+    format!("Turn limit of {limit} reached")
+}
+
+pub fn describe_hook_message(name: &str, text: &str) -> String {
+    format!("Hook {name}: {text}")
+}
+
+pub fn describe_side_question(question: &str) -> String {
+    format!("Side question: {question}")
+}
+
+pub fn describe_side_failure(why: &str) -> String {
+    format!("Side question not answered: {why}")
+}
+
+pub const NOT_COMPACTED_ADVICE: &str = "there may be too little to summarise yet";
+
+// Calls and subagents.
+
+pub const SUBAGENT_STARTING: &str = "starting";
+pub const SUBAGENT_THINKING: &str = "thinking";
+pub const SUBAGENT_DONE: &str = "done";
+
+pub const TITLE_PLAN: &str = "Plan";
+pub const THOUGHT_HEAD: &str = "∴ Thought";
+pub const REST_IN_JOURNAL: &str = "… (the rest is in the session's journal)";
+
+pub fn title_tasks(done: usize, all: usize) -> String {
+    format!("Tasks ({done} of {all} done)")
+}
+
+pub fn title_question(question: &str) -> String {
+    format!("Question: {question}")
+}
+
+pub fn describe_earlier_entries(entries: usize) -> String {
+    format!("({} not shown here)", count(entries, "earlier entry").replace("entrys", "entries"))
+}
+
+pub fn describe_folded_output(lines: usize) -> String {
+    format!("… {} above (Ctrl-O shows everything)", count(lines, "line"))
+}
+
+pub const DIFF_TOO_LONG: &str = "(too long to compare here)";
+
+pub fn describe_more_lines(lines: usize) -> String {
+    format!("… {} more", count(lines, "line"))
+}
+
+pub fn describe_all_lines(lines: usize) -> String {
+    format!("… {} in all", count(lines, "line"))
+}
+
+// Permission prompts.
+
+pub fn ask_permission(tool: &str) -> String {
+    match tool {
+        "Bash" => "Run this command?".to_owned(),
+        "Edit" | "MultiEdit" | "NotebookEdit" => "Make this edit?".to_owned(),
+        "Write" => "Write this file?".to_owned(),
+        "Read" => "Read this file?".to_owned(),
+        "WebFetch" => "Fetch this page?".to_owned(),
+        "WebSearch" => "Search the web for this?".to_owned(),
+        tool => format!("Allow {tool}?"),
+    }
+}
+
+/// What the model says a command is for.
+pub fn describe_purpose(words: &str) -> String {
+    format!("Model's description: {words}")
+}
+
+pub const CHOICE_NO: &str = "No";
+pub const CHOICE_YES: &str = "Yes, this once";
+pub const CHOICE_EDIT_COMMAND: &str = "Edit the command";
+pub const CHOICE_NO_REASON: &str = "No, and say what to do instead";
+pub const CHOICE_YES_COMMENT: &str = "Yes, and add a comment";
+
+pub fn choice_for_session(rules: &str) -> String {
+    format!("Yes, and allow {rules} for this session")
+}
+
+pub fn choice_always(rules: &str, file: &str) -> String {
+    format!("Yes, and always allow {rules} in this project ({file})")
+}
+
+pub fn choice_part_always(rule: &str) -> String {
+    format!("Yes, and always allow only {rule}")
+}
+
+pub const APPROVE_PLAN: &str = "Approve this plan?";
+pub const PLAN_NO: &str = "No, keep planning";
+pub const PLAN_YES: &str = "Yes, and ask before edits";
+pub const PLAN_YES_EDITS: &str = "Yes, and accept edits without asking";
+
+pub const CHOICE_WRITE_ANSWER: &str = "Write an answer";
+pub const CHOICE_OTHER_ANSWER: &str = "Something else";
+
+pub const LEAD_REASON: &str = "Do this instead:";
+pub const LEAD_COMMENT: &str = "Comment:";
+pub const LEAD_COMMAND: &str = "Run this instead:";
+pub const LEAD_ANSWER: &str = "Your answer:";
+pub const TEXT_ENTRY_HINT: &str = "Enter to send · Esc to go back";
+
+pub const KEYS_TYPING: &str = "… pause typing to answer";
+pub const KEYS_CHOICE: &str = "↑↓ and Enter, or a number · Esc for no";
+pub const KEYS_FORM: &str = "↑↓ and Enter, or a number · Space to mark · Esc for no";
+
+pub fn describe_hidden_lines(lines: usize) -> String {
+    format!("… {} not shown", count(lines, "line"))
+}
+
+pub fn describe_waiting_questions(questions: usize) -> String {
+    match questions {
+        1 => "1 more question is waiting".to_owned(),
+        questions => format!("{questions} more questions are waiting"),
+    }
+}
+
+// Lists, inputs and pages.
+
+pub const PICKER_KEYS: &str = "↑↓ Enter to select · Esc to cancel · type to search";
+pub const PICKER_SEARCH: &str = "Search: ";
+pub const INPUT_KEYS: &str = "Enter to confirm · Esc to cancel";
+pub const PAGER_LEAVE: &str = "Esc to go back";
+pub const PAGER_KEYS: &str = "/ search · n next · ↑↓ PgUp PgDn Home End";
+pub const MORE_IN_LARGER_WINDOW: &str = "… (make the window larger to see the rest)";
+
+pub fn describe_search(query: &str) -> String {
+    format!("searching for {query}")
+}
+
+pub fn describe_no_match(query: &str) -> String {
+    format!("no match for {query}")
+}
+
+pub fn describe_page(from: usize, to: usize, all: &str) -> String {
+    format!("lines {from}–{to} of {all}")
+}
+
+// Editor, clipboard, images.
+
+pub fn describe_edited(path: &Path) -> String {
+    format!("Edited {}", path.display())
+}
+
+pub fn describe_editor_failure(error: &std::io::Error) -> String {
+    format!("The editor failed: {error}")
+}
+
+pub fn describe_no_edit_file(error: &std::io::Error) -> String {
+    format!("No file for the editor: {error}")
+}
+
+pub fn describe_empty_clipboard(tried: &str) -> String {
+    format!("No image in the clipboard ({tried})")
+}
+
+pub const NOTHING_TO_COPY: &str = "No answer to copy yet";
+pub const CANNOT_COPY: &str =
+    "Not copied: this terminal takes no clipboard, or the answer is too long";
+
+pub fn describe_copied(lines: usize) -> String {
+    format!("Copied the last answer ({})", count(lines, "line"))
+}
+
+// Background tasks.
+
+pub fn label_background(tasks: usize) -> String {
+    count(tasks, "background task")
+}
+
+pub const HINT_MOVED: &str = "Moved to the background; /tasks lists it";
+pub const HINT_NOTHING_TO_MOVE: &str = "No agent to move to the background";
+
+pub fn warn_before_exit(tasks: usize) -> String {
+    let tasks = match tasks {
+        1 => "1 background task is running and".to_owned(),
+        tasks => format!("{tasks} background tasks are running and"),
+    };
+    format!("{tasks} will be stopped. Exit again to leave.")
+}
+
+// Settings of the conversation.
+
+pub const VIM_ON: &str = "Vim mode on";
+pub const VIM_OFF: &str = "Vim mode off";
+
+pub fn describe_new_model(name: &str) -> String {
+    format!("Switched to {name}")
+}
+
+// Help.
+
+pub const HELP_HEAD: &str = "Commands and keys";
+pub const HELP_KEYS: &str = "Keys";
+pub const HELP_CUSTOM: &str = "Custom commands and MCP prompts";
+
+/// Commands by what people look for.
+pub const HELP_GROUPS: &[(&str, &[&str])] = &[
+    ("Conversation", &["clear", "compact", "resume", "rewind", "btw", "pin", "export", "copy"]),
+    ("Model and cost", &["model", "effort", "context", "cost", "why"]),
+    ("Project", &["init", "memory", "permissions", "hooks", "mcp", "agents"]),
+    ("Terminal", &["help", "status", "config", "doctor", "tasks", "theme", "vim", "exit"]),
+];
+
+pub const KEYS: &[(&str, &str)] = &[
+    ("Enter", "send"),
+    ("Ctrl-J", "new line"),
+    ("Esc", "interrupt, or clear"),
+    ("Esc Esc", "rewind"),
+    ("↑ ↓", "earlier prompts"),
+    ("Ctrl-R", "search earlier prompts"),
+    ("@", "attach a file"),
+    ("/", "commands"),
+    ("!", "run a shell command"),
+    ("Tab", "complete"),
+    ("Shift-Tab", "change the mode"),
+    ("Ctrl-O", "full transcript"),
+    ("Ctrl-T", "show or hide tasks"),
+    ("Ctrl-B", "agents to background"),
+    ("Ctrl-V", "paste an image"),
+    ("Ctrl-G", "open your editor"),
+    ("Ctrl-L", "redraw"),
+    ("Ctrl-Z", "suspend"),
+    ("Ctrl-C Ctrl-C", "exit"),
+    ("Ctrl-D", "exit"),
+];
+
+// Notifications.
+
+pub const TITLE_IDLE: &str = "Windlass";
+pub const TITLE_WORKING: &str = "Windlass: working";
+pub const TITLE_NEEDS_ANSWER: &str = "Windlass: needs your answer";
+pub const NOTIFY_DONE: &str = "Windlass is done";
+
+pub fn notify_permission(tool: &str) -> String {
+    format!("Windlass needs your answer: {tool}")
+}
+
+/// `12 s`, `2 min 5 s`.
+pub fn format_elapsed(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+/// `1 line`, `2 lines`.
+pub fn count(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        number => format!("{number} {noun}s"),
+    }
+}
