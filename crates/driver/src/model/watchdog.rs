@@ -160,3 +160,29 @@ fn format_seconds(span: Duration) -> String {
         format!("{} s", span.as_secs())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The clock of a process that was stopped for an hour between two looks.
+    #[tokio::test(start_paused = true)]
+    async fn a_stop_is_no_silence_of_the_server() {
+        let timeouts = ModelTimeouts::default();
+        let mut stream = StreamWatchdog::new(timeouts);
+        let mut reply = ReplyWatchdog::new(timeouts);
+        tokio::time::advance(Duration::from_secs(3_600)).await;
+        assert_eq!(stream.check(), WatchdogVerdict::Patience);
+        assert_eq!(reply.check(), WatchdogVerdict::Patience);
+        let mut warnings = 0;
+        let words = loop {
+            tokio::time::advance(stream.next_wait()).await;
+            match stream.check() {
+                WatchdogVerdict::Patience => {}
+                WatchdogVerdict::Warn(_) => warnings += 1,
+                WatchdogVerdict::TimedOut(words) => break words,
+            }
+        };
+        assert_eq!((words.as_str(), warnings), ("the server sent nothing for 120 s", 2));
+    }
+}

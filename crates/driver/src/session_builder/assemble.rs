@@ -1,6 +1,5 @@
 //! From the pieces of a session to one that only has to be set going.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -16,7 +15,6 @@ use crate::attachment::path_instructions::PathInstructions;
 use crate::call_inspector::CallInspector;
 use crate::effect_performer::{EffectPerformer, EffectPerformerParts};
 use crate::error::SessionStartError;
-use crate::hook::prompt_intake::PromptIntake;
 use crate::hook::{self, SessionHooks, SessionHooksParts, SharedHooks};
 use crate::memory_file::MemoryFile;
 use crate::model::side_model::SessionSideModel;
@@ -108,13 +106,7 @@ impl SessionBuilder {
             transcript,
             performer,
             nested_questions: nesting.tree.questions,
-            inbox: LoopInbox {
-                commands,
-                events,
-                prompt_intake: PromptIntake::new(Arc::clone(&hooks)),
-                ready_items: VecDeque::new(),
-                waiting_prompts: waiting_sender,
-            },
+            inbox: LoopInbox::new(commands, events, &hooks, waiting_sender),
             hooks,
             overrides: LoopOverrides {
                 active: None,

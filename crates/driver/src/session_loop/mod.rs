@@ -76,6 +76,18 @@ pub(crate) struct LoopInbox {
     pub(crate) waiting_prompts: watch::Sender<usize>,
 }
 
+impl LoopInbox {
+    pub(crate) fn new(
+        commands: mpsc::Receiver<SessionCommand>,
+        events: mpsc::Receiver<Event>,
+        hooks: &Arc<SessionHooks>,
+        waiting_prompts: watch::Sender<usize>,
+    ) -> Self {
+        let prompt_intake = PromptIntake::new(Arc::clone(hooks));
+        Self { commands, events, prompt_intake, ready_items: VecDeque::new(), waiting_prompts }
+    }
+}
+
 /// What a prompt or a skill may change for a while.
 pub(crate) struct LoopOverrides {
     pub(crate) active: Option<RunOverrides>,

@@ -69,7 +69,7 @@ pub fn draw_settings(random: &mut SeededRandom) -> Settings {
     if random.draw_percent(30) {
         settings.retry.wait_max = Millis(random.draw_between(0, 20_000));
     }
-    settings.switches.blanks_results = settings.retry.jitter_seed % 5 > 0;
+    settings.switches.blanks_results = !settings.retry.jitter_seed.is_multiple_of(5);
     settings.tools = SIM_TOOLS.iter().map(|name| draw_tool_spec(random, name)).collect();
     if random.draw_percent(10) {
         set_extreme_values(random, &mut settings);

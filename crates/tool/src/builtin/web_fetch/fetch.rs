@@ -100,8 +100,8 @@ fn build_client(start: &Url, network: NetworkAccess) -> Result<Client, String> {
         .referer(false)
         .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")))
         .default_headers(headers)
+        // The whole has its deadline from the caller, which a stop of this process does not use up.
         .connect_timeout(CONNECT_MAX)
-        .timeout(TIME_MAX)
         .pool_max_idle_per_host(0)
         .dns_resolver(Arc::new(CheckedResolver(network)));
     if start.scheme() == "http" && is_loopback(start) {
