@@ -5,6 +5,7 @@
 //! `ToolSetup`, and `SessionPlan` (everything a front end needs to start). A stage that changes what an
 //! earlier one found returns it changed (`apply_to`).
 
+mod cell;
 pub mod date;
 pub mod directories;
 mod environment_overrides;

@@ -45,6 +45,7 @@ pub struct LimitOptions {
     pub max_turns: Option<u32>,
     pub max_budget_usd: Option<MicroUsd>,
     pub max_retries: Option<u8>,
+    pub no_circle_guard: bool,
 }
 
 #[derive(Clone, Debug, Default)]

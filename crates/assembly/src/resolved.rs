@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windlass_driver::ModelTimeouts;
-use windlass_driver::engine_settings::Settings;
+use windlass_driver::engine_settings::{CircleGuard, Settings};
 use windlass_permission::Policy;
 use windlass_vocabulary::{PermissionMode, ThinkingMode, Tokens, WireFormat};
 
@@ -65,6 +65,9 @@ impl ResolvedOptions {
         let timeouts = overrides.build_timeouts();
         layers.extra_warnings.append(&mut overrides.warnings);
         layers.apply_compaction_limits(&mut engine_settings, lookup);
+        if options.limit.no_circle_guard || layers.has_no_circle_guard() {
+            engine_settings.switches.circle_guard = CircleGuard::Off;
+        }
         let directories =
             layers.add_directories(canonicalize_directories(&options.permission.add_dir)?);
         engine_settings.prompt.system_prompt = build_system_prompt(options)?;

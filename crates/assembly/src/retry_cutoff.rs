@@ -3,8 +3,8 @@
 //! The engine tries again for minutes, which is right for a network that comes and goes. If nothing
 //! listens on a port of this very machine, and nothing ever did during this run, waiting heals
 //! nothing: the user forgot to start it or mistyped the port, and should know now. The same holds
-//! for a server that sends web pages, for one that does not speak TLS where it should, and for a
-//! proxy that asks for a login.
+//! for a server that sends nothing but web pages, for one that does not speak TLS where it should,
+//! and for a proxy that asks for a login. Once a model has answered, none of this holds any more.
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -22,7 +22,9 @@ use windlass_provider::endpoint::EndpointDescriptions;
 #[derive(Debug)]
 pub struct RetryCutoff {
     local_address: Option<(String, u16)>,
-    failures: u8,
+    /// Web pages so far.
+    pages: u8,
+    has_answered: bool,
 }
 
 #[derive(Debug)]
@@ -53,32 +55,38 @@ impl RetryCutoffReason {
 impl RetryCutoff {
     /// For a server at this address. One on another machine gets all the patience the engine has.
     pub fn new(base_url: &str) -> Self {
-        Self { local_address: parse_local_address(base_url), failures: 0 }
+        Self { local_address: parse_local_address(base_url), pages: 0, has_answered: false }
     }
 
     /// Says what is wrong once it is time to give up.
     pub fn check_notice(&mut self, notice: &Notice) -> Option<RetryCutoffReason> {
         match notice {
+            // A model server that answered before is one, whatever a proxy says in its place now.
+            Notice::RetryScheduled { .. } if self.has_answered => None,
+            Notice::RetryScheduled { failure, .. } if is_html_page(failure) => {
+                self.pages = self.pages.saturating_add(1);
+                (self.pages >= PAGES_MAX)
+                    .then(|| RetryCutoffReason::UnusableServer(failure.clone()))
+            }
             Notice::RetryScheduled { failure, .. }
-                if is_html_page(failure)
-                    || is_plain_http_server(failure)
-                    || is_proxy_login_required(failure) =>
+                if is_plain_http_server(failure) || is_proxy_login_required(failure) =>
             {
                 Some(RetryCutoffReason::UnusableServer(failure.clone()))
             }
             Notice::RetryScheduled { failure, .. }
                 if failure.kind == FailureKind::Transport && failure.status.is_none() =>
             {
+                // The model client has given it time to come up.
                 let (host, port) = self.local_address.as_ref()?;
-                self.failures = self.failures.saturating_add(1);
-                if self.failures < FAILURES_MAX {
-                    return None;
-                }
                 probe_port(host, *port).err().map(RetryCutoffReason::NothingListening)
             }
             // Any word from the server proves that it is there.
-            Notice::RetryScheduled { .. } | Notice::Streamed { .. } | Notice::Billed { .. } => {
+            Notice::RetryScheduled { .. } => {
                 self.local_address = None;
+                None
+            }
+            Notice::Streamed { .. } | Notice::Billed { .. } => {
+                self.has_answered = true;
                 None
             }
             Notice::RunStarted
@@ -123,8 +131,8 @@ fn probe_port(host: &str, port: u16) -> io::Result<()> {
     Err(last)
 }
 
-/// Failures in a row before it is time to look.
-const FAILURES_MAX: u8 = 3;
+/// Pages instead of answers before the address is called wrong.
+const PAGES_MAX: u8 = 3;
 /// How long to wait for a connection.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(200);
 /// Addresses a name of this machine may have.

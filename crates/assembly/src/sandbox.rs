@@ -14,6 +14,7 @@ use windlass_permission::{Policy, SandboxPolicy};
 use windlass_sandbox::proxy::InvalidAllowedHost;
 use windlass_sandbox::{AllowedHost, ProxyHostRules, ProxyThread, SandboxProbeOptions};
 
+use crate::cell::list_own_directories;
 use crate::options::SandboxUse;
 use windlass_host::command_error::CommandError;
 use windlass_host::random;
@@ -205,7 +206,7 @@ fn build_confinement(
     readable.extend(places(&config.allow_unix_sockets));
     CommandSandboxConfig {
         roots,
-        hidden: places(&config.deny_read),
+        hidden: places(&config.deny_read).into_iter().chain(list_own_directories()).collect(),
         shown,
         protected: places(&config.deny_write),
         readable,
@@ -218,7 +219,7 @@ fn build_confinement(
 
 /// A path of the settings: below the home, absolute, or from where we are. What follows a star is
 /// everything below.
-fn resolve_path(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
+pub(crate) fn resolve_path(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
     let text = text.split_once("/*").map_or(text, |(folder, _)| folder);
     match (text.strip_prefix("~/"), home) {
         (Some(below), Some(home)) => home.join(below),

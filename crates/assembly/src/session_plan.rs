@@ -101,12 +101,32 @@ pub fn plan_interactive_session(
     plan_session(&options, PromptSource::Later, lookup)
 }
 
+/// A session of an editor, which may have many in one process, each in a directory of its own.
+pub fn plan_editor_session(
+    options: &RunOptions,
+    cwd: PathBuf,
+    lookup: &impl EnvLookup,
+) -> Result<SessionPlan, CommandError> {
+    let mut options = options.clone();
+    // There is a person who answers questions.
+    options.headless.is_attended = true;
+    plan_session_in(cwd, &options, PromptSource::Later, lookup)
+}
+
 fn plan_session(
     options: &RunOptions,
     source: PromptSource,
     lookup: &impl EnvLookup,
 ) -> Result<SessionPlan, CommandError> {
-    let cwd = working_directory()?;
+    plan_session_in(working_directory()?, options, source, lookup)
+}
+
+fn plan_session_in(
+    cwd: PathBuf,
+    options: &RunOptions,
+    source: PromptSource,
+    lookup: &impl EnvLookup,
+) -> Result<SessionPlan, CommandError> {
     let layers = SettingsLayers::load(&options.settings, options.bare, &cwd, lookup)?;
     let variables = layers.clone();
     let lookup = &variables.overlay_environment(lookup);

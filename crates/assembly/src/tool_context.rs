@@ -6,6 +6,7 @@ use std::time::Duration;
 use windlass_driver::ToolSessionContext;
 use windlass_permission::Policy;
 
+use crate::cell;
 use crate::directories::{build_read_rule, build_scratch_path};
 use crate::options::PermissionOptions;
 use crate::sandbox;
@@ -68,6 +69,7 @@ impl ToolContextRequest<'_> {
             .layers
             .resolve_sandbox(self.permission.sandbox, &self.permission.sandbox_allow_domain);
         let notes = sandbox::confine_commands(&sandbox, &mut tool_context, &mut policy)?;
+        cell::hold_unasked_commands(&mut tool_context, &mut policy);
         Ok(PreparedToolContext { tool_context, policy, scratch_directory, notes })
     }
 }

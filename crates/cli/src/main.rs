@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
+use windlass_acp::editor_setup::Editor;
 use windlass_assembly::options::RunOptions;
 use windlass_assembly::report::cost;
 use windlass_assembly::sandbox;
@@ -27,7 +28,8 @@ use windlass_provider::external_program;
 use windlass_tui::interactive::{InteractiveOutcome, run_interactive};
 
 use args::{
-    CliArgs, CliCommand, DemoArgs, OutputFormatArg, ResumeArgs, RunArgs, clap_to_command_error,
+    AcpArgs, AcpCommand, AcpSetupArgs, CliArgs, CliCommand, DemoArgs, EditorArg, OutputFormatArg,
+    ResumeArgs, RunArgs, clap_to_command_error,
 };
 use subcommand::{
     bound, context, demo, doctor, hooks as hooks_command, journal, key, mcp as mcp_command, models,
@@ -122,6 +124,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
                 Err(signal) => Ok(signal.exit()),
             }
         }),
+        Some(CliCommand::Acp(args)) => run_acp(*args),
         Some(CliCommand::Key(args)) => block_on_runtime(key::run(args, environment)),
         Some(CliCommand::McpConformance { url }) => block_on_runtime(async {
             Ok(print_answer(&mcp_command::run_conformance(&url, &environment).await?))
@@ -161,6 +164,22 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         }),
         None => Err(missing_prompt_error(&args.run)),
     }
+}
+
+/// `windlass acp`: serves an editor, or sets one up.
+fn run_acp(args: AcpArgs) -> Result<Exit, CommandError> {
+    if let Some(AcpCommand::Setup(AcpSetupArgs { editor, yes })) = args.command {
+        let editor = match editor {
+            EditorArg::Zed => Editor::Zed,
+            EditorArg::Jetbrains => Editor::Jetbrains,
+            EditorArg::Nvim => Editor::Neovim,
+        };
+        let environment = |name: &str| std::env::var_os(name);
+        return Ok(print_answer(&windlass_acp::editor_setup::run(editor, yes, &environment)?));
+    }
+    block_on_runtime(async {
+        windlass_acp::serve(RunOptions::try_from(args)?, SignalListener::listen()?).await
+    })
 }
 
 /// `windlass resume` is `-p -r` under another name.

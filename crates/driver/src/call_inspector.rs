@@ -9,8 +9,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_permission::file_system_view::{FileSystemView, HOME_KEY, PathEntry};
-use windlass_permission::{Policy, PriorDecision, decide_with_file_system};
+use windlass_permission::file_system_view::{
+    CUT_KEY, FileSystemView, HOME_KEY, LISTED_NAMES_MAX, MatchingNames, PathEntry,
+    fits_shell_pattern,
+};
+use windlass_permission::{Policy, PriorDecision, decide_with_file_system, look_at_paths};
 use windlass_tool::{ToolRegistry, ToolSessionContext};
 use windlass_vocabulary::{PathKind, ToolCall, ToolInspection};
 
@@ -24,7 +27,8 @@ pub(crate) struct CallInspector {
     pub(crate) policy: Policy,
 }
 
-/// Paths that travel with one call. A command that names more is judged without the rest.
+/// Paths that travel with one call. A command that names more is told so, and the rest counts as not
+/// harmless.
 const PATHS_INSPECTED_MAX: usize = 500;
 
 impl CallInspector {
@@ -61,8 +65,12 @@ impl CallInspector {
         let home = eyes.files.home.as_ref().map(|home| {
             (Arc::from(HOME_KEY), PathKind::Symlink(Arc::from(home.to_string_lossy())))
         });
-        let seen = eyes.entries.into_inner().into_iter().take(PATHS_INSPECTED_MAX);
-        home.into_iter().chain(seen).collect()
+        look_at_paths(&policy, call, &eyes);
+        let seen = eyes.entries.into_inner();
+        let cut =
+            (seen.len() > PATHS_INSPECTED_MAX).then(|| (Arc::from(CUT_KEY), PathKind::Missing));
+        let seen = seen.into_iter().take(PATHS_INSPECTED_MAX);
+        home.into_iter().chain(cut).chain(seen).collect()
     }
 }
 
@@ -89,6 +97,14 @@ impl FileSystemView for RecordingFileSystem {
 
     fn home_directory(&self) -> Option<&Path> {
         self.files.home_directory()
+    }
+
+    fn matching_names(&self, directory: &Path, pattern: &str) -> MatchingNames {
+        let names = self.files.matching_names(directory, pattern);
+        if let Some((key, kind)) = names.to_record(directory, pattern) {
+            self.entries.borrow_mut().insert(Arc::from(key), kind);
+        }
+        names
     }
 }
 
@@ -129,5 +145,36 @@ impl FileSystemView for HostFileSystem {
 
     fn home_directory(&self) -> Option<&Path> {
         self.home.as_deref()
+    }
+
+    fn matching_names(&self, directory: &Path, pattern: &str) -> MatchingNames {
+        let entries = match std::fs::read_dir(directory) {
+            Ok(entries) => entries,
+            // Nothing lies below what does not exist or is no directory.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return MatchingNames::from_names(std::iter::empty());
+            }
+            Err(_) => return MatchingNames::NotListed,
+        };
+        let mut names = Vec::new();
+        for (count, entry) in entries.enumerate() {
+            let (Ok(entry), true) = (entry, count < LISTED_NAMES_MAX) else {
+                return MatchingNames::NotListed;
+            };
+            let Ok(name) = entry.file_name().into_string() else {
+                // A name that is no text may fit anything.
+                return MatchingNames::NotListed;
+            };
+            if fits_shell_pattern(pattern, &name) {
+                let is_plain = entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir());
+                names.push((name, is_plain));
+            }
+        }
+        MatchingNames::from_names(names.into_iter())
     }
 }

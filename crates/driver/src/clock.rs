@@ -1,11 +1,14 @@
 //! The only place that reads the time.
 //!
 //! Spans are measured on the monotonic clock of the runtime, so that a jump of the wall clock
-//! breaks no deadline; the wall clock is read only for what must make sense to others.
+//! breaks no deadline; the wall clock is read only for what must make sense to others. Whoever waits
+//! for a server or a program does so by [`timeout`] and its like, which a stop of this process does
+//! not use up.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
+pub(crate) use windlass_tool::running_time::{RunningClock, RunningTimer, SLICE_MAX, timeout};
 use windlass_vocabulary::Millis;
 
 pub(crate) fn now() -> Instant {
@@ -21,11 +24,3 @@ pub(crate) fn unix_millis() -> u64 {
 pub(crate) fn elapsed_since(instant: Instant) -> Millis {
     Millis(u64::try_from(instant.elapsed().as_millis()).unwrap_or(u64::MAX))
 }
-
-/// This long after that; for spans without measure, long enough.
-pub(crate) fn add_span(instant: Instant, span: Duration) -> Instant {
-    instant.checked_add(span).unwrap_or_else(|| instant + SPAN_MAX)
-}
-
-/// Ten years: no session is that old.
-const SPAN_MAX: Duration = Duration::from_secs(10 * 365 * 86_400);

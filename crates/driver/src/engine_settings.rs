@@ -5,4 +5,4 @@
 //! [`SettingsChange`](crate::SettingsChange)s instead, and `cargo xtask tidy` refuses this module there.
 
 pub use windlass_engine::bound::{Bound, bound};
-pub use windlass_engine::settings::{After, Limits, Settings};
+pub use windlass_engine::settings::{After, CircleGuard, Limits, Settings};

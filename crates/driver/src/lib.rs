@@ -117,6 +117,7 @@ pub use session_command::ConfigChange;
 pub use session_end_reason::SessionEndReason;
 pub use session_settings::{SessionSettingsView, SettingsChange};
 pub use subagent::{AgentDefinition, AgentIsolation, SubagentConfig};
+pub use tool::cell_launcher::{CommandCellConfig, ToolCellLauncher};
 pub use tool::sandbox_launcher::{CommandSandboxConfig, ToolSandboxLauncher};
 pub use transcript_writer::{AppendedTranscriptLines, TranscriptConfig, TranscriptListener};
 

@@ -4,6 +4,7 @@
 //! by the dialect, which knows whose it is.
 
 use alloc::format;
+use alloc::string::String;
 use windlass_vocabulary::{FailureKind, Notice};
 
 use crate::context::quarantine::{Refused, leave_out};
@@ -45,10 +46,29 @@ impl Loop<'_> {
         };
         let only = if has_tried { None } else { named };
         let state = &mut self.state;
+        let is_plainer = self
+            .settings
+            .context
+            .cleared_by_provider
+            .contains(&self.settings.model_at(state.control.model).name)
+            && kind == FailureKind::InvalidRequest
+            && !state.recovery.without_clearing;
         state.recovery.without_reasoning |= refused == Refused::Reasoning;
         state.recovery.without_clearing |= kind == FailureKind::InvalidRequest;
-        let what = leave_out(&mut state.compaction.context, &state.transcript, refused, only);
-        self.tell(Notice::Repaired { why: format!("{why}; {what} left out") });
+        let memory = &mut state.compaction.context;
+        let mut what = leave_out(memory, &state.transcript, refused, only);
+        if what.is_empty() && only.is_some() && self.settings.switches.blanks_results {
+            // The words of a result may be what it objects to: less is lost than by a cut.
+            what = leave_out(memory, &state.transcript, Refused::Results, only);
+        }
+        let what = match what.is_empty() {
+            false if has_tried => format!("{what} and older history left out"),
+            false => format!("{what} left out"),
+            true if has_tried => String::from("older history left out"),
+            true if is_plainer => String::from("it is no longer asked to clear old results"),
+            true => String::from("nothing could be left out"),
+        };
+        self.tell(Notice::Repaired { why: format!("{why}; {what}") });
         if has_tried {
             let mut report = Report::default();
             let State { compaction, transcript, tool_context, .. } = &mut self.state;

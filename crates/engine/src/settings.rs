@@ -93,6 +93,33 @@ pub struct FeatureSwitches {
     pub tool_labels: bool,
     /// Look for memories and skills beside the first call.
     pub prefetch: bool,
+    /// How circles are seen.
+    #[serde(default, skip_serializing_if = "CircleGuard::is_calls")]
+    pub circle_guard: CircleGuard,
+    /// Leave out the words of a result that the provider names as what it refuses. Older journals
+    /// were decided without.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub blanks_results: bool,
+}
+
+/// How the guard against circles counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CircleGuard {
+    /// Each call, whatever else is called beside it: how journals that do not name a guard were
+    /// decided, kept so that they play again as they were.
+    #[default]
+    Calls,
+    /// Whole turns.
+    Turns,
+    /// Not at all: turns and money still bound the run.
+    Off,
+}
+
+impl CircleGuard {
+    fn is_calls(&self) -> bool {
+        *self == Self::Calls
+    }
 }
 
 /// The waits between tries.
@@ -305,7 +332,11 @@ impl Settings {
             agent: Agent { id: AgentId::from("main"), is_subagent: false },
             context: Context::default(),
             budget: BudgetSettings::default(),
-            switches: FeatureSwitches::default(),
+            switches: FeatureSwitches {
+                circle_guard: CircleGuard::Turns,
+                blanks_results: true,
+                ..FeatureSwitches::default()
+            },
             after: After::default(),
             retry: RetrySettings { jitter_seed: 0, wait_max: Millis(30 * 60 * 1_000) },
         }

@@ -69,6 +69,9 @@ pub(crate) fn cut(count: usize, requests: &[String]) -> String {
     words
 }
 
+/// Stands for a result whose words the provider refused.
+pub(crate) const RESULT_REMOVED: &str = "[the result was left out: the provider refused it]";
+
 pub(crate) fn media_removed(name: &str) -> String {
     format!("[{name} was left out: the provider could not take it]")
 }

@@ -4,9 +4,9 @@
 use windlass_engine::revival::revival;
 use windlass_engine::{Effect, Event, Settings, State, step};
 use windlass_vocabulary::{
-    Concurrency, ContentBlock, Delta, EffectClass, Json, ModelFacts, ModelStopReason, Notice,
-    PermissionAnswer, PermissionMode, Prices, Terminal, Tokens, ToolCall, ToolInspection,
-    ToolOutcome, ToolSpec, Usage,
+    ContentBlock, Delta, Json, ModelFacts, ModelStopReason, Notice, PermissionAnswer,
+    PermissionMode, Prices, Terminal, Tokens, ToolCall, ToolInspection, ToolOutcome, ToolSpec,
+    Usage,
 };
 
 /// Answers each effect as a kind world would; a session is played to its end, and the process dies
@@ -68,14 +68,7 @@ impl World {
                             input: Json::from_checked("{\"command\":\"touch x\"}"),
                             signature: None,
                         },
-                        inspection: ToolInspection {
-                            problem: None,
-                            concurrency: Concurrency::Exclusive,
-                            class: EffectClass::Effect,
-                            spends: false,
-                            seen: Vec::new(),
-                            doubt: None,
-                        },
+                        inspection: ToolInspection::EXCLUSIVE_EFFECT,
                     },
                     false => Delta::Block(ContentBlock::Text("done".to_owned())),
                 };

@@ -11,10 +11,11 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use windlass_tool::{OneShotCommand, OneShotEndCause, OneShotResult};
+use windlass_tool::{OneShotCommand, OneShotEndCause, OneShotLauncher, OneShotResult};
 
 use crate::hook_environment::HookEnvironment;
 use crate::raw_hook_output::{HookCompletion, RawHookOutput};
+use crate::script_guard::ScriptGuard;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommandHook {
@@ -24,6 +25,7 @@ pub(crate) struct CommandHook {
     pub(crate) shell: HookShell,
     /// More that its environment holds: the directories of a plugin.
     pub(crate) variables: Arc<[(String, PathBuf)]>,
+    pub(crate) script_guard: ScriptGuard,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,21 +59,36 @@ pub(crate) async fn run_command(
     session: &HookEnvironment,
     run: HookCommandRun<'_>,
 ) -> RawHookOutput {
+    let line = std::iter::once(&command.line).chain(command.arguments.iter().flatten());
+    let line = line.map(String::as_str).collect::<Vec<_>>().join(" ");
+    if let Some(path) = command.script_guard.find_changed_script(&line) {
+        return RawHookOutput {
+            end: HookCompletion::Failed(format!(
+                "was not run: {path} is not what you trusted; look at it and run `windlass trust`"
+            )),
+            ..RawHookOutput::default()
+        };
+    }
     let variables = build_variables(command, session, run.env_file);
     let (program, arguments) = build_command_line(command, &variables);
     let mut environment = session.env_vars.clone();
     environment.retain(|(name, _)| !variables.iter().any(|(own, _)| name == own.as_str()));
     environment.extend(variables.into_iter().map(|(name, value)| (name.into(), value)));
-    let command_run = OneShotCommand {
-        program,
-        arguments,
-        directory: session.cwd.clone(),
-        environment,
-        input: run.input,
-        timeout: run.limit,
-        output_bytes_max: OUTPUT_BYTES_MAX,
-        cancel: run.cancel,
-    };
+    let command_run =
+        OneShotCommand {
+            program,
+            arguments,
+            directory: session.cwd.clone(),
+            environment,
+            input: run.input,
+            timeout: run.limit,
+            output_bytes_max: OUTPUT_BYTES_MAX,
+            cancel: run.cancel,
+            // The user's own programs run outside; the project's are held like its commands.
+            held_by: session.launcher.clone().filter(|_| command.script_guard.is_set()).map(
+                |launcher| OneShotLauncher { launcher, scratch_directory: session.spill.clone() },
+            ),
+        };
     match command_run.run_reporting_first_line(run.first_line).await {
         Ok(end) => build_raw_output(end),
         Err(error) => RawHookOutput {

@@ -18,6 +18,7 @@ use crate::http_hook::HttpHook;
 use crate::matcher::HookMatcher;
 use crate::mcp_tool_hook::McpToolHook;
 use crate::prompt_hook::PromptHook;
+use crate::script_guard::ScriptGuard;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookSource {
@@ -25,13 +26,15 @@ pub struct HookSource {
     pub name: String,
     /// Variables every hook of it finds in its environment: the directories of a plugin.
     pub variables: Vec<(String, PathBuf)>,
+    /// Watches over the scripts that its hooks name.
+    pub script_guard: ScriptGuard,
 }
 
 impl HookSource {
     /// A source without variables of its own.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), variables: Vec::new() }
+        Self { name: name.into(), ..Self::default() }
     }
 }
 
@@ -194,6 +197,7 @@ impl HookConfigParser<'_> {
             arguments: optional_text_list(fields, "args")?,
             shell,
             variables: self.source.variables.clone().into(),
+            script_guard: self.source.script_guard.clone(),
         })
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+use windlass_tool::ProcessLauncher;
 
 use crate::background_hooks::BackgroundHooks;
 use crate::event::HookEvent;
@@ -21,6 +22,8 @@ pub struct HookEnvironment {
     pub project: PathBuf,
     /// The environment of child processes, complete.
     pub env_vars: Vec<(OsString, OsString)>,
+    /// Holds the hooks that come from the project, where the session has a sandbox.
+    pub launcher: Option<Arc<dyn ProcessLauncher>>,
     /// Where long words are kept, for the model to read.
     pub spill: PathBuf,
     /// Runs async hooks.
@@ -45,6 +48,7 @@ impl HookEnvironment {
             cwd,
             project,
             env_vars,
+            launcher: None,
             spill,
             background: Arc::default(),
             watcher: None,

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use windlass_tool::running_time::timeout;
 
 use crate::answer::parse_hook_answer;
 use crate::combined_result::CombinedHookResult;

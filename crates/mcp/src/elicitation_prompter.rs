@@ -72,7 +72,7 @@ impl PrompterSlot {
     pub(crate) fn elicit(&self, question: ElicitationRequest) -> ElicitationFuture {
         let slot = self.clone();
         Box::pin(async move {
-            tokio::time::timeout(ANSWER_MAX, slot.elicit_intercepted(question))
+            windlass_tool::running_time::timeout(ANSWER_MAX, slot.elicit_intercepted(question))
                 .await
                 .unwrap_or(ElicitationReply::Cancel)
         })

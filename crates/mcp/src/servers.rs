@@ -166,7 +166,7 @@ impl McpServers {
                 server.wait_until_settled().await;
             }
         };
-        let _ = tokio::time::timeout(limit, waiting).await;
+        let _ = windlass_tool::running_time::timeout(limit, waiting).await;
     }
 
     /// Connects one if it is not connected.

@@ -109,7 +109,9 @@ async fn s4_an_answer_over_the_cap_is_not_kept() {
             let arguments = Map::from_iter([("as".to_owned(), json!(kind))]);
             connection.call_tool(tool, arguments, &McpCallOptions::with_limit(limit)).await
         };
-        let failure = call("huge", Duration::from_secs(5)).await.unwrap_err().to_string();
+        // Nobody tells the end of an event that was dropped, so that call runs into its limit.
+        let limit = if kind == "json" { LONG } else { Duration::from_secs(5) };
+        let failure = call("huge", limit).await.unwrap_err().to_string();
         let is_told = failure.contains("over 16 MiB and was dropped");
         assert!(is_told || kind == "stream", "{kind}: {failure}");
         let small = call("small", LONG).await.unwrap();

@@ -5,17 +5,21 @@
 //! because of what it does; each redirect is a file that is read or written and needs the same as
 //! any other tool that reads or writes it.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use windlass_vocabulary::PermissionMode;
 
-use crate::file_system_view::{PathAccess, PathEntry};
+use crate::confinement::{CellSupport, Confinement};
+use crate::explain;
+use crate::file_system_view::{FileSystemView, PathAccess, PathEntry, resolve_links};
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
-    CommandEffect, CommandPattern, ParsedCommandLine, ShellWord, SimpleCommand, base_name,
-    classify_effect, find_path_candidates, may_leave_workspace,
+    CellNeed, CommandEffect, CommandPattern, ParsedCommandLine, RuleCoverage, ShellWord,
+    SimpleCommand, analyze_read_only_words, base_name, classify_effect, find_path_candidates,
+    find_search_roots, is_file_reader, may_leave_workspace, strip_wrappers,
 };
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
@@ -68,21 +72,90 @@ impl<'a> CommandChecker<'a> {
     }
 
     /// Why the part may run, or why it may not.
-    pub(crate) fn check_part(&self, part: &SimpleCommand) -> Result<AllowReason, String> {
+    pub(crate) fn check_part(&self, part: &SimpleCommand) -> Result<AllowReason, UncoveredPart> {
+        let mut nearest = None;
+        let mut covering = None;
+        for rule in &self.rules {
+            match self.apply_rule(rule, part) {
+                RuleVerdict::Apart => {}
+                RuleVerdict::FallsShort(why) => nearest = nearest.or(Some(why)),
+                RuleVerdict::Covers => {
+                    covering = Some(rule.to_string());
+                    break;
+                }
+            }
+        }
         for redirect in &part.redirects {
-            self.check_file(&redirect.target, part, redirect.access)?;
+            let checked = self.check_file(&redirect.target, part, redirect.access);
+            checked.map_err(|why| match &covering {
+                Some(rule) => explain::describe_uncovered_redirect(rule, &why),
+                None => UncoveredPart { why, has_rule: false },
+            })?;
         }
-        if let Some(rule) = self.rules.iter().find(|rule| rule.allows_part(part, self.roots)) {
-            return Ok(AllowReason::Rule(rule.to_string()));
+        if let Some(rule) = covering {
+            return Ok(AllowReason::Rule(rule));
         }
+        self.check_effect(part)
+            .map_err(|why| nearest.unwrap_or(UncoveredPart { why, has_rule: false }))
+    }
+
+    /// What an allow rule comes to for a part, its redirects aside.
+    fn apply_rule(&self, rule: &Rule, part: &SimpleCommand) -> RuleVerdict {
+        let named = match rule.cover_part(part, self.roots) {
+            RuleCoverage::Apart => return RuleVerdict::Apart,
+            RuleCoverage::FallsShort(gap) => {
+                let words = strip_wrappers(&part.words).unwrap_or(&part.words);
+                let why = explain::describe_rule_gap(rule, &gap, words);
+                return RuleVerdict::FallsShort(why);
+            }
+            RuleCoverage::Covers { named } => named,
+        };
+        let content = rule.content.as_deref().unwrap_or_default();
+        if CommandPattern::new(content).names_place() {
+            return RuleVerdict::Covers;
+        }
+        match self.check_reader(part, named) {
+            Ok(()) => RuleVerdict::Covers,
+            Err(why) => RuleVerdict::FallsShort(explain::describe_reader_rule(rule, &why)),
+        }
+    }
+
+    /// A rule for a program that shows files opens what the working directories hold, not the home.
+    /// The first `named` words are the rule's own.
+    fn check_reader(&self, part: &SimpleCommand, named: usize) -> Result<(), String> {
+        let words = strip_wrappers(&part.words).unwrap_or(&part.words);
+        let Some(program) = words.first().filter(|word| is_file_reader(&word.text)) else {
+            return Ok(());
+        };
+        let behind = words.get(named..).unwrap_or_default();
+        let is_named = |file: &Cow<'_, ShellWord>| match file {
+            Cow::Borrowed(word) => !behind.iter().any(|own| std::ptr::eq(own, *word)),
+            Cow::Owned(_) => named >= words.len(),
+        };
+        let files = match analyze_read_only_words(words) {
+            Some(look) if look.walks_directories && self.hides_files() => {
+                return Err("it may meet a file that a deny rule hides".to_owned());
+            }
+            Some(look) => look.files,
+            None if program.text == "find" => find_search_roots(behind),
+            None => behind.iter().map(Cow::Borrowed).collect(),
+        };
+        let mut files = files.iter().filter(|file| !is_named(file));
+        files.try_for_each(|word| self.check_file(word, part, PathAccess::Read))
+    }
+
+    /// May the part run by what it does, without any rule for it?
+    fn check_effect(&self, part: &SimpleCommand) -> Result<AllowReason, String> {
         match classify_effect(part) {
             CommandEffect::ChangesShellState => Ok(AllowReason::ShellState),
             CommandEffect::Reads(look) => {
-                let is_git = part.words.iter().any(|word| word.text == "git");
-                if is_git && !self.is_in_working_directory(part) {
+                if look.cell == CellNeed::Needed && self.policy.cell == CellSupport::Missing {
+                    return Err(explain::describe_missing_cell());
+                }
+                if look.asks_repository && !self.is_in_own_repository(part) {
                     return Err("what git does elsewhere is up to that repository".to_owned());
                 }
-                if look.walks_directories && self.has_read_denials {
+                if look.walks_directories && self.hides_files() {
                     return Err("it may meet a file that a deny rule hides".to_owned());
                 }
                 look.files
@@ -99,10 +172,75 @@ impl<'a> CommandChecker<'a> {
         }
     }
 
-    /// Is the part sure to stand where the session works?
-    fn is_in_working_directory(&self, part: &SimpleCommand) -> bool {
-        let cwd = self.policy.cwd().map(Path::new);
-        matches!(part.working_directories.as_slice(), [one] if Some(one.as_path()) == cwd)
+    /// Follows every word of a line to where it leads.
+    pub(crate) fn look_at_paths(&self, command: &ParsedCommandLine) {
+        for part in &command.script.parts {
+            let targets = part.redirects.iter().map(|redirect| &redirect.target);
+            for word in part.words.iter().chain(targets) {
+                may_leave_workspace(word, &part.working_directories, self.roots);
+            }
+            if part.words.iter().any(|word| word.text == "git") {
+                self.is_in_own_repository(part);
+            }
+        }
+    }
+
+    /// Can a command that walks directories see a file that a deny rule hides?
+    fn hides_files(&self) -> bool {
+        self.has_read_denials
+    }
+
+    /// What a part that may run for this reason is held to.
+    pub(crate) fn confinement(&self, part: &SimpleCommand, reason: &AllowReason) -> Confinement {
+        let by_reason = match reason {
+            AllowReason::Rule(_) => Confinement::Unconfined,
+            AllowReason::Editing => Confinement::WriteInsideRoots,
+            AllowReason::Reading | AllowReason::ShellState => Confinement::ReadOnly,
+        };
+        let redirects = part.redirects.iter().filter(|one| one.access == PathAccess::Write);
+        let edited = match classify_effect(part) {
+            CommandEffect::Edits(files) => files,
+            CommandEffect::Reads(_)
+            | CommandEffect::ChangesShellState
+            | CommandEffect::Anything => Vec::new(),
+        };
+        let written = redirects.map(|one| &one.target).chain(edited);
+        written.map(|word| self.write_confinement(word, part)).fold(by_reason, Ord::max)
+    }
+
+    /// What must stay possible for a file to be written that may be written.
+    fn write_confinement(&self, word: &ShellWord, part: &SimpleCommand) -> Confinement {
+        let resolved = word
+            .as_known()
+            .and_then(|text| self.roots.resolve_text(text, part.working_directories.as_slice()))
+            .unwrap_or_default();
+        if !resolved.is_empty() && resolved.iter().all(|one| is_harmless_device(&one.spelled)) {
+            return Confinement::ReadOnly;
+        }
+        match may_leave_workspace(word, &part.working_directories, self.roots) {
+            // A rule for this file lets it be written.
+            true => Confinement::Unconfined,
+            false => Confinement::WriteInsideRoots,
+        }
+    }
+
+    /// Is the part sure to stand in the repository that the session was started in? Below the root
+    /// another one may begin, whose settings name programs.
+    fn is_in_own_repository(&self, part: &SimpleCommand) -> bool {
+        let Some(root) = self.policy.root().map(Path::new) else { return false };
+        let is_own = |place: &Path| {
+            let resolved = resolve_links(self.roots.file_system, place, Path::new(""));
+            let is_here = resolved.spelled == root;
+            let is_below = self.roots.is_inside(&resolved)
+                && resolved.real == resolved.spelled
+                && place.starts_with(root)
+                && place
+                    .ancestors()
+                    .take_while(|above| *above != root)
+                    .all(|above| !may_be_repository(self.roots.file_system, above));
+            is_here || is_below
+        };
+        matches!(part.working_directories.as_slice(), [one] if is_own(one))
     }
 
     fn check_file(
@@ -127,10 +265,10 @@ impl<'a> CommandChecker<'a> {
             return Ok(());
         }
         let tool = if access == PathAccess::Read { "Read" } else { "Edit" };
-        let cwd = self.policy.cwd();
+        let root = self.policy.root();
         let is_covered = !resolved.is_empty()
             && resolved.iter().all(|resolved| {
-                self.rules.iter().any(|rule| rule.tool == tool && rule.allows_path(resolved, cwd))
+                self.rules.iter().any(|rule| rule.tool == tool && rule.allows_path(resolved, root))
             });
         if is_covered {
             return Ok(());
@@ -152,6 +290,26 @@ impl<'a> CommandChecker<'a> {
             }
         }
     }
+}
+
+/// May a repository of its own begin at this directory? A bare one has no `.git`.
+fn may_be_repository(file_system: &dyn FileSystemView, directory: &Path) -> bool {
+    let is_missing = |name: &str| file_system.entry_at(&directory.join(name)) == PathEntry::Missing;
+    !(is_missing(".git") && (is_missing("HEAD") || is_missing("objects")))
+}
+
+/// Why a part may not run, and whether an allow rule speaks of it all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UncoveredPart {
+    pub(crate) why: String,
+    pub(crate) has_rule: bool,
+}
+
+/// What an allow rule comes to for one part.
+enum RuleVerdict {
+    Apart,
+    FallsShort(UncoveredPart),
+    Covers,
 }
 
 /// Every name that a command of the line may go by.

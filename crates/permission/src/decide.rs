@@ -5,12 +5,13 @@
 //! critical removals, protected places, commands that hide from a deny rule); allow rules and a hook's yes; what the mode
 //! allows by itself. What is left asks, or is denied where no user can answer.
 
-use windlass_vocabulary::{PermissionMode, ToolCall, ToolInspection};
+use windlass_vocabulary::{EffectClass, PermissionMode, ToolCall, ToolInspection};
 
 use crate::ask_reason::AskReason;
 use crate::call_subject::{CallSubject, CallSubjectKind};
 use crate::command_checker::{AllowReason, CommandChecker, collect_program_names};
-use crate::explain;
+use crate::confinement::Confinement;
+use crate::explain::{self, UncoveredCommand};
 use crate::fetch_target::HostReach;
 use crate::file_system_view::{FileSystemView, RecordedFileSystem};
 use crate::find_ask_reason::{answers_itself, find_ask_reason};
@@ -20,8 +21,10 @@ use crate::policy::Policy;
 use crate::prior_decision::PriorDecision;
 use crate::rule::{Rule, Rules};
 use crate::rule_match::RestrictionKind;
-use crate::sandbox_escape::{SandboxEscape, classify_sandbox_escape};
-use crate::shell_command::MatchCertainty;
+use crate::sandbox_escape::{
+    LEAVES_CELL, SandboxEscape, asks_to_leave_cell, classify_sandbox_escape,
+};
+use crate::shell_command::{MatchCertainty, find_critical_removal};
 use crate::suggest_rules::suggest_rules;
 use crate::workspace_roots::WorkspaceRoots;
 
@@ -44,7 +47,7 @@ pub enum PermissionDecision {
 /// A ruling before it is put into words for the loop.
 #[derive(Debug)]
 pub(crate) enum ExplainedDecision {
-    Allow { why: String, rule: Option<String> },
+    Allow { why: String, rule: Option<String>, confinement: Confinement },
     Ask { reason: AskReason },
     Deny { why: String, rule: Option<String> },
 }
@@ -70,7 +73,9 @@ pub fn decide_with_file_system(
     let roots = WorkspaceRoots::new(policy, file_system);
     let subject = CallSubject::new(policy, &roots, &call);
     match evaluate_call(policy, &roots, &subject, inspection, prior) {
-        ExplainedDecision::Allow { .. } => PermissionDecision::Allow(PermissionGrant::new(call)),
+        ExplainedDecision::Allow { confinement, .. } => {
+            PermissionDecision::Allow(PermissionGrant::new(call, confinement))
+        }
         ExplainedDecision::Deny { why, .. } => PermissionDecision::Deny { call, why },
         ExplainedDecision::Ask { reason } => {
             let suggestions = match reason.is_default {
@@ -148,39 +153,71 @@ pub(crate) fn evaluate_call(
     if let Some(reason) = find_ask_reason(policy, roots, subject, &names, perhaps, prior) {
         return ExplainedDecision::Ask { reason };
     }
-    let cwd = policy.cwd();
-    if let Some(rule) = policy.rules.allow.iter().find(|rule| rule.allows(subject, cwd)) {
+    let root = policy.root();
+    if let Some(rule) = policy.rules.allow.iter().find(|rule| rule.allows(subject, root)) {
         return ExplainedDecision::Allow {
             why: explain::describe_rule_allowance(rule),
             rule: Some(rule.to_string()),
+            confinement: Confinement::Unconfined,
         };
     }
     let by_mode = mode_allows(policy, roots, subject, inspection);
-    if allows_hook || policy.mode == PermissionMode::BypassPermissions || by_mode {
+    let is_open = allows_hook || policy.mode == PermissionMode::BypassPermissions;
+    if is_open || by_mode {
+        let confinement = match (is_open, inspection.class == EffectClass::Pure) {
+            (true, _) => Confinement::Unconfined,
+            (false, true) => Confinement::ReadOnly,
+            (false, false) => Confinement::WriteInsideRoots,
+        };
         return ExplainedDecision::Allow {
             why: explain::describe_mode_allowance(policy, allows_hook),
             rule: None,
+            confinement,
         };
     }
     if outside == SandboxEscape::Sandboxed
         && policy.held.as_ref().is_some_and(|held| held.runs_unasked)
     {
-        return ExplainedDecision::Allow { why: explain::describe_sandboxed(), rule: None };
+        // Any command may run so, held by the session's sandbox: a cell would hold less, not more.
+        return ExplainedDecision::Allow {
+            why: explain::describe_sandboxed(),
+            rule: None,
+            confinement: Confinement::Unconfined,
+        };
     }
     let mut why = None;
     if let CallSubjectKind::Command(command) = &subject.kind {
         match check_all_parts(policy, roots, command) {
-            Ok(rule) => {
+            Ok(AllowedParts { confinement, .. })
+                if confinement != Confinement::Unconfined
+                    && asks_to_leave_cell(policy, subject) =>
+            {
+                return ExplainedDecision::Ask {
+                    reason: AskReason::without_rule(LEAVES_CELL.to_owned()),
+                };
+            }
+            Ok(AllowedParts { rule, confinement }) => {
                 return ExplainedDecision::Allow {
                     why: explain::describe_covered_parts(rule.as_deref()),
                     rule,
+                    confinement,
                 };
             }
             Err(reason) => why = Some(reason),
         }
     }
-    let reason = explain::describe_missing_rule(policy, roots, subject, why.as_deref());
+    let reason = explain::describe_missing_rule(policy, roots, subject, why);
     ExplainedDecision::Ask { reason }
+}
+
+/// Looks at every path that a decision about this call may ever ask for, whatever the rules and the
+/// mode are by then. For a caller that keeps what was seen.
+pub fn look_at_paths(policy: &Policy, call: &ToolCall, file_system: &dyn FileSystemView) {
+    let roots = WorkspaceRoots::new(policy, file_system);
+    let subject = CallSubject::new(policy, &roots, call);
+    let Some(command) = subject.command() else { return };
+    CommandChecker::new(policy, &roots, command).look_at_paths(command);
+    let _ = find_critical_removal(&command.script, &policy.directories, file_system);
 }
 
 /// Does this rule speak of the call, read as a deny rule is read: what might be meant is meant? For
@@ -217,7 +254,7 @@ fn find_deny_match<'p>(
 ) -> Option<(MatchCertainty, &'p Rule, String)> {
     let mut perhaps = None;
     for rule in &policy.rules.deny {
-        let Some(matched) = rule.match_call(subject, policy.cwd(), RestrictionKind::Deny, names)
+        let Some(matched) = rule.match_call(subject, policy.root(), RestrictionKind::Deny, names)
         else {
             continue;
         };
@@ -229,29 +266,46 @@ fn find_deny_match<'p>(
     perhaps
 }
 
+/// Why all parts of a command may run.
+struct AllowedParts {
+    /// The first rule that was needed.
+    rule: Option<String>,
+    /// What the whole is held to: parts share a shell, so the freest decides.
+    confinement: Confinement,
+}
+
 /// May every part of the command run? Tells the first rule that was needed, or which parts are in the
 /// way, and why.
 fn check_all_parts(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
     command: &crate::shell_command::ParsedCommandLine,
-) -> Result<Option<String>, String> {
+) -> Result<AllowedParts, UncoveredCommand> {
     if let Some(doubt) = command.script.doubts.first() {
-        return Err(explain::describe_doubt(doubt));
+        return Err(UncoveredCommand { why: explain::describe_doubt(doubt), has_rule: false });
     }
     let checker = CommandChecker::new(policy, roots, command);
-    let mut first = None;
+    let mut allowed = AllowedParts { rule: None, confinement: Confinement::ReadOnly };
     let mut open = Vec::new();
+    let mut has_rule = false;
     for part in command.own_parts() {
         match checker.check_part(part) {
-            Ok(AllowReason::Rule(rule)) => first = first.or(Some(rule)),
-            Ok(AllowReason::Reading | AllowReason::Editing | AllowReason::ShellState) => {}
-            Err(why) => open.push(explain::describe_uncovered_part(&part.text, &why)),
+            Ok(reason) => {
+                let confinement = checker.confinement(part, &reason);
+                allowed.confinement = allowed.confinement.max(confinement);
+                if let AllowReason::Rule(rule) = reason {
+                    allowed.rule = allowed.rule.or(Some(rule));
+                }
+            }
+            Err(uncovered) => {
+                has_rule |= uncovered.has_rule;
+                open.push(explain::describe_uncovered_part(&part.text, &uncovered.why));
+            }
         }
     }
     match open.is_empty() {
-        true => Ok(first),
-        false => Err(explain::join_uncovered_parts(open)),
+        true => Ok(allowed),
+        false => Err(UncoveredCommand { why: explain::join_uncovered_parts(open), has_rule }),
     }
 }
 

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::ask_reason::AskReason;
 use crate::call_subject::{CallSubject, CallSubjectKind};
+use crate::command_checker::UncoveredPart;
 use crate::file_system_view::PathAccess;
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::sanitize::escape_invisible;
-use crate::shell_command::ParseDoubt;
+use crate::shell_command::{ParseDoubt, RuleGap, ShellWord};
 use crate::workspace_roots::WorkspaceRoots;
 
 pub(crate) fn describe_invalid_call(problem: &str) -> String {
@@ -113,6 +114,45 @@ fn render_doubt(doubt: &ParseDoubt) -> String {
     format!("{}, at `{}`", doubt.why, escape_invisible(&truncate_text(&doubt.text)))
 }
 
+/// Why a rule that speaks of a command does not cover it, and which would.
+pub(crate) fn describe_rule_gap(rule: &Rule, gap: &RuleGap, words: &[ShellWord]) -> UncoveredPart {
+    let named = gap.at.and_then(|at| words.get(..=at)).unwrap_or_default();
+    let texts: Option<Vec<&str>> = named.iter().map(ShellWord::as_certain).collect();
+    let is_plain = |text: &&str| !text.contains([' ', '*', '\'', '"', '\n', '(', ')']);
+    let wanted = texts.filter(|texts| !texts.is_empty() && texts.iter().all(is_plain));
+    let way = match wanted {
+        Some(texts) => format!("; `Bash({}:*)` would", texts.join(" ")),
+        None => "; a rule for exactly this command would".to_owned(),
+    };
+    let why = format!(
+        "the allow rule `{rule}` speaks of it but does not cover it, because {}{way}",
+        truncate_text(&gap.why)
+    );
+    UncoveredPart { why, has_rule: true }
+}
+
+pub(crate) fn describe_reader_rule(rule: &Rule, why: &str) -> UncoveredPart {
+    let why = format!(
+        "the allow rule `{rule}` opens what the working directories hold, and {why}; a Read(…) rule \
+         for that place would cover it"
+    );
+    UncoveredPart { why, has_rule: true }
+}
+
+pub(crate) fn describe_uncovered_redirect(rule: &str, why: &str) -> UncoveredPart {
+    let why = format!(
+        "the allow rule `{rule}` covers the command but not where it is redirected: {why}; an \
+         Edit(…) or Read(…) rule for that file would"
+    );
+    UncoveredPart { why, has_rule: true }
+}
+
+pub(crate) fn describe_missing_cell() -> String {
+    "nothing on this machine can hold it to reading (see `windlass doctor`), and it is not on the \
+     short list of what runs unasked then"
+        .to_owned()
+}
+
 pub(crate) fn describe_uncovered_part(part: &str, why: &str) -> String {
     format!("`{}`: {why}", truncate_text(part))
 }
@@ -139,21 +179,33 @@ pub(crate) fn describe_protected_path(name: &str) -> String {
     )
 }
 
+/// Why a command may not run without a question, and whether an allow rule speaks of a part of it.
+#[derive(Debug)]
+pub(crate) struct UncoveredCommand {
+    pub(crate) why: String,
+    pub(crate) has_rule: bool,
+}
+
 /// Why nothing allowed the call, and whether a mode for edits would.
 pub(crate) fn describe_missing_rule(
     policy: &Policy,
     roots: &WorkspaceRoots<'_>,
     subject: &CallSubject,
-    command: Option<&str>,
+    command: Option<UncoveredCommand>,
 ) -> AskReason {
     let mode = policy.mode.name();
     let (what, is_edit) = match &subject.kind {
         CallSubjectKind::Command(_) => {
-            let why = command.unwrap_or("it may do more than read");
-            return AskReason::from_default(
-                format!("No allow rule covers it, and {mode} mode asks: {why}."),
-                false,
-            );
+            let why = match command {
+                Some(UncoveredCommand { why, has_rule: true }) => {
+                    format!("A rule speaks of it, but {mode} mode asks: {why}.")
+                }
+                Some(UncoveredCommand { why, has_rule: false }) => {
+                    format!("No allow rule covers it, and {mode} mode asks: {why}.")
+                }
+                None => format!("No allow rule covers it, and {mode} mode asks."),
+            };
+            return AskReason::from_default(why, false);
         }
         CallSubjectKind::File { path: resolved, access } => {
             let path = resolved.spelled.display();

@@ -134,6 +134,7 @@ fn find_possible_hosts(url: &str) -> Vec<String> {
     let rest = rest.trim_start_matches('/');
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let mut hosts = Vec::new();
+    let authority = decode_host(authority);
     for piece in authority.split('@') {
         let host = match piece.strip_prefix('[') {
             Some(inner) => inner.split(']').next().unwrap_or_default(),
@@ -145,6 +146,34 @@ fn find_possible_hosts(url: &str) -> Vec<String> {
         }
     }
     hosts
+}
+
+/// A host as the client will read it: percent signs decoded, and the wide forms of letters, digits and
+/// dots turned into plain ones. What stays of other scripts is compared as it is.
+fn decode_host(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|d| u8::try_from(d).ok());
+        match (first, after) {
+            (b'%', [high, low, behind @ ..]) if digit(high).zip(digit(low)).is_some() => {
+                let value = digit(high).zip(digit(low)).map(|(high, low)| high * 16 + low);
+                bytes.extend(value);
+                rest = behind;
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    let narrow = |c: char| match c {
+        '\u{3002}' | '\u{ff0e}' | '\u{ff61}' => '.',
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => '\0',
+        c => c,
+    };
+    String::from_utf8_lossy(&bytes).chars().map(narrow).filter(|c| *c != '\0').collect()
 }
 
 fn classify_host(host: &str) -> HostReach {
@@ -277,6 +306,19 @@ mod tests {
         ] {
             assert_eq!(FetchTarget::parse(url).is_allowed_by(content), expected, "{content} {url}");
         }
-        assert!(FetchTarget::parse("https://ok.org@evil.org/").may_match("domain:evil.org"));
+        for url in [
+            "https://ok.org@evil.org/",
+            "https://%65vil.org/",
+            "https://ok.org%40evil.org/",
+            "https://evil%2eorg/",
+            "https://\u{ff45}vil\u{3002}org/",
+            "https://ev\u{ad}il.org/",
+        ] {
+            assert!(FetchTarget::parse(url).may_match("domain:evil.org"), "{url}");
+            assert!(!FetchTarget::parse(url).is_allowed_by("domain:evil.org"), "{url}");
+        }
+        for url in ["http://127.0.0.%31/", "http://%6cocalhost/", "http://\u{ff11}27.0.0.1/"] {
+            assert_eq!(FetchTarget::parse(url).reach(), HostReach::Private, "{url}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use windlass_vocabulary::PathKind;
 
+use crate::glob::{matches_name, widen_pattern};
 use crate::path_pattern::normalize_path;
 
 /// Links followed before a path counts as going in circles.
@@ -41,6 +42,88 @@ pub trait FileSystemView {
     fn home_directory(&self) -> Option<&Path> {
         None
     }
+
+    /// Which names in this directory fit a pattern of the shell, as [`fits_shell_pattern`] tells.
+    fn matching_names(&self, _directory: &Path, _pattern: &str) -> MatchingNames {
+        MatchingNames::Unknown
+    }
+}
+
+/// The names that a pattern of the shell stands for in one directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MatchingNames {
+    /// Nobody looked: a pattern means what it spells.
+    Unknown,
+    /// They are too many, or the directory cannot be listed.
+    NotListed,
+    /// These and no others.
+    Listed {
+        /// Files and directories.
+        plain: Vec<String>,
+        /// Links, devices and pipes, which must be looked at one by one.
+        other: Vec<String>,
+    },
+}
+
+/// Names that one pattern may stand for; more are not listed.
+pub const MATCHING_NAMES_MAX: usize = 4_000;
+
+/// Names looked at in one directory.
+pub const LISTED_NAMES_MAX: usize = 50_000;
+
+/// May the shell put this name in the place of a pattern? Wrong only on the side of yes: letter case
+/// does not count, and a set is any character.
+#[must_use]
+pub fn fits_shell_pattern(pattern: &str, name: &str) -> bool {
+    let is_hidden = name.starts_with('.') && pattern.starts_with(['*', '?']);
+    !is_hidden && matches_name(&widen_pattern(pattern), &name.to_lowercase())
+}
+
+impl MatchingNames {
+    /// Sorts names, given with whether they are plain, into a list, unless there are too many.
+    pub fn from_names(names: impl Iterator<Item = (String, bool)>) -> Self {
+        let (mut plain, mut other) = (Vec::new(), Vec::new());
+        for (name, is_plain) in names {
+            if plain.len() + other.len() >= MATCHING_NAMES_MAX {
+                return Self::NotListed;
+            }
+            let list = if is_plain { &mut plain } else { &mut other };
+            list.push(name);
+        }
+        plain.sort();
+        other.sort();
+        Self::Listed { plain, other }
+    }
+
+    /// The key and the value under which a look is remembered. Names hold no slash.
+    #[must_use]
+    pub fn to_record(&self, directory: &Path, pattern: &str) -> Option<(String, PathKind)> {
+        let key = format!("{}//{pattern}", directory.display());
+        match self {
+            Self::Unknown => None,
+            Self::NotListed => Some((key, PathKind::Missing)),
+            Self::Listed { plain, other } => {
+                let text = format!("{}//{}", plain.join("/"), other.join("/"));
+                Some((key, PathKind::Symlink(Arc::from(text))))
+            }
+        }
+    }
+
+    fn from_record(kind: Option<&PathKind>) -> Self {
+        match kind {
+            None => Self::Unknown,
+            Some(PathKind::Symlink(text)) => {
+                let names = |text: &str| {
+                    text.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+                };
+                let (plain, other) = text.split_once("//").unwrap_or((text, ""));
+                Self::Listed { plain: names(plain), other: names(other) }
+            }
+            Some(PathKind::Missing | PathKind::File | PathKind::Directory | PathKind::Special) => {
+                Self::NotListed
+            }
+        }
+    }
 }
 
 /// Sees nothing: paths mean what they spell.
@@ -56,6 +139,10 @@ impl FileSystemView for NoFileSystem {
 /// The name under which a home is remembered.
 pub const HOME_KEY: &str = "~";
 
+/// The name under which it is remembered that not every path could be. What has no record then is not
+/// known to be harmless.
+pub const CUT_KEY: &str = "//";
+
 /// Facts recorded earlier. A path without a record means what it spells.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedFileSystem<'a>(pub &'a [(Arc<str>, PathKind)]);
@@ -69,6 +156,7 @@ impl RecordedFileSystem<'_> {
 impl FileSystemView for RecordedFileSystem<'_> {
     fn entry_at(&self, path: &Path) -> PathEntry {
         match path.to_str().and_then(|path| self.find_recorded(path)) {
+            None if self.find_recorded(CUT_KEY).is_some() => PathEntry::Special,
             None => PathEntry::Unknown,
             Some(PathKind::Missing) => PathEntry::Missing,
             Some(PathKind::File) => PathEntry::File,
@@ -81,6 +169,14 @@ impl FileSystemView for RecordedFileSystem<'_> {
     fn home_directory(&self) -> Option<&Path> {
         let Some(PathKind::Symlink(home)) = self.find_recorded(HOME_KEY) else { return None };
         Some(Path::new(&**home))
+    }
+
+    fn matching_names(&self, directory: &Path, pattern: &str) -> MatchingNames {
+        let key = format!("{}//{pattern}", directory.display());
+        match self.find_recorded(&key) {
+            None if self.find_recorded(CUT_KEY).is_some() => MatchingNames::NotListed,
+            kind => MatchingNames::from_record(kind),
+        }
     }
 }
 
@@ -115,6 +211,16 @@ impl FileSystemView for VirtualTree {
 
     fn home_directory(&self) -> Option<&Path> {
         self.home.as_deref()
+    }
+
+    fn matching_names(&self, directory: &Path, pattern: &str) -> MatchingNames {
+        let below = self.entries.iter().filter(|(path, _)| path.parent() == Some(directory));
+        let named = below.filter_map(|(path, entry)| {
+            let name = path.file_name()?.to_str()?.to_owned();
+            let is_plain = matches!(entry, PathEntry::File | PathEntry::Directory);
+            Some((name, is_plain))
+        });
+        MatchingNames::from_names(named.filter(|(name, _)| fits_shell_pattern(pattern, name)))
     }
 }
 

@@ -31,9 +31,9 @@ pub(crate) fn find_ask_reason(
     if prior == PriorDecision::Answered {
         return None;
     }
-    let cwd = policy.cwd();
+    let root = policy.root();
     let asked = |rule: &Rule| {
-        let matched = rule.match_call(subject, cwd, RestrictionKind::Ask, names)?;
+        let matched = rule.match_call(subject, root, RestrictionKind::Ask, names)?;
         Some(AskReason::from_rule(rule, explain::describe_ask_rule(rule, &matched.what)))
     };
     if let Some(reason) = policy.rules.ask.iter().find_map(asked) {

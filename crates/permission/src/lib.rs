@@ -14,6 +14,7 @@ mod address_class;
 mod ask_reason;
 mod call_subject;
 mod command_checker;
+mod confinement;
 pub mod decide;
 mod explain;
 mod fetch_target;
@@ -30,6 +31,7 @@ mod prior_decision;
 mod protected_paths;
 pub mod rule;
 mod rule_match;
+mod rule_width;
 mod sandbox_escape;
 pub mod sanitize;
 pub mod shell_command;
@@ -37,8 +39,10 @@ mod suggest_rules;
 mod workspace_roots;
 
 pub use address_class::{AddressClass, classify_address};
+pub use confinement::{CellSupport, Confinement};
 pub use decide::{
-    PermissionDecision, build_loop_question, decide, decide_with_file_system, rule_matches_call,
+    PermissionDecision, build_loop_question, decide, decide_with_file_system, look_at_paths,
+    rule_matches_call,
 };
 pub use fetch_target::names_private_host;
 pub use file_system_view::{FileSystemView, PathEntry, VirtualTree};

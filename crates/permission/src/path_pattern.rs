@@ -147,40 +147,47 @@ impl<'p> PathPattern<'p> {
         self.matches_names(&names, fits)
     }
 
+    /// Follows all ways through the names at once, so that no pattern takes longer than its length
+    /// times theirs.
     fn matches_names(&self, names: &[String], fits: NameMatcher) -> bool {
         let is_wide = self.sense == MatchSense::Wide;
-        let first = if is_wide || self.is_directory { 0 } else { names.len() };
-        (first..=names.len()).any(|end| {
-            let is_below = end < names.len();
-            (is_wide || is_below || !self.is_directory)
-                && names
-                    .get(..end)
-                    .is_some_and(|names| self.matches_components(&self.parts, names, fits))
-        })
-    }
-
-    fn matches_components(
-        &self,
-        parts: &[Cow<'_, str>],
-        names: &[String],
-        fits: NameMatcher,
-    ) -> bool {
-        match (parts.split_first(), names.split_first()) {
-            (None, None) => true,
-            (Some((part, [])), _) if part == "**" => {
-                // `dir/**` is what lies in the directory; widely taken, the directory too.
-                self.sense == MatchSense::Wide || !names.is_empty()
-            }
-            (Some((part, rest)), _) if part == "**" => (0..=names.len()).any(|skip| {
-                names.get(skip..).is_some_and(|names| self.matches_components(rest, names, fits))
-            }),
-            // With one of its options on, two stars of the shell stand for any depth.
-            (_, Some((name, _))) if name == "**" => true,
-            (Some((part, parts)), Some((name, names))) => {
-                fits(part, name) && self.matches_components(parts, names, fits)
-            }
-            _ => false,
+        // Which numbers of names can be used up by the parts so far.
+        let mut reached = vec![false; names.len() + 1];
+        if let Some(first) = reached.first_mut() {
+            *first = true;
         }
+        let last = self.parts.len().saturating_sub(1);
+        for (at, part) in self.parts.iter().enumerate() {
+            let mut next = vec![false; names.len() + 1];
+            let first = reached.iter().position(|is_reached| *is_reached);
+            let Some(first) = first else { return false };
+            if part == "**" {
+                // `dir/**` is what lies in the directory; widely taken, the directory too.
+                let from = if at == last && !is_wide { first + 1 } else { first };
+                next.iter_mut().skip(from).for_each(|is_reached| *is_reached = true);
+            } else {
+                for (place, name) in names.iter().enumerate().skip(first) {
+                    if reached.get(place) != Some(&true) {
+                        continue;
+                    }
+                    // With one of its options on, two stars of the shell stand for any depth.
+                    if name == "**" {
+                        return true;
+                    }
+                    if let Some(step) = next.get_mut(place + 1).filter(|_| fits(part, name)) {
+                        *step = true;
+                    }
+                }
+            }
+            reached = next;
+        }
+        // What is said of a directory is said of everything in it, when widely taken.
+        let is_end = |end: usize| match (is_wide, self.is_directory) {
+            (true, _) => true,
+            (false, true) => end < names.len(),
+            (false, false) => end == names.len(),
+        };
+        reached.iter().enumerate().any(|(end, is_reached)| *is_reached && is_end(end))
     }
 }
 

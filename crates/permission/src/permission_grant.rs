@@ -6,15 +6,23 @@
 
 use windlass_vocabulary::{Json, PermissionQuestion, ToolCall};
 
+use crate::confinement::Confinement;
+
 /// Proof that the value inside may be acted on.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PermissionGrant<T> {
     inner: T,
+    confinement: Confinement,
 }
 
 impl<T> PermissionGrant<T> {
-    pub(crate) fn new(inner: T) -> Self {
-        Self { inner }
+    pub(crate) fn new(inner: T, confinement: Confinement) -> Self {
+        Self { inner, confinement }
+    }
+
+    /// What it must be held to while it is acted on.
+    pub fn confinement(&self) -> Confinement {
+        self.confinement
     }
 
     /// What was granted.
@@ -46,7 +54,7 @@ impl PendingPermissionQuestion {
 
     /// The answer was yes, to exactly this call.
     pub fn allow(self) -> PermissionGrant<ToolCall> {
-        PermissionGrant::new(self.view.call)
+        PermissionGrant::new(self.view.call, Confinement::Unconfined)
     }
 
     /// The answer was yes with another input. The caller must have it judged again.

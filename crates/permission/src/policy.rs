@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use windlass_vocabulary::PermissionMode;
 
+use crate::confinement::CellSupport;
 use crate::rule::Rules;
 
 /// The policy in force. Part of the context a tool result may update.
@@ -22,9 +23,18 @@ pub struct Policy {
     /// How shell commands are sandboxed, if they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<SandboxPolicy>,
+    /// Are commands that run unasked held by the kernel?
+    #[serde(default, skip_serializing_if = "CellSupport::is_unknown")]
+    pub cell: CellSupport,
 }
 
 impl Policy {
+    /// What relative rules are relative to, wherever the shell has gone.
+    pub(crate) fn root(&self) -> Option<&str> {
+        self.directories.first().map(String::as_str)
+    }
+
+    /// Where the shell stands.
     pub(crate) fn cwd(&self) -> Option<&str> {
         self.standing.as_ref().or(self.directories.first()).map(String::as_str)
     }

@@ -16,7 +16,12 @@ pub(crate) fn find_protected_name(path: &Path) -> Option<&'static str> {
         match found {
             Some(&".claude") if follows(at, "worktrees") => {}
             Some(directory) => return Some(directory),
-            None if name == ".config" && follows(at, "git") => return Some(".config/git"),
+            None if name == ".config" => {
+                let inner = PROTECTED_CONFIG.iter().find(|(directory, _)| follows(at, directory));
+                if let Some((_, path)) = inner {
+                    return Some(path);
+                }
+            }
             None => {}
         }
     }
@@ -29,6 +34,18 @@ pub(crate) fn find_protected_name_in_word(word: &str) -> Option<&'static str> {
     let value = word.split_once('=').map_or(word, |(_, value)| value);
     find_protected_name(Path::new(value)).or_else(|| find_protected_name(Path::new(word)))
 }
+
+/// Directories below `.config` whose files start something, and how they are told.
+const PROTECTED_CONFIG: &[(&str, &str)] = &[
+    ("git", ".config/git"),
+    ("fish", ".config/fish"),
+    ("nvim", ".config/nvim"),
+    ("zed", ".config/zed"),
+    ("systemd", ".config/systemd"),
+    ("autostart", ".config/autostart"),
+    ("environment.d", ".config/environment.d"),
+    ("tmux", ".config/tmux"),
+];
 
 /// Directories, wherever they are: everything in them is protected.
 pub const PROTECTED_DIRECTORIES: &[&str] = &[
@@ -43,6 +60,12 @@ pub const PROTECTED_DIRECTORIES: &[&str] = &[
     ".claude",
     ".windlass",
     ".ssh",
+    ".cursor",
+    ".zed",
+    ".windsurf",
+    ".fleet",
+    ".vim",
+    ".emacs.d",
 ];
 
 /// Files, wherever they are.
@@ -53,6 +76,28 @@ pub const PROTECTED_FILES: &[&str] = &[
     ".bash_profile",
     ".bash_login",
     ".bash_logout",
+    ".bash_aliases",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".inputrc",
+    ".tmux.conf",
+    ".screenrc",
+    ".xprofile",
+    ".xinitrc",
+    ".xsession",
+    ".vimrc",
+    ".gvimrc",
+    ".exrc",
+    ".ideavimrc",
+    ".emacs",
+    ".gdbinit",
+    ".lldbinit",
+    ".curlrc",
+    ".wgetrc",
+    ".netrc",
+    "config.fish",
     ".profile",
     ".zshrc",
     ".zprofile",

@@ -50,6 +50,12 @@ impl Rules {
 }
 
 impl HiddenPaths {
+    /// Does no rule hide anything?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
     /// May this absolute path not be read?
     #[must_use]
     pub fn covers(&self, path: &Path) -> bool {
@@ -135,6 +141,26 @@ impl Rule {
         if is_path && self.content.is_some() {
             return Some("paths are allowed with Edit(…) and Read(…) only");
         }
-        None
+        let content = self.content.as_deref()?;
+        match self.tool.as_str() {
+            "WebFetch" if !content.starts_with("domain:") => {
+                Some("hosts are allowed with WebFetch(domain:host)")
+            }
+            "Bash" if is_idle_command(content) => Some(
+                "commands are compared one by one, so a star behind an operator never fits; write \
+                 one rule for each command",
+            ),
+            tool if tool.starts_with("mcp__") => {
+                Some("tools of a server are allowed by their name alone")
+            }
+            _ => None,
+        }
     }
+}
+
+/// A line of several commands, with room for more words. Without a star it is compared as a whole.
+fn is_idle_command(content: &str) -> bool {
+    let has_operator =
+        [" && ", " || ", "; ", " | "].iter().any(|operator| content.contains(operator));
+    has_operator && content.ends_with('*')
 }

@@ -11,7 +11,7 @@ use crate::glob::matches_text;
 use crate::path_pattern::{MatchSense, PathPattern};
 use crate::rule::Rule;
 use crate::shell_command::{
-    CommandPattern, MatchCertainty, ParsedCommandLine, ShellWord, SimpleCommand,
+    CommandPattern, MatchCertainty, ParsedCommandLine, RuleCoverage, ShellWord, SimpleCommand,
     may_leave_workspace,
 };
 use crate::workspace_roots::WorkspaceRoots;
@@ -40,7 +40,7 @@ impl RuleMatch {
 
 impl Rule {
     /// May the whole call run under this rule, as an allow rule? Everything must be understood and
-    /// covered. Commands with several parts may be covered by several rules; see `allows_part`.
+    /// covered. Commands with several parts may be covered by several rules; see `cover_part`.
     pub(crate) fn allows(&self, subject: &CallSubject, cwd: Option<&str>) -> bool {
         if self.explain_idle_allow().is_some()
             || !self.names_tool(&subject.tool, MatchSense::Narrow)
@@ -59,14 +59,18 @@ impl Rule {
         }
     }
 
-    /// May this part of a command run under this rule? Redirects are judged apart.
-    pub(crate) fn allows_part(&self, part: &SimpleCommand, roots: &WorkspaceRoots<'_>) -> bool {
+    /// Does this rule cover this part of a command, as an allow rule? Redirects are judged apart.
+    pub(crate) fn cover_part(
+        &self,
+        part: &SimpleCommand,
+        roots: &WorkspaceRoots<'_>,
+    ) -> RuleCoverage {
         let Some(content) = self.content.as_deref().filter(|_| self.tool == "Bash") else {
-            return false;
+            return RuleCoverage::Apart;
         };
         let leads_out =
             |word: &ShellWord| may_leave_workspace(word, &part.working_directories, roots);
-        CommandPattern::new(content).allows(part, &leads_out)
+        CommandPattern::new(content).cover(part, &leads_out)
     }
 
     /// May this path be touched under this rule, by whichever tool? Both readings must fit.
@@ -171,9 +175,17 @@ impl Rule {
             "Agent" => tool == "Task",
             _ => false,
         };
+        // A server may be named `github__evil`: as an allow, a rule for `github` covers no tool whose
+        // name could be split that way.
+        let is_one_name = |rest: &str| sense == MatchSense::Wide || !rest.contains("__");
         let is_server = own.starts_with("mcp__")
-            && tool.strip_prefix(own).is_some_and(|rest| rest.starts_with("__"));
-        let by_star = own.contains('*') && matches_text(own, tool);
+            && tool
+                .strip_prefix(own)
+                .and_then(|rest| rest.strip_prefix("__"))
+                .is_some_and(is_one_name);
+        let behind_star = own.split('*').next().and_then(|start| tool.strip_prefix(start));
+        let by_star =
+            own.contains('*') && matches_text(own, tool) && behind_star.is_some_and(is_one_name);
         own == tool
             || family
             || is_server

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use crate::call_subject::{CallSubject, CallSubjectKind};
+use crate::confinement::CellSupport;
 use crate::file_system_view::NoFileSystem;
 use crate::policy::Policy;
 use crate::shell_command::{CommandPattern, ScriptContext, parse_script};
@@ -30,17 +31,30 @@ pub(crate) fn classify_sandbox_escape(policy: &Policy, subject: &CallSubject) ->
     if is_excluded_from_sandbox(&held.outside, &command.text) {
         return SandboxEscape::Excluded;
     }
-    // Whatever the tool might take for a yes is one.
-    let asks = match subject.fields.get("dangerouslyDisableSandbox") {
-        None | Some(Value::Null | Value::Bool(false)) => false,
-        Some(Value::String(text)) => !matches!(text.as_str(), "" | "false"),
-        Some(_) => true,
-    };
-    match (asks, held.may_be_left) {
+    match (asks_to_run_outside(subject), held.may_be_left) {
         (false, _) => SandboxEscape::Sandboxed,
         (true, true) => SandboxEscape::Requested,
         (true, false) => SandboxEscape::Refused,
     }
+}
+
+/// Whatever the tool might take for a yes is one.
+fn asks_to_run_outside(subject: &CallSubject) -> bool {
+    match subject.fields.get("dangerouslyDisableSandbox") {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::String(text)) => !matches!(text.as_str(), "" | "false"),
+        Some(_) => true,
+    }
+}
+
+/// Why a command asks that would run unasked in a cell.
+pub(crate) const LEAVES_CELL: &str =
+    "It asks to run outside the cell that holds commands nobody is asked about.";
+
+/// Does a command that would be held in a cell ask to run outside it? Without a cell there is
+/// nothing to leave.
+pub(crate) fn asks_to_leave_cell(policy: &Policy, subject: &CallSubject) -> bool {
+    policy.held.is_none() && policy.cell == CellSupport::Available && asks_to_run_outside(subject)
 }
 
 /// Does a line run outside by the user's wish? Only when all of it does.

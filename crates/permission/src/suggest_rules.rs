@@ -42,7 +42,7 @@ pub(crate) fn suggest_rules(
 }
 
 fn allows_call(text: &str, policy: &Policy, subject: &CallSubject) -> bool {
-    Rule::parse(text).is_ok_and(|rule| rule.allows(subject, policy.cwd()))
+    Rule::parse(text).is_ok_and(|rule| rule.allows(subject, policy.root()))
 }
 
 /// One rule for each part that needs one, or one for the whole line where parts are not enough.
@@ -247,10 +247,10 @@ fn suggest_path_rule(
     let is_home =
         roots.file_system.home_directory().is_some_and(|home| home.starts_with(directory));
     let is_wide = directory.components().count() < 2 || is_home;
-    if is_wide && policy.cwd().map(Path::new) != Some(directory) {
+    if is_wide && policy.root().map(Path::new) != Some(directory) {
         return Some(format!("{tool}(/{})", path.to_str()?));
     }
-    let below = policy.cwd().and_then(|cwd| directory.strip_prefix(cwd).ok());
+    let below = policy.root().and_then(|cwd| directory.strip_prefix(cwd).ok());
     let place = match below {
         Some(below) if below.as_os_str().is_empty() => ".".to_owned(),
         Some(below) => format!("./{}", below.to_str()?),

@@ -79,6 +79,25 @@ pub(crate) fn explain_failure(
     tail.lines().rev().find_map(|line| explain_line(backend, plan, exit, line))
 }
 
+/// Did a command in a read-only cell fail because of it? Told from what it wrote, like the rest, and
+/// whatever its exit code: in a pipe the last program decides that.
+#[must_use]
+pub fn explain_cell_failure(exit: Option<i32>, stderr: &str) -> Option<String> {
+    let signs = [READ_ONLY, DENIED, FORBIDDEN, NETWORK].concat();
+    let mut lines = stderr.lines().rev().take(TAIL_LINES);
+    let line = lines.find(|line| signs.iter().any(|sign| line.contains(sign)))?;
+    let line: String = line.trim().chars().take(LINE_CHARS_MAX).collect();
+    let failed = if exit == Some(0) { "Part of it" } else { "It" };
+    Some(format!(
+        "{failed} may have failed (\"{line}\") because it was judged to only read and ran without a \
+         question: then it can write nothing, reach no network and see no secrets."
+    ))
+}
+
+/// Lines looked at, and how much of one is shown.
+const TAIL_LINES: usize = 200;
+const LINE_CHARS_MAX: usize = 300;
+
 fn explain_line(
     backend: SandboxBackend,
     plan: &SandboxPlan,

@@ -14,6 +14,7 @@
     allow(dead_code, reason = "what holds and explains is there before it is used")
 )]
 
+mod cell_plan;
 mod error;
 mod failure;
 #[cfg(target_os = "linux")]
@@ -29,15 +30,20 @@ mod unsupported;
 
 use std::ffi::OsString;
 
+pub use cell_plan::{CellPlan, SYSTEM_SECRETS, list_other_homes};
 pub use error::{SandboxPlanRefused, SandboxUnavailable};
-pub use failure::{SandboxFailure, SandboxFailureCause};
+pub use failure::{SandboxFailure, SandboxFailureCause, explain_cell_failure};
+#[cfg(target_os = "linux")]
+pub use linux::cell::{Cell, PreparedCell};
 #[cfg(target_os = "linux")]
 pub use linux::{RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch};
 pub use plan::{SandboxLimits, SandboxNetwork, SandboxPlan};
 pub use probe_options::{EntryProgram, SandboxBackend, SandboxProbeOptions};
 pub use proxy::{AllowedHost, Proxy, ProxyHostRules, ProxyThread};
 #[cfg(not(target_os = "linux"))]
-pub use unsupported::{RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch};
+pub use unsupported::{
+    Cell, PreparedCell, RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch,
+};
 
 /// What a hidden subcommand of the binary calls with the arguments after its own name, as the very
 /// first thing it does. The result is the exit code of the process; usually it becomes the command

@@ -1,4 +1,5 @@
-//! The sandbox by hand: `windlass-sandbox run --write DIR -- program arguments`.
+//! The sandbox by hand: `windlass-sandbox run --write DIR -- program arguments`, and the read-only
+//! cell: `windlass-sandbox cell --temporary DIR -- program arguments`.
 //!
 //! For trying out what a command can do in it, and for the tests of this crate, which need a
 //! process to stand where the engine stands. It is also the smallest program that can be entered.
@@ -6,11 +7,12 @@
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitCode, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use windlass_sandbox::{
-    Sandbox, SandboxBackend, SandboxCleanup, SandboxNetwork, SandboxPlan, SandboxProbeOptions,
+    Cell, CellPlan, Sandbox, SandboxBackend, SandboxCleanup, SandboxNetwork, SandboxPlan,
+    SandboxProbeOptions,
 };
 
 const USAGE: &str = "usage: windlass-sandbox run [option value ...] -- program [argument ...]
@@ -29,7 +31,11 @@ const USAGE: &str = "usage: windlass-sandbox run [option value ...] -- program [
   --metadata yes                  let modes and owners be changed under Landlock
   --lasting yes                   it will go on running beside other work
   --seconds N                     end it after this long (default: 60)
-  --report yes                    say what the sandbox covers";
+  --report yes                    say what the sandbox covers
+usage: windlass-sandbox cell --temporary DIR [--hide PATH ...] [--show DIR ...] \
+         [--repeat N] -- program [argument ...]
+  --repeat N                      run it N times with and without the cell in turn, and say how
+                                  long each took at the median";
 
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
@@ -44,12 +50,83 @@ fn main() -> ExitCode {
             eprintln!("windlass-sandbox: {problem}");
             125
         }),
+        Some((word, rest)) if word == "cell" => run_in_cell(rest).unwrap_or_else(|problem| {
+            eprintln!("windlass-sandbox: {problem}");
+            125
+        }),
         _ => {
             eprintln!("{USAGE}");
             2
         }
     };
     ExitCode::from(u8::try_from(code).unwrap_or(125))
+}
+
+fn run_in_cell(arguments: &[OsString]) -> Result<i32, String> {
+    let mut plan = CellPlan::default();
+    let mut repeat = None;
+    let mut list = arguments.iter();
+    let command: Vec<OsString> = loop {
+        let word = list.next().ok_or(USAGE)?;
+        if word == "--" {
+            break list.cloned().collect();
+        }
+        let value = list.next().ok_or(USAGE)?;
+        match word.to_str().unwrap_or_default() {
+            "--temporary" => plan.temporary_directory = value.into(),
+            "--hide" => plan.hidden.push(value.into()),
+            "--show" => plan.shown.push(value.into()),
+            "--repeat" => repeat = value.to_str().and_then(|text| text.parse().ok()),
+            _ => return Err(USAGE.into()),
+        }
+    };
+    let (program, arguments) = command.split_first().ok_or(USAGE)?;
+    let cell = Cell::probe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.args(arguments).env("TMPDIR", &plan.temporary_directory);
+    if let Some(times) = repeat {
+        return compare_costs(&cell, &plan, &mut command, times);
+    }
+    let status = run_once(Some((&cell, &plan)), &mut command)?;
+    Ok(status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(125))
+}
+
+fn run_once(cell: Option<(&Cell, &CellPlan)>, command: &mut Command) -> Result<ExitStatus, String> {
+    let child = match cell {
+        Some((cell, plan)) => {
+            let prepared = cell.prepare(plan).map_err(|error| error.to_string())?;
+            prepared.spawn(|| command.spawn())
+        }
+        None => command.spawn(),
+    };
+    child.and_then(|mut child| child.wait()).map_err(|error| error.to_string())
+}
+
+/// Both in turn, so that whatever else the machine does weighs on both alike.
+fn compare_costs(
+    cell: &Cell,
+    plan: &CellPlan,
+    command: &mut Command,
+    times: usize,
+) -> Result<i32, String> {
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut plain = Vec::new();
+    let mut held = Vec::new();
+    for _ in 0..times.max(1) {
+        let begun = Instant::now();
+        run_once(None, command)?;
+        plain.push(begun.elapsed());
+        let begun = Instant::now();
+        run_once(Some((cell, plan)), command)?;
+        held.push(begun.elapsed());
+    }
+    let median = |list: &mut Vec<Duration>| {
+        list.sort_unstable();
+        list.get(list.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1_000.0
+    };
+    let (plain, held) = (median(&mut plain), median(&mut held));
+    println!("plain {plain:.3} ms, cell {held:.3} ms, difference {:+.3} ms", held - plain);
+    Ok(0)
 }
 
 struct SandboxRunOptions {

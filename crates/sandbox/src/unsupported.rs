@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::cell_plan::CellPlan;
 use crate::error::{SandboxPlanRefused, SandboxUnavailable};
 use crate::failure::SandboxFailure;
 use crate::plan::SandboxPlan;
@@ -121,6 +122,56 @@ impl SandboxLaunch {
 
     #[must_use]
     pub fn clean_up(self) -> SandboxCleanup {
+        match self.never {}
+    }
+}
+
+/// A cell that works on this machine: there is none.
+#[derive(Debug)]
+pub struct Cell {
+    never: Infallible,
+}
+
+/// A command that is ready to be started in a cell: there is none.
+#[derive(Debug)]
+pub struct PreparedCell {
+    never: Infallible,
+}
+
+impl Cell {
+    /// Finds nothing.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn probe() -> Result<Self, SandboxUnavailable> {
+        Err(SandboxUnavailable::new(
+            "There is no cell for this system yet; there is one for Linux.",
+        ))
+    }
+
+    #[must_use]
+    pub fn report(&self) -> &str {
+        match self.never {}
+    }
+
+    /// Prepares a cell for one command.
+    ///
+    /// # Errors
+    ///
+    /// When this plan cannot be held here.
+    pub fn prepare(&self, _plan: &CellPlan) -> Result<PreparedCell, SandboxPlanRefused> {
+        match self.never {}
+    }
+}
+
+impl PreparedCell {
+    /// Starts it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever `start` returns.
+    pub fn spawn<T: Send>(self, _start: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         match self.never {}
     }
 }

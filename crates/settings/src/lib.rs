@@ -54,6 +54,6 @@ pub use settings_location::{
 pub use settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
 pub use settings_watcher::{SettingsFileChanged, SettingsWatcher};
 pub use settings_write_error::SettingsWriteError;
-pub use trust::{ProjectTrust, TrustItem, TrustState};
+pub use trust::{ProjectTrust, TrustItem, TrustState, TrustedScripts};
 pub use windlass_permission::permission_layer::SettingsSource;
 pub use write_setting::{McpServerScope, write_mcp_server, write_setting};

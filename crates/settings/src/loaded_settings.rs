@@ -1,7 +1,7 @@
 //! What was read, put together: the settings in force, and everything worth knowing about them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use windlass_permission::Rules;
@@ -12,7 +12,7 @@ use crate::file_stamp::SettingsFileStamp;
 use crate::settings::SettingsFile;
 use crate::settings_key;
 use crate::settings_problem::SettingsProblem;
-use crate::trust::ProjectTrust;
+use crate::trust::{ProjectTrust, TrustedScripts};
 
 /// A value with the layer it comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +60,13 @@ pub(crate) struct RuleOrigin {
 }
 
 impl LoadedSettings {
+    /// The scripts that the project's own configuration names, as they were trusted. Names that are
+    /// not absolute are read from this directory and from the project's root.
+    #[must_use]
+    pub fn trusted_scripts(&self, cwd: &Path) -> TrustedScripts {
+        TrustedScripts::from_trust(&self.trust, cwd)
+    }
+
     /// The files a value came from, by its key: `model`, `env.NAME`, `sandbox.network.allowedDomains`.
     #[must_use]
     pub fn origin(&self, key: &str) -> &[String] {

@@ -37,7 +37,7 @@ pub struct SettingsFile {
     #[serde(flatten)]
     pub memory: MemorySettings,
     #[serde(flatten)]
-    pub compaction: CompactionSettings,
+    pub run_limits: RunLimitSettings,
     #[serde(flatten)]
     pub appearance: AppearanceSettings,
     #[serde(flatten)]
@@ -108,15 +108,17 @@ pub struct MemorySettings {
     pub after_run: Option<AfterRunSettings>,
 }
 
-/// When a conversation is summarised.
+/// When a conversation is summarised, and when a run is ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
-pub struct CompactionSettings {
+pub struct RunLimitSettings {
     /// Make a summary when the window is full.
     pub auto_compact_enabled: Option<bool>,
     /// The window to stay within, in tokens.
     pub auto_compact_window: Option<u64>,
+    /// End a run, or ask, when the same turns come again and again with the same results.
+    pub circle_guard: Option<bool>,
 }
 
 /// How answers and the terminal look.

@@ -77,7 +77,7 @@ impl Tool for StructuredOutput {
     }
 
     fn inspect(&self, _input: &Json) -> ToolInspection {
-        ToolInspection::SHARED_READ
+        ToolInspection { limits_itself: true, ..ToolInspection::SHARED_READ }
     }
 
     fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, _job: ToolCallContext) -> ToolFuture<'a> {

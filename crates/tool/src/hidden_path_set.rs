@@ -20,6 +20,10 @@ impl HiddenPathSet {
         *lock(&self.added) = hidden;
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.configured.is_empty() && lock(&self.added).is_empty()
+    }
+
     pub(crate) fn covers(&self, path: &Path) -> bool {
         self.configured.covers(path) || lock(&self.added).covers(path)
     }

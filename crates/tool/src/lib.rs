@@ -26,6 +26,7 @@ mod process;
 mod process_output;
 mod progress;
 pub mod registry;
+pub mod running_time;
 pub mod secrets;
 mod shell_state;
 pub mod side_question;
@@ -50,11 +51,12 @@ pub use limits::ToolLimits;
 pub use model_state::ModelState;
 pub use network_access::NetworkAccess;
 pub use process::one_shot_command::{
-    CapturedStream, OneShotCommand, OneShotEndCause, OneShotResult,
+    CapturedStream, OneShotCommand, OneShotEndCause, OneShotLauncher, OneShotResult,
 };
 pub use process::{
-    LaunchExit, LaunchRequest, LongLivedProcess, LongLivedProgram, PreparedLaunch, ProcessContext,
-    ProcessLauncher, ProcessStreams, SpawnCommandFn,
+    ASK_TO_RUN_UNCONFINED, LaunchExit, LaunchRequest, LongLivedProcess, LongLivedProgram,
+    PreparedLaunch, ProcessContext, ProcessLauncher, ProcessStreams, SpawnCommandFn,
+    may_hold_token,
 };
 pub use progress::ProgressSender;
 pub use registry::ToolRegistry;

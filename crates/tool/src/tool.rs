@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use windlass_permission::{PermissionGrant, Policy};
+use windlass_permission::{Confinement, PermissionGrant, Policy};
 use windlass_vocabulary::{Json, MicroUsd, ToolCall, ToolInspection, ToolOutcome, ToolSpec};
 
 use crate::progress::ProgressSender;
@@ -42,6 +42,8 @@ pub struct ToolCallContext {
     pub cost_sender: BackgroundCostSender,
     /// Answers questions of the call outside the conversation.
     pub side_model: Option<Arc<dyn SideModel>>,
+    /// What processes of the call are held to.
+    pub confinement: Confinement,
 }
 
 /// Reports what a session in the background has spent, once.
@@ -82,6 +84,7 @@ impl ToolCallContext {
             call_limits: CallLimits::default(),
             cost_sender: BackgroundCostSender::default(),
             side_model: None,
+            confinement: Confinement::default(),
         }
     }
 }

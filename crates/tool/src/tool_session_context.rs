@@ -87,6 +87,11 @@ impl ToolSessionContext {
             subagent.processes.launcher =
                 Some(moved.ok_or("Commands cannot be confined to another place.")?);
         }
+        if let Some(cell) = &self.processes.cell {
+            let moved = cell.for_directories(&directories);
+            subagent.processes.cell =
+                Some(moved.ok_or("Commands cannot be held to another place.")?);
+        }
         subagent.shell = ShellState::new(cwd.clone());
         subagent.files = self.files.for_subagent_in(cwd, directories);
         Ok(subagent)

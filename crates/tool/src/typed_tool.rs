@@ -81,6 +81,8 @@ impl<A: TypedTool> Tool for TypedToolAdapter<A> {
         call: PermissionGrant<ToolCall>,
         context: ToolCallContext,
     ) -> ToolFuture<'a> {
+        // Taken from the proof itself, so that no caller can forget it.
+        let context = ToolCallContext { confinement: call.confinement(), ..context };
         Box::pin(async move {
             let done = match self.parse_and_check(&call.get().input) {
                 Ok((input, _)) => self.tool.run(input, context).await,

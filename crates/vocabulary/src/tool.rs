@@ -62,6 +62,9 @@ pub struct ToolInspection {
     /// made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Arc<String>>,
+    /// The tool bounds its own repetitions, so the guard against circles leaves it alone.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub limits_itself: bool,
 }
 
 /// What lies at a path, without following a link at its end.
@@ -152,6 +155,7 @@ impl ToolInspection {
         spends: false,
         seen: Vec::new(),
         doubt: None,
+        limits_itself: false,
     };
 
     /// A call that only reads.
@@ -162,6 +166,7 @@ impl ToolInspection {
         spends: false,
         seen: Vec::new(),
         doubt: None,
+        limits_itself: false,
     };
 
     /// A call that cannot run.

@@ -66,6 +66,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "assembly",
         ],
     ),
+    ("acp", &["vocabulary", "settings", "journal", "driver", "host", "provider", "assembly"]),
     (
         "tui",
         &[
@@ -95,6 +96,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "project",
             "assembly",
             "stream_json",
+            "acp",
             "tui",
         ],
     ),

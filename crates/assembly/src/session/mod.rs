@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 use windlass_driver::{TranscriptConfig, TranscriptContext};
 use windlass_journal::transcript::{self, ImportedConversation, TranscriptFile};
 use windlass_journal::{
-    JournalEntry, JournalHead, JournalReader, LastRun, SessionCatalogue, Transcriber,
-    has_unfinished_run, read_last_run, rewind,
+    JournalEntry, JournalHead, JournalReader, LastRun, ListedSession, SessionCatalogue,
+    Transcriber, has_unfinished_run, read_last_run, rewind,
 };
 use windlass_vocabulary::SessionId;
 
@@ -65,6 +65,41 @@ pub fn open_catalogue(lookup: &impl EnvLookup) -> Result<SessionCatalogue, Comma
         ))
     })?;
     Ok(SessionCatalogue::new(state.join("sessions")))
+}
+
+/// The transcript that is written for other programs.
+pub fn find_transcript(
+    listed: &ListedSession,
+    lookup: &impl EnvLookup,
+) -> Result<Option<PathBuf>, CommandError> {
+    let root = transcript_root(&Config::load(lookup)?, lookup);
+    let project = listed.summary.project.as_deref().map(Path::new);
+    Ok(root
+        .zip(project)
+        .map(|(root, project)| transcript::transcript_path(&root, project, &listed.summary.id)))
+}
+
+/// The session with this whole id goes, with everything that belongs to it.
+pub fn delete_session(id: &str, lookup: &impl EnvLookup) -> Result<(), CommandError> {
+    let catalogue = open_catalogue(lookup)?;
+    let all = catalogue.list(None).map_err(|error| journal_error(&error))?;
+    let listed = all
+        .iter()
+        .find(|listed| listed.summary.id == id)
+        .ok_or_else(|| CommandError::usage(format!("there is no session with the id `{id}`")))?;
+    delete_listed(&catalogue, listed, lookup)
+}
+
+pub fn delete_listed(
+    catalogue: &SessionCatalogue,
+    listed: &ListedSession,
+    lookup: &impl EnvLookup,
+) -> Result<(), CommandError> {
+    catalogue.delete(&listed.path).map_err(|error| journal_error(&error))?;
+    if let Some(transcript) = find_transcript(listed, lookup)? {
+        cleanup::remove_transcript(&transcript);
+    }
+    Ok(())
 }
 
 /// Finds out which session is meant. Nothing is made yet.

@@ -4,9 +4,11 @@
 //! to the crate `hook`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use windlass_driver::HookSet;
-use windlass_driver::hooks::{HookHttpPolicy, HookSource};
+use windlass_driver::hooks::{HookHttpPolicy, HookSource, ScriptGuard, TrustedScriptCheck};
+use windlass_settings::{SettingsSource, TrustedScripts};
 
 use super::SettingsLayers;
 
@@ -15,9 +17,17 @@ impl SettingsLayers {
     pub fn read_hooks(&self) -> (HookSet, Vec<String>) {
         let mut hooks = HookSet::default();
         let mut problems = Vec::new();
+        // Hooks run where the session starts.
+        let cwd = std::env::current_dir().unwrap_or_else(|_| self.loaded.trust.root.clone());
+        let scripts: Arc<dyn TrustedScriptCheck> =
+            Arc::new(ProjectScripts(self.loaded.trusted_scripts(&cwd)));
         for layer in &self.loaded.hooks {
             let value = serde_json::Value::Object(layer.value.clone());
-            let (parsed, unusable) = HookSet::parse(&value, &HookSource::new(layer.name.as_str()));
+            let mut source = HookSource::new(layer.name.as_str());
+            if is_from_project(layer.source) {
+                source.script_guard = ScriptGuard::new(Arc::clone(&scripts));
+            }
+            let (parsed, unusable) = HookSet::parse(&value, &source);
             hooks = hooks.join(parsed);
             problems.extend(unusable);
         }
@@ -26,7 +36,10 @@ impl SettingsLayers {
             match plugin.read_hooks() {
                 Ok(None) => {}
                 Ok(Some(value)) => {
-                    let source = HookSource { name, variables: plugin.environment_variables() };
+                    let source = HookSource {
+                        variables: plugin.environment_variables(),
+                        ..HookSource::new(name)
+                    };
                     let (parsed, unusable) = HookSet::parse(&value, &source);
                     hooks = hooks.join(parsed);
                     problems.extend(unusable);
@@ -55,6 +68,20 @@ impl SettingsLayers {
         let settings = &self.loaded.settings;
         settings.hooks.disable_all_hooks != Some(true)
             && settings.hooks.allow_managed_hooks_only != Some(true)
+    }
+}
+
+fn is_from_project(source: SettingsSource) -> bool {
+    matches!(source, SettingsSource::Project | SettingsSource::Local)
+}
+
+/// The scripts of a trusted project, checked when a hook is about to run one.
+#[derive(Debug)]
+struct ProjectScripts(TrustedScripts);
+
+impl TrustedScriptCheck for ProjectScripts {
+    fn find_changed_script(&self, command_line: &str) -> Option<String> {
+        self.0.find_changed(command_line).map(|path| path.display().to_string())
     }
 }
 

@@ -135,17 +135,22 @@ impl SettingsLayers {
         }
     }
 
+    /// Whether the guard against circles is off.
+    pub(crate) fn has_no_circle_guard(&self) -> bool {
+        self.loaded.settings.run_limits.circle_guard == Some(false)
+    }
+
     /// When the conversation is compacted without being asked to.
     pub fn apply_compaction_limits(&mut self, settings: &mut Settings, lookup: &impl EnvLookup) {
         let own = &self.loaded.settings;
         let is_off = environment::is_set(lookup, "DISABLE_AUTO_COMPACT");
-        if is_off || own.compaction.auto_compact_enabled == Some(false) {
+        if is_off || own.run_limits.auto_compact_enabled == Some(false) {
             settings.limits.auto_compact = false;
         }
         let given =
             environment::read_variable(lookup, "CLAUDE_CODE_AUTO_COMPACT_WINDOW").ok().flatten();
         let given = given.and_then(|text| text.parse().ok());
-        let window = given.or(own.compaction.auto_compact_window);
+        let window = given.or(own.run_limits.auto_compact_window);
         let percent = read_compaction_percent(lookup);
         let models = std::iter::once(&mut settings.model).chain(&mut settings.fallbacks);
         for model in models {

@@ -3,6 +3,7 @@
 //! `options.rs` converts them for `windlass_assembly`, which decides what they mean together. Doc
 //! comments here are the help text.
 
+mod acp;
 mod headless;
 mod hooks;
 mod key;
@@ -20,6 +21,7 @@ use std::ffi::OsString;
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use windlass_host::command_error::CommandError;
 
+pub(crate) use acp::{AcpArgs, AcpCommand, AcpSetupArgs, EditorArg};
 pub(crate) use headless::{HeadlessArgs, InputFormatArg, StreamArgs, ThinkingDisplayArg};
 pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
 pub(crate) use key::{KeyArgs, KeyCommand, KeyListArgs};
@@ -121,6 +123,9 @@ pub(crate) enum CliCommand {
     /// Add, list and remove MCP servers, whose tools a session can use; serve our own.
     #[command(after_help = include_str!("../text/help/mcp.txt"))]
     Mcp(McpArgs),
+    /// Serve an editor over the Agent Client Protocol; `acp setup` writes the editor's entry.
+    #[command(after_help = include_str!("../text/help/acp.txt"))]
+    Acp(Box<AcpArgs>),
     /// The client of the official conformance runner.
     #[command(name = "__mcp-conformance", hide = true)]
     McpConformance {
@@ -154,6 +159,7 @@ impl CliCommand {
         "hooks",
         "doctor",
         "mcp",
+        "acp",
         "key",
         "help",
     ];

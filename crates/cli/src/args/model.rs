@@ -45,6 +45,9 @@ pub(crate) struct LimitArgs {
     /// Try a failed request again at most so often; 0 is never. [default: 10]
     #[arg(long, value_name = "N")]
     pub(crate) max_retries: Option<u8>,
+    /// Let a run go on when the same turns come again and again with the same results.
+    #[arg(long)]
+    pub(crate) no_circle_guard: bool,
 }
 
 /// How hard the model should work.

@@ -14,10 +14,10 @@ use windlass_provider::model_options::ModelOptions;
 use windlass_vocabulary::{Effort, PermissionMode, ThinkingMode};
 
 use super::{
-    CostArgs, CostGroupingArg, EffortArg, HeadlessArgs, InputFormatArg, LimitArgs, McpConfigArgs,
-    ModelArgs, OutputFormatArg, PermissionArgs, PermissionModeArg, RunArgs, SandboxArg,
-    SessionArgs, SessionsListArgs, SessionsSearchArgs, SettingsArgs, StreamArgs, ThinkingArg,
-    ThinkingDisplayArg,
+    AcpArgs, CostArgs, CostGroupingArg, EffortArg, HeadlessArgs, InputFormatArg, LimitArgs,
+    McpConfigArgs, ModelArgs, OutputFormatArg, PermissionArgs, PermissionModeArg, RunArgs,
+    SandboxArg, SessionArgs, SessionsListArgs, SessionsSearchArgs, SettingsArgs, StreamArgs,
+    ThinkingArg, ThinkingDisplayArg,
 };
 
 impl TryFrom<RunArgs> for RunOptions {
@@ -45,6 +45,22 @@ impl TryFrom<RunArgs> for RunOptions {
     }
 }
 
+impl TryFrom<AcpArgs> for RunOptions {
+    type Error = CommandError;
+
+    fn try_from(args: AcpArgs) -> Result<Self, CommandError> {
+        Ok(Self {
+            model: args.model.into(),
+            limit: args.limit.into(),
+            permission: args.permission.try_into()?,
+            mcp: args.mcp.into(),
+            settings: args.settings.into(),
+            verbose: args.verbose,
+            ..Self::default()
+        })
+    }
+}
+
 impl From<ModelArgs> for ModelOptions {
     fn from(args: ModelArgs) -> Self {
         Self {
@@ -64,6 +80,7 @@ impl From<LimitArgs> for LimitOptions {
             max_turns: args.max_turns,
             max_budget_usd: args.max_budget_usd,
             max_retries: args.max_retries,
+            no_circle_guard: args.no_circle_guard,
         }
     }
 }

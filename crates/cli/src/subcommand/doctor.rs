@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use windlass_provider::model_options::ModelOptions;
-use windlass_sandbox::{Sandbox, SandboxProbeOptions};
+use windlass_sandbox::{Cell, Sandbox, SandboxProbeOptions};
 use windlass_settings::{
     LoadedSettings, ProblemSeverity, SettingsFileState, SettingsProblem, SettingsSource,
     TextPosition, TrustState,
@@ -33,6 +33,8 @@ struct DoctorReport {
     model: Option<String>,
     key: Option<String>,
     sandbox: Result<String, String>,
+    /// What holds commands that run unasked.
+    cell: Result<String, String>,
     config: Option<PathBuf>,
 }
 
@@ -111,7 +113,9 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
         Sandbox::probe(&SandboxProbeOptions::best_available(executable, [ENTRY_SUBCOMMAND]));
     let sandbox =
         sandbox.map(|sandbox| sandbox.report().to_owned()).map_err(|error| error.to_string());
-    DoctorReport { layers, other_problems: problems_found, model, key, sandbox, config: path }
+    let cell = Cell::probe();
+    let cell = cell.map(|cell| cell.report().to_owned()).map_err(|error| error.to_string());
+    DoctorReport { layers, other_problems: problems_found, model, key, sandbox, cell, config: path }
 }
 
 /// Where the key of the first model would come from; never the key.
@@ -212,6 +216,10 @@ fn report_to_json(report: &DoctorReport, is_fine: bool) -> Value {
             Ok(text) => json!({ "available": true, "report": text }),
             Err(why) => json!({ "available": false, "report": why }),
         },
+        "cell": match &report.cell {
+            Ok(text) => json!({ "available": true, "report": text }),
+            Err(why) => json!({ "available": false, "report": why }),
+        },
         "model": report.model,
         "key": report.key,
         "config": report.config,
@@ -265,6 +273,14 @@ fn render_report(report: &DoctorReport, is_fine: bool) -> String {
     };
     let or_none = |text: &Option<String>| to_single_line(text.as_deref().unwrap_or("none"));
     text.push_str(&format!("\nSandbox\n  {}\n", to_single_line(&sandbox)));
+    let cell = match &report.cell {
+        Ok(text) => format!("commands that run unasked are held in {text}"),
+        Err(why) => format!(
+            "none can be had: {why}. Only programs whose every option is understood run unasked, \
+             and nothing holds them"
+        ),
+    };
+    text.push_str(&format!("\nCell\n  {}\n", to_single_line(&cell)));
     text.push_str(&format!(
         "\nModel\n  {}; key: {}\n",
         or_none(&report.model),

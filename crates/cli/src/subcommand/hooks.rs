@@ -125,6 +125,7 @@ async fn test_hooks(
     let environment = HookEnvironment {
         project: windlass_settings::find_project_root(&cwd),
         env_vars: ToolSessionContext::new(&cwd, &spill_directory).processes.environment,
+        launcher: None,
         spill: spill_directory,
         background: Arc::default(),
         watcher: None,

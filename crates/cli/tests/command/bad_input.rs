@@ -112,8 +112,8 @@ fn a_server_that_is_not_there_is_told_soon() {
     let finished = run(&mut dirs.asking(&url, &["-p", "hi"]));
     let line = finished.error_line(1);
     assert!(line.contains(&url) && line.contains("ANTHROPIC_BASE_URL"), "{line}");
-    // At most one second, then two, of waiting between the tries.
-    assert!(finished.took.as_secs() < 15, "{finished:?}");
+    // A server on this machine gets ten seconds to come up; the tries alone would take minutes.
+    assert!(finished.took.as_secs() < 40, "{finished:?}");
 
     let finished = run(&mut dirs.asking(&url, &["-p", "hi", "--max-retries", "0"]));
     let line = finished.error_line(1);

@@ -104,3 +104,53 @@ fn going_in_circles_is_a_failure() {
     assert_eq!(result["terminal_reason"], "hook_stopped", "{result}");
     assert_eq!(result["outcome"], "circled", "{result}");
 }
+
+/// What people do on purpose: the flag and the setting let the same turns come again.
+#[test]
+fn the_guard_against_circles_can_be_switched_off() {
+    let off = r#"{"circleGuard": false}"#;
+    for flags in [&["--no-circle-guard"][..], &["--settings", off]] {
+        let dirs = TestDirs::new();
+        let call = ScriptedAnswer::call("Bash", json!({ "command": "cat notes.txt" })).repeat(7);
+        let server = play(Script::new().answer(call).answer(ScriptedAnswer::text("Enough.")));
+        let finished = run(dirs.asking(&server.url(), &["-p", "go"]).args(flags));
+        assert_eq!(finished.answer(), "Enough.\n", "{flags:?}");
+        assert_eq!(server.requests().len(), 8, "{flags:?}");
+    }
+}
+
+/// Five equal calls in one answer are one step, and asking again after a pause is waiting.
+#[test]
+fn what_only_looks_like_a_circle_goes_on() {
+    let bash = |command: &str| ScriptedAnswer::call("Bash", json!({ "command": command }));
+    let cat = || json!({ "command": "cat notes.txt" });
+    let equal = (0..4).fold(bash("cat notes.txt"), |answer, _| answer.tool("Bash", cat()));
+    let polling = (0..6).fold(Script::new(), |script, _| {
+        script.answer(bash("cat notes.txt")).answer(bash("sleep 1.1"))
+    });
+    for script in [Script::new().answer(equal), polling] {
+        let dirs = TestDirs::new();
+        std::fs::write(dirs.file("notes.txt"), "building\n").expect("a file");
+        let server = play(script.answer(ScriptedAnswer::text("Fine.")));
+        let arguments = ["-p", "go", "--dangerously-skip-permissions"];
+        let finished = run(&mut dirs.asking(&server.url(), &arguments));
+        assert_eq!(finished.answer(), "Fine.\n");
+    }
+}
+
+/// Wrong objects have a limit of their own, whatever the guard against circles thinks of them.
+#[test]
+fn objects_that_never_fit_end_at_their_own_limit() {
+    let dirs = TestDirs::new();
+    let wrong = ScriptedAnswer::call("StructuredOutput", json!({ "count": "three" })).repeat(0);
+    let server = play(Script::new().answer(wrong));
+    let schema =
+        r#"{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}"#;
+    let arguments = ["-p", "go", "--output-format", "json", "--json-schema", schema];
+    let mut command = dirs.asking(&server.url(), &arguments);
+    let finished = run(command.env("MAX_STRUCTURED_OUTPUT_RETRIES", "8"));
+    let result: Value = serde_json::from_str(&finished.stdout).expect("one object");
+    assert_eq!(result["subtype"], "error_max_structured_output_retries", "{result}");
+    assert_eq!(result["terminal_reason"], "structured_output_retry_exhausted", "{result}");
+    assert_eq!(server.requests().len(), 9, "{result}");
+}

@@ -33,7 +33,7 @@ fn the_end_of_input_and_work_is_the_end() {
     let began = Instant::now();
     let over = driven.end();
     assert_eq!((over.code, over.stderr.as_str()), (Some(0), ""), "{over:?}");
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
 }
 
 #[test]

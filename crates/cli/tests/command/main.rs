@@ -7,6 +7,7 @@
     reason = "a panic is how a test says no"
 )]
 
+mod acp;
 mod after;
 mod ask;
 mod available;
@@ -28,6 +29,7 @@ mod flags;
 mod headless;
 mod hook_outputs;
 mod hooks;
+mod host_sleep;
 mod key;
 #[cfg(target_os = "linux")]
 mod keyring;

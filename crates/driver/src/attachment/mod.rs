@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 use windlass_engine::Event;
 use windlass_tool::ToolSessionContext;
 use windlass_vocabulary::AttachmentKind;
@@ -44,8 +43,11 @@ impl AttachmentSources {
         about: String,
     ) -> Option<Event> {
         // A worker that hangs on a dead disk is left behind; what it finds then is dropped.
-        let found =
-            timeout(DEADLINE, spawn_blocking(move || self.find_blocking(kind, &about))).await;
+        let found = crate::clock::timeout(
+            DEADLINE,
+            spawn_blocking(move || self.find_blocking(kind, &about)),
+        )
+        .await;
         let text = found.ok()?.ok()??;
         Some(Event::AttachmentArrived { kind, text })
     }

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 use windlass_vocabulary::{ToolOutcome, ToolResultPart};
 
 /// Knows which instructions count for a file.
@@ -54,7 +53,7 @@ impl PathInstructions {
         let files = outcome.files.clone();
         let words = spawn_blocking(move || self.render_unsent(&files));
         // A worker that hangs on a dead disk is left behind; its words are lost with it.
-        if let Ok(Ok(Some(words))) = timeout(DEADLINE, words).await {
+        if let Ok(Ok(Some(words))) = crate::clock::timeout(DEADLINE, words).await {
             outcome.content.push(ToolResultPart::Text(words));
         }
     }

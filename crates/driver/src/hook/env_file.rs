@@ -41,6 +41,7 @@ async fn read_exported_variables(
 ) -> Result<Vec<(OsString, OsString)>, String> {
     let script = "set -a; . \"$0\" >/dev/null 2>&1; exec env -0";
     let errand = OneShotCommand {
+        held_by: None,
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), script.into(), file.into()],
         directory: tool_context.files.cwd.clone(),

@@ -37,6 +37,7 @@ use self::hook_notices::HookNoticeWatcher;
 use self::redact_hook_result::redact_hook_result;
 use self::session_waker::SessionWaker;
 use crate::call_inspector::{CallInspector, HostFileSystem};
+use crate::clock;
 use crate::model::side_model::SessionSideModel;
 use crate::notices::NoticeSender;
 use crate::session_end_reason::SessionEndReason;
@@ -105,6 +106,7 @@ impl SessionHooks {
         let ground = HookEnvironment {
             project: identity.project.clone().unwrap_or_else(|| cwd.clone()),
             env_vars: tool_context.processes.environment.clone(),
+            launcher: tool_context.processes.launcher.clone(),
             spill: tool_context.processes.spill_directory.clone(),
             background: Arc::default(),
             watcher: Some(Arc::new(HookNoticeWatcher {
@@ -293,7 +295,7 @@ impl SessionHooks {
         if let Some(mut pending) = pending.filter(|_| !self.is_nested()) {
             pending.occasion.timeout = Some(HookEvent::SESSION_END_TIMEOUT);
             // What does not heed the end of its time is dropped, and with it all it started.
-            let _ = tokio::time::timeout(self.session_end_timeout(), pending.run()).await;
+            let _ = clock::timeout(self.session_end_timeout(), pending.run()).await;
         }
         self.ground.background.close(DETACHED_HOOKS_GRACE).await;
     }

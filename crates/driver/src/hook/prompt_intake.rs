@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
 use windlass_engine::Event;
 use windlass_hook::{CombinedHookResult, HookEvent};
 use windlass_vocabulary::notice::RunEnding;
@@ -21,14 +20,14 @@ use windlass_vocabulary::{
 };
 
 use super::{PendingHooks, SessionHooks, env_file};
-use crate::clock;
+use crate::clock::RunningTimer;
 use crate::prompt_submission::{PromptSubmission, SlashCommandCall};
 
 pub(crate) struct PromptIntake {
     hooks: Arc<SessionHooks>,
     start_hooks: JoinSet<CombinedHookResult>,
     /// Until then the first prompt waits for the start; `None` once it need not.
-    start_deadline: Option<Instant>,
+    start_timer: Option<RunningTimer>,
     env_file: Option<PathBuf>,
     prompt_hooks: JoinSet<CombinedHookResult>,
     queued: VecDeque<PromptSubmission>,
@@ -58,7 +57,7 @@ impl PromptIntake {
         Self {
             hooks,
             start_hooks: JoinSet::new(),
-            start_deadline: None,
+            start_timer: None,
             env_file: None,
             prompt_hooks: JoinSet::new(),
             queued: VecDeque::new(),
@@ -88,7 +87,7 @@ impl PromptIntake {
             pending.occasion.env_file.clone_from(&self.env_file);
         }
         self.start_hooks.spawn(pending.run());
-        self.start_deadline = Some(clock::now() + START_HOOKS_WAIT_MAX);
+        self.start_timer = Some(RunningTimer::new(START_HOOKS_WAIT_MAX));
     }
 
     /// Takes a prompt. Returns it when no hook looks at it.
@@ -97,7 +96,7 @@ impl PromptIntake {
             submission.slash_command.is_some() && self.hooks.has(HookEvent::UserPromptExpansion);
         let is_watched = is_page || self.hooks.has(HookEvent::UserPromptSubmit);
         let is_watched = is_watched && !self.hooks.is_nested();
-        if !is_watched && self.start_deadline.is_none() && self.queued.is_empty() {
+        if !is_watched && self.start_timer.is_none() && self.queued.is_empty() {
             self.hooks.begin_prompt();
             return Some(self.prepend_start_message(submission));
         }
@@ -105,17 +104,27 @@ impl PromptIntake {
         None
     }
 
+    pub(crate) fn queued_count(&self) -> usize {
+        self.queued.len()
+    }
+
     /// What comes through next. Waits for ever when nothing can; dropping the future loses nothing.
     pub(crate) async fn next(&mut self, status: RunStatus) -> Vec<IntakeItem> {
         loop {
-            let is_free = self.start_deadline.is_none() && self.prompt_hooks.is_empty();
+            let is_free = self.start_timer.is_none() && self.prompt_hooks.is_empty();
             if is_free && let Some(events) = self.review_next(status.mode) {
                 return events;
             }
-            let until = self.start_deadline.filter(|_| !self.queued.is_empty());
+            let is_awaited = !self.queued.is_empty();
+            let start_is_late = async {
+                match &mut self.start_timer {
+                    Some(timer) if is_awaited => timer.await,
+                    _ => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 Some(combined) = self.start_hooks.join_next() => {
-                    self.start_deadline = None;
+                    self.start_timer = None;
                     self.import_variables().await;
                     let mut combined = combined.unwrap_or_default();
                     self.start_message = combined.first_message.take();
@@ -125,10 +134,8 @@ impl PromptIntake {
                     let combined = combined.unwrap_or_else(|error| block_after_panic(&error));
                     return self.finish_review(combined, status);
                 }
-                () = async { sleep_until(until.unwrap_or_else(clock::now)).await },
-                    if until.is_some() =>
-                {
-                    self.start_deadline = None;
+                () = start_is_late => {
+                    self.start_timer = None;
                     let seconds = START_HOOKS_WAIT_MAX.as_secs();
                     self.hooks.warn(format!(
                         "the hooks at the start took longer than {seconds} s; the session begins \

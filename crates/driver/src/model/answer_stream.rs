@@ -7,13 +7,12 @@
 use std::time::Duration;
 
 use reqwest::Response;
-use tokio::time::{timeout, timeout_at};
+use tokio::time::timeout;
 use windlass_dialect::{DecodedEvent, ResponseDecoder};
 use windlass_vocabulary::{FailureKind, ModelFailure};
 
 use super::http_endpoint;
-use super::watchdog::{StreamActivity, StreamWatchdog};
-use crate::clock;
+use super::watchdog::{StreamActivity, StreamWatchdog, WatchdogVerdict};
 use crate::notices::NoticeSender;
 
 pub(crate) struct AnswerStream {
@@ -48,14 +47,14 @@ impl AnswerStream {
     pub(crate) async fn next(&mut self) -> Vec<DecodedEvent> {
         let mut out = Vec::new();
         while out.is_empty() {
-            let until = self.watchdog.deadline().min(self.watchdog.alarm.due_at());
-            match timeout_at(until, self.response.chunk()).await {
-                Err(_) if clock::now() < self.watchdog.deadline() => {
-                    self.notice_sender.warn(self.watchdog.alarm.next_warning());
-                }
-                Err(_) => out.push(DecodedEvent::Failed(build_timeout_failure(
-                    self.watchdog.describe_timeout(),
-                ))),
+            match timeout(self.watchdog.next_wait(), self.response.chunk()).await {
+                Err(_) => match self.watchdog.check() {
+                    WatchdogVerdict::Patience => {}
+                    WatchdogVerdict::Warn(words) => self.notice_sender.warn(words),
+                    WatchdogVerdict::TimedOut(words) => {
+                        out.push(DecodedEvent::Failed(build_timeout_failure(words)));
+                    }
+                },
                 Ok(Ok(Some(bytes))) => self.push(&bytes, &mut out),
                 Ok(Ok(None)) => self.decoder.finish(&mut out),
                 Ok(Err(error)) => self.finish_after_disconnect(&error, &mut out),

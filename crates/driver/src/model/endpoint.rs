@@ -169,6 +169,8 @@ pub struct ModelTimeouts {
     pub quiet: Duration,
     /// For a connection, TLS included.
     pub connect: Duration,
+    /// For a server on this machine to come up, if nothing listens on its port yet.
+    pub local_start: Duration,
     /// From sending the request to the last header of the reply.
     pub headers: Duration,
     /// Without a single byte of the body.
@@ -184,6 +186,7 @@ impl Default for ModelTimeouts {
         Self {
             quiet: Duration::from_secs(30),
             connect: Duration::from_secs(30),
+            local_start: Duration::from_secs(10),
             headers: Duration::from_secs(600),
             silence: Duration::from_secs(120),
             event: Duration::from_secs(180),

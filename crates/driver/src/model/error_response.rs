@@ -5,11 +5,10 @@
 use std::time::Duration;
 
 use reqwest::Response;
-use tokio::time::timeout;
 use windlass_dialect::Dialect;
 use windlass_vocabulary::{FailureKind, ModelFailure};
 
-use crate::clock;
+use crate::clock::{self, timeout};
 
 /// Can the reply be read as a stream?
 pub(crate) fn is_stream(response: &Response, dialect: &dyn Dialect) -> bool {

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::io;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -18,12 +19,12 @@ use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 use windlass_dialect::{Credential, Dialect};
 use windlass_vocabulary::{FailureKind, ModelFailure, RequestSource};
 
 use super::endpoint::RENEWAL_MAX;
 use super::{Endpoint, ModelTimeouts};
+use crate::clock::{RunningClock, timeout};
 use crate::error::SessionStartError;
 
 #[derive(Debug)]
@@ -32,6 +33,7 @@ pub(crate) struct HttpEndpoint {
     endpoint: Endpoint,
     auth: Mutex<EndpointAuth>,
     connect_timeout: Duration,
+    local_server: LocalServerStart,
     client: Arc<OnceLock<Client>>,
 }
 
@@ -40,6 +42,23 @@ pub(crate) struct HttpEndpoint {
 struct EndpointAuth {
     credential: Credential,
     headers: HeaderMap,
+}
+
+/// The wait for a server on this machine that is being started, or started again. Used up once, it
+/// is granted again when the server was there.
+#[derive(Debug)]
+struct LocalServerStart {
+    wait_max: Duration,
+    is_used_up: AtomicBool,
+}
+
+impl LocalServerStart {
+    fn may_come_up(&self, clock: &mut RunningClock) -> bool {
+        if clock.read() >= self.wait_max {
+            self.is_used_up.store(true, Ordering::Relaxed);
+        }
+        !self.is_used_up.load(Ordering::Relaxed)
+    }
 }
 
 #[derive(Default)]
@@ -58,11 +77,16 @@ impl HttpEndpoint {
         let credential = endpoint.credential.clone();
         let headers = build_headers(endpoint, &credential, dialect)?;
         let origin = base.origin().ascii_serialization();
+        let is_local = is_loopback(&base);
         Ok(Self {
             base,
             endpoint: endpoint.clone(),
             auth: Mutex::new(EndpointAuth { credential, headers }),
             connect_timeout: timeouts.connect,
+            local_server: LocalServerStart {
+                wait_max: if is_local { timeouts.local_start } else { Duration::ZERO },
+                is_used_up: AtomicBool::new(false),
+            },
             client: Arc::clone(clients.by_origin.entry(origin).or_default()),
         })
     }
@@ -83,7 +107,22 @@ impl HttpEndpoint {
         });
         // Who asks, so that a proxy or a rehearsal can tell the requests of a session apart.
         let request = request.header("x-windlass-source", source.name()).body(body);
-        request.send().await.map_err(|error| classify_transport_error(&error))
+        let mut clock = RunningClock::start();
+        loop {
+            let Some(copy) = request.try_clone() else {
+                return request.send().await.map_err(|error| classify_transport_error(&error));
+            };
+            match copy.send().await {
+                Err(error) if is_refused(&error) && self.local_server.may_come_up(&mut clock) => {
+                    tokio::time::sleep(LOCAL_START_POLL).await;
+                }
+                Err(error) => return Err(classify_transport_error(&error)),
+                Ok(response) => {
+                    self.local_server.is_used_up.store(false, Ordering::Relaxed);
+                    return Ok(response);
+                }
+            }
+        }
     }
 
     /// What proves who asks, now. `None` where it can never change.
@@ -235,6 +274,14 @@ fn has_bad_certificate(error: &reqwest::Error) -> bool {
     })
 }
 
+/// Nothing listens on that port.
+fn is_refused(error: &reqwest::Error) -> bool {
+    error_causes(error).any(|cause| {
+        let cause: Option<&io::Error> = cause.downcast_ref();
+        cause.is_some_and(|cause| cause.kind() == io::ErrorKind::ConnectionRefused)
+    })
+}
+
 /// The error and its causes, innermost last, without the address: it may name a private host in a
 /// place where only the host's owner should see it, and the front end knows it anyway.
 fn render_error_chain(error: &reqwest::Error) -> String {
@@ -255,5 +302,7 @@ fn error_causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn 
     core::iter::successors(error.source(), |&cause| cause.source())
 }
 
+/// Between two looks for a server on this machine.
+const LOCAL_START_POLL: Duration = Duration::from_millis(200);
 /// Idle connections kept per host: the main call and a summary beside it.
 const POOL_IDLE_MAX: usize = 4;

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::Response;
-use tokio::time::timeout_at;
+use tokio::time::timeout;
 use windlass_dialect::web_search::add_search_tool;
 use windlass_dialect::{DecodedEvent, WebSearchDomains, find_refused_item};
 use windlass_vocabulary::{
@@ -18,9 +18,8 @@ use super::ModelTimeouts;
 use super::answer_stream::{AnswerStream, StreamTail, build_timeout_failure, with_request_id};
 use super::error_response::{header, is_stream, read_failure};
 use super::model_routes::{EndpointRoute, ModelRoutes};
-use super::watchdog::{SilenceAlarm, StreamWatchdog, format_seconds};
+use super::watchdog::{ReplyWatchdog, StreamWatchdog, WatchdogVerdict};
 use crate::call_inspector::CallInspector;
-use crate::clock;
 use crate::notices::NoticeSender;
 use crate::session_journal::durability::DurabilityGate;
 use windlass_engine::Event;
@@ -200,19 +199,16 @@ impl ModelClient {
             request.source,
             body
         ));
-        let deadline = clock::add_span(clock::now(), self.timeouts.headers);
-        let mut alarm = SilenceAlarm::new(self.timeouts.quiet);
+        let mut watchdog = ReplyWatchdog::new(self.timeouts);
         loop {
-            if let Ok(reply) = timeout_at(deadline.min(alarm.due_at()), &mut post).await {
+            if let Ok(reply) = timeout(watchdog.next_wait(), &mut post).await {
                 return reply;
             }
-            if clock::now() >= deadline {
-                let waited = format_seconds(self.timeouts.headers);
-                return Err(build_timeout_failure(format!(
-                    "the server did not begin to answer within {waited}"
-                )));
+            match watchdog.check() {
+                WatchdogVerdict::Patience => {}
+                WatchdogVerdict::Warn(words) => self.notice_sender.warn(words),
+                WatchdogVerdict::TimedOut(words) => return Err(build_timeout_failure(words)),
             }
-            self.notice_sender.warn(alarm.next_warning());
         }
     }
 

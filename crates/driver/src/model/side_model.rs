@@ -21,6 +21,7 @@ use windlass_vocabulary::{
 };
 
 use super::ModelClient;
+use crate::clock;
 use crate::panic_guard::catch_panic;
 
 /// The most an answer may be.
@@ -98,7 +99,7 @@ impl SessionSideModel {
         let text = tokio::select! {
             biased;
             () = question.cancel.cancelled() => Err("it was interrupted.".to_owned()),
-            answered = tokio::time::timeout(question.timeout, answered) => match answered {
+            answered = clock::timeout(question.timeout, answered) => match answered {
                 Ok(Ok(Ok(()))) => Ok(()),
                 Ok(Ok(Err(failure))) => Err(failure.message),
                 Ok(Err(words)) => Err(format!("a fault inside Windlass: {words}.")),

@@ -1,44 +1,80 @@
 //! Listens for silence in a streaming answer.
 //!
-//! Three clocks run at once: since the last byte, since the last whole event, and since the last
+//! Three spans are measured at once: since the last byte, since the last whole event, and since the last
 //! event that was more than a sign of life. Whichever runs out first ends the stream. Before that,
 //! an alarm says aloud that nothing comes. What the end means for the loop is the engine's to say.
 
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use super::ModelTimeouts;
-use crate::clock;
+use crate::clock::{RunningClock, SLICE_MAX};
 
 #[derive(Debug)]
 pub(crate) struct StreamWatchdog {
     timeouts: ModelTimeouts,
-    byte: Instant,
-    event: Instant,
-    progress: Instant,
-    pub(crate) alarm: SilenceAlarm,
+    clock: RunningClock,
+    byte: Duration,
+    event: Duration,
+    progress: Duration,
+    alarm: SilenceAlarm,
+}
+
+/// What came of waiting for a while.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum WatchdogVerdict {
+    /// Wait on.
+    Patience,
+    /// Wait on, and say that nothing comes.
+    Warn(String),
+    /// Give up, for this reason.
+    TimedOut(String),
 }
 
 impl StreamWatchdog {
     pub(crate) fn new(timeouts: ModelTimeouts) -> Self {
-        let now = clock::now();
-        let alarm = SilenceAlarm::new(timeouts.quiet);
-        Self { timeouts, byte: now, event: now, progress: now, alarm }
+        let mut clock = RunningClock::start();
+        let now = clock.read();
+        let alarm = SilenceAlarm::new(now, timeouts.quiet);
+        Self { timeouts, clock, byte: now, event: now, progress: now, alarm }
     }
 
-    pub(crate) fn deadline(&self) -> Instant {
+    /// How long to wait for bytes before asking [`StreamWatchdog::check`].
+    pub(crate) fn next_wait(&mut self) -> Duration {
+        let now = self.clock.read();
+        let ends = self.limits().map(|(since, span, _)| since.saturating_add(span));
+        let next = ends.into_iter().fold(self.alarm.due_at(), Duration::min);
+        next.saturating_sub(now).min(SLICE_MAX)
+    }
+
+    /// Nothing came for as long as that.
+    pub(crate) fn check(&mut self) -> WatchdogVerdict {
+        let now = self.clock.read();
+        let over =
+            self.limits().into_iter().find(|(since, span, _)| now >= since.saturating_add(*span));
+        match over {
+            Some((_, span, what)) => WatchdogVerdict::TimedOut(format!(
+                "the server sent {what} for {}",
+                format_seconds(span)
+            )),
+            None => self.alarm.check(now),
+        }
+    }
+
+    /// Since when, how long at most, and what is missing.
+    fn limits(&self) -> [(Duration, Duration, &'static str); 3] {
         let ModelTimeouts { silence, event, pings, .. } = self.timeouts;
-        let ends = [(self.byte, silence), (self.event, event), (self.progress, pings)];
-        let [byte, event, progress] = ends.map(|(since, span)| clock::add_span(since, span));
-        byte.min(event).min(progress)
+        [
+            (self.byte, silence, "nothing"),
+            (self.event, event, "no whole event"),
+            (self.progress, pings, "only signs of life"),
+        ]
     }
 
     /// Bytes came; they completed events or not, and said something or not.
     pub(crate) fn record_activity(&mut self, heard: StreamActivity) {
-        let now = clock::now();
+        let now = self.clock.read();
         self.byte = now;
-        self.alarm = SilenceAlarm::new(self.timeouts.quiet);
+        self.alarm = SilenceAlarm::new(now, self.timeouts.quiet);
         if heard != StreamActivity::Bytes {
             self.event = now;
         }
@@ -46,17 +82,36 @@ impl StreamWatchdog {
             self.progress = now;
         }
     }
+}
 
-    pub(crate) fn describe_timeout(&self) -> String {
-        let ModelTimeouts { silence, event, pings, .. } = self.timeouts;
-        let now = clock::now();
-        if now >= clock::add_span(self.byte, silence) {
-            format!("the server sent nothing for {}", format_seconds(silence))
-        } else if now >= clock::add_span(self.event, event) {
-            format!("the server sent no whole event for {}", format_seconds(event))
-        } else {
-            format!("the server sent only signs of life for {}", format_seconds(pings))
+/// The wait for the head of a reply.
+#[derive(Debug)]
+pub(crate) struct ReplyWatchdog {
+    clock: RunningClock,
+    limit: Duration,
+    alarm: SilenceAlarm,
+}
+
+impl ReplyWatchdog {
+    pub(crate) fn new(timeouts: ModelTimeouts) -> Self {
+        let alarm = SilenceAlarm::new(Duration::ZERO, timeouts.quiet);
+        Self { clock: RunningClock::start(), limit: timeouts.headers, alarm }
+    }
+
+    /// How long to wait before asking [`ReplyWatchdog::check`].
+    pub(crate) fn next_wait(&mut self) -> Duration {
+        let now = self.clock.read();
+        self.limit.min(self.alarm.due_at()).saturating_sub(now).min(SLICE_MAX)
+    }
+
+    /// Nothing came for as long as that.
+    pub(crate) fn check(&mut self) -> WatchdogVerdict {
+        let now = self.clock.read();
+        if now < self.limit {
+            return self.alarm.check(now);
         }
+        let waited = format_seconds(self.limit);
+        WatchdogVerdict::TimedOut(format!("the server did not begin to answer within {waited}"))
     }
 }
 
@@ -73,29 +128,32 @@ pub(crate) enum StreamActivity {
 
 /// Says that nothing comes, after a while and then ever more rarely.
 #[derive(Debug)]
-pub(crate) struct SilenceAlarm {
-    since: Instant,
+struct SilenceAlarm {
+    since: Duration,
     after: Duration,
 }
 
 impl SilenceAlarm {
-    pub(crate) fn new(after: Duration) -> Self {
+    fn new(since: Duration, after: Duration) -> Self {
         // Without a floor a span of zero would ring for ever.
-        Self { since: clock::now(), after: after.max(Duration::from_millis(1)) }
+        Self { since, after: after.max(Duration::from_millis(1)) }
     }
 
-    pub(crate) fn due_at(&self) -> Instant {
-        clock::add_span(self.since, self.after)
+    fn due_at(&self) -> Duration {
+        self.since.saturating_add(self.after)
     }
 
-    pub(crate) fn next_warning(&mut self) -> String {
+    fn check(&mut self, now: Duration) -> WatchdogVerdict {
+        if now < self.due_at() {
+            return WatchdogVerdict::Patience;
+        }
         let words = format!("no data from the model server for {}", format_seconds(self.after));
         self.after = self.after.saturating_mul(2);
-        words
+        WatchdogVerdict::Warn(words)
     }
 }
 
-pub(crate) fn format_seconds(span: Duration) -> String {
+fn format_seconds(span: Duration) -> String {
     if span < Duration::from_secs(2) {
         format!("{} ms", span.as_millis())
     } else {

@@ -37,7 +37,12 @@ pub struct Session {
     pub(crate) file_history: Option<Arc<FileHistory>>,
     pub(crate) client_questions: Arc<ClientQuestions>,
     pub(crate) resources: WeakSessionResources,
+    /// How many prompts the session has taken in and not yet used.
+    pub(crate) waiting_prompts: watch::Receiver<usize>,
 }
+
+/// Prompts that a session keeps until it can use them.
+const WAITING_PROMPTS_MAX: usize = 1_024;
 
 /// What closing takes besides hooks that are given a long time.
 pub(crate) const CLOSE_GRACE: Duration = Duration::from_secs(1);
@@ -48,9 +53,21 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When the session is closed, or does not keep up.
+    /// When the session is closed, or does not keep up: [`Session::wait_for_room`] says when it does
+    /// again.
     pub fn submit(&self, message: impl Into<PromptSubmission>) -> Result<(), SendError> {
+        if *self.waiting_prompts.borrow() >= WAITING_PROMPTS_MAX {
+            return Err(SendError::Full);
+        }
         self.send(SessionCommand::Submit(message.into()))
+    }
+
+    /// Waits until the session can take another prompt. Returns `false` when it is closed. A caller
+    /// that reads prompts from somewhere stops reading meanwhile, so that none is refused.
+    pub async fn wait_for_room(&self) -> bool {
+        let mut waiting = self.waiting_prompts.clone();
+        let has_room = waiting.wait_for(|count| *count < WAITING_PROMPTS_MAX).await.is_ok();
+        has_room && self.commands.reserve().await.is_ok()
     }
 
     /// Answers a question of `Notice::PermissionAsked`. An answer to a question that is no

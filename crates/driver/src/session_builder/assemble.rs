@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use windlass_engine::Settings;
 use windlass_hook::HookEvent;
 use windlass_tool::{Secrets, ToolSessionContext};
@@ -100,6 +100,7 @@ impl SessionBuilder {
                 .spawn_detached(agent_workspace::clean_up_leftovers(leftover_worktrees, sender));
         }
         let (command_sender, commands) = mpsc::channel(session_loop::COMMANDS_MAX);
+        let (waiting_sender, waiting_prompts) = watch::channel(0);
         let session_loop = SessionLoop {
             state,
             settings: reduce_budget(settings, spent_before_rewind),
@@ -112,6 +113,7 @@ impl SessionBuilder {
                 events,
                 prompt_intake: PromptIntake::new(Arc::clone(&hooks)),
                 ready_items: VecDeque::new(),
+                waiting_prompts: waiting_sender,
             },
             hooks,
             overrides: LoopOverrides {
@@ -135,6 +137,7 @@ impl SessionBuilder {
             notices,
             file_history,
             resources,
+            waiting_prompts,
         })
     }
 
@@ -291,6 +294,7 @@ pub(crate) struct AssembledSession {
     pub(crate) notices: Notices,
     pub(crate) file_history: Option<Arc<FileHistory>>,
     pub(crate) resources: WeakSessionResources,
+    pub(crate) waiting_prompts: watch::Receiver<usize>,
 }
 
 /// The settings, with less to spend: what the conversation went back from was paid for all the same.

@@ -366,6 +366,7 @@ impl SessionBuilder {
             notices,
             file_history,
             resources: late,
+            waiting_prompts,
         } = self.assemble()?;
         let (over, closed) = watch::channel(false);
         let close_max = crate::CLOSE_MAX.max(run.hooks.session_end_timeout() + CLOSE_GRACE);
@@ -384,6 +385,7 @@ impl SessionBuilder {
                 file_history,
                 client_questions: outside,
                 resources: late,
+                waiting_prompts,
             },
             notices,
         ))

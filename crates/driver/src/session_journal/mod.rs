@@ -16,7 +16,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 use windlass_engine::{Effect, Event, Settings, State};
 use windlass_journal::{
     Durability, FoldedJournal, JournalEntry, JournalError, JournalHead, JournalNote,
@@ -27,7 +26,7 @@ use windlass_vocabulary::{Delta, EffectClass, Message, MessageOrigin, MicroUsd};
 
 use self::durability::{DurabilityGate, JournalSyncer};
 use self::journal_notes::{JournalNoteCollector, effect_class};
-use crate::clock;
+use crate::clock::{self, timeout};
 use crate::joinable_delta::find_joinable_delta;
 use crate::journal_location::JournalLocation;
 use crate::notices::NoticeSender;

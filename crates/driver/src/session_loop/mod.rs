@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep_until, timeout_at};
 use windlass_engine::revival::{Revival, revival};
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
@@ -72,6 +72,8 @@ pub(crate) struct LoopInbox {
     pub(crate) prompt_intake: PromptIntake,
     /// What left the prompt intake and is not processed yet.
     pub(crate) ready_items: VecDeque<IntakeItem>,
+    /// How many prompts wait anywhere in the session, for callers that wait for room.
+    pub(crate) waiting_prompts: watch::Sender<usize>,
 }
 
 /// What a prompt or a skill may change for a while.
@@ -165,6 +167,7 @@ impl SessionLoop {
 
     async fn next(&mut self) -> LoopStep {
         loop {
+            self.publish_waiting_prompts();
             if let Some(request) = self.take_ready_rewind() {
                 return LoopStep::Rewind(request);
             }
@@ -202,6 +205,13 @@ impl SessionLoop {
                 passed = self.inbox.prompt_intake.next(status) => self.inbox.ready_items.extend(passed),
             }
         }
+    }
+
+    fn publish_waiting_prompts(&self) {
+        let LoopInbox { prompt_intake, ready_items, waiting_prompts, .. } = &self.inbox;
+        let count =
+            prompt_intake.queued_count() + ready_items.len() + self.state.inbox.queued.len();
+        waiting_prompts.send_if_modified(|known| std::mem::replace(known, count) != count);
     }
 
     fn run_status(&self) -> RunStatus {

@@ -22,9 +22,7 @@ use std::sync::Arc;
 
 use windlass_permission::PermissionGrant;
 use windlass_tool::{Tool, ToolCallContext, ToolFuture};
-use windlass_vocabulary::{
-    Concurrency, EffectClass, Json, ToolCall, ToolInspection, ToolOutcome, ToolSpec,
-};
+use windlass_vocabulary::{Concurrency, Json, ToolCall, ToolInspection, ToolOutcome, ToolSpec};
 
 use self::agent_input::AgentInput;
 
@@ -55,12 +53,9 @@ impl Tool for AgentTool {
     fn inspect(&self, input: &Json) -> ToolInspection {
         match self.parse_input(input) {
             Ok(_) => ToolInspection {
-                problem: None,
                 concurrency: Concurrency::Shared,
-                class: EffectClass::Effect,
                 spends: true,
-                seen: Vec::new(),
-                doubt: None,
+                ..ToolInspection::EXCLUSIVE_EFFECT
             },
             Err(problem) => ToolInspection::from_problem(problem),
         }

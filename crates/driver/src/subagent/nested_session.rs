@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Interrupt;
 use windlass_tool::{BackgroundAgent, ToolCallContext};
@@ -17,7 +16,7 @@ use super::agent_input::AgentInput;
 use super::agent_outcome::{self, AgentAbort, AgentEnd};
 use super::agent_workspace::AgentWorkspace;
 use super::nested_session_factory::{AgentSlot, NestedSessionFactory};
-use crate::clock;
+use crate::clock::{self, RunningTimer};
 use crate::notices::Notices;
 use crate::panic_guard::catch_panic;
 use crate::session::Session;
@@ -222,7 +221,7 @@ impl NestedSession {
         if self.session.submit(self.input.prompt.as_str()).is_err() {
             return Err((AgentAbort::Gone, spent));
         }
-        let deadline = clock::add_span(clock::now(), self.sessions.subagents.time_max);
+        let mut timer = RunningTimer::new(self.sessions.subagents.time_max);
         let mut abort = None;
         loop {
             let cancel = self.cancel.clone();
@@ -244,7 +243,7 @@ impl NestedSession {
                     let _ = self.session.interrupt(Interrupt::User);
                     continue;
                 }
-                () = tokio::time::sleep_until(deadline), if abort.is_none() => {
+                () = &mut timer, if abort.is_none() => {
                     abort = Some(AgentAbort::TooLong);
                     let _ = self.session.interrupt(Interrupt::User);
                     continue;
@@ -257,7 +256,7 @@ impl NestedSession {
             };
             if abort.is_none()
                 && let Some(Notice::RunEnded(ending)) = &notice
-                && self.try_continue(ending, deadline).await
+                && self.try_continue(ending, &mut timer).await
             {
                 continue;
             }
@@ -279,7 +278,7 @@ impl NestedSession {
     }
 
     /// One that was left alone may be given more to do when it is done, by hooks, so many times.
-    async fn try_continue(&mut self, ending: &RunEnding, deadline: Instant) -> bool {
+    async fn try_continue(&mut self, ending: &RunEnding, timer: &mut RunningTimer) -> bool {
         if self.background_agent.is_none()
             || ending.terminal.is_error()
             || self.idle_rounds >= IDLE_ROUNDS_MAX
@@ -289,7 +288,7 @@ impl NestedSession {
         self.idle_rounds += 1;
         let prompt = tokio::select! {
             () = self.cancel.cancelled() => None,
-            () = tokio::time::sleep_until(deadline) => None,
+            () = timer => None,
             prompt = self.session.ask_idle_hooks() => prompt,
         };
         prompt.is_some_and(|prompt| self.session.submit(prompt).is_ok())

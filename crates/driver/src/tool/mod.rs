@@ -5,6 +5,7 @@
 //! run together, and in which order their results are shown, is the engine's to say. A nested
 //! session is a tool like any other: see `subagent`.
 
+pub(crate) mod cell_launcher;
 mod context_reporter;
 mod execute;
 pub(crate) mod sandbox_launcher;
@@ -87,6 +88,7 @@ impl ToolRunner {
             call_limits: limits,
             cost_sender: BackgroundCostSender::from_sender(bill),
             side_model: Some(Arc::clone(&self.side_model)),
+            confinement: granted.confinement(),
         };
         let registry = Arc::clone(&self.registry);
         let events = self.events.clone();

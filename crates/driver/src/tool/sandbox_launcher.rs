@@ -4,15 +4,19 @@
 //! it may run at all was decided before. What cannot be held as it must be does not start.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::process::Child;
+use windlass_permission::Confinement;
 use windlass_sandbox::{
-    ProxyThread, RevertedProtectedFile, Sandbox, SandboxNetwork, SandboxPlan, SandboxProbeOptions,
-    SandboxUnavailable,
+    ProxyThread, RevertedProtectedFile, Sandbox, SandboxBackend, SandboxNetwork, SandboxPlan,
+    SandboxProbeOptions, SandboxUnavailable, secrets,
 };
-use windlass_tool::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
+use windlass_tool::{
+    ASK_TO_RUN_UNCONFINED, LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher,
+    SpawnCommandFn, may_hold_token,
+};
 
 /// What commands of a session are held to.
 #[derive(Clone, Debug, Default)]
@@ -79,22 +83,69 @@ impl ToolSandboxLauncher {
         plan.hidden.extend(hidden.iter().cloned());
         plan.hidden.retain(|path| !shown.iter().any(|shown| path.starts_with(shown)));
         plan.environment = launch.environment.to_vec();
+        plan.environment.retain(|(name, _)| !name.to_str().is_some_and(may_hold_token));
+        self.hide_home(&mut plan);
         plan.network = match &self.config.gate {
             Some(gate) => SandboxNetwork::ViaProxy(gate.socket().to_owned()),
             None => self.config.network.clone(),
         };
         plan.is_background = launch.is_long_lived;
+        plan.hidden.extend(launch.hidden.iter().cloned());
+        if launch.confinement == Confinement::ReadOnly {
+            // Judged to only read: the sandbox of the session holds it to that.
+            plan.readable.append(&mut plan.roots);
+            plan.network = SandboxNetwork::Off;
+        }
         plan
+    }
+}
+
+impl ToolSandboxLauncher {
+    /// Of the home, only toolchains and what the user names are seen: whatever keeps a token there is
+    /// not on a list of ours.
+    fn hide_home(&self, plan: &mut SandboxPlan) {
+        let Some(home) = self.config.home.as_deref().and_then(|home| home.canonicalize().ok())
+        else {
+            return;
+        };
+        // Where the session works in the home itself, the list of secrets has to do.
+        if plan.roots.iter().any(|root| home.starts_with(root)) {
+            return;
+        }
+        plan.readable.retain(|path| *path != home && Some(path) != self.config.home.as_ref());
+        let is_needed = |path: &Path| {
+            let mut named = plan.roots.iter().chain(&plan.scratch).chain(&plan.readable);
+            named.any(|one| one.starts_with(path) || path.starts_with(one))
+        };
+        match self.sandbox.backend() {
+            SandboxBackend::Bubblewrap => {
+                let toolchains = secrets::list_home_toolchains(&home);
+                plan.readable.extend(toolchains.into_iter().filter(|path| path.exists()));
+                plan.hidden.push(home);
+            }
+            SandboxBackend::Landlock => {
+                let toolchains = secrets::list_home_toolchains(&home);
+                let Ok(entries) = std::fs::read_dir(&home) else {
+                    return;
+                };
+                let others = entries.flatten().map(|entry| entry.path()).filter(|path| {
+                    let is_toolchain = toolchains.iter().any(|one| one.starts_with(path));
+                    !is_toolchain && !is_needed(path)
+                });
+                plan.hidden.extend(others.collect::<Vec<_>>());
+            }
+        }
     }
 }
 
 impl ProcessLauncher for ToolSandboxLauncher {
     fn prepare(&self, launch: &LaunchRequest<'_>) -> Result<Box<dyn PreparedLaunch>, String> {
         let may_leave = launch.is_unconfined && self.config.may_be_disabled;
-        if launch.is_excluded || may_leave {
+        let is_judged = launch.confinement != Confinement::Unconfined;
+        if !is_judged && (launch.is_excluded || may_leave) {
             return Ok(Box::new(UnsandboxedCommand(Some(launch.build_command()))));
         }
-        if launch.is_unconfined {
+        if launch.is_unconfined && !self.config.may_be_disabled {
             return Err(
                 "the call asks to run without the sandbox, which may not be left here".to_owned()
             );
@@ -151,14 +202,11 @@ impl PreparedLaunch for SandboxedCommand {
         words.extend(refused.into_iter().map(|why| format!("The sandbox let nobody out: {why}.")));
         if let Some(reason) = reason {
             words.push(reason.words);
-            words.extend(may_be_left.then(|| DISABLE_SANDBOX_HINT.to_owned()));
+            words.extend(may_be_left.then(|| ASK_TO_RUN_UNCONFINED.to_owned()));
         }
         words
     }
 }
-
-const DISABLE_SANDBOX_HINT: &str =
-    "With dangerouslyDisableSandbox the user is asked to let it run outside.";
 
 /// What was moved out of the way, for the model.
 fn describe_restored_path(taken: &RevertedProtectedFile) -> String {

@@ -8,6 +8,7 @@ use crate::fixture::{
     tls, until, waits,
 };
 use crate::http2::{Does, serve};
+use windlass_driver::ModelTimeouts;
 use windlass_rehearsal::{
     Rehearsal, RehearsalOptions, Script, ScriptedAnswer as Says, ScriptedFault,
 };
@@ -74,28 +75,60 @@ async fn m12_unreachable_servers_are_told_as_offline_and_tried_again() {
 #[tokio::test]
 async fn m12_back_online_the_run_goes_on_at_a_word() {
     for wire in WIRES {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
+        let address = free_address();
         let url = format!("http://{address}");
-        // A seed whose first wait is long: only a word can end it in time.
-        let options =
-            FixtureOptions::on(wire).with(|settings| settings.retry.jitter_seed = LONG_WAIT);
-        let (session, mut notices) = options.builder(&url).start().unwrap();
+        // A seed whose first wait is long: only a word can end it in time. A busy machine may need as
+        // long for the answer, but not three times in a row.
+        let mut rounds = 0;
+        loop {
+            rounds += 1;
+            let options =
+                FixtureOptions::on(wire).with(|settings| settings.retry.jitter_seed = LONG_WAIT);
+            let (session, mut notices) = options.builder(&url).start().unwrap();
+            session.submit("hi").unwrap();
+            let is_long = |notice: &Notice| matches!(notice, Notice::RetryScheduled { wait, .. } if wait.0 > 900);
+            until(&mut notices, is_long).await;
+            let script = Script::new().answer(Says::text("online"));
+            let rehearsal_options = RehearsalOptions { port: address.port() };
+            let server = Rehearsal::start(script, rehearsal_options).await.unwrap();
+            let began = std::time::Instant::now();
+            session.retry_now().unwrap();
+            let (ending, received) = ended(&mut notices).await;
+            assert_completed(&ending);
+            assert_eq!((shown(&received), server.request_count()), ("online".to_owned(), 1));
+            server.stop().await;
+            if began.elapsed() < Duration::from_millis(800) {
+                break;
+            }
+            assert!(rounds < 3, "{:?}", began.elapsed());
+        }
+    }
+}
+
+#[tokio::test]
+async fn m12_a_server_on_this_machine_gets_time_to_come_up() {
+    for wire in WIRES {
+        let address = free_address();
+        let timeouts =
+            ModelTimeouts { local_start: Duration::from_secs(60), ..ModelTimeouts::default() };
+        let options = FixtureOptions::on(wire).timeouts(timeouts).without_retries();
+        let (session, mut notices) = options.builder(&format!("http://{address}")).start().unwrap();
         session.submit("hi").unwrap();
-        let is_long =
-            |notice: &Notice| matches!(notice, Notice::RetryScheduled { wait, .. } if wait.0 > 900);
-        until(&mut notices, is_long).await;
-        let script = Script::new().answer(Says::text("online"));
+        until(&mut notices, |notice| matches!(notice, Notice::RequestStarted { .. })).await;
+        // Long enough for the first look, and no matter if it is not.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let script = Script::new().answer(Says::text("up"));
         let rehearsal_options = RehearsalOptions { port: address.port() };
         let server = Rehearsal::start(script, rehearsal_options).await.unwrap();
-        let began = std::time::Instant::now();
-        session.retry_now().unwrap();
         let (ending, received) = ended(&mut notices).await;
         assert_completed(&ending);
-        assert!(began.elapsed() < Duration::from_millis(800), "{:?}", began.elapsed());
-        assert_eq!((shown(&received), server.request_count()), ("online".to_owned(), 1));
+        assert_eq!((shown(&received), server.request_count()), ("up".to_owned(), 1));
     }
+}
+
+/// Where nothing listens.
+fn free_address() -> std::net::SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 #[tokio::test]

@@ -145,6 +145,27 @@ fn origins(received: &[Notice]) -> Vec<MessageOrigin> {
     added(received).iter().map(|message| message.origin).collect()
 }
 
+/// A result whose very words are refused, with its place: they go, and history stays.
+#[tokio::test]
+async fn m07_a_named_result_is_left_out_before_history_is_cut() {
+    for (wire, words) in [
+        (WireFormat::AnthropicMessages, "messages.2.content.0: text is not allowed here"),
+        (WireFormat::OpenaiChat, "messages[2].content: text is not allowed here"),
+    ] {
+        let refusal = Words::new(400, "invalid_request_error", words);
+        let mut fixture = after_reasoning(wire, [refusal.says(wire), Says::text("fine")]).await;
+        let (ending, received) = fixture.run("go").await;
+        assert_completed(&ending);
+        assert!(
+            matches!(repairs(&received)[..], [why] if why.ends_with("the result of a tool left out")),
+            "{received:#?}"
+        );
+        let body = fixture.rehearsal.requests().pop().unwrap().body;
+        assert!(!body.contains("did Look") && body.contains("the result was left out"), "{body}");
+        assert!(body.contains("I look.") && body.contains("go"), "{body}");
+    }
+}
+
 #[tokio::test]
 async fn m07_invalid_history_is_repaired_once_and_never_bricks_the_session() {
     for wire in WIRES {
@@ -152,7 +173,7 @@ async fn m07_invalid_history_is_repaired_once_and_never_bricks_the_session() {
             WireFormat::AnthropicMessages => Words::new(
                 400,
                 "invalid_request_error",
-                "messages.2: `tool_use` ids were found without `tool_result` blocks",
+                "messages.1: `tool_use` ids were found without `tool_result` blocks",
             ),
             WireFormat::OpenaiResponses => {
                 Words::new(400, "", "No tool output found for function call call_1_0.")

@@ -10,6 +10,9 @@ use windlass_driver::Interrupt;
 use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
 use windlass_vocabulary::{Notice, RequestSource, Terminal};
 
+/// Far less than the servers and tools here would take, and enough for a busy machine.
+const SOON: Duration = Duration::from_secs(15);
+
 #[tokio::test]
 async fn in_mid_stream() {
     let answers = [
@@ -20,7 +23,7 @@ async fn in_mid_stream() {
     fixture.session.submit("hi").unwrap();
     fixture.until(crate::fixture::is_streamed_text).await;
     let took = interrupted(&mut fixture, Terminal::AbortedStreaming).await;
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(took < SOON, "{took:?}");
     assert_ended(&fixture.run("again").await.0, Terminal::Completed);
 }
 
@@ -41,14 +44,14 @@ async fn before_the_server_answers() {
     fixture.session.submit("hi").unwrap();
     fixture.until(|notice| matches!(notice, Notice::RequestStarted { .. })).await;
     let took = interrupted(&mut fixture, Terminal::AbortedStreaming).await;
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(took < SOON, "{took:?}");
 }
 
 #[tokio::test]
 async fn in_mid_tool_takes_the_whole_tree_down() {
     let (mut fixture, pids) = stage_with_long_tool().await;
     let took = interrupted(&mut fixture, Terminal::AbortedTools).await;
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert!(took < SOON, "{took:?}");
     assert_ended(&fixture.run("again").await.0, Terminal::Completed);
     fixture.session.close().await;
     assert_gone(&pids);
@@ -59,7 +62,7 @@ async fn closing_in_mid_tool_takes_the_whole_tree_down() {
     let (mut fixture, pids) = stage_with_long_tool().await;
     let began = Instant::now();
     fixture.session.close().await;
-    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     assert_gone(&pids);
     assert_ended(&fixture.ending().await.0, Terminal::AbortedTools);
     assert_eq!(fixture.session.submit("anyone?"), Err(windlass_driver::SendError::Closed));
@@ -81,7 +84,7 @@ async fn while_waiting_to_try_again() {
     fixture.session.submit("hi").unwrap();
     fixture.until(|notice| matches!(notice, Notice::RetryScheduled { .. })).await;
     let took = interrupted(&mut fixture, Terminal::AbortedStreaming).await;
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(took < SOON, "{took:?}");
     assert_ended(&fixture.run("again").await.0, Terminal::Completed);
 }
 
@@ -104,7 +107,7 @@ async fn while_history_is_summarised() {
     fixture.session.submit("tell me").unwrap();
     assert!(fixture.rehearsal.wait_for_requests(4, PATIENCE).await);
     let took = interrupted(&mut fixture, Terminal::AbortedStreaming).await;
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(took < SOON, "{took:?}");
     assert_ended(&fixture.run("again").await.0, Terminal::Completed);
 }
 
@@ -115,7 +118,7 @@ async fn in_a_flood_of_text() {
     fixture.session.submit("talk").unwrap();
     fixture.until(crate::fixture::is_streamed_text).await;
     let took = interrupted(&mut fixture, Terminal::AbortedStreaming).await;
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(took < SOON, "{took:?}");
 }
 
 /// Interrupts and gives the time to the end of the run.

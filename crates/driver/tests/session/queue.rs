@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use windlass_driver::{Durability, PromptSubmission, QueuedMessage};
+use windlass_driver::{Durability, PromptSubmission, QueuedMessage, SendError};
 use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_vocabulary::{ContentBlock, Notice, PermissionAnswer, PermissionMode, Role, Terminal};
 
@@ -26,6 +26,45 @@ fn words(queued: &[QueuedMessage]) -> Vec<(String, Option<&str>)> {
         other => format!("{other:?}"),
     };
     queued.iter().map(|one| (text(&one.content), one.name.as_deref())).collect()
+}
+
+#[tokio::test]
+async fn a_sender_can_wait_until_there_is_room_for_another_prompt() {
+    let options = FixtureOptions::default();
+    let answers = [held(options.directory.path()), Says::text("done").repeat(0)];
+    let mut fixture = options.play(answers).await;
+    let session = fixture.session.clone();
+    session.submit("begin").unwrap();
+    fixture.until(|notice| matches!(notice, Notice::ToolStarted(_))).await;
+    let mut sent = 0;
+    // The answer to the question shows that the session has taken in what was sent before it.
+    while session.queued_messages().await.unwrap().len() < 1_024 {
+        session.submit("more").unwrap();
+        sent += 1;
+    }
+    assert_eq!(session.submit("one too many"), Err(SendError::Full));
+    tokio::select! {
+        biased;
+        _ = session.wait_for_room() => panic!("there is no room"),
+        _ = session.queued_messages() => {}
+    }
+    let waiting = tokio::spawn({
+        let session = session.clone();
+        async move { session.wait_for_room().await }
+    });
+    std::fs::write(fixture.directory.path().join("pipe"), "go on").unwrap();
+    assert!(waiting.await.unwrap(), "room for the next");
+    session.submit("the next").unwrap();
+    let messages = loop {
+        fixture.until(|notice| matches!(notice, Notice::RunEnded(_))).await;
+        let messages = last_request(&fixture.rehearsal)["messages"].to_string();
+        if messages.contains("the next") {
+            break messages;
+        }
+    };
+    assert_eq!(messages.matches("more").count(), sent, "each prompt came in once");
+    session.close().await;
+    assert!(!session.wait_for_room().await, "a closed session has none");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use windlass_vocabulary::{ContentBlock, MessageId, ToolResult, ToolResultPart};
@@ -24,6 +25,8 @@ pub(crate) enum Refused {
     Foreign,
     /// Everything but text, calls and plain results.
     Rich,
+    /// What results say.
+    Results,
 }
 
 /// What was left out, by name.
@@ -45,7 +48,7 @@ impl fmt::Display for LeftOut {
         let total = self.names.len();
         let shown: Vec<&str> = distinct.iter().take(3).map(|name| name.as_str()).collect();
         match total {
-            0 => f.write_str("nothing could be"),
+            0 => f.write_str("nothing"),
             _ if total == shown.len() => f.write_str(&shown.join(", ")),
             _ => write!(f, "{} and more, {total} in all,", shown.join(", ")),
         }
@@ -84,6 +87,11 @@ fn kept(block: &ContentBlock, what: Refused, out: &mut LeftOut) -> Option<Conten
         }
         (ContentBlock::ToolResult(result), Refused::Media | Refused::Rich) => {
             let content = result.content.iter().map(|part| without_media(part, out)).collect();
+            Some(ContentBlock::ToolResult(ToolResult { content, ..result.clone() }))
+        }
+        (ContentBlock::ToolResult(result), Refused::Results) => {
+            out.names.push("the result of a tool".to_string());
+            let content = vec![ToolResultPart::Text(text::RESULT_REMOVED.into())];
             Some(ContentBlock::ToolResult(ToolResult { content, ..result.clone() }))
         }
         (ContentBlock::Thinking(_), Refused::Reasoning | Refused::Foreign | Refused::Rich) => {

@@ -8,14 +8,14 @@ use windlass_vocabulary::{
     Ticket, ToolCall, ToolInspection, ToolOutcome, ToolResultPart,
 };
 
-use super::circle;
+use super::circle::{CircleVerdict, GUARD};
 use super::queue::{Entry, Stage};
 use super::schedule::startable;
 use crate::budget::usd;
 use crate::cache::Forecast;
 use crate::effect::{Effect, HookSubject};
 use crate::ledger::{Account, Open};
-use crate::settings::FREE;
+use crate::settings::{CircleGuard, FREE};
 use crate::state::State;
 use crate::step::Loop;
 use crate::text;
@@ -70,16 +70,18 @@ impl Loop<'_> {
         let Some(entry) = self.entry(place) else { return };
         let (call, inspection) = (entry.call.clone(), entry.inspection.clone());
         let policy = &self.state.tool_context.policy;
-        let count = self.state.circle.count(&call);
-        let is_circle = count >= circle::STOP && policy.can_ask;
-        match decide(policy, call, &inspection, opinion) {
-            PermissionDecision::Allow(granted) if is_circle => {
+        let guard = self.settings.switches.circle_guard;
+        let circle = self.state.circle.count_before(&call, guard).filter(|_| policy.can_ask);
+        match (decide(policy, call, &inspection, opinion), circle) {
+            (PermissionDecision::Allow(granted), Some(count)) => {
                 let call = granted.into_inner();
                 self.ask(place, build_loop_question(call, text::circle_question(count)));
             }
-            PermissionDecision::Allow(granted) => self.set_stage(place, Stage::Ready(granted)),
-            PermissionDecision::Ask(question) => self.ask(place, question),
-            PermissionDecision::Deny { call, why } => self.deny(place, call, why),
+            (PermissionDecision::Allow(granted), None) => {
+                self.set_stage(place, Stage::Ready(granted));
+            }
+            (PermissionDecision::Ask(question), _) => self.ask(place, question),
+            (PermissionDecision::Deny { call, why }, _) => self.deny(place, call, why),
         }
     }
 
@@ -288,20 +290,38 @@ impl Loop<'_> {
     }
 
     /// Looks at a whole batch once it is certain to stay: what is discarded counts in no circle.
-    /// A call that cannot run at all is not worth a question; there the run ends.
     pub(crate) fn look_for_circles(&mut self) {
-        let can_ask = self.state.tool_context.policy.can_ask;
         let State { queue, circle, .. } = &mut self.state;
-        for entry in &queue.entries {
-            let Stage::Done(outcome) = &entry.stage else { continue };
-            let count = circle.record(&entry.call, &entry.inspection, outcome);
-            if count >= circle::HINT {
-                queue.remarks.push(text::circle_hint(count));
+        let entries = core::mem::take(&mut queue.entries);
+        match self.settings.switches.circle_guard {
+            CircleGuard::Off => {}
+            CircleGuard::Turns => {
+                let verdict = circle.record_turn(&entries);
+                let has_started = entries.iter().any(|entry| entry.has_started);
+                self.act_on_circle(verdict, has_started);
             }
-            if count >= circle::STOP && !(can_ask && entry.has_started) {
-                let why = text::circle_stop(count);
-                queue.halt.get_or_insert((String::from(circle::GUARD), why));
+            CircleGuard::Calls => {
+                for entry in &entries {
+                    let Stage::Done(outcome) = &entry.stage else { continue };
+                    let verdict = self.state.circle.record_call(entry, outcome);
+                    self.act_on_circle(verdict, entry.has_started);
+                }
             }
+        }
+        self.state.queue.entries = entries;
+    }
+
+    /// A call that cannot run at all is not worth a question; there the run ends.
+    fn act_on_circle(&mut self, verdict: Option<CircleVerdict>, has_started: bool) {
+        let can_ask = self.state.tool_context.policy.can_ask;
+        let queue = &mut self.state.queue;
+        if let Some(CircleVerdict::Hint(count) | CircleVerdict::Stop(count)) = verdict {
+            queue.remarks.push(text::circle_hint(count));
+        }
+        if let Some(CircleVerdict::Stop(count)) = verdict
+            && !(can_ask && has_started)
+        {
+            queue.halt.get_or_insert((String::from(GUARD), text::circle_stop(count)));
         }
     }
 

@@ -40,7 +40,7 @@ async fn without_a_shell_nothing_is_expanded_but_our_placeholders() {
         "args": ["-c", "printf '%s\\n' \"$@\" > args", "sh", "${CLAUDE_PROJECT_DIR}/x", "$HOME; rm *", "${CLAUDE_PLUGIN_ROOT}"],
     }] }] });
     let variables = vec![("CLAUDE_PLUGIN_ROOT".to_owned(), "/plugin".into())];
-    let source = HookSource { name: "plugin".to_owned(), variables };
+    let source = HookSource { variables, ..HookSource::new("plugin") };
     let (set, problems) = HookSet::parse(&value, &source);
     assert_eq!(problems, Vec::<String>::new());
     let chosen = set.select(HookEvent::PreToolUse, Some("Bash"), |_| false);

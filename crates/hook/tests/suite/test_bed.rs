@@ -36,6 +36,7 @@ impl HookTestBed {
         let recorded = Arc::new(RecordedHookEvents::default());
         let cwd = directory.path().canonicalize().unwrap();
         let environment = HookEnvironment {
+            launcher: None,
             project: cwd.clone(),
             env_vars: windlass_tool::environment::build_child_environment(std::env::vars_os()),
             spill: cwd.join("spill"),

@@ -91,6 +91,7 @@ impl JournalScrubber {
             },
             // The rules above say what became of each call.
             held: None,
+            cell: settings.policy.cell,
         };
         let mut context = settings.context.clone();
         context.spill_directory = self.scrub_shared_text(&context.spill_directory);

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use windlass_engine::Settings;
+use windlass_engine::settings::CircleGuard;
 use windlass_permission::Rule;
 use windlass_vocabulary::{
     Concurrency, EffectClass, Json, MicroUsd, Millis, ModelFacts, ModelName, PermissionMode,
@@ -200,6 +201,7 @@ impl ScenarioSetup {
             "post_tool_batch_hooks" => settings.hooks.post_tool_batch = parse_switch(words)?,
             "stop_failure_hooks" => settings.hooks.stop_failure = parse_switch(words)?,
             "subagent" => settings.agent.is_subagent = parse_switch(words)?,
+            "circle_guard" => settings.switches.circle_guard = parse_circle_guard(words)?,
             "batch_tools" => settings.switches.batch_tools = parse_switch(words)?,
             "tool_labels" => settings.switches.tool_labels = parse_switch(words)?,
             "prefetch" => settings.switches.prefetch = parse_switch(words)?,
@@ -296,6 +298,15 @@ fn parse_switch(words: &mut TokenReader) -> Result<bool, String> {
         None | Some("on") => Ok(true),
         Some("off") => Ok(false),
         Some(other) => Err(format!("`on` or `off`, not `{other}`")),
+    }
+}
+
+fn parse_circle_guard(words: &mut TokenReader) -> Result<CircleGuard, String> {
+    match words.expect_word("a way to count")?.as_str() {
+        "calls" => Ok(CircleGuard::Calls),
+        "turns" => Ok(CircleGuard::Turns),
+        "off" => Ok(CircleGuard::Off),
+        other => Err(format!("`calls`, `turns` or `off`, not `{other}`")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windlass_engine::settings::{After, Context, Hooks, RefillLimits};
+use windlass_engine::settings::{After, CircleGuard, Context, Hooks, RefillLimits};
 use windlass_engine::{Limits, Settings};
 use windlass_permission::Rule;
 use windlass_vocabulary::{
@@ -60,9 +60,16 @@ pub fn draw_settings(random: &mut SeededRandom) -> Settings {
     settings.switches.tool_labels = random.draw_percent(25);
     settings.switches.prefetch = random.draw_percent(40);
     settings.retry.jitter_seed = random.next_bits();
+    // Not drawn, so that older seeds keep their worlds.
+    settings.switches.circle_guard = match settings.retry.jitter_seed % 4 {
+        0 => CircleGuard::Calls,
+        1 => CircleGuard::Off,
+        _ => CircleGuard::Turns,
+    };
     if random.draw_percent(30) {
         settings.retry.wait_max = Millis(random.draw_between(0, 20_000));
     }
+    settings.switches.blanks_results = settings.retry.jitter_seed % 5 > 0;
     settings.tools = SIM_TOOLS.iter().map(|name| draw_tool_spec(random, name)).collect();
     if random.draw_percent(10) {
         set_extreme_values(random, &mut settings);

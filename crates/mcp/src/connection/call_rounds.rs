@@ -10,7 +10,7 @@ use rmcp::model::{
 };
 use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
 use serde_json::{Map, Value};
-use tokio::time::Instant;
+use windlass_tool::running_time::RunningTimer;
 
 use super::{McpCallOptions, McpCallReply, McpConnection, to_call_failure};
 use crate::failure::McpFailure;
@@ -35,15 +35,15 @@ impl McpConnection {
         arguments: Map<String, Value>,
         terms: &McpCallOptions,
     ) -> Result<McpCallReply, McpFailure> {
-        let deadline = Instant::now() + terms.limit;
+        let mut timer = RunningTimer::new(terms.limit);
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         for _ in 0..ROUNDS_MAX {
-            match self.run_round(params.clone(), deadline, terms).await? {
+            match self.run_round(params.clone(), &mut timer, terms).await? {
                 CallRound::Done(result) => return Ok((*result).into()),
                 CallRound::InputRequired(input_required) => {
                     params.request_state.clone_from(&input_required.request_state);
                     params.input_responses =
-                        self.answer_input_requests(input_required, deadline, terms).await?;
+                        self.answer_input_requests(input_required, &mut timer, terms).await?;
                 }
             }
         }
@@ -53,7 +53,7 @@ impl McpConnection {
     async fn run_round(
         &self,
         params: CallToolRequestParams,
-        deadline: Instant,
+        timer: &mut RunningTimer,
         terms: &McpCallOptions,
     ) -> Result<CallRound, McpFailure> {
         let what = format!("the call of `{}`", params.name);
@@ -71,7 +71,7 @@ impl McpConnection {
                 () = self.health.gone_token().cancelled() => {
                     break Err(McpFailure::Gone { reason: self.health.reason() });
                 }
-                () = tokio::time::sleep_until(deadline) => {
+                () = &mut *timer => {
                     break Err(McpFailure::TimedOut { what, after: terms.limit });
                 }
                 Some(text) = progress.recv() => terms.progress.report(|| text),
@@ -101,7 +101,7 @@ impl McpConnection {
     async fn answer_input_requests(
         &self,
         input_required: InputRequiredResult,
-        deadline: Instant,
+        timer: &mut RunningTimer,
         terms: &McpCallOptions,
     ) -> Result<Option<InputResponses>, McpFailure> {
         let requests = input_required.input_requests.unwrap_or_default();
@@ -119,7 +119,7 @@ impl McpConnection {
             biased;
             answered = answering => answered?,
             () = terms.cancel.cancelled() => return Err(McpFailure::Cancelled),
-            () = tokio::time::sleep_until(deadline) => {
+            () = &mut *timer => {
                 let what = "what the server asked back".to_owned();
                 return Err(McpFailure::TimedOut { what, after: terms.limit });
             }

@@ -24,6 +24,7 @@ use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientSco
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use windlass_tool::running_time::{self, RunningTimer};
 use windlass_tool::{ProgressSender, ToolSessionContext};
 
 pub(crate) use client::McpClient;
@@ -161,7 +162,7 @@ impl McpConnection {
     ) -> Result<Self, McpFailure> {
         let opening = LegacySseTransport::open(config, access, Arc::clone(&client.health));
         let late = |_| McpFailure::TimedOut { what: "the connection".to_owned(), after: limit };
-        let opened = tokio::time::timeout(limit, opening).await.map_err(late)??;
+        let opened = running_time::timeout(limit, opening).await.map_err(late)??;
         Self::connect_over(opened, ProtocolEra::Handshake, client, limit).await
     }
 
@@ -177,7 +178,7 @@ impl McpConnection {
         let health = Arc::clone(&client.health);
         let sieve = FilteredTransport::new(transport, Arc::clone(&health));
         let opening = client.serve_with_lifecycle(sieve, lifecycle_mode(era));
-        let running = match tokio::time::timeout(limit, opening).await {
+        let running = match running_time::timeout(limit, opening).await {
             Ok(Ok(running)) => running,
             Ok(Err(error)) => return Err(to_open_failure(&error, &health)),
             Err(_) => return Err(McpFailure::TimedOut { what: "initialize".into(), after: limit }),
@@ -415,7 +416,7 @@ impl McpConnection {
             biased;
             answer = asking => answer.map_err(|error| to_call_failure(&error, &self.health)),
             () = self.health.gone_token().cancelled() => Err(McpFailure::Gone { reason: self.health.reason() }),
-            () = tokio::time::sleep(limit) => {
+            () = RunningTimer::new(limit) => {
                 Err(McpFailure::TimedOut { what: what.to_owned(), after: limit })
             }
         }

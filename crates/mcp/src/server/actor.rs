@@ -381,7 +381,9 @@ async fn open_connection(
             match &context.login_store {
                 // What is configured for this server goes before what a login gave.
                 Some(store) if !http.is_authorized() => {
-                    let loading = tokio::time::timeout(limit, store.load_access(&http.url)).await;
+                    let loading =
+                        windlass_tool::running_time::timeout(limit, store.load_access(&http.url))
+                            .await;
                     match loading.unwrap_or(Ok(None))? {
                         Some(access) => McpChannel::HttpAuthorized(&http, access),
                         None => McpChannel::Http(&http),

@@ -30,6 +30,7 @@ pub(crate) async fn with_command_headers(
     // Given up with the connection, it ends with everything it started.
     let _end = cancel.clone().drop_guard();
     let errand = OneShotCommand {
+        held_by: None,
         program: PathBuf::from("/bin/sh"),
         arguments: ["-c", command].map(Into::into).into(),
         directory: tool_context.files.cwd.clone(),

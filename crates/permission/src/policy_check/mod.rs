@@ -5,7 +5,7 @@
 //!
 //! ```json
 //! {"id": "a", "tool": "Bash", "input": {"command": "ls"}, "rules": {"allow": [], "ask": [], "deny": []},
-//!  "mode": "default", "cwd": "/w/repo", "roots": ["/w/repo"], "home": "/home/u", "interactive": true,
+//!  "mode": "default", "cell": true, "cwd": "/w/repo", "roots": ["/w/repo"], "home": "/home/u", "interactive": true,
 //!  "files": {"/w/repo/x": {"file": "text"}, "/w/repo/y": {"symlink": "/etc"}}}
 //! ```
 //!
@@ -89,7 +89,7 @@ pub fn build_report(
     let said = evaluate_call(policy, &roots, &subject, &inspection, PriorDecision::None);
     let parts = report_parts(policy, &roots, &subject, &said);
     let (decision, reason, rule, suggestions) = match said {
-        ExplainedDecision::Allow { why, rule } => {
+        ExplainedDecision::Allow { why, rule, confinement: _ } => {
             (PermissionDecisionKind::Allow, why, rule, Vec::new())
         }
         ExplainedDecision::Deny { why, rule } => {

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use windlass_vocabulary::{Json, PermissionMode, ToolCall, ToolCallId, ToolName};
 
 use super::{PermissionReport, build_report};
-use crate::file_system_view::{FileSystemView, PathEntry, VirtualTree};
+use crate::confinement::CellSupport;
+use crate::file_system_view::{FileSystemView, MatchingNames, PathEntry, VirtualTree};
 use crate::policy::Policy;
 use crate::rule::{Rule, Rules};
 
@@ -57,6 +58,12 @@ impl PolicyCase {
                 Some(_) => return Err("`interactive` must be true or false".to_owned()),
             },
             held: None,
+            cell: match fields.get("cell") {
+                None | Some(Value::Null) => CellSupport::Unknown,
+                Some(Value::Bool(true)) => CellSupport::Available,
+                Some(Value::Bool(false)) => CellSupport::Missing,
+                Some(_) => return Err("`cell` must be true or false".to_owned()),
+            },
         };
         let home = PathBuf::from(home);
         let files = match fields.get("files") {
@@ -90,6 +97,10 @@ impl FileSystemView for HomeOverride<'_> {
 
     fn home_directory(&self) -> Option<&Path> {
         self.home
+    }
+
+    fn matching_names(&self, directory: &Path, pattern: &str) -> MatchingNames {
+        self.inner.matching_names(directory, pattern)
     }
 }
 

@@ -102,7 +102,7 @@ fn find_restricting_rule(
 ) -> Option<(PermissionDecisionKind, Option<String>)> {
     let find = |rules: &[Rule], does: RestrictionKind, wanted: MatchCertainty| {
         rules.iter().find_map(|rule| {
-            let matched = rule.match_call(subject, policy.cwd(), does, names)?;
+            let matched = rule.match_call(subject, policy.root(), does, names)?;
             let is_here = matched.part.is_none_or(|part| part == at);
             (is_here && matched.certainty == wanted).then(|| rule.to_string())
         })
@@ -138,9 +138,9 @@ fn describe_effects(roots: &WorkspaceRoots<'_>, part: &SimpleCommand) -> Vec<Str
         let verb = if part.is_function { "call" } else { "run" };
         effects.push(format!("{verb} {}", escape_invisible(&first.text)));
     }
-    let (reads, writes) = find_certain_file_words(part);
-    let deeds = reads.into_iter().map(|word| ("read", word));
-    for (verb, word) in deeds.chain(writes.into_iter().map(|word| ("write", word))) {
+    let words = find_certain_file_words(part);
+    let deeds = words.reads.into_iter().map(|word| ("read", word));
+    for (verb, word) in deeds.chain(words.writes.into_iter().map(|word| ("write", word))) {
         if word.is_pipe() {
             continue;
         }

@@ -1,7 +1,10 @@
 //! What a part does by itself: which variables, files and directories, and whether it may do more.
 
+use std::borrow::Cow;
+
 use super::file_operands::find_file_operands;
 use super::parsed_script::SimpleCommand;
+use super::program_table::{ReadOnlyOperands, ReadOnlyProgram, find_read_only_program};
 use super::read_only_command::{ReadOnlyWords, analyze_read_only_words};
 use super::rule_reach::writes_its_words;
 use super::sed_awk::{is_plain_sed, parse_sed_arguments};
@@ -9,6 +12,7 @@ use super::shell_builtin::is_plain_declaration;
 use super::shell_variable::{is_harmless_variable, is_line_local_variable};
 use super::shell_word::ShellWord;
 use super::strip_wrappers::strip_wrappers;
+use super::xargs_command::analyze_xargs;
 use crate::file_system_view::PathAccess;
 
 /// What a command comes to when it is looked at alone, redirects aside.
@@ -38,7 +42,7 @@ pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
         }
         Some("declare" | "typeset" | "local" | "readonly" | "unset") => {
             let is_own = part.assigns.iter().all(|assign| is_line_local_variable(&assign.name));
-            let is_fine = is_own && is_plain_declaration(&part.words);
+            let is_fine = is_own && is_plain_declaration(part);
             return if is_fine {
                 CommandEffect::ChangesShellState
             } else {
@@ -55,6 +59,9 @@ pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
     }
     if part.is_function {
         return CommandEffect::ChangesShellState;
+    }
+    if let Some(look) = analyze_xargs(part) {
+        return CommandEffect::Reads(look);
     }
     let Some(words) = strip_wrappers(&part.words) else { return CommandEffect::Anything };
     match analyze_read_only_words(words) {
@@ -103,15 +110,15 @@ pub(crate) fn check_read_only(part: &SimpleCommand) -> Option<bool> {
 
 /// Words that may name files a part reads, as widely as they may be meant; `None` when it is not
 /// known to read any.
-pub(crate) fn find_read_words(part: &SimpleCommand) -> Vec<&ShellWord> {
-    let mut words: Vec<&ShellWord> = redirect_targets(part, PathAccess::Read);
+pub(crate) fn find_read_words(part: &SimpleCommand) -> Vec<Cow<'_, ShellWord>> {
+    let mut words: Vec<Cow<'_, ShellWord>> = redirect_targets(part, PathAccess::Read);
     let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
     match analyze_read_only_words(stripped) {
         Some(look) => words.extend(look.files),
         None if !part.is_wrapper && find_file_operands(stripped).is_some() => {
-            words.extend(
-                find_file_operands(stripped).map(|touched| touched.reads).unwrap_or_default(),
-            );
+            let touched = find_file_operands(stripped);
+            let reads = touched.map(|touched| touched.reads).unwrap_or_default();
+            words.extend(reads.into_iter().map(Cow::Borrowed));
         }
         None => {
             let program = stripped.first().map(|word| super::base_name(&word.text));
@@ -120,48 +127,73 @@ pub(crate) fn find_read_words(part: &SimpleCommand) -> Vec<&ShellWord> {
                 // Some programs are mostly given text; what they are given must at least be seen.
                 let is_text = program.is_some_and(|program| TAKE_TEXT.contains(&program));
                 let words_of = stripped.iter().skip(1);
-                words.extend(words_of.filter(|word| !is_text || word.known.is_some()));
+                let seen = words_of.filter(|word| !is_text || word.known.is_some());
+                words.extend(seen.map(Cow::Borrowed));
             }
         }
     }
     words
 }
 
-pub(crate) fn find_written_words(part: &SimpleCommand) -> Vec<&ShellWord> {
-    let mut words: Vec<&ShellWord> = redirect_targets(part, PathAccess::Write);
+pub(crate) fn find_written_words(part: &SimpleCommand) -> Vec<Cow<'_, ShellWord>> {
+    let mut words: Vec<Cow<'_, ShellWord>> = redirect_targets(part, PathAccess::Write);
     let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
     if !part.is_wrapper
         && let Some(touched) = find_file_operands(stripped)
     {
-        words.extend(touched.writes);
+        words.extend(touched.writes.into_iter().map(Cow::Borrowed));
         return words;
     }
     let writes = stripped.first().is_some_and(|word| writes_its_words(&word.text));
     if writes || part.is_wrapper {
-        words.extend(stripped.iter().skip(1));
+        words.extend(stripped.iter().skip(1).map(Cow::Borrowed));
     }
     words
 }
 
 /// Words that are sure to name files, those read first, for people to see.
-pub(crate) fn find_certain_file_words(part: &SimpleCommand) -> (Vec<&ShellWord>, Vec<&ShellWord>) {
-    let (mut reads, mut writes) =
-        (redirect_targets(part, PathAccess::Read), redirect_targets(part, PathAccess::Write));
+pub(crate) fn find_certain_file_words(part: &SimpleCommand) -> CertainFileWords<'_> {
+    let mut reads = redirect_targets(part, PathAccess::Read);
+    let mut writes = redirect_targets(part, PathAccess::Write);
     let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
     if let Some(look) = analyze_read_only_words(stripped) {
-        let is_option = |word: &&ShellWord| word.may_be_option() && word.known.is_some();
-        reads.extend(look.files.into_iter().filter(|word| !is_option(word)));
+        reads.extend(look.files);
     } else if let Some(touched) = find_file_operands(stripped).filter(|_| !part.is_wrapper) {
-        reads.extend(touched.reads);
-        writes.extend(touched.writes);
+        reads.extend(touched.reads.into_iter().map(Cow::Borrowed));
+        writes.extend(touched.writes.into_iter().map(Cow::Borrowed));
     }
-    (reads, writes)
+    CertainFileWords { reads, writes }
 }
 
-fn redirect_targets(part: &SimpleCommand, does: PathAccess) -> Vec<&ShellWord> {
-    let resolved = part.redirects.iter().filter(|redirect| redirect.access == does);
-    resolved.map(|redirect| &redirect.target).collect()
+/// Words that are sure to name files.
+#[derive(Debug)]
+pub(crate) struct CertainFileWords<'w> {
+    pub(crate) reads: Vec<Cow<'w, ShellWord>>,
+    pub(crate) writes: Vec<Cow<'w, ShellWord>>,
 }
+
+fn redirect_targets(part: &SimpleCommand, does: PathAccess) -> Vec<Cow<'_, ShellWord>> {
+    let resolved = part.redirects.iter().filter(|redirect| redirect.access == does);
+    resolved.map(|redirect| Cow::Borrowed(&redirect.target)).collect()
+}
+
+/// Is it a program for showing files, and for nothing else?
+pub(crate) fn is_file_reader(program: &str) -> bool {
+    let name = super::base_name(program);
+    let shows = |reader: &ReadOnlyProgram| {
+        use ReadOnlyOperands::{Files, OneFile, PatternThenFiles};
+        matches!(reader.operands, Files | OneFile | PatternThenFiles)
+    };
+    find_read_only_program(name).is_some_and(shows) || OTHER_FILE_VIEWERS.contains(&name)
+}
+
+/// Programs for showing files that are not in the list of those that run unasked, or have a reading
+/// of their own.
+const OTHER_FILE_VIEWERS: &[&str] = &[
+    "find", "jq", "yq", "xxd", "less", "more", "most", "bat", "batcat", "ag", "ack", "zcat",
+    "zgrep", "zless", "xzcat", "bzcat", "pr", "look", "view", "hd", "sed", "awk", "gawk", "mawk",
+    "nawk", "fdfind", "eza", "exa",
+];
 
 /// Programs whose words are text as often as files.
 const TAKE_TEXT: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use super::parsed_script::SimpleCommand;
 use super::plain_words::parse_plain_words;
-use super::rule_reach::reaches_beyond_rule;
+use super::rule_reach::{RuleGap, find_rule_gap};
 use super::shell_variable::is_assignment;
 use super::shell_word::ShellWord;
 use super::strip_wrappers::strip_wrappers;
@@ -29,6 +29,19 @@ pub(crate) enum MatchCertainty {
     Yes,
 }
 
+/// What an allow rule says of a command.
+#[derive(Debug)]
+pub(crate) enum RuleCoverage {
+    /// It speaks of another command.
+    Apart,
+    /// It speaks of this one, which does more than the rule says.
+    FallsShort(RuleGap),
+    /// It covers it; this many words are named by it.
+    Covers { named: usize },
+}
+
+const SETS_VARIABLES: &str = "it sets variables that may change what the program does";
+
 impl<'a> CommandPattern<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         let (body, is_prefix) = match text.strip_suffix(":*").or_else(|| text.strip_suffix(" *")) {
@@ -49,45 +62,65 @@ impl<'a> CommandPattern<'a> {
         !is_plain || names.iter().any(|other| other.eq_ignore_ascii_case(name))
     }
 
-    /// May this command run under the rule? It must begin with the rule's words; and what follows
-    /// must not be a program of its own that the rule does not name.
-    pub(crate) fn allows(
+    /// Does the rule cover this command? It must begin with the rule's words; and what follows must
+    /// not be a program of its own that the rule does not name. A rule that names a wrapper covers
+    /// whatever that runs.
+    pub(crate) fn cover(
         &self,
         part: &SimpleCommand,
         leads_out: &dyn Fn(&ShellWord) -> bool,
-    ) -> bool {
+    ) -> RuleCoverage {
         let names_variables = self.words.first().is_some_and(|word| is_assignment(word));
+        let is_harmless = super::command_effect::sets_only_harmless_variables(part);
+        if self.names_runner(part) && self.matches_words(&part.words) {
+            return match is_harmless {
+                true => RuleCoverage::Covers { named: part.words.len() },
+                false => RuleCoverage::FallsShort(RuleGap::unnamed(SETS_VARIABLES)),
+            };
+        }
         let assigned: Vec<ShellWord> =
             part.assigns.iter().map(|assign| ShellWord::literal(&assign.text)).collect();
         let words = if names_variables {
             [assigned, part.words.clone()].concat()
         } else {
             match strip_wrappers(&part.words) {
-                Some(words) if super::command_effect::sets_only_harmless_variables(part) => {
-                    words.to_vec()
-                }
-                _ => return false,
+                Some(words) => words.to_vec(),
+                None => return RuleCoverage::Apart,
             }
         };
-        let Some(first) = words.first().and_then(ShellWord::as_certain) else { return false };
-        if !self.matches_words(&words) {
-            return false;
+        if words.first().and_then(ShellWord::as_certain).is_none() || !self.matches_words(&words) {
+            return RuleCoverage::Apart;
+        }
+        if !names_variables && !is_harmless {
+            return RuleCoverage::FallsShort(RuleGap::unnamed(SETS_VARIABLES));
         }
         let names_all = !self.is_prefix && !self.text.contains('*');
         if names_all {
-            return true;
+            return RuleCoverage::Covers { named: words.len() };
         }
         let named = self.words.iter().take_while(|word| !word.contains('*')).count();
-        if is_runner(first) {
-            let what = words.get(1).map(|word| word.text.as_str()).unwrap_or_default();
-            return named >= 2 && !what.starts_with('-') && !what.contains('=');
+        let skipped = match names_variables {
+            true => words.iter().take_while(|word| is_assignment(&word.text)).count(),
+            false => 0,
+        };
+        let rest = words.get(skipped..).unwrap_or_default();
+        match find_rule_gap(rest, named.saturating_sub(skipped), leads_out) {
+            Some(gap) => RuleCoverage::FallsShort(gap),
+            None => RuleCoverage::Covers { named: named.saturating_sub(skipped) },
         }
-        if names_variables {
-            let skipped = words.iter().take_while(|word| is_assignment(&word.text)).count();
-            let rest = words.get(skipped..).unwrap_or_default();
-            return !reaches_beyond_rule(rest, named.saturating_sub(skipped), leads_out);
-        }
-        !reaches_beyond_rule(&words, named, leads_out)
+    }
+
+    /// Does the rule begin with a program that runs others, and the command as well?
+    fn names_runner(&self, part: &SimpleCommand) -> bool {
+        let first = part.words.first().and_then(ShellWord::as_certain);
+        // A debugger is a program of its own, with options that bring commands.
+        let runs = |word: &str| is_runner(word) && !matches!(word, "gdb" | "lldb");
+        self.words.first().is_some_and(|word| runs(word) && first == Some(word.as_str()))
+    }
+
+    /// Does its text name a place, so that reading there is what it is for?
+    pub(crate) fn names_place(&self) -> bool {
+        self.words.iter().skip(1).any(|word| word.contains('/') || word.starts_with('~'))
     }
 
     /// Does the command begin with these words, whatever follows?

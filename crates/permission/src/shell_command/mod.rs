@@ -11,8 +11,12 @@ mod char_cursor;
 mod command_effect;
 mod command_pattern;
 mod critical_removal;
+mod document_text;
 mod file_operands;
+mod find_command;
+mod git_command;
 mod interpreter;
+mod jq_command;
 mod loose_scanner;
 mod parsed_command_line;
 mod parsed_script;
@@ -26,22 +30,27 @@ mod shell_variable;
 mod shell_word;
 mod strip_wrappers;
 mod syntax_walker;
+mod system_command;
 mod word_paths;
 mod wrapper;
+mod xargs_command;
 
 pub use certain_command::{CertainCommand, is_read_only_line, list_certain_commands};
 pub(crate) use command_effect::{
     CommandEffect, check_read_only, classify_effect, find_certain_file_words, find_read_words,
-    find_written_words,
+    find_written_words, is_file_reader,
 };
-pub(crate) use command_pattern::{CommandPattern, MatchCertainty};
+pub(crate) use command_pattern::{CommandPattern, MatchCertainty, RuleCoverage};
 pub(crate) use critical_removal::find_critical_removal;
+pub(crate) use find_command::find_search_roots;
 pub(crate) use interpreter::is_interpreter;
 pub(crate) use parsed_command_line::ParsedCommandLine;
 pub(crate) use parsed_script::{ParseDoubt, ParsedShellScript, PossibleDirectories, SimpleCommand};
 pub use plain_words::parse_plain_words;
+pub(crate) use program_table::CellNeed;
+pub(crate) use read_only_command::analyze_read_only_words;
 pub use read_only_command::{ReadOnlyCommand, analyze_read_only};
-pub(crate) use rule_reach::reaches_beyond_rule;
+pub(crate) use rule_reach::{RuleGap, reaches_beyond_rule};
 pub(crate) use shell_word::ShellWord;
 pub(crate) use strip_wrappers::strip_wrappers;
 pub(crate) use syntax_walker::{ScriptContext, parse_script};

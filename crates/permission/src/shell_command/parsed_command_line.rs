@@ -1,5 +1,7 @@
 //! A shell line with every file it may touch.
 
+use std::borrow::Cow;
+
 use crate::file_system_view::{PathAccess, ResolvedPath};
 use crate::glob::{overlaps, overlaps_with_dots};
 use crate::path_pattern::ShellGlob;
@@ -50,8 +52,8 @@ impl ParsedCommandLine {
         let mut files = Vec::new();
         let fits = if globs_match_dotfiles(text) { overlaps_with_dots } else { overlaps };
         for (at, part) in script.parts.iter().enumerate() {
-            let mut take = |words: Vec<&ShellWord>, access| {
-                for word in words {
+            let mut take = |words: Vec<Cow<'_, ShellWord>>, access| {
+                for word in &words {
                     let here = if part.working_directories.as_slice().is_empty() {
                         &here
                     } else {

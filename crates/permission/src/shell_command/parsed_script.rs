@@ -42,6 +42,8 @@ pub(crate) struct SimpleCommand {
     pub(crate) assigns: Vec<VariableAssignment>,
     pub(crate) redirects: Vec<ShellRedirect>,
     pub(crate) working_directories: PossibleDirectories,
+    /// Its input is the list of names that a command inside the working directories prints.
+    pub(crate) reads_listed_names: bool,
     /// It is run by another part, found among that one's words.
     pub(crate) is_inner: bool,
     /// Which of its words may begin another command that it runs.

@@ -4,10 +4,18 @@
 //! the answer `None`. Knows nothing of where the files lie; it only says which words may name
 //! files.
 
-use super::program_table::{READ_ONLY_PROGRAMS, ReadOnlyOperands, ReadOnlyProgram};
+use std::borrow::Cow;
+
+use super::find_command::analyze_find;
+use super::git_command::analyze_git;
+use super::jq_command::analyze_jq;
+use super::program_table::{
+    CellNeed, DividedWords, ReadOnlyOperands, ReadOnlyProgram, WorstOption, find_read_only_program,
+};
 use super::sed_awk::{is_plain_awk, is_plain_sed, parse_awk_arguments, parse_sed_arguments};
 use super::shell_builtin;
 use super::shell_word::ShellWord;
+use super::system_command::{analyze_ip, analyze_ps, analyze_xxd, shows_version};
 
 /// What a reading command looks at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,41 +36,56 @@ pub fn analyze_read_only(words: &[String]) -> Option<ReadOnlyCommand> {
 }
 
 /// The same for words that may not be certain.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ReadOnlyWords<'w> {
-    pub(crate) files: Vec<&'w ShellWord>,
+    pub(crate) files: Vec<Cow<'w, ShellWord>>,
     pub(crate) changes_directory: bool,
     /// It walks directories, so a rule about one file below cannot be seen in its words.
     pub(crate) walks_directories: bool,
+    /// It asks the repository it stands in, which may be somebody else's.
+    pub(crate) asks_repository: bool,
+    /// Whether it runs unasked where nothing holds it.
+    pub(crate) cell: CellNeed,
 }
 
 impl<'w> ReadOnlyWords<'w> {
+    /// It reads no file that its words name.
+    pub(super) fn without_files() -> Self {
+        Self {
+            files: Vec::new(),
+            changes_directory: false,
+            walks_directories: false,
+            asks_repository: false,
+            cell: CellNeed::NotNeeded,
+        }
+    }
+
     pub(super) fn from_files(files: Vec<&'w ShellWord>) -> Self {
-        Self { files, ..Self::default() }
+        let files = files.into_iter().map(Cow::Borrowed).collect();
+        Self { files, ..Self::without_files() }
+    }
+
+    pub(super) fn in_cell(self) -> Self {
+        Self { cell: CellNeed::Needed, ..self }
     }
 }
 
 pub(crate) fn analyze_read_only_words(words: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     let (first, arguments) = words.split_first()?;
     let program = first.as_certain()?;
-    if let Some(reader) = READ_ONLY_PROGRAMS.iter().find(|reader| reader.program == program) {
+    if let Some(reader) = find_read_only_program(program) {
         return analyze_listed_program(reader, arguments);
     }
+    let plain = |is_plain: bool| is_plain.then(ReadOnlyWords::without_files);
     match program {
-        "date" => is_plain_date(arguments).then(ReadOnlyWords::default),
-        "ps" => {
-            // Another letter would show the variables of other processes.
-            let is_list =
-                |word: &ShellWord| word.as_certain().is_some_and(|text| PS_LISTS.contains(&text));
-            arguments.iter().all(is_list).then(ReadOnlyWords::default)
-        }
-        "hostname" => arguments.is_empty().then(ReadOnlyWords::default),
+        "ps" => analyze_ps(arguments),
+        "ip" => analyze_ip(arguments),
+        "xxd" => analyze_xxd(arguments),
+        "env" => plain(arguments.is_empty()).map(ReadOnlyWords::in_cell),
         "cd" => analyze_cd(arguments),
-        "find" => is_read_only_find(arguments).then(|| ReadOnlyWords {
-            walks_directories: true,
-            ..ReadOnlyWords::from_files(find_search_paths(arguments))
-        }),
+        "find" => analyze_find(arguments),
         "git" => analyze_git(arguments),
+        "jq" => analyze_jq(arguments),
         "sed" => {
             let (_, files) = parse_sed_arguments(arguments)?;
             let writes = arguments
@@ -72,102 +95,84 @@ pub(crate) fn analyze_read_only_words(words: &[ShellWord]) -> Option<ReadOnlyWor
         }
         "awk" | "gawk" | "mawk" => {
             let (_, files) = parse_awk_arguments(arguments)?;
-            is_plain_awk(arguments).then(|| ReadOnlyWords::from_files(files))
+            is_plain_awk(arguments).then(|| ReadOnlyWords::from_files(files).in_cell())
         }
         "command" => match arguments {
             [flag, name] if flag.text == "-v" || flag.text == "-V" => {
-                name.as_certain().map(|_| ReadOnlyWords::default())
+                plain(name.as_certain().is_some())
             }
             _ => None,
         },
-        "test" | "[" => shell_builtin::is_plain_test(arguments).then(ReadOnlyWords::default),
-        "read" => shell_builtin::is_plain_read(arguments).then(ReadOnlyWords::default),
-        "set" => shell_builtin::is_plain_set(arguments).then(ReadOnlyWords::default),
+        "test" => plain(shell_builtin::is_plain_test(arguments)),
+        "[" => match arguments.split_last() {
+            Some((last, words)) if last.as_certain() == Some("]") => {
+                plain(shell_builtin::is_plain_test(words))
+            }
+            _ => None,
+        },
+        "read" => plain(shell_builtin::is_plain_read(arguments)),
+        "set" => plain(shell_builtin::is_plain_set(arguments)),
         name => match arguments {
-            [only] => shows_version(name, only.as_certain()?).then(ReadOnlyWords::default),
+            [only] => plain(shows_version(name, only.as_certain()?)).map(ReadOnlyWords::in_cell),
             _ => None,
         },
     }
-}
-
-/// Is a program only asked for its version? Another word might be a file to run, and another letter
-/// might make it run what it is given as input.
-fn shows_version(program: &str, word: &str) -> bool {
-    let programs: &[&str] = match word {
-        "--version" => &[
-            "node", "npm", "python", "python3", "cargo", "rustc", "java", "gcc", "clang", "make",
-            "cmake", "ruby", "perl", "docker", "bash", "rg", "uv", "pip", "deno", "bun", "yarn",
-            "pnpm",
-        ],
-        "-V" => &["python", "python3", "cargo", "rustc", "rg", "uv", "pip"],
-        "-v" => &["node", "npm", "yarn", "pnpm"],
-        "version" => &["go", "docker"],
-        _ => &[],
-    };
-    programs.contains(&program)
 }
 
 fn analyze_listed_program<'w>(
     reader: &ReadOnlyProgram,
     arguments: &'w [ShellWord],
 ) -> Option<ReadOnlyWords<'w>> {
-    let can_refuse = !reader.refused_long.is_empty() || !reader.refused_short.is_empty();
-    let mut files = Vec::new();
-    let mut is_value = false;
-    let mut is_ended = false;
-    let mut has_pattern = reader.operands != ReadOnlyOperands::PatternThenFiles;
-    let mut walks = matches!(reader.program, "rg" | "fd");
-    for word in arguments {
-        if std::mem::take(&mut is_value) {
-            continue;
-        }
-        let text = word.text.as_str();
-        if !is_ended && word.may_be_option() {
-            // A word that may turn out to be an option may turn out to be any of them.
-            if can_refuse && (word.known.is_none() || refuses_option(reader, text)) {
-                return None;
-            }
-            is_ended = text == "--";
-            walks |= is_cluster(text) && text.contains(['r', 'R']) || text.starts_with("--rec");
-            let last = text.chars().last().filter(|_| is_cluster(text));
-            is_value = last.is_some_and(|c| reader.values.contains(c));
-            let brings = matches!(text, "-e" | "-f") || text.starts_with("--reg");
-            has_pattern |= brings || (is_cluster(text) && is_value && text.ends_with(['e', 'f']));
-            if word.known.is_none() || text.contains(['/', '.', '=']) || text.starts_with("--f") {
-                files.push(word);
-            }
-            if text.starts_with("-f") && !text.starts_with("--") {
-                is_value = false;
-                files.push(word);
-            }
-            continue;
-        }
-        // Behind the first text nothing is an option any more.
-        is_ended |= reader.operands == ReadOnlyOperands::Text;
-        if !has_pattern {
-            has_pattern = true;
-            continue;
-        }
-        files.push(word);
+    if reader.operands == ReadOnlyOperands::TextOnly && reader.worst_option == WorstOption::Reads {
+        return Some(ReadOnlyWords { cell: reader.cell, ..ReadOnlyWords::without_files() });
     }
-    let operands = files.iter().filter(|word| !word.may_be_option()).count();
+    let ends_at_operand = reader.operands == ReadOnlyOperands::TextOnly;
+    let divided = reader.options.divide(arguments, ends_at_operand)?;
+    if divided.has_unknown_option && reader.worst_option == WorstOption::Acts {
+        return None;
+    }
+    if reader.program == "strings" && names_option_file(&divided) {
+        return None;
+    }
+    let has_any = |names: &[&str]| names.iter().any(|name| divided.has_option(name));
+    let has_pattern = has_any(reader.pattern_options);
+    let walks = reader.walking_options.contains(&"*") || has_any(reader.walking_options);
+    let mut files = divided.file_values;
+    let operands = divided.operands;
+    let is_one_word = |word: &ShellWord| word.known.is_some() || !word.is_split && !word.is_glob;
     match reader.operands {
-        ReadOnlyOperands::Text => files.clear(),
-        ReadOnlyOperands::OneFile if operands > 1 || files.iter().any(|word| word.is_split) => {
-            return None;
+        ReadOnlyOperands::Text | ReadOnlyOperands::TextOnly => {}
+        ReadOnlyOperands::None => operands.is_empty().then_some(())?,
+        ReadOnlyOperands::Format => {
+            let is_format = |word: &&ShellWord| word.prefix.starts_with('+') && is_one_word(word);
+            operands.iter().all(is_format).then_some(())?;
         }
-        ReadOnlyOperands::OneFile
-        | ReadOnlyOperands::Files
-        | ReadOnlyOperands::PatternThenFiles => {}
+        ReadOnlyOperands::Files => files.extend(operands.into_iter().map(Cow::Borrowed)),
+        ReadOnlyOperands::OneFile => {
+            let is_fine = operands.len() <= 1
+                && operands.iter().all(|word| is_one_word(word))
+                && !divided.is_permuted;
+            is_fine.then_some(())?;
+            files.extend(operands.into_iter().map(Cow::Borrowed));
+        }
+        ReadOnlyOperands::PatternThenFiles => {
+            // A pattern that may become several words may bring files of its own.
+            let skip = operands.first().is_some_and(|word| is_one_word(word)) && !has_pattern;
+            let rest = operands.into_iter().skip(usize::from(skip));
+            files.extend(rest.map(Cow::Borrowed));
+        }
     }
-    walks &= reader.operands == ReadOnlyOperands::PatternThenFiles || reader.program == "diff";
-    Some(ReadOnlyWords { files, changes_directory: false, walks_directories: walks })
+    Some(ReadOnlyWords {
+        files,
+        walks_directories: walks,
+        cell: reader.cell,
+        ..ReadOnlyWords::without_files()
+    })
 }
 
-fn refuses_option(reader: &ReadOnlyProgram, text: &str) -> bool {
-    let letters = text.get(1..).unwrap_or_default();
-    is_abbreviation(text, reader.refused_long)
-        || (is_cluster(text) && letters.chars().any(|c| reader.refused_short.contains(c)))
+/// Programs of the binutils read further options from a file named behind an `@`.
+fn names_option_file(divided: &DividedWords<'_>) -> bool {
+    divided.operands.iter().any(|word| word.text.starts_with(['@', '…']) || word.is_glob)
 }
 
 pub(super) fn is_abbreviation(word: &str, long: &[&str]) -> bool {
@@ -179,13 +184,6 @@ pub(super) fn is_cluster(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-') && !word.starts_with("--")
 }
 
-fn is_plain_date(arguments: &[ShellWord]) -> bool {
-    arguments.iter().all(|word| {
-        let text = word.text.as_str();
-        text.starts_with('+') || text.starts_with("-I") || matches!(text, "-u" | "-R")
-    })
-}
-
 fn analyze_cd(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     match arguments {
         [to] if !to.may_be_option() => {
@@ -194,91 +192,3 @@ fn analyze_cd(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
         _ => None,
     }
 }
-
-fn is_read_only_find(arguments: &[ShellWord]) -> bool {
-    arguments.iter().all(|word| {
-        let text = word.text.as_str();
-        let acts =
-            FIND_ACTS.contains(&text) || text.starts_with("-fprint") || text.starts_with("-files0");
-        !acts && (word.known.is_some() || !word.may_be_option())
-    })
-}
-
-/// Where to look, and files to compare with; not the patterns for names.
-fn find_search_paths(arguments: &[ShellWord]) -> Vec<&ShellWord> {
-    let is_pattern = |option: &str| {
-        ["-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-wholename", "-printf"]
-            .contains(&option)
-    };
-    let mut before = "";
-    let mut directories = Vec::new();
-    for word in arguments {
-        if !is_pattern(before) {
-            directories.push(word);
-        }
-        before = &word.text;
-    }
-    directories
-}
-
-const FIND_ACTS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls"];
-
-fn analyze_git(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
-    let arguments = match arguments.split_first() {
-        Some((first, rest)) if first.text == "--no-pager" => rest,
-        _ => arguments,
-    };
-    let (sub, rest) = arguments.split_first()?;
-    let only = |known: &[&str]| rest.iter().all(|word| known.contains(&word.text.as_str()));
-    let first =
-        |known: &[&str]| rest.first().is_some_and(|word| known.contains(&word.text.as_str()));
-    let reads = match sub.as_certain()? {
-        "status" | "log" | "diff" | "show" | "rev-parse" | "ls-files" | "ls-tree" | "blame"
-        | "describe" | "shortlog" | "rev-list" | "merge-base" | "cat-file" | "name-rev" => true,
-        "grep" => !rest.iter().any(|word| is_cluster(&word.text) && word.text.contains('O')),
-        "branch" => only(&["-a", "-r", "-v", "-vv", "--all", "--list", "--show-current"]),
-        "remote" => only(&["-v", "--verbose"]) || first(&["get-url"]),
-        "--version" => rest.is_empty(),
-        "tag" => only(&["-l", "--list", "-n"]),
-        "stash" => first(&["list"]),
-        "worktree" => first(&["list"]),
-        "reflog" => rest.is_empty() || first(&["show"]),
-        "config" => first(&["--get", "--list", "-l"]) || (rest.len() == 1 && is_config_name(rest)),
-        _ => false,
-    };
-    let is_refused = |word: &ShellWord| {
-        is_abbreviation(&word.text, GIT_RUNS) || (word.known.is_none() && word.may_be_option())
-    };
-    if !reads || rest.iter().any(is_refused) {
-        return None;
-    }
-    let walks = matches!(sub.text.as_str(), "grep" | "show" | "diff" | "log" | "cat-file");
-    Some(ReadOnlyWords {
-        walks_directories: walks,
-        ..ReadOnlyWords::from_files(rest.iter().collect())
-    })
-}
-
-/// The name of a setting, which is shown and not set.
-fn is_config_name(words: &[ShellWord]) -> bool {
-    let text = words.first().and_then(ShellWord::as_certain).unwrap_or_default();
-    text.contains('.')
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-".contains(&b))
-        && !text.starts_with('-')
-}
-
-const PS_LISTS: &[&str] = &["aux", "ax", "auxf", "auxww", "-ef", "-e", "-A", "-f", "-aux"];
-
-const GIT_RUNS: &[&str] = &[
-    "--output",
-    "--ext-diff",
-    "--textconv",
-    "--filters",
-    "--exec",
-    "--open-files-in-pager",
-    "--upload-pack",
-    "--receive-pack",
-    "--edit",
-    "--unset",
-    "--contents",
-];

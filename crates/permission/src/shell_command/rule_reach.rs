@@ -11,34 +11,76 @@ use super::sed_awk::{is_plain_awk, is_plain_sed};
 use super::shell_word::ShellWord;
 use super::wrapper::base_name;
 
-/// Does a word behind the first `named` ones make it more than the rule says? `leads_out` tells
-/// whether a word may name something outside the working directories.
+/// Why a rule that matches a command does not cover it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RuleGap {
+    /// What the command does that the rule does not say.
+    pub(crate) why: String,
+    /// The word that does it; a rule that names the words up to it would cover the command.
+    pub(crate) at: Option<usize>,
+}
+
+impl RuleGap {
+    fn at_word(words: &[ShellWord], at: usize, what: &str) -> Self {
+        let word = words.get(at).map_or("", |word| word.text.as_str());
+        Self { why: format!("`{word}` {what}"), at: Some(at) }
+    }
+
+    pub(super) fn unnamed(why: &str) -> Self {
+        Self { why: why.to_owned(), at: None }
+    }
+}
+
 pub(crate) fn reaches_beyond_rule(
     words: &[ShellWord],
     named: usize,
     leads_out: &dyn Fn(&ShellWord) -> bool,
 ) -> bool {
-    let Some(program) = words.first().and_then(ShellWord::as_certain) else { return true };
+    find_rule_gap(words, named, leads_out).is_some()
+}
+
+/// What a word behind the first `named` ones makes it do beyond the rule. `leads_out` tells whether a
+/// word may name something outside the working directories.
+pub(crate) fn find_rule_gap(
+    words: &[ShellWord],
+    named: usize,
+    leads_out: &dyn Fn(&ShellWord) -> bool,
+) -> Option<RuleGap> {
+    let Some(program) = words.first().and_then(ShellWord::as_certain) else {
+        return Some(RuleGap::unnamed("its name is known only when it runs"));
+    };
     let program = base_name(program);
     let rest = words.get(named..).unwrap_or_default();
     let runs_what_it_finds = RUN_WHAT_THEY_FIND.contains(&program);
-    if (writes_its_words(program) || runs_what_it_finds) && rest.iter().any(leads_out) {
-        return true;
+    if writes_its_words(program) || runs_what_it_finds {
+        let outside = words.iter().skip(named).position(leads_out);
+        if let Some(at) = outside {
+            return Some(RuleGap::at_word(words, named + at, LEADS_OUT));
+        }
     }
-    if find_output_words(words, named).any(leads_out) {
-        return true;
+    if let Some(at) =
+        find_output_words(words, named).find(|at| words.get(*at).is_some_and(leads_out))
+    {
+        return Some(RuleGap::at_word(words, at, LEADS_OUT));
     }
-    if program == "git" && (git_reaches_beyond_rule(words, named, leads_out)) {
-        return true;
+    if program == "git"
+        && let Some(at) = find_git_gap(words, named, leads_out)
+    {
+        return Some(RuleGap::at_word(words, at, "makes git run or read something else"));
     }
     if evaluates_names(program, rest) {
-        return true;
+        return Some(RuleGap::unnamed("it evaluates a name it is given"));
     }
-    if find_inline_code(words)
+    let code = find_inline_code(words);
+    let acts = code
         .iter()
-        .any(|code| code.at >= named && code.has_effects() && !has_script_check(program))
-    {
-        return true;
+        .find(|code| code.at >= named && code.has_effects() && !has_script_check(program));
+    if let Some(code) = acts {
+        return Some(RuleGap::at_word(
+            words,
+            code.at,
+            "brings code that starts programs or writes",
+        ));
     }
     let scripts_are_plain = match program {
         "sed" => named > 1 || is_plain_sed(words.get(1..).unwrap_or_default()),
@@ -47,9 +89,14 @@ pub(crate) fn reaches_beyond_rule(
         }
         _ => true,
     };
-    !scripts_are_plain
-        || find_risky_options(program, words).any(|risk| risk.is_present(words, named))
+    if !scripts_are_plain {
+        return Some(RuleGap::unnamed("its script may do more than print"));
+    }
+    let at = find_risky_options(program, words).find_map(|risk| risk.find(words, named))?;
+    Some(RuleGap::at_word(words, at, "runs another program, or writes what it names"))
 }
+
+const LEADS_OUT: &str = "may lie outside the working directories";
 
 /// Are its scripts read here more closely than by their words?
 fn has_script_check(program: &str) -> bool {
@@ -83,7 +130,8 @@ fn find_first_operand<'w>(program: &str, arguments: &'w [ShellWord]) -> Option<&
 }
 
 impl RiskyOptions {
-    fn is_present(&self, words: &[ShellWord], named: usize) -> bool {
+    /// The place of the first word that names one of them.
+    fn find(&self, words: &[ShellWord], named: usize) -> Option<usize> {
         let arguments = words.get(1..).unwrap_or_default();
         let behind = named.max(1) - 1;
         let operand = find_first_operand(self.program, arguments);
@@ -98,13 +146,16 @@ impl RiskyOptions {
         });
         let mut before: Option<&ShellWord> = named.checked_sub(1).and_then(|at| words.get(at));
         let mut is_ended = false;
-        is_command
-            || arguments.iter().skip(behind).any(|word| {
-                let is_value = before.is_some_and(|word| self.takes_text(&word.text));
-                is_ended |= word.text == "--" && ENDS_OPTIONS.contains(&self.program);
-                before = Some(word);
-                !is_value && !is_ended && self.may_name(word)
-            })
+        if is_command {
+            return operand_at.map(|at| at + 1);
+        }
+        let found = arguments.iter().skip(behind).position(|word| {
+            let is_value = before.is_some_and(|word| self.takes_text(&word.text));
+            is_ended |= word.text == "--" && ENDS_OPTIONS.contains(&self.program);
+            before = Some(word);
+            !is_value && !is_ended && self.may_name(word)
+        });
+        found.map(|at| at + behind + 1)
     }
 
     fn takes_text(&self, option: &str) -> bool {
@@ -143,11 +194,11 @@ impl RiskyOptions {
 const ENDS_OPTIONS: &[&str] = &["git", "rg", "grep", "sort", "sed", "man", "tar"];
 
 /// What git can do by its global options and its addresses.
-fn git_reaches_beyond_rule(
+fn find_git_gap(
     words: &[ShellWord],
     named: usize,
     leads_out: &dyn Fn(&ShellWord) -> bool,
-) -> bool {
+) -> Option<usize> {
     let mut before: Option<&str> = None;
     let mut is_global = true;
     for (at, word) in words.iter().enumerate().skip(1) {
@@ -155,7 +206,7 @@ fn git_reaches_beyond_rule(
         let is_value = matches!(before, Some("-C" | "-c"));
         let is_new = at >= named;
         if is_global && is_new && (text.starts_with("-c") || (is_value && leads_out(word))) {
-            return true;
+            return Some(at);
         }
         is_global &= text.starts_with('-') || is_value;
         // Addresses of the form `ext::…` run a program.
@@ -165,11 +216,11 @@ fn git_reaches_beyond_rule(
                 t.split("::").next().is_some_and(|scheme| matches!(scheme, "ext" | "fd"))
             })
         {
-            return true;
+            return Some(at);
         }
         before = Some(text);
     }
-    false
+    None
 }
 
 /// Builtins that evaluate a subscript in a name they are given.
@@ -187,14 +238,14 @@ fn evaluates_names(program: &str, rest: &[ShellWord]) -> bool {
 }
 
 /// Words that are told where to write, in the spelling most programs share.
-fn find_output_words(words: &[ShellWord], named: usize) -> impl Iterator<Item = &ShellWord> {
+fn find_output_words(words: &[ShellWord], named: usize) -> impl Iterator<Item = usize> {
     let asks = |text: &str| {
         matches!(text, "-o" | "--output" | "--out" | "--outfile" | "--out-dir" | "--output-dir")
     };
     let is_attached = |text: &str| text.starts_with("-o") || text.starts_with("--out");
     words.iter().enumerate().skip(named.max(1)).filter_map(move |(at, word)| {
         let before = words.get(at - 1).is_some_and(|before| asks(&before.text));
-        (before || is_attached(&word.text)).then_some(word)
+        (before || is_attached(&word.text)).then_some(at)
     })
 }
 

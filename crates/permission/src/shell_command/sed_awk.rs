@@ -81,7 +81,8 @@ fn skip_sed_command(text: &str) -> Option<&str> {
             let delimiter =
                 after.chars().next().filter(|c| c.is_ascii_punctuation() && *c != '\\')?;
             let body = after.get(1..)?;
-            let (_, body) = split_at_delimiter(body, delimiter)?;
+            let (pattern, body) = split_at_delimiter(body, delimiter)?;
+            (command == 'y' || closes_brackets(pattern)).then_some(())?;
             let (_, flags) = split_at_delimiter(body, delimiter)?;
             let end = flags.trim_start_matches(|c: char| "gpiI".contains(c) || c.is_ascii_digit());
             let end = end.trim_start_matches(' ');
@@ -95,7 +96,8 @@ fn skip_sed_command(text: &str) -> Option<&str> {
 fn skip_sed_address(text: &str) -> Option<&str> {
     match text.chars().next()? {
         '/' => {
-            let (_, rest) = split_at_delimiter(text.get(1..)?, '/')?;
+            let (pattern, rest) = split_at_delimiter(text.get(1..)?, '/')?;
+            closes_brackets(pattern).then_some(())?;
             Some(rest.trim_start_matches(['I']).trim_start())
         }
         '$' => Some(text.get(1..)?.trim_start()),
@@ -104,6 +106,30 @@ fn skip_sed_address(text: &str) -> Option<&str> {
         ),
         _ => Some(text),
     }
+}
+
+/// Is every set of characters closed? Inside of one a delimiter is a character like any other, so a
+/// set that seems to be cut goes on behind it.
+fn closes_brackets(pattern: &str) -> bool {
+    let mut rest = pattern;
+    while let Some(at) = rest.find(['[', '\\']) {
+        let after = rest.get(at + 1..).unwrap_or_default();
+        if rest.as_bytes().get(at) == Some(&b'\\') {
+            let mut letters = after.chars();
+            letters.next();
+            rest = letters.as_str();
+            continue;
+        }
+        // Sets with classes or escapes in them are rare, and readers do not agree on all of them.
+        let inner = after.strip_prefix('^').unwrap_or(after);
+        let inner = inner.strip_prefix(']').unwrap_or(inner);
+        let Some((set, behind)) = inner.split_once(']') else { return false };
+        if set.contains('[') && !set.contains("[:") {
+            return false;
+        }
+        rest = behind.strip_prefix(']').filter(|_| set.contains("[:")).unwrap_or(behind);
+    }
+    true
 }
 
 /// The text up to a delimiter that no backslash protects, and what follows.
@@ -147,12 +173,25 @@ pub(crate) fn parse_awk_arguments(arguments: &[ShellWord]) -> Option<(&str, Vec<
 fn is_plain_awk_program(program: &str) -> bool {
     let without_or = program.replace("||", "").replace(">=", "");
     let is_quiet = !without_or.contains(['|', '>', '@', '`'])
-        && !["system", "getline", "close", "printf >", "ENVIRON", "PROCINFO", "fflush"]
-            .iter()
-            .any(|word| program.contains(word));
+        && !AWK_REACHES.iter().any(|word| program.contains(word));
     // A pipe inside of a string or a pattern is one character too many; such scripts are asked for.
     is_quiet
 }
+
+/// Names by which a program runs commands, or reads files that are not among its words.
+const AWK_REACHES: &[&str] = &[
+    "system",
+    "getline",
+    "close",
+    "ENVIRON",
+    "PROCINFO",
+    "fflush",
+    "ARGV",
+    "ARGC",
+    "SYMTAB",
+    "FUNCTAB",
+    "extension",
+];
 
 #[cfg(test)]
 mod tests {

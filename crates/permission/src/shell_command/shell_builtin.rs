@@ -3,17 +3,115 @@
 //! Several of them evaluate a subscript in a name they are given, which may run a command; so only
 //! plain names are taken.
 
+use super::parsed_script::{SimpleCommand, VariableAssignment};
+use super::program_table::{FILE_CHANGING_PROGRAMS, find_read_only_program};
 use super::shell_variable::{is_line_local_variable, is_variable_name};
 use super::shell_word::ShellWord;
+use super::wrapper::is_runner;
 
-/// `test` and `[`, which evaluate only with `-v` and `-R`.
-pub(super) fn is_plain_test(arguments: &[ShellWord]) -> bool {
-    arguments.iter().all(|word| match word.as_known() {
-        Some(text) => !matches!(text, "-v" | "-R"),
-        // A quoted word may hold such an operator, but in its place only one that is written counts.
-        None => !word.is_split && !word.is_glob,
-    })
+/// `test` and `[`, without the closing bracket. Bash evaluates a subscript behind `-v` and `-R`; and a
+/// word that is only known at run time may turn out to be one of these, wherever an operator is
+/// looked for. So such words may only stand where bash takes them for operands.
+pub(super) fn is_plain_test(words: &[ShellWord]) -> bool {
+    let evaluates = |word: &ShellWord| matches!(word.text.as_str(), "-v" | "-R");
+    if words.iter().any(evaluates) {
+        return false;
+    }
+    if words.iter().all(|word| word.known.is_some()) {
+        return true;
+    }
+    let may_be_several = |word: &ShellWord| word.known.is_none() && (word.is_split || word.is_glob);
+    if words.iter().any(|word| may_be_several(word) || word.is_choice) {
+        return false;
+    }
+    let certain = |word: &ShellWord| word.as_certain().unwrap_or_default().to_owned();
+    let is_negated = words.len() > 1 && words.first().is_some_and(|word| certain(word) == "!");
+    match words.get(usize::from(is_negated)..).unwrap_or_default() {
+        [_] => true,
+        [operator, _] => TEST_UNARY.contains(&certain(operator).as_str()),
+        [_, operator, _] => TEST_BINARY.contains(&certain(operator).as_str()),
+        _ => false,
+    }
 }
+
+const TEST_UNARY: &[&str] = &[
+    "-e", "-f", "-d", "-r", "-w", "-x", "-s", "-L", "-h", "-p", "-S", "-b", "-c", "-g", "-k", "-u",
+    "-O", "-G", "-N", "-t", "-n", "-z",
+];
+
+const TEST_BINARY: &[&str] =
+    &["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
+
+/// Is it the name of something this crate takes to be what bash or the system make of it?
+pub(super) fn takes_known_name(name: &str) -> bool {
+    let changes = |program: &str| FILE_CHANGING_PROGRAMS.iter().any(|one| one.program == program);
+    BUILTINS.contains(&name)
+        || find_read_only_program(name).is_some()
+        || is_runner(name)
+        || changes(name)
+        || ["git", "find", "sed", "awk", "gawk", "mawk", "jq", "xxd", "ps", "ip"].contains(&name)
+}
+
+const BUILTINS: &[&str] = &[
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "cd",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "declare",
+    "dirs",
+    "disown",
+    "echo",
+    "enable",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "test",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "wait",
+];
 
 /// `read`, into variables of the line's own.
 pub(super) fn is_plain_read(arguments: &[ShellWord]) -> bool {
@@ -51,10 +149,13 @@ pub(super) fn is_plain_set(arguments: &[ShellWord]) -> bool {
         })
 }
 
-/// `export`, `declare` and the like: which variables and how.
-pub(super) fn is_plain_declaration(words: &[ShellWord]) -> bool {
-    words
-        .iter()
-        .skip(1)
-        .all(|word| matches!(word.as_certain(), Some("-r" | "-a" | "-A" | "-g" | "-l")))
+/// `declare` and the like: a value that is certain, and nothing that makes bash evaluate it. A text
+/// in parentheses is an array to bash, whose subscripts it evaluates.
+pub(super) fn is_plain_declaration(part: &SimpleCommand) -> bool {
+    let is_plain_option = |word: &ShellWord| matches!(word.as_certain(), Some("-r" | "-g"));
+    let is_plain_value = |assign: &VariableAssignment| {
+        let value = assign.value.as_ref().and_then(ShellWord::as_certain);
+        !assign.text.contains('=') || value.is_some_and(|value| !value.starts_with('('))
+    };
+    part.words.iter().skip(1).all(is_plain_option) && part.assigns.iter().all(is_plain_value)
 }

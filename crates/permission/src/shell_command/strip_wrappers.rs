@@ -18,6 +18,9 @@ pub(crate) fn strip_wrappers(words: &[ShellWord]) -> Option<&[ShellWord]> {
             "time" => skip_flag(rest, "-p")?,
             "nice" => skip_nice(rest)?,
             "nohup" => skip_flag(rest, "")?,
+            // Behind an option it only says what it would run.
+            "command" if rest.first()?.as_certain()?.starts_with('-') => return Some(words),
+            "command" => rest,
             "stdbuf" => skip_stdbuf(rest)?,
             text if is_assignment(text) => {
                 if !is_harmless_variable(text.split('=').next().unwrap_or_default()) {
@@ -42,7 +45,10 @@ fn skip_timeout(words: &[ShellWord]) -> Option<&[ShellWord]> {
     let mut words = words;
     while let Some((first, rest)) = words.split_first() {
         words = match first.as_certain()? {
-            "-k" | "-s" => rest.get(1..)?,
+            "-k" | "-s" => {
+                rest.first()?.as_certain()?;
+                rest.get(1..)?
+            }
             "--foreground" | "--preserve-status" | "-v" | "--verbose" => rest,
             text if text.starts_with("--kill-after=") || text.starts_with("--signal=") => rest,
             text if is_duration(text) => return skip_flag(rest, ""),

@@ -1,6 +1,8 @@
 //! The files a word of a command may name, and whether they lie inside the working directories.
 
-use crate::file_system_view::{PathEntry, ResolvedPath};
+use crate::file_system_view::{
+    MATCHING_NAMES_MAX, MatchingNames, PathEntry, ResolvedPath, resolve_links,
+};
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
 use super::{PossibleDirectories, ShellWord};
@@ -39,6 +41,23 @@ pub(crate) fn may_leave_workspace(
     if word.is_pipe() {
         return false;
     }
+    if is_glob(word) && !word.is_split {
+        match expand_glob(&word.text, directories, roots) {
+            GlobMatches::Unknown => {}
+            GlobMatches::NotListed => return true,
+            GlobMatches::Paths(paths) => {
+                let is_fine = |resolved: &ResolvedPath| {
+                    roots.is_inside(resolved) && resolved.entry != PathEntry::Special
+                };
+                // Where nothing fits, the shell leaves the pattern as it is.
+                let is_literal = paths.is_empty()
+                    && roots
+                        .resolve_text(&word.text, directories.as_slice())
+                        .is_none_or(|all| all.iter().any(|resolved| !is_fine(resolved)));
+                return is_literal || !paths.iter().all(is_fine);
+            }
+        }
+    }
     let texts = match (&word.known, word.is_glob && !word.is_split) {
         (Some(_), _) => find_path_candidates(&word.text),
         // What lies in a directory is in it, as far as its spelling goes.
@@ -59,6 +78,69 @@ pub(crate) fn may_leave_workspace(
     })
 }
 
+/// What a pattern of the shell stands for.
+enum GlobMatches {
+    /// Nobody looked.
+    Unknown,
+    /// More than are looked at, or it cannot be known.
+    NotListed,
+    Paths(Vec<ResolvedPath>),
+}
+
+/// Patterns a word may hold, and places one may be looked for in.
+const GLOB_LEVELS_MAX: usize = 8;
+const GLOB_PLACES_MAX: usize = 1_000;
+
+/// Every path that fits a pattern, from each place the shell may stand in.
+fn expand_glob(
+    text: &str,
+    directories: &PossibleDirectories,
+    roots: &WorkspaceRoots<'_>,
+) -> GlobMatches {
+    let starts = match text.starts_with('/') {
+        true => vec![std::path::PathBuf::from("/")],
+        false => directories.as_slice().to_vec(),
+    };
+    if starts.is_empty() {
+        return GlobMatches::NotListed;
+    }
+    let resolve =
+        |path: &std::path::Path| resolve_links(roots.file_system, path, std::path::Path::new(""));
+    let mut found: Vec<ResolvedPath> = starts.iter().map(|start| resolve(start)).collect();
+    let names: Vec<&str> = text.split('/').filter(|name| !name.is_empty()).collect();
+    if names.iter().filter(|name| name.contains(['*', '?', '['])).count() > GLOB_LEVELS_MAX {
+        return GlobMatches::NotListed;
+    }
+    for name in names {
+        let mut next = Vec::new();
+        for place in &found {
+            if !name.contains(['*', '?', '[']) {
+                next.push(resolve(&place.spelled.join(name)));
+                continue;
+            }
+            match roots.file_system.matching_names(&place.real, name) {
+                MatchingNames::Unknown => return GlobMatches::Unknown,
+                MatchingNames::NotListed => return GlobMatches::NotListed,
+                MatchingNames::Listed { plain, other } => {
+                    // A plain name leads nowhere else than the directory it is in.
+                    next.extend(plain.iter().map(|name| ResolvedPath {
+                        spelled: place.spelled.join(name),
+                        real: place.real.join(name),
+                        is_unresolvable: place.is_unresolvable,
+                        entry: PathEntry::File,
+                    }));
+                    next.extend(other.iter().map(|name| resolve(&place.real.join(name))));
+                }
+            }
+            if next.len() > GLOB_PLACES_MAX.max(MATCHING_NAMES_MAX) {
+                return GlobMatches::NotListed;
+            }
+        }
+        found = next;
+    }
+    GlobMatches::Paths(found)
+}
+
 /// The texts within a word that may name a file: the word itself, or the value of an option.
 pub(crate) fn find_path_candidates(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
@@ -72,7 +154,12 @@ pub(crate) fn find_path_candidates(text: &str) -> Vec<&str> {
     if is_option && !text.starts_with("--") {
         found.extend(text.get(2..).filter(|value| !value.is_empty()));
     }
-    if is_option && let Some(at) = text.find('/') {
+    // Letters in front of a slash may be options or a directory; behind an equals sign they are no
+    // options.
+    if is_option
+        && !text.contains('=')
+        && let Some(at) = text.find('/')
+    {
         let from = text.get(..at).and_then(|before| before.find("..")).unwrap_or(at);
         found.extend(text.get(from..));
     }

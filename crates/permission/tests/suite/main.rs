@@ -1,9 +1,12 @@
 //! Decisions, case by case and as properties.
 
 #[cfg(test)]
+mod bash_reading;
 mod case;
 #[cfg(test)]
 mod command;
+#[cfg(test)]
+mod confinement;
 #[cfg(test)]
 mod display;
 #[cfg(test)]

@@ -60,7 +60,7 @@ fn commands_are_offered_by_program_and_sub_command() {
         ("npx tsc", &[]),
         ("xargs rm", &[]),
         ("env make", &[]),
-        ("find . -exec ls ';'", &[]),
+        ("find . -exec sh ';'", &[]),
         ("docker run x", &[]),
         ("ssh host make", &[]),
         ("eval make", &[]),

@@ -38,6 +38,9 @@ impl<H: RequestResponder> LoopbackConnection<H> {
                 () = wait_for_stop(&mut socket.stopped) => return,
             };
             let (after, wants_close) = match read {
+                Ok(request) if H::IS_GUARDED && !request.is_from_this_machine() => {
+                    (self.refuse(403, FOREIGN_REQUEST).await, true)
+                }
                 Ok(request) => {
                     let wants_close = request.wants_close();
                     (self.responder.answer_request(request, socket).await, wants_close)
@@ -77,5 +80,7 @@ impl<H: RequestResponder> LoopbackConnection<H> {
         Ok(ConnectionDisposition::Close)
     }
 }
+
+const FOREIGN_REQUEST: &str = "only requests to 127.0.0.1 that no web page sends are taken";
 
 const LINGER_TIMEOUT: Duration = Duration::from_secs(1);

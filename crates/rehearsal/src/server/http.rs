@@ -4,6 +4,7 @@
 //! of its choosing, which a server library exists to prevent.
 
 use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -46,6 +47,21 @@ impl HttpRequest {
 
     fn header_contains(&self, name: &str, word: &str) -> bool {
         self.header(name).is_some_and(|value| value.to_ascii_lowercase().contains(word))
+    }
+
+    /// Does it name this machine, and come from no page of another origin? A browser sends both
+    /// headers whatever the page wants; a name that was made to lead here is another name still.
+    pub(crate) fn is_from_this_machine(&self) -> bool {
+        let is_here = |authority: &str| {
+            let host = match authority.strip_prefix('[') {
+                Some(rest) => rest.split(']').next().unwrap_or_default(),
+                None => authority.split(':').next().unwrap_or_default(),
+            };
+            host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        };
+        let origin_is_here =
+            |origin: &str| origin.split_once("://").is_some_and(|(_, at)| is_here(at));
+        self.header("host").is_some_and(is_here) && self.header("origin").is_none_or(origin_is_here)
     }
 
     pub(crate) fn wants_close(&self) -> bool {

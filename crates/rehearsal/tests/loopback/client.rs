@@ -87,7 +87,7 @@ impl Client {
 
     /// Sends a request with a body and reads its response.
     pub(crate) fn post(&mut self, path: &str, extra: &[(&str, &str)], body: &str) -> Seen {
-        let mut head = format!("POST {path} HTTP/1.1\r\nhost: here\r\n");
+        let mut head = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\n");
         for (name, value) in extra {
             head.push_str(&format!("{name}: {value}\r\n"));
         }

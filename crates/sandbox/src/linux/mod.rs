@@ -1,6 +1,7 @@
 //! The sandbox on Linux: bubblewrap where it works, Landlock where it does not.
 
 mod bubblewrap;
+pub(crate) mod cell;
 mod cgroup;
 pub(crate) mod enter;
 mod guarded_root;
@@ -30,7 +31,7 @@ use guarded_root::{GuardMethod, GuardedRoots};
 use mount_layout::MountLayout;
 pub use sandbox_launch::{SandboxCleanup, SandboxLaunch};
 use sandbox_launch::{SandboxLaunchMethod, SandboxPendingEnd};
-use seccomp::{RefusedCalls, SocketPolicy};
+use seccomp::{ForeignProcesses, RefusedCalls, SocketPolicy};
 
 /// A sandbox that works on this machine.
 #[derive(Debug)]
@@ -60,7 +61,11 @@ impl Sandbox {
         let (mechanism, why) = probe::probe(options)?;
         let cgroups = Arc::new(CgroupPool::default());
         let report = probe::render_report(&mechanism, &why, &cgroups);
-        let refusals = RefusedCalls { sockets: SocketPolicy::Contained, metadata: false };
+        let refusals = RefusedCalls {
+            sockets: SocketPolicy::Contained,
+            metadata: false,
+            foreign_processes: ForeignProcesses::OutOfReach,
+        };
         let program = seccomp::to_bytes(&seccomp::build_program(refusals)).into();
         Ok(Self {
             options: options.clone(),

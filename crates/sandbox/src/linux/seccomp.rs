@@ -25,6 +25,18 @@ pub(crate) struct RefusedCalls {
     pub(crate) sockets: SocketPolicy,
     /// Modes, owners, times and attributes.
     pub(crate) metadata: bool,
+    pub(crate) foreign_processes: ForeignProcesses,
+}
+
+/// What a command may do to processes that are not its own, where no namespace keeps them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ForeignProcesses {
+    /// A namespace or a scope keeps them apart.
+    OutOfReach,
+    /// Their limits, priorities and shared memory are refused; a scope keeps signals apart.
+    RefuseControl,
+    /// Signals are refused as well, to all but the command's own group.
+    RefuseSignals,
 }
 
 pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
@@ -40,6 +52,19 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
     }
     if refusals.sockets == SocketPolicy::None {
         calls.push(libc::SYS_socket);
+    }
+    let mut only_for_itself: Vec<i64> = Vec::new();
+    match refusals.foreign_processes {
+        ForeignProcesses::OutOfReach => {}
+        ForeignProcesses::RefuseControl => {
+            calls.extend(SHARED_WITH_OTHERS);
+            only_for_itself.extend(CONTROL_BY_NUMBER);
+        }
+        ForeignProcesses::RefuseSignals => {
+            calls.extend(SHARED_WITH_OTHERS.iter().chain(SIGNALS));
+            only_for_itself.extend(CONTROL_BY_NUMBER);
+            only_for_itself.push(libc::SYS_kill);
+        }
     }
     // Each jumps over those after it, and over the jump that passes by the refusal.
     for (at, call) in calls.iter().enumerate() {
@@ -71,15 +96,68 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
         refused.clone(),
         return_with(ALLOW),
     ]);
-    // Injecting input into a terminal that another process reads.
-    list.extend([
-        if_equal(to_u32(libc::SYS_ioctl), 0, 5),
-        load(SECOND_ARGUMENT),
-        if_equal(to_u32(libc::TIOCSTI as i64), 2, 0),
-        if_equal(to_u32(libc::TIOCLINUX as i64), 1, 0),
-        return_with(ALLOW),
-        refused,
-    ]);
+    // Zero is the caller; any other number may be someone else.
+    for call in only_for_itself {
+        list.extend([
+            if_equal(to_u32(call), 0, 4),
+            load(FIRST_ARGUMENT),
+            if_equal(0, 1, 0),
+            refused.clone(),
+            return_with(ALLOW),
+        ]);
+    }
+    if refusals.foreign_processes != ForeignProcesses::OutOfReach {
+        // The first argument says what the second is the number of.
+        list.extend([
+            if_equal(to_u32(libc::SYS_setpriority), 0, 4),
+            load(SECOND_ARGUMENT),
+            if_equal(0, 1, 0),
+            refused.clone(),
+            return_with(ALLOW),
+        ]);
+    }
+    list.extend(refuse_ioctls(refusals.metadata));
+    list.push(return_with(ALLOW));
+    list
+}
+
+/// Injecting input into a terminal that another process reads; and, with metadata, changing the
+/// attributes of a file, which needs no right to write to it.
+fn refuse_ioctls(metadata: bool) -> Vec<sock_filter> {
+    let terminal = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| to_u32(request as i64));
+    let allowed: &[u32] = if metadata { READING_ATTRIBUTES } else { &[] };
+    let kinds: &[u8] = if metadata { ATTRIBUTE_KINDS } else { &[] };
+    let mut tests = Vec::new();
+    // Each either answers at once or passes on to the next.
+    for request in terminal {
+        tests.extend([if_equal(request, 0, 1), return_with(ERRNO | libc::EPERM.unsigned_abs())]);
+    }
+    for request in allowed {
+        tests.extend([if_equal(*request, 0, 1), return_with(ALLOW)]);
+    }
+    tests.push(and(0xff00));
+    for kind in kinds {
+        let refused = return_with(ERRNO | libc::EPERM.unsigned_abs());
+        tests.extend([if_equal(u32::from(*kind) << 8, 0, 1), refused]);
+    }
+    tests.push(return_with(ALLOW));
+    let over = u8::try_from(tests.len() + 1).unwrap_or(u8::MAX);
+    let mut list = vec![if_equal(to_u32(libc::SYS_ioctl), 0, over), load(SECOND_ARGUMENT)];
+    list.extend(tests);
+    list
+}
+
+/// Answers as a kernel does that was built without Landlock.
+pub(crate) fn build_landlock_refusal() -> BpfProgram {
+    let absent = return_with(ERRNO | libc::ENOSYS.unsigned_abs());
+    let mut list = vec![load(NUMBER)];
+    for call in [
+        libc::SYS_landlock_create_ruleset,
+        libc::SYS_landlock_add_rule,
+        libc::SYS_landlock_restrict_self,
+    ] {
+        list.extend([if_equal(to_u32(call), 0, 1), absent.clone()]);
+    }
     list.push(return_with(ALLOW));
     list
 }
@@ -113,6 +191,10 @@ fn if_at_least(value: u32, then: u8, otherwise: u8) -> sock_filter {
 
 fn if_any_bit(bits: u32, then: u8, otherwise: u8) -> sock_filter {
     instruction(0x45, then, otherwise, bits)
+}
+
+fn and(bits: u32) -> sock_filter {
+    instruction(0x54, 0, 0, bits)
 }
 
 fn jump(over: u32) -> sock_filter {
@@ -211,6 +293,54 @@ const NEVER: &[i64] = &[
     libc::SYS_clock_adjtime,
     libc::SYS_adjtimex,
 ];
+
+/// Memory, queues and rights that other processes share.
+const SHARED_WITH_OTHERS: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_ioprio_set,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    // Landlock holds it only since its third version; what may be written can be opened instead.
+    libc::SYS_truncate,
+    // `process_madvise` and `process_mrelease`.
+    440,
+    448,
+];
+
+/// Take the number of a process first.
+const CONTROL_BY_NUMBER: &[i64] = &[
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+];
+
+const SIGNALS: &[i64] = &[
+    libc::SYS_tkill,
+    libc::SYS_tgkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_pidfd_send_signal,
+];
+
+/// The letters of requests that file systems know: attributes, versions, keys, freezing.
+const ATTRIBUTE_KINDS: &[u8] = b"fvX";
+
+/// Those among them that only look: flags, extended flags, version.
+const READING_ATTRIBUTES: &[u32] = &[0x8008_6601, 0x801c_581f, 0x8008_7601];
 
 const METADATA: &[i64] = &[
     #[cfg(target_arch = "x86_64")]

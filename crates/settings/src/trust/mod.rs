@@ -20,6 +20,7 @@ use crate::sha256;
 pub(crate) use prompt_files::find_prompt_files;
 pub(crate) use split_by_trust::split_by_trust;
 pub use trust_store::{TrustError, TrustStore, TrustedProject};
+pub use trusted_scripts::TrustedScripts;
 pub(crate) use trusted_scripts::find_scripts;
 
 /// What a project wants, and where it stands.

@@ -3,12 +3,13 @@
 //!
 //! Only what is named is looked at, not what a script in turn runs.
 
+use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::TrustItem;
-use crate::bounded_file;
+use super::{ProjectTrust, TrustItem};
 use crate::sha256;
 
 /// The key under which scripts are told.
@@ -25,10 +26,9 @@ pub(crate) fn find_scripts(items: &[TrustItem], root: &Path, cwd: &Path) -> Vec<
             if found.len() >= SCRIPTS_MAX || found.iter().any(|known| known.name == name) {
                 continue;
             }
-            // One that is too long or no text cannot be told apart from a changed one.
-            let value = match bounded_file::read_bounded(&path) {
-                Ok(Some(text)) => json!({ "sha256": sha256::sha256_hex(text.as_bytes()) }),
-                Ok(None) => continue,
+            let value = match compute_file_digest(&path) {
+                Ok(digest) => json!({ DIGEST_FIELD: digest }),
+                // One that cannot be read cannot be told apart from a changed one.
                 Err(why) => {
                     json!({ "unread": why, "size": path.metadata().map(|found| found.len()).ok() })
                 }
@@ -38,6 +38,55 @@ pub(crate) fn find_scripts(items: &[TrustItem], root: &Path, cwd: &Path) -> Vec<
     }
     found
 }
+
+/// The scripts that a yes was given to, by their bytes: to be asked again when one is about to run.
+#[derive(Clone, Debug, Default)]
+pub struct TrustedScripts {
+    root: PathBuf,
+    cwd: PathBuf,
+    digests: BTreeMap<PathBuf, String>,
+}
+
+impl TrustedScripts {
+    pub(crate) fn from_trust(trust: &ProjectTrust, cwd: &Path) -> Self {
+        let scripts = trust.items.iter().filter(|item| item.key == SCRIPT_KEY);
+        let digest = |item: &TrustItem| {
+            let digest = item.value.get(DIGEST_FIELD)?.as_str()?.to_owned();
+            Some((PathBuf::from(&item.name).canonicalize().ok()?, digest))
+        };
+        let digests = scripts.filter_map(digest).collect();
+        Self { root: trust.root.clone(), cwd: cwd.to_owned(), digests }
+    }
+
+    /// The first file of the project that this command line names and that is not as it was trusted.
+    #[must_use]
+    pub fn find_changed(&self, command_line: &str) -> Option<PathBuf> {
+        let named = find_named_files(command_line, &self.root, &self.cwd);
+        named.into_iter().find(|path| {
+            let trusted =
+                path.canonicalize().ok().and_then(|real| self.digests.get(&real).cloned());
+            trusted.is_none() || compute_file_digest(path).ok() != trusted
+        })
+    }
+}
+
+/// Of its raw bytes, whatever they are.
+fn compute_file_digest(path: &Path) -> Result<String, String> {
+    let problem = |error: std::io::Error| format!("it cannot be read: {error}");
+    let file = std::fs::File::open(path).map_err(problem)?;
+    let mut bytes = Vec::new();
+    file.take(SCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(problem)?;
+    match u64::try_from(bytes.len()).is_ok_and(|length| length <= SCRIPT_BYTES_MAX) {
+        true => Ok(sha256::sha256_hex(&bytes)),
+        false => Err("it is over 64 MiB".to_owned()),
+    }
+}
+
+/// Programs may be large; one that is larger is not trusted by its bytes and does not run.
+const SCRIPT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Where the digest of a script stands in what is shown.
+const DIGEST_FIELD: &str = "sha256";
 
 fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     match value {

@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use super::{BackgroundKind, BackgroundRecord};
 use crate::lock::lock;
+use crate::running_time;
 
 /// Ended ones that are remembered; older ones are forgotten first.
 const ENDED_MAX: usize = 64;
@@ -117,7 +118,7 @@ impl BackgroundTasks {
                 return;
             }
             let patience = Duration::from_secs(3);
-            if tokio::time::timeout(patience, ended).await.is_err() {
+            if running_time::timeout(patience, ended).await.is_err() {
                 return;
             }
         }
@@ -140,7 +141,7 @@ impl BackgroundTasks {
                 signal.await;
             }
         };
-        if tokio::time::timeout(STOP_WAIT_MAX, gone).await.is_err() {
+        if running_time::timeout(STOP_WAIT_MAX, gone).await.is_err() {
             return Err(format!("`{}` was told to end but is still there.", task.id));
         }
         task.mark_end_reported();

@@ -13,6 +13,7 @@ use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 
 use crate::background::{BackgroundRecord, read_output_since, visit_output_since};
 use crate::input::{self, InputError};
+use crate::running_time::RunningTimer;
 use crate::tool::ToolCallContext;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 
@@ -97,7 +98,7 @@ impl MonitorWait {
         wait: Duration,
         call: &ToolCallContext,
     ) -> Result<MonitorOutcome, String> {
-        let deadline = Instant::now() + wait;
+        let mut timer = RunningTimer::new(wait);
         let began = Instant::now();
         loop {
             // Asked for before looking, so that nothing rung in between is missed.
@@ -111,7 +112,7 @@ impl MonitorWait {
             }
             tokio::select! {
                 () = update => {}
-                () = tokio::time::sleep_until(deadline) => return Ok(MonitorOutcome::TimedOut),
+                () = &mut timer => return Ok(MonitorOutcome::TimedOut),
                 () = call.cancel.cancelled() => return Ok(MonitorOutcome::Cancelled),
                 () = tokio::time::sleep(PROGRESS_EVERY) => {
                     let seconds = began.elapsed().as_secs();

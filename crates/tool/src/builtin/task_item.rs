@@ -17,6 +17,7 @@ pub(super) const EXCLUSIVE_PURE: ToolInspection = ToolInspection {
     spends: false,
     seen: Vec::new(),
     doubt: None,
+    limits_itself: false,
 };
 
 /// The number a model wrote, with or without its mark.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{GitError, GitOutput, GitRunner};
+use super::{GitError, GitOutput, GitRunner, safe_config};
 
 pub(super) fn run_git(
     git: &GitRunner,
@@ -92,7 +92,18 @@ fn build_environment(settings: &[(String, String)]) -> Vec<(OsString, OsString)>
         passed_on.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
     let fixed = FIXED_ENVIRONMENT.iter().map(|(name, value)| (name.into(), value.into()));
     let mut all: Vec<(OsString, OsString)> = passed_on.chain(fixed).collect();
-    all.push(("GIT_CONFIG_COUNT".into(), settings.len().to_string().into()));
+    all.extend(render_settings(settings));
+    all
+}
+
+/// The settings that keep git from running anything by itself, as variables for a process that may
+/// start git. Programs under these names are turned off as well.
+pub(crate) fn build_safe_variables(named: &[String]) -> Vec<(OsString, OsString)> {
+    render_settings(&safe_config::build_settings(named))
+}
+
+fn render_settings(settings: &[(String, String)]) -> Vec<(OsString, OsString)> {
+    let mut all = vec![("GIT_CONFIG_COUNT".into(), settings.len().to_string().into())];
     for (number, (key, value)) in settings.iter().enumerate() {
         all.push((format!("GIT_CONFIG_KEY_{number}").into(), OsStr::new(key).into()));
         all.push((format!("GIT_CONFIG_VALUE_{number}").into(), OsStr::new(value).into()));

@@ -9,6 +9,8 @@
 mod git_process;
 mod safe_config;
 
+pub(crate) use git_process::build_safe_variables;
+
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;

@@ -13,7 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tokio::process::Child;
+use windlass_permission::Confinement;
 
+use super::confined_environment::confine_environment;
+use super::process_confinement::{PrivateDirectory, ProcessConfinement};
 use super::process_context::ProcessContext;
 use super::process_table;
 use super::process_tree::ProcessTree;
@@ -33,6 +36,10 @@ pub struct LaunchRequest<'a> {
     pub is_unconfined: bool,
     /// The user lets commands like this one run without confinement.
     pub is_excluded: bool,
+    /// What the grant holds it to, whether or not the session has a sandbox.
+    pub confinement: Confinement,
+    /// Files inside the working directories that it must not see.
+    pub hidden: &'a [PathBuf],
 }
 
 impl LaunchRequest<'_> {
@@ -73,7 +80,7 @@ pub trait PreparedLaunch: fmt::Debug + Send {
     fn finish(self: Box<Self>, end: &LaunchExit) -> Vec<String>;
 }
 
-pub type SpawnCommandFn<'a> = dyn FnMut(std::process::Command) -> io::Result<Child> + 'a;
+pub type SpawnCommandFn<'a> = dyn FnMut(std::process::Command) -> io::Result<Child> + Send + 'a;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchExit {
@@ -94,6 +101,7 @@ pub(crate) struct ProgramSpec {
     pub(crate) is_long_lived: bool,
     pub(crate) is_unconfined: bool,
     pub(crate) is_excluded: bool,
+    pub(crate) confinement: ProcessConfinement,
 }
 
 /// Carries the names of the calls a process belongs to, the outermost first.
@@ -106,6 +114,8 @@ pub(crate) struct SpawnedProcess {
     pub(super) tree: ProcessTree,
     pub(super) is_leaf_program: bool,
     pub(super) prepared: Option<Box<dyn PreparedLaunch>>,
+    /// Kept as long as it runs.
+    pub(super) private_directory: Option<Arc<PrivateDirectory>>,
 }
 
 impl SpawnedProcess {
@@ -167,6 +177,15 @@ pub(super) fn spawn_in_environment(
     mark.push(&name);
     environment.push((CALL_MARK_VARIABLE.into(), mark));
     environment.push(("PWD".into(), program.directory.clone().into()));
+    let ProcessConfinement { kind, private_directory, hidden } = &program.confinement;
+    let kind = *kind;
+    if let Some(directory) = private_directory {
+        confine_environment(&mut environment, directory.path());
+    }
+    let launcher = match &processes.launcher {
+        Some(launcher) => Some(launcher),
+        None => processes.cell.as_ref().filter(|_| kind != Confinement::Unconfined),
+    };
     let session = processes.setsid_program.as_ref().filter(|_| needs_session(program));
     let mut arguments = program.arguments.clone();
     // A session of its own keeps a process away from our terminal and its descendants together.
@@ -174,7 +193,8 @@ pub(super) fn spawn_in_environment(
         arguments.insert(0, program.path.clone().into_os_string());
     }
     // Behind a launcher it may lead a group, and has to stay as long as what it starts.
-    if session.is_some() && processes.launcher.is_some() {
+    let is_behind = processes.launcher.is_some() || kind == Confinement::WriteInsideRoots;
+    if session.is_some() && launcher.is_some() && is_behind {
         arguments.insert(0, "--wait".into());
     }
     let launch = LaunchRequest {
@@ -182,15 +202,22 @@ pub(super) fn spawn_in_environment(
         arguments: &arguments,
         directory: &program.directory,
         environment: &environment,
-        scratch_directory: &processes.spill_directory,
+        scratch_directory: match private_directory {
+            Some(directory) => directory.path(),
+            None => &processes.spill_directory,
+        },
         is_long_lived: program.is_long_lived,
         is_unconfined: program.is_unconfined,
         is_excluded: program.is_excluded,
+        confinement: kind,
+        hidden,
     };
-    let (child, prepared) = match &processes.launcher {
+    let (child, prepared) = match launcher {
         Some(launcher) => {
             let mut prepared = launcher.prepare(&launch).map_err(io::Error::other)?;
-            let child = prepared.spawn(&mut |command| start_command(command, true, input()))?;
+            let leads_group = is_behind || session.is_none();
+            let child =
+                prepared.spawn(&mut |command| start_command(command, leads_group, input()))?;
             (child, Some(prepared))
         }
         // The leader of a group cannot begin a session: it would start a second process for that.
@@ -198,7 +225,9 @@ pub(super) fn spawn_in_environment(
     };
     match ProcessTree::from_child(&child, name, program.is_leaf_program) {
         Some(tree) => {
-            Ok(SpawnedProcess { child, tree, is_leaf_program: program.is_leaf_program, prepared })
+            let is_leaf_program = program.is_leaf_program;
+            let private_directory = private_directory.clone();
+            Ok(SpawnedProcess { child, tree, is_leaf_program, prepared, private_directory })
         }
         None => Err(io::Error::other("the process has no number")),
     }

@@ -11,10 +11,11 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
-use tokio::time::timeout;
 
 use super::launch::{LaunchExit, ProgramSpec, SpawnedProcess, spawn_in_environment};
+use super::process_confinement::ProcessConfinement;
 use super::process_context::ProcessContext;
+use crate::running_time::timeout;
 
 #[derive(Clone, Debug)]
 pub struct LongLivedProgram {
@@ -54,6 +55,7 @@ impl LongLivedProcess {
             is_long_lived: true,
             is_unconfined: false,
             is_excluded: false,
+            confinement: ProcessConfinement::default(),
         };
         let process = spawn_in_environment(&program, processes, environment, Stdio::piped)?;
         Ok(Self { process })

@@ -5,11 +5,13 @@
 //! everything a process started. `supervisor` drains pipes and keeps deadlines. What is run, and
 //! whether it may run, is decided elsewhere.
 
+mod confined_environment;
 mod end_report;
 mod fork_bomb_guard;
 mod launch;
 mod long_lived_process;
 pub(crate) mod one_shot_command;
+mod process_confinement;
 mod process_context;
 mod process_pipe;
 mod process_table;
@@ -18,10 +20,17 @@ mod running_note;
 mod spawn_retry;
 mod supervisor;
 
+/// What a model can do about a command that was held.
+pub const ASK_TO_RUN_UNCONFINED: &str =
+    "With dangerouslyDisableSandbox the user is asked to let it run outside.";
+
+pub(crate) use confined_environment::is_changed_by_confinement;
+pub use confined_environment::may_hold_token;
 pub(crate) use end_report::{explain_spawn_failure, render_end_cause, render_exit_status};
 pub use launch::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
 pub(crate) use launch::{ProgramSpec, end_process_tree};
 pub use long_lived_process::{LongLivedProcess, LongLivedProgram, ProcessStreams};
+pub(crate) use process_confinement::ProcessConfinement;
 pub use process_context::ProcessContext;
 pub(crate) use running_note::RunningNote;
 pub(crate) use spawn_retry::spawn_with_retry;

@@ -1,6 +1,6 @@
 //! A program that is told something and says something: input in, output out, one deadline.
 //!
-//! For programs of the user's own that answer the engine: no launcher stands before them. Output is
+//! For programs that answer the engine. No launcher stands before the user's own. Output is
 //! kept up to a cap and drained beyond it, so a program that writes too much still comes to its end.
 //! What is said, and what it means, is not known here.
 
@@ -10,6 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
@@ -17,7 +18,8 @@ use tokio::process::ChildStdin;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::launch::{ProgramSpec, spawn_in_environment};
+use super::launch::{ProcessLauncher, ProgramSpec, spawn_in_environment};
+use super::process_confinement::ProcessConfinement;
 use super::process_context::ProcessContext;
 use super::supervisor::{
     FirstLineReporter, ProcessEndCause, SuperviseOptions, SuperviseOutputOptions, supervise,
@@ -38,6 +40,15 @@ pub struct OneShotCommand {
     pub output_bytes_max: usize,
     /// Ends it early, with its whole tree.
     pub cancel: CancellationToken,
+    /// Holds it, where it is not the user's own program.
+    pub held_by: Option<OneShotLauncher>,
+}
+
+#[derive(Clone, Debug)]
+pub struct OneShotLauncher {
+    pub launcher: Arc<dyn ProcessLauncher>,
+    /// What it lets the program write besides.
+    pub scratch_directory: PathBuf,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,11 +113,19 @@ impl OneShotCommand {
             directory: self.directory,
             is_leaf_program: false,
             is_long_lived: false,
-            is_unconfined: true,
+            is_unconfined: self.held_by.is_none(),
             is_excluded: false,
+            confinement: ProcessConfinement::default(),
         };
         // Without a launcher, whatever the session has: it is the user's own program.
-        let processes = ProcessContext::unconfined(program.directory.clone());
+        let processes = match self.held_by {
+            Some(OneShotLauncher { launcher, scratch_directory }) => {
+                let mut processes = ProcessContext::unconfined(scratch_directory);
+                processes.launcher = Some(launcher);
+                processes
+            }
+            None => ProcessContext::unconfined(program.directory.clone()),
+        };
         let mut process =
             spawn_in_environment(&program, &processes, self.environment, Stdio::piped)?;
         let stdin = process.child.stdin.take();

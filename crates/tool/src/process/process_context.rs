@@ -19,6 +19,8 @@ pub struct ProcessContext {
     pub environment: Vec<(OsString, OsString)>,
     /// Starts processes confined; without one they start as they are.
     pub launcher: Option<Arc<dyn ProcessLauncher>>,
+    /// Where there is no launcher, starts those processes whose grant holds them to something.
+    pub cell: Option<Arc<dyn ProcessLauncher>>,
     /// Commands the user lets run without confinement.
     pub unsandboxed_commands: Vec<String>,
     pub(super) setsid_program: Option<PathBuf>,
@@ -43,6 +45,7 @@ impl ProcessContext {
             spill_directory,
             environment: Vec::new(),
             launcher: None,
+            cell: None,
             unsandboxed_commands: Vec::new(),
             setsid_program: find_setsid(),
             owner_note: OnceLock::new(),
@@ -54,6 +57,7 @@ impl ProcessContext {
         Self {
             environment: self.environment.clone(),
             launcher: self.launcher.clone(),
+            cell: self.cell.clone(),
             unsandboxed_commands: self.unsandboxed_commands.clone(),
             ..Self::unconfined(self.spill_directory.clone())
         }

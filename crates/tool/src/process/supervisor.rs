@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::process::Child;
 use tokio::sync::{Notify, oneshot};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::fork_bomb_guard::ForkBombGuard;
@@ -21,6 +21,7 @@ use super::process_pipe::ProcessPipe;
 use super::process_tree::ProcessTree;
 use crate::process_output::{HeadAndTail, OutputSpill, SpillCapacity, SpillOutcome};
 use crate::progress::ProgressSender;
+use crate::running_time::RunningTimer;
 
 const DRAIN_MAX: Duration = Duration::from_millis(250);
 const TERMINATE_GRACE: Duration = Duration::from_secs(2);
@@ -102,7 +103,7 @@ pub(crate) async fn supervise(
     process: SpawnedProcess,
     options: SuperviseOptions,
 ) -> io::Result<FinishedProcess> {
-    let SpawnedProcess { mut child, tree, is_leaf_program: is_plain, prepared } = process;
+    let SpawnedProcess { mut child, tree, is_leaf_program, prepared, private_directory } = process;
     let mut supervisor = ProcessSupervisor {
         stdout: ProcessPipe::new(child.stdout.take(), options.output.inline_max),
         stderr: ProcessPipe::new(child.stderr.take(), options.output.inline_max),
@@ -116,7 +117,7 @@ pub(crate) async fn supervise(
         progress: options.progress,
         update_signal: options.output.update_signal,
         first_line: options.output.first_line,
-        fork_bomb_guard: ForkBombGuard::new(is_plain, options.output.processes_max),
+        fork_bomb_guard: ForkBombGuard::new(is_leaf_program, options.output.processes_max),
     };
     let status = supervisor.run_until_end(&mut child, options.timeout).await?;
     if status.is_none() {
@@ -138,6 +139,7 @@ pub(crate) async fn supervise(
         Some(prepared) => tokio::task::spawn_blocking(move || prepared.finish(&end)).await,
         None => Ok(Vec::new()),
     };
+    drop(private_directory);
     Ok(FinishedProcess {
         status,
         notes: notes.unwrap_or_else(|_| vec!["What held the command broke down.".to_owned()]),
@@ -184,8 +186,7 @@ impl ProcessSupervisor {
         child: &mut Child,
         limit: Duration,
     ) -> io::Result<Option<ExitStatus>> {
-        let timer = tokio::time::sleep(limit);
-        tokio::pin!(timer);
+        let mut timer = RunningTimer::new(limit);
         let mut rounds = tokio::time::interval(COUNT_EVERY);
         rounds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let cancel = self.cancel.clone();
@@ -196,7 +197,7 @@ impl ProcessSupervisor {
                 && !self.tree.is_alive()
             {
                 self.phase = SupervisionPhase::Draining;
-                timer.as_mut().reset(Instant::now() + DRAIN_MAX);
+                timer.reset(DRAIN_MAX);
             }
             if status.is_some() && self.has_drained() {
                 return Ok(status);
@@ -207,27 +208,27 @@ impl ProcessSupervisor {
                     self.stdout.accept_read(&read);
                     self.first_line = self.first_line.take().and_then(|one| one.push(&self.stdout.chunk));
                     let room = self.spill.push(&self.stdout.chunk).await;
-                    self.after_read(room, timer.as_mut());
+                    self.after_read(room, &mut timer);
                 }
                 read = self.stderr.read() => {
                     self.stderr.accept_read(&read);
                     let room = self.spill.push(&self.stderr.chunk).await;
-                    self.after_read(room, timer.as_mut());
+                    self.after_read(room, &mut timer);
                 }
                 exit = child.wait(), if status.is_none() => {
                     status = Some(exit?);
                     if self.phase == SupervisionPhase::Running {
                         self.phase = SupervisionPhase::Draining;
-                        timer.as_mut().reset(Instant::now() + DRAIN_MAX);
+                        timer.reset(DRAIN_MAX);
                     }
                 }
-                () = timer.as_mut() => {
-                    if !self.on_timer(timer.as_mut(), status.is_none()) {
+                () = &mut timer => {
+                    if !self.on_timer(&mut timer, status.is_none()) {
                         return Ok(status);
                     }
                 }
                 () = cancel.cancelled(), if self.phase == SupervisionPhase::Running => {
-                    self.begin_termination(ProcessEndCause::Cancelled, timer.as_mut());
+                    self.begin_termination(ProcessEndCause::Cancelled, &mut timer);
                 }
                 () = tokio::time::sleep(POLL_INTERVAL), if must_look => {}
                 // What is printed before a silence is said in it.
@@ -237,7 +238,7 @@ impl ProcessSupervisor {
                 _ = rounds.tick(), if self.phase == SupervisionPhase::Running && self.fork_bomb_guard.processes_before.is_some() => {
                     if self.fork_bomb_guard.is_exceeded(&self.tree) {
                         self.cause = ProcessEndCause::TooManyProcesses;
-                        self.kill(timer.as_mut(), status.is_none());
+                        self.kill(&mut timer, status.is_none());
                     }
                 }
             }
@@ -255,15 +256,15 @@ impl ProcessSupervisor {
         }
     }
 
-    fn begin_termination(&mut self, cause: ProcessEndCause, timer: std::pin::Pin<&mut Sleep>) {
+    fn begin_termination(&mut self, cause: ProcessEndCause, timer: &mut RunningTimer) {
         self.cause = cause;
         self.phase = SupervisionPhase::Terminating;
         self.tree.terminate();
-        timer.reset(Instant::now() + TERMINATE_GRACE);
+        timer.reset(TERMINATE_GRACE);
     }
 
     /// Says whether to go on.
-    fn on_timer(&mut self, timer: std::pin::Pin<&mut Sleep>, is_running: bool) -> bool {
+    fn on_timer(&mut self, timer: &mut RunningTimer, is_running: bool) -> bool {
         match self.phase {
             SupervisionPhase::Running => self.begin_termination(ProcessEndCause::Deadline, timer),
             SupervisionPhase::Terminating => self.kill(timer, is_running),
@@ -272,16 +273,16 @@ impl ProcessSupervisor {
         true
     }
 
-    fn kill(&mut self, timer: std::pin::Pin<&mut Sleep>, is_running: bool) {
+    fn kill(&mut self, timer: &mut RunningTimer, is_running: bool) {
         self.phase = SupervisionPhase::Killed;
         self.tree.kill();
         if is_running {
             self.tree.kill_leader();
         }
-        timer.reset(Instant::now() + KILL_WAIT_MAX);
+        timer.reset(KILL_WAIT_MAX);
     }
 
-    fn after_read(&mut self, room: SpillCapacity, timer: std::pin::Pin<&mut Sleep>) {
+    fn after_read(&mut self, room: SpillCapacity, timer: &mut RunningTimer) {
         if let Some(bell) = &self.update_signal {
             bell.notify_waiters();
         }

@@ -72,6 +72,7 @@ async fn run_status_command(
     context: &ToolSessionContext,
 ) -> Option<String> {
     let one_shot = OneShotCommand {
+        held_by: None,
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), command.into()],
         directory: context.files.cwd.clone(),

@@ -4,11 +4,9 @@ mod restore;
 mod show;
 
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use windlass_journal::session_catalogue::{self, JournalExportFormat};
-use windlass_journal::transcript::transcript_path;
 use windlass_journal::{JournalError, ListedSession};
 
 use crate::args::{SessionExportFormat, SessionsCommand};
@@ -20,7 +18,6 @@ use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_host::standard_streams::StandardOutput;
-use windlass_provider::config::Config;
 
 pub(crate) fn run(
     command: SessionsCommand,
@@ -42,7 +39,7 @@ pub(crate) fn run(
         SessionsCommand::Rename(args) => {
             let listed = find_session_here(Some(&args.session), lookup)?;
             let catalogue = session::open_catalogue(lookup)?;
-            let transcript = find_transcript(&listed, lookup)?;
+            let transcript = session::find_transcript(&listed, lookup)?;
             session::rename_session(&catalogue, &listed.path, transcript.as_deref(), &args.name)?;
             let id = &listed.summary.id;
             Ok(match args.json {
@@ -78,16 +75,6 @@ fn export_session(
     }
 }
 
-/// The transcript that is written for other programs.
-fn find_transcript(
-    listed: &ListedSession,
-    lookup: &impl EnvLookup,
-) -> Result<Option<PathBuf>, CommandError> {
-    let root = session::transcript_root(&Config::load(lookup)?, lookup);
-    let project = listed.summary.project.as_deref().map(Path::new);
-    Ok(root.zip(project).map(|(root, project)| transcript_path(&root, project, &listed.summary.id)))
-}
-
 /// Requires the whole id, because a deletion cannot be undone.
 fn delete_session(
     id: &str,
@@ -106,10 +93,7 @@ fn delete_session(
             "there is no session with the id `{id}`; {advice}"
         )));
     };
-    catalogue.delete(&listed.path).map_err(|error| journal_error(&error))?;
-    if let Some(transcript) = find_transcript(listed, lookup)? {
-        session::cleanup::remove_transcript(&transcript);
-    }
+    session::delete_listed(&catalogue, listed, lookup)?;
     Ok(match is_json {
         true => format!("{}\n", json!({"session_id": id, "deleted": true})),
         false => String::new(),

@@ -1,156 +1,103 @@
-//! Programs that only read, with the options that would make them do more.
+//! Programs that only read: the one list of what may run without a question, with and without a
+//! cell around it.
+//!
+//! Every option that is taken is listed; all others ask. Left out on purpose are options that write,
+//! start a program, or read names of further files from somewhere (`--files0-from`, `sort -o`,
+//! `diff -l`, `file -z`, `rg --pre`, `date -f`, `sha256sum -c`). `find`, `git`, `sed`, `awk`, `jq`,
+//! `xxd`, `ps` and the builtins of the shell have readings of their own beside this list.
+
+use super::option_spec::{NO_OPTION, OptionSpec};
+use super::reading_search::SEARCH_PROGRAMS;
+use super::reading_system::SYSTEM_PROGRAMS;
+use super::reading_text::TEXT_PROGRAMS;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadOnlyProgram {
     pub(crate) program: &'static str,
     pub(crate) operands: ReadOnlyOperands,
-    /// Long options that make it do more; every abbreviation counts.
-    pub(crate) refused_long: &'static [&'static str],
-    /// Letters that do, anywhere in a cluster.
-    pub(crate) refused_short: &'static str,
-    /// Letters of short options whose value is the next word, and is no file.
-    pub(crate) values: &'static str,
+    pub(crate) options: OptionSpec,
+    /// What any option at all could do.
+    pub(crate) worst_option: WorstOption,
+    /// Options whose value is the pattern, or that take away the need for one.
+    pub(crate) pattern_options: &'static [&'static str],
+    /// Options that make it show what lies below a directory; a star means it always does.
+    pub(crate) walking_options: &'static [&'static str],
+    pub(crate) cell: CellNeed,
+}
+
+/// Whether a command may run unasked where nothing holds it to its judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CellNeed {
+    /// Everything it can be told is understood.
+    NotNeeded,
+    /// It runs unasked in a cell only.
+    Needed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorstOption {
+    /// Whatever a word turns out to be, the program reads.
+    Reads,
+    /// Some option writes or runs something.
+    Acts,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadOnlyOperands {
     Text,
+    /// Text, and behind the first of it nothing is an option.
+    TextOnly,
     Files,
     /// One file; a second would be written.
     OneFile,
     /// A pattern, then files, unless an option brings the pattern.
     PatternThenFiles,
+    /// A format behind a plus; anything else would set the clock.
+    Format,
+    /// Nothing at all.
+    None,
 }
 
-const fn taking_text(program: &'static str) -> ReadOnlyProgram {
-    ReadOnlyProgram {
-        program,
-        operands: ReadOnlyOperands::Text,
-        refused_long: &[],
-        refused_short: "",
-        values: "",
-    }
-}
+pub(super) const READER: ReadOnlyProgram = ReadOnlyProgram {
+    program: "",
+    operands: ReadOnlyOperands::Files,
+    options: NO_OPTION,
+    worst_option: WorstOption::Reads,
+    pattern_options: &[],
+    walking_options: &[],
+    cell: CellNeed::NotNeeded,
+};
 
-const fn taking_files(program: &'static str, values: &'static str) -> ReadOnlyProgram {
-    ReadOnlyProgram {
-        program,
-        operands: ReadOnlyOperands::Files,
-        refused_long: &[],
-        refused_short: "",
-        values,
-    }
-}
-
-const fn taking_pattern(program: &'static str, values: &'static str) -> ReadOnlyProgram {
-    ReadOnlyProgram {
-        operands: ReadOnlyOperands::PatternThenFiles,
-        ..taking_files(program, values)
-    }
-}
-
-const fn with_refused(
-    reader: ReadOnlyProgram,
-    refused_long: &'static [&'static str],
-    refused_short: &'static str,
+pub(super) const fn reads_files(
+    program: &'static str,
+    short: &'static str,
+    long: &'static [&'static [&'static str]],
 ) -> ReadOnlyProgram {
-    ReadOnlyProgram { refused_long, refused_short, ..reader }
+    ReadOnlyProgram { program, options: OptionSpec { short, long }, ..READER }
 }
 
-pub(crate) const READ_ONLY_PROGRAMS: &[ReadOnlyProgram] = &[
-    taking_text("echo"),
-    taking_text("pwd"),
-    taking_text("whoami"),
-    taking_text("id"),
-    taking_text("uname"),
-    taking_text("arch"),
-    taking_text("nproc"),
-    taking_text("uptime"),
-    taking_text("true"),
-    taking_text("false"),
-    taking_text(":"),
-    taking_text("sleep"),
-    taking_text("groups"),
-    taking_text("which"),
-    taking_text("type"),
-    taking_text("basename"),
-    taking_text("dirname"),
-    taking_text("tr"),
-    taking_text("seq"),
-    taking_text("expr"),
-    taking_text("exit"),
-    taking_text("return"),
-    taking_text("break"),
-    taking_text("continue"),
-    taking_text("shift"),
-    taking_text("yes"),
-    taking_text("factor"),
-    taking_text("tty"),
-    taking_text("free"),
-    taking_text("locale"),
-    taking_text("getconf"),
-    with_refused(taking_text("printf"), &[], "v"),
-    with_refused(taking_text("wait"), &[], "p"),
-    taking_files("ls", "I"),
-    taking_files("cat", ""),
-    taking_files("head", "nc"),
-    taking_files("tail", "nc"),
-    taking_files("wc", ""),
-    taking_files("stat", "cf"),
-    taking_files("du", "dtB"),
-    taking_files("df", "Bt"),
-    taking_files("nl", "bdfhilnsvw"),
-    taking_files("tac", "s"),
-    taking_files("rev", ""),
-    taking_files("cut", "dfcb"),
-    taking_files("paste", "d"),
-    taking_files("join", "tj12aeov"),
-    taking_files("column", "tsco"),
-    taking_files("fmt", "w"),
-    taking_files("realpath", ""),
-    taking_files("readlink", ""),
-    taking_files("md5sum", ""),
-    taking_files("sha1sum", ""),
-    taking_files("sha224sum", ""),
-    taking_files("sha256sum", ""),
-    taking_files("sha384sum", ""),
-    taking_files("sha512sum", ""),
-    taking_files("cksum", ""),
-    taking_files("sum", ""),
-    taking_files("b2sum", ""),
-    taking_files("base64", "w"),
-    taking_files("base32", "w"),
-    taking_files("cmp", "nij"),
-    taking_files("comm", ""),
-    taking_files("fold", "w"),
-    taking_files("expand", "t"),
-    taking_files("unexpand", "t"),
-    taking_files("strings", "n"),
-    taking_files("od", "AjNtw"),
-    taking_files("hexdump", "ns"),
-    taking_files("tsort", ""),
-    with_refused(taking_files("diff", "UCI"), &["--paginate", "--output"], "l"),
-    with_refused(taking_files("file", "mPF"), &["--compile", "--uncompress"], "Cz"),
-    with_refused(taking_files("tree", "LPI"), &["--output"], "oR"),
-    with_refused(
-        taking_files("sort", "ktS"),
-        &["--output", "--compress-program", "--temporary-directory"],
-        "oT",
-    ),
-    ReadOnlyProgram { operands: ReadOnlyOperands::OneFile, ..taking_files("uniq", "fsw") },
-    with_refused(
-        ReadOnlyProgram { operands: ReadOnlyOperands::OneFile, ..taking_files("xxd", "clgosn") },
-        &[],
-        "r",
-    ),
-    taking_pattern("grep", "efmABCdD"),
-    taking_pattern("egrep", "efmABCdD"),
-    taking_pattern("fgrep", "efmABCdD"),
-    taking_pattern("jq", ""),
-    with_refused(
-        taking_pattern("rg", "efgmtTABCjr"),
-        &["--pre", "--pre-glob", "--hostname-bin", "--search-zip"],
-        "z",
-    ),
-    with_refused(taking_pattern("fd", "edEtS"), &["--exec", "--exec-batch"], "xX"),
-];
+pub(super) const fn takes_text(
+    program: &'static str,
+    short: &'static str,
+    long: &'static [&'static [&'static str]],
+) -> ReadOnlyProgram {
+    ReadOnlyProgram { operands: ReadOnlyOperands::Text, ..reads_files(program, short, long) }
+}
+
+/// A program of the shell's kind, whose words are text and whose options are all harmless.
+pub(super) const fn takes_any_text(program: &'static str) -> ReadOnlyProgram {
+    ReadOnlyProgram { program, operands: ReadOnlyOperands::TextOnly, ..READER }
+}
+
+pub(super) const fn in_cell(reader: ReadOnlyProgram) -> ReadOnlyProgram {
+    ReadOnlyProgram { cell: CellNeed::Needed, ..reader }
+}
+
+pub(super) const fn may_act(reader: ReadOnlyProgram) -> ReadOnlyProgram {
+    ReadOnlyProgram { worst_option: WorstOption::Acts, ..reader }
+}
+
+pub(crate) fn find_read_only_program(program: &str) -> Option<&'static ReadOnlyProgram> {
+    let lists = [TEXT_PROGRAMS, SYSTEM_PROGRAMS, SEARCH_PROGRAMS];
+    lists.into_iter().flatten().find(|reader| reader.program == program)
+}

@@ -232,14 +232,10 @@ pub(super) const TOOL_RISKY_OPTIONS: &[RiskyOptions] = &[
         program: "docker",
         long: &["--config", "--host", "--context"],
         short: "H",
-        commands: &["run", "exec", "cp", "create", "plugin"],
+        commands: &["cp", "plugin"],
         ..NO_OPTIONS
     },
-    RiskyOptions {
-        program: "podman",
-        commands: &["run", "exec", "cp", "create", "machine", "unshare"],
-        ..NO_OPTIONS
-    },
+    RiskyOptions { program: "podman", commands: &["cp", "machine", "unshare"], ..NO_OPTIONS },
     RiskyOptions {
         program: "kubectl",
         long: &["--kubeconfig"],

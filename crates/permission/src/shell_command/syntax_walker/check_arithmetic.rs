@@ -5,6 +5,7 @@
 
 use tree_sitter::Node;
 
+use super::line_variables::LineVariables;
 use super::{SyntaxWalker, children, named_children};
 
 /// Nodes that only put others together.
@@ -26,12 +27,15 @@ impl<'t> SyntaxWalker<'t, '_> {
     pub(super) fn check_arithmetic(&mut self, node: Node<'t>) {
         let source = self.source(node);
         match node.kind() {
-            "number" if source.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') => {
-            }
+            "number" if is_number(source) => {}
+            _ if self.is_number_base(node) => {}
             "word" | "variable_name" | "special_variable_name" => {
-                let is_digits = source.bytes().all(|byte| byte.is_ascii_digit());
+                let is_digits =
+                    source.starts_with(|c: char| c.is_ascii_digit()) && is_number(source);
                 if !is_digits && !self.variables.is_number(source) {
                     self.add_doubt("arithmetic evaluates what a variable holds", node);
+                } else if !is_digits && !LineVariables::may_be_set_by_arithmetic(source) {
+                    self.add_doubt("arithmetic may set a variable that means something", node);
                 }
             }
             "command_substitution" => {
@@ -61,6 +65,17 @@ impl<'t> SyntaxWalker<'t, '_> {
         }
     }
 
+    /// `10#` in front of a variable, which the grammar does not know.
+    pub(super) fn is_number_base(&self, node: Node<'_>) -> bool {
+        let digits = self.source(node).trim_start().strip_suffix('#');
+        let is_base = digits.is_some_and(|digits| {
+            matches!(digits.len(), 1 | 2) && digits.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        let behind = self.text.get(node.end_byte()..).unwrap_or_default();
+        let above = node.parent().is_some_and(|parent| JOINTS.contains(&parent.kind()));
+        node.is_error() && is_base && above && behind.starts_with('$')
+    }
+
     /// `a[…]`.
     pub(super) fn check_subscript(&mut self, node: Node<'t>) {
         for child in children(node).into_iter().skip(1) {
@@ -77,4 +92,9 @@ impl<'t> SyntaxWalker<'t, '_> {
     pub(super) fn check_number(&mut self, node: Node<'t>) {
         self.descend(node, |walk| walk.check_arithmetic(node));
     }
+}
+
+/// A number, perhaps with its base.
+fn is_number(source: &str) -> bool {
+    source.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'#'))
 }

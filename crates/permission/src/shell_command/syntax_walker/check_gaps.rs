@@ -15,7 +15,7 @@ impl SyntaxWalker<'_, '_> {
         let mut last_end = 0;
         loop {
             let node = cursor.node();
-            if node.is_error() || node.is_missing() {
+            if (node.is_error() && !self.is_number_base(node)) || node.is_missing() {
                 self.add_doubt("the grammar cannot make sense of this", node);
             }
             self.check_single_line(node);
@@ -79,7 +79,11 @@ impl SyntaxWalker<'_, '_> {
             self.add_doubt("a brace that opens nothing", node);
         }
         let gap = self.text.get(last_end..node.start_byte()).unwrap_or_default();
-        if !is_text && !is_blank(gap) {
+        // The grammar loses a dash that stands alone in front of a document; the walk adds it.
+        let is_lone_dash =
+            node.kind().starts_with("<<") && parent_kind == "heredoc_redirect" && is_lone_dash(gap);
+        let begins = self.begins_word(last_end) && is_blank_or_joint(gap);
+        if !is_text && !is_blank(gap) && !is_lone_dash && !begins {
             self.add_doubt("blank to the grammar but not to bash", node);
         }
     }
@@ -127,6 +131,17 @@ fn move_to_next_leaf(cursor: &mut TreeCursor<'_>) -> bool {
             return false;
         }
     }
+}
+
+/// A dash between blanks, which is a word to bash.
+pub(super) fn is_lone_dash(gap: &str) -> bool {
+    let inner = gap.trim_matches([' ', '\t']);
+    inner == "-" && gap.starts_with([' ', '\t']) && gap.ends_with([' ', '\t'])
+}
+
+/// Joined lines and blanks, where no word could go on.
+fn is_blank_or_joint(gap: &str) -> bool {
+    gap.replace("\\\n", "").chars().all(|c| matches!(c, ' ' | '\t' | '\n'))
 }
 
 /// Blanks, line ends, and lines joined where a blank stands beside the joint.

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tree_sitter::Node;
 
+use crate::shell_command::shell_variable::is_line_local_variable;
+
 /// What is known of the variables of a line.
 #[derive(Debug, Default)]
 pub(super) struct LineVariables {
@@ -143,6 +145,13 @@ impl LineVariables {
     /// Is it given a value anywhere in the line?
     pub(super) fn is_set(&self, name: &str) -> bool {
         self.texts.contains(name) || self.numbers.contains(name)
+    }
+
+    /// May an expression set this variable without changing what programs or the shell do? Those
+    /// that are always numbers to bash stay so.
+    pub(super) fn may_be_set_by_arithmetic(name: &str) -> bool {
+        let is_special = name.chars().all(|c| "#?$!".contains(c));
+        is_special || ALWAYS_NUMBERS.contains(&name) || is_line_local_variable(name)
     }
 
     pub(super) fn is_number(&self, name: &str) -> bool {

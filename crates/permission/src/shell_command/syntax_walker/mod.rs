@@ -16,6 +16,7 @@ mod walk_redirect;
 mod walk_statement;
 mod word_units;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
@@ -23,6 +24,7 @@ use std::path::Path;
 use tree_sitter::Node;
 
 use super::bash_grammar::parse_bash;
+use super::document_text::take_documents_out;
 use super::parsed_script::{ParseDoubt, ParsedShellScript, PossibleDirectories};
 use super::wrapper;
 use crate::file_system_view::FileSystemView;
@@ -53,11 +55,37 @@ pub(crate) fn parse_script(text: &str, context: ScriptContext<'_>) -> ParsedShel
         .cwd
         .map_or(PossibleDirectories::Unknown, |cwd| PossibleDirectories::single(cwd.to_path_buf()));
     let mut script = ParsedShellScript::default();
-    parse_script_at(text, context, directories, 0, &mut script);
+    let shown = blank_leading_time(text);
+    parse_script_at(&shown, context, directories.clone(), 0, &mut script);
+    if !script.is_understood()
+        && let Some(line) = take_documents_out(&shown)
+    {
+        let mut second = ParsedShellScript::default();
+        parse_script_at(&line.text, context, directories, 0, &mut second);
+        wrapper::parse_shell_input(0, &line.documents, context, 0, &mut second);
+        if second.is_understood() {
+            script = second;
+        }
+    }
     if text.contains('\0') {
         push_doubt(&mut script, "a letter no command can hold", text);
     }
     script
+}
+
+/// `time` in front of a group, which the grammar does not know, becomes blanks: it changes nothing of
+/// what runs.
+fn blank_leading_time(text: &str) -> Cow<'_, str> {
+    let rest = text.trim_start_matches([' ', '\t', '\n']);
+    let behind = rest.strip_prefix("time").map(|rest| rest.trim_start_matches([' ', '\t']));
+    let is_group = behind.is_some_and(|behind| {
+        behind.starts_with('(') && !behind.starts_with("((") || behind.starts_with("{ ")
+    });
+    let has_gap = rest.strip_prefix("time").is_some_and(|rest| rest.starts_with([' ', '\t']));
+    match is_group && has_gap {
+        true => Cow::Owned(text.replacen("time", "    ", 1)),
+        false => Cow::Borrowed(text),
+    }
 }
 
 /// The same for text inside a line, whose shell stands elsewhere.

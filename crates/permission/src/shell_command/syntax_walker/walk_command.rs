@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tree_sitter::Node;
 
+use super::check_gaps::is_lone_dash;
 use super::walk_statement::StatementDirectories;
 use super::{ScriptContext, SyntaxWalker, children};
 use crate::file_system_view::resolve_links;
@@ -65,7 +66,13 @@ impl<'t> SyntaxWalker<'t, '_> {
             }
             last_end = Some(child.end_byte());
         }
+        let mut last_end = node.end_byte();
         for redirect in redirects {
+            let gap = self.text.get(last_end..redirect.start_byte()).unwrap_or_default();
+            if redirect.kind() == "heredoc_redirect" && is_lone_dash(gap) {
+                part.words.push(ShellWord::literal("-"));
+            }
+            last_end = redirect.end_byte();
             self.walk_redirect(*redirect, &mut part);
         }
         let mut outcome = self.track_directories(&part);

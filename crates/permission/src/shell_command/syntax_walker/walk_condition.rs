@@ -6,6 +6,8 @@
 use tree_sitter::Node;
 
 use super::{SyntaxWalker, children, named_children};
+use crate::shell_command::shell_builtin::is_plain_test;
+use crate::shell_command::shell_word::ShellWord;
 
 const COMPARES_NUMBERS: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
@@ -17,6 +19,13 @@ impl<'t> SyntaxWalker<'t, '_> {
             "[" | "[[" => {
                 for child in named_children(node) {
                     self.descend(child, |walk| walk.walk_test(child, opening == "[["));
+                }
+                if opening == "[" {
+                    let mut words = Vec::new();
+                    self.descend(node, |walk| walk.collect_test_words(node, &mut words));
+                    if !is_plain_test(words.get(1..words.len() - 1).unwrap_or_default()) {
+                        self.add_doubt("a test that may evaluate what it is given", node);
+                    }
                 }
             }
             "((" => {
@@ -69,6 +78,24 @@ impl<'t> SyntaxWalker<'t, '_> {
             "test_operator" if !is_double => {}
             _ => {
                 self.parse_words(node);
+            }
+        }
+    }
+
+    /// The words that the builtin is given, brackets included, whatever tree the grammar makes of them.
+    fn collect_test_words(&mut self, node: Node<'t>, words: &mut Vec<ShellWord>) {
+        for child in children(node) {
+            match child.kind() {
+                "binary_expression"
+                | "unary_expression"
+                | "parenthesized_expression"
+                | "postfix_expression"
+                | "ternary_expression" => {
+                    self.descend(child, |walk| walk.collect_test_words(child, words));
+                }
+                "test_operator" => words.push(ShellWord::literal(self.source(child))),
+                _ if !child.is_named() => words.push(ShellWord::literal(self.source(child))),
+                _ => words.extend(self.parse_words(child)),
             }
         }
     }

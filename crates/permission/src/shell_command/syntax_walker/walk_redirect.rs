@@ -6,6 +6,7 @@ use super::walk_statement::StatementDirectories;
 use super::{SyntaxWalker, children, named_children};
 use crate::file_system_view::PathAccess;
 use crate::shell_command::parsed_script::{PossibleDirectories, ShellRedirect, SimpleCommand};
+use crate::shell_command::shell_variable::is_variable_name;
 use crate::shell_command::shell_word::WordUnit;
 
 impl<'t> SyntaxWalker<'t, '_> {
@@ -51,6 +52,9 @@ impl<'t> SyntaxWalker<'t, '_> {
 
     /// One redirect. Words that stand behind its target belong to the command.
     pub(super) fn walk_redirect(&mut self, node: Node<'t>, part: &mut SimpleCommand) {
+        if self.follows_variable(node.start_byte()) {
+            self.add_doubt("a redirect that sets a variable", node);
+        }
         match node.kind() {
             "file_redirect" => self.walk_file_redirect(node, part),
             "herestring_redirect" => {
@@ -65,6 +69,13 @@ impl<'t> SyntaxWalker<'t, '_> {
             "heredoc_redirect" => self.walk_heredoc(node, part),
             _ => self.add_doubt("a redirect that is not known", node),
         }
+    }
+
+    /// `{name}>file` gives the variable the number of the file.
+    fn follows_variable(&self, at: usize) -> bool {
+        let before = self.text.get(..at).and_then(|text| text.strip_suffix('}'));
+        let name = before.map(|text| text.rsplit('{').next().unwrap_or_default());
+        before.is_some_and(|text| text.contains('{')) && name.is_some_and(is_variable_name)
     }
 
     fn walk_file_redirect(&mut self, node: Node<'t>, part: &mut SimpleCommand) {

@@ -7,6 +7,8 @@ use tree_sitter::Node;
 
 use super::{SyntaxWalker, children, named_children};
 use crate::shell_command::parsed_script::{PossibleDirectories, SimpleCommand};
+use crate::shell_command::shell_builtin::takes_known_name;
+use crate::shell_command::xargs_command::{filters_lines, lists_names};
 
 /// Where the shell stands after a statement that succeeded, and after one that failed.
 #[derive(Clone, Debug)]
@@ -59,8 +61,11 @@ impl<'t> SyntaxWalker<'t, '_> {
             "list" => self.walk_list(node, directories),
             "pipeline" => {
                 let from = self.script.parts.len();
+                let mut is_list = false;
                 for child in named_children(node) {
+                    let own = self.script.parts.len();
                     self.walk_statement(child, directories.clone());
+                    is_list = self.pass_listed_names(own, is_list);
                 }
                 self.collect_printed_text(from);
                 StatementDirectories::same_for_both(directories)
@@ -103,6 +108,18 @@ impl<'t> SyntaxWalker<'t, '_> {
                 StatementDirectories::same_for_both(self.walk_sequence(node, directories))
             }
         }
+    }
+
+    /// Marks a command that is given a list of names by the pipe, and tells whether it hands one on.
+    fn pass_listed_names(&mut self, at: usize, is_list: bool) -> bool {
+        let is_simple = self
+            .script
+            .parts
+            .get(at + 1..)
+            .is_none_or(|more| more.iter().all(|part| part.is_inner));
+        let Some(part) = self.script.parts.get_mut(at).filter(|_| is_simple) else { return false };
+        part.reads_listed_names = is_list;
+        lists_names(part) || is_list && filters_lines(part)
     }
 
     /// What a pipe carries, as far as it is plainly printed, may be read by a shell at its end.
@@ -263,6 +280,9 @@ impl<'t> SyntaxWalker<'t, '_> {
             let is_plain = name_text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
             if !is_plain {
                 self.add_doubt("a function with an odd name", name);
+            }
+            if takes_known_name(&name_text) {
+                self.add_doubt("a function that takes the name of a program", name);
             }
             if is_certain && is_plain && node.next_sibling().is_none_or(|next| next.kind() != "&") {
                 self.functions.insert(name_text);

@@ -129,7 +129,10 @@ impl<'t> SyntaxWalker<'t, '_> {
                 if self.source(node).trim_start().contains(char::is_whitespace) {
                     self.add_doubt("a variable with a gap in it", node);
                 }
-                is_quoted
+                let name = self.source(node).trim_start().trim_start_matches('$');
+                // A number is one word, unless its digits are taken for blanks.
+                let is_one = name != "!" && self.variables.is_number(name);
+                is_quoted || is_one && !self.variables.is_set("IFS")
             }
             "arithmetic_expansion" => {
                 self.descend(node, |walk| walk.check_arithmetic(node));

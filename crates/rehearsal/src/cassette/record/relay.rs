@@ -25,6 +25,9 @@ use crate::wire;
 impl RequestResponder for RecordingResponder {
     const NAME: &'static str = "recorder";
 
+    // It passes keys on to a real server.
+    const IS_GUARDED: bool = true;
+
     async fn answer_request(
         &self,
         request: HttpRequest,

@@ -213,6 +213,37 @@ fn a_disk_that_refuses_disturbs_nobody() {
     assert!(matches!(summary.reasons[0].reason, UnrecordedReason::Disk(_)), "{summary:?}");
 }
 
+/// A page in a browser could otherwise use it, or a name that was made to lead to this machine.
+#[test]
+fn only_this_machine_by_its_own_name_is_served() {
+    use std::io::{Read as _, Write as _};
+    let folder = tempfile::tempdir().expect("a folder");
+    let rehearsal = play([ScriptedAnswer::text("hello").repeat(0)].into_iter().collect());
+    let recorder = recorder(&rehearsal.url(), folder.path());
+    for (headers, expected) in [
+        ("host: 127.0.0.1\r\n", "200"),
+        ("host: localhost:1\r\norigin: http://localhost:3000\r\n", "200"),
+        ("host: evil.example\r\n", "403"),
+        ("host: 127.0.0.1.evil.example\r\n", "403"),
+        ("host: 127.0.0.1\r\norigin: https://evil.example\r\n", "403"),
+        ("host: 127.0.0.1\r\norigin: null\r\n", "403"),
+        ("", "403"),
+    ] {
+        let mut stream = std::net::TcpStream::connect(recorder.address()).expect("a connection");
+        let body = prompt("hello").to_string();
+        let length = body.len();
+        let text = format!(
+            "POST /v1/messages HTTP/1.1\r\n{headers}connection: close\r\n\
+             content-length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(text.as_bytes()).expect("a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {expected}")), "{headers:?}: {answer}");
+    }
+    assert_eq!(rehearsal.requests().len(), 2);
+}
+
 #[test]
 fn a_recording_is_never_overwritten() {
     let folder = tempfile::tempdir().expect("a folder");

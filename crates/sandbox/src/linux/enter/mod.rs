@@ -46,6 +46,8 @@ pub(crate) fn enter(arguments: &[OsString]) -> i32 {
             }
             Some("bridge") => EntryArguments::parse(rest)
                 .and_then(|entry| proxy_bridge::run_with_proxy_bridge(&entry)),
+            Some("without-landlock") => EntryArguments::parse(rest)
+                .and_then(|entry| restricted_process::run_without_landlock(&entry)),
             Some("check") => restricted_process::check_landlock(),
             _ => Err(format!("`{}` is no part of it", role.display())),
         },

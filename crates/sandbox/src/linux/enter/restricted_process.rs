@@ -13,7 +13,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::entry_arguments::EntryArguments;
 use crate::linux::process_limits::set_limits;
-use crate::linux::seccomp::{self, RefusedCalls, SocketPolicy};
+use crate::linux::seccomp::{self, ForeignProcesses, RefusedCalls, SocketPolicy};
 
 /// The newest rules we know; an older kernel takes what it knows.
 const NEWEST: ABI = ABI::V7;
@@ -37,7 +37,11 @@ pub(super) fn run_restricted(entry: &EntryArguments) -> Result<i32, String> {
         return Err("this kernel does not enforce Landlock".into());
     }
     let sockets = if entry.network { SocketPolicy::Internet } else { SocketPolicy::None };
-    let refusals = RefusedCalls { sockets, metadata: !entry.metadata };
+    let refusals = RefusedCalls {
+        sockets,
+        metadata: !entry.metadata,
+        foreign_processes: ForeignProcesses::RefuseControl,
+    };
     seccompiler::apply_filter(&seccomp::build_program(refusals))
         .map_err(|error| format!("no filter: {error}"))?;
     exec_command(entry)
@@ -60,6 +64,13 @@ pub(super) fn run_scoped(entry: &EntryArguments) -> Result<i32, String> {
     run_limited(entry)
 }
 
+/// Becomes a command for which the kernel has no Landlock: to try out what happens without.
+pub(super) fn run_without_landlock(entry: &EntryArguments) -> Result<i32, String> {
+    seccompiler::apply_filter(&seccomp::build_landlock_refusal())
+        .map_err(|error| format!("no filter: {error}"))?;
+    exec_command(entry)
+}
+
 /// Says how much of Landlock this kernel enforces, for the probe: restricts itself to nothing.
 pub(super) fn check_landlock() -> Result<i32, String> {
     let status = apply_landlock(&EntryArguments::default())?;
@@ -68,7 +79,11 @@ pub(super) fn check_landlock() -> Result<i32, String> {
         RulesetStatus::PartiallyEnforced => "partial",
         RulesetStatus::NotEnforced => return Err("this kernel does not enforce Landlock".into()),
     };
-    let refusals = RefusedCalls { sockets: SocketPolicy::None, metadata: true };
+    let refusals = RefusedCalls {
+        sockets: SocketPolicy::None,
+        metadata: true,
+        foreign_processes: ForeignProcesses::RefuseControl,
+    };
     seccompiler::apply_filter(&seccomp::build_program(refusals))
         .map_err(|error| format!("no filter: {error}"))?;
     println!("{word}");

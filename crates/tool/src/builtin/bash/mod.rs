@@ -19,11 +19,12 @@ use windlass_vocabulary::ToolInspection;
 use crate::background::BackgroundCommand;
 use crate::input::{self, InputError};
 use crate::process::{
-    self, ProgramSpec, RunningNote, SuperviseOptions, SuperviseOutputOptions, spawn_with_retry,
-    supervise,
+    self, ProcessConfinement, ProgramSpec, RunningNote, SuperviseOptions, SuperviseOutputOptions,
+    spawn_with_retry, supervise,
 };
 use crate::process_output::OutputSpill;
 use crate::tool::ToolCallContext;
+use crate::tool_session_context::ToolSessionContext;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
 use shell_state_capture::ShellStateCapture;
 
@@ -80,19 +81,20 @@ impl BashTool {
         if input.run_in_background {
             return self.start_in_background(&input, &call).await;
         }
-        let shell_state = ShellStateCapture::prepare(context, words.as_deref()).await?;
+        let confinement = ProcessConfinement::prepare(call.confinement, context)?;
+        let shell_state =
+            ShellStateCapture::prepare(context, &confinement, &input.command, words.as_deref())
+                .await?;
         let limit = match input.timeout {
             None | Some(0) => limits.command_timeout_default,
             Some(millis) => Duration::from_millis(millis).min(limits.command_timeout_max),
         };
         let script = shell_state.wrap_script(&input.command, self.shell.is_bash);
-        let program = self.build_program(
-            &input,
-            script,
-            shell_state.directory.clone(),
-            is_plain,
-            &context.processes.unsandboxed_commands,
-        );
+        let program = ProgramSpec {
+            is_leaf_program: is_plain,
+            confinement,
+            ..self.build_program(&input, script, shell_state.directory.clone(), context)
+        };
         let output = context.processes.new_spill_path("output");
         let options = SuperviseOptions {
             timeout: limit,
@@ -141,13 +143,11 @@ impl BashTool {
             None | Some(0) => timeout_max,
             Some(millis) => Duration::from_millis(millis).min(timeout_max),
         };
-        let program = self.build_program(
-            input,
-            input.command.clone(),
-            shell_state.directory.clone(),
-            false,
-            &context.processes.unsandboxed_commands,
-        );
+        let script = input.command.clone();
+        let program = ProgramSpec {
+            confinement: ProcessConfinement::prepare(call.confinement, context)?,
+            ..self.build_program(input, script, shell_state.directory.clone(), context)
+        };
         let start = BackgroundCommand {
             program: &program,
             command: &input.command,
@@ -166,9 +166,9 @@ impl BashTool {
         input: &BashInput,
         script: String,
         directory: PathBuf,
-        is_plain: bool,
-        outside: &[String],
+        context: &ToolSessionContext,
     ) -> ProgramSpec {
+        let outside = &context.processes.unsandboxed_commands;
         let mut arguments: Vec<OsString> = Vec::new();
         if self.shell.is_bash {
             arguments.extend(["--noprofile".into(), "--norc".into()]);
@@ -178,10 +178,11 @@ impl BashTool {
             path: self.shell.program.clone(),
             arguments,
             directory,
-            is_leaf_program: is_plain,
+            is_leaf_program: false,
             is_long_lived: input.run_in_background,
             is_unconfined: input.dangerously_disable_sandbox,
             is_excluded: is_excluded_from_sandbox(outside, &input.command),
+            confinement: ProcessConfinement::default(),
         }
     }
 }

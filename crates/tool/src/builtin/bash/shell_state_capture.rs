@@ -11,6 +11,9 @@ use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use windlass_permission::Confinement;
+
+use crate::process::{ProcessConfinement, is_changed_by_confinement, may_hold_token};
 use crate::tool_session_context::ToolSessionContext;
 
 /// A directory and all exported variables; more is not carried over.
@@ -21,17 +24,29 @@ const REPORT_BYTES_MAX: u64 = 256 * 1024;
 pub(super) struct ShellStateCapture {
     pub(super) directory: PathBuf,
     report_path: Option<PathBuf>,
+    /// The command line, where only variables that it names are carried over.
+    naming: Option<String>,
     note: Option<String>,
 }
 
 impl ShellStateCapture {
     pub(super) async fn prepare(
         context: &ToolSessionContext,
+        confinement: &ProcessConfinement,
+        command: &str,
         words: Option<&[String]>,
     ) -> Result<Self, String> {
         let mut capture = Self::in_current_directory(context)?;
+        if confinement.kind != Confinement::Unconfined {
+            // A program that it starts may write the report too, and later commands must not be
+            // steered by one that was not asked about.
+            capture.naming = Some(command.to_owned());
+        }
         if may_change_shell_state(words) {
-            capture.report_path = prepare_report_path(context).await;
+            capture.report_path = match &confinement.private_directory {
+                Some(private) => Some(private.path().join("shell-state")),
+                None => prepare_report_path(context).await,
+            };
         }
         Ok(capture)
     }
@@ -57,7 +72,7 @@ impl ShellStateCapture {
             directory.clone_from(root);
             context.shell.set_directory(directory.clone());
         }
-        Ok(Self { directory, report_path: None, note })
+        Ok(Self { directory, report_path: None, naming: None, note })
     }
 
     pub(super) fn wrap_script(&self, command: &str, is_bash: bool) -> String {
@@ -80,9 +95,17 @@ impl ShellStateCapture {
         let Some(file) = &self.report_path else {
             return self.note;
         };
-        let Some(report) = ShellExitReport::read_and_remove(file) else {
+        let Some(mut report) = ShellExitReport::read_and_remove(file) else {
             return self.note;
         };
+        if let (Some(command), Some(variables)) = (&self.naming, &mut report.variables) {
+            keep_named_changes(variables, command, &context.build_child_environment());
+        }
+        if let (true, Some(variables)) =
+            (context.processes.launcher.is_some(), &mut report.variables)
+        {
+            restore_tokens(variables, &context.build_child_environment());
+        }
         let too_much = report.apply_variables(context).err();
         self.change_directory(report.directory, context).or(too_much)
     }
@@ -152,6 +175,40 @@ async fn prepare_report_path(context: &ToolSessionContext) -> Option<PathBuf> {
     Some(context.processes.new_spill_path("directory"))
 }
 
+/// The command may have put anything in its place: a link would lead us elsewhere, a pipe would keep
+/// us waiting.
+fn open_report(file: &Path) -> Option<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).ok()?;
+    let opened = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(file).ok()?;
+    opened.metadata().is_ok_and(|found| found.is_file()).then_some(opened)
+}
+
+/// A sandboxed command was not given them, which is not to unset them.
+fn restore_tokens(variables: &mut Vec<(OsString, OsString)>, before: &[(OsString, OsString)]) {
+    let is_token = |name: &OsString| name.to_str().is_some_and(may_hold_token);
+    let missing: Vec<_> = before
+        .iter()
+        .filter(|(name, _)| is_token(name) && !variables.iter().any(|(known, _)| known == name))
+        .cloned()
+        .collect();
+    variables.extend(missing);
+}
+
+/// Puts back what changed without being named in the command line.
+fn keep_named_changes(
+    variables: &mut Vec<(OsString, OsString)>,
+    command: &str,
+    before: &[(OsString, OsString)],
+) {
+    let is_named = |name: &OsString| {
+        name.to_str().is_some_and(|text| command.contains(text)) && !is_changed_by_confinement(name)
+    };
+    variables.retain(|(name, _)| is_named(name));
+    variables.extend(before.iter().filter(|(name, _)| !is_named(name)).cloned());
+}
+
 struct ShellExitReport {
     /// `None` when its directory was gone.
     directory: Option<PathBuf>,
@@ -166,7 +223,7 @@ impl ShellExitReport {
         names.push(".names");
         let _ = std::fs::remove_file(names);
         let mut bytes = Vec::new();
-        let opened = std::fs::File::open(file).ok()?;
+        let opened = open_report(file)?;
         opened.take(REPORT_BYTES_MAX).read_to_end(&mut bytes).ok()?;
         let _ = std::fs::remove_file(file);
         let is_cut = bytes.len() as u64 == REPORT_BYTES_MAX;

@@ -18,6 +18,7 @@ use windlass_vocabulary::{Json, MicroUsd, ToolInspection, ToolOutcome};
 use crate::file::TextEncoding;
 use crate::input::{self, InputError};
 use crate::network_access::NetworkAccess;
+use crate::running_time;
 use crate::side_question::SideQuestion;
 use crate::tool::ToolCallContext;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, TypedToolResult};
@@ -79,7 +80,7 @@ async fn perform(input: WebFetchInput, call: ToolCallContext) -> TypedToolResult
     let fetched = tokio::select! {
         biased;
         () = call.cancel.cancelled() => return Err("Interrupted before it ended.".to_owned()),
-        fetched = tokio::time::timeout(TIME_MAX, fetch::fetch(url, network)) => {
+        fetched = running_time::timeout(TIME_MAX, fetch::fetch(url, network)) => {
             fetched.map_err(|_| format!("No answer within {} s.", TIME_MAX.as_secs()))??
         }
     };

@@ -1,0 +1,189 @@
+"""Drives `windlass acp` through every method and holds every frame against the published schema.
+
+    schema_client.py BINARY SCHEMA DIRECTORY
+"""
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+
+import jsonschema
+
+binary, schema_path, cwd = sys.argv[1:4]
+schema = json.load(open(schema_path))
+definitions = schema["$defs"]
+BY_METHOD = {}
+for name, definition in definitions.items():
+    method = definition.get("x-method")
+    if method:
+        for end in ("Request", "Response", "Notification"):
+            if name.endswith(end):
+                BY_METHOD[(method, end)] = name
+
+
+def check(name, value, frame):
+    validator = jsonschema.Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": definitions})
+    problems = [error.message for error in validator.iter_errors(value)]
+    assert not problems, f"{name}: {problems}\n{json.dumps(frame, indent=1)}"
+
+
+class Client:
+    def __init__(self, capabilities):
+        self.process = subprocess.Popen(
+            [binary, "acp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/"
+        )
+        self.frames = queue.Queue()
+        self.asked = {}
+        self.count = 0
+        self.updates = []
+        self.requests = []
+        self.answers = {}
+        threading.Thread(target=self.read, daemon=True).start()
+        self.info = self.call("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities})
+
+    def read(self):
+        for line in self.process.stdout:
+            self.frames.put(json.loads(line))
+        self.frames.put(None)
+
+    def send(self, frame):
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **frame}) + "\n")
+        self.process.stdin.flush()
+
+    def start(self, method, params):
+        self.count += 1
+        self.asked[self.count] = method
+        self.send({"id": self.count, "method": method, "params": params})
+        return self.count
+
+    def step(self):
+        """Takes one frame, checks it, and answers it if it is a request."""
+        frame = self.frames.get(timeout=60)
+        assert frame is not None, "it ended"
+        assert frame.get("jsonrpc") == "2.0", frame
+        method = frame.get("method")
+        if method is None:
+            if "error" in frame:
+                check("Error", frame["error"], frame)
+            else:
+                asked = self.asked[frame["id"]]
+                check(BY_METHOD[(asked, "Response")], frame["result"], frame)
+        elif "id" in frame:
+            check(BY_METHOD[(method, "Request")], frame["params"], frame)
+            self.requests.append(frame)
+            answer = self.answers.get(method)
+            if answer is not None:
+                self.send({"id": frame["id"], "result": answer})
+        else:
+            check(BY_METHOD[(method, "Notification")], frame["params"], frame)
+            if method == "session/update":
+                self.updates.append(frame["params"]["update"])
+        return frame
+
+    def wait(self, identifier):
+        while True:
+            frame = self.step()
+            if frame.get("id") == identifier and "method" not in frame:
+                return frame
+
+    def call(self, method, params):
+        frame = self.wait(self.start(method, params))
+        assert "result" in frame, f"{method}: {frame}"
+        return frame["result"]
+
+    def prompt(self, session, text):
+        blocks = [{"type": "text", "text": text}]
+        return self.call("session/prompt", {"sessionId": session, "prompt": blocks})
+
+    def kinds(self):
+        return {update["sessionUpdate"] for update in self.updates}
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait(timeout=60) == 0
+
+
+def everything():
+    client = Client({
+        "session": {"notices": {}, "compaction": {}},
+        "elicitation": {"form": {}, "url": {}},
+        "auth": {"terminal": True},
+    })
+    assert client.info["protocolVersion"] == 1
+    client.call("authenticate", {"methodId": client.info["authMethods"][0]["id"]})
+    opened = client.call("session/new", {"cwd": cwd, "mcpServers": []})
+    session = opened["sessionId"]
+    selected = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+    client.answers["session/request_permission"] = selected
+    client.answers["elicitation/create"] = {"action": "accept", "content": {"answer_1": "A"}}
+    for text in ("hello", "write a file", "run a command", "look around", "make a plan", "ask me"):
+        assert client.prompt(session, text) == {"stopReason": "end_turn"}, text
+    wanted = {
+        "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan",
+        "available_commands_update", "usage_update",
+    }
+    assert wanted <= client.kinds(), wanted - client.kinds()
+    asked = [frame["method"] for frame in client.requests]
+    assert asked.count("session/request_permission") == 2, asked
+    assert "elicitation/create" in asked, asked
+    for option in opened["configOptions"]:
+        params = {"sessionId": session, "configId": option["id"], "value": option["options"][0]["value"]}
+        client.call("session/set_config_option", params)
+    client.call("session/set_mode", {"sessionId": session, "modeId": "plan"})
+    client.call("session/set_mode", {"sessionId": session, "modeId": "default"})
+    assert {"current_mode_update", "config_option_update"} <= client.kinds()
+    # Cancelled with a question open, and with a command running.
+    del client.answers["session/request_permission"]
+    for text, is_there in (
+        ("run a command", lambda frame: frame.get("method") == "session/request_permission"),
+        ("wait for ever", lambda frame: "in_progress" in json.dumps(frame)),
+    ):
+        blocks = [{"type": "text", "text": text}]
+        waiting = client.start("session/prompt", {"sessionId": session, "prompt": blocks})
+        while not is_there(client.step()):
+            pass
+        client.send({"method": "session/cancel", "params": {"sessionId": session}})
+        frame = client.wait(waiting)
+        assert frame["result"] == {"stopReason": "cancelled"}, frame
+    # A failed model call is an error, not a stop reason.
+    blocks = [{"type": "text", "text": "be forbidden"}]
+    refused = client.wait(client.start("session/prompt", {"sessionId": session, "prompt": blocks}))
+    assert refused["error"]["code"] == -32000, refused
+    client.call("session/close", {"sessionId": session})
+    listed = client.call("session/list", {"cwd": cwd})["sessions"]
+    assert session in [one["sessionId"] for one in listed], listed
+    known = {"sessionId": session, "cwd": cwd, "mcpServers": []}
+    client.updates.clear()
+    client.call("session/load", known)
+    assert {"user_message_chunk", "agent_message_chunk", "tool_call"} <= client.kinds()
+    client.call("session/close", {"sessionId": session})
+    client.updates.clear()
+    client.call("session/resume", known)
+    assert not client.kinds() & {"user_message_chunk", "agent_message_chunk"}
+    client.call("session/close", {"sessionId": session})
+    client.call("session/delete", {"sessionId": session})
+    client.end()
+
+
+def poor_client():
+    """One that offers nothing and answers nothing it was not asked for."""
+    client = Client({})
+    session = client.call("session/new", {"cwd": cwd, "mcpServers": []})["sessionId"]
+    rejected = {"outcome": {"outcome": "selected", "optionId": "reject_once"}}
+    client.answers["session/request_permission"] = rejected
+    for text in ("ask me", "run a command"):
+        assert client.prompt(session, text) == {"stopReason": "end_turn"}
+    assert {frame["method"] for frame in client.requests} == {"session/request_permission"}
+    assert not client.kinds() & {"notice", "compaction_update", "compaction_summary_chunk"}
+    # Answers that come late and twice change nothing.
+    for frame in client.requests:
+        client.send({"id": frame["id"], "result": rejected})
+    assert client.prompt(session, "hello") == {"stopReason": "end_turn"}
+    client.end()
+
+
+everything()
+poor_client()
+print("every frame fits the schema")

@@ -1,0 +1,172 @@
+//! A prompt is prepared, runs, and is answered.
+
+use windlass_assembly::prompt_expansion::PromptExpander;
+use windlass_assembly::report::session_report::SessionReport;
+use windlass_assembly::session_overview::SessionOverview;
+use windlass_assembly::slash_command::{self, FrontEnd, SlashCommand};
+use windlass_driver::PromptSubmission;
+use windlass_vocabulary::notice::RunEnding;
+
+use super::prompt_blocks::parse_prompt_blocks;
+use super::prompt_ending::end_prompt;
+use super::{PromptState, SessionTask, WaitingPrompt};
+use crate::rpc::RpcError;
+use crate::schema::{AcpContent, PromptStopReason};
+
+/// A prompt whose files are read and whose commands are expanded.
+pub(super) struct PreparedPrompt {
+    command: SlashCommand,
+}
+
+impl SessionTask {
+    pub(super) async fn start_next_prompt(&mut self) {
+        if !matches!(self.prompt, PromptState::None) {
+            return;
+        }
+        let Some(WaitingPrompt { id, blocks }) = self.waiting.pop_front() else { return };
+        self.reload_settings().await;
+        let expander = self.resources.expander.clone();
+        let work = tokio::spawn(prepare_prompt(blocks, expander));
+        self.prompt = PromptState::Preparing { id, work };
+    }
+
+    pub(super) async fn on_prepared(&mut self, prepared: Result<PreparedPrompt, String>) {
+        let PromptState::Preparing { id, .. } =
+            std::mem::replace(&mut self.prompt, PromptState::None)
+        else {
+            return;
+        };
+        let command = match prepared {
+            Ok(PreparedPrompt { command }) => command,
+            Err(why) => {
+                return self.questions.client.respond(&id, Err(RpcError::invalid_params(why)));
+            }
+        };
+        let mut is_side_question = false;
+        let sent = match command {
+            SlashCommand::SubmitPrompt(submission) => self.session.submit(submission),
+            SlashCommand::Compact(focus) => self.session.compact(focus),
+            SlashCommand::SideQuestion(question) => {
+                is_side_question = true;
+                self.session.ask_side_question(question)
+            }
+            SlashCommand::Clear | SlashCommand::Resume(_) => {
+                let text = "Begin or choose a session in your editor.";
+                self.send_update(&self.updates.message(text));
+                return self.answer_prompt(&id, Ok(PromptStopReason::EndTurn));
+            }
+            command @ (SlashCommand::Context
+            | SlashCommand::Cost
+            | SlashCommand::Why
+            | SlashCommand::Show { .. }
+            | SlashCommand::Rewind(_)
+            | SlashCommand::TerminalAction(_)
+            | SlashCommand::ContinueRun
+            | SlashCommand::ResumeDeferredCall) => {
+                let outcome = self.run_report(command).await.map(|()| PromptStopReason::EndTurn);
+                return self.answer_prompt(&id, outcome);
+            }
+        };
+        match sent {
+            Ok(()) => {
+                self.prompt = PromptState::Running { id, is_side_question, is_cancelled: false };
+            }
+            Err(error) => {
+                let why = format!("the prompt was not taken: {error}");
+                self.questions.client.respond(&id, Err(RpcError::internal(why)));
+            }
+        }
+    }
+
+    /// Runs a command that only looks at the session, without a model.
+    async fn run_report(&mut self, mut command: SlashCommand) -> Result<(), RpcError> {
+        if let SlashCommand::Show { section, text } = &mut command {
+            let resources = &self.resources;
+            *text = SessionOverview {
+                settings: &resources.settings,
+                agents: &resources.agents,
+                custom_commands: &resources.expander.custom_commands,
+                layers: &resources.layers,
+                mcp_servers: &resources.mcp_servers,
+            }
+            .render(*section);
+        }
+        let journal = self.resources.journal.as_deref();
+        let id = &self.questions.session_id;
+        let report = SessionReport::build(&command, &self.session, id, journal).await;
+        let report = report.map_err(RpcError::invalid_params)?;
+        // A report is a table of its own: the editor must not reflow it.
+        let text = format!("```\n{}\n```", report.text.trim_end());
+        self.send_update(&self.updates.message(text));
+        Ok(())
+    }
+
+    pub(super) fn end_side_question(&mut self, answer: &Result<String, String>) {
+        let PromptState::Running { is_side_question: true, .. } = &self.prompt else { return };
+        let PromptState::Running { id, .. } =
+            std::mem::replace(&mut self.prompt, PromptState::None)
+        else {
+            return;
+        };
+        match answer {
+            Ok(text) => {
+                self.send_update(&self.updates.message(text.as_str()));
+                self.answer_prompt(&id, Ok(PromptStopReason::EndTurn));
+            }
+            Err(why) => {
+                let why = format!("not answered: {why}");
+                self.questions.client.respond(&id, Err(RpcError::internal(why)));
+            }
+        }
+    }
+
+    pub(super) async fn end_run(&mut self, ending: &RunEnding) {
+        let PromptState::Running { is_side_question: false, .. } = &self.prompt else { return };
+        let PromptState::Running { id, is_cancelled, .. } =
+            std::mem::replace(&mut self.prompt, PromptState::None)
+        else {
+            return;
+        };
+        if is_cancelled {
+            return self.answer_prompt(&id, Ok(PromptStopReason::Cancelled));
+        }
+        let ending = ending.clone();
+        let endpoints = self.resources.endpoints.clone();
+        let model = self.last_model.clone();
+        let outcome =
+            tokio::task::spawn_blocking(move || end_prompt(&ending, &endpoints, model.as_ref()));
+        let outcome = outcome.await.unwrap_or_else(|broken| {
+            Err(RpcError::internal(format!("the end of the run could not be told: {broken}")))
+        });
+        self.answer_prompt(&id, outcome);
+    }
+}
+
+async fn prepare_prompt(
+    blocks: Vec<AcpContent>,
+    expander: PromptExpander,
+) -> Result<PreparedPrompt, String> {
+    let mut prompt = parse_prompt_blocks(blocks)?;
+    let text = std::mem::take(&mut prompt.text);
+    let command = match text.is_empty() {
+        true => SlashCommand::SubmitPrompt(PromptSubmission::from(Vec::new())),
+        false => slash_command::parse_prompt(text, FrontEnd::Headless)
+            .map_err(|error| error.message().to_owned())?,
+    };
+    if let SlashCommand::SubmitPrompt(submission) = command {
+        let mut submission = expand(submission, &expander).await?;
+        prompt.add_media_to(&mut submission);
+        return Ok(PreparedPrompt { command: SlashCommand::SubmitPrompt(submission) });
+    }
+    Ok(PreparedPrompt { command })
+}
+
+async fn expand(
+    submission: PromptSubmission,
+    expander: &PromptExpander,
+) -> Result<PromptSubmission, String> {
+    if submission.pinned || submission.content.is_empty() {
+        return Ok(submission);
+    }
+    expander.expand(submission).await.map_err(|error| error.message().to_owned())
+}

@@ -1,0 +1,95 @@
+//! Everything that was said in a session, as updates: what `session/load` sends before it answers.
+
+use std::path::Path;
+
+use windlass_assembly::session::journal_error;
+use windlass_host::command_error::CommandError;
+use windlass_journal::JournalReader;
+use windlass_journal::conversation::{ConversationExtractor, ConversationItem, ConversationRole};
+use windlass_vocabulary::{Json, ToolCall};
+
+use super::tool_call_view::{describe_call, parse_plan, shows_change};
+use crate::schema::{AcpContent, SessionUpdate, ToolCallContent, ToolCallStatus, ToolCallUpdate};
+
+pub(super) fn read_history(journal: &Path) -> Result<Vec<SessionUpdate>, CommandError> {
+    let mut reader = JournalReader::open(journal).map_err(|error| journal_error(&error))?;
+    let mut extractor = ConversationExtractor::default();
+    let mut items = Vec::new();
+    while let Some(record) = reader.next_record().map_err(|error| journal_error(&error))? {
+        extractor.push_record(&record, &mut items);
+    }
+    extractor.finish(&mut items);
+    let mut calls = OpenCalls::default();
+    Ok(items.iter().flat_map(|item| item_to_updates(item, &mut calls)).collect())
+}
+
+/// Calls that have no result yet.
+#[derive(Default)]
+struct OpenCalls {
+    calls: Vec<ToolCall>,
+}
+
+impl OpenCalls {
+    fn take(&mut self, id: Option<&str>) -> Option<ToolCall> {
+        let place = match id {
+            Some(id) => self.calls.iter().position(|call| call.id.as_str() == id)?,
+            None => 0,
+        };
+        (place < self.calls.len()).then(|| self.calls.remove(place))
+    }
+}
+
+fn item_to_updates(item: &ConversationItem, calls: &mut OpenCalls) -> Vec<SessionUpdate> {
+    let content = || AcpContent::text(item.text.as_str());
+    match &item.who {
+        ConversationRole::User => vec![SessionUpdate::UserMessageChunk { content: content() }],
+        ConversationRole::Model => {
+            vec![SessionUpdate::AgentMessageChunk { content: content(), message_id: None }]
+        }
+        ConversationRole::Call { tool, call } => {
+            let call = ToolCall {
+                id: call.clone(),
+                name: tool.clone(),
+                input: Json::from_checked(&item.text),
+                signature: None,
+            };
+            let update = match parse_plan(&call) {
+                Some(entries) => SessionUpdate::Plan { entries },
+                None => SessionUpdate::ToolCall(describe_call(&call, ToolCallStatus::Pending)),
+            };
+            calls.calls.push(call);
+            vec![update]
+        }
+        ConversationRole::Tool { call, is_error } => {
+            let call = calls.take(call.as_ref().map(|call| call.as_str()));
+            let Some(call) = call.filter(|call| parse_plan(call).is_none()) else {
+                return Vec::new();
+            };
+            let keeps_change = shows_change(&call) && !is_error;
+            vec![SessionUpdate::ToolCallUpdate(ToolCallUpdate {
+                tool_call_id: call.id.as_str().to_owned(),
+                status: Some(match is_error {
+                    true => ToolCallStatus::Failed,
+                    false => ToolCallStatus::Completed,
+                }),
+                content: (!keeps_change).then(|| vec![ToolCallContent::text(item.text.as_str())]),
+                ..ToolCallUpdate::default()
+            })]
+        }
+        ConversationRole::Summary => {
+            vec![SessionUpdate::AgentThoughtChunk { content: content() }]
+        }
+        // A call that never ran is closed; nothing in it will move again.
+        ConversationRole::End { .. } => std::mem::take(&mut calls.calls)
+            .into_iter()
+            .filter(|call| parse_plan(call).is_none())
+            .map(|call| {
+                SessionUpdate::ToolCallUpdate(ToolCallUpdate {
+                    tool_call_id: call.id.as_str().to_owned(),
+                    status: Some(ToolCallStatus::Failed),
+                    ..ToolCallUpdate::default()
+                })
+            })
+            .collect(),
+    }
+}

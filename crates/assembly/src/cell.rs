@@ -1,0 +1,67 @@
+//! The cell: commands that run unasked, held by the kernel to what they were judged to do.
+//!
+//! Always on where the machine can do it, and no setting turns it off: a command that needs more is
+//! asked about. Where it cannot be had, the policy is told, and less runs unasked.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_driver::{CommandCellConfig, ToolCellLauncher, ToolSessionContext};
+use windlass_host::user_directories;
+use windlass_permission::{CellSupport, Policy, Rules};
+use windlass_sandbox::SandboxProbeOptions;
+
+use crate::sandbox::{ENTRY_SUBCOMMAND, resolve_path};
+
+/// Sets up the cell of a session and tells the policy whether there is one.
+pub(crate) fn hold_unasked_commands(tool_context: &mut ToolSessionContext, policy: &mut Policy) {
+    if tool_context.processes.launcher.is_some() {
+        // The session's sandbox holds them at least as strictly.
+        policy.cell = CellSupport::Available;
+        return;
+    }
+    let home = std::env::home_dir();
+    let cwd = tool_context.files.cwd.clone();
+    let hidden = list_denied_paths(&policy.rules, &cwd, home.as_deref())
+        .into_iter()
+        .chain(list_own_directories())
+        .collect();
+    let ourselves = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("windlass"));
+    let config = CommandCellConfig {
+        roots: tool_context.files.working_directories(),
+        home,
+        hidden,
+        shown: Vec::new(),
+        sandbox: SandboxProbeOptions::best_available(ourselves, [ENTRY_SUBCOMMAND]),
+    };
+    policy.cell = match ToolCellLauncher::probe(config) {
+        Ok(launcher) => {
+            tool_context.processes.cell = Some(Arc::new(launcher));
+            CellSupport::Available
+        }
+        Err(_) => CellSupport::Missing,
+    };
+}
+
+/// Where our journals, settings and caches are: not for commands to read.
+pub(crate) fn list_own_directories() -> Vec<PathBuf> {
+    let lookup = |name: &str| std::env::var_os(name);
+    let own = [
+        user_directories::config_directory(&lookup),
+        user_directories::state_directory(&lookup),
+        user_directories::cache_directory(&lookup),
+    ];
+    own.into_iter().flatten().collect()
+}
+
+/// The places that deny rules name outright. Patterns are looked up when a command starts, inside
+/// the working directories.
+fn list_denied_paths(rules: &Rules, cwd: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let read = rules.deny.iter().filter(|rule| rule.tool == "Read");
+    let named = read.filter_map(|rule| rule.content.as_deref());
+    let literal = named.filter(|text| {
+        let body = text.strip_suffix("/**").unwrap_or(text);
+        body.contains('/') && !body.contains(['*', '?', '['])
+    });
+    literal.map(|text| resolve_path(text, cwd, home)).collect()
+}

@@ -1,0 +1,479 @@
+//! The front end for editors, driven by a client of its own over the real pipes. What published clients
+//! make of it is tried in `.ci/acp`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
+
+use crate::fixture::{PATIENCE, TestDirs, play, run};
+
+/// A client: sends requests, answers questions, and keeps everything it was told.
+struct AcpClient {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<Value>,
+    seen: Vec<Value>,
+    count: u64,
+}
+
+impl AcpClient {
+    fn start(dirs: &TestDirs, url: &str) -> Self {
+        Self::spawn(&mut dirs.asking(url, &["acp"]))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).spawn().expect("it starts");
+        let stdin = child.stdin.take();
+        let pipe = child.stdout.take().expect("a pipe");
+        let (said, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(pipe).lines() {
+                let Ok(line) = line else { return };
+                let frame = serde_json::from_str(&line).expect("every line is JSON");
+                if said.send(frame).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, stdin, lines, seen: Vec::new(), count: 0 }
+    }
+
+    /// With what real editors offer.
+    fn initialize(&mut self) -> Value {
+        let capabilities = json!({
+            "fs": {"readTextFile": true, "writeTextFile": true},
+            "session": {"notices": {}, "compaction": {}},
+            "elicitation": {"form": {}},
+        });
+        self.request(
+            "initialize",
+            &json!({
+                "protocolVersion": 1, "clientCapabilities": capabilities,
+            }),
+        )
+        .expect("it answers")
+    }
+
+    fn say(&mut self, line: &Value) {
+        let stdin = self.stdin.as_mut().expect("its input is open");
+        writeln!(stdin, "{line}").expect("it reads");
+    }
+
+    fn send(&mut self, method: &str, params: &Value) -> u64 {
+        self.count += 1;
+        self.say(&json!({"jsonrpc": "2.0", "id": self.count, "method": method, "params": params}));
+        self.count
+    }
+
+    fn notify(&mut self, method: &str, params: &Value) {
+        self.say(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(frame) = self.lines.recv_timeout(left) else {
+                panic!("it never came; there was {:#?}", self.seen);
+            };
+            assert_eq!(frame["jsonrpc"], "2.0", "{frame}");
+            self.seen.push(frame.clone());
+            if is_it(&frame) {
+                return frame;
+            }
+        }
+    }
+
+    fn response(&mut self, id: u64) -> Result<Value, Value> {
+        let frame = self.until(|frame| frame["id"] == id && frame.get("method").is_none());
+        match frame.get("error") {
+            Some(error) => Err(error.clone()),
+            None => Ok(frame["result"].clone()),
+        }
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
+        let id = self.send(method, params);
+        self.response(id)
+    }
+
+    fn open(&mut self, cwd: &Path) -> String {
+        let opened = self.request("session/new", &json!({"cwd": cwd, "mcpServers": []}));
+        opened.expect("a session")["sessionId"].as_str().expect("an id").to_owned()
+    }
+
+    fn send_prompt(&mut self, session: &str, text: &str) -> u64 {
+        let prompt = json!([{"type": "text", "text": text}]);
+        self.send("session/prompt", &json!({"sessionId": session, "prompt": prompt}))
+    }
+
+    fn prompt(&mut self, session: &str, text: &str) -> Result<Value, Value> {
+        let id = self.send_prompt(session, text);
+        self.response(id)
+    }
+
+    /// Waits for a question of the agent's, and answers it.
+    fn answer(&mut self, method: &str, result: &Value) -> Value {
+        let asked = self.until(|frame| frame["method"] == method && frame.get("id").is_some());
+        self.say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}));
+        asked["params"].clone()
+    }
+
+    fn updates(&self, kind: &str) -> Vec<Value> {
+        let updates = self.seen.iter().filter(|frame| frame["method"] == "session/update");
+        let updates = updates.map(|frame| frame["params"]["update"].clone());
+        updates.filter(|update| update["sessionUpdate"] == kind).collect()
+    }
+
+    /// The text of all chunks of a kind.
+    fn text(&self, kind: &str) -> String {
+        let chunks = self.updates(kind);
+        chunks.iter().filter_map(|chunk| chunk["content"]["text"].as_str()).collect()
+    }
+
+    /// Closes the input and waits for the end.
+    fn end(mut self) -> Option<i32> {
+        drop(self.stdin.take());
+        while let Ok(frame) = self.lines.recv_timeout(PATIENCE) {
+            self.seen.push(frame);
+        }
+        self.child.wait().expect("a status").code()
+    }
+}
+
+fn selected(option: &str) -> Value {
+    json!({"outcome": {"outcome": "selected", "optionId": option}})
+}
+
+#[test]
+fn an_editor_opens_a_session_asks_and_is_answered() {
+    let dirs = TestDirs::new();
+    let server = play(Script::new().answer(
+        ScriptedAnswer::text("Hello from the other side.").thinking("let me see").chunk(5),
+    ));
+    let mut client = AcpClient::start(&dirs, &server.url());
+    let initialized = client.initialize();
+    assert_eq!(initialized["protocolVersion"], 1);
+    assert_eq!(initialized["agentCapabilities"]["loadSession"], true);
+    let opened = client.request("session/new", &json!({"cwd": dirs.work(), "mcpServers": []}));
+    let opened = opened.expect("a session");
+    assert_eq!(opened["modes"]["currentModeId"], "default");
+    let options = opened["configOptions"].as_array().expect("options");
+    let ids: Vec<&str> = options.iter().filter_map(|option| option["id"].as_str()).collect();
+    assert_eq!(ids.first(), Some(&"mode"), "{ids:?}");
+    assert!(ids.contains(&"model"), "{ids:?}");
+    let session = opened["sessionId"].as_str().expect("an id").to_owned();
+    let answer = client.prompt(&session, "hi").expect("an answer");
+    assert_eq!(answer, json!({"stopReason": "end_turn"}));
+    assert_eq!(client.text("agent_message_chunk"), "Hello from the other side.");
+    assert_eq!(client.text("agent_thought_chunk"), "let me see");
+    assert_eq!(client.updates("available_commands_update").len(), 1);
+    let usage = client.updates("usage_update");
+    assert!(usage[0]["used"].as_u64().expect("a number") > 0, "{usage:?}");
+    assert_eq!(client.end(), Some(0));
+    assert_eq!(dirs.journals().len(), 1, "the session is kept");
+}
+
+#[test]
+fn a_call_is_shown_asked_about_and_its_change_stays() {
+    let dirs = TestDirs::new();
+    let path = dirs.file("new.txt");
+    let input = json!({"file_path": path, "content": "made\n"});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Write", input.clone()))
+        .answer(ScriptedAnswer::text("Done."))
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch other.txt"})))
+        .answer(ScriptedAnswer::text("Not done."));
+    let server = play(script);
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let id = client.send_prompt(&session, "write it");
+    let asked = client.answer("session/request_permission", &selected("allow_once"));
+    assert_eq!(asked["toolCall"]["kind"], "edit");
+    assert_eq!(asked["toolCall"]["content"][0]["type"], "diff");
+    assert_eq!(asked["toolCall"]["content"][0]["newText"], "made\n");
+    assert_eq!(asked["toolCall"]["locations"][0]["path"], json!(path));
+    let kinds: Vec<&str> = asked["options"]
+        .as_array()
+        .expect("options")
+        .iter()
+        .filter_map(|option| option["kind"].as_str())
+        .collect();
+    assert!(kinds.contains(&"allow_once") && kinds.contains(&"reject_once"), "{kinds:?}");
+    assert_eq!(client.response(id).expect("an answer")["stopReason"], "end_turn");
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), "made\n");
+    let statuses: Vec<Value> = client
+        .updates("tool_call")
+        .into_iter()
+        .chain(client.updates("tool_call_update"))
+        .map(|update| update["status"].clone())
+        .collect();
+    assert_eq!(statuses.first(), Some(&json!("pending")), "{statuses:?}");
+    assert_eq!(statuses.last(), Some(&json!("completed")), "{statuses:?}");
+    // A no is told to the model, which goes on.
+    let id = client.send_prompt(&session, "and the other");
+    let asked = client.answer("session/request_permission", &selected("reject_once"));
+    assert_eq!(asked["toolCall"]["title"], "`touch other.txt`");
+    assert_eq!(client.response(id).expect("an answer")["stopReason"], "end_turn");
+    assert!(!dirs.file("other.txt").exists());
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn always_is_a_rule_that_the_terminal_would_keep() {
+    let dirs = TestDirs::new();
+    let touch = || ScriptedAnswer::call("Bash", json!({"command": "npm run build"}));
+    let script = Script::new()
+        .answer(touch())
+        .answer(ScriptedAnswer::text("Once."))
+        .answer(touch())
+        .answer(ScriptedAnswer::text("Twice."));
+    let server = play(script);
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let id = client.send_prompt(&session, "build");
+    client.answer("session/request_permission", &selected("allow_always"));
+    client.response(id).expect("an answer");
+    client.prompt(&session, "again").expect("nothing is asked this time");
+    let rules = std::fs::read_to_string(dirs.file(".claude/settings.local.json")).expect("rules");
+    assert!(rules.contains("Bash(npm run"), "{rules}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn cancel_ends_the_prompt_at_any_moment_and_the_session_goes_on() {
+    let dirs = TestDirs::new();
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch asked.txt"})))
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "sleep 600"})))
+        .answer(
+            ScriptedAnswer::text("never")
+                .fault(ScriptedFault::StallAfterEvent { events: 3, ping: None }),
+        )
+        .answer(ScriptedAnswer::text("Still here."));
+    let server = play(script.lenient());
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    // While a question is open.
+    let id = client.send_prompt(&session, "one");
+    client.until(|frame| frame["method"] == "session/request_permission");
+    client.notify("session/cancel", &json!({"sessionId": session}));
+    assert_eq!(client.response(id).expect("no error")["stopReason"], "cancelled");
+    // While a command runs.
+    let id = client.send_prompt(&session, "and one");
+    client.until(|frame| frame["params"]["update"]["status"] == "in_progress");
+    client.notify("session/cancel", &json!({"sessionId": session}));
+    assert_eq!(client.response(id).expect("no error")["stopReason"], "cancelled");
+    // While the model is silent; and twice, because people press twice.
+    let id = client.send_prompt(&session, "two");
+    client.until(|frame| frame["params"]["update"]["sessionUpdate"] == "agent_message_chunk");
+    client.notify("session/cancel", &json!({"sessionId": session}));
+    client.notify("session/cancel", &json!({"sessionId": session}));
+    assert_eq!(client.response(id).expect("no error")["stopReason"], "cancelled");
+    assert_eq!(client.prompt(&session, "three").expect("an answer")["stopReason"], "end_turn");
+    assert!(client.text("agent_message_chunk").ends_with("Still here."));
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_session_is_loaded_resumed_listed_and_deleted() {
+    let dirs = TestDirs::new();
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Glob", json!({"pattern": "*.none"})))
+        .answer(ScriptedAnswer::text("First answer."))
+        .answer(ScriptedAnswer::text("Second answer."));
+    let server = play(script);
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    client.prompt(&session, "look around").expect("an answer");
+    assert_eq!(client.end(), Some(0));
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let listed = client.request("session/list", &json!({"cwd": dirs.work()})).expect("a list");
+    assert_eq!(listed["sessions"][0]["sessionId"], json!(session), "{listed}");
+    let known = json!({"sessionId": session, "cwd": dirs.work(), "mcpServers": []});
+    let loaded = client.request("session/load", &known).expect("it is loaded");
+    assert!(loaded.get("modes").is_some());
+    assert_eq!(client.text("user_message_chunk"), "look around");
+    assert_eq!(client.text("agent_message_chunk"), "First answer.");
+    assert_eq!(client.updates("tool_call").len(), 1);
+    client.request("session/close", &json!({"sessionId": session})).expect("closed");
+    assert!(client.prompt(&session, "hello?").is_err());
+    let before = client.updates("agent_message_chunk").len();
+    client.request("session/resume", &known).expect("resumed");
+    assert_eq!(client.updates("agent_message_chunk").len(), before, "nothing is replayed");
+    client.prompt(&session, "go on").expect("an answer");
+    assert!(client.text("agent_message_chunk").ends_with("Second answer."));
+    let open = client.request("session/delete", &json!({"sessionId": session}));
+    assert!(open.is_err(), "it is open");
+    client.request("session/close", &json!({"sessionId": session})).expect("closed");
+    client.request("session/delete", &json!({"sessionId": session})).expect("deleted");
+    let listed = client.request("session/list", &json!({})).expect("a list");
+    assert_eq!(listed["sessions"], json!([]));
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn what_began_in_the_editor_goes_on_in_the_terminal() {
+    let dirs = TestDirs::new();
+    let script = Script::new()
+        .answer(ScriptedAnswer::text("From the editor."))
+        .answer(ScriptedAnswer::text("From the terminal.").when("second words"));
+    let server = play(script);
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    client.prompt(&session, "first words").expect("an answer");
+    assert_eq!(client.end(), Some(0));
+    let told = run(&mut dirs.asking(&server.url(), &["-r", &session, "-p", "second words"]));
+    assert_eq!(told.answer(), "From the terminal.\n");
+    let asked = server.requests().last().expect("a request").body.to_string();
+    assert!(asked.contains("first words") && asked.contains("From the editor."), "{asked}");
+}
+
+#[test]
+fn mode_and_model_are_chosen_and_told_in_both_ways() {
+    let dirs = TestDirs::new();
+    let server = play(Script::new());
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let mode = json!({"sessionId": session, "modeId": "plan"});
+    client.request("session/set_mode", &mode).expect("set");
+    let current = client.updates("current_mode_update");
+    assert_eq!(current.last().expect("one")["currentModeId"], "plan");
+    let told = client.updates("config_option_update");
+    assert_eq!(told.last().expect("one")["configOptions"][0]["currentValue"], "plan");
+    let wanted = json!({"sessionId": session, "configId": "mode", "value": "acceptEdits"});
+    let options = client.request("session/set_config_option", &wanted).expect("set");
+    assert_eq!(options["configOptions"][0]["currentValue"], "acceptEdits");
+    let option =
+        |id: &str, value: &str| json!({"sessionId": session, "configId": id, "value": value});
+    let bypass = client.request("session/set_config_option", &option("mode", "bypassPermissions"));
+    assert!(bypass.is_err(), "it has to be allowed when the agent starts");
+    let unknown = client.request("session/set_config_option", &option("model", "no/such"));
+    assert_eq!(unknown.expect_err("unknown")["code"], -32602);
+    let chosen = client.request("session/set_config_option", &option("model", "claude-haiku-4-5"));
+    let chosen = chosen.expect("set");
+    assert_eq!(chosen["configOptions"][1]["currentValue"], "anthropic/claude-haiku-4-5");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn todos_are_a_plan_and_questions_are_a_form() {
+    let dirs = TestDirs::new();
+    let todos = json!({"todos": [
+        {"content": "look", "status": "completed", "activeForm": "looking"},
+        {"content": "act", "status": "in_progress", "activeForm": "acting"},
+    ]});
+    let questions = json!({"questions": [{
+        "question": "Which colour?", "header": "Colour", "multiSelect": false,
+        "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}],
+    }]});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("TodoWrite", todos))
+        .answer(ScriptedAnswer::call("AskUserQuestion", questions))
+        .answer(ScriptedAnswer::text("Blue it is.").when_result("Blue"));
+    let server = play(script);
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    let id = client.send_prompt(&session, "plan");
+    let accepted = json!({"action": "accept", "content": {"answer_1": "Blue"}});
+    let form = client.answer("elicitation/create", &accepted);
+    assert_eq!(form["requestedSchema"]["properties"]["answer_1"]["oneOf"][1]["const"], "Blue");
+    client.response(id).expect("an answer");
+    assert_eq!(client.text("agent_message_chunk"), "Blue it is.");
+    let plan = client.updates("plan");
+    assert_eq!(plan.last().expect("a plan")["entries"][1]["status"], "in_progress");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn bad_messages_are_answered_and_harm_nothing() {
+    let dirs = TestDirs::new();
+    let server = play(Script::new().answer(ScriptedAnswer::text("fine")));
+    let mut client = AcpClient::start(&dirs, &server.url());
+    let codes = [
+        ("{", -32700),
+        ("[]", -32600),
+        (r#"{"jsonrpc":"2.0","id":"x","method":"no/such"}"#, -32601),
+        (r#"{"jsonrpc":"2.0","id":"x","method":"_own/thing"}"#, -32601),
+        (r#"{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{}}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":"x","method":"session/new","params":{"cwd":"rel"}}"#, -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"no","prompt":[]}}"#,
+            -32002,
+        ),
+        (r#"{"jsonrpc":"2.0","id":"x","method":"session/list","params":{"cursor":"x"}}"#, -32602),
+    ];
+    for (line, code) in codes {
+        let stdin = client.stdin.as_mut().expect("open");
+        writeln!(stdin, "{line}").expect("it reads");
+        let frame = client.until(|frame| frame.get("error").is_some());
+        assert_eq!(frame["error"]["code"], code, "{line}: {frame}");
+    }
+    client.notify("no/such", &json!({}));
+    client.notify("session/cancel", &json!({"sessionId": "no"}));
+    client.say(&json!({"jsonrpc": "2.0", "id": 99, "result": {}}));
+    client.initialize();
+    let session = client.open(&dirs.work());
+    assert_eq!(client.prompt(&session, "hi").expect("an answer")["stopReason"], "end_turn");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn without_a_key_it_says_how_to_give_one() {
+    let dirs = TestDirs::new();
+    let mut client = AcpClient::spawn(&mut dirs.windlass(&["acp"]));
+    client.initialize();
+    let refused = client.request("session/new", &json!({"cwd": dirs.work(), "mcpServers": []}));
+    let refused = refused.expect_err("no key");
+    assert_eq!(refused["code"], -32000, "{refused}");
+    let login = client.request("authenticate", &json!({"methodId": "windlass-key"}));
+    let login = login.expect_err("no key");
+    assert!(login["message"].as_str().expect("words").contains("windlass key set"), "{login}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_client_that_leaves_in_the_middle_leaves_nothing_running() {
+    let dirs = TestDirs::new();
+    let script = Script::new().answer(
+        ScriptedAnswer::text("slow")
+            .fault(ScriptedFault::StallAfterEvent { events: 3, ping: None }),
+    );
+    let server = play(script);
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let session = client.open(&dirs.work());
+    client.send_prompt(&session, "hi");
+    client.until(|frame| frame["params"]["update"]["sessionUpdate"] == "agent_message_chunk");
+    assert_eq!(client.end(), Some(0));
+    assert_eq!(dirs.leftovers(), Vec::<String>::new(), "scratch folders are gone");
+}
+
+#[test]
+fn the_entry_of_an_editor_is_shown_first_and_written_with_a_yes() {
+    let dirs = TestDirs::new();
+    let settings = dirs.home().join(".config/zed/settings.json");
+    std::fs::create_dir_all(settings.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&settings, "{\n  // mine\n  \"theme\": \"One\"\n}\n").expect("a file");
+    let shown = run(&mut dirs.windlass(&["acp", "setup", "--editor", "zed"]));
+    assert!(shown.answer().contains("Nothing was written"), "{shown:?}");
+    assert!(!std::fs::read_to_string(&settings).expect("a file").contains("Windlass"));
+    run(&mut dirs.windlass(&["acp", "setup", "--editor", "zed", "--yes"])).answer();
+    let text = std::fs::read_to_string(&settings).expect("a file");
+    assert!(text.contains("// mine") && text.contains("\"Windlass\""), "{text}");
+    let lua = run(&mut dirs.windlass(&["acp", "setup", "--editor", "nvim"]));
+    assert!(lua.answer().contains("codecompanion"), "{lua:?}");
+}

@@ -1,0 +1,122 @@
+//! `git`: whether a sub-command with its options only reads.
+
+use std::borrow::Cow;
+
+use super::program_table::{
+    CellNeed, DividedWords, GIT_LIST_OPTIONS, GIT_READINGS, GitOperands, GitReading,
+};
+use super::read_only_command::ReadOnlyWords;
+use super::shell_word::ShellWord;
+
+pub(super) fn analyze_git(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
+    let arguments = match arguments.split_first() {
+        Some((first, rest)) if first.as_certain() == Some("--no-pager") => rest,
+        _ => arguments,
+    };
+    let (sub, rest) = arguments.split_first()?;
+    let sub = sub.as_certain()?;
+    let second = rest.first().and_then(ShellWord::as_certain).unwrap_or_default();
+    match sub {
+        "config" => return analyze_config(rest),
+        "reflog" if REFLOG_CHANGES.contains(&second) => return None,
+        _ => {}
+    }
+    let pair = format!("{sub} {second}");
+    let find = |name: &str| GIT_READINGS.iter().find(|reading| reading.sub == name);
+    match find(&pair) {
+        Some(reading) => read_arguments(reading, rest.get(1..).unwrap_or_default()),
+        None => read_arguments(find(sub)?, rest),
+    }
+}
+
+/// What `git reflog` does to the log, or may do in another version.
+const REFLOG_CHANGES: &[&str] = &["expire", "delete", "drop", "exists", "list", "write", "migrate"];
+
+fn read_arguments<'w>(
+    reading: &GitReading,
+    arguments: &'w [ShellWord],
+) -> Option<ReadOnlyWords<'w>> {
+    let divided = reading.options.divide(arguments, false)?;
+    if divided.has_unknown_option || verifies_signatures(&divided) {
+        return None;
+    }
+    let lists = GIT_LIST_OPTIONS.iter().any(|name| divided.has_option(name));
+    let count = divided.operands.len();
+    let is_fine = match reading.operands {
+        GitOperands::Anything => true,
+        GitOperands::NoneUnlessListed => count == 0 || lists,
+        GitOperands::None => count == 0,
+        GitOperands::AtMostOne => {
+            count <= 1 && divided.operands.iter().all(|word| word.as_certain().is_some())
+        }
+    };
+    is_fine.then_some(())?;
+    let is_pattern = |at: usize| {
+        reading.sub == "grep" && at == 0 && !["e", "f"].iter().any(|name| divided.has_option(name))
+    };
+    let mut files = divided.file_values.clone();
+    for (at, word) in divided.operands.iter().enumerate() {
+        let is_one = word.known.is_some() || !word.is_split && !word.is_glob;
+        if !(is_one && is_pattern(at)) {
+            files.push(Cow::Borrowed(*word));
+        }
+    }
+    let is_harmless = matches!(reading.sub, "--version" | "version");
+    Some(ReadOnlyWords {
+        files,
+        walks_directories: reading.shows_content,
+        asks_repository: !is_harmless,
+        cell: if is_harmless { CellNeed::NotNeeded } else { CellNeed::Needed },
+        ..ReadOnlyWords::without_files()
+    })
+}
+
+/// A format may ask for the state of a signature, which starts the program that checks it.
+fn verifies_signatures(divided: &DividedWords<'_>) -> bool {
+    divided.texts.iter().any(|text| text.contains("%G") || text.contains("(signature"))
+}
+
+/// Settings that are shown and not set.
+fn analyze_config(rest: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
+    let texts: Vec<&str> = rest.iter().map(ShellWord::as_certain).collect::<Option<_>>()?;
+    let is_option = |text: &&str| text.starts_with('-');
+    let options: Vec<&str> = texts.iter().copied().filter(is_option).collect();
+    let names: Vec<&str> = texts.iter().copied().filter(|text| !is_option(text)).collect();
+    let known = options.iter().all(|text| {
+        CONFIG_READS.contains(text) || CONFIG_SCOPES.contains(text) || text.starts_with("--type=")
+    });
+    let asks = options.iter().any(|text| CONFIG_READS.contains(text));
+    let lists = options.iter().any(|text| matches!(*text, "--list" | "-l"));
+    let is_read = match names.as_slice() {
+        [] => lists,
+        [name] => !lists && (asks || is_config_name(name)),
+        [_, _] => asks && !lists && !options.contains(&"--get-colorbool"),
+        _ => false,
+    };
+    let look = ReadOnlyWords { asks_repository: true, ..ReadOnlyWords::without_files() };
+    (known && is_read).then(|| look.in_cell())
+}
+
+const CONFIG_READS: &[&str] =
+    &["--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l"];
+
+const CONFIG_SCOPES: &[&str] = &[
+    "--global",
+    "--local",
+    "--system",
+    "--worktree",
+    "--show-origin",
+    "--show-scope",
+    "--name-only",
+    "--null",
+    "-z",
+    "--bool",
+    "--int",
+    "--path",
+    "--includes",
+    "--no-includes",
+];
+
+fn is_config_name(text: &str) -> bool {
+    text.contains('.') && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b))
+}

@@ -1,0 +1,123 @@
+//! Programs with a grammar of their own that show the state of the system or of a file.
+
+use super::read_only_command::ReadOnlyWords;
+use super::shell_word::ShellWord;
+
+/// Lists of processes. Other letters would show the variables of other processes.
+pub(super) fn analyze_ps(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let text = word.as_certain()?;
+        if PS_WITH_VALUE.contains(&text) {
+            is_ps_value(words.next()?.as_certain()?).then_some(())?;
+        } else if let Some((name, value)) = text.split_once('=') {
+            let is_known = matches!(name, "--sort" | "--format" | "--pid" | "--ppid" | "--user");
+            (is_known && is_ps_value(value)).then_some(())?;
+        } else {
+            PS_LISTS.contains(&text).then_some(())?;
+        }
+    }
+    Some(ReadOnlyWords::without_files().in_cell())
+}
+
+/// A newer `ps` prints variables under the name `environ`.
+fn is_ps_value(text: &str) -> bool {
+    !text.contains("env") && !text.starts_with('-') || text.starts_with("-%")
+}
+
+const PS_LISTS: &[&str] = &[
+    "aux",
+    "ax",
+    "auxf",
+    "auxww",
+    "axf",
+    "axww",
+    "-ef",
+    "-e",
+    "-A",
+    "-f",
+    "-aux",
+    "-l",
+    "-L",
+    "-T",
+    "-H",
+    "-j",
+    "-w",
+    "-ww",
+    "-efww",
+    "--forest",
+    "--no-headers",
+    "--headers",
+    "--no-heading",
+];
+
+const PS_WITH_VALUE: &[&str] =
+    &["-o", "-eo", "-p", "-C", "-u", "-U", "-t", "-g", "-fp", "--sort", "--pid", "--ppid", "-axo"];
+
+/// Objects of `ip`, shown.
+pub(super) fn analyze_ip(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
+    let texts: Vec<&str> = arguments.iter().map(ShellWord::as_certain).collect::<Option<_>>()?;
+    let is_flag = |text: &&&str| {
+        let known = ["-4", "-6", "-br", "-brief", "-c", "-j", "-json", "-p", "-s", "-o", "-d"];
+        known.contains(*text)
+    };
+    let flags = texts.iter().take_while(is_flag).count();
+    let is_shown = match texts.get(flags..).unwrap_or_default() {
+        [object] | [object, "show" | "list" | "ls"] => is_ip_object(object),
+        [object, "show" | "list" | "ls", "dev", _] | [object, "show", "up"] => is_ip_object(object),
+        _ => false,
+    };
+    is_shown.then(|| ReadOnlyWords::without_files().in_cell())
+}
+
+fn is_ip_object(text: &str) -> bool {
+    matches!(text, "a" | "addr" | "address" | "l" | "link" | "r" | "route" | "n" | "neigh" | "rule")
+}
+
+/// `xxd` reads its options by their first letters, and writes its second file.
+pub(super) fn analyze_xxd(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
+    let mut files = Vec::new();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if !word.may_be_option() || word.text == "-" {
+            let is_one = word.known.is_some() || !word.is_split && !word.is_glob;
+            is_one.then_some(())?;
+            files.push(word);
+            continue;
+        }
+        let text = word.as_certain()?;
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        match text {
+            "-a" | "-b" | "-e" | "-E" | "-i" | "-p" | "-ps" | "-u" | "-C" | "-d" => {
+                files.is_empty().then_some(())?;
+            }
+            "-c" | "-g" | "-l" | "-s" | "-o" | "-len" | "-cols" | "-seek" => {
+                words.next()?.as_certain()?;
+            }
+            _ => {
+                let value = text.strip_prefix(['-']).and_then(|rest| rest.get(1..))?;
+                let letter = text.as_bytes().get(1)?;
+                let begins = value.starts_with(|c: char| c.is_ascii_digit());
+                (b"cgls".contains(letter) && begins && is_number(value)).then_some(())?;
+            }
+        }
+    }
+    (files.len() <= 1).then(|| ReadOnlyWords::from_files(files))
+}
+
+/// Is a program only asked for its version? Another word might be a file to run, and another letter
+/// might make it run what it is given as input.
+pub(super) fn shows_version(program: &str, word: &str) -> bool {
+    let programs: &[&str] = match word {
+        "--version" => &[
+            "node", "npm", "python", "python3", "cargo", "rustc", "java", "gcc", "clang", "make",
+            "cmake", "ruby", "perl", "docker", "bash", "rg", "uv", "pip", "deno", "bun", "yarn",
+            "pnpm",
+        ],
+        "-V" => &["python", "python3", "cargo", "rustc", "rg", "uv", "pip"],
+        "-v" => &["node", "npm", "yarn", "pnpm"],
+        "version" => &["go", "docker"],
+        _ => &[],
+    };
+    programs.contains(&program)
+}

@@ -1,0 +1,66 @@
+//! What a grant is held to, by the reason that let it through.
+
+use serde_json::json;
+use windlass_permission::{
+    CellSupport, Confinement, PermissionDecision, Policy, PriorDecision, decide,
+};
+use windlass_vocabulary::{EffectClass, PermissionMode};
+
+use crate::case::{call, inspection, policy};
+
+fn confinement(policy: &Policy, command: &str, prior: PriorDecision) -> Option<Confinement> {
+    let call = call("Bash", &json!({ "command": command }));
+    match decide(policy, call, &inspection(EffectClass::Effect), prior) {
+        PermissionDecision::Allow(granted) => Some(granted.confinement()),
+        PermissionDecision::Ask(question) => {
+            assert_eq!(question.allow().confinement(), Confinement::Unconfined);
+            None
+        }
+        PermissionDecision::Deny { .. } => None,
+    }
+}
+
+#[test]
+fn a_request_to_leave_the_cell_asks_where_there_is_one() {
+    use PermissionMode::{Default, DontAsk, Plan};
+    let input = json!({ "command": "ls", "dangerouslyDisableSandbox": true });
+    for (cell, mode, expected) in [
+        (CellSupport::Available, Default, crate::case::Ask),
+        (CellSupport::Available, Plan, crate::case::Ask),
+        (CellSupport::Available, DontAsk, crate::case::Deny),
+        (CellSupport::Missing, Default, crate::case::Allow),
+        (CellSupport::Unknown, Default, crate::case::Allow),
+    ] {
+        let policy = Policy { cell, ..policy(mode, &[]) };
+        let (outcome, words) = crate::case::rule_on(&policy, "Bash", &input, PriorDecision::None);
+        assert_eq!(outcome, expected, "{cell:?} {mode:?} {words}");
+    }
+}
+
+#[test]
+fn what_runs_unasked_is_held_to_what_it_was_judged_to_do() {
+    use Confinement::{ReadOnly, Unconfined, WriteInsideRoots};
+    use PermissionMode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+    for (mode, rules, command, expected) in [
+        (Default, &[][..], "ls -la", Some(ReadOnly)),
+        (Default, &[], "cat a.txt | grep x | head -3 2>/dev/null", Some(ReadOnly)),
+        (Plan, &[], "git status", Some(ReadOnly)),
+        (DontAsk, &[], "cat a.txt", Some(ReadOnly)),
+        (AcceptEdits, &[], "cat a.txt", Some(ReadOnly)),
+        (AcceptEdits, &[], "mkdir -p a/b && touch a/b/c", Some(WriteInsideRoots)),
+        (AcceptEdits, &[], "echo x > out.txt", Some(WriteInsideRoots)),
+        (Default, &[], "echo x > out.txt", None),
+        (Default, &["+Edit(out.txt)"], "echo x > out.txt", Some(WriteInsideRoots)),
+        (Default, &["+Edit(//srv/log/**)"], "echo x > /srv/log/y", Some(Unconfined)),
+        (AcceptEdits, &["+Edit(//srv/log/**)"], "cp a.txt /srv/log/y", Some(Unconfined)),
+        (Default, &["+Bash(make:*)"], "make test", Some(Unconfined)),
+        (Default, &["+Bash(make:*)"], "make test | tail -3", Some(Unconfined)),
+        (Default, &["+Bash"], "ls", Some(Unconfined)),
+        (BypassPermissions, &[], "ls", Some(Unconfined)),
+    ] {
+        let held = confinement(&policy(mode, rules), command, PriorDecision::None);
+        assert_eq!(held, expected, "{mode:?} {rules:?} {command}");
+    }
+    let hook = confinement(&policy(Default, &[]), "ls", PriorDecision::Allow);
+    assert_eq!(hook, Some(Unconfined));
+}

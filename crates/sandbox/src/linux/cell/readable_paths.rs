@@ -1,0 +1,155 @@
+//! Which paths a cell may read: everything but the hidden, by naming what stands beside it.
+//!
+//! Landlock only grants, and a grant covers all that lies below. So each directory above something
+//! hidden is listed, and its other entries are granted one by one. Links get no grant: a rule for a
+//! link is a rule for what it points to.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::cell_plan::CellPlan;
+
+/// Entries that may be granted. A machine that needs more has no cell: it fails closed.
+const ENTRIES_MAX: usize = 20_000;
+
+/// Never listed and never granted as a whole: terminals, disks and other people's memory. The few
+/// devices that everything uses are granted by name.
+const DEVICE_DIRECTORY: &str = "/dev";
+
+/// The grants of one plan, and what they were made from.
+#[derive(Debug)]
+pub(super) struct ReadablePaths {
+    pub(super) granted: Vec<PathBuf>,
+    stamps: Vec<(PathBuf, Option<PathStamp>)>,
+}
+
+/// Enough to notice that a directory has other entries than when it was listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PathStamp {
+    inode: u64,
+    device: u64,
+    changed: (i64, i64),
+}
+
+impl ReadablePaths {
+    pub(super) fn list(plan: &CellPlan) -> Result<Self, String> {
+        let mut list = Self { granted: Vec::new(), stamps: Vec::new() };
+        let mut hidden = BTreeSet::from([PathBuf::from(DEVICE_DIRECTORY)]);
+        for path in &plan.hidden {
+            let real = std::fs::canonicalize(path).ok();
+            // One that does not exist may come to be: then the grants are made anew.
+            list.stamps.push((path.clone(), real.as_deref().and_then(identity_of)));
+            // Behind a link both the link's own place and what it leads to stay unread.
+            hidden.extend(real);
+        }
+        list.grant(Path::new("/"), &hidden)?;
+        for path in &plan.shown {
+            let Ok(path) = std::fs::canonicalize(path) else {
+                continue;
+            };
+            if path == Path::new("/") || !hidden.iter().any(|hidden| path.starts_with(hidden)) {
+                continue;
+            }
+            list.stamps.push((path.clone(), identity_of(&path)));
+            // What is shown may hold hidden files of its own.
+            let below: BTreeSet<PathBuf> =
+                hidden.iter().filter(|one| one.starts_with(&path)).cloned().collect();
+            if !below.contains(&path) {
+                list.grant(&path, &below)?;
+            }
+        }
+        Ok(list)
+    }
+
+    /// Is every directory that was listed still as it was?
+    pub(super) fn is_current(&self) -> bool {
+        self.stamps.iter().all(|(path, stamp)| {
+            let now = match stamp {
+                Some(PathStamp { changed: UNCHANGING, .. }) | None => identity_of(path),
+                Some(_) => listing_of(path),
+            };
+            now == *stamp
+        })
+    }
+
+    fn grant(&mut self, start: &Path, hidden: &BTreeSet<PathBuf>) -> Result<(), String> {
+        let above: BTreeSet<&Path> =
+            hidden.iter().flat_map(|path| path.ancestors().skip(1)).collect();
+        let mut pending = vec![start.to_owned()];
+        while let Some(path) = pending.pop() {
+            if !above.contains(path.as_path()) {
+                self.granted.push(path);
+                if self.granted.len() > ENTRIES_MAX {
+                    return Err(
+                        "there are too many files beside those that must stay hidden".into()
+                    );
+                }
+                continue;
+            }
+            // Before the entries: one that is added meanwhile makes the list outdated.
+            self.stamps.push((path.clone(), listing_of(&path)));
+            let Ok(entries) = std::fs::read_dir(&path) else {
+                continue;
+            };
+            for entry in entries.flatten() {
+                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+                let entry = entry.path();
+                if !is_link && !hidden.contains(&entry) {
+                    pending.push(entry);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Stands for the time of a path that is watched for being another file, not for its entries.
+const UNCHANGING: (i64, i64) = (0, 0);
+
+fn identity_of(path: &Path) -> Option<PathStamp> {
+    let found = std::fs::metadata(path).ok()?;
+    Some(PathStamp { inode: found.ino(), device: found.dev(), changed: UNCHANGING })
+}
+
+fn listing_of(path: &Path) -> Option<PathStamp> {
+    let found = std::fs::metadata(path).ok()?;
+    let changed = (found.mtime(), found.mtime_nsec());
+    Some(PathStamp { inode: found.ino(), device: found.dev(), changed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_hidden_is_left_out_and_what_is_shown_inside_it_is_not() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        for directory in ["home/me/.ssh", "home/me/work/deep", "home/other/work/x"] {
+            std::fs::create_dir_all(root.join(directory)).unwrap();
+        }
+        std::fs::write(root.join("home/me/work/.env"), "").unwrap();
+        let at = |path: &str| root.join(path);
+        let plan = CellPlan {
+            temporary_directory: PathBuf::new(),
+            hidden: vec![
+                at("home/me/.ssh"),
+                at("home/other"),
+                at("home/me/work/.env"),
+                at("home/me/none"),
+            ],
+            shown: vec![at("home/other/work")],
+        };
+        let list = ReadablePaths::list(&plan).unwrap();
+        let is_granted = |path: &str| list.granted.iter().any(|one| at(path).starts_with(one));
+        assert!(is_granted("home/me/work/deep") && is_granted("home/other/work/x"));
+        for hidden in ["home/me/.ssh/id", "home/other", "home/me/work/.env", "home/me", "home"] {
+            assert!(!is_granted(hidden), "{hidden}");
+        }
+        assert!(!list.granted.contains(&PathBuf::from("/dev")));
+        assert!(list.is_current());
+        std::fs::write(at("home/me/none"), "").unwrap();
+        assert!(!list.is_current());
+    }
+}

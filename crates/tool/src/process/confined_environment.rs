@@ -1,0 +1,91 @@
+//! The environment of a command that its grant holds to something.
+//!
+//! It has a directory for temporary files of its own, no tokens, and a git that runs nothing that the
+//! repository names and leaves the index as it is.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use crate::git;
+
+/// The environment of a held command, made from the one it would have otherwise.
+pub(super) fn confine_environment(
+    environment: &mut Vec<(OsString, OsString)>,
+    temporary_directory: &Path,
+) {
+    environment.retain(|(name, _)| !is_changed_by_confinement(name));
+    let temporary = TEMPORARY_DIRECTORY_VARIABLES
+        .iter()
+        .map(|name| (OsString::from(name), OsString::from(temporary_directory)));
+    environment.extend(temporary);
+    environment.extend(GIT_VARIABLES.iter().map(|(name, value)| (name.into(), value.into())));
+    environment.extend(git::build_safe_variables(&[]));
+}
+
+/// Does a held command see another value than the session has, or none? Then what it ends with says
+/// nothing about the session.
+pub(crate) fn is_changed_by_confinement(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else {
+        return false;
+    };
+    TEMPORARY_DIRECTORY_VARIABLES.contains(&name)
+        || GIT_VARIABLES.iter().any(|(git, _)| *git == name)
+        || name.starts_with("GIT_CONFIG")
+        || may_hold_token(name)
+}
+
+/// Does a variable hold a token, by its name? Tokens of other tools are not for commands that the
+/// kernel holds: with them a command could act elsewhere as the user.
+#[must_use]
+pub fn may_hold_token(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    TOKEN_NAMES.iter().any(|part| name.contains(part))
+        || TOKEN_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+const TEMPORARY_DIRECTORY_VARIABLES: &[&str] = &["TMPDIR", "TMP", "TEMP"];
+
+const TOKEN_NAMES: &[&str] = &[
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "API_KEY",
+    "APIKEY",
+    "ACCESS_KEY",
+    "PRIVATE_KEY",
+    "SSH_AUTH_SOCK",
+    "GPG_AGENT_INFO",
+    "DATABASE_URL",
+];
+
+const TOKEN_ENDINGS: &[&str] = &["_PAT", "_DSN", "_AUTH", "_KEY"];
+
+const GIT_VARIABLES: &[(&str, &str)] = &[
+    // Without it `git status` would want to write the index.
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ASKPASS", "false"),
+    // No transport has this name.
+    ("GIT_ALLOW_PROTOCOL", "none"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_told_from_other_variables() {
+        for token in
+            ["GITHUB_TOKEN", "aws_secret_access_key", "NPM_TOKEN", "CI_JOB_TOKEN", "MY_PAT"]
+        {
+            assert!(may_hold_token(token), "{token}");
+        }
+        for plain in ["PATH", "HOME", "LANG", "KEYBOARD", "PATTERN", "CARGO_HOME", "XDG_DATA_HOME"]
+        {
+            assert!(!may_hold_token(plain), "{plain}");
+        }
+    }
+}

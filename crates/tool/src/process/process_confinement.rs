@@ -1,0 +1,97 @@
+//! What the grant of a call holds its processes to, made ready before the first one starts.
+//!
+//! A held command may write to one directory that is its own: for temporary files, and for the
+//! shell's word of where it ended. Files that deny rules hide are looked up on disk, because the
+//! kernel knows paths and not patterns.
+
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_permission::Confinement;
+
+use super::process_context::ProcessContext;
+use crate::tool_session_context::ToolSessionContext;
+
+/// Entries looked at for files that deny rules hide; with more, nothing is known, so nothing runs.
+const ENTRIES_MAX: usize = 50_000;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProcessConfinement {
+    pub(crate) kind: Confinement,
+    pub(crate) private_directory: Option<Arc<PrivateDirectory>>,
+    /// Files inside the working directories that deny rules hide.
+    pub(crate) hidden: Vec<PathBuf>,
+}
+
+/// A directory that one command may write to. Removed with its last owner.
+#[derive(Debug)]
+pub(crate) struct PrivateDirectory(PathBuf);
+
+impl ProcessConfinement {
+    /// Where nothing can hold a command, nothing is prepared: it was judged with that in mind.
+    ///
+    /// # Errors
+    /// It cannot be held as it must be, in words for the model.
+    pub(crate) fn prepare(kind: Confinement, context: &ToolSessionContext) -> Result<Self, String> {
+        let is_held = context.processes.launcher.is_some() || context.processes.cell.is_some();
+        if kind == Confinement::Unconfined || !is_held {
+            return Ok(Self { kind, ..Self::default() });
+        }
+        let directory = PrivateDirectory::create(&context.processes)
+            .map_err(|error| format!("No directory for temporary files can be made: {error}."))?;
+        let hidden = find_hidden_files(context)?;
+        Ok(Self { kind, private_directory: Some(Arc::new(directory)), hidden })
+    }
+}
+
+impl PrivateDirectory {
+    fn create(processes: &ProcessContext) -> std::io::Result<Self> {
+        std::fs::create_dir_all(&processes.spill_directory)?;
+        let path = processes.new_spill_path("private");
+        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for PrivateDirectory {
+    fn drop(&mut self) {
+        // What cannot be removed goes with the session's directory.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn find_hidden_files(context: &ToolSessionContext) -> Result<Vec<PathBuf>, String> {
+    if context.hidden_paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    let mut seen = 0_usize;
+    let mut pending = context.files.working_directories();
+    while let Some(directory) = pending.pop() {
+        let Ok(entries) = std::fs::read_dir(&directory) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            seen += 1;
+            if seen > ENTRIES_MAX {
+                return Err(format!(
+                    "A deny rule hides files, and the working directories hold more than \
+                     {ENTRIES_MAX} files to look through, so the command cannot be held. {}",
+                    super::ASK_TO_RUN_UNCONFINED
+                ));
+            }
+            let path = entry.path();
+            if context.hidden_paths.covers(&path) {
+                found.push(path);
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                pending.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
