@@ -187,17 +187,6 @@ impl RunningCommand {
         kill_process(pid, signal).expect("it is still there");
     }
 
-    /// As `signal`, for one that may be gone.
-    pub(crate) fn signal_if_there(&self, signal: Signal) {
-        let _ = kill_process(Pid::from_child(&self.child), signal);
-    }
-
-    /// Has it ended, though nobody has waited for it?
-    pub(crate) fn is_over(&self) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
-        stat.map_or(true, |stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
-    }
-
     /// Waits for a line of standard output with these words.
     pub(crate) fn wait_for_stdout(&mut self, words: &str) {
         self.stdout.wait_for(words);

@@ -2,18 +2,16 @@
 //! summary of the history. The process is killed at each of its waits for the disk; the session goes on,
 //! nothing ran twice, nothing that was said is lost, and no command outlives both processes.
 
+use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
-use rustix::process::Signal;
 use serde_json::json;
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use super::traced::{has_tracer, killed_at};
 use super::{SESSION, blocks};
-use crate::fixture::{
-    FinishedCommand, PATIENCE, RunningCommand, TestDirs, play, run, wait_until_gone,
-};
+use crate::fixture::{FinishedCommand, PATIENCE, TestDirs, play, run, wait_until_gone};
 
 const BYPASS: &str = "--dangerously-skip-permissions";
 const BEGIN: [&str; 4] = ["-p", "begin the work", "--session-id", SESSION];
@@ -111,15 +109,18 @@ fn killed_at_line(
     lines: usize,
     flags: &[&str],
 ) -> FinishedCommand {
+    let began = Instant::now();
     let mut command = dirs.asking(&server.url(), flags);
-    let running = RunningCommand::start(command.arg(BYPASS));
-    let deadline = Instant::now() + PATIENCE;
-    while !running.is_over() && count_lines(dirs) < lines {
-        assert!(Instant::now() < deadline, "it neither writes nor ends");
+    command.arg(BYPASS).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    while child.try_wait().expect("a child").is_none() && count_lines(dirs) < lines {
+        assert!(began.elapsed() < PATIENCE, "it neither writes nor ends");
         std::thread::yield_now();
     }
-    running.signal_if_there(Signal::KILL);
-    running.finish()
+    // It may be gone by itself.
+    let _ = child.kill();
+    let code = child.wait().expect("a child").code();
+    FinishedCommand { code, stdout: String::new(), stderr: String::new(), took: began.elapsed() }
 }
 
 fn count_lines(dirs: &TestDirs) -> usize {
