@@ -17,6 +17,7 @@ use windlass_assembly::options::RunOptions;
 use windlass_assembly::report::cost;
 use windlass_assembly::sandbox;
 use windlass_host::command_error::CommandError;
+use windlass_host::descriptors::check_free_descriptors;
 use windlass_host::exit::Exit;
 use windlass_host::signals::{
     SignalListener, run_blocking_unless_signalled, survive_file_size_limit,
@@ -40,8 +41,20 @@ fn main() -> ExitCode {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
     forbid_process_inspection();
-    survive_file_size_limit();
-    let exit = match CliArgs::try_parse() {
+    let exit = check_free_descriptors().and_then(|()| {
+        survive_file_size_limit();
+        parse_and_run()
+    });
+    exit.unwrap_or_else(|error| {
+        // If standard error is closed, the exit code still says it.
+        write_error_line(&error.to_string());
+        error.exit
+    })
+    .into()
+}
+
+fn parse_and_run() -> Result<Exit, CommandError> {
+    match CliArgs::try_parse() {
         Ok(args) => run_command(args),
         Err(error) if error.use_stderr() && is_key_subcommand() => {
             Err(key::unreadable_arguments_error())
@@ -54,13 +67,7 @@ fn main() -> ExitCode {
             .unwrap_or_else(|| clap_to_command_error(&error))),
         // Help and version are answers, not errors.
         Err(answer) => Ok(print_answer(&answer.to_string())),
-    };
-    exit.unwrap_or_else(|error| {
-        // If standard error is closed, the exit code still says it.
-        write_error_line(&error.to_string());
-        error.exit
-    })
-    .into()
+    }
 }
 
 /// The environment may hold keys. Keeps other processes of the same user, such as commands of a model,

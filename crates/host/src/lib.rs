@@ -5,6 +5,7 @@
 //! session, a model or a project. A module that only one crate uses belongs into that crate.
 
 pub mod command_error;
+pub mod descriptors;
 pub mod display;
 pub mod environment;
 pub mod exit;

@@ -4,7 +4,7 @@ use std::io;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::disk::FileChange;
+use crate::disk::JournalFileChange;
 use crate::record::{ClaimHolder, RECORD_PREFIX};
 
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +38,7 @@ pub enum JournalError {
         "the journal {path} was {change} by another program while it was open",
         path = path.display(), change = describe_change(*change)
     )]
-    Changed { path: PathBuf, change: FileChange },
+    Changed { path: PathBuf, change: JournalFileChange },
     /// Another writer claimed the session after us.
     #[error(
         "the session was taken over (claim {current} follows our claim {ours}); \
@@ -138,8 +138,12 @@ impl JournalError {
         match self {
             Self::Disk { remedy, .. } => Some(*remedy),
             Self::Changed { change, .. } => match change {
-                FileChange::Deleted | FileChange::Moved => Some(DiskRemedy::BringBack),
-                FileChange::Replaced | FileChange::Cut | FileChange::Extended => None,
+                JournalFileChange::Deleted | JournalFileChange::Moved => {
+                    Some(DiskRemedy::BringBack)
+                }
+                JournalFileChange::Replaced
+                | JournalFileChange::Cut
+                | JournalFileChange::Extended => None,
             },
             Self::NotAFile { .. }
             | Self::Busy { .. }
@@ -164,13 +168,13 @@ impl JournalError {
     }
 }
 
-fn describe_change(change: FileChange) -> &'static str {
+fn describe_change(change: JournalFileChange) -> &'static str {
     match change {
-        FileChange::Deleted => "deleted",
-        FileChange::Moved => "moved away, or its folder was,",
-        FileChange::Replaced => "replaced",
-        FileChange::Cut => "cut",
-        FileChange::Extended => "written to",
+        JournalFileChange::Deleted => "deleted",
+        JournalFileChange::Moved => "moved away, or its folder was,",
+        JournalFileChange::Replaced => "replaced",
+        JournalFileChange::Cut => "cut",
+        JournalFileChange::Extended => "written to",
     }
 }
 

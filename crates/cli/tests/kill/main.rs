@@ -17,6 +17,8 @@ mod budget;
 #[path = "../command/fixture.rs"]
 #[allow(dead_code, reason = "another program's tests need the rest")]
 mod fixture;
+mod limits;
+mod matrix;
 mod startup;
 mod storage;
 mod traced;

@@ -61,10 +61,11 @@ fn injected(dirs: &TestDirs, server: &Rehearsal, inject: &str, flags: &[&str]) -
 }
 
 /// Killed as it enters the call of this kind with this number, if there are so many.
-fn killed_at(
+pub(crate) fn killed_at(
     dirs: &TestDirs,
     server: &Rehearsal,
     (kind, number): (&str, usize),
+    flags: &[&str],
 ) -> FinishedCommand {
     let pipe = dirs.work().with_file_name("calls");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
@@ -73,7 +74,7 @@ fn killed_at(
     let only = format!("trace={kind}");
     let hold = format!("inject={kind}:delay_enter={HELD}");
     let tracer = ["-o", &path, "-e", "signal=none", "-e", &only, "-e", &hold];
-    let finished = traced(dirs, server, &tracer, &ASK);
+    let finished = traced(dirs, server, &tracer, flags);
     watching.join().expect("a watcher");
     finished
 }
@@ -147,7 +148,7 @@ fn a_session_killed_at_any_call_of_the_system_goes_on() {
     let mut told = format!("write: {kills}");
     for (kind, at_least) in SCATTERED {
         let [killed, unseen] =
-            every_point(kind, |dirs, server, number| killed_at(dirs, server, (kind, number)));
+            every_point(kind, |dirs, server, number| killed_at(dirs, server, (kind, number), &ASK));
         assert!(killed >= at_least, "{kind}: only {killed}");
         let kind = kind.split(',').next().unwrap_or(kind);
         told = format!("{told}, {kind}: {killed}");

@@ -39,7 +39,7 @@ pub enum DiskOpenMode {
 
 /// What another program did to a file that is open here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileChange {
+pub enum JournalFileChange {
     Deleted,
     /// Nothing stands at its path any more: it or a folder above it has another name.
     Moved,
@@ -77,7 +77,7 @@ pub trait DiskFile: Read + fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// When another program deleted, moved, replaced, cut or extended it.
-    fn check_in_place(&self, _path: &Path, _length: Option<u64>) -> Result<(), FileChange> {
+    fn check_in_place(&self, _path: &Path, _length: Option<u64>) -> Result<(), JournalFileChange> {
         Ok(())
     }
 

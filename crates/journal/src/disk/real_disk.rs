@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{DiskFile, DiskOpenMode, FileChange, JournalDisk};
+use super::{DiskFile, DiskOpenMode, JournalDisk, JournalFileChange};
 
 /// The disk of this machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,25 +66,25 @@ impl DiskFile for RealDiskFile {
         self.0.set_len(length)
     }
 
-    fn check_in_place(&self, path: &Path, length: Option<u64>) -> Result<(), FileChange> {
+    fn check_in_place(&self, path: &Path, length: Option<u64>) -> Result<(), JournalFileChange> {
         // What cannot be looked at is for the write that follows to tell.
         let Ok(own) = self.0.metadata() else { return Ok(()) };
         match path.metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(match own.nlink() {
-                    0 => FileChange::Deleted,
-                    _ => FileChange::Moved,
+                    0 => JournalFileChange::Deleted,
+                    _ => JournalFileChange::Moved,
                 });
             }
             Err(_) => {}
             Ok(named) if (named.dev(), named.ino()) != (own.dev(), own.ino()) => {
-                return Err(FileChange::Replaced);
+                return Err(JournalFileChange::Replaced);
             }
             Ok(_) => {}
         }
         match length {
-            Some(length) if own.len() < length => Err(FileChange::Cut),
-            Some(length) if own.len() > length => Err(FileChange::Extended),
+            Some(length) if own.len() < length => Err(JournalFileChange::Cut),
+            Some(length) if own.len() > length => Err(JournalFileChange::Extended),
             Some(_) | None => Ok(()),
         }
     }

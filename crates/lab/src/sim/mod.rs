@@ -7,6 +7,7 @@
 pub mod checker;
 pub mod fault;
 pub mod random_settings;
+pub mod recorded_events;
 pub mod seeded_random;
 pub mod sim_coverage;
 pub mod sim_task;

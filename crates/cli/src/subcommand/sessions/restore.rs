@@ -19,13 +19,15 @@ pub(super) fn run(
     let Some(id) = &args.id else {
         return Ok(render_trash(&trash.list(), args.json));
     };
-    let journal = restore_session(&catalogue, id).map_err(|error| match error {
-        JournalError::NotOne { .. } => CommandError::usage(format!(
+    let journal = restore_session(&catalogue, id).map_err(|error| {
+        if !matches!(error, JournalError::NotOne { .. }) {
+            return journal_error(&error);
+        }
+        CommandError::usage(format!(
             "there is no session `{id}` in the trash {}; `windlass sessions restore` lists what is \
              there",
             trash.root().display()
-        )),
-        other => journal_error(&other),
+        ))
     })?;
     Ok(match args.json {
         true => format!("{}\n", json!({"session_id": id, "journal": journal})),
