@@ -14,6 +14,7 @@ use windlass_assembly::options::RunOptions;
 use windlass_assembly::session;
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
+use windlass_host::line_streams::StdinLine;
 use windlass_host::signals::SignalListener;
 use windlass_provider::base_url::resolve_base_url;
 use windlass_provider::config::Config;
@@ -22,9 +23,7 @@ use windlass_provider::key_source::list_configured_sources;
 use windlass_provider::model_choice;
 use windlass_vocabulary::format_timestamp;
 
-use crate::rpc::{
-    ClientConnection, RpcError, RpcLine, RpcMessage, parse_message, spawn_line_reader,
-};
+use crate::rpc::{ClientConnection, RpcError, RpcMessage, parse_message, spawn_line_reader};
 use crate::schema::{
     AcpListedSession, ClientCapabilities, InitializeParams, ListParams, LoadParams, NewParams,
     PROTOCOL_VERSION, PromptParams, SessionParams, SetConfigOptionParams, SetModeParams,
@@ -107,8 +106,8 @@ impl AcpServer {
         self.client.respond(&id, outcome);
     }
 
-    fn on_line(&mut self, line: RpcLine) {
-        let RpcLine::Line(line) = line else {
+    fn on_line(&mut self, line: StdinLine) {
+        let StdinLine::Line(line) = line else {
             let error = RpcError::parse_error("the line is too long");
             return self.client.respond(&Value::Null, Err(error));
         };

@@ -143,7 +143,7 @@ impl JournalError {
                 }
                 JournalFileChange::Replaced
                 | JournalFileChange::Cut
-                | JournalFileChange::Extended => None,
+                | JournalFileChange::Extended { .. } => None,
             },
             Self::NotAFile { .. }
             | Self::Busy { .. }
@@ -174,7 +174,7 @@ fn describe_change(change: JournalFileChange) -> &'static str {
         JournalFileChange::Moved => "moved away, or its folder was,",
         JournalFileChange::Replaced => "replaced",
         JournalFileChange::Cut => "cut",
-        JournalFileChange::Extended => "written to",
+        JournalFileChange::Extended { .. } => "written to",
     }
 }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use windlass_engine::{Event, Settings};
 use windlass_vocabulary::MicroUsd;
 
-use crate::disk::{DiskFile, DiskOpenMode};
+use crate::disk::{DiskFile, DiskOpenMode, JournalFileChange};
 use crate::durability::Durability;
 use crate::error::{JournalError, check_journal_file};
 use crate::flusher::Flusher;
@@ -391,10 +391,17 @@ impl JournalWriter {
     }
 
     /// Another program may have cut, replaced or moved the file. What is appended then would follow a
-    /// hole, or be written where nobody looks for it.
-    fn check_files_in_place(&self) -> Result<(), JournalError> {
+    /// hole, or be written where nobody looks for it. What it only wrote behind our records costs
+    /// itself: the next record begins a line of its own.
+    fn check_files_in_place(&mut self) -> Result<(), JournalError> {
         let path = segment::segment_path(&self.path, self.segment);
         let mut checked = self.file.check_in_place(&path, Some(self.whole_bytes));
+        if let Err(JournalFileChange::Extended { length }) = checked
+            && self.file.append(b"\n").is_ok()
+        {
+            self.whole_bytes = length + 1;
+            checked = Ok(());
+        }
         if let (Ok(()), Some(lock)) = (checked, &self.lock) {
             checked = lock.check_in_place(&self.path, None);
         }

@@ -2,12 +2,10 @@
 //!
 //! The thread blocks while its lines are not taken. Lines are parsed here and handled in the event loop.
 
-use std::io::{self, BufRead, Read};
-
 use tokio::sync::mpsc;
 
 use crate::frame::IncomingFrame;
-use windlass_host::standard_streams::StandardInput;
+use windlass_host::line_streams::{LINE_BYTES_MAX, StdinLine, for_each_stdin_line};
 
 #[derive(Debug)]
 pub(crate) enum InputLine {
@@ -19,7 +17,19 @@ pub(crate) enum InputLine {
 pub(crate) fn spawn_stdin_reader() -> mpsc::Receiver<InputLine> {
     let (lines, inbox) = mpsc::channel(LINES_MAX);
     let work = move || {
-        read_lines(io::BufReader::with_capacity(READ_BYTES, StandardInput), &lines);
+        for_each_stdin_line(|number, line| {
+            let input = match line {
+                StdinLine::Line(line) => match parse_line(&line) {
+                    Ok(incoming) => InputLine::Frame(incoming),
+                    Err(problem) => InputLine::Invalid { number, problem },
+                },
+                StdinLine::TooLong => {
+                    let problem = format!("it is longer than {LINE_BYTES_MAX} bytes");
+                    InputLine::Invalid { number, problem }
+                }
+            };
+            lines.blocking_send(input).is_ok()
+        });
         let _ = lines.blocking_send(InputLine::End);
     };
     // Without a thread the channel closes, which is taken for the end.
@@ -35,67 +45,12 @@ pub(crate) fn send_single_frame(prompt: IncomingFrame) -> mpsc::Receiver<InputLi
     inbox
 }
 
-fn read_lines(mut from: impl BufRead, lines: &mpsc::Sender<InputLine>) {
-    let mut number = 0;
-    loop {
-        let mut line = Vec::new();
-        number += 1;
-        match from.by_ref().take(BYTES_MAX).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-        let is_whole = line.ends_with(b"\n") || (line.len() as u64) < BYTES_MAX;
-        let input = match is_whole {
-            true => match parse_line(&line) {
-                Some(Ok(incoming)) => InputLine::Frame(incoming),
-                Some(Err(problem)) => InputLine::Invalid { number, problem },
-                None => continue,
-            },
-            false => {
-                if skip_line(&mut from).is_err() {
-                    return;
-                }
-                let problem = format!("it is longer than {BYTES_MAX} bytes");
-                InputLine::Invalid { number, problem }
-            }
-        };
-        if lines.blocking_send(input).is_err() {
-            return;
-        }
+fn parse_line(line: &[u8]) -> Result<IncomingFrame, String> {
+    let mut frame = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    if let IncomingFrame::User(prompt) = &mut frame {
+        prompt.line_bytes = line.len();
     }
+    Ok(frame)
 }
 
-fn parse_line(line: &[u8]) -> Option<Result<IncomingFrame, String>> {
-    let line = line.trim_ascii();
-    if line.is_empty() {
-        return None;
-    }
-    let parsed = serde_json::from_slice(line).map(|mut frame| {
-        if let IncomingFrame::User(prompt) = &mut frame {
-            prompt.line_bytes = line.len();
-        }
-        frame
-    });
-    Some(parsed.map_err(|error| error.to_string()))
-}
-
-fn skip_line(from: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let buffer = from.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(());
-        }
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let used = end.map_or(buffer.len(), |end| end + 1);
-        from.consume(used);
-        if end.is_some() {
-            return Ok(());
-        }
-    }
-}
-
-/// Bytes asked of standard input at a time.
-const READ_BYTES: usize = 64 * 1024;
 const LINES_MAX: usize = 64;
-/// Bytes of a line: a prompt with many pictures.
-const BYTES_MAX: u64 = 128 << 20;

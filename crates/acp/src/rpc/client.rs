@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use windlass_host::line_streams::StdoutLines;
 
 use super::RpcError;
-use super::line_writer::LineWriter;
 
 /// Shared by the server and all its sessions.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct ClientConnection {
 
 #[derive(Debug)]
 struct Shared {
-    writer: LineWriter,
+    writer: StdoutLines,
     pending: Mutex<PendingRequests>,
 }
 
@@ -33,7 +33,7 @@ struct PendingRequests {
 impl ClientConnection {
     /// The receiver is sent to when the last line is written after every clone is dropped.
     pub(crate) fn open() -> (Self, oneshot::Receiver<()>) {
-        let (writer, done) = LineWriter::spawn();
+        let (writer, done) = StdoutLines::spawn();
         (Self { shared: Arc::new(Shared { writer, pending: Mutex::default() }) }, done)
     }
 

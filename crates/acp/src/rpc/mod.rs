@@ -1,14 +1,23 @@
 //! JSON-RPC 2.0, one message a line.
 
 mod client;
-mod line_reader;
-mod line_writer;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use windlass_host::line_streams::{StdinLine, for_each_stdin_line};
 
 pub(crate) use client::ClientConnection;
-pub(crate) use line_reader::{RpcLine, spawn_line_reader};
+
+/// Lines of the client, read by a thread of its own that blocks while they are not taken. The channel
+/// closes at the end of the input.
+pub(crate) fn spawn_line_reader() -> mpsc::Receiver<StdinLine> {
+    let (lines, inbox) = mpsc::channel(LINES_MAX);
+    let work = move || for_each_stdin_line(|_, line| lines.blocking_send(line).is_ok());
+    // Without a thread the channel closes, which is taken for the end.
+    let _ = std::thread::Builder::new().name("lines".to_owned()).spawn(work);
+    inbox
+}
 
 /// A message of the client.
 #[derive(Debug, PartialEq)]
@@ -106,6 +115,8 @@ fn parse_error_object(error: &Value) -> RpcError {
     let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
     RpcError { code, message: message.to_owned() }
 }
+
+const LINES_MAX: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,7 @@ fn every_mistake_costs_one_line() {
         (&["--modle", "x", "-p", "hi"], 2, &["--modle", "--model"]),
         (&["-p", "hi", "--frobnicate"], 2, &["--frobnicate", "--help"]),
         (&["dmeo"], 2, &["`dmeo`", "windlass demo"]),
-        (&["rehaerse", "x.toml"], 2, &["x.toml"]),
+        (&["rehaerse", "x.toml"], 2, &["`rehaerse`", "windlass rehearse"]),
         (&["fix the tests"], 2, &["-p"]),
         (&["--verbose"], 2, &["-p"]),
         (&["-p", ""], 2, &["empty", "-p"]),

@@ -237,6 +237,6 @@ fn in_a_terminal_it_is_told_and_counts() {
     let shown = talk.until("Over.");
     assert!(dirs.file("made.txt").exists());
     let words: Vec<&str> = shown.split_whitespace().collect();
-    assert!(words.join(" ").contains("changed and was read again"), "{shown}");
+    assert!(words.join(" ").contains("Settings reloaded:"), "{shown}");
     assert_eq!(talk.end(), Some(0));
 }

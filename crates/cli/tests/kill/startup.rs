@@ -142,7 +142,7 @@ fn what_is_left_out_at_the_start_is_named() {
     let server = server();
     let places = [
         "work/.git/HEAD",
-        "work/.claude/output-styles/o.md",
+        "home/.claude/output-styles/o.md",
         "home/.claude.json",
         "home/.config/windlass/config.toml",
         "work/CLAUDE.md",

@@ -123,7 +123,6 @@ fn a_journal_that_is_damaged_while_open_stops_the_run_and_what_was_said_is_kept(
         (format!("for f in {journal}; do cp $f ../copy; mv ../copy $f; done"), "was replaced"),
         (format!("rm {journal}"), "was deleted"),
         ("mv ../state/windlass/sessions ../state/windlass/elsewhere".to_owned(), "was moved away"),
-        (format!("for f in {journal}; do echo x >> $f; done"), "was written to"),
     ];
     for (command, words) in cases {
         let dirs = TestDirs::new();
@@ -141,6 +140,28 @@ fn a_journal_that_is_damaged_while_open_stops_the_run_and_what_was_said_is_kept(
         assert_eq!(finished.code, Some(0), "{command}: {finished:?}");
         let body = server.requests().pop().expect("a request").body;
         assert!(body.contains("break it") && body.contains("seq 1 4000"), "{command}: {body}");
+    }
+}
+
+/// What another program writes behind our records costs itself, half a line too.
+#[test]
+fn foreign_words_in_a_journal_that_is_open_cost_nothing_else() {
+    let journal = format!("../state/windlass/sessions/*/{SESSION}.jsonl");
+    for words in ["printf forged", "echo forged"] {
+        let dirs = TestDirs::new();
+        let command = format!("for f in {journal}; do {words} >> $f; done; seq 1 3");
+        let script = Script::new()
+            .answer(ScriptedAnswer::call("Bash", json!({ "command": command })))
+            .answer(ScriptedAnswer::text("Unharmed."))
+            .answer(ScriptedAnswer::text("Still here."));
+        let server = play(script);
+        let first = ["--session-id", SESSION, "-p", "spoil it", BYPASS];
+        assert_eq!(run(&mut dirs.asking(&server.url(), &first)).code, Some(0), "{words}");
+        let then = run(&mut dirs.asking(&server.url(), &["-r", SESSION, "-p", "go on"]));
+        assert_eq!(then.code, Some(0), "{words}: {then:?}");
+        let body = server.requests().pop().expect("a request").body;
+        assert!(body.contains("spoil it") && body.contains("Unharmed."), "{words}: {body}");
+        assert!(!body.contains(r#"\"forged\""#), "{words}");
     }
 }
 

@@ -46,7 +46,10 @@ pub enum JournalFileChange {
     /// Another file stands at its path.
     Replaced,
     Cut,
-    Extended,
+    /// Something was written behind our last record.
+    Extended {
+        length: u64,
+    },
 }
 
 /// An open file. Dropping it gives its lock up.

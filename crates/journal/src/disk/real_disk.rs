@@ -84,7 +84,9 @@ impl DiskFile for RealDiskFile {
         }
         match length {
             Some(length) if own.len() < length => Err(JournalFileChange::Cut),
-            Some(length) if own.len() > length => Err(JournalFileChange::Extended),
+            Some(length) if own.len() > length => {
+                Err(JournalFileChange::Extended { length: own.len() })
+            }
             Some(_) | None => Ok(()),
         }
     }

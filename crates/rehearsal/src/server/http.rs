@@ -57,7 +57,8 @@ impl HttpRequest {
                 Some(rest) => rest.split(']').next().unwrap_or_default(),
                 None => authority.split(':').next().unwrap_or_default(),
             };
-            host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+            host.eq_ignore_ascii_case("localhost")
+                || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
         };
         let origin_is_here =
             |origin: &str| origin.split_once("://").is_some_and(|(_, at)| is_here(at));

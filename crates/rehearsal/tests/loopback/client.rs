@@ -100,7 +100,10 @@ impl Client {
     /// Asks over the messages wire, and leaves the response to be read.
     pub(crate) fn put(&mut self, body: &Value) {
         let body = body.to_string();
-        let head = format!("POST /v1/messages HTTP/1.1\r\ncontent-length: {}\r\n\r\n", body.len());
+        let head = format!(
+            "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
         self.send(head.as_bytes());
         self.send(body.as_bytes());
     }

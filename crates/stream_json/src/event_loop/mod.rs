@@ -229,7 +229,7 @@ impl EventLoop {
             () = sleep_until_or_forever(background_deadline) => LoopEvent::Wakeup,
             () = sleep_until_or_forever(self.deferred_call.next_due()) => LoopEvent::Wakeup,
             () = sleep_until_or_forever(self.client.pending.next_deadline()) => LoopEvent::RequestOverdue,
-            () = self.output.frame_writer.wait_for_room() => LoopEvent::Wakeup,
+            () = self.output.frame_writer.wait_for_change() => LoopEvent::Wakeup,
             () = sleep_until_or_forever(Some(keep_alive)) => LoopEvent::KeepAlive,
             event = self.session.next_event(has_room) => LoopEvent::Session(event),
             reloaded = settings_reload::await_settings_reload(&mut self.settings_reload) => LoopEvent::SettingsReloaded(reloaded),

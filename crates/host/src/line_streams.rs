@@ -1,0 +1,183 @@
+//! Standard input and output as lines, for front ends that speak to a program. Each is used by a thread
+//! of its own.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::{Notify, oneshot};
+
+use crate::standard_streams::{StandardInput, StandardOutput};
+
+#[derive(Debug)]
+pub enum StdinLine {
+    /// Without the white space around it; never empty.
+    Line(Vec<u8>),
+    /// Longer than [`LINE_BYTES_MAX`]; it was skipped.
+    TooLong,
+}
+
+/// Reads standard input to its end, or until `on_line` returns false. Blocks; blank lines are left out,
+/// but `number` counts them.
+pub fn for_each_stdin_line(on_line: impl FnMut(u64, StdinLine) -> bool) {
+    for_each_line(BufReader::with_capacity(READ_BYTES, StandardInput), on_line);
+}
+
+fn for_each_line(mut from: impl BufRead, mut on_line: impl FnMut(u64, StdinLine) -> bool) {
+    for number in 1.. {
+        let mut line = Vec::new();
+        match from.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES_MAX;
+        let input = match is_whole {
+            true if line.trim_ascii().is_empty() => continue,
+            true => StdinLine::Line(line.trim_ascii().to_vec()),
+            false if skip_rest(&mut from).is_err() => return,
+            false => StdinLine::TooLong,
+        };
+        if !on_line(number, input) {
+            return;
+        }
+    }
+}
+
+fn skip_rest(from: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = from.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let used = end.map_or(buffer.len(), |end| end + 1);
+        from.consume(used);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// Standard output as a queue of lines. Queueing never blocks and drops nothing; whoever makes lines
+/// waits for room before making more, so a slow reader slows down output and never input.
+#[derive(Debug)]
+pub struct StdoutLines {
+    /// `None` when no more lines are taken.
+    lines: Option<Sender<String>>,
+    state: Arc<StdoutState>,
+}
+
+#[derive(Debug, Default)]
+struct StdoutState {
+    queued_bytes: AtomicUsize,
+    is_closed: AtomicBool,
+    /// Why nothing more can be written, unless the reader is gone.
+    failure: OnceLock<io::Error>,
+    /// Notified when there is room again, or the reader is gone.
+    room_changed: Notify,
+}
+
+impl StdoutLines {
+    /// The receiver is sent to when everything is written after this is ended or dropped.
+    #[must_use]
+    pub fn spawn() -> (Self, oneshot::Receiver<()>) {
+        let (lines, inbox) = channel();
+        let (finished, done) = oneshot::channel();
+        let state = Arc::new(StdoutState::default());
+        let worker_state = Arc::clone(&state);
+        let work = move || {
+            write_lines(&inbox, &worker_state, StandardOutput::Stdout);
+            let _ = finished.send(());
+        };
+        // Without a thread nothing is written, as behind a closed pipe.
+        if std::thread::Builder::new().name("frames".to_owned()).spawn(work).is_err() {
+            state.is_closed.store(true, Ordering::Release);
+        }
+        (Self { lines: Some(lines), state }, done)
+    }
+
+    pub fn write(&self, mut line: String) {
+        let Some(lines) = &self.lines else { return };
+        line.push('\n');
+        self.state.queued_bytes.fetch_add(line.len(), Ordering::AcqRel);
+        if lines.send(line).is_err() {
+            self.state.is_closed.store(true, Ordering::Release);
+        }
+    }
+
+    /// Takes no more lines.
+    pub fn end(&mut self) {
+        self.lines = None;
+    }
+
+    pub fn has_room(&self) -> bool {
+        self.state.queued_bytes.load(Ordering::Acquire) < QUEUED_BYTES_MAX
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.state.queued_bytes.load(Ordering::Acquire) == 0
+    }
+
+    /// Is the reader gone?
+    pub fn is_closed(&self) -> bool {
+        self.state.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Why lines were lost, unless the reader is gone.
+    pub fn failure(&self) -> Option<&io::Error> {
+        self.state.failure.get()
+    }
+
+    /// Waits until there is room again, or the reader is gone.
+    pub async fn wait_for_change(&self) {
+        self.state.room_changed.notified().await;
+    }
+
+    /// Returns at once if there is room or the reader is gone.
+    pub async fn wait_for_room(&self) {
+        loop {
+            let changed = self.state.room_changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if self.has_room() || self.is_closed() {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl StdoutState {
+    /// To everyone who waits now, and to the next one who would have missed it.
+    fn tell_change(&self) {
+        self.room_changed.notify_waiters();
+        self.room_changed.notify_one();
+    }
+}
+
+fn write_lines(lines: &Receiver<String>, state: &StdoutState, mut to: impl Write) {
+    while let Ok(line) = lines.recv() {
+        let written = to.write_all(line.as_bytes()).and_then(|()| to.flush());
+        let before = state.queued_bytes.fetch_sub(line.len(), Ordering::AcqRel);
+        if let Err(error) = written {
+            // What clients do not read they do not want; everything else is a loss to tell.
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                let _ = state.failure.set(error);
+            }
+            state.is_closed.store(true, Ordering::Release);
+            state.tell_change();
+            return;
+        }
+        if before >= QUEUED_BYTES_MAX && before - line.len() < QUEUED_BYTES_MAX {
+            state.tell_change();
+        }
+    }
+}
+
+/// Bytes asked of standard input at a time.
+const READ_BYTES: usize = 64 * 1024;
+/// Bytes of a line: a prompt with many pictures.
+pub const LINE_BYTES_MAX: u64 = 128 << 20;
+/// Bytes that may wait before there is no more room.
+const QUEUED_BYTES_MAX: usize = 4 << 20;
