@@ -145,8 +145,8 @@ pub(crate) fn last_tool_result(request: &str) -> String {
     let request: Value = serde_json::from_str(request).expect("JSON");
     let messages = request["messages"].as_array().expect("messages");
     let parts = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
-    let results = parts.filter(|part| part["type"] == "tool_result");
-    let last = results.last().expect("a result");
+    let mut results = parts.filter(|part| part["type"] == "tool_result");
+    let last = results.next_back().expect("a result");
     match &last["content"] {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {

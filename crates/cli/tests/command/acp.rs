@@ -185,7 +185,7 @@ fn a_call_is_shown_asked_about_and_its_change_stays() {
     let path = dirs.file("new.txt");
     let input = json!({"file_path": path, "content": "made\n"});
     let script = Script::new()
-        .answer(ScriptedAnswer::call("Write", input.clone()))
+        .answer(ScriptedAnswer::call("Write", input))
         .answer(ScriptedAnswer::text("Done."))
         .answer(ScriptedAnswer::call("Bash", json!({"command": "touch other.txt"})))
         .answer(ScriptedAnswer::text("Not done."));
