@@ -158,10 +158,20 @@ impl ProcessTree {
     /// Waits until a killed tree is no more, but not for what the kernel will not let go.
     pub(super) async fn wait_until_gone(&mut self) {
         let deadline = Instant::now() + KILL_WAIT_MAX;
-        while self.is_alive() && Instant::now() < deadline {
+        let mut is_alive = self.is_alive();
+        loop {
             tokio::time::sleep(POLL_INTERVAL).await;
+            // A process that is just starting another program shows neither mark nor pipes, so one
+            // look is not enough.
+            let was_alive = std::mem::replace(&mut is_alive, self.is_alive());
+            if !was_alive && !is_alive || Instant::now() >= deadline {
+                break;
+            }
+            if is_alive {
+                self.kill();
+            }
         }
-        self.is_gone = !self.is_alive();
+        self.is_gone = !is_alive;
     }
 
     /// Nothing is left of it; it need not be looked for again.

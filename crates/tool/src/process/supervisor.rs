@@ -111,6 +111,7 @@ pub(crate) async fn supervise(
         phase: SupervisionPhase::Running,
         cause: ProcessEndCause::Exited,
         tree,
+        absent_since: None,
         last_progress: Instant::now(),
         has_new_output: false,
         cancel: options.cancel,
@@ -171,6 +172,8 @@ struct ProcessSupervisor {
     phase: SupervisionPhase,
     cause: ProcessEndCause,
     tree: ProcessTree,
+    /// When nothing of the tree was seen any more.
+    absent_since: Option<Instant>,
     last_progress: Instant,
     has_new_output: bool,
     cancel: CancellationToken,
@@ -194,7 +197,7 @@ impl ProcessSupervisor {
         loop {
             if status.is_some()
                 && self.phase == SupervisionPhase::Terminating
-                && !self.tree.is_alive()
+                && self.is_tree_gone()
             {
                 self.phase = SupervisionPhase::Draining;
                 timer.reset(DRAIN_MAX);
@@ -243,6 +246,16 @@ impl ProcessSupervisor {
                 }
             }
         }
+    }
+
+    /// Looks twice, a little apart: a process that is just starting another program shows neither its
+    /// mark nor its pipes, and would be left behind.
+    fn is_tree_gone(&mut self) -> bool {
+        if self.tree.is_alive() {
+            self.absent_since = None;
+            return false;
+        }
+        self.absent_since.get_or_insert_with(Instant::now).elapsed() >= POLL_INTERVAL / 2
     }
 
     /// The main process is gone: is there anything left to wait for?
