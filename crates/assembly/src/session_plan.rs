@@ -211,7 +211,7 @@ impl SessionParts {
             tools: tools.selection.tool_names(),
             skill_folders: std::mem::take(&mut files.skill_folders),
             hidden_skills: Vec::new(),
-            output_style: resolved.layers.output_style(),
+            output_style: resolved.layers.requested_output_style(),
             output_styles: std::mem::take(&mut files.output_styles),
         };
         let subagents = tools.selection.build_subagents(std::mem::take(&mut files.agents));

@@ -168,7 +168,7 @@ impl<'a> CommandChecker<'a> {
                 Ok(AllowReason::Editing)
             }
             CommandEffect::Edits(_) => Err("it changes files".to_owned()),
-            CommandEffect::Anything => Err("it may do more than read".to_owned()),
+            CommandEffect::Anything => Err("not known to be read-only".to_owned()),
         }
     }
 

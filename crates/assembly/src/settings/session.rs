@@ -17,6 +17,17 @@ impl SettingsLayers {
         self.loaded.settings.appearance.output_style.clone().unwrap_or_else(|| "default".to_owned())
     }
 
+    /// The style that clients are told: also one that waits for trust and does not apply.
+    pub fn requested_output_style(&self) -> String {
+        let mut items = self.loaded.trust.items.iter().rev();
+        let withheld =
+            items.find(|item| item.key == "outputStyle").and_then(|item| item.value.as_str());
+        match (&self.loaded.settings.appearance.output_style, withheld) {
+            (None, Some(name)) => name.to_owned(),
+            (Some(_), _) | (None, None) => self.output_style(),
+        }
+    }
+
     pub fn has_file_checkpointing(&self) -> bool {
         self.loaded.settings.storage.file_checkpointing_enabled != Some(false)
     }

@@ -147,7 +147,7 @@ fn reasons_name_what_decided_and_what_would_help() {
             policy(PermissionMode::Default, &[]),
             "Bash",
             bash("make all && ls"),
-            &["`make all`: it may do more than read", "[\"Bash(make all:*)\"]"],
+            &["`make all`: not known to be read-only", "[\"Bash(make all:*)\"]"],
         ),
         (
             policy(PermissionMode::Default, &["+Bash(make:*)"]),
@@ -159,7 +159,7 @@ fn reasons_name_what_decided_and_what_would_help() {
             policy(PermissionMode::Default, &[]),
             "Bash",
             bash("npm run 1; npm run 2; npm run 3; npm run 4; npm run 5; npm run 6; npm run 7"),
-            &["`npm run 5`: it may do more than read; and 2 more."],
+            &["`npm run 5`: not known to be read-only; and 2 more."],
         ),
         (
             policy(PermissionMode::Default, &[]),
