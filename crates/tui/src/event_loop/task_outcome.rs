@@ -1,11 +1,10 @@
 //! Tasks that may block or wait run on the session's runtime; their outcomes come back here.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unicode_width::UnicodeWidthStr;
+use windlass_host::regular_file::read_regular_text;
 use windlass_vocabulary::Ticket;
 use windlass_vocabulary::context_usage::ContextUsage;
 use windlass_vocabulary::notice::RunEnding;
@@ -76,7 +75,11 @@ impl TuiEventLoop {
         });
     }
 
-    pub(super) fn read_file_before(&self, ticket: Ticket, path: String) {
+    pub(super) fn read_file_before(&mut self, ticket: Ticket, path: String) {
+        if self.renderer.is_linear() {
+            // Whoever listens hears a line once: the question must be whole before it is said.
+            return self.app.set_file_before(ticket, read_text_file(&path));
+        }
         let outcome_sender = self.outcome_sender.clone();
         self.session_runtime.spawn_blocking(move || {
             let _ = outcome_sender
@@ -233,12 +236,9 @@ impl TuiEventLoop {
     }
 }
 
-/// `None` if it is no file, or not text.
+/// `None` if it is no file, not text, or too long to be shown.
 fn read_text_file(path: &str) -> Option<String> {
-    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|it| it.is_file()))?;
-    let mut text = String::new();
-    file.take(FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
+    read_regular_text(Path::new(path), FILE_BYTES_MAX).ok()
 }
 
 const FILE_BYTES_MAX: u64 = 512 * 1024;

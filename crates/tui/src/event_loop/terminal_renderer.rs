@@ -66,6 +66,11 @@ impl TerminalRenderer {
         })
     }
 
+    /// Is what was written never changed again?
+    pub(super) fn is_linear(&self) -> bool {
+        matches!(self.painting, Painting::Linear(_))
+    }
+
     /// Is everything painted, so that no frame is due?
     pub(super) fn is_up_to_date(&self, app: &App) -> bool {
         match (&self.painting, &app.dialogs.pager) {
