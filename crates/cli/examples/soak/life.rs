@@ -45,9 +45,16 @@ impl LifeFault {
         }
     }
 
-    /// Must the process end with an exit code of its own?
+    /// Must the process end with an exit code of its own? A signal may come before the process listens
+    /// to it, most of all on a busy machine; then it ends as every process does.
     pub(crate) fn leaves_a_code(self) -> bool {
-        !matches!(self, Self::Killed(_))
+        !matches!(
+            self,
+            Self::Killed(_)
+                | Self::Interrupted(_)
+                | Self::InterruptedTwice(_)
+                | Self::Terminated(_)
+        )
     }
 }
 
