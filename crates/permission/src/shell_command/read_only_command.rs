@@ -26,7 +26,7 @@ pub struct ReadOnlyCommand {
     pub changes_directory: bool,
 }
 
-/// What the command reads, or `None` when not known to be read-only.
+/// What the command reads, or `None` when it is not known to be read-only.
 #[must_use]
 pub fn analyze_read_only(words: &[String]) -> Option<ReadOnlyCommand> {
     let words: Vec<ShellWord> = words.iter().map(|word| ShellWord::literal(word)).collect();
