@@ -84,6 +84,7 @@ struct SessionResources {
     agents: Vec<AgentDefinition>,
     expander: PromptExpander,
     layers: SettingsLayers,
+    reloader: SettingsReloader,
     endpoints: EndpointDescriptions,
     mcp_servers: McpServers,
     journal: Option<PathBuf>,
@@ -96,7 +97,6 @@ struct SessionTask {
     notices: Notices,
     commands: mpsc::UnboundedReceiver<EditorCommand>,
     resources: SessionResources,
-    reloader: Option<SettingsReloader>,
     questions: EditorQuestions,
     updates: UpdateBuilder,
     choices: SessionChoices,
@@ -151,7 +151,6 @@ impl SessionTask {
             notices,
             commands,
             resources,
-            reloader: None,
             questions,
             updates,
             choices,
@@ -164,13 +163,9 @@ impl SessionTask {
         (task, handle)
     }
 
-    fn set_reloader(&mut self, reloader: SettingsReloader) {
-        self.reloader = Some(reloader);
-    }
-
     /// Until the client closes the session or is gone.
     async fn run(mut self) {
-        self.send_update(&self.list_commands());
+        self.send_update(&list_commands(&self.resources.expander));
         let mut closed = None;
         loop {
             self.start_next_prompt().await;

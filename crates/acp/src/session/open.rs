@@ -15,7 +15,7 @@ use super::editor_questions::EditorQuestions;
 use super::update_builder::UpdateBuilder;
 use super::{SessionHandle, SessionResources, SessionTask, replay};
 use crate::rpc::{ClientConnection, RpcError};
-use crate::schema::{ClientCapabilities, EditorMcpServer, NamedValue, NewParams, SessionUpdate};
+use crate::schema::{ClientCapabilities, EditorMcpServer, NamedValue, NewParams};
 
 /// What is opened: the parameters of the client on top of the options of the command line.
 #[derive(Debug)]
@@ -116,6 +116,7 @@ fn start_session(
         agents,
         expander: plan.expander,
         layers: plan.settings_layers,
+        reloader: plan.settings_reloader,
         endpoints,
         mcp_servers,
         journal: plan.journal,
@@ -124,8 +125,7 @@ fn start_session(
     let updates = UpdateBuilder::new(&questions.capabilities, window);
     let started =
         SessionTask::new(session, notices, resources, questions, updates, choices.clone());
-    let (mut task, handle) = started;
-    task.set_reloader(plan.settings_reloader);
+    let (task, handle) = started;
     for note in notes {
         task.warn(note);
     }
@@ -179,11 +179,4 @@ fn build_mcp_config(servers: &[EditorMcpServer]) -> Result<String, RpcError> {
         entries.insert(server.name.clone(), entry);
     }
     Ok(json!({ "mcpServers": entries }).to_string())
-}
-
-impl SessionTask {
-    /// Sent again whenever the list may have changed.
-    pub(super) fn list_commands(&self) -> SessionUpdate {
-        super::list_commands(&self.resources.expander)
-    }
 }

@@ -8,7 +8,7 @@ use windlass_journal::JournalReader;
 use windlass_journal::conversation::{ConversationExtractor, ConversationItem, ConversationRole};
 use windlass_vocabulary::{Json, ToolCall};
 
-use super::tool_call_view::{describe_call, parse_plan, shows_change};
+use super::tool_call_view::{describe_past_call, parse_plan, shows_change};
 use crate::schema::{AcpContent, SessionUpdate, ToolCallContent, ToolCallStatus, ToolCallUpdate};
 
 pub(super) fn read_history(journal: &Path) -> Result<Vec<SessionUpdate>, CommandError> {
@@ -55,7 +55,7 @@ fn item_to_updates(item: &ConversationItem, calls: &mut OpenCalls) -> Vec<Sessio
             };
             let update = match parse_plan(&call) {
                 Some(entries) => SessionUpdate::Plan { entries },
-                None => SessionUpdate::ToolCall(describe_call(&call, ToolCallStatus::Pending)),
+                None => SessionUpdate::ToolCall(describe_past_call(&call)),
             };
             calls.calls.push(call);
             vec![update]

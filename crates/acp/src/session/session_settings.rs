@@ -94,8 +94,7 @@ impl SessionTask {
 
     /// Applies settings files that changed since the last prompt.
     pub(super) async fn reload_settings(&mut self) {
-        let Some(reloader) = &mut self.reloader else { return };
-        let reload = reloader.reload_changed(&self.session, None).await;
+        let reload = self.resources.reloader.reload_changed(&self.session, None).await;
         if let Some(change) = reload.change {
             change.apply(&mut self.resources.expander.tools.policy);
         }

@@ -8,10 +8,23 @@ use crate::schema::{
     AcpContent, FileLocation, PlanEntry, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind,
 };
 
-/// The call before it runs.
+/// The call before it runs. A write is shown beside what it would overwrite.
 pub(super) fn describe_call(call: &ToolCall, status: ToolCallStatus) -> ToolCallUpdate {
+    describe(call, status, read_small_file)
+}
+
+/// A call of an earlier run. What it overwrote is not known any more.
+pub(super) fn describe_past_call(call: &ToolCall) -> ToolCallUpdate {
+    describe(call, ToolCallStatus::Pending, |_| None)
+}
+
+fn describe(
+    call: &ToolCall,
+    status: ToolCallStatus,
+    read_old_text: impl Fn(&str) -> Option<String>,
+) -> ToolCallUpdate {
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
-    let content = describe_change(call.name.as_str(), &input);
+    let content = describe_change(call.name.as_str(), &input, read_old_text);
     ToolCallUpdate {
         tool_call_id: call.id.as_str().to_owned(),
         title: Some(call_title(call, &input)),
@@ -110,7 +123,11 @@ fn call_title(call: &ToolCall, input: &Value) -> String {
     }
 }
 
-fn describe_change(name: &str, input: &Value) -> Vec<ToolCallContent> {
+fn describe_change(
+    name: &str,
+    input: &Value,
+    read_old_text: impl Fn(&str) -> Option<String>,
+) -> Vec<ToolCallContent> {
     let text = |key: &str| input.get(key).and_then(Value::as_str);
     let diff = |old_text: Option<&str>, new_text: &str| ToolCallContent::Diff {
         path: text("file_path").or(text("notebook_path")).unwrap_or_default().to_owned(),
@@ -121,8 +138,7 @@ fn describe_change(name: &str, input: &Value) -> Vec<ToolCallContent> {
         ("Edit", Some(new), ..) => vec![diff(text("old_string"), new)],
         ("Write", _, Some(content), ..) => {
             let path = text("file_path").unwrap_or_default();
-            // What is overwritten is shown beside what takes its place.
-            let old = read_small_file(path);
+            let old = read_old_text(path);
             vec![diff(old.as_deref(), content)]
         }
         ("NotebookEdit", ..) => text("new_source").map(|new| diff(None, new)).into_iter().collect(),
