@@ -87,6 +87,23 @@ pub enum Effort {
     Max,
 }
 
+impl Effort {
+    /// Every effort, the least first.
+    pub const ALL: &'static [Self] = &[Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
+
+    /// Its name in settings, on the command line and on the wires.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
+}
+
 /// Whether reasoning is on.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,

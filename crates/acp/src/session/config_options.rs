@@ -90,7 +90,7 @@ impl SessionChoices {
             select(MODEL, "Model", "model", self.model.clone(), self.models.clone()),
         ];
         if !self.efforts.is_empty() {
-            let current = self.effort.map_or(DEFAULT_EFFORT, effort_name).to_owned();
+            let current = self.effort.map_or(DEFAULT_EFFORT, Effort::name).to_owned();
             let plain = |value: &str, name: &str| ConfigChoice {
                 value: value.to_owned(),
                 name: name.to_owned(),
@@ -98,9 +98,7 @@ impl SessionChoices {
             };
             let mut choices = vec![plain(DEFAULT_EFFORT, "Default")];
             choices.extend(
-                self.efforts
-                    .iter()
-                    .map(|effort| plain(effort_name(*effort), effort_label(*effort))),
+                self.efforts.iter().map(|effort| plain(effort.name(), effort_label(*effort))),
             );
             options.push(select(EFFORT, "Effort", "thought_level", current, choices));
         }
@@ -121,10 +119,9 @@ impl SessionChoices {
 
 /// `None` in the result is the model's own default.
 pub(super) fn parse_effort(value: &str) -> Option<Option<Effort>> {
-    let all = [Effort::Low, Effort::Medium, Effort::High, Effort::Xhigh, Effort::Max];
     match value {
         DEFAULT_EFFORT => Some(None),
-        name => all.into_iter().find(|effort| effort_name(*effort) == name).map(Some),
+        name => Effort::ALL.iter().find(|effort| effort.name() == name).map(|effort| Some(*effort)),
     }
 }
 
@@ -175,16 +172,6 @@ fn list_models(
 
 fn list_efforts(provider: &str, model: &str, config: &Config) -> Vec<Effort> {
     config.resolve_model(provider, model).model.effort.unwrap_or_default()
-}
-
-fn effort_name(effort: Effort) -> &'static str {
-    match effort {
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
-        Effort::Xhigh => "xhigh",
-        Effort::Max => "max",
-    }
 }
 
 fn effort_label(effort: Effort) -> &'static str {

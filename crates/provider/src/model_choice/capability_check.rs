@@ -47,12 +47,12 @@ pub fn check_capabilities(
         if let (Some(effort), Some(known)) = (requirements.effort, &model.effort)
             && !known.contains(&effort)
         {
-            let known: Vec<&str> = known.iter().map(|effort| effort_name(*effort)).collect();
+            let known: Vec<&str> = known.iter().map(|effort| effort.name()).collect();
             return refuse(match known.as_slice() {
                 [] => format!("{name} knows no effort; leave out --effort"),
                 known => format!(
                     "{name} knows no effort `{}`; use one of {}",
-                    effort_name(effort),
+                    effort.name(),
                     known.join(", ")
                 ),
             });
@@ -85,14 +85,4 @@ fn suggest_tool_alternative(chosen: &ChosenModel) -> String {
         _ => "choose another --model".to_owned(),
     };
     format!("{other}, or ask without tools: --tools \"\"")
-}
-
-fn effort_name(effort: Effort) -> &'static str {
-    match effort {
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
-        Effort::Xhigh => "xhigh",
-        Effort::Max => "max",
-    }
 }
