@@ -18,7 +18,7 @@ use crate::error::SessionStartError;
 use crate::hook::{self, SessionHooks, SessionHooksParts, SharedHooks};
 use crate::memory_file::MemoryFile;
 use crate::model::side_model::SessionSideModel;
-use crate::model::{ModelClient, ModelRoutes};
+use crate::model::{AnswerIdSource, ModelClient, ModelRoutes};
 use crate::notices::{self, NoticeSender, Notices};
 use crate::rewind::FileHistory;
 use crate::scratch_directory::create_scratch_directory;
@@ -159,8 +159,10 @@ impl SessionBuilder {
             routes,
             timeouts: self.model.timeouts,
             keeps_raw: self.model.raw_events,
+            separate_deltas: self.model.separate_deltas,
             inspector,
             notice_sender: notice_sender.clone(),
+            answer_ids: AnswerIdSource::default(),
             warned_notes: Mutex::default(),
         })
     }

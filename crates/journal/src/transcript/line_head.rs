@@ -14,7 +14,13 @@ pub(super) struct TranscriptLink {
 
 impl Transcriber {
     /// A line up to its own fields. The type goes first: readers look for it there.
-    pub(super) fn render_line_head(&self, kind: &str, link: &TranscriptLink, at: u64) -> String {
+    pub(super) fn render_line_head(
+        &mut self,
+        kind: &str,
+        link: &TranscriptLink,
+        at: u64,
+    ) -> String {
+        self.last_at = at.max(self.last_at + 1);
         let TranscriptContext { session, cwd, branch, version, agent } = &self.about;
         let TranscriptLink { uuid: own, parent } = link;
         let parent = parent.as_ref().map_or("null".to_owned(), |parent| to_json_string(parent));
@@ -28,7 +34,7 @@ impl Transcriber {
         let cwd = to_json_string(cwd);
         let version = to_json_string(version);
         let own = to_json_string(own);
-        let at = format_timestamp(at);
+        let at = format_timestamp(self.last_at);
         format!(
             r#"{{"type":"{kind}","uuid":{own},"parentUuid":{parent},{side},"sessionId":{session},"timestamp":"{at}","cwd":{cwd}{branch},"userType":"external","version":{version}"#
         )
