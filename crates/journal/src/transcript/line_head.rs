@@ -1,6 +1,6 @@
 //! What every line begins with: who it is, what it hangs below, where and when it was said.
 
-use windlass_vocabulary::{Usage, format_timestamp};
+use windlass_vocabulary::{MicroUsd, Usage, format_timestamp};
 
 use super::api_block::to_json_string;
 use super::{Transcriber, TranscriptContext};
@@ -39,6 +39,12 @@ impl Transcriber {
             r#"{{"type":"{kind}","uuid":{own},"parentUuid":{parent},{side},"sessionId":{session},"timestamp":"{at}","cwd":{cwd}{branch},"userType":"external","version":{version}"#
         )
     }
+}
+
+/// What an answer cost, as a field that follows others. Readers take it before their own price tables,
+/// which do not know every model.
+pub(super) fn render_cost(cost: MicroUsd) -> String {
+    format!(r#","costUSD":{}.{:06}"#, cost.0 / 1_000_000, cost.0 % 1_000_000)
 }
 
 /// A bill, as a field that follows others.

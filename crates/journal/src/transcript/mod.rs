@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 
 use windlass_engine::Effect;
 use windlass_vocabulary::{
-    AnswerIds, AttachmentKind, ContentBlock, Json, Message, MessageId, MessageOrigin, Notice, Role,
-    ToolCallId, Usage,
+    AnswerIds, AttachmentKind, ContentBlock, Json, Message, MessageId, MessageOrigin, MicroUsd,
+    Notice, Role, ToolCallId, Usage,
 };
 
 use crate::digest::derive_uuid;
@@ -70,7 +70,7 @@ pub struct Transcriber {
     /// What tools gave back besides text, until the message with their results comes.
     structured: BTreeMap<ToolCallId, Json>,
     /// The bill of the answer that comes next.
-    usage: Option<Usage>,
+    bill: Option<(Usage, MicroUsd)>,
     /// What the answer under way is called.
     answer_ids: Option<AnswerIds>,
     names: MessageNames,
@@ -93,7 +93,7 @@ impl Transcriber {
             parent: None,
             calls: BTreeMap::new(),
             structured: BTreeMap::new(),
-            usage: None,
+            bill: None,
             answer_ids: None,
             last_at: 0,
             names: MessageNames::default(),
@@ -143,7 +143,7 @@ impl Transcriber {
     pub fn transcribe_notice(&mut self, notice: &Notice, at: u64) -> Option<TranscribedMessage> {
         match notice {
             Notice::MessageAdded(message) => return Some(self.transcribe_message(message, at)),
-            Notice::Billed { usage, .. } => self.usage = Some(*usage),
+            Notice::Billed { usage, cost, .. } => self.bill = Some((*usage, *cost)),
             Notice::InputQueued(_) => self.names.queue_next(),
             Notice::ToolEnded { call, outcome } => {
                 if let Some(json) = &outcome.structured {
@@ -288,7 +288,9 @@ impl Transcriber {
         at: u64,
         done: &mut TranscribedMessage,
     ) {
-        let usage = self.usage.take().map(line_head::render_usage).unwrap_or_default();
+        let bill = self.bill.take();
+        let cost = bill.map(|(_, cost)| line_head::render_cost(cost)).unwrap_or_default();
+        let usage = bill.map(|(usage, _)| line_head::render_usage(usage)).unwrap_or_default();
         let AnswerIds { message: id, request } =
             self.answer_ids.take().unwrap_or_else(|| self.derive_answer_ids(message.id));
         let (id, request) = (to_json_string(&id), to_json_string(&request));
@@ -304,7 +306,7 @@ impl Transcriber {
                 let (head, content) =
                     (self.render_line_head("assistant", &link, at), render_api_block(block));
                 done.lines.push(format!(
-                    r#"{head},"requestId":{request},"message":{{"id":{id},"type":"message","role":"assistant","model":{model},"content":[{content}],"stop_reason":null,"stop_sequence":null{usage}}}}}"#
+                    r#"{head},"requestId":{request}{cost},"message":{{"id":{id},"type":"message","role":"assistant","model":{model},"content":[{content}],"stop_reason":null,"stop_sequence":null{usage}}}}}"#
                 ));
             }
             done.uuids.push(link.uuid);
