@@ -44,7 +44,7 @@ impl SessionBuilder {
         let routes = ModelRoutes::new(&model.endpoint, &model.endpoints, model.timeouts)?;
         let AssembledToolContext { tool_context, scratch, file_history } =
             self.prepare_tool_context(secrets)?;
-        let (notice_sender, notices) = notices::channel();
+        let (notice_sender, notices) = notices::channel(self.model.separate_deltas);
         let base_hooks = SharedHooks::new(RwLock::new(std::mem::take(&mut self.hooks.set)));
         if let Some(subagents) = self.tools.subagents.take() {
             self.insert_agent_tool(subagents, &tool_context, &notice_sender, &base_hooks);
