@@ -19,6 +19,7 @@ use crate::hook::{self, SessionHooks, SessionHooksParts, SharedHooks};
 use crate::memory_file::MemoryFile;
 use crate::model::side_model::SessionSideModel;
 use crate::model::{AnswerIdSource, ModelClient, ModelRoutes};
+use crate::model_spending::{ModelSpending, SpendingRecorder};
 use crate::notices::{self, NoticeSender, Notices};
 use crate::rewind::FileHistory;
 use crate::scratch_directory::create_scratch_directory;
@@ -99,7 +100,9 @@ impl SessionBuilder {
         }
         let (command_sender, commands) = mpsc::channel(session_loop::COMMANDS_MAX);
         let (waiting_sender, waiting_prompts) = watch::channel(0);
+        let spending = nesting.tree.spending;
         let session_loop = SessionLoop {
+            spending: SpendingRecorder::new(&state, spending.clone()),
             state,
             settings: reduce_budget(settings, spent_before_rewind),
             journal,
@@ -130,6 +133,7 @@ impl SessionBuilder {
             file_history,
             resources,
             waiting_prompts,
+            spending,
         })
     }
 
@@ -289,6 +293,7 @@ pub(crate) struct AssembledSession {
     pub(crate) file_history: Option<Arc<FileHistory>>,
     pub(crate) resources: WeakSessionResources,
     pub(crate) waiting_prompts: watch::Receiver<usize>,
+    pub(crate) spending: ModelSpending,
 }
 
 /// The settings, with less to spend: what the conversation went back from was paid for all the same.

@@ -374,6 +374,7 @@ impl SessionBuilder {
             file_history,
             resources: late,
             waiting_prompts,
+            spending,
         } = self.assemble()?;
         let (over, closed) = watch::channel(false);
         let close_max = crate::CLOSE_MAX.max(run.hooks.session_end_timeout() + CLOSE_GRACE);
@@ -393,6 +394,7 @@ impl SessionBuilder {
                 client_questions: outside,
                 resources: late,
                 waiting_prompts,
+                spending,
             },
             notices,
         ))
