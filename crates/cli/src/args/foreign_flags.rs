@@ -14,7 +14,7 @@ pub(crate) const FOREIGN_FLAGS: &[(&str, &str)] = &[
     ("--from-pr", "sessions are not linked to pull requests; use -r ID or a part of its name"),
     (
         "--ide",
-        "editors connect by themselves; see `windlass acp setup --editor zed|jetbrains|nvim`",
+        "editors connect by themselves; see `windlass acp setup`",
     ),
     ("--init", "there are no set-up hooks; run the set-up command itself"),
     ("--init-only", "there are no set-up hooks; run the set-up command itself"),
