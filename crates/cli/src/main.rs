@@ -32,8 +32,8 @@ use args::{
     ResumeArgs, RunArgs, clap_to_command_error,
 };
 use subcommand::{
-    bound, context, demo, doctor, hooks as hooks_command, journal, key, mcp as mcp_command, models,
-    permission, record, rehearse, rewind, sessions, stats, trust,
+    auth, bound, context, demo, doctor, hooks as hooks_command, journal, key, mcp as mcp_command,
+    models, permission, record, rehearse, rewind, sessions, stats, trust,
 };
 
 fn main() -> ExitCode {
@@ -127,6 +127,10 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
             }
         }),
         Some(CliCommand::Acp(args)) => run_acp(*args),
+        Some(CliCommand::Auth(args)) => {
+            let (text, exit) = auth::run(&args, &environment)?;
+            Ok(if print_answer(&text) == Exit::SUCCESS { exit } else { Exit::FAILURE })
+        }
         Some(CliCommand::Key(args)) => block_on_runtime(key::run(args, environment)),
         Some(CliCommand::McpConformance { url }) => block_on_runtime(async {
             Ok(print_answer(&mcp_command::run_conformance(&url, &environment).await?))

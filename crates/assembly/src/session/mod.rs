@@ -8,6 +8,7 @@ pub mod cleanup;
 mod damaged_session;
 mod fork;
 pub mod git_branch;
+pub mod predecessor;
 pub mod rewind_point;
 pub mod session_cost;
 pub mod session_lookup;

@@ -4,6 +4,7 @@
 //! comments here are the help text.
 
 mod acp;
+mod auth;
 mod foreign_flags;
 mod headless;
 mod hooks;
@@ -24,6 +25,7 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use windlass_host::command_error::CommandError;
 
 pub(crate) use acp::{AcpArgs, AcpCommand, AcpSetupArgs, EditorArg};
+pub(crate) use auth::{AuthArgs, AuthCommand};
 pub(crate) use headless::{HeadlessArgs, InputFormatArg, StreamArgs, ThinkingDisplayArg};
 pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
 pub(crate) use key::{KeyArgs, KeyCommand, KeyListArgs};
@@ -137,6 +139,8 @@ pub(crate) enum CliCommand {
     /// Store API keys in the system's key ring, and show where each one comes from.
     #[command(after_help = include_str!("../text/help/key.txt"))]
     Key(KeyArgs),
+    /// Say whether there is a key: `auth status`, as scripts and editors ask for it.
+    Auth(AuthArgs),
 }
 
 impl CliCommand {
@@ -163,6 +167,7 @@ impl CliCommand {
         "mcp",
         "acp",
         "key",
+        "auth",
         "help",
     ];
 }

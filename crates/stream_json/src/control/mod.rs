@@ -23,6 +23,7 @@ use crate::initialize::{self, InitializeOptions};
 use crate::live_session::LiveSession;
 use crate::session_phase::SESSION_OVER;
 use windlass_assembly::PROTOCOL_VERSION;
+use windlass_assembly::session::predecessor::wait_until_free;
 
 pub(crate) use request::ControlRequest;
 
@@ -81,7 +82,7 @@ pub(crate) async fn serve_control_request(
             background_tasks::read_task_output(event_loop, &task_id)
         }
         Request::GetUsage => Ok(usage_to_json(event_loop)),
-        Request::Initialize(options) => initialize_session(event_loop, *options),
+        Request::Initialize(options) => initialize_session(event_loop, *options).await,
         Request::Interrupt { cancel_queued } => interrupt_turn(event_loop, cancel_queued),
         Request::ListModels => model::list_models(event_loop),
         Request::ListPermissionRules => settings::list_permission_rules(event_loop).await,
@@ -162,13 +163,17 @@ fn rename_session(
     Ok(json!({}))
 }
 
-fn initialize_session(
+async fn initialize_session(
     event_loop: &mut EventLoop,
     options: InitializeOptions,
 ) -> Result<Value, String> {
     let Some(plan) = event_loop.session.plan_mut() else {
         return Err("the conversation has begun; `initialize` comes before the first prompt".into());
     };
+    if let Some(journal) = &plan.journal {
+        let free = wait_until_free(journal).await;
+        free.map_err(|refusal| refusal.to_string())?;
+    }
     options.apply_to_plan(plan);
     let answer = initialize::build_initialize_response(plan, &options);
     event_loop.initialize_options = options;
