@@ -107,6 +107,14 @@ pub(crate) async fn serve_control_request(
         }
         Request::ReloadOutputStyles => return reload::reload_output_styles(event_loop).into(),
         Request::ReloadSkills => return reload::reload_skills(event_loop).into(),
+        Request::GenerateSessionTitle { description, persist } => {
+            let title = shorten_to_title(&description);
+            match persist && !title.is_empty() {
+                true => rename_session(event_loop, title.clone(), None),
+                false => Ok(json!({})),
+            }
+            .map(|_| json!({ "title": title }))
+        }
         Request::RenameSession { title, session_id } => {
             rename_session(event_loop, title, session_id.as_deref())
         }
@@ -162,6 +170,27 @@ fn rename_session(
     live.session.rename(title).map_err(|error| error.to_string())?;
     Ok(json!({}))
 }
+
+/// A title out of what a client says the session is about: its first words. A model is not asked, so
+/// that it costs nothing and comes at once; one writes a title after the first run anyway.
+fn shorten_to_title(description: &str) -> String {
+    let mut title = String::new();
+    for word in description.split_whitespace() {
+        if title.chars().count() + word.chars().count() >= TITLE_CHARACTERS_MAX {
+            break;
+        }
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title.extend(word.chars().filter(|letter| !letter.is_control()));
+    }
+    if title.is_empty() {
+        title = description.trim().chars().take(TITLE_CHARACTERS_MAX).collect();
+    }
+    title
+}
+
+const TITLE_CHARACTERS_MAX: usize = 60;
 
 async fn initialize_session(
     event_loop: &mut EventLoop,
