@@ -28,6 +28,8 @@ pub(crate) struct ToolSetup {
     /// To be removed when the session is over.
     pub(crate) scratch_directory: Option<PathBuf>,
     notes: Vec<String>,
+    /// Servers that were left out, which is shown in any case.
+    warnings: Vec<String>,
 }
 
 impl ToolSetup {
@@ -57,15 +59,14 @@ impl ToolSetup {
         if started.is_needed {
             started.servers.attach(&mut selection.registry);
         }
-        let mut notes = prepared.notes;
-        notes.extend(started.notes);
         Ok(Self {
             selection,
             tool_context: Arc::new(prepared.tool_context),
             policy: prepared.policy,
             mcp_servers: started.servers,
             scratch_directory: prepared.scratch_directory,
-            notes,
+            notes: prepared.notes,
+            warnings: started.notes,
         })
     }
 
@@ -73,6 +74,7 @@ impl ToolSetup {
     pub(crate) fn apply_to(&mut self, mut resolved: ResolvedOptions) -> ResolvedOptions {
         resolved.engine_settings.policy.clone_from(&self.policy);
         resolved.notes.append(&mut self.notes);
+        self.warnings.drain(..).for_each(|warning| resolved.layers.warn(warning));
         resolved
     }
 

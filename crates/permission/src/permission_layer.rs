@@ -11,6 +11,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use windlass_vocabulary::PermissionMode;
 
+use crate::policy_check::NO_AUTO_MODE;
 use crate::rule::{Rule, Rules};
 
 /// Where settings come from, lowest first.
@@ -237,7 +238,14 @@ impl PermissionLayerReader<'_, '_> {
     fn read_mode(&mut self, value: Option<&Value>) {
         let Some(value) = value else { return };
         let Some(mode) = value.as_str().and_then(PermissionMode::from_name) else {
-            return self.add_entry_problem(MODE, "`defaultMode` is not a mode, and is ignored");
+            let words = match value.as_str() {
+                Some("auto") => NO_AUTO_MODE.to_owned(),
+                _ => format!(
+                    "{value} is not a mode for `defaultMode`, and is ignored; use default, \
+                     acceptEdits, plan, dontAsk or bypassPermissions"
+                ),
+            };
+            return self.add_entry_problem(MODE, &words);
         };
         let before = self.merged.mode.unwrap_or_default();
         if !self.layer.is_trusted && strictness(mode) <= strictness(before) {

@@ -381,3 +381,22 @@ fn what_a_server_says_of_its_use_reaches_the_model_as_its_words() {
         "{told}"
     );
 }
+
+#[test]
+fn entries_that_are_left_out_are_said_with_what_is_wrong() {
+    let dirs = test_dirs();
+    let config =
+        json!({"mcpServers": {"wire": {"type": "ws", "url": "ws://h"}, "odd": {"command": 5}}});
+    std::fs::write(dirs.file(".mcp.json"), config.to_string()).expect("a file");
+    let settings = dirs.file(".claude/settings.json");
+    std::fs::create_dir_all(settings.parent().expect("a folder")).expect("a folder");
+    std::fs::write(settings, r#"{"permissions": {"defaultMode": "sideways"}}"#).expect("a file");
+    let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi", "--trust-project"]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    for words in
+        ["`wire` is left out: WebSocket", "`odd` is left out", "\"sideways\" is not a mode"]
+    {
+        assert!(finished.stderr.contains(words), "{words}: {finished:?}");
+    }
+}
