@@ -1,5 +1,5 @@
-//! `windlass cost`: what sessions cost, in whole millionths of a dollar. Nothing is estimated: these
-//! are the rows that were booked when the requests were paid for.
+//! `windlass cost`: what sessions cost: in cents for people, in whole millionths of a dollar as JSON.
+//! Nothing is estimated: these are the rows that were booked when the requests were paid for.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::session;
 use crate::session::session_lookup::find_session_here;
 use crate::session::{journal_error, session_cost};
 use windlass_host::command_error::CommandError;
-use windlass_host::display::human_format::format_count;
+use windlass_host::display::human_format::{format_count, format_money};
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::environment::EnvLookup;
 
@@ -144,7 +144,7 @@ pub fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
     if account.all.kept.0 > 0 {
         text.push_str(&format!(
             "Set aside besides, for requests whose process died before their bill was known: {}\n",
-            account.all.kept
+            format_money(account.all.kept)
         ));
     }
     text
@@ -184,6 +184,6 @@ fn build_account_row(name: &str, totals: &CostTotals) -> [String; 7] {
         format_count(usage.cache_write.0),
         format_count(usage.cache_read.0),
         format_count(usage.output.0),
-        totals.cost.to_string(),
+        format_money(totals.cost),
     ]
 }

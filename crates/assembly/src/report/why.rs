@@ -13,6 +13,7 @@ use crate::session::rewind_point::fallback_settings;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::{format_count, format_money};
 use windlass_host::display::strip_control_characters;
+use windlass_host::display::text_table::format_time_ago;
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 
 #[derive(Debug)]
@@ -99,7 +100,9 @@ impl WalkPosition {
         if let Some(ending) = &walked.ending {
             let reason = match ending.outcome {
                 Some(Outcome::Compacted) => "You asked to compact the conversation, and it was.",
-                Some(Outcome::NotCompacted) => "You asked to compact the conversation; it stayed.",
+                Some(Outcome::NotCompacted) => {
+                    "You asked to compact the conversation, but there was too little to summarise."
+                }
                 Some(
                     Outcome::Natural
                     | Outcome::Empty
@@ -112,8 +115,17 @@ impl WalkPosition {
                 )
                 | None => describe_terminal(ending.terminal),
             };
-            let words = format!("{reason} ({})", to_single_line(&ending.why));
-            let words = format!("{words}; {} so far", format_money(ending.cost));
+            // The sentence says it already, unless something special happened.
+            let is_plain = ending.terminal.is_abort()
+                || matches!(
+                    ending.outcome,
+                    Some(Outcome::Natural | Outcome::Compacted | Outcome::NotCompacted)
+                );
+            let detail = match is_plain {
+                true => String::new(),
+                false => format!(" ({})", to_single_line(&ending.why)),
+            };
+            let words = format!("{reason}{detail} {} so far.", format_money(ending.cost));
             let name = Some(ending.terminal.name());
             let explanation = Explanation { name, ..Explanation::new("stopped", words) };
             reasons.push(self.build_reason(walked.at, explanation));
@@ -263,7 +275,7 @@ fn render_reason(reason: &RunReason) -> String {
     let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
     format!(
         "run {run}, turn {turn} · {} · {kind}{name}\n    {}\n",
-        format_timestamp(*at),
+        format_time_ago(*at),
         strip_control_characters(words)
     )
 }

@@ -117,7 +117,7 @@ pub(crate) enum CliCommand {
     /// List hooks, and try them on a sample.
     #[command(after_help = include_str!("../text/help/hooks.txt"))]
     Hooks(HooksArgs),
-    /// Show which settings were read from where, and what is wrong.
+    /// Show which settings were read from where and what is wrong, and ask the model server.
     #[command(after_help = include_str!("../text/help/doctor.txt"))]
     Doctor(DoctorArgs),
     /// Add, list and remove MCP servers, whose tools a session can use; serve our own.

@@ -32,6 +32,9 @@ pub(crate) struct SettingsArgs {
 /// `windlass doctor`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
+    /// Do not ask the model server whether it answers.
+    #[arg(long)]
+    pub(crate) offline: bool,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,5 +1,5 @@
 //! `windlass doctor`: which files were read, what is wrong, what is not trusted, which sandbox is used, and
-//! where the key would come from. Sends no request, reads no key, changes nothing.
+//! where the key would come from; and whether the model server answers. Changes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,8 @@ use windlass_settings::{
 
 use crate::args::DoctorArgs;
 use windlass_assembly::directories::working_directory;
+use windlass_assembly::options::SettingsOptions;
+use windlass_assembly::report::server_check::{ServerCheck, check_model_server};
 use windlass_assembly::sandbox::ENTRY_SUBCOMMAND;
 use windlass_assembly::settings::SettingsLayers;
 use windlass_host::command_error::{CommandError, to_single_line};
@@ -32,25 +34,56 @@ struct DoctorReport {
     other_problems: Vec<String>,
     model: Option<String>,
     key: Option<String>,
+    server: ServerState,
     sandbox: Result<String, String>,
     /// What holds commands that run unasked.
     cell: Result<String, String>,
     config: Option<PathBuf>,
 }
 
+enum ServerState {
+    /// `--offline`.
+    NotAsked,
+    /// Without a model or a key there is nobody to ask.
+    CannotBeAsked,
+    Answered(ServerCheck),
+    /// What failed, and what to do about it.
+    Failed(String),
+}
+
+/// Must be called where it may block, inside a runtime.
 pub(crate) fn run(
     args: &DoctorArgs,
     lookup: &impl EnvLookup,
 ) -> Result<(String, Exit), CommandError> {
     let cwd = working_directory()?;
     let layers = SettingsLayers::load(&args.settings.clone().into(), false, &cwd, lookup)?;
-    let report = run_checks(layers, &cwd, lookup);
+    let mut report = run_checks(layers, &cwd, lookup);
+    if args.offline {
+        report.server = ServerState::NotAsked;
+    } else if report.model.is_some() && report.key.is_some() {
+        report.ask_server(&args.settings.clone().into(), lookup);
+    }
     let is_fine = report.other_problems.is_empty() && report.layers.loaded.problems.is_empty();
     let text = match args.json {
         true => format!("{}\n", report_to_json(&report, is_fine)),
         false => render_report(&report, is_fine),
     };
     Ok((text, if is_fine { Exit::SUCCESS } else { Exit::FAILURE }))
+}
+
+impl DoctorReport {
+    fn ask_server(&mut self, settings: &SettingsOptions, lookup: &impl EnvLookup) {
+        let asked = check_model_server(settings, lookup);
+        self.server = match tokio::runtime::Handle::current().block_on(asked) {
+            Ok(check) => ServerState::Answered(check),
+            Err(error) => {
+                let why = to_single_line(error.message());
+                self.other_problems.push(format!("the model server: {why}"));
+                ServerState::Failed(why)
+            }
+        };
+    }
 }
 
 /// Problems of hooks, skills, agents and output styles.
@@ -115,7 +148,16 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
         sandbox.map(|sandbox| sandbox.report().to_owned()).map_err(|error| error.to_string());
     let cell = Cell::probe();
     let cell = cell.map(|cell| cell.report().to_owned()).map_err(|error| error.to_string());
-    DoctorReport { layers, other_problems: problems_found, model, key, sandbox, cell, config: path }
+    DoctorReport {
+        layers,
+        other_problems: problems_found,
+        model,
+        key,
+        server: ServerState::CannotBeAsked,
+        sandbox,
+        cell,
+        config: path,
+    }
 }
 
 /// Where the key of the first model would come from; never the key.
@@ -226,8 +268,30 @@ fn report_to_json(report: &DoctorReport, is_fine: bool) -> Value {
         },
         "model": report.model,
         "key": report.key,
+        "server": server_to_json(&report.server),
         "config": report.config,
     })
+}
+
+fn server_to_json(server: &ServerState) -> Value {
+    match server {
+        ServerState::NotAsked | ServerState::CannotBeAsked => Value::Null,
+        ServerState::Answered(check) => json!({
+            "answers": true, "address": check.base_url, "milliseconds": check.took.as_millis(),
+        }),
+        ServerState::Failed(why) => json!({ "answers": false, "why": why }),
+    }
+}
+
+fn describe_server(server: &ServerState) -> String {
+    match server {
+        ServerState::NotAsked => "not asked (--offline)".to_owned(),
+        ServerState::CannotBeAsked => "not asked: a model and its key are needed".to_owned(),
+        ServerState::Answered(check) => {
+            format!("{} answers ({} ms)", check.base_url, check.took.as_millis())
+        }
+        ServerState::Failed(_) => "does not answer; see below".to_owned(),
+    }
 }
 
 /// Allow rules in force that open more than their text shows, and what.
@@ -299,9 +363,10 @@ fn render_report(report: &DoctorReport, is_fine: bool) -> String {
     };
     text.push_str(&format!("\nCell\n  {}\n", to_single_line(&cell)));
     text.push_str(&format!(
-        "\nModel\n  {}; key: {}\n",
+        "\nModel\n  {}; key: {}\n  server: {}\n",
         or_none(&report.model),
-        or_none(&report.key)
+        or_none(&report.key),
+        describe_server(&report.server)
     ));
     text.push_str(if is_fine { "\nNothing is wrong.\n" } else { "\nWhat is wrong\n" });
     let mut problems: Vec<&SettingsProblem> = problems.iter().collect();

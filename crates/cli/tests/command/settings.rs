@@ -361,7 +361,7 @@ fn a_ruling_is_explained_with_the_settings_in_force() {
 fn the_doctor_tells_what_was_read_and_what_is_wrong() {
     let dirs = TestDirs::new();
     let doctor = |flags: &[&str]| {
-        let mut command = dirs.windlass(&["doctor"]);
+        let mut command = dirs.windlass(&["doctor", "--offline"]);
         run(command.env("ANTHROPIC_API_KEY", "sk-secret").args(flags))
     };
     let finished = doctor(&[]);

@@ -9,8 +9,20 @@ use crate::styled_line::StyledLine;
 #[derive(Debug, Default)]
 pub struct ScrollbackQueue {
     items: VecDeque<ScrollbackItem>,
-    /// The last lines were those of a call: text that follows needs a blank line.
-    ends_with_call: bool,
+    last_block: LastBlock,
+}
+
+/// What the lines pushed last are: decides whether a blank line must follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum LastBlock {
+    /// They end with a blank line, or there are none.
+    #[default]
+    Blank,
+    Call,
+    Remark,
+    Text,
+    /// An answer of which more lines come: they follow without a gap.
+    OpenAnswer,
 }
 
 #[derive(Debug)]
@@ -21,22 +33,69 @@ enum ScrollbackItem {
 
 impl ScrollbackQueue {
     pub fn push(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
-        self.ends_with_call = false;
-        self.items.extend(lines.into_iter().map(ScrollbackItem::Line));
+        for line in lines {
+            self.last_block = if line.is_blank() { LastBlock::Blank } else { LastBlock::Text };
+            self.items.push_back(ScrollbackItem::Line(line));
+        }
     }
 
-    /// The lines pushed last were those of a call.
-    pub fn end_call(&mut self) {
-        self.ends_with_call = true;
+    /// The first lines of an answer that does not fit the screen.
+    pub fn push_answer_lines(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
+        self.start_text();
+        self.push(lines);
+        if self.last_block == LastBlock::Text {
+            self.last_block = LastBlock::OpenAnswer;
+        }
     }
 
-    pub fn ends_with_call(&self) -> bool {
-        self.ends_with_call
+    /// No more lines of an answer come.
+    pub fn close_answer(&mut self) {
+        if self.last_block == LastBlock::OpenAnswer {
+            self.last_block = LastBlock::Text;
+        }
     }
 
-    /// Separates text from the call before it.
+    /// Calls that follow one another stand together.
+    pub fn push_call(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
+        self.push_joined(lines, LastBlock::Call);
+    }
+
+    /// Remarks that follow one another, or a call, stand together.
+    pub fn push_remark(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
+        self.push_joined(lines, LastBlock::Remark);
+    }
+
+    fn push_joined(&mut self, lines: impl IntoIterator<Item = StyledLine>, block: LastBlock) {
+        let stands_together = match (self.last_block, block) {
+            (LastBlock::Call | LastBlock::Remark, LastBlock::Remark)
+            | (LastBlock::Call, LastBlock::Call) => true,
+            (
+                LastBlock::Blank
+                | LastBlock::Call
+                | LastBlock::Remark
+                | LastBlock::Text
+                | LastBlock::OpenAnswer,
+                _,
+            ) => false,
+        };
+        if !stands_together {
+            self.start_text();
+        }
+        self.push(lines);
+        self.last_block = block;
+    }
+
+    /// Does what follows need a blank line first?
+    pub fn needs_blank_line(&self) -> bool {
+        match self.last_block {
+            LastBlock::Blank | LastBlock::OpenAnswer => false,
+            LastBlock::Call | LastBlock::Remark | LastBlock::Text => true,
+        }
+    }
+
+    /// Separates what follows from the block before it.
     pub fn start_text(&mut self) {
-        if std::mem::take(&mut self.ends_with_call) {
+        if self.needs_blank_line() {
             self.push([StyledLine::new()]);
         }
     }

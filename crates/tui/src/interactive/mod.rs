@@ -25,6 +25,7 @@ use windlass_assembly::mcp::SessionElicitor;
 use windlass_assembly::options::{RunOptions, SettingsOptions};
 use windlass_assembly::prompt_expansion::PromptExpander;
 use windlass_assembly::prompt_input;
+use windlass_assembly::report::cost;
 use windlass_assembly::session::cleanup::SessionCleanup;
 use windlass_assembly::session::git_branch;
 use windlass_assembly::session_close::close_session_for;
@@ -161,10 +162,14 @@ async fn run_session(
     let mode = settings.policy.mode;
     let resumed_journal = journal.as_deref().filter(|_| start.is_resumed);
     let earlier_notices = resumed_journal.map(prompt_history::load_earlier_notices);
-    let display = appearance::apply_theme_setting(
-        start.display,
-        plan.settings_layers.loaded.settings.appearance.theme.as_deref(),
-    );
+    // A bill that cannot be read is one that nothing was added to.
+    let spent_before = resumed_journal
+        .and_then(|journal| cost::load_session_account(journal, None).ok())
+        .map_or(0, |account| account.all.cost.0);
+    let look = &plan.settings_layers.loaded.settings.appearance;
+    let display = appearance::apply_theme_setting(start.display, look.theme.as_deref());
+    let display =
+        appearance::apply_notification_setting(display, look.preferred_notif_channel.as_deref());
     let prompt_history = prompt_history::PromptHistory::new(journal.is_some(), &description.cwd);
     let (session, notices) = builder
         .start()
@@ -210,6 +215,7 @@ async fn run_session(
         unsent_text: start.unsent_text,
         earlier_notices: earlier_notices.unwrap_or_default(),
         startup_notes: notes,
+        spent_before,
     };
     let mut signal_exit = None;
     let unsent_text = tokio::select! {

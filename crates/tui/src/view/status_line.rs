@@ -1,5 +1,7 @@
 //! The last line: model, mode, context, cost and directory; and the user's own line above it.
 
+use windlass_host::display::human_format::format_money;
+use windlass_vocabulary::MicroUsd;
 use windlass_vocabulary::context_usage::ContextUsage;
 
 use super::context_chart;
@@ -67,8 +69,6 @@ fn push_context_bar(line: &mut StyledLine, inventory: Option<&ContextUsage>, per
     line.push("▱".repeat(10 - full), TextStyle::Dim);
 }
 
-/// In cents, rounded up, so that a small cost is not nothing.
 fn format_dollars(micro: u64) -> String {
-    let cents = micro.div_ceil(10_000);
-    format!("${}.{:02}", cents / 100, cents % 100)
+    format_money(MicroUsd(micro))
 }
