@@ -61,7 +61,7 @@ pub fn render_reasons(
         return Ok(format!("{}\n", json!({"reasons": reasons})));
     }
     Ok(match reasons.is_empty() {
-        true => "Nothing was asked of a model yet.\n".to_owned(),
+        true => "No model has been asked yet.\n".to_owned(),
         false => reasons.iter().map(render_reason).collect(),
     })
 }
@@ -99,7 +99,9 @@ impl WalkPosition {
         }
         if let Some(ending) = &walked.ending {
             let reason = match ending.outcome {
-                Some(Outcome::Compacted) => "You asked to compact the conversation, and it was.",
+                Some(Outcome::Compacted) => {
+                    "You asked to compact the conversation, and it was compacted."
+                }
                 Some(Outcome::NotCompacted) => {
                     "You asked to compact the conversation, but there was too little to summarise."
                 }
@@ -152,7 +154,7 @@ fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
         }
         Notice::ContextShrunk { level, freed, losses } => {
             let what = match is_by_hand {
-                true => "History was summarised, because you asked for it.",
+                true => "The history was summarised because you asked for it.",
                 false => describe_context_level(*level),
             };
             let mut words = format!("{what} About {} tokens were freed.", format_count(freed.0));
@@ -178,7 +180,7 @@ fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
         ),
         Notice::Retracted { why, .. } => Explanation::new(
             "retracted",
-            format!("What was shown of an answer was taken back: {}", to_single_line(why)),
+            format!("A partial answer was discarded: {}", to_single_line(why)),
         ),
         Notice::ToolDenied { call, why } => Explanation::new(
             "denied",
@@ -212,28 +214,28 @@ fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
 /// Why the loop went round again: a sentence for each way.
 fn describe_transition(transition: Transition) -> &'static str {
     match transition {
-        Transition::NextTurn => "Every call had its result, so the model was asked again.",
+        Transition::NextTurn => "All tool calls had results, so the model was asked again.",
         Transition::CollapseDrainRetry => {
-            "The prompt was too long. Everything that was set aside for that was left out, and the \
-             same was asked again."
+            "The prompt was too long. Old steps that were marked for it were collapsed, and the request \
+             was sent again."
         }
         Transition::ReactiveCompactRetry => {
-            "The prompt was too long or its media too large. History was made shorter, and the same \
-             was asked again."
+            "The prompt was too long or its media too large. The history was shortened, and the request \
+             was sent again."
         }
         Transition::MaxOutputTokensEscalate => {
-            "The answer was cut at the output limit. The limit was raised, and the same was asked \
+            "The answer was cut at the output limit. The limit was raised, and the request was sent \
              again."
         }
         Transition::MaxOutputTokensRecovery => {
-            "The answer was cut at the raised output limit too. The model was asked to go on where it \
-             stopped."
+            "The answer was cut at the raised output limit, too. The model was asked to continue where \
+             it stopped."
         }
         Transition::StopHookBlocking => {
-            "The model wanted to stop, and a stop hook objected. Its objection was put to the model."
+            "The model wanted to stop, but a stop hook objected. The model was told why."
         }
         Transition::TokenBudgetContinuation => {
-            "The model wanted to stop before the token budget was used. It was asked to go on."
+            "The model wanted to stop before the token budget was used up. It was asked to continue."
         }
     }
 }
@@ -243,30 +245,28 @@ fn describe_terminal(terminal: Terminal) -> &'static str {
     match terminal {
         Terminal::Completed => "The model had nothing more to do.",
         Terminal::BlockingLimit => {
-            "The next request would not have fitted, and nothing could shrink."
+            "The next request did not fit the context window, and nothing could be shortened."
         }
-        Terminal::PromptTooLong => {
-            "The prompt was too long, and everything against that was tried."
-        }
+        Terminal::PromptTooLong => "The prompt was too long, even after everything was shortened.",
         Terminal::ImageError => "An image or a document could not be used.",
         Terminal::ModelError => "The model server kept failing; gave up.",
-        Terminal::AbortedStreaming => "It was interrupted while the model answered.",
-        Terminal::AbortedTools => "It was interrupted while tools ran.",
+        Terminal::AbortedStreaming => "Interrupted while the model answered.",
+        Terminal::AbortedTools => "Interrupted while tools ran.",
         Terminal::StopHookPrevented => "A stop hook ended the run.",
-        Terminal::HookStopped => "A hook of a tool, or the guard against circles, ended the run.",
-        Terminal::MaxTurns => "The limit of turns was reached.",
-        Terminal::MaxBudgetUsd => "The limit of money was reached.",
+        Terminal::HookStopped => "A tool hook, or the guard against circles, ended the run.",
+        Terminal::MaxTurns => "The turn limit was reached.",
+        Terminal::MaxBudgetUsd => "The budget was used up.",
     }
 }
 
 /// What made the window emptier: a sentence for each level.
 fn describe_context_level(level: u8) -> &'static str {
     match level {
-        1 => "Results that were too long were shortened and kept on disk.",
-        2 => "The oldest turns were left out.",
+        1 => "Long results were shortened; the full text is on disk.",
+        2 => "The oldest turns were dropped.",
         3 => "Old results were shortened.",
-        4 => "Parts of history were folded to a line each.",
-        _ => "History was summarised, because the window was getting full.",
+        4 => "Parts of the history were collapsed to a line each.",
+        _ => "The history was summarised because the context window was getting full.",
     }
 }
 

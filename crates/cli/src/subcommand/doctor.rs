@@ -131,7 +131,7 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
                     key = find_key_source(&chain, &config, lookup);
                     if key.is_none() {
                         problems_found.push(format!(
-                            "there is no key for {}; see `windlass key --help`",
+                            "no API key for {}; see `windlass key --help`",
                             chain.primary.provider
                         ));
                     }
@@ -193,7 +193,7 @@ const fn layer_name(source: SettingsSource) -> &'static str {
 
 const fn describe_file_state(state: SettingsFileState) -> &'static str {
     match state {
-        SettingsFileState::Absent => "not there",
+        SettingsFileState::Absent => "missing",
         SettingsFileState::Read => "read",
         SettingsFileState::Broken => "broken",
     }
@@ -205,7 +205,7 @@ const fn describe_trust_state(state: TrustState) -> &'static str {
         TrustState::Given => "given",
         TrustState::GivenOnce => "given for this run",
         TrustState::Never => "not given",
-        TrustState::Changed => "given to something else; it has changed",
+        TrustState::Changed => "given, but the contents have changed since",
     }
 }
 
@@ -302,7 +302,7 @@ fn list_wide_rules(loaded: &LoadedSettings) -> Vec<(String, &'static str)> {
 
 fn render_report(report: &DoctorReport, is_fine: bool) -> String {
     let LoadedSettings { files, problems, trust, .. } = &report.layers.loaded;
-    let mut text = "Settings, the later one winning\n".to_owned();
+    let mut text = "Settings files, later ones override\n".to_owned();
     let rows: Vec<[String; 4]> = files
         .iter()
         .map(|file| {
@@ -327,7 +327,7 @@ fn render_report(report: &DoctorReport, is_fine: bool) -> String {
         })
         .collect();
     if !values.is_empty() {
-        text.push_str("\nIn force, and from where\n");
+        text.push_str("\nSettings in effect, and their files\n");
         text.push_str(&indent_lines(&render_table([ColumnAlignment::Left; 2], &values)));
     }
     text.push_str(&format!(
@@ -337,17 +337,17 @@ fn render_report(report: &DoctorReport, is_fine: bool) -> String {
     ));
     for item in trust.withheld_items() {
         text.push_str(&format!(
-            "  left out: {}\n",
+            "  ignored: {}\n",
             to_single_line(&format!("{} in {}", item.key, item.name))
         ));
     }
     let sandbox = match &report.sandbox {
         Ok(text) => text.clone(),
-        Err(why) => format!("none can be had: {why}"),
+        Err(why) => format!("not available: {why}"),
     };
     let wide = list_wide_rules(&report.layers.loaded);
     if !wide.is_empty() {
-        text.push_str("\nAllow rules that open much\n");
+        text.push_str("\nBroad allow rules\n");
         for (rule, width) in wide {
             text.push_str(&format!("  {}: {width}\n", to_single_line(&rule)));
         }
@@ -355,10 +355,10 @@ fn render_report(report: &DoctorReport, is_fine: bool) -> String {
     let or_none = |text: &Option<String>| to_single_line(text.as_deref().unwrap_or("none"));
     text.push_str(&format!("\nSandbox\n  {}\n", to_single_line(&sandbox)));
     let cell = match &report.cell {
-        Ok(text) => format!("commands that run unasked are held in {text}"),
+        Ok(text) => format!("commands that run unasked are confined to {text}"),
         Err(why) => format!(
-            "none can be had: {why}. Only programs whose every option is understood run unasked, \
-             and nothing holds them"
+            "not available: {why}. Only programs whose every option is understood run unasked, \
+             and nothing confines them"
         ),
     };
     text.push_str(&format!("\nCell\n  {}\n", to_single_line(&cell)));
@@ -368,7 +368,7 @@ fn render_report(report: &DoctorReport, is_fine: bool) -> String {
         or_none(&report.key),
         describe_server(&report.server)
     ));
-    text.push_str(if is_fine { "\nNothing is wrong.\n" } else { "\nWhat is wrong\n" });
+    text.push_str(if is_fine { "\nNo problems found.\n" } else { "\nProblems\n" });
     let mut problems: Vec<&SettingsProblem> = problems.iter().collect();
     problems.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
     for problem in problems {

@@ -76,5 +76,5 @@ fn without_a_key_nobody_is_asked() {
     let finished = run(&mut TestDirs::new().windlass(&["doctor"]));
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert!(finished.stdout.contains("server: not asked: a model and its key"), "{finished:?}");
-    assert!(finished.stdout.contains("there is no key for anthropic"), "{finished:?}");
+    assert!(finished.stdout.contains("no API key for anthropic"), "{finished:?}");
 }

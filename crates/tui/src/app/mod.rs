@@ -277,6 +277,9 @@ impl App {
 
     fn push_ended_call(&mut self, ended: EndedCall) {
         self.scrollback.push_call(ended.lines);
+        if ended.entry.shows_task_list() {
+            self.tasks.set_shown(self.scrollback.pushed_lines());
+        }
         self.transcript.push(ended.entry);
     }
 
@@ -286,6 +289,12 @@ impl App {
         for ended in self.answer.finish() {
             self.push_ended_call(ended);
         }
+    }
+
+    /// Does the task list stand right above the live lines already?
+    pub fn is_task_list_above(&self) -> bool {
+        self.tasks.is_last_block(self.scrollback.pushed_lines())
+            && self.answer.stream.lines().next().is_none()
     }
 
     /// Must a blank line separate the live lines from what stands above them?

@@ -10,6 +10,8 @@ use crate::styled_line::StyledLine;
 pub struct ScrollbackQueue {
     items: VecDeque<ScrollbackItem>,
     last_block: LastBlock,
+    /// Lines that were pushed so far, blank ones left out.
+    pushed: usize,
 }
 
 /// What the lines pushed last are: decides whether a blank line must follow.
@@ -19,6 +21,8 @@ enum LastBlock {
     #[default]
     Blank,
     Call,
+    /// One with a diff, a plan or a list below it: the next one would stick to it.
+    LongCall,
     Remark,
     Text,
     /// An answer of which more lines come: they follow without a gap.
@@ -35,8 +39,13 @@ impl ScrollbackQueue {
     pub fn push(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
         for line in lines {
             self.last_block = if line.is_blank() { LastBlock::Blank } else { LastBlock::Text };
+            self.pushed += usize::from(!line.is_blank());
             self.items.push_back(ScrollbackItem::Line(line));
         }
+    }
+
+    pub fn pushed_lines(&self) -> usize {
+        self.pushed
     }
 
     /// The first lines of an answer that does not fit the screen.
@@ -55,9 +64,10 @@ impl ScrollbackQueue {
         }
     }
 
-    /// Calls that follow one another stand together.
-    pub fn push_call(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
-        self.push_joined(lines, LastBlock::Call);
+    /// Calls that follow one another stand together, unless they are long.
+    pub fn push_call(&mut self, lines: Vec<StyledLine>) {
+        let is_long = lines.len() > SHORT_CALL_LINES_MAX;
+        self.push_joined(lines, if is_long { LastBlock::LongCall } else { LastBlock::Call });
     }
 
     /// Remarks that follow one another, or a call, stand together.
@@ -68,10 +78,11 @@ impl ScrollbackQueue {
     fn push_joined(&mut self, lines: impl IntoIterator<Item = StyledLine>, block: LastBlock) {
         let stands_together = match (self.last_block, block) {
             (LastBlock::Call | LastBlock::Remark, LastBlock::Remark)
-            | (LastBlock::Call, LastBlock::Call) => true,
+            | (LastBlock::Call, LastBlock::Call | LastBlock::LongCall) => true,
             (
                 LastBlock::Blank
                 | LastBlock::Call
+                | LastBlock::LongCall
                 | LastBlock::Remark
                 | LastBlock::Text
                 | LastBlock::OpenAnswer,
@@ -89,7 +100,7 @@ impl ScrollbackQueue {
     pub fn needs_blank_line(&self) -> bool {
         match self.last_block {
             LastBlock::Blank | LastBlock::OpenAnswer => false,
-            LastBlock::Call | LastBlock::Remark | LastBlock::Text => true,
+            LastBlock::Call | LastBlock::LongCall | LastBlock::Remark | LastBlock::Text => true,
         }
     }
 
@@ -104,6 +115,7 @@ impl ScrollbackQueue {
     pub fn push_markdown(&mut self, mut draft: MarkdownStream) {
         draft.finish();
         self.start_text();
+        self.pushed += 1;
         self.items.push_back(ScrollbackItem::Markdown(Box::new(draft)));
         self.push([StyledLine::new()]);
     }
@@ -138,3 +150,6 @@ impl ScrollbackQueue {
         lines
     }
 }
+
+/// A call, and a few lines of its output.
+const SHORT_CALL_LINES_MAX: usize = 3;

@@ -184,7 +184,8 @@ fn render_subagent(child: &SubagentProgress, is_last: bool) -> StyledLine {
 fn render_tasks(app: &App) -> Vec<StyledLine> {
     let rows = &app.tasks.rows;
     let first_open = rows.iter().position(|row| row.mark.is_open());
-    let Some(first_open) = first_open.filter(|_| !app.tasks.is_hidden) else { return Vec::new() };
+    let is_wanted = !app.tasks.is_hidden && !app.is_task_list_above();
+    let Some(first_open) = first_open.filter(|_| is_wanted) else { return Vec::new() };
     let first = first_open.saturating_sub(1);
     let shown = rows.iter().skip(first).take(TASKS_MAX).map(|row| {
         let (sign, style) = match row.mark {

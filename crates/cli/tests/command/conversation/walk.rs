@@ -23,7 +23,7 @@ const CASES: &[Case] = &[
     ("/status", "Background tasks", Err("about the terminal")),
     ("/tasks", "No background tasks", Err("about the terminal")),
     ("/compact", "too little to summarise", Err("too little to summarise")),
-    ("/context", "reserved for the answer", Ok("kept for the answer")),
+    ("/context", "reserved for the answer", Ok("reserved for the answer")),
     ("/cost", "requests", Ok("requests")),
     ("/help", "/permissions", Ok("/permissions")),
     ("/hooks", "No hooks", Ok("No hooks")),
@@ -86,7 +86,7 @@ fn every_command_means_something_in_a_terminal() {
                 }
             }
             _ => {
-                if talk.until(words).contains("Esc to cancel") {
+                if talk.until(words).contains("Esc cancels") {
                     talk.key("\u{1b}");
                 }
                 talk.until(READY);
