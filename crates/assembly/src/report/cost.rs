@@ -89,6 +89,10 @@ pub fn render_session_cost_for_screen(
     journal: &std::path::Path,
 ) -> Result<[String; 2], CommandError> {
     let account = load_session_account(journal, None)?;
+    if account.all.requests == 0 {
+        let table = render_account_table(&account, CostGrouping::Model);
+        return Ok([table.clone(), table]);
+    }
     let all = ("all".to_owned(), account.all);
     let narrow = account.models.iter().map(|(name, totals)| (name.clone(), *totals)).chain([all]);
     let narrow: String = narrow
@@ -126,9 +130,13 @@ fn render_sparkline(numbers: &[u64]) -> String {
     shown.map(bar).collect()
 }
 
+const NO_REQUESTS: &str = "No requests yet.\n";
 const SPARKLINE_BARS_MAX: usize = 24;
 
 pub fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
+    if account.all.requests == 0 && account.all.kept.0 == 0 {
+        return NO_REQUESTS.to_owned();
+    }
     let (name, parts) = match by {
         CostGrouping::Model => ("model", &account.models),
         CostGrouping::Day => ("day", &account.days),

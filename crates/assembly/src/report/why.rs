@@ -2,6 +2,7 @@
 //! words. Taken from a replay of the journal.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_journal::{ExplainedStep, explain_journal};
@@ -11,7 +12,7 @@ use windlass_vocabulary::{Notice, Outcome, Terminal, Transition};
 use crate::session::journal_error;
 use crate::session::rewind_point::fallback_settings;
 use windlass_host::command_error::{CommandError, to_single_line};
-use windlass_host::display::human_format::{format_count, format_money};
+use windlass_host::display::human_format::{format_count, format_money, format_seconds};
 use windlass_host::display::strip_control_characters;
 use windlass_host::display::text_table::format_time_ago;
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
@@ -169,8 +170,8 @@ fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
         Notice::RetryScheduled { failure, attempt, attempts_max, wait } => {
             let what = to_single_line(&failure.message);
             let words = format!(
-                "Waited {} ms, try {attempt} of {attempts_max}: {what}",
-                format_count(wait.0)
+                "Waited {} before retry {attempt} of {attempts_max}: {what}",
+                format_seconds(Duration::from_millis(wait.0))
             );
             Explanation::new("waited", words)
         }

@@ -139,7 +139,7 @@ fn render_money_rows(
         Some(_) => ("never more than", format!("{most}, the limit you set")),
         None => (
             "the worst case",
-            format!("{most} (every call billed, the window full, nothing cached)"),
+            format!("{most} (every answer as long as it can be, nothing cached)"),
         ),
     });
     rows
@@ -149,7 +149,7 @@ const EXPLANATION: &str = "Calls include retries, summaries and resumed answers.
 only a new prompt\nrefills, so a run always ends. --max-turns and --max-retries make it shorter.";
 const NO_BUDGET_ADVICE: &str = "\
 No limit on money is set. --max-budget-usd 5 sets one; it is checked before each request, so no more\n\
-than that is spent.\n";
+than that is spent. Without it, an answer that breaks off and is asked for again may be billed on top.\n";
 const NO_PRICE_ADVICE: &str = "\
 Give the price with --price to see what it costs, or to set --max-budget-usd.\n";
 

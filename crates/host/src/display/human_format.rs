@@ -18,6 +18,14 @@ pub fn format_count(number: u64) -> String {
     grouped
 }
 
+/// `1 tool`, `1,200 tools`.
+pub fn format_counted(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        number => format!("{} {noun}s", format_count(u64::try_from(number).unwrap_or(u64::MAX))),
+    }
+}
+
 /// An amount in cents, rounded up. What is less than a cent is not nothing.
 pub fn format_money(amount: MicroUsd) -> String {
     if (1..10_000).contains(&amount.0) {
@@ -128,6 +136,9 @@ mod tests {
         for (number, words) in cases {
             assert_eq!(format_count(number), words);
         }
+        assert_eq!(format_counted(0, "tool"), "0 tools");
+        assert_eq!(format_counted(1, "tool"), "1 tool");
+        assert_eq!(format_counted(1_200, "line"), "1,200 lines");
         assert_eq!(format_money(MicroUsd(0)), "$0.00");
         assert_eq!(format_money(MicroUsd(9_999)), "<$0.01");
         assert_eq!(format_money(MicroUsd(31_200)), "$0.04");

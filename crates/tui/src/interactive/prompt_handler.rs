@@ -186,6 +186,9 @@ impl PromptHandler {
 
     async fn handle_prompt(&self, prompt: String) -> Result<PromptAction, CommandError> {
         self.reload_changed_settings().await;
+        if EXIT_WORDS.contains(&prompt.trim()) {
+            return Ok(PromptAction::Quit);
+        }
         if let Some(command) = prompt.trim().strip_prefix('!') {
             return self.run_shell_command(command.trim()).await;
         }
@@ -337,3 +340,5 @@ fn is_image(name: &str) -> bool {
 }
 
 const IMAGES_MAX: usize = 10;
+/// What people type to leave a program; none of it is a task for a model.
+const EXIT_WORDS: &[&str] = &["exit", "quit", ":q", ":q!", ":wq"];

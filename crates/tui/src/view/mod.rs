@@ -54,8 +54,11 @@ pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
     below.push(status_line::render_status_line(app));
     let room = rows.saturating_sub(below.len() + 1);
     let mut lines = render_progress(app, room);
-    let stands_below = !lines.is_empty() || app.needs_blank_line();
-    lines.extend((stands_below && has_open_dialog(app)).then(StyledLine::new));
+    // What is open stands apart from what is above it; the composer has its rule for that, unless text
+    // ends right there.
+    let needs_gap = app.needs_blank_line() && lines.is_empty();
+    let is_dialog_below = has_open_dialog(app) && !lines.is_empty();
+    lines.extend((needs_gap || is_dialog_below).then(StyledLine::new));
     cursor.row += lines.len();
     lines.extend(below);
     let over = lines.len().saturating_sub(rows.max(1));
