@@ -7,6 +7,7 @@ use windlass_provider::model_options::ModelOptions;
 use windlass_vocabulary::{MicroUsd, Prices, Tokens, Usage};
 
 use crate::args::BoundArgs;
+use crate::words;
 use windlass_assembly::limits::build_engine_settings;
 use windlass_host::command_error::CommandError;
 use windlass_host::display::dollars_json::dollars_to_json;
@@ -86,28 +87,24 @@ fn render_bound(settings: &Settings, worst: &Bound, usual: Option<MicroUsd>) -> 
         .map(|facts| facts.name.as_str())
         .collect();
     let mut rows = vec![
-        ("tool turns", format_count(u64::from(worst.turns))),
-        ("model calls", format_count(worst.calls_between_inputs)),
-        ("  in one tool turn", format_count(worst.calls_between_turns)),
-        ("  that are billed", format_count(worst.billed_calls_between_inputs)),
+        (words::BOUND_TURNS, format_count(u64::from(worst.turns))),
+        (words::BOUND_CALLS, format_count(worst.calls_between_inputs)),
+        (words::BOUND_CALLS_PER_TURN, format_count(worst.calls_between_turns)),
+        (words::BOUND_CALLS_BILLED, format_count(worst.billed_calls_between_inputs)),
     ];
     rows.extend(render_money_rows(settings, worst, usual));
-    let mut text = format!(
-        "The most that can happen after one prompt, whatever the model, the tools and the network \
-         do.\nModel: {}. At most {} turns and {} retries of a failed request.\n\n",
-        models.join(", then "),
-        format_count(u64::from(settings.limits.turns_max)),
-        settings.limits.retries_max,
-    );
+    let turns = format_count(u64::from(settings.limits.turns_max));
+    let retries = settings.limits.retries_max;
+    let mut text = words::introduce_bound(&models.join(", then "), &turns, retries);
     for (what, number) in rows {
         text.push_str(&format!("  {what:<20}{number}\n"));
     }
     let advice = match (worst.money, settings.budget.budget_max) {
         (Some(_), Some(_)) | (Some(MicroUsd(0)), None) => "",
-        (Some(_), None) => NO_BUDGET_ADVICE,
-        (None, _) => NO_PRICE_ADVICE,
+        (Some(_), None) => words::NO_BUDGET_ADVICE,
+        (None, _) => words::NO_PRICE_ADVICE,
     };
-    text.push_str(&format!("\n{EXPLANATION}\n{advice}"));
+    text.push_str(&format!("\n{}{advice}", words::BOUND_EXPLANATION));
     text
 }
 
@@ -117,41 +114,29 @@ fn render_money_rows(
     usual: Option<MicroUsd>,
 ) -> Vec<(&'static str, String)> {
     let Some(most) = worst.money else {
-        return vec![("money", "unknown: a model has no price here".to_owned())];
+        return vec![(words::BOUND_MONEY, words::BOUND_NO_PRICE.to_owned())];
     };
     if most == MicroUsd(0) && settings.budget.budget_max.is_none() {
-        return vec![("money", "nothing: the model is free".to_owned())];
+        return vec![(words::BOUND_MONEY, words::BOUND_FREE.to_owned())];
     }
     let most = format_money(most);
     let mut rows = Vec::new();
     if let Some(usual) = usual {
-        rows.push((
-            "a usual task costs",
-            format!(
-                "about {} ({USUAL_CALLS} calls, {} to {} tokens, mostly from the cache)",
-                format_money(usual),
-                format_count(USUAL_INPUT_FIRST),
-                format_count(USUAL_INPUT_FIRST + (USUAL_CALLS - 1) * USUAL_INPUT_GROWTH),
-            ),
-        ));
+        let last = USUAL_INPUT_FIRST + (USUAL_CALLS - 1) * USUAL_INPUT_GROWTH;
+        let words = words::describe_usual_task(
+            &format_money(usual),
+            USUAL_CALLS,
+            &format_count(USUAL_INPUT_FIRST),
+            &format_count(last),
+        );
+        rows.push((words::BOUND_USUAL, words));
     }
     rows.push(match settings.budget.budget_max {
-        Some(_) => ("never more than", format!("{most}, the limit you set")),
-        None => (
-            "the worst case",
-            format!("{most} (every answer as long as it can be, nothing cached)"),
-        ),
+        Some(_) => (words::BOUND_LIMIT, words::describe_budget(&most)),
+        None => (words::BOUND_WORST, words::describe_worst_case(&most)),
     });
     rows
 }
-
-const EXPLANATION: &str = "Calls include retries, summaries and resumed answers. Each lowers a counter that \
-only a new prompt\nrefills, so a run always ends. --max-turns and --max-retries make it shorter.";
-const NO_BUDGET_ADVICE: &str = "\
-No limit on money is set. --max-budget-usd 5 sets one; it is checked before each request, so no more\n\
-than that is spent. Without it, an answer that breaks off and is asked for again may be billed on top.\n";
-const NO_PRICE_ADVICE: &str = "\
-Give the price with --price to see what it costs, or to set --max-budget-usd.\n";
 
 /// A task of ordinary length, as an estimate. Tokens are those of one call.
 const USUAL_CALLS: u64 = 12;

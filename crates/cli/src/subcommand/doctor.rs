@@ -8,10 +8,11 @@ use windlass_provider::model_options::ModelOptions;
 use windlass_sandbox::{Cell, Sandbox, SandboxProbeOptions};
 use windlass_settings::{
     LoadedSettings, ProblemSeverity, SettingsFileState, SettingsProblem, SettingsSource,
-    TextPosition, TrustState,
+    TextPosition,
 };
 
 use crate::args::DoctorArgs;
+use crate::words;
 use windlass_assembly::directories::working_directory;
 use windlass_assembly::options::SettingsOptions;
 use windlass_assembly::report::server_check::{ServerCheck, check_model_server};
@@ -79,7 +80,7 @@ impl DoctorReport {
             Ok(check) => ServerState::Answered(check),
             Err(error) => {
                 let why = to_single_line(error.message());
-                self.other_problems.push(format!("the model server: {why}"));
+                self.other_problems.push(words::describe_server_problem(&why));
                 ServerState::Failed(why)
             }
         };
@@ -97,7 +98,7 @@ fn check_project_files(
     let folders = skills::find_skill_folders(cwd, layers.extension_sources(), lookup);
     for skill in windlass_driver::load_skills(&folders, |_| false) {
         let file = skill.folder.join("SKILL.md");
-        problems_found.extend(skill.problem.map(|why| format!("{}: {why}", file.display())));
+        problems_found.extend(skill.problem.map(|why| words::describe_file_problem(&file, &why)));
     }
     problems_found
         .extend(agents::load_agent_definitions(cwd, config, layers.extension_sources(), lookup).1);
@@ -130,10 +131,7 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
                     model = Some(chain.primary.full_name());
                     key = find_key_source(&chain, &config, lookup);
                     if key.is_none() {
-                        problems_found.push(format!(
-                            "no API key for {}; see `windlass key --help`",
-                            chain.primary.provider
-                        ));
+                        problems_found.push(words::describe_missing_key(&chain.primary.provider));
                     }
                 }
             }
@@ -178,7 +176,7 @@ fn find_key_source(chain: &ModelChain, config: &Config, lookup: &impl EnvLookup)
     let base_url = keyring_key::key_origin(name, config, lookup);
     let is_local =
         base_url.is_some_and(|url| windlass_host::environment::parse_local_address(&url).is_some());
-    (provider.needs_no_key() || is_local).then(|| "none needed".to_owned())
+    (provider.needs_no_key() || is_local).then(|| words::NO_KEY_NEEDED.to_owned())
 }
 
 const fn layer_name(source: SettingsSource) -> &'static str {
@@ -188,24 +186,6 @@ const fn layer_name(source: SettingsSource) -> &'static str {
         SettingsSource::Local => "local",
         SettingsSource::Flag => "flag",
         SettingsSource::Managed => "managed",
-    }
-}
-
-const fn describe_file_state(state: SettingsFileState) -> &'static str {
-    match state {
-        SettingsFileState::Absent => "missing",
-        SettingsFileState::Read => "read",
-        SettingsFileState::Broken => "broken",
-    }
-}
-
-const fn describe_trust_state(state: TrustState) -> &'static str {
-    match state {
-        TrustState::NotNeeded => "not needed",
-        TrustState::Given => "given",
-        TrustState::GivenOnce => "given for this run",
-        TrustState::Never => "not given",
-        TrustState::Changed => "given, but the contents have changed since",
     }
 }
 
@@ -285,12 +265,10 @@ fn server_to_json(server: &ServerState) -> Value {
 
 fn describe_server(server: &ServerState) -> String {
     match server {
-        ServerState::NotAsked => "not asked (--offline)".to_owned(),
-        ServerState::CannotBeAsked => "not asked: a model and its key are needed".to_owned(),
-        ServerState::Answered(check) => {
-            format!("{} answers ({} ms)", check.base_url, check.took.as_millis())
-        }
-        ServerState::Failed(_) => "does not answer; see below".to_owned(),
+        ServerState::NotAsked => words::SERVER_NOT_ASKED.to_owned(),
+        ServerState::CannotBeAsked => words::SERVER_CANNOT_BE_ASKED.to_owned(),
+        ServerState::Answered(check) => words::describe_server_answer(&check.base_url, check.took),
+        ServerState::Failed(_) => words::SERVER_FAILED.to_owned(),
     }
 }
 
@@ -302,14 +280,14 @@ fn list_wide_rules(loaded: &LoadedSettings) -> Vec<(String, &'static str)> {
 
 fn render_report(report: &DoctorReport, is_fine: bool) -> String {
     let LoadedSettings { files, problems, trust, .. } = &report.layers.loaded;
-    let mut text = "Settings files, later ones override\n".to_owned();
+    let mut text = words::DOCTOR_FILES.to_owned();
     let rows: Vec<[String; 4]> = files
         .iter()
         .map(|file| {
             let keys = file.keys.join(", ");
             [
                 layer_name(file.source).to_owned(),
-                describe_file_state(file.state).to_owned(),
+                words::describe_file_state(file.state).to_owned(),
                 file.name.clone(),
                 keys,
             ]
@@ -322,53 +300,51 @@ fn render_report(report: &DoctorReport, is_fine: bool) -> String {
         .loaded
         .origins()
         .map(|(key, names)| {
-            let idle = if LoadedSettings::has_effect(key) { "" } else { " (no effect here)" };
+            let idle =
+                if LoadedSettings::has_effect(key) { "" } else { words::DOCTOR_WITHOUT_EFFECT };
             [to_single_line(key), format!("{}{idle}", to_single_line(&names.join(", ")))]
         })
         .collect();
     if !values.is_empty() {
-        text.push_str("\nSettings in effect, and their files\n");
+        text.push_str(words::DOCTOR_VALUES);
         text.push_str(&indent_lines(&render_table([ColumnAlignment::Left; 2], &values)));
     }
     text.push_str(&format!(
-        "\nTrust\n  {}: {}\n",
+        "{}  {}: {}\n",
+        words::DOCTOR_TRUST,
         to_single_line(&trust.root.display().to_string()),
-        describe_trust_state(trust.state)
+        words::describe_trust_state(trust.state)
     ));
     for item in trust.withheld_items() {
-        text.push_str(&format!(
-            "  ignored: {}\n",
-            to_single_line(&format!("{} in {}", item.key, item.name))
-        ));
+        let ignored = words::describe_ignored_item(&item.key, &item.name);
+        text.push_str(&format!("  {}\n", to_single_line(&ignored)));
     }
     let sandbox = match &report.sandbox {
-        Ok(text) => text.clone(),
-        Err(why) => format!("not available: {why}"),
+        // The heading says it.
+        Ok(text) => text.strip_prefix("Sandbox: ").unwrap_or(text).to_owned(),
+        Err(why) => words::describe_no_sandbox(why),
     };
     let wide = list_wide_rules(&report.layers.loaded);
     if !wide.is_empty() {
-        text.push_str("\nBroad allow rules\n");
+        text.push_str(words::DOCTOR_BROAD_RULES);
         for (rule, width) in wide {
             text.push_str(&format!("  {}: {width}\n", to_single_line(&rule)));
         }
     }
-    let or_none = |text: &Option<String>| to_single_line(text.as_deref().unwrap_or("none"));
-    text.push_str(&format!("\nSandbox\n  {}\n", to_single_line(&sandbox)));
+    let or_none = |text: &Option<String>| to_single_line(text.as_deref().unwrap_or(words::NONE));
+    text.push_str(&format!("{}  {}\n", words::DOCTOR_SANDBOX, to_single_line(&sandbox)));
     let cell = match &report.cell {
-        Ok(text) => format!("commands that run unasked are confined to {text}"),
-        Err(why) => format!(
-            "not available: {why}. Only programs whose every option is understood run unasked, \
-             and nothing confines them"
-        ),
+        Ok(text) => words::describe_cell(text),
+        Err(why) => words::describe_no_cell(why),
     };
-    text.push_str(&format!("\nCell\n  {}\n", to_single_line(&cell)));
-    text.push_str(&format!(
-        "\nModel\n  {}; key: {}\n  server: {}\n",
-        or_none(&report.model),
-        or_none(&report.key),
-        describe_server(&report.server)
+    text.push_str(&format!("{}  {}\n", words::DOCTOR_CELL, to_single_line(&cell)));
+    text.push_str(words::DOCTOR_MODEL);
+    text.push_str(&words::describe_model(
+        &or_none(&report.model),
+        &or_none(&report.key),
+        &describe_server(&report.server),
     ));
-    text.push_str(if is_fine { "\nNo problems found.\n" } else { "\nProblems\n" });
+    text.push_str(if is_fine { words::DOCTOR_FINE } else { words::DOCTOR_PROBLEMS });
     let mut problems: Vec<&SettingsProblem> = problems.iter().collect();
     problems.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
     for problem in problems {

@@ -17,7 +17,7 @@ const CASES: &[Case] = &[
     ("/btw what is it", "Second.", Ok("Second.")),
     ("/config", "Settings files", Err("about the terminal")),
     ("/copy", "Copied the last answer", Err("about the terminal")),
-    ("/doctor", "Settings, the later one winning", Err("about the terminal")),
+    ("/doctor", "No problems found", Err("about the terminal")),
     ("/effort", "Choose an effort", Err("about the terminal")),
     ("/export", "Conversation written to", Err("about the terminal")),
     ("/status", "Background tasks", Err("about the terminal")),
