@@ -58,7 +58,7 @@ fn a_page_is_said_with_its_words_in_place() {
     let finished = run(&mut dirs.asking(&server.url(), &["-p", "/other:plain"]));
     assert!(finished.error_line(2).contains("unknown command /other:plain"), "{finished:?}");
     let help = run(&mut dirs.asking(&server.url(), &["-p", "/help"])).answer().to_owned();
-    for line in ["/compact [FOCUS]", "/fix ISSUE", "/plain", "/near"] {
+    for line in ["/compact [FOCUS]", "/fix ISSUE", "/team:plain", "/near"] {
         assert!(help.contains(line), "{line}: {help}");
     }
 }
