@@ -155,7 +155,7 @@ pub(crate) fn split_variables(
         words.push(word);
         if is_flag {
             words.extend(arguments.next());
-            while let Some(next) = arguments.next_if(|next| is_variable(next)) {
+            while let Some(next) = arguments.next_if(is_variable) {
                 words.extend(["--env".into(), next]);
             }
         }
