@@ -179,7 +179,7 @@ fn placeholder_endpoints(model_chain: &ModelChain) -> Vec<(ModelName, ModelEndpo
 
 /// Every endpoint is resolved now: a fallback without a key would otherwise fail only when it is
 /// needed.
-fn resolve_endpoints(
+pub(crate) fn resolve_endpoints(
     model_chain: &ModelChain,
     config: &Config,
     lookup: &impl EnvLookup,

@@ -9,6 +9,7 @@ use crate::settings::SettingsLayers;
 use crate::slash_command;
 use crate::slash_command::{FrontEnd, OverviewSection};
 use windlass_host::command_error::to_single_line;
+use windlass_host::display::human_format::format_counted;
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_project::custom_command::CustomCommands;
 
@@ -61,14 +62,14 @@ impl SessionOverview<'_> {
     fn render_model(&self) -> String {
         let mut words = format!("{}\n", self.settings.model.name);
         for fallback in &self.settings.fallbacks {
-            words.push_str(&format!("{} stands in for it\n", fallback.name));
+            words.push_str(&format!("{} (fallback)\n", fallback.name));
         }
         words
     }
 
     fn render_mcp_servers(&self) -> String {
         let row = |server: windlass_driver::mcp::McpServerReport| {
-            let tools = format!("{} tools", server.tools.len());
+            let tools = format_counted(server.tools.len(), "tool");
             let error = to_single_line(&server.error.unwrap_or_default());
             [server.name, server.status.as_str().to_owned(), tools, error]
         };

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windlass_driver::mcp::McpServers;
-use windlass_driver::{SessionBuilder, SubagentConfig};
-use windlass_vocabulary::{ModelFacts, ModelName};
+use windlass_driver::{PromptSubmission, SessionBuilder, SubagentConfig};
+use windlass_vocabulary::{ContentBlock, ModelFacts, ModelName};
 
 use crate::directories::working_directory;
 use crate::limits::build_model_requirements;
@@ -22,7 +22,7 @@ use crate::session::cleanup::SessionCleanup;
 use crate::session::{self, SelectedSession};
 use crate::settings::SettingsLayers;
 use crate::settings::reloader::SettingsReloader;
-use crate::slash_command::SlashCommand;
+use crate::slash_command::{self, SlashCommand};
 use crate::tool_selection;
 use crate::tool_setup::ToolSetup;
 use windlass_host::command_error::CommandError;
@@ -177,6 +177,9 @@ impl SessionParts {
             variables: build_expansion_variables(&session, &resolved, lookup),
             tools: tools.later_prompt_tools(&resolved),
         };
+        if let Some(SlashCommand::SubmitPrompt(submission)) = &prompt.command {
+            check_first_prompt(submission, &files)?;
+        }
         let first_command = prompt.command.map(|command| {
             let tools = tools.first_prompt_tools(&resolved);
             let expander = PromptExpander { tools, ..expander.clone() };
@@ -253,6 +256,21 @@ impl SessionParts {
             cleanup,
         })
     }
+}
+
+/// Refuses a mistyped command before it costs a request. Prompts of MCP servers are not known yet: their
+/// servers may still be connecting.
+fn check_first_prompt(
+    submission: &PromptSubmission,
+    files: &ProjectFiles,
+) -> Result<(), CommandError> {
+    let [ContentBlock::Text(text)] = submission.content.as_slice() else { return Ok(()) };
+    let is_custom = files.custom_commands.find_invoked(text).is_some();
+    if submission.pinned || is_custom || text.starts_with("/mcp__") {
+        return Ok(());
+    }
+    let custom: Vec<&str> = files.custom_commands.iter().map(|page| page.name.as_str()).collect();
+    slash_command::check_command_name(text, &custom).map_or(Ok(()), Err)
 }
 
 /// Models that agents and commands may ask for by name.

@@ -3,6 +3,7 @@
 mod args;
 mod run_display;
 mod subcommand;
+mod words;
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -152,9 +153,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         None if args.run.reads_stream_json()
             && args.run.output_format != OutputFormatArg::StreamJson =>
         {
-            Err(CommandError::usage(
-                "--input-format stream-json is answered in kind; add --output-format stream-json",
-            ))
+            Err(CommandError::usage(words::STREAM_NEEDS_STREAM))
         }
         None if args.run.is_headless() => block_on_runtime(async {
             let options = RunOptions::try_from(args.run)?;
@@ -240,14 +239,11 @@ fn missing_prompt_error(args: &RunArgs) -> CommandError {
     let Some(word) = args.prompt.as_ref().map(|prompt| prompt.to_string_lossy()) else {
         return match std::env::args_os().len() {
             0 | 1 => CommandError::welcome(),
-            _ => CommandError::usage("there is no prompt; ask with -p \"your task\""),
+            _ => CommandError::usage(words::NO_PROMPT),
         };
     };
-    unknown_command_error(&word).unwrap_or_else(|| {
-        CommandError::usage(format!(
-            "there is no terminal to talk in; ask with -p: windlass -p \"{word}\""
-        ))
-    })
+    unknown_command_error(&word)
+        .unwrap_or_else(|| CommandError::usage(words::describe_no_terminal(&word)))
 }
 
 /// The error for a word that is meant as a subcommand and is none. A prompt of one such word would start
@@ -257,38 +253,17 @@ fn unknown_command_error(word: &str) -> Option<CommandError> {
     if word.contains(char::is_whitespace) || word.starts_with('-') || names.contains(&word) {
         return None;
     }
-    let foreign = FOREIGN_COMMANDS.iter().find(|(names, _)| names.contains(&word));
+    let foreign = words::FOREIGN_COMMANDS.iter().find(|(names, _)| names.contains(&word));
     if let Some((_, advice)) = foreign {
-        return Some(CommandError::usage(format!("there is no command `{word}`; {advice}")));
+        return Some(CommandError::usage(words::describe_foreign_subcommand(word, advice)));
     }
     let near = similar_name::find_similar_name(word, names.iter().copied())?;
-    Some(CommandError::usage(format!(
-        "there is no command `{word}`; did you mean `windlass {near}`?"
-    )))
+    Some(CommandError::usage(words::describe_unknown_subcommand(word, near)))
 }
 
 fn first_word() -> Option<String> {
     std::env::args_os().nth(1).map(|word| word.to_string_lossy().into_owned())
 }
-
-/// Commands that other agents have, and what does the same here.
-const FOREIGN_COMMANDS: &[(&[&str], &str)] = &[
-    (
-        &["update", "upgrade", "install", "uninstall"],
-        "install another version the way you installed this one",
-    ),
-    (
-        &["login", "logout", "auth", "setup-token"],
-        "`windlass key set` stores an API key, `windlass key list` shows where keys come from",
-    ),
-    (
-        &["config", "settings"],
-        "`windlass doctor` shows which settings were read; docs/settings.md lists them",
-    ),
-    (&["init"], "start `windlass` and type /init"),
-    (&["version"], "`windlass --version` prints it"),
-    (&["agents", "plugin", "plugins"], "start `windlass` and type /agents, or see --help"),
-];
 
 /// A reader that closes the pipe early is no error.
 fn print_answer(text: &str) -> Exit {

@@ -5,7 +5,7 @@
 //! proves it on every edge of every reachable state. So `calls_left` of a fresh run is the most
 //! model calls between two user inputs, and that is what `windlass bound` prints.
 
-use windlass_vocabulary::{MicroUsd, Usage};
+use windlass_vocabulary::{MicroUsd, Tokens, Usage};
 
 use crate::control::{Compaction, Control, OutputCap, Overflow, Phase, Then};
 use crate::decide::Act;
@@ -18,6 +18,9 @@ pub struct Bound {
     pub calls_between_inputs: u64,
     /// Model calls between two tool turns, summaries included.
     pub calls_between_turns: u64,
+    /// Those of them that end with an answer, which is what providers bill; refused and failed attempts
+    /// are left out.
+    pub billed_calls_between_inputs: u64,
     /// Tool turns between two user inputs.
     pub turns: u32,
     /// Money between two user inputs; `None` when prices are unknown and no limit is set.
@@ -35,12 +38,28 @@ pub fn bound(settings: &Settings) -> Bound {
         + labels * u64::from(limits.turns_max.saturating_sub(1))
         + settings.after.calls();
     let one_turn = Limits { turns_max: 1, ..limits };
+    let billed = billed_calls(&limits)
+        + labels * u64::from(limits.turns_max.saturating_sub(1))
+        + settings.after.calls();
     Bound {
         calls_between_inputs,
+        billed_calls_between_inputs: billed,
         calls_between_turns: calls_left(&fresh, &one_turn) + labels,
         turns: limits.turns_max,
-        money: money(settings, calls_between_inputs),
+        money: money(settings, billed),
     }
+}
+
+/// Calls of a fresh run that can end with an answer. In each turn the answer can be cut at the output
+/// limit, again at the raised one, and then be continued; each of these can be paused and go on. Of a
+/// summary that several models try one answers.
+fn billed_calls(limits: &Limits) -> u64 {
+    let fresh = Control::IDLE.new_run();
+    let recoveries = u64::from(limits.output_recoveries_max);
+    let blocks = if limits.stop_hooks { u64::from(limits.stop_blocks_max) } else { 0 };
+    let answers = u64::from(limits.turns_max) * (1 + 1 + recoveries)
+        + (blocks + u64::from(limits.nudges_max)) * (1 + recoveries);
+    answers * (1 + u64::from(limits.pauses_max)) + summaries_left(&fresh, limits)
 }
 
 fn money(settings: &Settings, calls: u64) -> Option<MicroUsd> {
@@ -53,7 +72,10 @@ fn money(settings: &Settings, calls: u64) -> Option<MicroUsd> {
         .map(|model| {
             let output = model.output_max;
             let usage = Usage { output, ..Usage::default() };
-            let input = model.window.0.saturating_mul(model.prices.max_input_price());
+            // What is kept free for the answer is never filled by a prompt.
+            let reserved = model.output_default.min(Tokens(model.window.0 / 2));
+            let input = model.window.less(reserved);
+            let input = input.0.saturating_mul(model.prices.max_input_price());
             MicroUsd(input.div_ceil(1_000_000)) + model.prices.cost(&usage)
         })
         .max()?;

@@ -32,5 +32,12 @@ fn the_printed_bound_is_the_walked_one() {
     let one = Limits { turns_max: 1, ..limits };
     let walk = ControlGraph::explore(&one).find_longest_run(&one).expect("no cycle");
     assert_eq!(printed.calls_between_turns, walk.calls);
-    assert_eq!(printed.money.map(|m| m.0), Some(printed.calls_between_inputs * (1_000 + 400)));
+    let billed = printed.billed_calls_between_inputs;
+    assert_eq!(printed.money.map(|m| m.0), Some(billed * (900 + 400)));
+    // Without anything that fails, every call of the longest run is billed.
+    assert!(billed > u64::from(limits.turns_max) && billed < printed.calls_between_inputs);
+    let calm = Limits { retries_max: 0, reactive_compact: false, ..limits };
+    settings.limits = calm;
+    let calm = bound(&settings);
+    assert!(calm.billed_calls_between_inputs <= calm.calls_between_inputs);
 }

@@ -134,6 +134,9 @@ pub struct AppearanceSettings {
     pub status_line: Option<StatusLine>,
     /// The colours.
     pub theme: Option<String>,
+    /// How the terminal calls the user: `auto`, `bell`, `osc9`, `osc777` or `off`, or a name that Claude
+    /// Code has for one of them.
+    pub preferred_notif_channel: Option<String>,
 }
 
 /// What is kept on the disk, and for how long.

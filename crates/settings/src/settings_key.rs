@@ -229,6 +229,7 @@ const HARMLESS: &[&str] = &[
     "autoCompactWindow",
     "respectGitignore",
     "theme",
+    "preferredNotifChannel",
 ];
 
 /// Known, and without effect here: for editors, or about what Windlass does not do. Nothing is added to
@@ -310,7 +311,6 @@ const ELSEWHERE: &[&str] = &[
     "pluginTrustMessage",
     "policyHelper",
     "prUrlTemplate",
-    "preferredNotifChannel",
     "prefersReducedMotion",
     "remoteControlAtStartup",
     "requiredMaximumVersion",

@@ -54,6 +54,8 @@ pub enum PromptAction {
         words: String,
         /// Put into the composer, so that it can be changed and sent again.
         prompt: String,
+        /// The task list as it was then, as the task tools write it.
+        tasks: String,
     },
     Quit,
 }

@@ -52,9 +52,9 @@ impl Picker {
             InputKey::Enter | InputKey::Tab => {
                 let item = self.matches.get(self.selected).and_then(|at| self.items.get(*at));
                 return match item {
-                    Some(item) if item.value.is_empty() => PickerOutcome::Pending,
-                    Some(item) => PickerOutcome::Chosen(item.clone()),
-                    None => PickerOutcome::Cancelled,
+                    Some(item) if !item.value.is_empty() => PickerOutcome::Chosen(item.clone()),
+                    // Nothing fits the search: it can be changed.
+                    Some(_) | None => PickerOutcome::Pending,
                 };
             }
             InputKey::Move(CursorMove::Up) => self.selected = self.selected.saturating_sub(1),
@@ -202,7 +202,7 @@ mod tests {
         );
         assert_eq!(value(taken), "add a test");
         let none = press_keys(&mut picker(), &[InputKey::Char('#'), InputKey::Enter]);
-        assert_eq!(none, PickerOutcome::Cancelled);
+        assert_eq!(none, PickerOutcome::Pending);
         let back = press_keys(
             &mut picker(),
             &[InputKey::Char('#'), InputKey::Delete(Deletion::CharBefore), InputKey::Enter],

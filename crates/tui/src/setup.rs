@@ -30,6 +30,8 @@ pub struct TuiSetup {
     /// What happened in earlier runs of this session, shown again.
     pub earlier_notices: Vec<Notice>,
     pub startup_notes: Vec<String>,
+    /// What earlier runs of this session cost, in micro-dollars.
+    pub spent_before: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -88,6 +88,10 @@ impl StyledLine {
         self.spans.iter().map(|span| span.text.width()).sum()
     }
 
+    pub fn is_blank(&self) -> bool {
+        self.spans.iter().all(|span| span.text.trim().is_empty())
+    }
+
     pub fn plain_text(&self) -> String {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }

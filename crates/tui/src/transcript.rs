@@ -96,6 +96,14 @@ impl TranscriptEntry {
         }
     }
 
+    /// Is it a call that shows the whole task list?
+    pub fn shows_task_list(&self) -> bool {
+        match self {
+            Self::ToolCall(call, outcome) => call.name.as_str() == "TodoWrite" && !outcome.is_error,
+            Self::Prompt(_) | Self::Answer(_) | Self::Thought(_) | Self::Note(_) => false,
+        }
+    }
+
     /// Cuts long texts; the session's journal has them in full.
     fn truncate_texts(self) -> Self {
         let cut = |mut text: String| {

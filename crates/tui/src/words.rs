@@ -241,11 +241,11 @@ pub fn describe_waiting_questions(questions: usize) -> String {
 
 // Lists, inputs and pages.
 
-pub const PICKER_KEYS: &str = "↑↓ Enter to select · Esc to cancel · type to search";
+pub const PICKER_KEYS: &str = "↑↓ Enter · Esc cancels · type to search";
 pub const PICKER_SEARCH: &str = "Search: ";
 pub const INPUT_KEYS: &str = "Enter to confirm · Esc to cancel";
 pub const PAGER_LEAVE: &str = "Esc to go back";
-pub const PAGER_KEYS: &str = "/ search · n next · ↑↓ PgUp PgDn Home End";
+pub const PAGER_KEYS: &str = "/ search · n next · ↑↓ PgUp PgDn";
 pub const MORE_IN_LARGER_WINDOW: &str = "… (make the window larger to see the rest)";
 
 pub fn describe_search(query: &str) -> String {

@@ -11,7 +11,7 @@ use windlass_host::display::text_table::{ColumnAlignment, render_table};
 pub fn render_context_usage(inventory: &ContextUsage) -> String {
     let ContextUsage { model, window, total, threshold, .. } = inventory;
     let mut text = format!(
-        "{model}: {} of {} tokens ({}); a summary is asked for over {}.\n\n",
+        "{model}: {} of {} tokens ({}); summarised above {}.\n\n",
         format_count(total.0),
         format_count(window.0),
         format_percent(*total, *window),
@@ -23,7 +23,7 @@ pub fn render_context_usage(inventory: &ContextUsage) -> String {
             if part.count > 1 { format_count(usize_to_u64(part.count)) } else { String::new() };
         rows.push(build_row(&component_label(&part.component), part.tokens, *window, pieces));
     }
-    rows.push(build_row("kept for the answer", inventory.reserved, *window, String::new()));
+    rows.push(build_row("reserved for the answer", inventory.reserved, *window, String::new()));
     rows.push(build_row("free", inventory.free_tokens(), *window, String::new()));
     text.push_str(&render_table(
         [

@@ -1,5 +1,5 @@
-//! `windlass cost`: what sessions cost, in whole millionths of a dollar. Nothing is estimated: these
-//! are the rows that were booked when the requests were paid for.
+//! `windlass cost`: what sessions cost: in cents for people, in whole millionths of a dollar as JSON.
+//! Nothing is estimated: these are the rows that were booked when the requests were paid for.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::session;
 use crate::session::session_lookup::find_session_here;
 use crate::session::{journal_error, session_cost};
 use windlass_host::command_error::CommandError;
-use windlass_host::display::human_format::format_count;
+use windlass_host::display::human_format::{format_count, format_money};
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::environment::EnvLookup;
 
@@ -89,6 +89,10 @@ pub fn render_session_cost_for_screen(
     journal: &std::path::Path,
 ) -> Result<[String; 2], CommandError> {
     let account = load_session_account(journal, None)?;
+    if account.all.requests == 0 {
+        let table = render_account_table(&account, CostGrouping::Model);
+        return Ok([table.clone(), table]);
+    }
     let all = ("all".to_owned(), account.all);
     let narrow = account.models.iter().map(|(name, totals)| (name.clone(), *totals)).chain([all]);
     let narrow: String = narrow
@@ -126,9 +130,13 @@ fn render_sparkline(numbers: &[u64]) -> String {
     shown.map(bar).collect()
 }
 
+const NO_REQUESTS: &str = "No requests yet.\n";
 const SPARKLINE_BARS_MAX: usize = 24;
 
 pub fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
+    if account.all.requests == 0 && account.all.kept.0 == 0 {
+        return NO_REQUESTS.to_owned();
+    }
     let (name, parts) = match by {
         CostGrouping::Model => ("model", &account.models),
         CostGrouping::Day => ("day", &account.days),
@@ -144,7 +152,7 @@ pub fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
     if account.all.kept.0 > 0 {
         text.push_str(&format!(
             "Set aside besides, for requests whose process died before their bill was known: {}\n",
-            account.all.kept
+            format_money(account.all.kept)
         ));
     }
     text
@@ -184,6 +192,6 @@ fn build_account_row(name: &str, totals: &CostTotals) -> [String; 7] {
         format_count(usage.cache_write.0),
         format_count(usage.cache_read.0),
         format_count(usage.output.0),
-        totals.cost.to_string(),
+        format_money(totals.cost),
     ]
 }

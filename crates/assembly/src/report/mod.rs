@@ -4,6 +4,7 @@
 pub mod context_usage;
 pub mod cost;
 pub mod rewind;
+pub mod server_check;
 pub mod session_list;
 pub mod session_report;
 pub mod trust;

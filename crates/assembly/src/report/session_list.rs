@@ -60,7 +60,7 @@ pub fn render_search(
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
     if words.trim().is_empty() {
-        return Err(CommandError::usage("there is nothing to search for; give some words"));
+        return Err(CommandError::usage("nothing to search for; give some words"));
     }
     let catalogue = session::open_catalogue(lookup)?;
     let cwd = working_directory()?;
@@ -141,7 +141,7 @@ pub fn session_state(listed: &ListedSession) -> &'static str {
 fn display_title(summary: &SessionSummary) -> String {
     let words = match (&summary.title, summary.prompt.as_str()) {
         (Some(title), _) => title,
-        (None, "") => "(nothing was said)",
+        (None, "") => "(empty)",
         (None, prompt) => prompt,
     };
     truncate_with_ellipsis(&to_single_line(words), TITLE_MAX)
@@ -186,7 +186,7 @@ pub fn render_resume_help(
         ),
         Some(_) => {
             let id = find_session_here(wanted, lookup)?.summary.id;
-            Ok(format!("Leave this session, then go on with that one: windlass --resume {id}\n"))
+            Ok(format!("Exit, then resume that session with: windlass --resume {id}\n"))
         }
     }
 }

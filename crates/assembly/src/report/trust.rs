@@ -6,15 +6,15 @@ use windlass_settings::{ProjectTrust, TrustState};
 pub fn render_trust(trust: &ProjectTrust, is_accepted: bool) -> String {
     let root = trust.root.display();
     if trust.items.is_empty() {
-        return format!("{root} brings along nothing that needs trust\n");
+        return format!("{root} contains nothing that needs trust\n");
     }
     let mut text = match (is_accepted, trust.state) {
-        (true, _) => format!("{root} is trusted with exactly this:\n"),
-        (false, TrustState::Given) => format!("{root} is trusted with this:\n"),
+        (true, _) => format!("Trusted: {root}, with exactly this:\n"),
+        (false, TrustState::Given) => format!("{root} is trusted, with this:\n"),
         (false, TrustState::Changed) => {
-            format!("{root} has changed since it was trusted; it now brings along this:\n")
+            format!("{root} has changed since you trusted it. It now contains:\n")
         }
-        (false, _) => format!("{root} is not trusted; it brings along this:\n"),
+        (false, _) => format!("{root} is not trusted. It contains:\n"),
     };
     let mut last = "";
     for item in &trust.items {

@@ -2,6 +2,7 @@
 //! words. Taken from a replay of the journal.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_journal::{ExplainedStep, explain_journal};
@@ -11,8 +12,9 @@ use windlass_vocabulary::{Notice, Outcome, Terminal, Transition};
 use crate::session::journal_error;
 use crate::session::rewind_point::fallback_settings;
 use windlass_host::command_error::{CommandError, to_single_line};
-use windlass_host::display::human_format::{format_count, format_money};
+use windlass_host::display::human_format::{format_count, format_money, format_seconds};
 use windlass_host::display::strip_control_characters;
+use windlass_host::display::text_table::format_time_ago;
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 
 #[derive(Debug)]
@@ -60,7 +62,7 @@ pub fn render_reasons(
         return Ok(format!("{}\n", json!({"reasons": reasons})));
     }
     Ok(match reasons.is_empty() {
-        true => "Nothing was asked of a model yet.\n".to_owned(),
+        true => "No model has been asked yet.\n".to_owned(),
         false => reasons.iter().map(render_reason).collect(),
     })
 }
@@ -98,8 +100,12 @@ impl WalkPosition {
         }
         if let Some(ending) = &walked.ending {
             let reason = match ending.outcome {
-                Some(Outcome::Compacted) => "You asked to compact the conversation, and it was.",
-                Some(Outcome::NotCompacted) => "You asked to compact the conversation; it stayed.",
+                Some(Outcome::Compacted) => {
+                    "You asked to compact the conversation, and it was compacted."
+                }
+                Some(Outcome::NotCompacted) => {
+                    "You asked to compact the conversation, but there was too little to summarise."
+                }
                 Some(
                     Outcome::Natural
                     | Outcome::Empty
@@ -112,8 +118,17 @@ impl WalkPosition {
                 )
                 | None => describe_terminal(ending.terminal),
             };
-            let words = format!("{reason} ({})", to_single_line(&ending.why));
-            let words = format!("{words}; {} so far", format_money(ending.cost));
+            // The sentence says it already, unless something special happened.
+            let is_plain = ending.terminal.is_abort()
+                || matches!(
+                    ending.outcome,
+                    Some(Outcome::Natural | Outcome::Compacted | Outcome::NotCompacted)
+                );
+            let detail = match is_plain {
+                true => String::new(),
+                false => format!(" ({})", to_single_line(&ending.why)),
+            };
+            let words = format!("{reason}{detail} {} so far.", format_money(ending.cost));
             let name = Some(ending.terminal.name());
             let explanation = Explanation { name, ..Explanation::new("stopped", words) };
             reasons.push(self.build_reason(walked.at, explanation));
@@ -140,7 +155,7 @@ fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
         }
         Notice::ContextShrunk { level, freed, losses } => {
             let what = match is_by_hand {
-                true => "History was summarised, because you asked for it.",
+                true => "The history was summarised because you asked for it.",
                 false => describe_context_level(*level),
             };
             let mut words = format!("{what} About {} tokens were freed.", format_count(freed.0));
@@ -155,8 +170,8 @@ fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
         Notice::RetryScheduled { failure, attempt, attempts_max, wait } => {
             let what = to_single_line(&failure.message);
             let words = format!(
-                "Waited {} ms, try {attempt} of {attempts_max}: {what}",
-                format_count(wait.0)
+                "Waited {} before retry {attempt} of {attempts_max}: {what}",
+                format_seconds(Duration::from_millis(wait.0))
             );
             Explanation::new("waited", words)
         }
@@ -166,7 +181,7 @@ fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
         ),
         Notice::Retracted { why, .. } => Explanation::new(
             "retracted",
-            format!("What was shown of an answer was taken back: {}", to_single_line(why)),
+            format!("A partial answer was discarded: {}", to_single_line(why)),
         ),
         Notice::ToolDenied { call, why } => Explanation::new(
             "denied",
@@ -201,28 +216,28 @@ fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
 /// Why the loop went round again: a sentence for each way.
 fn describe_transition(transition: Transition) -> &'static str {
     match transition {
-        Transition::NextTurn => "Every call had its result, so the model was asked again.",
+        Transition::NextTurn => "All tool calls had results, so the model was asked again.",
         Transition::CollapseDrainRetry => {
-            "The prompt was too long. Everything that was set aside for that was left out, and the \
-             same was asked again."
+            "The prompt was too long. Old steps that were marked for it were collapsed, and the request \
+             was sent again."
         }
         Transition::ReactiveCompactRetry => {
-            "The prompt was too long or its media too large. History was made shorter, and the same \
-             was asked again."
+            "The prompt was too long or its media too large. The history was shortened, and the request \
+             was sent again."
         }
         Transition::MaxOutputTokensEscalate => {
-            "The answer was cut at the output limit. The limit was raised, and the same was asked \
+            "The answer was cut at the output limit. The limit was raised, and the request was sent \
              again."
         }
         Transition::MaxOutputTokensRecovery => {
-            "The answer was cut at the raised output limit too. The model was asked to go on where it \
-             stopped."
+            "The answer was cut at the raised output limit, too. The model was asked to continue where \
+             it stopped."
         }
         Transition::StopHookBlocking => {
-            "The model wanted to stop, and a stop hook objected. Its objection was put to the model."
+            "The model wanted to stop, but a stop hook objected. The model was told why."
         }
         Transition::TokenBudgetContinuation => {
-            "The model wanted to stop before the token budget was used. It was asked to go on."
+            "The model wanted to stop before the token budget was used up. It was asked to continue."
         }
     }
 }
@@ -232,30 +247,28 @@ fn describe_terminal(terminal: Terminal) -> &'static str {
     match terminal {
         Terminal::Completed => "The model had nothing more to do.",
         Terminal::BlockingLimit => {
-            "The next request would not have fitted, and nothing could shrink."
+            "The next request did not fit the context window, and nothing could be shortened."
         }
-        Terminal::PromptTooLong => {
-            "The prompt was too long, and everything against that was tried."
-        }
+        Terminal::PromptTooLong => "The prompt was too long, even after everything was shortened.",
         Terminal::ImageError => "An image or a document could not be used.",
         Terminal::ModelError => "The model server kept failing; gave up.",
-        Terminal::AbortedStreaming => "It was interrupted while the model answered.",
-        Terminal::AbortedTools => "It was interrupted while tools ran.",
+        Terminal::AbortedStreaming => "Interrupted while the model answered.",
+        Terminal::AbortedTools => "Interrupted while tools ran.",
         Terminal::StopHookPrevented => "A stop hook ended the run.",
-        Terminal::HookStopped => "A hook of a tool, or the guard against circles, ended the run.",
-        Terminal::MaxTurns => "The limit of turns was reached.",
-        Terminal::MaxBudgetUsd => "The limit of money was reached.",
+        Terminal::HookStopped => "A tool hook, or the guard against circles, ended the run.",
+        Terminal::MaxTurns => "The turn limit was reached.",
+        Terminal::MaxBudgetUsd => "The budget was used up.",
     }
 }
 
 /// What made the window emptier: a sentence for each level.
 fn describe_context_level(level: u8) -> &'static str {
     match level {
-        1 => "Results that were too long were shortened and kept on disk.",
-        2 => "The oldest turns were left out.",
+        1 => "Long results were shortened; the full text is on disk.",
+        2 => "The oldest turns were dropped.",
         3 => "Old results were shortened.",
-        4 => "Parts of history were folded to a line each.",
-        _ => "History was summarised, because the window was getting full.",
+        4 => "Parts of the history were collapsed to a line each.",
+        _ => "The history was summarised because the context window was getting full.",
     }
 }
 
@@ -264,7 +277,7 @@ fn render_reason(reason: &RunReason) -> String {
     let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
     format!(
         "run {run}, turn {turn} · {} · {kind}{name}\n    {}\n",
-        format_timestamp(*at),
+        format_time_ago(*at),
         strip_control_characters(words)
     )
 }

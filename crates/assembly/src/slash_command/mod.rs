@@ -18,6 +18,7 @@ mod resume;
 mod rewind;
 mod terminal_action;
 mod terminal_commands;
+mod unknown_command;
 mod why;
 
 use windlass_driver::PromptSubmission;
@@ -25,6 +26,7 @@ use windlass_driver::PromptSubmission;
 pub use overview_section::OverviewSection;
 pub use rewind::RewindArguments;
 pub use terminal_action::{McpServerAction, RuleAction, RuleFile, TerminalAction};
+pub use unknown_command::check_command_name;
 use windlass_host::command_error::CommandError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ pub(crate) struct AcpArgs {
     pub(crate) mcp: McpConfigArgs,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
-    /// Tell more among the notices of a session.
+    /// Log more.
     #[arg(long)]
     pub(crate) verbose: bool,
 }
@@ -27,7 +27,7 @@ pub(crate) struct AcpArgs {
 /// What to do beside serving.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AcpCommand {
-    /// Show the entry for an editor's settings, and write it with --yes.
+    /// Show the entry for an editor's settings; --yes writes it.
     Setup(AcpSetupArgs),
 }
 

@@ -13,13 +13,13 @@ pub(crate) struct StreamArgs {
     /// What standard input is: the prompt, or one JSON object a line, which implies -p.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) input_format: InputFormatArg,
-    /// With stream-json: also send answers piece by piece, as they come.
+    /// With stream-json: also stream partial answers.
     #[arg(long)]
     pub(crate) include_partial_messages: bool,
-    /// With stream-json: also tell when hooks run and what they say.
+    /// With stream-json: also report hooks and their output.
     #[arg(long)]
     pub(crate) include_hook_events: bool,
-    /// With stream-json: say each prompt again when it is taken up, with its id.
+    /// With stream-json: echo each prompt with its id when it is processed.
     #[arg(long)]
     pub(crate) replay_user_messages: bool,
     /// With stream-json: also send the lines of the transcript as they are written.
@@ -28,10 +28,10 @@ pub(crate) struct StreamArgs {
     /// The answer must be one JSON object that this JSON Schema accepts.
     #[arg(long, value_name = "SCHEMA")]
     pub(crate) json_schema: Option<String>,
-    /// Nothing begins before the program has sent `initialize`.
+    /// Wait for `initialize` before starting.
     #[arg(long, hide = true)]
     pub(crate) await_initialize: bool,
-    /// `omitted` leaves out what the model thought.
+    /// `omitted` leaves out the model's thinking.
     #[arg(long, value_name = "HOW", value_enum, hide = true)]
     pub(crate) thinking_display: Option<ThinkingDisplayArg>,
 }
@@ -54,31 +54,31 @@ pub(crate) struct PromptFileArgs {
 pub(crate) struct HeadlessArgs {
     #[command(flatten)]
     pub(crate) stream: StreamArgs,
-    /// Who is asked about calls that no rule fits: `stdio` is the program on our standard input,
-    /// `mcp__server__tool` is a tool of an MCP server.
+    /// Who decides about calls that no rule covers: `stdio` for the program on standard input,
+    /// `mcp__server__tool` for a tool of an MCP server.
     #[arg(long, value_name = "WHO")]
     pub(crate) permission_prompt_tool: Option<String>,
-    /// `none` denies what would be asked.
+    /// `none` denies calls instead of asking.
     #[arg(long, value_name = "WHEN", value_enum)]
     pub(crate) permission_prompts: Option<PermissionPromptsArg>,
-    /// The mode bypassPermissions may be switched on later.
+    /// Allow switching to bypassPermissions later.
     #[arg(long)]
     pub(crate) allow_dangerously_skip_permissions: bool,
     #[command(flatten)]
     pub(crate) prompt_files: PromptFileArgs,
-    /// More agents: a JSON object, by name, with description and prompt.
+    /// Additional agents: a JSON object by name, each with description and prompt.
     #[arg(long, value_name = "JSON")]
     pub(crate) agents: Option<String>,
-    /// Be this agent: its prompt, tools and model are the session's own.
+    /// Run as this agent, with its prompt, tools and model.
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Betas to ask the provider for, with commas.
+    /// Provider betas to request, separated by commas.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', num_args = 1.., hide = true)]
     pub(crate) betas: Vec<String>,
-    /// 0: the model does not think. More: it thinks as much as it finds right.
+    /// 0 turns thinking off; any other number lets the model decide how much to think.
     #[arg(long, value_name = "N")]
     pub(crate) max_thinking_tokens: Option<u64>,
-    /// Tokens of output that the whole task should take; the model is told.
+    /// Output tokens the whole task should take; passed on to the model.
     #[arg(long, value_name = "N")]
     pub(crate) task_budget: Option<u64>,
     /// A folder with a plugin: its commands, agents, skills, hooks and MCP servers.
@@ -87,14 +87,14 @@ pub(crate) struct HeadlessArgs {
     /// The same without its MCP servers.
     #[arg(long, value_name = "PATH")]
     pub(crate) plugin_dir_no_mcp: Vec<PathBuf>,
-    /// Tell on standard error what happens on the way, in every format. What stands after `=` is
-    /// ignored: everything is told.
+    /// Log what happens to standard error, in every output format. A filter after `=` is ignored:
+    /// everything is logged.
     #[arg(short, long, value_name = "FILTER", num_args = 0..=1, require_equals = true, hide = true)]
     pub(crate) debug: Option<Option<String>>,
-    /// Tell what happens on the way: an old name of --debug.
+    /// An old name of --debug.
     #[arg(long, hide = true)]
     pub(crate) mcp_debug: bool,
-    /// The same, into this file.
+    /// Log to this file instead.
     #[arg(long, value_name = "PATH")]
     pub(crate) debug_file: Option<PathBuf>,
 }

@@ -12,9 +12,9 @@ pub(crate) struct HooksArgs {
 /// What to do with hooks.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum HooksCommand {
-    /// List the hooks in force: when each runs, for what, and where it is written.
+    /// List active hooks: when each runs, for what, and where it is defined.
     List(HooksListArgs),
-    /// Run the hooks of one event on a sample, and tell what each said and what it comes to.
+    /// Run the hooks of one event on a sample; show what each says and the outcome.
     Test(HooksTestArgs),
 }
 
@@ -34,11 +34,10 @@ pub(crate) struct HooksTestArgs {
     /// The event: PreToolUse, UserPromptSubmit, Stop and so on.
     #[arg(value_name = "EVENT")]
     pub(crate) event: String,
-    /// The tool, for events that are about one. [default: Bash]
+    /// The tool, for tool events. [default: Bash]
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
-    /// What the sample says: the tool's input for events about a tool, fields of the event for
-    /// others. A JSON object.
+    /// The sample, as a JSON object: the tool's input for tool events, event fields for the others.
     #[arg(long, value_name = "JSON")]
     pub(crate) input: Option<String>,
     /// Print one JSON object.

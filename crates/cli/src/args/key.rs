@@ -14,11 +14,11 @@ pub(crate) struct KeyArgs {
 /// What to do with keys.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Put a provider's key into the key ring. It is asked for, or read from standard input.
+    /// Store a provider's key in the key ring. Prompts for it, or reads it from standard input.
     Set(KeySetArgs),
-    /// Tell which providers have a key and where it comes from; never the key.
+    /// Show which providers have a key and where it comes from, never the key itself.
     List(KeyListArgs),
-    /// Take a provider's key out of the key ring.
+    /// Remove a provider's key from the key ring.
     #[command(alias = "rm")]
     Remove(KeyRemoveArgs),
 }
@@ -26,7 +26,7 @@ pub(crate) enum KeyCommand {
 /// `windlass key set`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct KeySetArgs {
-    /// Whose key: anthropic, openai, gemini, openrouter, or a provider of your config.toml.
+    /// The provider: anthropic, openai, gemini, openrouter, or one of your config.toml.
     pub(crate) provider: String,
     /// Taken only to say that a key does not belong here.
     #[arg(hide = true, allow_hyphen_values = true)]
@@ -44,6 +44,6 @@ pub(crate) struct KeyListArgs {
 /// `windlass key remove`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct KeyRemoveArgs {
-    /// Whose key.
+    /// The provider.
     pub(crate) provider: String,
 }

@@ -10,10 +10,10 @@ use super::{PermissionArgs, SettingsArgs};
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "MCP servers")]
 pub(crate) struct McpConfigArgs {
-    /// More MCP servers: JSON, or a file with it.
+    /// Additional MCP servers: JSON, or a file containing it.
     #[arg(long, value_name = "JSON|PATH", num_args = 1..)]
     pub(crate) mcp_config: Vec<String>,
-    /// Only the servers of --mcp-config.
+    /// Use only the servers of --mcp-config.
     #[arg(long)]
     pub(crate) strict_mcp_config: bool,
 }
@@ -30,11 +30,11 @@ pub(crate) struct McpArgs {
 pub(crate) enum McpCommand {
     /// Add a server: a name, then a command and its arguments, or an address.
     Add(McpAddArgs),
-    /// Add a server as it would be written in a file.
+    /// Add a server from its JSON entry.
     AddJson(McpAddJsonArgs),
-    /// List the servers, and try each.
+    /// List servers and test each connection.
     List,
-    /// Show one server, and try it.
+    /// Show one server and test its connection.
     Get {
         /// Its name.
         name: String,
@@ -44,18 +44,18 @@ pub(crate) enum McpCommand {
         /// Its name.
         name: String,
     },
-    /// Forget a login.
+    /// Log out of a server.
     Logout {
         /// Its name.
         name: String,
     },
-    /// Offer our tools to another client, over standard input and output.
+    /// Serve our tools to another client over standard input and output.
     Serve(Box<McpServeArgs>),
     /// Remove a server.
     Remove {
         /// Its name.
         name: String,
-        /// Only where it is kept.
+        /// Only in this scope.
         #[arg(short, long, value_enum)]
         scope: Option<McpScopeArg>,
     },
@@ -73,16 +73,16 @@ pub(crate) struct McpServeArgs {
 /// A server in words.
 #[derive(Debug, clap::Args)]
 pub(crate) struct McpAddArgs {
-    /// Where to keep it.
+    /// Where to save it.
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) scope: McpScopeArg,
-    /// How it is reached.
+    /// How to reach it.
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) transport: McpTransportArg,
-    /// Variables of its environment: one, or several in a row.
+    /// Environment variables for it: one, or several in a row.
     #[arg(short, long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
-    /// A header of every request.
+    /// A header for every request.
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     pub(crate) header: Vec<String>,
     /// The id under which we are registered with the server's login, over HTTP.
@@ -103,7 +103,7 @@ pub(crate) struct McpAddArgs {
 /// A server as it would be written.
 #[derive(Debug, clap::Args)]
 pub(crate) struct McpAddJsonArgs {
-    /// Where to keep it.
+    /// Where to save it.
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) scope: McpScopeArg,
     /// Its name.
@@ -115,24 +115,24 @@ pub(crate) struct McpAddJsonArgs {
 /// Where a server is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum McpScopeArg {
-    /// For you, in this project.
+    /// You, in this project.
     #[default]
     Local,
-    /// For you, everywhere.
+    /// You, in all projects.
     User,
-    /// For everybody, in the project's `.mcp.json`.
+    /// Everyone, in the project's `.mcp.json`.
     Project,
 }
 
 /// How a server is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum McpTransportArg {
-    /// As a process.
+    /// A process.
     #[default]
     Stdio,
-    /// Over HTTP.
+    /// HTTP.
     Http,
-    /// Over the old HTTP+SSE.
+    /// The older HTTP+SSE.
     Sse,
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn split_variables(
         words.push(word);
         if is_flag {
             words.extend(arguments.next());
-            while let Some(next) = arguments.next_if(|next| is_variable(next)) {
+            while let Some(next) = arguments.next_if(is_variable) {
                 words.extend(["--env".into(), next]);
             }
         }

@@ -70,25 +70,25 @@ pub(crate) struct CliArgs {
 /// The commands beside asking.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
-    /// Watch the real engine mend a small project, with a rehearsed model; needs no key.
+    /// Watch a scripted session fix a small project; needs no key.
     #[command(after_help = include_str!("../text/help/demo.txt"))]
     Demo(DemoArgs),
-    /// Serve a scripted model on this machine, for trying rules, limits and faults for nothing.
+    /// Serve a scripted model on this machine, to try rules, limits and faults for free.
     #[command(after_help = include_str!("../text/help/rehearse.txt"))]
     Rehearse(RehearseArgs),
     /// Record the traffic between a command and a real model server, without secrets.
     #[command(after_help = include_str!("../text/help/record.txt"))]
     Record(RecordArgs),
-    /// Print the worst case for the settings given: model calls, turns, money.
+    /// Print the worst case for these settings and what a usual task costs.
     #[command(after_help = include_str!("../text/help/bound.txt"))]
     Bound(BoundArgs),
     /// List known models: window, output, prices, and whether there is a key.
     #[command(after_help = include_str!("../text/help/models.txt"))]
     Models(ModelsArgs),
-    /// List, show, search, export, rename and delete sessions that were kept.
+    /// List, show, search, export, rename and delete saved sessions.
     #[command(after_help = include_str!("../text/help/sessions.txt"))]
     Sessions(SessionsArgs),
-    /// Resume a session, also in the middle of a run that was cut off.
+    /// Resume a session, even in the middle of an interrupted run.
     #[command(after_help = include_str!("../text/help/resume.txt"))]
     Resume(ResumeArgs),
     /// Rewind to an earlier prompt: the conversation, the files our tools changed, or both.
@@ -112,19 +112,19 @@ pub(crate) enum CliCommand {
     /// Show what sessions cost: one of them, or all by day, model and project.
     #[command(after_help = include_str!("../text/help/cost.txt"))]
     Cost(CostArgs),
-    /// Test policies like code, and see why a command would run, ask or be denied.
+    /// Test permission rules like code, and see why a command would run, ask or be denied.
     #[command(after_help = include_str!("../text/help/permission.txt"))]
     Permission(PermissionCommandArgs),
-    /// Show and trust what the project brings along: hooks, variables, servers, allow rules.
+    /// Review and trust what a project brings along: hooks, variables, servers, allow rules.
     #[command(after_help = include_str!("../text/help/trust.txt"))]
     Trust(TrustArgs),
     /// List hooks, and try them on a sample.
     #[command(after_help = include_str!("../text/help/hooks.txt"))]
     Hooks(HooksArgs),
-    /// Show which settings were read from where, and what is wrong.
+    /// Check settings, sandbox, key and model server.
     #[command(after_help = include_str!("../text/help/doctor.txt"))]
     Doctor(DoctorArgs),
-    /// Add, list and remove MCP servers, whose tools a session can use; serve our own.
+    /// Add, list, test and remove MCP servers; serve our own tools.
     #[command(after_help = include_str!("../text/help/mcp.txt"))]
     Mcp(McpArgs),
     /// Serve an editor over the Agent Client Protocol; `acp setup` writes the editor's entry.
@@ -187,24 +187,24 @@ pub(crate) struct RunArgs {
     pub(crate) limit: LimitArgs,
     #[command(flatten)]
     pub(crate) permission: PermissionArgs,
-    /// Say this to the model instead of our own system prompt.
+    /// Replace the system prompt.
     #[arg(long, value_name = "TEXT", help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) system_prompt: Option<String>,
     /// Add this to the system prompt.
     #[arg(long, value_name = "TEXT", help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) append_system_prompt: Option<String>,
-    /// What to print: the answer, one JSON object with everything about the run, or one object a line
-    /// while it happens.
+    /// What to print: the answer, one JSON object about the whole run, or one JSON object per line as it
+    /// happens.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t, help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) output_format: OutputFormatArg,
     /// Log progress on standard error.
     #[arg(long, help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) verbose: bool,
-    /// Read no instructions, skills, notes or agents of the user's or the project's, and of their
-    /// settings only the rules that deny or ask.
+    /// Ignore instructions, skills, notes and agents of user and project, and all their settings except
+    /// deny and ask rules.
     #[arg(long, help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) bare: bool,
-    /// In a terminal: line by line, nothing drawn twice, for a screen reader.
+    /// Write line by line and never redraw, for screen readers.
     #[arg(long, help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) screen_reader: bool,
     #[command(flatten)]
@@ -235,7 +235,7 @@ pub(crate) enum OutputFormatArg {
     Text,
     /// One object.
     Json,
-    /// One object a line, while it happens.
+    /// One object per line, as it happens.
     StreamJson,
 }
 

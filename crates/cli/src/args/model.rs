@@ -10,24 +10,24 @@ use windlass_provider::config::model;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// The model to ask: provider/name, a name `windlass models` lists, or fable, opus, sonnet,
+    /// The model: provider/name, a name `windlass models` lists, or fable, opus, sonnet,
     /// haiku. [default: sonnet, or default_model of config.toml] [env: WINDLASS_MODEL,
     /// ANTHROPIC_MODEL]
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Fallback models, in order, for when the model is overloaded or gone; other providers too.
+    /// Fallback models, in order, for when the model is overloaded or gone; any provider.
     #[arg(long, value_name = "MODEL,MODEL", value_delimiter = ',')]
     pub(crate) fallback_model: Vec<String>,
-    /// Who writes summaries. [default: the model]
+    /// The model that writes summaries. [default: the main model]
     #[arg(long, value_name = "MODEL")]
     pub(crate) small_model: Option<String>,
-    /// How hard the model should work, where it can be told. Without it, the provider decides.
+    /// Reasoning effort, where the model supports it. [default: the provider's]
     #[arg(long, value_name = "EFFORT", value_enum)]
     pub(crate) effort: Option<EffortArg>,
-    /// Whether the model thinks before it speaks, where it can be told.
+    /// Extended thinking, where the model supports it.
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) thinking: Option<ThinkingArg>,
-    /// Dollars per million tokens, for a model whose price is not known here.
+    /// Dollars per million tokens, for a model that `windlass models` has no price for.
     #[arg(long, value_name = "IN,OUT[,CACHE_WRITE,CACHE_READ]", value_parser = parse_prices)]
     pub(crate) price: Option<Prices>,
 }
@@ -39,13 +39,13 @@ pub(crate) struct LimitArgs {
     /// Stop after this many rounds of tool calls. [default: 500]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
-    /// Never spend more than this many dollars. Checked before each request, not after.
+    /// Spend at most this many dollars. Checked before each request.
     #[arg(long, value_name = "USD", value_parser = parse_budget_usd)]
     pub(crate) max_budget_usd: Option<MicroUsd>,
-    /// Try a failed request again at most so often; 0 is never. [default: 10]
+    /// Retries for a failed request; 0 for none. [default: 10]
     #[arg(long, value_name = "N")]
     pub(crate) max_retries: Option<u8>,
-    /// Let a run go on when the same turns come again and again with the same results.
+    /// Do not stop a run that keeps repeating the same turns with the same results.
     #[arg(long)]
     pub(crate) no_circle_guard: bool,
 }
@@ -55,22 +55,22 @@ pub(crate) struct LimitArgs {
 pub(crate) enum EffortArg {
     /// Quick and cheap.
     Low,
-    /// In between.
+    /// Balanced.
     Medium,
     /// Thorough.
     High,
-    /// More than that.
+    /// Very thorough.
     Xhigh,
-    /// All it can.
+    /// Maximum.
     Max,
 }
 
 /// Whether the model thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ThinkingArg {
-    /// As much as it finds right.
+    /// As much as the model sees fit.
     Adaptive,
-    /// Not at all.
+    /// Off.
     Disabled,
 }
 

@@ -8,32 +8,29 @@ use clap::ValueEnum;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Permission")]
 pub(crate) struct PermissionArgs {
-    /// What happens to a call that no rule of --allowedTools or --disallowedTools fits. [default:
-    /// default]
+    /// What to do with calls that no rule covers. [default: default]
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) permission_mode: Option<PermissionModeArg>,
-    /// Let every call run. Rules of --disallowedTools still hold.
+    /// Allow every call; --disallowedTools still applies.
     #[arg(long, conflicts_with = "permission_mode")]
     pub(crate) dangerously_skip_permissions: bool,
-    /// The tools on offer: a list such as `Read,Bash`, `default` for all, or "" for none.
+    /// Tools to offer: a list such as `Read,Bash`, `default` for all, or "" for none.
     #[arg(long, value_name = "TOOL", num_args = 1..)]
     pub(crate) tools: Vec<String>,
-    /// Calls that may run: `Edit`, `Bash(cargo test:*)`; commas, spaces or several flags.
+    /// Allow these calls: `Edit`, `Bash(cargo test:*)`; separate with commas, spaces or flags.
     #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "RULE", num_args = 1..)]
     pub(crate) allowed_tools: Vec<String>,
-    /// Calls that may never run. A tool's bare name hides the tool from the model.
+    /// Deny these calls. A bare tool name hides the tool from the model.
     #[arg(long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULE", num_args = 1..)]
     pub(crate) disallowed_tools: Vec<String>,
-    /// More directories to work in, beside the one we are in. What is below may be read, and edited
-    /// where edits are allowed.
+    /// Additional working directories: readable, and editable where edits are allowed.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub(crate) add_dir: Vec<PathBuf>,
-    /// Hold shell commands by the kernel: they write where the session works, see no secrets of the
-    /// home and reach no network. `auto` goes on without where none can be had; `required` does not.
+    /// Run shell commands in a kernel sandbox: they write only where the session works, see no secrets
+    /// in the home directory and reach no network. `auto` continues without a sandbox if there is none.
     #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, default_missing_value = "auto", require_equals = true)]
     pub(crate) sandbox: Option<SandboxArg>,
-    /// A host that commands in the sandbox may reach: `example.org`, `*.example.org`,
-    /// `example.org:8443`.
+    /// Let sandboxed commands reach this host: `example.org`, `*.example.org`, `example.org:8443`.
     #[arg(long, value_name = "HOST", num_args = 1..)]
     pub(crate) sandbox_allow_domain: Vec<String>,
 }
@@ -43,9 +40,9 @@ pub(crate) struct PermissionArgs {
 pub(crate) enum SandboxArg {
     /// Never.
     Off,
-    /// Where it can be had.
+    /// If available.
     Auto,
-    /// Always; without it nothing runs.
+    /// Always; no command runs without it.
     Required,
 }
 
@@ -53,16 +50,16 @@ pub(crate) enum SandboxArg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "camelCase")]
 pub(crate) enum PermissionModeArg {
-    /// Reading in the working directories runs, the rest is denied.
+    /// Allow reading in the working directories, deny the rest.
     #[value(alias = "manual")]
     Default,
-    /// Edits in the working directories run too.
+    /// Also allow edits in the working directories.
     AcceptEdits,
-    /// Nothing that changes anything runs.
+    /// Allow nothing that changes anything.
     Plan,
-    /// Only what a rule allows runs.
+    /// Allow only what a rule allows.
     DontAsk,
-    /// Everything runs that no rule denies.
+    /// Allow everything that no rule denies.
     BypassPermissions,
     /// Refused, in words.
     #[value(hide = true)]

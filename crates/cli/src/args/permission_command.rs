@@ -16,9 +16,9 @@ pub(crate) struct PermissionCommandArgs {
 pub(crate) enum PermissionCommand {
     /// Judge cases: JSON lines on standard input, one JSON line each on standard output.
     Check,
-    /// Say what would come of a command with the settings in force, part by part, and why.
+    /// Explain what would happen to a command under the current settings, part by part.
     Explain(Box<PermissionExplainArgs>),
-    /// Allow something in this project from now on: write rules into .claude/settings.local.json.
+    /// Always allow something in this project: adds rules to .claude/settings.local.json.
     Remember(PermissionRememberArgs),
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct PermissionExplainArgs {
     /// The shell command; with --tool, that tool's input as JSON.
     #[arg(value_name = "COMMAND")]
     pub(crate) command: String,
-    /// Another tool than Bash.
+    /// A tool other than Bash.
     #[arg(long, value_name = "TOOL")]
     pub(crate) tool: Option<String>,
     /// Print one JSON object.

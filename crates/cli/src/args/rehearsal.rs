@@ -8,10 +8,10 @@ use super::{LimitArgs, ModelArgs};
 /// `windlass demo`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
-    /// Do not slow it down for watching.
+    /// Run at full speed.
     #[arg(long)]
     pub(crate) fast: bool,
-    /// Keep the folder of the project.
+    /// Keep the project's folder.
     #[arg(long)]
     pub(crate) keep: bool,
 }
@@ -22,14 +22,14 @@ pub(crate) struct RehearseArgs {
     /// The script, in TOML; --example prints one.
     #[arg(required_unless_present_any = ["example", "cassette"])]
     pub(crate) script: Option<PathBuf>,
-    /// Answer from a recording instead: a folder that `windlass record` made. Exits with 1 if what
-    /// is asked differs from what was recorded.
+    /// Answer from a recording instead: a folder made by `windlass record`. Exits with 1 if the requests
+    /// differ from the recorded ones.
     #[arg(long, value_name = "DIR", conflicts_with = "script")]
     pub(crate) cassette: Option<PathBuf>,
-    /// The port on 127.0.0.1; 0 takes any free one.
+    /// Port on 127.0.0.1; 0 for any free one.
     #[arg(long, default_value_t = 0)]
     pub(crate) port: u16,
-    /// Print a script to begin with, with comments.
+    /// Print a commented script to start from.
     #[arg(long, conflicts_with_all = ["script", "cassette", "command"])]
     pub(crate) example: bool,
     /// With a command: log its requests on standard error.
@@ -43,7 +43,7 @@ pub(crate) struct RehearseArgs {
 /// `windlass record`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RecordArgs {
-    /// The folder for the recording; it must hold none yet.
+    /// Folder for the recording; must not hold one yet.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// Whose traffic to record. [default: the default model's provider]
@@ -52,7 +52,7 @@ pub(crate) struct RecordArgs {
     /// The real server. [default: the provider's address]
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: Option<String>,
-    /// The port on 127.0.0.1; 0 takes any free one.
+    /// Port on 127.0.0.1; 0 for any free one.
     #[arg(long, default_value_t = 0)]
     pub(crate) port: u16,
     /// Run this through the recorder, and exit with its code.
@@ -75,7 +75,7 @@ pub(crate) struct BoundArgs {
 /// `windlass models`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModelsArgs {
-    /// Only those whose name contains this.
+    /// Only models whose name contains this.
     pub(crate) part: Option<String>,
     /// Print one JSON object.
     #[arg(long)]

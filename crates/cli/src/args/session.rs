@@ -15,19 +15,19 @@ pub(crate) struct SessionArgs {
     /// Resume this session: its id, the beginning of its id, or its name.
     #[arg(short, long, value_name = "ID|NAME", num_args = 0..=1)]
     pub(crate) resume: Option<Option<String>>,
-    /// With -c or -r: resume in a copy and leave the session as it is.
+    /// With -c or -r: resume in a copy; the original stays unchanged.
     #[arg(long)]
     pub(crate) fork_session: bool,
-    /// With -c or -r: finish the run that was cut off, without a new prompt.
+    /// With -c or -r: finish the interrupted run, without a new prompt.
     #[arg(long, conflicts_with_all = ["fork_session", "resume_session_at"])]
     pub(crate) continue_run: bool,
     /// With -c or -r: resume after this message of the transcript, and drop what came after it.
     #[arg(long, value_name = "UUID")]
     pub(crate) resume_session_at: Option<String>,
-    /// With --resume-session-at: refuse if more than the turn of this prompt would be forgotten.
+    /// With --resume-session-at: refuse if more than this prompt's turn would be dropped.
     #[arg(long, value_name = "UUID", requires = "resume_session_at")]
     pub(crate) resume_drops_turn: Option<String>,
-    /// With -c or -r: if the journal cannot be used, resume from the transcript for other programs.
+    /// With -c or -r: if the journal is unusable, resume from the transcript.
     #[arg(long)]
     pub(crate) from_transcript: bool,
     /// The id of the new session. [default: a random one]
@@ -36,11 +36,10 @@ pub(crate) struct SessionArgs {
     /// Give the session a name.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Keep nothing of the session.
+    /// Do not save the session.
     #[arg(long, conflicts_with_all = ["goes_on", "resume", "fork_session", "name", "journal"])]
     pub(crate) no_session_persistence: bool,
-    /// Keep the session in this file instead of where sessions are kept. One that already holds a
-    /// session is continued.
+    /// Save the session in this file instead. A session that is already there is resumed.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["goes_on", "resume", "fork_session", "name"])]
     pub(crate) journal: Option<PathBuf>,
 }
@@ -61,27 +60,26 @@ pub(crate) enum SessionsCommand {
     List(SessionsListArgs),
     /// Show what was said in a session.
     Show(SingleSessionArgs),
-    /// Find sessions in which something was said.
+    /// Search what was said in all sessions.
     Search(SessionsSearchArgs),
-    /// Print a whole session, for people or for programs.
+    /// Print a whole session as Markdown or JSON.
     Export(SessionsExportArgs),
-    /// Delete a session with everything that belongs to it. Needs the whole id.
+    /// Delete a session and everything that belongs to it. Needs the full id.
     #[command(alias = "rm")]
     Delete(SessionsDeleteArgs),
-    /// Bring back a session that the clean-up of old ones moved to the trash, where it stays a week.
-    /// Without an id, list what is there.
+    /// Restore a session from the trash, where old ones stay for a week. Without an id, list them.
     Restore(SessionsRestoreArgs),
-    /// Give a session a name; an empty one takes it away.
+    /// Rename a session; an empty name removes it.
     Rename(SessionsRenameArgs),
 }
 
 /// `windlass sessions list`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionsListArgs {
-    /// Those of all directories.
+    /// Sessions of all directories.
     #[arg(long)]
     pub(crate) all: bool,
-    /// At most so many; 0 is all.
+    /// Show at most this many; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) limit: usize,
     /// Print one JSON object.
@@ -102,12 +100,12 @@ pub(crate) struct SingleSessionArgs {
 /// `windlass sessions search`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionsSearchArgs {
-    /// What was said, whatever the case of its letters.
+    /// Words to look for; case is ignored.
     pub(crate) words: String,
-    /// In those of all directories.
+    /// Search all directories.
     #[arg(long)]
     pub(crate) all: bool,
-    /// At most so many sessions.
+    /// Show at most this many sessions.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
     /// Print one JSON object.
@@ -120,7 +118,7 @@ pub(crate) struct SessionsSearchArgs {
 pub(crate) struct SessionsExportArgs {
     /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
     pub(crate) session: Option<String>,
-    /// In which form.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) format: SessionExportFormat,
 }
@@ -131,14 +129,14 @@ pub(crate) enum SessionExportFormat {
     /// For people.
     #[default]
     Markdown,
-    /// For programs: one object for each thing that was said.
+    /// For programs: one object per message.
     Jsonl,
 }
 
 /// `windlass sessions delete`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionsDeleteArgs {
-    /// The whole id.
+    /// The full id.
     pub(crate) id: String,
     /// Print one JSON object.
     #[arg(long)]
@@ -148,7 +146,7 @@ pub(crate) struct SessionsDeleteArgs {
 /// `windlass sessions restore`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionsRestoreArgs {
-    /// The whole id.
+    /// The full id.
     pub(crate) id: Option<String>,
     /// Print one JSON object.
     #[arg(long)]
@@ -176,7 +174,7 @@ pub(crate) struct CostArgs {
     /// The sessions of all directories.
     #[arg(long)]
     pub(crate) all: bool,
-    /// How the sum is divided.
+    /// Group costs by this.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     pub(crate) by: CostGroupingArg,
     /// Print one JSON object.
@@ -187,12 +185,12 @@ pub(crate) struct CostArgs {
 /// How a sum is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CostGroupingArg {
-    /// Each model.
+    /// By model.
     #[default]
     Model,
-    /// Each day, in UTC.
+    /// By day, in UTC.
     Day,
-    /// Each directory.
+    /// By directory.
     Project,
 }
 
@@ -201,7 +199,7 @@ pub(crate) enum CostGroupingArg {
 pub(crate) struct ResumeArgs {
     /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
     pub(crate) session: Option<String>,
-    /// Finish the run that was cut off, without a new prompt.
+    /// Finish the interrupted run, without a new prompt.
     #[arg(long)]
     pub(crate) continue_run: bool,
     /// Flags of a run, and a prompt after -p.
@@ -214,8 +212,8 @@ pub(crate) struct ResumeArgs {
 pub(crate) struct RewindArgs {
     /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
     pub(crate) session: Option<String>,
-    /// Go back to before this prompt: its number, or its name in the transcript. Without it, the
-    /// prompts are listed and nothing changes.
+    /// Rewind to before this prompt: its number, or its id in the transcript. Without it, list the
+    /// prompts and change nothing.
     #[arg(long, value_name = "MESSAGE")]
     pub(crate) to: Option<String>,
     /// Only the conversation.
@@ -230,7 +228,7 @@ pub(crate) struct RewindArgs {
     /// Only show what would change.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Also overwrite files that others changed since.
+    /// Also overwrite files that were changed by others since.
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Print one JSON object.
@@ -243,7 +241,7 @@ pub(crate) struct RewindArgs {
 pub(crate) struct ReplayArgs {
     /// A session, or the file of a journal. [default: the newest of this directory]
     pub(crate) session: Option<String>,
-    /// Show every event: what happened, where that led, what was to be done.
+    /// Show every event and what followed from it.
     #[arg(long)]
     pub(crate) step: bool,
     /// Print JSON.
@@ -268,7 +266,7 @@ pub(crate) struct WhyArgs {
 pub(crate) struct BugreportArgs {
     /// A session, or the file of a journal. [default: the newest of this directory]
     pub(crate) session: Option<String>,
-    /// Where to write it; the file must not be there yet.
+    /// Output file; must not exist yet.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

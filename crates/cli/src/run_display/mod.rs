@@ -77,7 +77,7 @@ impl RunDisplay {
                 self.console.write_separate_line(ConsoleStyle::Warning, &line)
             }
             Notice::ModelSwitched { to, why, .. } => {
-                let line = format!("asking {to} from now on: {why}");
+                let line = format!("switched to {to}: {why}");
                 self.console.write_separate_line(ConsoleStyle::Warning, &line)
             }
             Notice::Repaired { why } | Notice::Warning(why) => {
@@ -146,7 +146,8 @@ impl RunDisplay {
                 true => String::new(),
                 false => format!("{}: ", self.describe_call(&call)),
             };
-            let line = format!("{name}{} lines", text.lines().count());
+            let line =
+                format!("{name}{}", human_format::format_counted(text.lines().count(), "line"));
             return self.console.write_indented(ConsoleStyle::Dim, &line);
         }
         if !follows_heading {
@@ -168,7 +169,7 @@ impl RunDisplay {
         let lines: Vec<&str> = text.lines().collect();
         let hidden = lines.len().saturating_sub(TAIL_LINES);
         if hidden > 0 {
-            let line = format!("… {hidden} lines before");
+            let line = format!("… {} above", human_format::format_counted(hidden, "line"));
             self.console.write_indented(ConsoleStyle::Dim, &line)?;
         }
         for line in lines.iter().skip(hidden) {

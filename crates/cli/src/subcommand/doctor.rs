@@ -1,5 +1,5 @@
 //! `windlass doctor`: which files were read, what is wrong, what is not trusted, which sandbox is used, and
-//! where the key would come from. Sends no request, reads no key, changes nothing.
+//! where the key would come from; and whether the model server answers. Changes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,14 @@ use windlass_provider::model_options::ModelOptions;
 use windlass_sandbox::{Cell, Sandbox, SandboxProbeOptions};
 use windlass_settings::{
     LoadedSettings, ProblemSeverity, SettingsFileState, SettingsProblem, SettingsSource,
-    TextPosition, TrustState,
+    TextPosition,
 };
 
 use crate::args::DoctorArgs;
+use crate::words;
 use windlass_assembly::directories::working_directory;
+use windlass_assembly::options::SettingsOptions;
+use windlass_assembly::report::server_check::{ServerCheck, check_model_server};
 use windlass_assembly::sandbox::ENTRY_SUBCOMMAND;
 use windlass_assembly::settings::SettingsLayers;
 use windlass_host::command_error::{CommandError, to_single_line};
@@ -32,25 +35,56 @@ struct DoctorReport {
     other_problems: Vec<String>,
     model: Option<String>,
     key: Option<String>,
+    server: ServerState,
     sandbox: Result<String, String>,
     /// What holds commands that run unasked.
     cell: Result<String, String>,
     config: Option<PathBuf>,
 }
 
+enum ServerState {
+    /// `--offline`.
+    NotAsked,
+    /// Without a model or a key there is nobody to ask.
+    CannotBeAsked,
+    Answered(ServerCheck),
+    /// What failed, and what to do about it.
+    Failed(String),
+}
+
+/// Must be called where it may block, inside a runtime.
 pub(crate) fn run(
     args: &DoctorArgs,
     lookup: &impl EnvLookup,
 ) -> Result<(String, Exit), CommandError> {
     let cwd = working_directory()?;
     let layers = SettingsLayers::load(&args.settings.clone().into(), false, &cwd, lookup)?;
-    let report = run_checks(layers, &cwd, lookup);
+    let mut report = run_checks(layers, &cwd, lookup);
+    if args.offline {
+        report.server = ServerState::NotAsked;
+    } else if report.model.is_some() && report.key.is_some() {
+        report.ask_server(&args.settings.clone().into(), lookup);
+    }
     let is_fine = report.other_problems.is_empty() && report.layers.loaded.problems.is_empty();
     let text = match args.json {
         true => format!("{}\n", report_to_json(&report, is_fine)),
         false => render_report(&report, is_fine),
     };
     Ok((text, if is_fine { Exit::SUCCESS } else { Exit::FAILURE }))
+}
+
+impl DoctorReport {
+    fn ask_server(&mut self, settings: &SettingsOptions, lookup: &impl EnvLookup) {
+        let asked = check_model_server(settings, lookup);
+        self.server = match tokio::runtime::Handle::current().block_on(asked) {
+            Ok(check) => ServerState::Answered(check),
+            Err(error) => {
+                let why = to_single_line(error.message());
+                self.other_problems.push(words::describe_server_problem(&why));
+                ServerState::Failed(why)
+            }
+        };
+    }
 }
 
 /// Problems of hooks, skills, agents and output styles.
@@ -64,7 +98,7 @@ fn check_project_files(
     let folders = skills::find_skill_folders(cwd, layers.extension_sources(), lookup);
     for skill in windlass_driver::load_skills(&folders, |_| false) {
         let file = skill.folder.join("SKILL.md");
-        problems_found.extend(skill.problem.map(|why| format!("{}: {why}", file.display())));
+        problems_found.extend(skill.problem.map(|why| words::describe_file_problem(&file, &why)));
     }
     problems_found
         .extend(agents::load_agent_definitions(cwd, config, layers.extension_sources(), lookup).1);
@@ -97,10 +131,7 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
                     model = Some(chain.primary.full_name());
                     key = find_key_source(&chain, &config, lookup);
                     if key.is_none() {
-                        problems_found.push(format!(
-                            "there is no key for {}; see `windlass key --help`",
-                            chain.primary.provider
-                        ));
+                        problems_found.push(words::describe_missing_key(&chain.primary.provider));
                     }
                 }
             }
@@ -115,7 +146,16 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
         sandbox.map(|sandbox| sandbox.report().to_owned()).map_err(|error| error.to_string());
     let cell = Cell::probe();
     let cell = cell.map(|cell| cell.report().to_owned()).map_err(|error| error.to_string());
-    DoctorReport { layers, other_problems: problems_found, model, key, sandbox, cell, config: path }
+    DoctorReport {
+        layers,
+        other_problems: problems_found,
+        model,
+        key,
+        server: ServerState::CannotBeAsked,
+        sandbox,
+        cell,
+        config: path,
+    }
 }
 
 /// Where the key of the first model would come from; never the key.
@@ -136,7 +176,7 @@ fn find_key_source(chain: &ModelChain, config: &Config, lookup: &impl EnvLookup)
     let base_url = keyring_key::key_origin(name, config, lookup);
     let is_local =
         base_url.is_some_and(|url| windlass_host::environment::parse_local_address(&url).is_some());
-    (provider.needs_no_key() || is_local).then(|| "none needed".to_owned())
+    (provider.needs_no_key() || is_local).then(|| words::NO_KEY_NEEDED.to_owned())
 }
 
 const fn layer_name(source: SettingsSource) -> &'static str {
@@ -146,24 +186,6 @@ const fn layer_name(source: SettingsSource) -> &'static str {
         SettingsSource::Local => "local",
         SettingsSource::Flag => "flag",
         SettingsSource::Managed => "managed",
-    }
-}
-
-const fn describe_file_state(state: SettingsFileState) -> &'static str {
-    match state {
-        SettingsFileState::Absent => "not there",
-        SettingsFileState::Read => "read",
-        SettingsFileState::Broken => "broken",
-    }
-}
-
-const fn describe_trust_state(state: TrustState) -> &'static str {
-    match state {
-        TrustState::NotNeeded => "not needed",
-        TrustState::Given => "given",
-        TrustState::GivenOnce => "given for this run",
-        TrustState::Never => "not given",
-        TrustState::Changed => "given to something else; it has changed",
     }
 }
 
@@ -226,8 +248,28 @@ fn report_to_json(report: &DoctorReport, is_fine: bool) -> Value {
         },
         "model": report.model,
         "key": report.key,
+        "server": server_to_json(&report.server),
         "config": report.config,
     })
+}
+
+fn server_to_json(server: &ServerState) -> Value {
+    match server {
+        ServerState::NotAsked | ServerState::CannotBeAsked => Value::Null,
+        ServerState::Answered(check) => json!({
+            "answers": true, "address": check.base_url, "milliseconds": check.took.as_millis(),
+        }),
+        ServerState::Failed(why) => json!({ "answers": false, "why": why }),
+    }
+}
+
+fn describe_server(server: &ServerState) -> String {
+    match server {
+        ServerState::NotAsked => words::SERVER_NOT_ASKED.to_owned(),
+        ServerState::CannotBeAsked => words::SERVER_CANNOT_BE_ASKED.to_owned(),
+        ServerState::Answered(check) => words::describe_server_answer(&check.base_url, check.took),
+        ServerState::Failed(_) => words::SERVER_FAILED.to_owned(),
+    }
 }
 
 /// Allow rules in force that open more than their text shows, and what.
@@ -238,14 +280,14 @@ fn list_wide_rules(loaded: &LoadedSettings) -> Vec<(String, &'static str)> {
 
 fn render_report(report: &DoctorReport, is_fine: bool) -> String {
     let LoadedSettings { files, problems, trust, .. } = &report.layers.loaded;
-    let mut text = "Settings, the later one winning\n".to_owned();
+    let mut text = words::DOCTOR_FILES.to_owned();
     let rows: Vec<[String; 4]> = files
         .iter()
         .map(|file| {
             let keys = file.keys.join(", ");
             [
                 layer_name(file.source).to_owned(),
-                describe_file_state(file.state).to_owned(),
+                words::describe_file_state(file.state).to_owned(),
                 file.name.clone(),
                 keys,
             ]
@@ -258,52 +300,51 @@ fn render_report(report: &DoctorReport, is_fine: bool) -> String {
         .loaded
         .origins()
         .map(|(key, names)| {
-            let idle = if LoadedSettings::has_effect(key) { "" } else { " (no effect here)" };
+            let idle =
+                if LoadedSettings::has_effect(key) { "" } else { words::DOCTOR_WITHOUT_EFFECT };
             [to_single_line(key), format!("{}{idle}", to_single_line(&names.join(", ")))]
         })
         .collect();
     if !values.is_empty() {
-        text.push_str("\nIn force, and from where\n");
+        text.push_str(words::DOCTOR_VALUES);
         text.push_str(&indent_lines(&render_table([ColumnAlignment::Left; 2], &values)));
     }
     text.push_str(&format!(
-        "\nTrust\n  {}: {}\n",
+        "{}  {}: {}\n",
+        words::DOCTOR_TRUST,
         to_single_line(&trust.root.display().to_string()),
-        describe_trust_state(trust.state)
+        words::describe_trust_state(trust.state)
     ));
     for item in trust.withheld_items() {
-        text.push_str(&format!(
-            "  left out: {}\n",
-            to_single_line(&format!("{} in {}", item.key, item.name))
-        ));
+        let ignored = words::describe_ignored_item(&item.key, &item.name);
+        text.push_str(&format!("  {}\n", to_single_line(&ignored)));
     }
     let sandbox = match &report.sandbox {
-        Ok(text) => text.clone(),
-        Err(why) => format!("none can be had: {why}"),
+        // The heading says it.
+        Ok(text) => text.strip_prefix("Sandbox: ").unwrap_or(text).to_owned(),
+        Err(why) => words::describe_no_sandbox(why),
     };
     let wide = list_wide_rules(&report.layers.loaded);
     if !wide.is_empty() {
-        text.push_str("\nAllow rules that open much\n");
+        text.push_str(words::DOCTOR_BROAD_RULES);
         for (rule, width) in wide {
             text.push_str(&format!("  {}: {width}\n", to_single_line(&rule)));
         }
     }
-    let or_none = |text: &Option<String>| to_single_line(text.as_deref().unwrap_or("none"));
-    text.push_str(&format!("\nSandbox\n  {}\n", to_single_line(&sandbox)));
+    let or_none = |text: &Option<String>| to_single_line(text.as_deref().unwrap_or(words::NONE));
+    text.push_str(&format!("{}  {}\n", words::DOCTOR_SANDBOX, to_single_line(&sandbox)));
     let cell = match &report.cell {
-        Ok(text) => format!("commands that run unasked are held in {text}"),
-        Err(why) => format!(
-            "none can be had: {why}. Only programs whose every option is understood run unasked, \
-             and nothing holds them"
-        ),
+        Ok(text) => words::describe_cell(text),
+        Err(why) => words::describe_no_cell(why),
     };
-    text.push_str(&format!("\nCell\n  {}\n", to_single_line(&cell)));
-    text.push_str(&format!(
-        "\nModel\n  {}; key: {}\n",
-        or_none(&report.model),
-        or_none(&report.key)
+    text.push_str(&format!("{}  {}\n", words::DOCTOR_CELL, to_single_line(&cell)));
+    text.push_str(words::DOCTOR_MODEL);
+    text.push_str(&words::describe_model(
+        &or_none(&report.model),
+        &or_none(&report.key),
+        &describe_server(&report.server),
     ));
-    text.push_str(if is_fine { "\nNothing is wrong.\n" } else { "\nWhat is wrong\n" });
+    text.push_str(if is_fine { words::DOCTOR_FINE } else { words::DOCTOR_PROBLEMS });
     let mut problems: Vec<&SettingsProblem> = problems.iter().collect();
     problems.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
     for problem in problems {

@@ -67,7 +67,7 @@ impl<'a> SessionStats<'a> {
             ("cache written", format!("{} tokens", format_count(all.usage.cache_write.0))),
             ("cache read", format!("{read} tokens, {predicted} foreseen")),
             ("output", format!("{} tokens", format_count(all.usage.output.0))),
-            ("cost", all.cost.to_string()),
+            ("cost", windlass_host::display::human_format::format_money(all.cost)),
             (
                 "input foreseen",
                 format!("median error {first} in the first half, {last} in the last"),

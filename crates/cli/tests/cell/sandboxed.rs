@@ -103,8 +103,8 @@ fn doctor_says_whether_there_is_a_cell() {
             crate::fixture::run(&mut session.prepare(command)).stdout
         };
         let text = doctor(&session);
-        assert!(text.contains("commands that run unasked are held"), "{text}");
+        assert!(text.contains("commands that run unasked are confined"), "{text}");
         let text = doctor(&session.without_landlock());
-        assert!(text.contains("nothing holds them"), "{text}");
+        assert!(text.contains("nothing confines them"), "{text}");
     });
 }

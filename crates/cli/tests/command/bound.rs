@@ -39,6 +39,7 @@ fn the_numbers_are_the_engines_own() {
     ]);
     assert_eq!(told["calls_between_inputs"], worst.calls_between_inputs);
     assert_eq!(told["calls_between_turns"], worst.calls_between_turns);
+    assert_eq!(told["billed_calls_between_inputs"], worst.billed_calls_between_inputs);
     assert_eq!(told["turns"], 7);
     assert_eq!(told["money_usd"], Value::Null, "no price, no limit");
 }
@@ -76,13 +77,34 @@ fn it_is_said_in_plain_words() {
         run(&mut dirs.windlass(&["bound", "--max-turns", "20", "--max-budget-usd", "1"]));
     let text = finished.answer();
     for words in [
-        "model calls between two inputs",
-        "model calls between two tool turns",
-        "tool turns between two inputs       20",
-        "$1.00",
+        "model calls",
+        "in one tool turn",
+        "tool turns          20",
+        "never more than     $1.00, the limit you set",
+        "a usual task costs  about $0.",
     ] {
         assert!(text.contains(words), "`{words}` is missing in:\n{text}");
     }
+}
+
+/// Failed attempts are not billed, and the number stands beside what a task usually costs.
+#[test]
+fn without_a_limit_the_numbers_are_honest() {
+    let told = run_bound(&[]);
+    let billed = told["billed_calls_between_inputs"].as_u64().expect("calls");
+    assert!(billed < told["calls_between_inputs"].as_u64().expect("calls") / 2, "{told}");
+    let money = told["money_usd"].as_f64().expect("a price");
+    let usual = told["usual_task_usd"].as_f64().expect("a price");
+    assert!(usual > 0.01 && usual < 5.0 && usual < money / 100.0, "{told}");
+    // Retries fail; what they would cost is nothing.
+    let brave = run_bound(&["--max-retries", "0"]);
+    assert_eq!(brave["money_usd"], told["money_usd"]);
+    let text = run(&mut TestDirs::new().windlass(&["bound"]));
+    let text = text.answer();
+    for words in ["the worst case", "No limit on money is set. --max-budget-usd"] {
+        assert!(text.contains(words), "`{words}` is missing in:\n{text}");
+    }
+    assert!(!text.contains("268,383"), "{text}");
 }
 
 /// The same call with the same result, for ever: it ends by itself, and nobody takes that for success.

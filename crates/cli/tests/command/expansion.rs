@@ -48,13 +48,15 @@ fn a_page_is_said_with_its_words_in_place() {
         ("/fix 12 'Ada L.'", "Fix 12, then tell Ada L.."),
         ("/plain and well", "# Do it\nJust do it.\n\nARGUMENTS: and well"),
         ("/team:plain", "# Do it\nJust do it."),
-        ("/other:plain", "/other:plain"),
         ("/near", "Look around."),
         ("/etc/passwd is what?", "/etc/passwd is what?"),
     ] {
         run(&mut dirs.asking(&server.url(), &["-p", prompt])).answer();
         assert_eq!(last_prompt(&server).trim_end(), said, "{prompt}");
     }
+    // One that is in no such folder is a mistyped one.
+    let finished = run(&mut dirs.asking(&server.url(), &["-p", "/other:plain"]));
+    assert!(finished.error_line(2).contains("unknown command /other:plain"), "{finished:?}");
     let help = run(&mut dirs.asking(&server.url(), &["-p", "/help"])).answer().to_owned();
     for line in ["/compact [FOCUS]", "/fix ISSUE", "/team:plain", "/near"] {
         assert!(help.contains(line), "{line}: {help}");

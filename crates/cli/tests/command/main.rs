@@ -21,6 +21,7 @@ mod control;
 mod conversation;
 mod defer;
 mod demo;
+mod doctor;
 mod driven;
 mod expansion;
 mod fault;

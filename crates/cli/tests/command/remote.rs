@@ -137,8 +137,8 @@ fn servers_are_added_listed_and_removed_and_the_rest_of_the_file_stays() {
     mcp(&["add-json", "-s", "user", "other", &json]).answer();
     let listed = mcp(&["list"]);
     let text = listed.answer();
-    assert!(text.contains("box (local): sh server.sh: connected, 1 tools"), "{text}");
-    assert!(text.contains("other (user): sh server.sh: connected, 1 tools"), "{text}");
+    assert!(text.contains("box (local): sh server.sh: connected, 1 tool"), "{text}");
+    assert!(text.contains("other (user): sh server.sh: connected, 1 tool"), "{text}");
     assert!(mcp(&["get", "box"]).answer().contains("  mcp__box__place\n"));
     let server = play(script());
     let arguments = ["-p", "go", "--allowedTools", "mcp__box"];

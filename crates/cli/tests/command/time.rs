@@ -108,7 +108,7 @@ fn it_says_why() {
     let why = run_windlass(&dirs, &["why"]);
     for words in [
         "You: CANARY-prompt",
-        "Every call had its result",
+        "All tool calls had results",
         "did not run",
         "Waited",
         "stopped (completed)",

@@ -18,10 +18,18 @@ pub fn format_count(number: u64) -> String {
     grouped
 }
 
-/// An amount in cents, rounded up, or finer if it is less than a dollar.
+/// `1 tool`, `1,200 tools`.
+pub fn format_counted(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        number => format!("{} {noun}s", format_count(u64::try_from(number).unwrap_or(u64::MAX))),
+    }
+}
+
+/// An amount in cents, rounded up. What is less than a cent is not nothing.
 pub fn format_money(amount: MicroUsd) -> String {
-    if amount.0 < 1_000_000 {
-        return amount.to_string();
+    if (1..10_000).contains(&amount.0) {
+        return "<$0.01".to_owned();
     }
     let cents = amount.0.div_ceil(10_000);
     format!("${}.{:02}", format_count(cents / 100), cents % 100)
@@ -128,7 +136,13 @@ mod tests {
         for (number, words) in cases {
             assert_eq!(format_count(number), words);
         }
-        assert_eq!(format_money(MicroUsd(250_000)), "$0.250000");
+        assert_eq!(format_counted(0, "tool"), "0 tools");
+        assert_eq!(format_counted(1, "tool"), "1 tool");
+        assert_eq!(format_counted(1_200, "line"), "1,200 lines");
+        assert_eq!(format_money(MicroUsd(0)), "$0.00");
+        assert_eq!(format_money(MicroUsd(9_999)), "<$0.01");
+        assert_eq!(format_money(MicroUsd(31_200)), "$0.04");
+        assert_eq!(format_money(MicroUsd(250_000)), "$0.25");
         assert_eq!(format_money(MicroUsd(1_000_000)), "$1.00");
         assert_eq!(format_money(MicroUsd(268_383_771_000_001)), "$268,383,771.01");
     }

@@ -45,10 +45,15 @@ pub fn format_time_ago(millis: u64) -> String {
 fn format_age(seconds: u64) -> String {
     match seconds {
         0..60 => "just now".to_owned(),
-        60..3_600 => format!("{} min ago", seconds / 60),
-        3_600..172_800 => format!("{} h ago", seconds / 3_600),
-        _ => format!("{} days ago", seconds / 86_400),
+        60..3_600 => count_ago(seconds / 60, "minute"),
+        3_600..172_800 => count_ago(seconds / 3_600, "hour"),
+        _ => count_ago(seconds / 86_400, "day"),
     }
+}
+
+fn count_ago(number: u64, unit: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {unit}{plural} ago")
 }
 
 #[cfg(test)]
@@ -62,8 +67,12 @@ mod tests {
             render_table([ColumnAlignment::Left, ColumnAlignment::Right], &rows),
             "a         1\nlong  1,000\n"
         );
-        let cases =
-            [(0, "just now"), (61, "1 min ago"), (7_200, "2 h ago"), (200_000, "2 days ago")];
+        let cases = [
+            (0, "just now"),
+            (61, "1 minute ago"),
+            (7_200, "2 hours ago"),
+            (200_000, "2 days ago"),
+        ];
         for (seconds, words) in cases {
             assert_eq!(format_age(seconds), words);
         }

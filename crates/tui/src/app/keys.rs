@@ -147,7 +147,7 @@ impl App {
             InputKey::Enter => return self.submit_composer(),
             InputKey::Escape => return self.handle_escape(escaped),
             InputKey::Cancel if self.run.is_busy() => return self.interrupt(),
-            InputKey::Cancel if !self.input.composer.is_empty() => self.input.composer.set_text(""),
+            InputKey::Cancel if !self.input.composer.is_empty() => self.input.composer.clear(),
             InputKey::Cancel => return self.handle_second_cancel(cancelled),
             InputKey::EndOfInput if self.input.composer.is_empty() => return vec![AppAction::Quit],
             InputKey::EndOfInput | InputKey::Delete(Deletion::CharUnder) => {
@@ -159,6 +159,7 @@ impl App {
             InputKey::Shortcut(Shortcut::MoveToBackground) => {
                 return vec![AppAction::MoveToBackground];
             }
+            InputKey::Shortcut(Shortcut::InsertDeleted) => self.input.composer.insert_deleted(),
             InputKey::Shortcut(Shortcut::SearchHistory) => self.open_history_search(),
             InputKey::Shortcut(Shortcut::ToggleTasks) => {
                 self.tasks.is_hidden = !self.tasks.is_hidden;
@@ -276,7 +277,7 @@ impl App {
             return self.interrupt();
         }
         if !self.input.composer.is_empty() {
-            self.input.composer.set_text("");
+            self.input.composer.clear();
             return Vec::new();
         }
         match escaped {

@@ -23,6 +23,7 @@ use crate::markdown_stream::MarkdownStream;
 use crate::pager::Pager;
 use crate::permission_prompt::PermissionPrompt;
 use crate::picker::Picker;
+use crate::prompt_view;
 use crate::screen_size::ScreenSize;
 use crate::session_facts::TuiSessionFacts;
 use crate::slash_command_menu::SlashCommandMenu;
@@ -127,8 +128,29 @@ pub struct SessionUsage {
     pub context_tokens: u64,
     /// What fills the context window, as counted last.
     pub inventory: Option<ContextUsage>,
-    /// In micro-dollars.
+    /// What was spent, in micro-dollars; also on what was rewound since.
     pub cost: u64,
+    /// What the session said last that it has cost.
+    counted: u64,
+    /// The session was rewound, and has not said since what it has cost.
+    is_rewound: bool,
+}
+
+impl SessionUsage {
+    /// After a rewind a session counts from the prompt it went back to; what came after it is paid for
+    /// all the same.
+    fn count_cost(&mut self, total: u64, of_request: u64) {
+        if std::mem::take(&mut self.is_rewound) {
+            self.counted = total.saturating_sub(of_request);
+        }
+        self.cost += total.saturating_sub(self.counted);
+        self.counted = total;
+    }
+
+    /// Includes what earlier runs spent on what was rewound.
+    pub fn set_spent_before(&mut self, spent: u64) {
+        self.cost = self.cost.max(spent);
+    }
 }
 
 /// The next prompt, and those that were sent and not delivered yet.
@@ -254,21 +276,44 @@ impl App {
     }
 
     fn push_ended_call(&mut self, ended: EndedCall) {
-        self.push_scrollback(ended.lines);
-        self.scrollback.end_call();
+        self.scrollback.push_call(ended.lines);
+        if ended.entry.shows_task_list() {
+            self.tasks.set_shown(self.scrollback.pushed_lines());
+        }
         self.transcript.push(ended.entry);
     }
 
     /// The answer is complete, or will not come.
     fn end_answer(&mut self) {
+        self.scrollback.close_answer();
         for ended in self.answer.finish() {
             self.push_ended_call(ended);
         }
     }
 
-    /// Does a call stand right above the live lines?
-    pub fn ends_with_call(&self) -> bool {
-        self.scrollback.ends_with_call()
+    /// Does the task list stand right above the live lines already?
+    pub fn is_task_list_above(&self) -> bool {
+        self.tasks.is_last_block(self.scrollback.pushed_lines())
+            && self.answer.stream.lines().next().is_none()
+    }
+
+    /// Must a blank line separate the live lines from what stands above them?
+    pub fn needs_blank_line(&self) -> bool {
+        self.scrollback.needs_blank_line()
+    }
+
+    /// The conversation went back: what the session cost and which tasks it had is as it was then.
+    pub fn rewind_to(&mut self, words: &str, prompt: String, tasks: &str) {
+        self.show_text(words, TextStyle::Dim);
+        self.input.composer.set_text(prompt);
+        self.usage.is_rewound = true;
+        self.tasks.update(tasks);
+    }
+
+    /// Shows a command that was typed, above what it prints.
+    pub fn show_command(&mut self, typed: &str) {
+        self.scrollback.start_text();
+        self.push_scrollback(prompt_view::render_prompt(typed.trim_end(), self.size.width, 1));
     }
 
     /// Shows what the session is, and how to begin.
@@ -296,6 +341,12 @@ impl App {
         self.dialogs.pager = Some(Pager::open_page(lines, self.size));
     }
 
+    /// Shows lines as a block of their own.
+    pub fn show_lines(&mut self, lines: Vec<StyledLine>) {
+        self.scrollback.start_text();
+        self.push_scrollback(lines);
+    }
+
     pub fn show_text(&mut self, words: &str, style: TextStyle) {
         self.scrollback.start_text();
         let lines = text::render_plain(words, style, self.size.width);
@@ -306,7 +357,7 @@ impl App {
     pub fn show_dim_line(&mut self, words: &str) {
         let words = text::to_one_line(words);
         let line = StyledLine::from_text(format!("  · {words}"), TextStyle::Dim);
-        self.push_scrollback(line.wrap(self.size.width, 4));
+        self.scrollback.push_remark(line.wrap(self.size.width, 4));
         self.transcript.push(TranscriptEntry::Note(words));
     }
 
@@ -326,8 +377,7 @@ impl App {
         self.answer.stream.draw(self.size.width);
         let over = self.answer.stream.take_overflow(self.size.rows);
         if !over.is_empty() {
-            self.scrollback.start_text();
-            self.scrollback.push(over);
+            self.scrollback.push_answer_lines(over);
         }
     }
 

@@ -77,7 +77,7 @@ impl App {
                 let prompt = self.input.find_sent(sent);
                 self.input.queued_input.push(prompt);
             }
-            Notice::Billed { total, .. } => self.usage.cost = total.0,
+            Notice::Billed { total, cost, .. } => self.usage.count_cost(total.0, cost.0),
             Notice::Warning(words) => self.show_text(&format!("! {words}"), TextStyle::Warning),
             Notice::MaxTurnsReached { limit, .. } => {
                 self.show_dim_line(&words::describe_turn_limit(*limit));
@@ -128,7 +128,7 @@ impl App {
         self.run.state = RunState::Idle;
         self.show_retries();
         self.keys.hint = None;
-        self.usage.cost = ending.cost.0;
+        self.usage.count_cost(ending.cost.0, 0);
         self.end_answer();
         self.show_interrupted_calls();
         self.dialogs.permission_prompts.clear();
@@ -182,8 +182,7 @@ impl App {
                 self.size.width,
                 &self.session.facts.working_directory,
             );
-            self.push_scrollback(lines);
-            self.scrollback.end_call();
+            self.scrollback.push_call(lines);
             let outcome = ToolOutcome::failure(words::INTERRUPTED);
             self.transcript.push(TranscriptEntry::ToolCall(running.call, Box::new(outcome)));
         }
@@ -218,12 +217,14 @@ impl App {
                 self.show_dim_line(&words::describe_compaction(*level, &tokens));
             }
             Notice::RequestStarted { .. } => self.answer.start(),
-            Notice::Billed { total, .. } => self.usage.cost = total.0,
+            Notice::Billed { total, cost, .. } => self.usage.count_cost(total.0, cost.0),
             Notice::RunEnded(ending) => {
                 self.end_answer();
                 self.show_interrupted_calls();
-                if ending.terminal.is_error() {
-                    self.show_dim_line(&ending.why);
+                if ending.terminal.is_abort() {
+                    self.show_ending(words::INTERRUPTED);
+                } else if ending.terminal.is_error() {
+                    self.show_ending(&ending.why);
                 }
             }
             Notice::RunStarted
@@ -434,7 +435,7 @@ mod tests {
         let words: Vec<String> = lines.iter().map(StyledLine::plain_text).collect();
         assert_eq!(
             words,
-            ["  · Retried 3 times: the model is overloaded: overloaded_error", "● Here.", ""]
+            ["  · Retried 3 times: the model is overloaded: overloaded_error", "", "● Here.", ""]
         );
     }
 }

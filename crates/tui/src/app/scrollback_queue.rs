@@ -9,8 +9,24 @@ use crate::styled_line::StyledLine;
 #[derive(Debug, Default)]
 pub struct ScrollbackQueue {
     items: VecDeque<ScrollbackItem>,
-    /// The last lines were those of a call: text that follows needs a blank line.
-    ends_with_call: bool,
+    last_block: LastBlock,
+    /// Lines that were pushed so far, blank ones left out.
+    pushed: usize,
+}
+
+/// What the lines pushed last are: decides whether a blank line must follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum LastBlock {
+    /// They end with a blank line, or there are none.
+    #[default]
+    Blank,
+    Call,
+    /// One with a diff, a plan or a list below it: the next one would stick to it.
+    LongCall,
+    Remark,
+    Text,
+    /// An answer of which more lines come: they follow without a gap.
+    OpenAnswer,
 }
 
 #[derive(Debug)]
@@ -21,22 +37,76 @@ enum ScrollbackItem {
 
 impl ScrollbackQueue {
     pub fn push(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
-        self.ends_with_call = false;
-        self.items.extend(lines.into_iter().map(ScrollbackItem::Line));
+        for line in lines {
+            self.last_block = if line.is_blank() { LastBlock::Blank } else { LastBlock::Text };
+            self.pushed += usize::from(!line.is_blank());
+            self.items.push_back(ScrollbackItem::Line(line));
+        }
     }
 
-    /// The lines pushed last were those of a call.
-    pub fn end_call(&mut self) {
-        self.ends_with_call = true;
+    pub fn pushed_lines(&self) -> usize {
+        self.pushed
     }
 
-    pub fn ends_with_call(&self) -> bool {
-        self.ends_with_call
+    /// The first lines of an answer that does not fit the screen.
+    pub fn push_answer_lines(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
+        self.start_text();
+        self.push(lines);
+        if self.last_block == LastBlock::Text {
+            self.last_block = LastBlock::OpenAnswer;
+        }
     }
 
-    /// Separates text from the call before it.
+    /// No more lines of an answer come.
+    pub fn close_answer(&mut self) {
+        if self.last_block == LastBlock::OpenAnswer {
+            self.last_block = LastBlock::Text;
+        }
+    }
+
+    /// Calls that follow one another stand together, unless they are long.
+    pub fn push_call(&mut self, lines: Vec<StyledLine>) {
+        let is_long = lines.len() > SHORT_CALL_LINES_MAX;
+        self.push_joined(lines, if is_long { LastBlock::LongCall } else { LastBlock::Call });
+    }
+
+    /// Remarks that follow one another, or a call, stand together.
+    pub fn push_remark(&mut self, lines: impl IntoIterator<Item = StyledLine>) {
+        self.push_joined(lines, LastBlock::Remark);
+    }
+
+    fn push_joined(&mut self, lines: impl IntoIterator<Item = StyledLine>, block: LastBlock) {
+        let stands_together = match (self.last_block, block) {
+            (LastBlock::Call | LastBlock::Remark, LastBlock::Remark)
+            | (LastBlock::Call, LastBlock::Call | LastBlock::LongCall) => true,
+            (
+                LastBlock::Blank
+                | LastBlock::Call
+                | LastBlock::LongCall
+                | LastBlock::Remark
+                | LastBlock::Text
+                | LastBlock::OpenAnswer,
+                _,
+            ) => false,
+        };
+        if !stands_together {
+            self.start_text();
+        }
+        self.push(lines);
+        self.last_block = block;
+    }
+
+    /// Does what follows need a blank line first?
+    pub fn needs_blank_line(&self) -> bool {
+        match self.last_block {
+            LastBlock::Blank | LastBlock::OpenAnswer => false,
+            LastBlock::Call | LastBlock::LongCall | LastBlock::Remark | LastBlock::Text => true,
+        }
+    }
+
+    /// Separates what follows from the block before it.
     pub fn start_text(&mut self) {
-        if std::mem::take(&mut self.ends_with_call) {
+        if self.needs_blank_line() {
             self.push([StyledLine::new()]);
         }
     }
@@ -45,6 +115,7 @@ impl ScrollbackQueue {
     pub fn push_markdown(&mut self, mut draft: MarkdownStream) {
         draft.finish();
         self.start_text();
+        self.pushed += 1;
         self.items.push_back(ScrollbackItem::Markdown(Box::new(draft)));
         self.push([StyledLine::new()]);
     }
@@ -79,3 +150,6 @@ impl ScrollbackQueue {
         lines
     }
 }
+
+/// A call, and a few lines of its output.
+const SHORT_CALL_LINES_MAX: usize = 3;

@@ -5,6 +5,8 @@
 pub struct TaskList {
     pub rows: Vec<TaskListRow>,
     pub is_hidden: bool,
+    /// The number of lines in the scrollback when the list was its last block.
+    shown_at: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +25,16 @@ pub enum TaskMark {
 impl TaskList {
     pub(super) fn update(&mut self, text: &str) {
         self.rows = text.lines().filter_map(parse_row).collect();
+    }
+
+    /// The call that made the list shows it, as the last block of the scrollback.
+    pub(super) fn set_shown(&mut self, pushed_lines: usize) {
+        self.shown_at = Some(pushed_lines);
+    }
+
+    /// Does the list stand right above already?
+    pub(super) fn is_last_block(&self, pushed_lines: usize) -> bool {
+        self.shown_at == Some(pushed_lines)
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Composer {
     folded_pastes: Vec<FoldedPaste>,
     /// Images in this prompt.
     image_count: usize,
+    /// What Ctrl-K, Ctrl-U or Ctrl-W deleted last.
+    deleted_text: String,
 }
 
 #[derive(Clone, Debug)]
@@ -124,6 +126,7 @@ impl Composer {
     /// Deletes the word before the cursor.
     pub fn delete_word(&mut self) {
         let from = self.find_move_target(CursorMove::WordLeft);
+        self.keep_deleted(from..self.cursor_offset);
         self.delete_back_to(from);
     }
 
@@ -150,12 +153,31 @@ impl Composer {
 
     pub fn delete_to_home(&mut self) {
         let from = self.find_move_target(CursorMove::Home);
+        self.keep_deleted(from..self.cursor_offset);
         self.delete_back_to(from);
     }
 
     pub fn delete_to_end(&mut self) {
         let to = self.find_move_target(CursorMove::End);
+        self.keep_deleted(self.cursor_offset..to);
         self.text.replace_range(self.cursor_offset..to, "");
+    }
+
+    fn keep_deleted(&mut self, range: std::ops::Range<usize>) {
+        if let Some(deleted) = self.text.get(range).filter(|deleted| !deleted.is_empty()) {
+            self.deleted_text = deleted.to_owned();
+        }
+    }
+
+    /// Inserts what was deleted last, as Ctrl-Y does in a shell.
+    pub fn insert_deleted(&mut self) {
+        let deleted = self.deleted_text.clone();
+        self.insert(&deleted);
+    }
+
+    /// Empties the composer. The history keeps the text, so that a stray key loses nothing.
+    pub fn clear(&mut self) {
+        let _ = self.submit();
     }
 
     /// Deletes the character under the cursor.

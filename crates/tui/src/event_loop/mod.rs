@@ -76,8 +76,9 @@ async fn run_event_loop(
     for earlier in setup.earlier_notices {
         app.show_earlier_notice(&earlier);
     }
-    for note in setup.startup_notes {
-        app.show_text(&note, TextStyle::Dim);
+    app.usage.set_spent_before(setup.spent_before);
+    if !setup.startup_notes.is_empty() {
+        app.show_text(&setup.startup_notes.join("\n"), TextStyle::Dim);
     }
     if let Some(first) = setup.first_prompt {
         event_loop.perform_action(AppAction::Submit(first.into()));
@@ -132,6 +133,8 @@ impl TuiEventLoop {
         while self.closing != ClosingState::Closing {
             let tick = self.next_tick();
             let status = self.status.next_due();
+            let background_ended =
+                self.session.wait_for_background_end(self.count_ended_background_tasks());
             let settles =
                 self.parser.has_partial_sequence().then(|| Instant::now() + SEQUENCE_WAIT);
             tokio::select! {
@@ -163,6 +166,10 @@ impl TuiEventLoop {
                     Some(notice) => self.handle_notices(notice, &mut notices),
                     None => self.closing = ClosingState::Closing,
                 },
+                // Nothing else tells that a task has ended while no run is active.
+                () = background_ended => {
+                    self.app.session.background_tasks = self.count_background_tasks();
+                }
                 () = wait_until(settles) => {
                     let input = self.parser.flush_pending();
                     self.handle_input(input)?;
@@ -299,6 +306,10 @@ impl TuiEventLoop {
         }
         self.closing = ClosingState::Warned;
         self.app.show_text(&words::warn_before_exit(tasks), TextStyle::Warning);
+    }
+
+    fn count_ended_background_tasks(&self) -> usize {
+        self.session.background_tasks().iter().filter(|task| task.end_summary.is_some()).count()
     }
 
     fn count_background_tasks(&self) -> usize {

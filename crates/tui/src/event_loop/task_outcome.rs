@@ -18,8 +18,8 @@ use crate::typed_prompt::{SentPrompt, TypedPrompt, join_texts};
 use crate::{view, words};
 
 pub(super) enum TuiTaskOutcome {
-    /// What the user typed, and what it asks for.
-    PromptResolved(TypedPrompt, Box<Result<PromptAction, String>>),
+    /// A prompt, and what it asks for.
+    PromptResolved(PromptOrigin, TypedPrompt, Box<Result<PromptAction, String>>),
     /// Queued prompts were taken back: what the model would have got.
     InputUnqueued(Vec<String>),
     /// Why a run failed.
@@ -33,25 +33,36 @@ pub(super) enum TuiTaskOutcome {
     ImageImported(Result<PathBuf, String>),
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PromptOrigin {
+    Typed,
+    /// From a list, so it is neither remembered nor shown.
+    Chosen,
+}
+
 impl TuiEventLoop {
     pub(super) fn submit_prompt(&mut self, prompt: TypedPrompt) {
         let host = Arc::clone(&self.host);
         let remembered = prompt.text.clone();
         self.session_runtime.spawn_blocking(move || host.remember_prompt(&remembered));
         let action = self.host.resolve_prompt(prompt.text.clone());
-        self.spawn_prompt_action(prompt, action);
+        self.spawn_prompt_action(PromptOrigin::Typed, prompt, action);
     }
 
-    /// Resolves a prompt that was chosen and not typed, so it is not remembered.
     pub(super) fn submit_choice(&self, prompt: String) {
         let action = self.host.resolve_prompt(prompt.clone());
-        self.spawn_prompt_action(prompt.into(), action);
+        self.spawn_prompt_action(PromptOrigin::Chosen, prompt.into(), action);
     }
 
-    fn spawn_prompt_action(&self, prompt: TypedPrompt, action: PromptActionFuture) {
+    fn spawn_prompt_action(
+        &self,
+        origin: PromptOrigin,
+        prompt: TypedPrompt,
+        action: PromptActionFuture,
+    ) {
         let outcome_sender = self.outcome_sender.clone();
         self.session_runtime.spawn(async move {
-            let outcome = TuiTaskOutcome::PromptResolved(prompt, Box::new(action.await));
+            let outcome = TuiTaskOutcome::PromptResolved(origin, prompt, Box::new(action.await));
             // Fails only if the TUI was closed meanwhile.
             let _ = outcome_sender.send(outcome).await;
         });
@@ -120,10 +131,15 @@ impl TuiEventLoop {
 
     pub(super) fn handle_task_outcome(&mut self, outcome: TuiTaskOutcome) {
         match outcome {
-            TuiTaskOutcome::PromptResolved(prompt, resolved) => match *resolved {
-                Ok(action) => self.perform_prompt_action(prompt, action),
-                Err(problem) => self.app.show_text(&problem, TextStyle::Warning),
-            },
+            TuiTaskOutcome::PromptResolved(origin, prompt, resolved) => {
+                if origin == PromptOrigin::Typed && prints_below_command(&prompt, &resolved) {
+                    self.app.show_command(&prompt.shown);
+                }
+                match *resolved {
+                    Ok(action) => self.perform_prompt_action(prompt, action),
+                    Err(problem) => self.app.show_text(&problem, TextStyle::Warning),
+                }
+            }
             TuiTaskOutcome::InputUnqueued(taken) => self.app.return_to_composer(&taken),
             TuiTaskOutcome::EndingExplained(words) => self.app.show_ending(&words),
             TuiTaskOutcome::FileRead(ticket, before) => self.app.set_file_before(ticket, before),
@@ -176,7 +192,7 @@ impl TuiEventLoop {
             PromptAction::ShowContext(inventory) => {
                 let lines =
                     view::context_chart::render_context_chart(&inventory, self.app.size.width);
-                self.app.push_scrollback(lines);
+                self.app.show_lines(lines);
                 self.app.usage.inventory = Some(*inventory);
             }
             PromptAction::OpenPicker(picker) => {
@@ -193,7 +209,7 @@ impl TuiEventLoop {
             }
             PromptAction::ShowThenAwait(words, rest) => {
                 self.app.show_dim_line(&words);
-                self.spawn_prompt_action(prompt, rest);
+                self.spawn_prompt_action(PromptOrigin::Chosen, prompt, rest);
             }
             PromptAction::EditFile(path) => {
                 let opened = self.start_editor(EditTarget::UserFile(path));
@@ -226,13 +242,44 @@ impl TuiEventLoop {
                 let queried = self.renderer.follow_background();
                 self.show_send_error(queried);
             }
-            PromptAction::Rewound { words, prompt } => {
-                self.app.show_text(&words, TextStyle::Dim);
-                self.app.input.composer.set_text(prompt);
+            PromptAction::Rewound { words, prompt, tasks } => {
+                self.app.rewind_to(&words, prompt, &tasks);
                 self.count_context();
             }
             PromptAction::Quit => self.quit(),
         }
+    }
+}
+
+/// Does something of its own appear, which the command must stand above?
+fn prints_below_command(prompt: &TypedPrompt, resolved: &Result<PromptAction, String>) -> bool {
+    match resolved {
+        Err(_) => true,
+        // The output of a shell command begins with the command.
+        Ok(PromptAction::ShowText(_)) => !prompt.text.trim_start().starts_with('!'),
+        Ok(
+            PromptAction::Compact(_)
+            | PromptAction::CopyAnswer
+            | PromptAction::ShowFirstFitting(_)
+            | PromptAction::ShowContext(_)
+            | PromptAction::ShowResult(..)
+            | PromptAction::ShowThenPick(..)
+            | PromptAction::ShowThenAwait(..)
+            | PromptAction::ModelChanged(..)
+            | PromptAction::ToggleVim
+            | PromptAction::Rewound { .. },
+        ) => true,
+        Ok(
+            PromptAction::SendToModel(_)
+            | PromptAction::OpenHelp
+            | PromptAction::OpenPicker(_)
+            | PromptAction::OpenInput(_)
+            | PromptAction::EditFile(_)
+            | PromptAction::SideQuestion(_)
+            | PromptAction::SetMode(_)
+            | PromptAction::SetTheme(_)
+            | PromptAction::Quit,
+        ) => false,
     }
 }
 

@@ -53,6 +53,8 @@ pub enum Shortcut {
     ToggleTasks,
     /// Ctrl-V.
     PasteImage,
+    /// Ctrl-Y: inserts what was deleted last.
+    InsertDeleted,
     /// Ctrl-B; moves the cursor left where nothing can be moved to the background.
     MoveToBackground,
 }
@@ -105,6 +107,7 @@ pub(super) fn parse_control_byte(byte: u8) -> Option<InputKey> {
         0x15 => InputKey::Delete(Deletion::ToHome),
         0x16 => InputKey::Shortcut(Shortcut::PasteImage),
         0x17 => InputKey::Delete(Deletion::WordBefore),
+        0x19 => InputKey::Shortcut(Shortcut::InsertDeleted),
         0x1a => InputKey::Shortcut(Shortcut::Suspend),
         0x7f => InputKey::Delete(Deletion::CharBefore),
         _ => return None,

@@ -31,12 +31,8 @@ pub(super) fn detect_appearance(is_screen_reader: bool) -> TuiDisplayOptions {
 
 /// `WINDLASS_NOTIFY` names a channel, or `off`; otherwise the terminal decides.
 fn detect_notification(text: &impl Fn(&str) -> Option<String>) -> NotificationChannel {
-    match text("WINDLASS_NOTIFY").as_deref() {
-        Some("off") => return NotificationChannel::Off,
-        Some("bell") => return NotificationChannel::Bell,
-        Some("osc9") => return NotificationChannel::Osc9,
-        Some("osc777") => return NotificationChannel::Osc777,
-        Some(_) | None => {}
+    if let Some(channel) = text("WINDLASS_NOTIFY").as_deref().and_then(parse_notification) {
+        return channel;
     }
     let term = text("TERM").unwrap_or_default();
     let is_known = text("TERM_PROGRAM")
@@ -52,8 +48,35 @@ fn detect_notification(text: &impl Fn(&str) -> Option<String>) -> NotificationCh
     }
 }
 
+/// Our names, and those of Claude Code's settings. `None` for `auto`.
+fn parse_notification(name: &str) -> Option<NotificationChannel> {
+    Some(match name {
+        "off" | "notifications_disabled" => NotificationChannel::Off,
+        "bell" | "terminal_bell" => NotificationChannel::Bell,
+        "osc9" | "iterm2" | "iterm2_with_bell" | "kitty" | "ghostty" => NotificationChannel::Osc9,
+        "osc777" => NotificationChannel::Osc777,
+        _ => return None,
+    })
+}
+
 fn is_switched_off(text: &impl Fn(&str) -> Option<String>) -> bool {
     text("WINDLASS_NOTIFY").as_deref() == Some("off")
+}
+
+/// Applies what the settings say about notifications, unless the environment says it.
+pub(super) fn apply_notification_setting(
+    display: TuiDisplayOptions,
+    name: Option<&str>,
+) -> TuiDisplayOptions {
+    let is_in_environment =
+        std::env::var_os("WINDLASS_NOTIFY").is_some_and(|value| !value.is_empty());
+    match name.and_then(parse_notification).filter(|_| !is_in_environment) {
+        Some(notification) => {
+            let has_title = display.has_title && notification != NotificationChannel::Off;
+            TuiDisplayOptions { notification, has_title, ..display }
+        }
+        None => display,
+    }
 }
 
 /// Applies the theme of the settings, unless the environment names one.

@@ -25,11 +25,13 @@ use windlass_assembly::mcp::SessionElicitor;
 use windlass_assembly::options::{RunOptions, SettingsOptions};
 use windlass_assembly::prompt_expansion::PromptExpander;
 use windlass_assembly::prompt_input;
+use windlass_assembly::report::cost;
 use windlass_assembly::session::cleanup::SessionCleanup;
 use windlass_assembly::session::git_branch;
 use windlass_assembly::session_close::close_session_for;
 use windlass_assembly::session_plan;
 use windlass_assembly::session_plan::SessionPlan;
+use windlass_assembly::settings::SettingsLayers;
 use windlass_assembly::slash_command;
 use windlass_assembly::slash_command::FrontEnd;
 use windlass_host::command_error::CommandError;
@@ -161,10 +163,8 @@ async fn run_session(
     let mode = settings.policy.mode;
     let resumed_journal = journal.as_deref().filter(|_| start.is_resumed);
     let earlier_notices = resumed_journal.map(prompt_history::load_earlier_notices);
-    let display = appearance::apply_theme_setting(
-        start.display,
-        plan.settings_layers.loaded.settings.appearance.theme.as_deref(),
-    );
+    let spent_before = resumed_journal.map_or(0, load_spent);
+    let display = apply_appearance_settings(start.display, &plan.settings_layers);
     let prompt_history = prompt_history::PromptHistory::new(journal.is_some(), &description.cwd);
     let (session, notices) = builder
         .start()
@@ -210,6 +210,7 @@ async fn run_session(
         unsent_text: start.unsent_text,
         earlier_notices: earlier_notices.unwrap_or_default(),
         startup_notes: notes,
+        spent_before,
     };
     let mut signal_exit = None;
     let unsent_text = tokio::select! {
@@ -236,6 +237,20 @@ async fn run_session(
         unsent_text,
         resumable_id: is_resumable.then_some(session_id),
     })
+}
+
+/// What earlier runs paid, in micro-dollars. A bill that cannot be read is one that nothing was added to.
+fn load_spent(journal: &Path) -> u64 {
+    cost::load_session_account(journal, None).map_or(0, |account| account.all.cost.0)
+}
+
+fn apply_appearance_settings(
+    display: crate::TuiDisplayOptions,
+    layers: &SettingsLayers,
+) -> crate::TuiDisplayOptions {
+    let look = &layers.loaded.settings.appearance;
+    let display = appearance::apply_theme_setting(display, look.theme.as_deref());
+    appearance::apply_notification_setting(display, look.preferred_notif_channel.as_deref())
 }
 
 /// The reason that hooks of `SessionEnd` receive.

@@ -28,7 +28,6 @@ use windlass_assembly::slash_command;
 use windlass_assembly::slash_command::{FrontEnd, SlashCommand};
 use windlass_host::command_error::CommandError;
 use windlass_host::display::human_format;
-use windlass_host::similar_name::find_similar_name;
 use windlass_provider::config::Config;
 use windlass_provider::endpoint::EndpointDescriptions;
 
@@ -187,6 +186,9 @@ impl PromptHandler {
 
     async fn handle_prompt(&self, prompt: String) -> Result<PromptAction, CommandError> {
         self.reload_changed_settings().await;
+        if EXIT_WORDS.contains(&prompt.trim()) {
+            return Ok(PromptAction::Quit);
+        }
         if let Some(command) = prompt.trim().strip_prefix('!') {
             return self.run_shell_command(command.trim()).await;
         }
@@ -236,25 +238,14 @@ impl PromptHandler {
         self.last_model.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// A mistyped command would cost a request, so it is refused. What is a path, or has a blank before
-    /// it, goes to the model.
+    /// Also knows custom commands, and prompts of MCP servers that are connected.
     fn check_command_name(&self, prompt: &str) -> Option<CommandError> {
-        let word = prompt.split_whitespace().next().filter(|word| prompt.starts_with(word))?;
-        let name = word.strip_prefix('/')?;
-        let is_letter = |letter: char| letter.is_alphanumeric() || "-_:.".contains(letter);
-        let looks_like_command =
-            name.starts_with(char::is_alphabetic) && name.chars().all(is_letter);
-        if !looks_like_command || Path::new(word).exists() {
+        if self.expander.custom_commands.find_invoked(prompt).is_some() {
             return None;
         }
         let hints = self.command_hints();
-        let aliases = slash_command::SLASH_COMMANDS.iter().flat_map(|command| command.aliases);
-        let names = || hints.iter().map(|hint| hint.name.as_str()).chain(aliases.clone().copied());
-        if names().any(|known| known == name) {
-            return None;
-        }
-        let near = find_similar_name(name, names());
-        Some(CommandError::usage(words::describe_unknown_command(name, near)))
+        let names: Vec<&str> = hints.iter().map(|hint| hint.name.as_str()).collect();
+        slash_command::check_command_name(prompt, &names)
     }
 
     /// The sentence of `-p`, and what can be done about it here. May block: it may ask a local server
@@ -349,3 +340,5 @@ fn is_image(name: &str) -> bool {
 }
 
 const IMAGES_MAX: usize = 10;
+/// What people type to leave a program; none of it is a task for a model.
+const EXIT_WORDS: &[&str] = &["exit", "quit", ":q", ":q!", ":wq"];

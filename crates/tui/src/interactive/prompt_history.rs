@@ -115,6 +115,22 @@ pub(super) fn load_earlier_notices(journal: &Path) -> Vec<Notice> {
     }
 }
 
+/// The model's task list as it is now, as the task tools write it; empty if there is none.
+pub(super) fn load_task_list(journal: &Path) -> String {
+    let mut tasks = String::new();
+    let walked =
+        windlass_journal::explain_journal(journal, &rewind_point::fallback_settings(), |step| {
+            for notice in step.notices {
+                if let Notice::ToolEnded { outcome, .. } = notice
+                    && let Some(update) = outcome.update.and_then(|update| update.tasks)
+                {
+                    tasks = update.to_string();
+                }
+            }
+        });
+    walked.map_or_else(|_| String::new(), |()| tasks)
+}
+
 /// Pieces of answers come again as messages, and there are many.
 fn is_shown_again(notice: &Notice) -> bool {
     !matches!(

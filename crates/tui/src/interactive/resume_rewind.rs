@@ -5,6 +5,7 @@ use serde_json::Value;
 use windlass_journal::transcript::TracedMessage;
 
 use super::prompt_handler::{PromptHandler, no_journal_message};
+use super::prompt_history;
 use super::{NextSession, words};
 use windlass_assembly::report::rewind;
 use windlass_assembly::session;
@@ -66,7 +67,11 @@ impl PromptHandler {
         let is_rewound = arguments.scope.conversation && !arguments.options.dry_run;
         let prompt = prompts.into_iter().nth(at.unwrap_or(usize::MAX)).filter(|_| is_rewound);
         Ok(match prompt {
-            Some(prompt) => PromptAction::Rewound { words: text, prompt: prompt.text },
+            Some(prompt) => PromptAction::Rewound {
+                words: text,
+                prompt: prompt.text,
+                tasks: prompt_history::load_task_list(journal),
+            },
             None => PromptAction::ShowText(text),
         })
     }

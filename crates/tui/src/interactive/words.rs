@@ -12,14 +12,6 @@ pub(super) const NOTHING_UNFINISHED: &str = "Nothing is left to finish.";
 pub(super) const SESSION_ENDED: &str = "the session has ended; start another one";
 pub(super) const NOT_SAVED: &str = "This session is not saved.";
 
-pub(super) fn describe_unknown_command(name: &str, near: Option<&str>) -> String {
-    let suggestion = match near {
-        Some(near) => format!("did you mean /{near}?"),
-        None => "/help lists the commands".to_owned(),
-    };
-    format!("unknown command /{name}; {suggestion} (put a space before it to send it as text)")
-}
-
 pub(super) fn describe_reload(place: &str) -> String {
     format!("Settings reloaded: {place} changed")
 }

@@ -177,8 +177,12 @@ impl PermissionPrompt {
             InputKey::Move(CursorMove::Down) | InputKey::Tab => {
                 self.selected = (self.selected + 1).min(last);
             }
-            InputKey::Char(digit @ '1'..='9') => {
-                let number = usize::try_from(u32::from(digit) - u32::from('1')).unwrap_or(0);
+            InputKey::Char(digit @ '0'..='9') => {
+                // The key after 9 is 0: it stands for the tenth choice.
+                let number = match digit {
+                    '0' => 9,
+                    digit => usize::try_from(u32::from(digit) - u32::from('1')).unwrap_or(0),
+                };
                 if number <= last {
                     self.selected = number;
                     return self.confirm_selected();
@@ -359,5 +363,5 @@ fn build_deny(message: &str, interrupt: bool) -> PermissionPromptReply {
     }
 }
 
-/// Choices for single parts; all of them stay within the number keys.
+/// Choices for single parts; with them all choices stay within the ten number keys.
 const PARTS_MAX: usize = 3;

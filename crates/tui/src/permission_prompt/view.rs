@@ -218,7 +218,9 @@ impl PermissionPrompt {
 fn render_choice(number: usize, is_selected: bool, words: &str) -> StyledLine {
     let (sign, style) =
         if is_selected { ("›", TextStyle::Selected) } else { (" ", TextStyle::Plain) };
-    StyledLine::from_text(format!("{sign} {}. {words}", number + 1), style)
+    // The digit that chooses it: ten choices are numbered 1 to 9 and 0.
+    let digit = (number + 1) % 10;
+    StyledLine::from_text(format!("{sign} {digit}. {words}"), style)
 }
 
 fn render_key_hint(is_armed: bool, may_mark: bool) -> StyledLine {

@@ -13,12 +13,19 @@ pub fn render_markdown(text: &str, width: usize) -> Vec<StyledLine> {
     markdown_renderer::render_blocks(&sanitize::strip_control(text), width)
 }
 
-/// Wraps lines and changes nothing else.
+/// Wraps lines, keeping their indentation, and changes nothing else.
 pub fn render_plain(text: &str, style: TextStyle, width: usize) -> Vec<StyledLine> {
     let cleaned = sanitize::strip_control(text);
     let lines =
         cleaned.lines().map(|line| StyledLine::from_text(line.replace('\t', "    "), style));
-    lines.flat_map(|line| line.wrap(width, 0)).collect()
+    lines.flat_map(|line| line.wrap(width, count_indent(&line, width))).collect()
+}
+
+/// Blanks a line begins with; none if they would leave too little room.
+fn count_indent(line: &StyledLine, width: usize) -> usize {
+    let text = line.plain_text();
+    let indent = text.len() - text.trim_start_matches(' ').len();
+    if indent <= width / 4 { indent } else { 0 }
 }
 
 /// Joins everything to one line, with single blanks.

@@ -36,13 +36,16 @@ pub fn extract_main_input(call: &ToolCall) -> String {
     fields.collect::<Vec<_>>().join(", ")
 }
 
-/// The whole input: a command verbatim, everything else field by field.
+/// The input without what the title says in full: a command verbatim, everything else field by field.
 pub fn format_input(call: &ToolCall) -> String {
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
     let Some(fields) = input.as_object() else { return call.input.as_str().to_owned() };
+    let main = extract_main_input(call);
+    let is_in_title = text::to_one_line(&main) == sanitize::escape_invisible(&main);
     let mut lines = String::new();
     for (name, value) in fields {
         match value.as_str() {
+            Some(text) if is_in_title && text == main => {}
             Some(text) if name == "command" => lines.push_str(&format!("{text}\n")),
             Some(text) => lines.push_str(&format!("{name}: {text}\n")),
             None => lines.push_str(&format!("{name}: {value}\n")),
@@ -115,11 +118,17 @@ pub fn render_unfolded_call(
     }
     let input = sanitize::escape_invisible(&format_input(call));
     lines.extend(render_indented(&input, TextStyle::Code, width));
+    let exit_line = parse_exit_code(outcome).map(|code| format!("Exit code {code}"));
     for part in &outcome.content {
         match part {
             ToolResultPart::Text(words) => {
                 let words = sanitize::strip_control(words);
-                lines.extend(render_indented(&words, TextStyle::Dim, width));
+                // The summary line says how it ended.
+                let words = exit_line
+                    .as_deref()
+                    .and_then(|line| words.strip_prefix(line)?.strip_prefix('\n'))
+                    .unwrap_or(&words);
+                lines.extend(render_indented(words, TextStyle::Dim, width));
             }
             ToolResultPart::Media(media) => lines.push(render_media(media)),
         }

@@ -26,7 +26,6 @@ pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
     } else {
         if let Some(prompt) = app.dialogs.permission_prompts.front() {
             let room = rows.saturating_sub(4);
-            below.extend(app.ends_with_call().then(StyledLine::new));
             below.extend(prompt.render(app.size.width, room, app.may_answer_prompt()));
             cursor.row = below.len().saturating_sub(1);
             if app.dialogs.permission_prompts.len() > 1 {
@@ -55,6 +54,11 @@ pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
     below.push(status_line::render_status_line(app));
     let room = rows.saturating_sub(below.len() + 1);
     let mut lines = render_progress(app, room);
+    // What is open stands apart from what is above it; the composer has its rule for that, unless text
+    // ends right there.
+    let needs_gap = app.needs_blank_line() && lines.is_empty();
+    let is_dialog_below = has_open_dialog(app) && !lines.is_empty();
+    lines.extend((needs_gap || is_dialog_below).then(StyledLine::new));
     cursor.row += lines.len();
     lines.extend(below);
     let over = lines.len().saturating_sub(rows.max(1));
@@ -87,6 +91,14 @@ pub fn render_linear(app: &App) -> (Vec<StyledLine>, String) {
     }
 }
 
+/// Is there a list, an input or a question instead of the composer?
+fn has_open_dialog(app: &App) -> bool {
+    let dialogs = &app.dialogs;
+    dialogs.picker.is_some()
+        || dialogs.validated_input.is_some()
+        || !dialogs.permission_prompts.is_empty()
+}
+
 /// The answer so far, calls under way, and the task list.
 fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
     let mut below: Vec<StyledLine> =
@@ -101,13 +113,17 @@ fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
     {
         below.push(render_busy_line(app));
     }
-    below.extend(render_tasks(app));
+    let tasks = render_tasks(app);
+    let stands_below =
+        !below.is_empty() || app.needs_blank_line() || app.answer.stream.lines().next().is_some();
+    below.extend((stands_below && !tasks.is_empty()).then(StyledLine::new));
+    below.extend(tasks);
     let over = below.len().saturating_sub(room);
     below.drain(..over);
     let above = room.saturating_sub(below.len());
     let mut lines: Vec<StyledLine> = app.answer.stream.lines().rev().take(above).cloned().collect();
     lines.reverse();
-    if app.ends_with_call() && !lines.is_empty() && lines.len() < above {
+    if app.needs_blank_line() && !lines.is_empty() && lines.len() < above {
         lines.insert(0, StyledLine::new());
     }
     lines.extend(below);
@@ -171,7 +187,8 @@ fn render_subagent(child: &SubagentProgress, is_last: bool) -> StyledLine {
 fn render_tasks(app: &App) -> Vec<StyledLine> {
     let rows = &app.tasks.rows;
     let first_open = rows.iter().position(|row| row.mark.is_open());
-    let Some(first_open) = first_open.filter(|_| !app.tasks.is_hidden) else { return Vec::new() };
+    let is_wanted = !app.tasks.is_hidden && !app.is_task_list_above();
+    let Some(first_open) = first_open.filter(|_| is_wanted) else { return Vec::new() };
     let first = first_open.saturating_sub(1);
     let shown = rows.iter().skip(first).take(TASKS_MAX).map(|row| {
         let (sign, style) = match row.mark {

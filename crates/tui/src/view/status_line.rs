@@ -1,5 +1,7 @@
 //! The last line: model, mode, context, cost and directory; and the user's own line above it.
 
+use windlass_host::display::human_format::format_money;
+use windlass_vocabulary::MicroUsd;
 use windlass_vocabulary::context_usage::ContextUsage;
 
 use super::context_chart;
@@ -8,12 +10,30 @@ use crate::styled_line::{StyledLine, TextStyle};
 use crate::words;
 
 pub(super) fn render_status_line(app: &App) -> StyledLine {
-    let facts = &app.session.facts;
-    let mut line = StyledLine::from_text(facts.model.clone(), TextStyle::Dim);
-    let add = |line: &mut StyledLine, words: &str| line.push(format!(" · {words}"), TextStyle::Dim);
-    if let Some(hint) = app.keys.hint {
-        line.push(format!(" · {hint}"), TextStyle::Bold);
+    let line = build_line(app, BarUse::Drawn);
+    match line.width() <= app.size.width {
+        true => line,
+        // The cost is worth more than the bar.
+        false => build_line(app, BarUse::Omitted).truncate_to_width(app.size.width),
     }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BarUse {
+    Drawn,
+    Omitted,
+}
+
+fn build_line(app: &App, bar: BarUse) -> StyledLine {
+    let facts = &app.session.facts;
+    let mut line = StyledLine::new();
+    // What the next key does must not be cut off.
+    if let Some(hint) = app.keys.hint {
+        line.push(hint, TextStyle::Bold);
+        line.push(" · ", TextStyle::Dim);
+    }
+    line.push(facts.model.clone(), TextStyle::Dim);
+    let add = |line: &mut StyledLine, words: &str| line.push(format!(" · {words}"), TextStyle::Dim);
     if app.run.is_busy() {
         add(&mut line, &format!("turn {}", app.run.turn));
         add(&mut line, &words::format_elapsed(app.run.elapsed(app.now)));
@@ -24,8 +44,11 @@ pub(super) fn render_status_line(app: &App) -> StyledLine {
     if facts.context_window > 0 && app.usage.context_tokens > 0 {
         let percent = app.usage.context_tokens.saturating_mul(100) / facts.context_window;
         line.push(" · ", TextStyle::Dim);
-        push_context_bar(&mut line, app.usage.inventory.as_ref(), percent);
-        line.push(format!(" {percent}%"), TextStyle::Dim);
+        if bar == BarUse::Drawn {
+            push_context_bar(&mut line, app.usage.inventory.as_ref(), percent);
+            line.push(" ", TextStyle::Dim);
+        }
+        line.push(format!("{percent}%"), TextStyle::Dim);
     }
     match facts.budget {
         Some(budget) => {
@@ -41,7 +64,7 @@ pub(super) fn render_status_line(app: &App) -> StyledLine {
     if let Some(branch) = &facts.branch {
         add(&mut line, branch);
     }
-    line.truncate_to_width(app.size.width)
+    line
 }
 
 /// The user's own line. It is the output of a program, so control characters are removed.
@@ -67,8 +90,6 @@ fn push_context_bar(line: &mut StyledLine, inventory: Option<&ContextUsage>, per
     line.push("▱".repeat(10 - full), TextStyle::Dim);
 }
 
-/// In cents, rounded up, so that a small cost is not nothing.
 fn format_dollars(micro: u64) -> String {
-    let cents = micro.div_ceil(10_000);
-    format!("${}.{:02}", cents / 100, cents % 100)
+    format_money(MicroUsd(micro))
 }

@@ -21,6 +21,7 @@ use crate::args::{McpAddArgs, McpAddJsonArgs, McpCommand, McpScopeArg, McpTransp
 use windlass_assembly::mcp;
 use windlass_assembly::settings::SettingsLayers;
 use windlass_host::command_error::CommandError;
+use windlass_host::display::human_format::format_counted;
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
 use windlass_host::user_directories;
@@ -135,7 +136,7 @@ fn save_server(
         let _ = writeln!(text, "it cannot be used: {reason}");
     }
     if scope == McpScopeArg::Project {
-        text.push_str("whoever uses the project has to trust it first: windlass trust\n");
+        text.push_str("everyone who uses the project must trust it first: windlass trust\n");
     }
     Ok(text)
 }
@@ -216,7 +217,7 @@ async fn list_servers(
         }
     }
     if configs.is_empty() {
-        text.push_str("there are no MCP servers; add one with `windlass mcp add`\n");
+        text.push_str("No MCP servers; add one with `windlass mcp add`\n");
         return Ok(text);
     }
     let lines: Vec<(String, String)> =
@@ -268,6 +269,8 @@ fn describe_transport(server: &McpServerConfig) -> String {
 fn describe_status(report: &McpServerReport) -> String {
     match &report.error {
         Some(error) => format!("{}: {error}", report.status.as_str()),
-        None => format!("{}, {} tools", report.status.as_str(), report.tools.len()),
+        None => {
+            format!("{}, {}", report.status.as_str(), format_counted(report.tools.len(), "tool"))
+        }
     }
 }

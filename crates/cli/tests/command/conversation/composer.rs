@@ -197,3 +197,46 @@ fn keys_as_in_vim_for_those_who_want_them() {
     talk.until("fine");
     assert_eq!(talk.end(), Some(0));
 }
+
+/// What a stray Esc or Ctrl-C clears comes back, and so does what a key deletes.
+#[test]
+fn what_was_cleared_or_deleted_comes_back() {
+    let dirs = TestDirs::new();
+    let server = play(ok());
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    for clear in ["\u{1b}", "\u{3}"] {
+        talk.key("a long thought");
+        talk.until("> a long thought");
+        talk.key(clear);
+        talk.until(READY);
+        talk.key("\u{1b}[A");
+        talk.until("> a long thought");
+        talk.key(clear);
+        talk.until(READY);
+    }
+    talk.key("one two");
+    talk.until("> one two");
+    talk.key("\u{17}");
+    talk.until_gone("two");
+    talk.key("\u{1}\u{19}");
+    talk.until("> twoone");
+    talk.key("\u{3}");
+    talk.until(READY);
+    assert_eq!(talk.end(), Some(0));
+    assert_eq!(server.requests().len(), 0);
+}
+
+/// Leaving costs no request.
+#[test]
+fn exit_is_no_prompt() {
+    let dirs = TestDirs::new();
+    let server = play(ok());
+    for word in ["exit", "quit", ":q"] {
+        let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &[]));
+        talk.until(READY);
+        talk.key(&format!("{word}\r"));
+        assert_eq!(talk.over().code(), Some(0), "{word}");
+    }
+    assert_eq!(server.requests().len(), 0);
+}

@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
-use crate::fixture::{TestDirs, play};
+use crate::fixture::{TestDirs, play, run};
 
 fn ok() -> Script {
     Script::new().answer(ScriptedAnswer::text("ok").repeat(0))
@@ -121,4 +121,28 @@ fn what_is_queued_is_shown_when_it_is_delivered() {
     let shown = talk.until("Both, then.");
     assert!(shown.contains("> and two"), "{shown}");
     assert_eq!(talk.end(), Some(0));
+}
+
+/// With `-p` too: no request is sent, nothing is kept, and a path or a custom command is none.
+#[test]
+fn a_mistyped_command_costs_nothing_without_a_terminal() {
+    let dirs = TestDirs::new();
+    let server = play(ok());
+    for (prompt, words) in [
+        ("/exprot", "unknown command /exprot; did you mean /export?"),
+        ("/frobnicate now", "unknown command /frobnicate; /help lists the commands"),
+    ] {
+        let finished = run(&mut dirs.asking(&server.url(), &["-p", prompt]));
+        assert!(finished.error_line(2).contains(words), "{finished:?}");
+        let flags = ["-p", prompt, "--output-format", "json"];
+        assert_eq!(run(&mut dirs.asking(&server.url(), &flags)).code, Some(2));
+    }
+    assert_eq!(server.requests().len(), 0);
+    assert!(dirs.journals().is_empty());
+    let folder = dirs.work().join(".claude/commands");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("frobnicate.md"), "Say ok.").expect("a file");
+    for prompt in ["/frobnicate now", " /exprot is what I typed", "/usr/bin/env is a path"] {
+        assert_eq!(run(&mut dirs.asking(&server.url(), &["-p", prompt])).answer(), "ok\n");
+    }
 }

@@ -1,6 +1,8 @@
 //! The interactive session, driven as a person would: keys in, screens out.
 
 mod approval;
+mod attention;
+mod background;
 mod composer;
 mod echo;
 mod failures;
@@ -12,6 +14,7 @@ mod plain;
 mod quiet;
 mod recording;
 mod remote;
+mod reports;
 mod robust;
 mod screen_text;
 mod screens;

@@ -109,7 +109,7 @@ fn narrow_screens_lose_nothing_that_counts() {
     assert!(shown.contains("■ system prompt"), "{shown}");
     talk.key("/cost\r");
     let shown = talk.until(" cached, ");
-    assert!(shown.contains("  1 request  $0."), "{shown}");
+    assert!(shown.contains("  1 request  <$0.01"), "{shown}");
     talk.key("/permissions\r");
     // All that is said of a row is said below the list.
     let shown = talk.until("    Check a command  allowed, asked or");

@@ -17,13 +17,13 @@ const CASES: &[Case] = &[
     ("/btw what is it", "Second.", Ok("Second.")),
     ("/config", "Settings files", Err("about the terminal")),
     ("/copy", "Copied the last answer", Err("about the terminal")),
-    ("/doctor", "Settings, the later one winning", Err("about the terminal")),
+    ("/doctor", "No problems found", Err("about the terminal")),
     ("/effort", "Choose an effort", Err("about the terminal")),
     ("/export", "Conversation written to", Err("about the terminal")),
     ("/status", "Background tasks", Err("about the terminal")),
     ("/tasks", "No background tasks", Err("about the terminal")),
     ("/compact", "too little to summarise", Err("too little to summarise")),
-    ("/context", "reserved for the answer", Ok("kept for the answer")),
+    ("/context", "reserved for the answer", Ok("reserved for the answer")),
     ("/cost", "requests", Ok("requests")),
     ("/help", "/permissions", Ok("/permissions")),
     ("/hooks", "No hooks", Ok("No hooks")),
@@ -86,7 +86,7 @@ fn every_command_means_something_in_a_terminal() {
                 }
             }
             _ => {
-                if talk.until(words).contains("Esc to cancel") {
+                if talk.until(words).contains("Esc cancels") {
                     talk.key("\u{1b}");
                 }
                 talk.until(READY);

@@ -1,0 +1,88 @@
+//! What runs in the background: counted, listed, stopped, moved there, and warned of on the way out.
+
+use serde_json::json;
+use windlass_rehearsal::{Script, ScriptedAnswer};
+
+use super::talk::{READY, Talk};
+use crate::fixture::{TestDirs, play};
+
+const WAIT: &str = "while [ ! -e go ]; do sleep 0.05; done";
+
+#[test]
+fn a_background_command_is_counted_until_it_ends() {
+    let dirs = TestDirs::new();
+    let input = json!({"command": WAIT, "run_in_background": true});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", input).when("begin"))
+        .answer(ScriptedAnswer::text("It runs.").repeat(0));
+    let server = play(script);
+    let flags = ["--dangerously-skip-permissions", "--", "begin"];
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
+    talk.until("It runs.");
+    talk.until("· 1 background task ·");
+    talk.key("/tasks\r");
+    let shown = talk.until("Background tasks");
+    assert!(shown.contains("while [ ! -e go ]"), "{shown}");
+    talk.key("\u{1b}");
+    talk.until(READY);
+    std::fs::write(dirs.file("go"), "").expect("a file");
+    // Nobody presses a key.
+    talk.until_gone("1 background task");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn leaving_warns_once_of_what_would_be_stopped() {
+    let dirs = TestDirs::new();
+    let input = json!({"command": "echo $$ > id; sleep 600", "run_in_background": true});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", input).when("begin"))
+        .answer(ScriptedAnswer::text("It runs.").repeat(0));
+    let server = play(script);
+    let flags = ["--dangerously-skip-permissions", "--", "begin"];
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
+    talk.until("It runs.");
+    talk.until("· 1 background task ·");
+    talk.key("/exit\r");
+    talk.until("1 background task is running and will be stopped. Exit again to leave.");
+    talk.until(READY);
+    talk.key("/exit\r");
+    assert_eq!(talk.over().code(), Some(0));
+}
+
+#[test]
+fn ctrl_b_moves_an_agent_to_the_background() {
+    let dirs = TestDirs::new();
+    let agent = json!({"description": "look", "prompt": "search the garden", "subagent_type": "general-purpose"});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Agent", agent).when("begin"))
+        .answer(ScriptedAnswer::call("Bash", json!({"command": WAIT})).when("search the garden"))
+        .answer(ScriptedAnswer::text("I go on without it.").repeat(0));
+    let server = play(script);
+    let flags = ["--dangerously-skip-permissions", "--", "begin"];
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
+    talk.until("Bash(while");
+    talk.key("\u{2}");
+    talk.until("I go on without it.");
+    talk.until("· 1 background task ·");
+    std::fs::write(dirs.file("go"), "").expect("a file");
+    talk.until_gone("1 background task");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn ctrl_b_says_when_there_is_nothing_to_move() {
+    let dirs = TestDirs::new();
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({"command": WAIT})).when("begin"))
+        .answer(ScriptedAnswer::text("Done with it.").repeat(0));
+    let server = play(script);
+    let flags = ["--dangerously-skip-permissions", "--", "begin"];
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
+    talk.until("Bash(while");
+    talk.key("\u{2}");
+    talk.until("No agent to move to the background");
+    std::fs::write(dirs.file("go"), "").expect("a file");
+    talk.until("Done with it.");
+    assert_eq!(talk.end(), Some(0));
+}
