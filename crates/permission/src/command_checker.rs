@@ -208,6 +208,28 @@ impl<'a> CommandChecker<'a> {
         written.map(|word| self.write_confinement(word, part)).fold(by_reason, Ord::max)
     }
 
+    /// Does a line with git in it only read, so that it would run unasked where there is a cell? A rule
+    /// for `git log` lets git read; it is no yes to the programs that the repository names, so such a
+    /// line is held as it would be without the rule.
+    pub(crate) fn only_reads_repository(&self, command: &ParsedCommandLine) -> bool {
+        let asks_repository = |part: &SimpleCommand| {
+            matches!(classify_effect(part), CommandEffect::Reads(look) if look.asks_repository)
+        };
+        let reads = |part: &SimpleCommand| {
+            let is_elsewhere = asks_repository(part) && !self.is_in_own_repository(part);
+            let writes = part.redirects.iter().any(|one| {
+                one.access == PathAccess::Write
+                    && self.write_confinement(&one.target, part) != Confinement::ReadOnly
+            });
+            let is_plain = match classify_effect(part) {
+                CommandEffect::Reads(_) | CommandEffect::ChangesShellState => true,
+                CommandEffect::Edits(_) | CommandEffect::Anything => false,
+            };
+            is_plain && !is_elsewhere && !writes
+        };
+        command.own_parts().any(asks_repository) && command.own_parts().all(reads)
+    }
+
     /// What must stay possible for a file to be written that may be written.
     fn write_confinement(&self, word: &ShellWord, part: &SimpleCommand) -> Confinement {
         let resolved = word

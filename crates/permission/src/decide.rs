@@ -305,6 +305,9 @@ fn check_all_parts(
             }
         }
     }
+    if open.is_empty() && checker.only_reads_repository(command) {
+        allowed.confinement = Confinement::ReadOnly;
+    }
     match open.is_empty() {
         true => Ok(allowed),
         false => Err(UncoveredCommand { why: explain::join_uncovered_parts(open), has_rule }),

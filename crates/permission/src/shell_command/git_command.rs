@@ -37,7 +37,10 @@ fn read_arguments<'w>(
     arguments: &'w [ShellWord],
 ) -> Option<ReadOnlyWords<'w>> {
     let divided = reading.options.divide(arguments, false)?;
-    if divided.has_unknown_option || verifies_signatures(&divided) {
+    if divided.has_unknown_option
+        || verifies_signatures(&divided)
+        || arguments.iter().any(enters_submodules)
+    {
         return None;
     }
     let lists = GIT_LIST_OPTIONS.iter().any(|name| divided.has_option(name));
@@ -74,6 +77,14 @@ fn read_arguments<'w>(
 /// A format may ask for the state of a signature, which starts the program that checks it.
 fn verifies_signatures(divided: &DividedWords<'_>) -> bool {
     divided.texts.iter().any(|text| text.contains("%G") || text.contains("(signature"))
+}
+
+/// Git runs itself in each submodule then, with the settings of that one alone.
+fn enters_submodules(word: &ShellWord) -> bool {
+    let values = [("--submodule=", ["short", "log"]), ("--ignore-submodules=", ["all", "dirty"])];
+    values.iter().any(|(option, harmless)| {
+        word.text.strip_prefix(option).is_some_and(|value| !harmless.contains(&value))
+    })
 }
 
 /// Settings that are shown and not set.

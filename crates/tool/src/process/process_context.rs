@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::launch::ProcessLauncher;
 use super::running_note::{self, RunningNote};
 use crate::environment::build_child_environment;
+use crate::git::HeldGit;
 
 /// Environment, confinement and spill directory of a session's processes. Configured before the
 /// session starts, fixed afterwards.
@@ -23,6 +24,8 @@ pub struct ProcessContext {
     pub cell: Option<Arc<dyn ProcessLauncher>>,
     /// Commands the user lets run without confinement.
     pub unsandboxed_commands: Vec<String>,
+    /// How git is kept from running what a repository names.
+    pub(crate) held_git: Arc<HeldGit>,
     pub(super) setsid_program: Option<PathBuf>,
     owner_note: OnceLock<Option<RunningNote>>,
     /// Calls wait here for their turn when the system has no room for one more process.
@@ -47,6 +50,7 @@ impl ProcessContext {
             launcher: None,
             cell: None,
             unsandboxed_commands: Vec::new(),
+            held_git: Arc::default(),
             setsid_program: find_setsid(),
             owner_note: OnceLock::new(),
             spawn_queue: tokio::sync::Mutex::default(),
@@ -59,6 +63,7 @@ impl ProcessContext {
             launcher: self.launcher.clone(),
             cell: self.cell.clone(),
             unsandboxed_commands: self.unsandboxed_commands.clone(),
+            held_git: Arc::clone(&self.held_git),
             ..Self::unconfined(self.spill_directory.clone())
         }
     }
