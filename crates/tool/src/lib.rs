@@ -28,6 +28,7 @@ mod progress;
 pub mod registry;
 pub mod running_time;
 pub mod secrets;
+mod script_guard;
 mod shell_state;
 pub mod side_question;
 mod skill_files;
@@ -60,6 +61,7 @@ pub use process::{
 };
 pub use progress::ProgressSender;
 pub use registry::ToolRegistry;
+pub use script_guard::{GuardedCommandLine, ScriptGuard, TrustedScriptCheck};
 pub use secrets::Secrets;
 pub use shell_state::ShellState;
 pub use skill_files::{SkillDefinition, load_skills};
