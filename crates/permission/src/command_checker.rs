@@ -18,8 +18,8 @@ use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
     CellNeed, CommandEffect, CommandPattern, ParsedCommandLine, RuleCoverage, ShellWord,
-    SimpleCommand, analyze_read_only_words, base_name, classify_effect, find_path_candidates,
-    find_search_roots, is_file_reader, may_leave_workspace, strip_wrappers,
+    ReadOnlyWords, SimpleCommand, analyze_read_only_words, base_name, classify_effect,
+    find_git_directory, find_path_candidates, find_search_roots, is_file_reader, may_leave_workspace, strip_wrappers,
 };
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
@@ -155,7 +155,7 @@ impl<'a> CommandChecker<'a> {
                 if look.asks_repository && !self.is_in_own_repository(part) {
                     return Err("what git does elsewhere is up to that repository".to_owned());
                 }
-                if look.walks_directories && self.hides_files() {
+                if look.walks_directories && self.hides_files() && !self.is_hidden_by_cell(&look) {
                     return Err("it may meet a file that a deny rule hides".to_owned());
                 }
                 look.files
@@ -188,6 +188,19 @@ impl<'a> CommandChecker<'a> {
     /// Can a command that walks directories see a file that a deny rule hides?
     fn hides_files(&self) -> bool {
         self.has_read_denials
+    }
+
+    /// Does the cell keep a walking command from seeing what deny rules hide? It hides files, not what
+    /// a repository remembers of them.
+    fn is_hidden_by_cell(&self, look: &ReadOnlyWords<'_>) -> bool {
+        self.policy.cell == CellSupport::Available && !look.asks_repository
+    }
+
+    /// May it run only because what deny rules hide is out of its sight?
+    pub(crate) fn relies_on_hiding(&self, part: &SimpleCommand) -> bool {
+        self.hides_files()
+            && matches!(classify_effect(part), CommandEffect::Reads(look)
+                if look.walks_directories && self.is_hidden_by_cell(&look))
     }
 
     /// What a part that may run for this reason is held to.
@@ -262,7 +275,13 @@ impl<'a> CommandChecker<'a> {
                     .all(|above| !may_be_repository(self.roots.file_system, above));
             is_here || is_below
         };
-        matches!(part.working_directories.as_slice(), [one] if is_own(one))
+        let words = strip_wrappers(&part.words).unwrap_or(&part.words);
+        let directory = Path::new(find_git_directory(words).unwrap_or_default());
+        match part.working_directories.as_slice() {
+            [one] if directory.as_os_str().is_empty() => is_own(one),
+            [one] => is_own(&one.join(directory)),
+            _ => false,
+        }
     }
 
     fn check_file(

@@ -9,10 +9,39 @@ use super::read_only_command::ReadOnlyWords;
 use super::shell_word::ShellWord;
 
 pub(super) fn analyze_git(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
-    let arguments = match arguments.split_first() {
-        Some((first, rest)) if first.as_certain() == Some("--no-pager") => rest,
-        _ => arguments,
+    let (directory, arguments) = split_directory(arguments);
+    let mut look = analyze_subcommand(arguments)?;
+    if let Some(directory) = directory {
+        // Paths behind this option are outside of any repository, and no longer from where we are.
+        let is_elsewhere = arguments.iter().any(|word| word.text == "--no-index");
+        directory.as_certain().filter(|text| !text.starts_with('-') && !is_elsewhere)?;
+        look.files.push(Cow::Borrowed(directory));
+    }
+    Some(look)
+}
+
+/// The directory that git is sent to first, and the arguments behind it.
+fn split_directory(arguments: &[ShellWord]) -> (Option<&ShellWord>, &[ShellWord]) {
+    let skip_pager = |words: &[ShellWord]| {
+        words.first().and_then(ShellWord::as_certain) == Some("--no-pager")
     };
+    let arguments = arguments.get(usize::from(skip_pager(arguments))..).unwrap_or_default();
+    match arguments {
+        [option, directory, rest @ ..] if option.as_certain() == Some("-C") => {
+            (Some(directory), rest.get(usize::from(skip_pager(rest))..).unwrap_or_default())
+        }
+        _ => (None, arguments),
+    }
+}
+
+/// The directory that a git command is sent to, if these are the words of one.
+pub(crate) fn find_git_directory(words: &[ShellWord]) -> Option<&str> {
+    let (program, arguments) = words.split_first()?;
+    let directory = split_directory(arguments).0.filter(|_| program.as_certain() == Some("git"))?;
+    directory.as_certain()
+}
+
+fn analyze_subcommand(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     let (sub, rest) = arguments.split_first()?;
     let sub = sub.as_certain()?;
     let second = rest.first().and_then(ShellWord::as_certain).unwrap_or_default();
