@@ -17,9 +17,10 @@ use crate::file_system_view::{FileSystemView, PathAccess, PathEntry, resolve_lin
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
-    CellNeed, CommandEffect, CommandPattern, ParsedCommandLine, RuleCoverage, ShellWord,
-    ReadOnlyWords, SimpleCommand, analyze_read_only_words, base_name, classify_effect,
-    find_git_directory, find_path_candidates, find_search_roots, is_file_reader, may_leave_workspace, strip_wrappers,
+    CellNeed, CommandEffect, CommandPattern, ParsedCommandLine, ReadOnlyWords, RuleCoverage,
+    ShellWord, SimpleCommand, analyze_read_only_words, base_name, classify_effect,
+    find_git_directory, find_path_candidates, find_search_roots, is_file_reader,
+    may_leave_workspace, strip_wrappers,
 };
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
@@ -225,9 +226,7 @@ impl<'a> CommandChecker<'a> {
     /// for `git log` lets git read; it is no yes to the programs that the repository names, so such a
     /// line is held as it would be without the rule.
     pub(crate) fn only_reads_repository(&self, command: &ParsedCommandLine) -> bool {
-        let asks_repository = |part: &SimpleCommand| {
-            matches!(classify_effect(part), CommandEffect::Reads(look) if look.asks_repository)
-        };
+        let asks_repository = |part: &SimpleCommand| matches!(classify_effect(part), CommandEffect::Reads(look) if look.asks_repository);
         let reads = |part: &SimpleCommand| {
             let is_elsewhere = asks_repository(part) && !self.is_in_own_repository(part);
             let writes = part.redirects.iter().any(|one| {

@@ -78,7 +78,8 @@ impl LoadedSettings {
     pub fn is_set_by_project(&self, key: &str) -> bool {
         let below = format!("{key}.");
         let is_meant = |one: &str| one == key || one.starts_with(&below);
-        let names = self.origins.iter().filter(|(one, _)| is_meant(one)).flat_map(|(_, names)| names);
+        let names =
+            self.origins.iter().filter(|(one, _)| is_meant(one)).flat_map(|(_, names)| names);
         let is_project = |source: SettingsSource| {
             matches!(source, SettingsSource::Project | SettingsSource::Local)
         };

@@ -104,11 +104,8 @@ fn a_program_that_a_read_only_command_starts_is_held() {
         )
         .expect("a pipe");
         // Somebody waits for what is written there.
-        let _reader = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(base.join("fifo"))
-            .expect("a pipe");
+        let _reader =
+            fs::OpenOptions::new().read(true).write(true).open(base.join("fifo")).expect("a pipe");
         let script = ATTACKS
             .replace("BASE", &base.display().to_string())
             .replace("PORT", &port.to_string())

@@ -22,9 +22,8 @@ pub(super) fn analyze_git(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> 
 
 /// The directory that git is sent to first, and the arguments behind it.
 fn split_directory(arguments: &[ShellWord]) -> (Option<&ShellWord>, &[ShellWord]) {
-    let skip_pager = |words: &[ShellWord]| {
-        words.first().and_then(ShellWord::as_certain) == Some("--no-pager")
-    };
+    let skip_pager =
+        |words: &[ShellWord]| words.first().and_then(ShellWord::as_certain) == Some("--no-pager");
     let arguments = arguments.get(usize::from(skip_pager(arguments))..).unwrap_or_default();
     match arguments {
         [option, directory, rest @ ..] if option.as_certain() == Some("-C") => {

@@ -256,18 +256,16 @@ mod tests {
             assert!(is_plain_awk_program(program), "{program}");
         }
         assert!(is_plain_awk_program("$1 == \"a\" && $2 > 5 {print $2}"));
-        for program in
-            [
-                "BEGIN{system(\"x\")}",
-                "{print | \"sh\"}",
-                "{print > \"x\"}",
-                "\"x\" | getline",
-                "{print $1 > $2}",
-                "{printf $1 >> FILENAME}",
-                "$1 > 2 {print > FILENAME}",
-                "{print \";\" > \"x\"}",
-            ]
-        {
+        for program in [
+            "BEGIN{system(\"x\")}",
+            "{print | \"sh\"}",
+            "{print > \"x\"}",
+            "\"x\" | getline",
+            "{print $1 > $2}",
+            "{printf $1 >> FILENAME}",
+            "$1 > 2 {print > FILENAME}",
+            "{print \";\" > \"x\"}",
+        ] {
             assert!(!is_plain_awk_program(program), "{program}");
         }
     }

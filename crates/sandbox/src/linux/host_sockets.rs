@@ -35,7 +35,9 @@ pub(crate) fn list_host_sockets(roots: &[PathBuf]) -> Vec<PathBuf> {
             }
             // It was bound by way of a descriptor, or its directory has moved since.
             None if name.is_absolute() => unplaced.extend(name.file_name().map(Path::new)),
-            None => unplaced.extend([Some(name), name.file_name().map(Path::new)].into_iter().flatten()),
+            None => {
+                unplaced.extend([Some(name), name.file_name().map(Path::new)].into_iter().flatten())
+            }
         }
     }
     if !unplaced.is_empty() {
@@ -60,7 +62,8 @@ fn read_bounded(path: &str) -> String {
 
 /// The socket itself, its directories without links.
 fn resolve_socket(path: &Path) -> Option<PathBuf> {
-    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    let is_socket =
+        std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
     is_socket.then(|| std::fs::canonicalize(path).ok()).flatten()
 }
 
@@ -83,7 +86,8 @@ fn list_bases(roots: &[PathBuf]) -> BTreeSet<PathBuf> {
         .filter(|entry| entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit))
         .filter_map(|entry| std::fs::read_link(entry.path().join("cwd")).ok());
     let below = roots.iter().flat_map(|root| {
-        let folders = entries(root).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let folders =
+            entries(root).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         folders.map(|entry| entry.path()).chain([root.clone()]).collect::<Vec<_>>()
     });
     processes.chain(below).take(BASES_MAX).collect()
@@ -144,9 +148,8 @@ fn list_aliases(path: &Path, mounts: &[MountedDirectory]) -> Vec<PathBuf> {
     };
     let inside = own.inside.join(below);
     let others = mounts.iter().filter(|mount| mount.device == own.device && mount.at != own.at);
-    let named = others.filter_map(|mount| {
-        Some(mount.at.join(inside.strip_prefix(&mount.inside).ok()?))
-    });
+    let named =
+        others.filter_map(|mount| Some(mount.at.join(inside.strip_prefix(&mount.inside).ok()?)));
     named.filter(|other| identity(other).is_some() && identity(other) == identity(path)).collect()
 }
 

@@ -305,9 +305,8 @@ impl Sandbox {
             true => GuardDuration::Background,
             false => GuardDuration::Foreground,
         };
-        let begin = |root: PathBuf| {
-            self.guarded_roots.guard(&root, &plan.protected, method, duration)
-        };
+        let begin =
+            |root: PathBuf| self.guarded_roots.guard(&root, &plan.protected, method, duration);
         roots.map(begin).collect()
     }
 }

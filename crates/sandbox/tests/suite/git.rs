@@ -204,13 +204,15 @@ fn what_goes_on_running_cannot_make_protected_directories() {
 fn a_directory_that_the_user_makes_beside_a_running_command_stays() {
     everyone(Backend::Bubblewrap, |fixture| {
         let fixture = fixture.with(&["--lasting", "yes"]);
-        let child = fixture.start("echo up > up; until [ -e down ]; do read -t 0.01 x <> <(:); done");
+        let child =
+            fixture.start("echo up > up; until [ -e down ]; do read -t 0.01 x <> <(:); done");
         let deadline = std::time::Instant::now() + crate::sandbox_fixture::DEADLINE;
         while !fixture.project.join("up").exists() {
             assert!(std::time::Instant::now() < deadline);
             std::thread::yield_now();
         }
-        let made = fixture.free("mkdir -p .vscode && echo mine > .vscode/settings.json; touch down");
+        let made =
+            fixture.free("mkdir -p .vscode && echo mine > .vscode/settings.json; touch down");
         assert_eq!(made.code, Some(0), "{made:?}");
         let ended = fixture.end(child);
         let name = fixture.name();

@@ -153,7 +153,8 @@ struct RepositoryPaths {
 impl RepositoryPaths {
     fn find(git: &GitRunner) -> Result<Option<Self>, GitError> {
         let words = ["--no-pager", "rev-parse", "--absolute-git-dir", "--git-common-dir"];
-        let end = git_process::run_git(git, &words.map(Into::into), &safe_config::build_settings(&[]))?;
+        let end =
+            git_process::run_git(git, &words.map(Into::into), &safe_config::build_settings(&[]))?;
         let text = String::from_utf8_lossy(&end.stdout);
         let mut lines = text.lines();
         let (Some(own), Some(common)) = (lines.next(), lines.next()) else { return Ok(None) };
@@ -263,15 +264,17 @@ fn list_submodule_keys(
     let sources: Vec<[OsString; 2]> = match std::fs::symlink_metadata(&file).is_ok() {
         true => vec![["--file".into(), file.into()]],
         // Git looks there where the file is missing.
-        false => [":.gitmodules", "HEAD:.gitmodules"]
-            .map(|blob| ["--blob".into(), blob.into()])
-            .into(),
+        false => {
+            [":.gitmodules", "HEAD:.gitmodules"].map(|blob| ["--blob".into(), blob.into()]).into()
+        }
     };
     let mut keys = Vec::new();
     for source in sources {
         let mut words: Vec<OsString> = vec!["--no-pager".into(), "config".into()];
         words.extend(source);
-        words.extend(["--null", "--name-only", "--get-regexp", SUBMODULE_KEYS_PATTERN].map(Into::into));
+        words.extend(
+            ["--null", "--name-only", "--get-regexp", SUBMODULE_KEYS_PATTERN].map(Into::into),
+        );
         let end = git_process::run_git(git, &words, &safe_config::build_settings(&[]))?;
         // A failure means that there is no such file: git does not read it either.
         let listed = String::from_utf8_lossy(&end.stdout);

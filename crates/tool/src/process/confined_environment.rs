@@ -37,9 +37,7 @@ pub(crate) fn is_changed_by_confinement(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return false;
     };
-    TEMPORARY_DIRECTORY_VARIABLES.contains(&name)
-        || is_git_variable(name)
-        || may_hold_token(name)
+    TEMPORARY_DIRECTORY_VARIABLES.contains(&name) || is_git_variable(name) || may_hold_token(name)
 }
 
 /// Does a variable say which repository git works on, or with which settings?

@@ -124,7 +124,8 @@ impl GuardedRoot {
     ) -> rustix::io::Result<Self> {
         let directory = open_path(&CWD, root)?;
         let placeholders = hold_placeholders(&directory, method, duration)?;
-        let has_no_git = placeholders.iter().any(|one| protected_names::is_git_directory(one.name()));
+        let has_no_git =
+            placeholders.iter().any(|one| protected_names::is_git_directory(one.name()));
         let git = match SavedEntry::read_kind(&directory, OsStr::new(".git"))? {
             None => GitEntryKind::None,
             Some(_) if has_no_git => GitEntryKind::None,
@@ -274,16 +275,19 @@ fn hold_placeholders(
     if method != GuardMethod::Mounts {
         return Ok(Vec::new());
     }
-    if let Ok(git) = open_path(root, ".git") {
-        for name in protected_names::DIRECTORIES_IN_GIT {
-            // Where it fails it is there, or nobody can make it.
-            let _ = rustix::fs::mkdirat(&git, *name, Mode::from_raw_mode(0o755));
-        }
-    }
     let may_create = duration == GuardDuration::Background;
     let mut held = Vec::new();
     for name in protected_names::list_protected_directories() {
         held.extend(Placeholder::hold(root, OsStr::new(name), may_create)?);
+    }
+    let is_git = |one: &Placeholder| protected_names::is_git_directory(one.name());
+    if !held.iter().any(is_git)
+        && let Ok(git) = open_path(root, ".git")
+    {
+        for name in protected_names::DIRECTORIES_IN_GIT {
+            // Where it fails it is there, or nobody can make it.
+            let _ = rustix::fs::mkdirat(&git, *name, Mode::from_raw_mode(0o755));
+        }
     }
     Ok(held)
 }
