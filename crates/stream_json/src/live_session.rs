@@ -165,6 +165,7 @@ impl LiveSession {
             builder = builder.subagents(subagents);
         }
         let (session, notices) = builder
+            .separate_deltas(options.includes_partial_messages)
             .start()
             .map_err(|error| CommandError::failure(format!("{error}; correct it and try again")))?;
         Ok(Self {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
+use windlass_vocabulary::WireFormat;
 
 use crate::fixture::{TestDirs, play, run};
 
@@ -456,4 +457,69 @@ fn a_mentioned_file_is_a_line_of_its_own() {
     assert_eq!(file["parentUuid"], said["uuid"], "it hangs below its prompt");
     let answer = lines.iter().find(|line| line["type"] == "assistant").expect("an answer");
     assert_eq!(answer["parentUuid"], file["uuid"], "the chain goes on");
+}
+
+fn frames(dirs: &TestDirs, server: &Rehearsal, arguments: &[&str]) -> Vec<Value> {
+    let lines = ["--output-format", "stream-json", "--verbose", "--include-partial-messages"];
+    let finished = run(dirs.asking(&server.url(), &lines).args(arguments));
+    let frames = finished.stdout.lines().map(|line| serde_json::from_str(line).expect(line));
+    frames.collect()
+}
+
+/// Programs that add up costs know an answer by its two ids, and sort and tell apart lines by time.
+#[test]
+fn an_answer_has_one_name_everywhere_and_every_line_a_time_of_its_own() {
+    let dirs = TestDirs::new();
+    let server = working();
+    let frames = frames(&dirs, &server, &["--allowedTools", "Bash", "-p", "look twice"]);
+    let lines = entries(&files(&projects(&dirs))[0]);
+    let answers: Vec<&Value> = lines.iter().filter(|line| line["type"] == "assistant").collect();
+    assert_eq!(answers.len(), 4, "{answers:#?}");
+    let ids: Vec<[&Value; 2]> =
+        answers.iter().map(|line| [&line["message"]["id"], &line["requestId"]]).collect();
+    assert_eq!(
+        ids,
+        [["msg_1", "req_1"], ["msg_1", "req_1"], ["msg_1", "req_1"], ["msg_2", "req_2"]]
+    );
+    let told: Vec<&Value> = frames
+        .iter()
+        .filter(|frame| frame["type"] == "assistant")
+        .map(|frame| &frame["message"]["id"])
+        .collect();
+    assert_eq!(told, ["msg_1", "msg_1", "msg_1", "msg_2"]);
+    let begun = frames.iter().filter(|frame| frame["event"]["type"] == "message_start");
+    let begun: Vec<&Value> = begun.map(|frame| &frame["event"]["message"]["id"]).collect();
+    assert_eq!(begun, ["msg_1", "msg_2"]);
+    let times: Vec<&str> = lines.iter().filter_map(|line| line["timestamp"].as_str()).collect();
+    assert!(times.windows(2).all(|two| two[0] < two[1]), "{times:?}");
+    // Summed as those programs do, it is what the run says it cost.
+    let mut counted = HashMap::new();
+    for line in &answers {
+        let cost = line["costUSD"].as_f64().expect("a cost");
+        counted.entry(line["requestId"].to_string()).or_insert(cost);
+    }
+    let sum: f64 = counted.values().sum();
+    let total = frames.last().expect("a result")["total_cost_usd"].as_f64().expect("a total");
+    assert!((sum - total).abs() < 1e-9, "{sum} {total}");
+    // The journal knows these names too: a transcript that was lost has them again.
+    let path = files(&projects(&dirs)).remove(0);
+    std::fs::remove_file(&path).expect("it is there");
+    ask(&dirs, &server, &["-c", "-p", "on"]);
+    let again = entries(&path);
+    let again = again.iter().filter(|line| line["type"] == "assistant").take(ids.len());
+    let again: Vec<[&Value; 2]> =
+        again.map(|line| [&line["message"]["id"], &line["requestId"]]).collect();
+    assert_eq!(again, ids);
+}
+
+#[test]
+fn pieces_that_arrive_together_are_passed_on_one_by_one() {
+    let dirs = TestDirs::new();
+    let pieces = ScriptedAnswer::text("It comes in many small pieces.").chunk(2);
+    let burst = pieces.encode_events(WireFormat::AnthropicMessages, 1).concat();
+    let sent = String::from_utf8_lossy(&burst).matches("text_delta").count();
+    let server = play(Script::new().answer(ScriptedAnswer::raw(burst)));
+    let frames = frames(&dirs, &server, &["-p", "go"]);
+    let deltas = frames.iter().filter(|frame| frame["event"]["delta"]["type"] == "text_delta");
+    assert_eq!(deltas.count(), sent);
 }
