@@ -13,7 +13,7 @@ use windlass_driver::Credential;
 use super::key_command;
 use super::keyring_key::{self, FetchedKey, IsKeyPresent};
 use crate::config::Config;
-use crate::config::provider::{KeyCommand, ProviderConfig};
+use crate::config::provider::{KeyProgram, ProviderConfig};
 use crate::keyring::KeyringError;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment;
@@ -31,7 +31,7 @@ pub(super) struct ProviderCredential {
 /// A source that may have another key by now.
 #[derive(Clone)]
 pub(super) enum KeyRefresh {
-    Program(KeyCommand),
+    Program(KeyProgram),
     Keyring(FetchedKey),
 }
 

@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use crate::config::provider::KeyCommand;
+use crate::config::provider::KeyProgram;
 use crate::external_program;
 use crate::external_program::ProgramOutput;
 
 /// Runs it, and gives the first line it prints.
-pub(super) fn run_key_command(command: &KeyCommand) -> Result<String, String> {
+pub(super) fn run_key_command(command: &KeyProgram) -> Result<String, String> {
     let Some((program, arguments)) = command.words.split_first() else {
         return Err("it names no program".to_owned());
     };

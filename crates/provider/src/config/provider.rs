@@ -21,7 +21,7 @@ pub struct ProviderConfig {
     /// Variables with a bearer token, which goes before a key.
     pub token_env: Vec<String>,
     pub key_file: Option<String>,
-    pub key_command: KeyCommand,
+    pub key_command: KeyProgram,
     /// Must the key be in the key ring, or must that not be looked at?
     pub keyring: Option<bool>,
     /// Sent with every request.
@@ -45,14 +45,14 @@ pub enum OutputLimitName {
 
 /// A program that prints a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeyCommand {
+pub struct KeyProgram {
     /// The program and its arguments; empty where there is none.
     pub words: Vec<String>,
     /// How it is written, where that is in settings; checked before each start.
     pub written: GuardedCommandLine,
 }
 
-impl KeyCommand {
+impl KeyProgram {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
@@ -113,7 +113,7 @@ pub(super) fn parse_provider(
     provider.key_file =
         table.read_key("key_file", |entry| entry.parse_text())?.or(provider.key_file);
     if let Some(command) = table.read_key("key_command", |entry| parse_command(&entry))? {
-        provider.key_command = KeyCommand { words: command, ..KeyCommand::default() };
+        provider.key_command = KeyProgram { words: command, ..KeyProgram::default() };
     }
     provider.keyring = table.read_key("keyring", |entry| entry.parse_flag())?.or(provider.keyring);
     refuse_two_key_sources(&provider, &table)?;

@@ -36,7 +36,8 @@ pub(crate) fn list_host_sockets(roots: &[PathBuf]) -> Vec<PathBuf> {
             // It was bound by way of a descriptor, or its directory has moved since.
             None if name.is_absolute() => unplaced.extend(name.file_name().map(Path::new)),
             None => {
-                unplaced.extend([Some(name), name.file_name().map(Path::new)].into_iter().flatten());
+                unplaced
+                    .extend([Some(name), name.file_name().map(Path::new)].into_iter().flatten());
             }
         }
     }

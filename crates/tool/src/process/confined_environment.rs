@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::git;
+use windlass_git::build_safe_variables;
 
 /// The environment of a held command, made from the one it would have otherwise.
 pub(super) fn confine_environment(
@@ -18,7 +18,7 @@ pub(super) fn confine_environment(
         .iter()
         .map(|name| (OsString::from(name), OsString::from(temporary_directory)));
     environment.extend(temporary);
-    neutralize_git(environment, git::build_safe_variables(&[]));
+    neutralize_git(environment, build_safe_variables(&[]));
 }
 
 /// Has git run nothing by itself, with these settings.

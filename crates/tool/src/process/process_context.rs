@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use windlass_git::HeldGit;
+
 use super::launch::ProcessLauncher;
 use super::running_note::{self, RunningNote};
 use crate::environment::build_child_environment;
-use crate::git::HeldGit;
 
 /// Environment, confinement and spill directory of a session's processes. Configured before the
 /// session starts, fixed afterwards.

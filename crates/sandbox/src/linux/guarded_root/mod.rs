@@ -23,7 +23,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags};
 
 use crate::error::SandboxPlanRefused;
 use crate::protected_names::{self, PROTECTED_IN_GIT};
-use placeholder::Placeholder;
+use placeholder::DirectoryPlaceholder;
 use saved_entry::{CaptureBudget, SavedEntry};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(crate) struct GuardedRoot {
     is_bare: bool,
     duration: GuardDuration,
     /// Kept as long as the mounts on them are needed.
-    _placeholders: Vec<Placeholder>,
+    _placeholders: Vec<DirectoryPlaceholder>,
     revert_lock: Mutex<()>,
 }
 
@@ -271,16 +271,16 @@ fn hold_placeholders(
     root: &OwnedFd,
     method: GuardMethod,
     duration: GuardDuration,
-) -> rustix::io::Result<Vec<Placeholder>> {
+) -> rustix::io::Result<Vec<DirectoryPlaceholder>> {
     if method != GuardMethod::Mounts {
         return Ok(Vec::new());
     }
     let may_create = duration == GuardDuration::Background;
     let mut held = Vec::new();
     for name in protected_names::list_protected_directories() {
-        held.extend(Placeholder::hold(root, OsStr::new(name), may_create)?);
+        held.extend(DirectoryPlaceholder::hold(root, OsStr::new(name), may_create)?);
     }
-    let is_git = |one: &Placeholder| protected_names::is_git_directory(one.name());
+    let is_git = |one: &DirectoryPlaceholder| protected_names::is_git_directory(one.name());
     if !held.iter().any(is_git)
         && let Ok(git) = open_path(root, ".git")
     {

@@ -19,14 +19,14 @@ const STICKY: u32 = 0o1000;
 const TRIES: usize = 5;
 
 #[derive(Debug)]
-pub(super) struct Placeholder {
+pub(super) struct DirectoryPlaceholder {
     parent: OwnedFd,
     name: OsString,
     /// Open and locked as long as a sandbox needs it.
     directory: OwnedFd,
 }
 
-impl Placeholder {
+impl DirectoryPlaceholder {
     /// Takes hold of the placeholder of this name, or makes one where nothing is and one is wanted.
     /// `None` when the name belongs to something else, or to nothing.
     pub(super) fn hold(
@@ -66,7 +66,7 @@ impl Placeholder {
     }
 }
 
-impl Drop for Placeholder {
+impl Drop for DirectoryPlaceholder {
     fn drop(&mut self) {
         // Whoever else holds it removes it later.
         if rustix::fs::flock(&self.directory, FlockOperation::NonBlockingLockExclusive).is_err() {

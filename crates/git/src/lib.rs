@@ -7,12 +7,14 @@
 //! What the model runs through its shell is not this; that goes through the permission policy, and
 //! `held_git` says how it is kept from running anything of the repository's.
 
+#![allow(missing_docs, reason = "nobody embeds this crate")]
+
 mod git_process;
 mod held_git;
 mod safe_config;
 
-pub(crate) use git_process::build_safe_variables;
-pub(crate) use held_git::HeldGit;
+pub use git_process::build_safe_variables;
+pub use held_git::{GitNeutralization, HeldGit};
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

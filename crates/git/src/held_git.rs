@@ -8,15 +8,14 @@
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{GitError, GitRunner, git_process, safe_config};
-use crate::lock::lock;
+use crate::{GitError, GitRunner, git_process, safe_config};
 
 /// The settings of the repository that was asked about last: usually the only one.
 #[derive(Debug, Default)]
-pub(crate) struct HeldGit {
+pub struct HeldGit {
     last: Mutex<Option<CachedGitSettings>>,
 }
 
@@ -39,10 +38,10 @@ struct RepositoryPrograms {
 
 /// How git is kept from running what a repository names.
 #[derive(Clone, Debug)]
-pub(crate) struct GitNeutralization {
-    pub(crate) variables: Vec<(OsString, OsString)>,
+pub struct GitNeutralization {
+    pub variables: Vec<(OsString, OsString)>,
     /// Why that does not suffice.
-    pub(crate) obstacle: Option<String>,
+    pub obstacle: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +54,9 @@ struct FileIdentity {
 
 impl HeldGit {
     /// For a process that may start git in this directory. Blocks while git lists the configuration.
-    pub(crate) fn neutralize(&self, directory: &Path) -> GitNeutralization {
-        let cached = lock(&self.last).clone();
+    #[must_use]
+    pub fn neutralize(&self, directory: &Path) -> GitNeutralization {
+        let cached = self.lock_last().clone();
         let fits = cached.filter(|one| one.directory == directory && one.is_current());
         let answer = match fits {
             Some(cached) => cached.answer,
@@ -64,12 +64,17 @@ impl HeldGit {
                 let found = find_settings(directory);
                 let answer = found.answer.clone();
                 // What was not stamped cannot be seen to change.
-                *lock(&self.last) = Some(found).filter(|found| !found.stamps.is_empty());
+                *self.lock_last() = Some(found).filter(|found| !found.stamps.is_empty());
                 answer
             }
         };
         let variables = git_process::build_safe_variables(&answer.named);
         GitNeutralization { variables, obstacle: answer.obstacle }
+    }
+
+    /// Nothing is left half-done under the lock, so a poisoned one is as good as new.
+    fn lock_last(&self) -> MutexGuard<'_, Option<CachedGitSettings>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,7 +4,7 @@
 //! repository chooses, so the configuration is read first, which runs nothing, and each name found
 //! is turned off.
 
-use super::{GitError, GitRunner, git_process};
+use crate::{GitError, GitRunner, git_process};
 
 /// The keys in force that name a program under a name of the repository's choosing.
 pub(super) fn list_configured_programs(git: &GitRunner) -> Result<Vec<String>, GitError> {
