@@ -62,7 +62,7 @@ impl ProcessConfinement {
         context: &ToolSessionContext,
     ) -> Result<Self, String> {
         let is_judged = self.kind != Confinement::Unconfined;
-        if !command.contains("git") || !is_judged && !is_read_only_line(command) {
+        if !may_start_git(command) || !is_judged && !is_read_only_line(command) {
             return Ok(self);
         }
         let held_git = Arc::clone(&context.processes.held_git);
@@ -79,6 +79,15 @@ impl ProcessConfinement {
         self.git_variables = Some(found.variables);
         Ok(self)
     }
+}
+
+/// Is a word of the line git, or may one become it? Programs that run unasked start it only by that
+/// name.
+fn may_start_git(command: &str) -> bool {
+    let plain = command.replace(['"', '\''], "");
+    let mut words = plain.split(|c: char| c.is_whitespace() || ";|&()<>".contains(c));
+    plain.contains(['\\', '$', '`', '{', '*', '?', '['])
+        || words.any(|word| word == "git" || word.ends_with("/git"))
 }
 
 impl PrivateDirectory {
@@ -130,4 +139,30 @@ fn find_hidden_files(context: &ToolSessionContext) -> Result<Vec<PathBuf>, Strin
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_start_git;
+
+    #[test]
+    fn git_is_told_from_files_of_git() {
+        for line in [
+            "git log",
+            "cd x && git status",
+            "a | xargs git show",
+            "(git diff)",
+            "/usr/bin/git x",
+            "g\"i\"t log",
+            "gi't' log",
+            "g\\it log",
+            "$'\\x67it' log",
+            "{g,}it log",
+        ] {
+            assert!(may_start_git(line), "{line}");
+        }
+        for line in ["cat .gitignore", "ls .git", "echo digits", "cat docs/git.md"] {
+            assert!(!may_start_git(line), "{line}");
+        }
+    }
 }

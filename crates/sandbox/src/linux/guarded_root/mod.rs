@@ -123,7 +123,7 @@ impl GuardedRoot {
         duration: GuardDuration,
     ) -> rustix::io::Result<Self> {
         let directory = open_path(&CWD, root)?;
-        let placeholders = hold_placeholders(&directory, method, duration)?;
+        let placeholders = hold_placeholders(root, &directory, method, duration)?;
         let has_no_git =
             placeholders.iter().any(|one| protected_names::is_git_directory(one.name()));
         let git = match SavedEntry::read_kind(&directory, OsStr::new(".git"))? {
@@ -268,6 +268,7 @@ impl GuardedRoot {
 /// Takes hold of directories that stand for missing ones. Those in `.git` are what git makes itself, so
 /// they are made and stay.
 fn hold_placeholders(
+    path: &Path,
     root: &OwnedFd,
     method: GuardMethod,
     duration: GuardDuration,
@@ -277,7 +278,11 @@ fn hold_placeholders(
     }
     let may_create = duration == GuardDuration::Background;
     let mut held = Vec::new();
+    // Many programs take a directory of that name for the top of a repository.
+    let is_inside_repository = path.ancestors().skip(1).any(|above| above.join(".git").exists());
     for name in protected_names::list_protected_directories() {
+        let may_create =
+            may_create && !(is_inside_repository && protected_names::is_git_directory(name));
         held.extend(DirectoryPlaceholder::hold(root, OsStr::new(name), may_create)?);
     }
     let is_git = |one: &DirectoryPlaceholder| protected_names::is_git_directory(one.name());
