@@ -5,12 +5,13 @@
 //! bound to, which may be relative to where its process stood. Sockets made after the command has
 //! started are not seen here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// A busy machine has a few hundred sockets, each line about a hundred bytes.
 const LIST_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -21,35 +22,66 @@ const SOCKETS_MAX: usize = 512;
 /// Places that a relative name is tried in.
 const BASES_MAX: usize = 4_096;
 
+/// Where sockets were found whose names are no paths, by the kernel's number for each: looking for one
+/// takes longer than a start may.
+#[derive(Debug, Default)]
+struct SearchedSockets {
+    roots: Vec<PathBuf>,
+    places: BTreeMap<u64, Vec<PathBuf>>,
+}
+
+static SEARCHED: Mutex<SearchedSockets> =
+    Mutex::new(SearchedSockets { roots: Vec::new(), places: BTreeMap::new() });
+
 /// Every socket with a path that exists and that we can reach ourselves. Relative names are looked for
 /// where processes stand, in these roots and in their directories.
 pub(crate) fn list_host_sockets(roots: &[PathBuf]) -> Vec<PathBuf> {
     let text = read_bounded("/proc/net/unix");
-    let names: BTreeSet<&str> = text.lines().filter_map(parse_socket_name).collect();
     let mut found: BTreeSet<PathBuf> = BTreeSet::new();
-    let mut unplaced: BTreeSet<&Path> = BTreeSet::new();
-    for name in names.into_iter().map(Path::new) {
+    let mut unplaced: BTreeMap<u64, &Path> = BTreeMap::new();
+    for (number, name) in text.lines().filter_map(parse_socket) {
+        let name = Path::new(name);
         match resolve_socket(name).filter(|_| name.is_absolute()) {
             Some(path) => {
                 found.insert(path);
             }
-            // It was bound by way of a descriptor, or its directory has moved since.
-            None if name.is_absolute() => unplaced.extend(name.file_name().map(Path::new)),
+            // It is relative, was bound by way of a descriptor, or its directory has moved since.
             None => {
-                unplaced
-                    .extend([Some(name), name.file_name().map(Path::new)].into_iter().flatten());
+                unplaced.insert(number, name);
             }
         }
     }
-    if !unplaced.is_empty() {
-        let bases = list_bases(roots);
-        let candidates = unplaced.iter().flat_map(|name| bases.iter().map(move |at| at.join(name)));
-        found.extend(candidates.filter_map(|path| resolve_socket(&path)));
+    found.extend(find_unplaced(&unplaced, roots));
+    if !found.is_empty() {
+        let mounts = list_mounts();
+        let aliases: Vec<PathBuf> =
+            found.iter().flat_map(|path| list_aliases(path, &mounts)).collect();
+        found.extend(aliases);
     }
-    let mounts = list_mounts();
-    let aliases: Vec<PathBuf> = found.iter().flat_map(|path| list_aliases(path, &mounts)).collect();
-    found.extend(aliases);
     found.into_iter().take(SOCKETS_MAX).collect()
+}
+
+fn find_unplaced(unplaced: &BTreeMap<u64, &Path>, roots: &[PathBuf]) -> Vec<PathBuf> {
+    let mut searched = SEARCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    if searched.roots != roots {
+        *searched = SearchedSockets { roots: roots.to_vec(), places: BTreeMap::new() };
+    }
+    searched.places.retain(|number, _| unplaced.contains_key(number));
+    let mut bases = None;
+    for (number, name) in unplaced {
+        if searched.places.contains_key(number) {
+            continue;
+        }
+        let bases = bases.get_or_insert_with(|| list_bases(roots));
+        let names =
+            [Some(*name).filter(|name| name.is_relative()), name.file_name().map(Path::new)];
+        let names = names.into_iter().flatten();
+        let candidates = names.flat_map(|name| bases.iter().map(move |at| at.join(name)));
+        let places = candidates.filter_map(|path| resolve_socket(&path)).collect();
+        searched.places.insert(*number, places);
+    }
+    let places = searched.places.values().flatten();
+    places.filter(|path| resolve_socket(path).is_some()).cloned().collect()
 }
 
 fn read_bounded(path: &str) -> String {
@@ -68,16 +100,15 @@ fn resolve_socket(path: &Path) -> Option<PathBuf> {
     is_socket.then(|| std::fs::canonicalize(path).ok()).flatten()
 }
 
-/// The last of eight columns; abstract names start with `@`.
-fn parse_socket_name(line: &str) -> Option<&str> {
+/// The last two of eight columns: the kernel's number, and the name unless it is abstract.
+fn parse_socket(line: &str) -> Option<(u64, &str)> {
     let mut rest = line;
-    for _ in 0..7 {
+    for _ in 0..6 {
         rest = rest.trim_start().split_once(' ')?.1;
     }
-    let name = rest.trim_start();
-    // The line above the columns.
-    let is_name = !name.is_empty() && !name.starts_with('@') && name != "Path";
-    is_name.then_some(name)
+    let (number, name) = rest.trim_start().split_once(' ')?;
+    let name = name.trim_start();
+    (!name.is_empty() && !name.starts_with('@')).then_some((number.parse().ok()?, name))
 }
 
 /// Where processes stand, as far as we may know, and where the session works.
@@ -161,14 +192,11 @@ mod tests {
     #[test]
     fn names_are_told_from_numbers_and_abstract_names() {
         let path = "0000: 00000002 00000000 00010000 0001 01 1234 /run/dbus/system bus";
-        assert_eq!(parse_socket_name(path), Some("/run/dbus/system bus"));
+        assert_eq!(parse_socket(path), Some((1234, "/run/dbus/system bus")));
         let relative = "0000: 00000002 00000000 00010000 0001 01  1234 app.sock";
-        assert_eq!(parse_socket_name(relative), Some("app.sock"));
-        assert_eq!(parse_socket_name("0000: 00000003 00000000 00000000 0001 03 1234"), None);
-        assert_eq!(
-            parse_socket_name("0000: 00000002 00000000 00010000 0001 01 1234 @/tmp/.X11"),
-            None
-        );
+        assert_eq!(parse_socket(relative), Some((1234, "app.sock")));
+        assert_eq!(parse_socket("0000: 00000003 00000000 00000000 0001 03 1234"), None);
+        assert_eq!(parse_socket("0000: 00000002 00000000 00010000 0001 01 1234 @/tmp/.X11"), None);
     }
 
     #[test]
