@@ -32,8 +32,8 @@ use args::{
     ResumeArgs, RunArgs, clap_to_command_error,
 };
 use subcommand::{
-    bound, context, demo, doctor, hooks as hooks_command, journal, key, mcp as mcp_command, models,
-    permission, record, rehearse, rewind, sessions, stats, trust,
+    auth, bound, context, demo, doctor, hooks as hooks_command, journal, key, mcp as mcp_command,
+    models, permission, record, rehearse, rewind, sessions, stats, trust,
 };
 
 fn main() -> ExitCode {
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 }
 
 fn parse_and_run() -> Result<Exit, CommandError> {
-    match CliArgs::try_parse() {
+    match CliArgs::try_parse_from(args::split_variables(std::env::args_os())) {
         Ok(args) => run_command(args),
         Err(error) if error.use_stderr() && is_key_subcommand() => {
             Err(key::unreadable_arguments_error())
@@ -127,6 +127,10 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
             }
         }),
         Some(CliCommand::Acp(args)) => run_acp(*args),
+        Some(CliCommand::Auth(args)) => {
+            let (text, exit) = auth::run(&args, &environment)?;
+            Ok(if print_answer(&text) == Exit::SUCCESS { exit } else { Exit::FAILURE })
+        }
         Some(CliCommand::Key(args)) => block_on_runtime(key::run(args, environment)),
         Some(CliCommand::McpConformance { url }) => block_on_runtime(async {
             Ok(print_answer(&mcp_command::run_conformance(&url, &environment).await?))

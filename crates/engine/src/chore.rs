@@ -41,10 +41,10 @@ pub(crate) struct Open {
 }
 
 impl Chores {
-    /// Is nothing under way?
+    /// Is nothing under way that is kept? A suggestion is worth nothing once nobody can take it up.
     #[must_use]
-    pub fn are_done(&self) -> bool {
-        self.open.is_empty()
+    pub fn are_kept_ones_done(&self) -> bool {
+        self.open.iter().all(|(_, open)| open.chore == Chore::Suggestion)
     }
 
     /// What is under way.

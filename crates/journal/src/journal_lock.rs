@@ -31,18 +31,20 @@ pub(crate) fn lock_existing(
     if !disk.exists(path) {
         return Err(JournalError::disk_error(path, "opened")(io::ErrorKind::NotFound.into()));
     }
-    lock_first_file(disk, path, DiskOpenMode::AppendExisting)
+    lock_first_file(disk, path, DiskOpenMode::AppendExisting, Duration::ZERO)
 }
 
-/// Opens the first file and locks it, or says who has.
+/// Opens the first file and locks it, or says who has. A process that lives is waited for at most this
+/// long: one that was told to end may still be at it.
 pub(crate) fn lock_first_file(
     disk: &dyn JournalDisk,
     path: &Path,
     mode: DiskOpenMode,
+    live_wait: Duration,
 ) -> Result<Box<dyn DiskFile>, JournalError> {
     let opened = disk.open(path, mode);
     let mut file = opened.map_err(JournalError::disk_error(path, "opened"))?;
-    let deadline = Instant::now() + ORPHAN_LOCK_WAIT;
+    let began = Instant::now();
     loop {
         match file.try_lock() {
             Ok(()) => {
@@ -56,10 +58,11 @@ pub(crate) fn lock_first_file(
                 let holder = JournalReader::open_on(disk, path).ok().and_then(read_last_holder);
                 // No claim yet: the other process may only be checking whether the journal is locked.
                 let is_left = holder.as_ref().is_none_or(ClaimHolder::is_dead);
-                if !is_left || Instant::now() >= deadline {
+                let wait = if is_left { ORPHAN_LOCK_WAIT } else { live_wait };
+                if began.elapsed() >= wait {
                     return Err(JournalError::Busy { path: path.to_owned(), holder });
                 }
-                std::thread::sleep(ORPHAN_LOCK_POLL);
+                std::thread::sleep(if is_left { ORPHAN_LOCK_POLL } else { LIVE_LOCK_POLL });
             }
             Err(TryLockError::Error(source)) => {
                 return Err(JournalError::disk_error(path, "locked")(source));
@@ -70,7 +73,11 @@ pub(crate) fn lock_first_file(
 
 /// A process that is killed while it starts another leaves the lock with that one until it has begun.
 const ORPHAN_LOCK_WAIT: Duration = Duration::from_secs(2);
+/// How long the next writer of a session waits for the one before it.
+pub(crate) const PREDECESSOR_WAIT: Duration = Duration::from_secs(2);
 const ORPHAN_LOCK_POLL: Duration = Duration::from_millis(5);
+/// Who holds it is read from the journal each time, which may be long.
+const LIVE_LOCK_POLL: Duration = Duration::from_millis(50);
 
 fn read_last_holder(mut reader: JournalReader) -> Option<ClaimHolder> {
     let mut holder = None;

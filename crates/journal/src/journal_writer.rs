@@ -21,7 +21,7 @@ use crate::durability::Durability;
 use crate::error::{JournalError, check_journal_file};
 use crate::flusher::Flusher;
 use crate::fold::{FoldedJournal, ReplayStep, fold_entries};
-use crate::journal_lock::{LockedJournal, lock_first_file};
+use crate::journal_lock::{LockedJournal, PREDECESSOR_WAIT, lock_first_file};
 use crate::journal_open_options::JournalOpenOptions;
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::record::{
@@ -95,7 +95,7 @@ impl JournalWriter {
         on_entry: impl FnMut(&JournalEntry),
     ) -> Result<(Self, FoldedJournal), JournalError> {
         check_journal_file(path)?;
-        let lock = lock_first_file(&*opening.disk, path, opening.open_mode())?;
+        let lock = lock_first_file(&*opening.disk, path, opening.open_mode(), PREDECESSOR_WAIT)?;
         let locked = LockedJournal { path: path.to_owned(), lock };
         Self::open_from_lock(locked, opening, settings, on_step, on_entry)
     }
@@ -130,7 +130,7 @@ impl JournalWriter {
         opening: JournalOpenOptions,
     ) -> Result<Self, JournalError> {
         check_journal_file(path)?;
-        let lock = lock_first_file(&*opening.disk, path, opening.open_mode())?;
+        let lock = lock_first_file(&*opening.disk, path, opening.open_mode(), PREDECESSOR_WAIT)?;
         let mut reader = JournalReader::open_on(&*opening.disk, path)?;
         let mut headed_segment = 0;
         while let Some(entry) = reader.next_entry()? {

@@ -91,14 +91,11 @@ impl CustomCommands {
 
     fn add_folder(&mut self, folder: &Path, author: CommandAuthor, plugin: Option<&str>) {
         for path in list_markdown_files(folder) {
-            let Some(name) = path.file_stem().map(|name| name.to_string_lossy().into_owned())
-            else {
-                continue;
-            };
-            let name = match plugin {
-                Some(plugin) => format!("{plugin}:{name}"),
-                None => name,
-            };
+            let Ok(inside) = path.strip_prefix(folder) else { continue };
+            let inside = inside.with_extension("");
+            let parts = inside.iter().map(|part| part.to_string_lossy().into_owned());
+            let parts: Vec<String> = plugin.map(str::to_owned).into_iter().chain(parts).collect();
+            let name = parts.join(":");
             let (description, hint) = read_description(&path);
             self.push(CustomCommand { name, description, argument_hint: hint, author, path });
         }
@@ -116,16 +113,21 @@ impl CustomCommands {
         self.commands.iter()
     }
 
-    /// The command a prompt calls, and the words after its name. In a name, the folders before it may
-    /// be said too: `/folder:name`.
+    /// The command a prompt calls, and the words after its name. Folders before a name may be left out
+    /// where that is clear: `/name` for `/folder:name`.
     pub fn find_invoked<'a>(&self, prompt: &'a str) -> Option<(&CustomCommand, &'a str)> {
         let text = prompt.trim_start().strip_prefix('/')?;
         let (name, words) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let last = name.rsplit(':').next().unwrap_or(name);
-        let is_meant = |custom: &&CustomCommand| {
-            custom.name == name || (custom.name == last && custom.is_in_folders(name))
+        let exact = self.commands.iter().find(|custom| custom.name == name);
+        let ends_so = |custom: &&CustomCommand| {
+            custom.name.strip_suffix(name).is_some_and(|before| before.ends_with(':'))
         };
-        Some((self.commands.iter().find(is_meant)?, words.trim()))
+        let mut others = self.commands.iter().filter(ends_so);
+        let custom = match (exact, others.next(), others.next()) {
+            (Some(custom), _, _) | (None, Some(custom), None) => custom,
+            (None, None, _) | (None, Some(_), Some(_)) => return None,
+        };
+        Some((custom, words.trim()))
     }
 }
 
@@ -149,16 +151,6 @@ impl CustomCommand {
 
     pub fn folder(&self) -> String {
         self.path.parent().map_or_else(String::new, |folder| folder.to_string_lossy().into_owned())
-    }
-
-    /// Does it lie in the folders that a name says before its last part?
-    fn is_in_folders(&self, name: &str) -> bool {
-        let mut parts = name.rsplit(':').skip(1);
-        let mut folders = self.path.ancestors().skip(1);
-        parts.all(|part| {
-            let folder = folders.next().and_then(Path::file_name);
-            folder.is_some_and(|folder| folder.to_string_lossy() == part)
-        })
     }
 }
 

@@ -4,6 +4,8 @@
 //! comments here are the help text.
 
 mod acp;
+mod auth;
+mod foreign_flags;
 mod headless;
 mod hooks;
 mod key;
@@ -18,16 +20,18 @@ mod settings;
 
 use std::ffi::OsString;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use windlass_host::command_error::CommandError;
 
 pub(crate) use acp::{AcpArgs, AcpCommand, AcpSetupArgs, EditorArg};
+pub(crate) use auth::{AuthArgs, AuthCommand};
 pub(crate) use headless::{HeadlessArgs, InputFormatArg, StreamArgs, ThinkingDisplayArg};
 pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
 pub(crate) use key::{KeyArgs, KeyCommand, KeyListArgs};
 pub(crate) use mcp::{
     McpAddArgs, McpAddJsonArgs, McpArgs, McpCommand, McpConfigArgs, McpScopeArg, McpServeArgs,
-    McpTransportArg,
+    McpTransportArg, split_variables,
 };
 pub(crate) use model::{EffortArg, LimitArgs, ModelArgs, ThinkingArg};
 pub(crate) use permission::{PermissionArgs, PermissionModeArg, SandboxArg};
@@ -135,6 +139,8 @@ pub(crate) enum CliCommand {
     /// Store API keys in the system's key ring, and show where each one comes from.
     #[command(after_help = include_str!("../text/help/key.txt"))]
     Key(KeyArgs),
+    /// Say whether there is a key: `auth status`, as scripts and editors ask for it.
+    Auth(AuthArgs),
 }
 
 impl CliCommand {
@@ -161,6 +167,7 @@ impl CliCommand {
         "mcp",
         "acp",
         "key",
+        "auth",
         "help",
     ];
 }
@@ -237,6 +244,12 @@ const PROMPT_AND_OUTPUT_HEADING: &str = "Prompt and output";
 
 /// Puts what clap found wrong into one line: the cause, then its advice.
 pub(crate) fn clap_to_command_error(error: &clap::Error) -> CommandError {
+    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+        && let Some(why) = foreign_flags::explain_foreign_flag(flag)
+    {
+        return CommandError::usage(format!("{flag} is not supported: {why}"));
+    }
     let text = error.to_string();
     let words: Vec<&str> = text
         .lines()

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub(crate) mod auth;
 pub(crate) mod bound;
 mod child_command;
 pub(crate) mod context;

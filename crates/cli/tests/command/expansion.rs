@@ -56,7 +56,7 @@ fn a_page_is_said_with_its_words_in_place() {
         assert_eq!(last_prompt(&server).trim_end(), said, "{prompt}");
     }
     let help = run(&mut dirs.asking(&server.url(), &["-p", "/help"])).answer().to_owned();
-    for line in ["/compact [FOCUS]", "/fix ISSUE", "/plain", "/near"] {
+    for line in ["/compact [FOCUS]", "/fix ISSUE", "/team:plain", "/near"] {
         assert!(help.contains(line), "{line}: {help}");
     }
 }

@@ -147,3 +147,22 @@ fn tools_see_no_key() {
     assert!(said.contains("HARMLESS=seen"), "{said}");
     assert!(!said.contains("hush-"), "{said}");
 }
+
+#[test]
+fn programs_can_ask_whether_there_is_a_key() {
+    let dirs = TestDirs::new();
+    let ask = |arguments: &[&str], key: Option<&str>| {
+        let mut command = dirs.windlass(&["auth"]);
+        command.env_remove("ANTHROPIC_API_KEY");
+        key.map(|key| command.env("ANTHROPIC_API_KEY", key));
+        run(command.args(arguments))
+    };
+    let without = ask(&["status", "--json"], None);
+    assert_eq!(without.code, Some(1), "{without:?}");
+    assert!(without.stdout.contains(r#""loggedIn":false"#), "{without:?}");
+    let with = ask(&["status"], Some("sk-test"));
+    assert_eq!(with.code, Some(0), "{with:?}");
+    assert!(with.stdout.contains(r#""loggedIn":true"#), "{with:?}");
+    assert!(!with.stdout.contains("sk-test"), "{with:?}");
+    assert!(ask(&["login"], None).error_line(2).contains("windlass key set"));
+}

@@ -2,8 +2,10 @@
 
 use std::process::Child;
 
+use serde_json::json;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
+use crate::driven::StreamJsonProcess;
 use crate::fixture::{TestDirs, play};
 
 /// At the same time.
@@ -32,4 +34,27 @@ fn processes_that_share_a_home_leave_each_others_changes_alone() {
         assert!(listed.contains(&format!("server-{number}")), "{number}: {listed}");
     }
     assert_eq!(dirs.journals().len(), PROCESSES);
+}
+
+/// A client that ends one process and at once starts the next on the same session.
+#[test]
+fn the_next_process_waits_for_the_last_one_and_says_if_that_does_not_end() {
+    let dirs = TestDirs::new();
+    let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
+    let mut first = StreamJsonProcess::start(&dirs, &server.url(), &[]);
+    first.prompt("hi");
+    let id = first.result()["session_id"].as_str().expect("an id").to_owned();
+    // It holds the session: the next one does not begin.
+    let mut second = StreamJsonProcess::start(&dirs, &server.url(), &["--resume", &id]);
+    let refused = second.ask(&json!({"subtype": "initialize"})).expect_err("it is in use");
+    assert!(refused.contains("another process"), "{refused}");
+    // It is told to end while the next one asks.
+    let mut third = StreamJsonProcess::start(&dirs, &server.url(), &["--resume", &id]);
+    let ended = std::thread::spawn(move || first.end());
+    third.ask(&json!({"subtype": "initialize"})).expect("it waited");
+    ended.join().expect("it ended");
+    third.prompt("again");
+    third.result();
+    third.end();
+    second.end();
 }

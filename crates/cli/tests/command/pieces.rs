@@ -222,3 +222,24 @@ fn a_skill_is_a_command_too_and_a_broken_head_costs_one_line() {
     let request = &server.requests()[0].body;
     assert!(request.contains("Tie a bowline.") && request.contains("splits"), "{request}");
 }
+
+#[test]
+fn commands_in_folders_keep_their_folders_and_none_hides_another() {
+    let dirs = TestDirs::new();
+    let pages = [
+        ("ops/apply", "Apply the ops.", "/ops:apply"),
+        ("web/apply", "Apply the web.", "/web:apply"),
+        ("web/sail", "Set sails.", "/sail"),
+    ];
+    for (name, words, _) in pages {
+        let path = dirs.file(&format!(".claude/commands/{name}.md"));
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, words).expect("a file");
+    }
+    let server = play(Script::new().answer(ScriptedAnswer::text("Done.").repeat(0)));
+    for (_, words, prompt) in pages {
+        run(&mut dirs.asking(&server.url(), &["-p", prompt])).answer();
+        let body = server.requests().pop().expect("a request").body;
+        assert!(body.contains(words), "{prompt}: {body}");
+    }
+}

@@ -523,3 +523,71 @@ fn pieces_that_arrive_together_are_passed_on_one_by_one() {
     let deltas = frames.iter().filter(|frame| frame["event"]["delta"]["type"] == "text_delta");
     assert_eq!(deltas.count(), sent);
 }
+
+/// A session as another program keeps it: a skill's text, a team, a parent that was lost.
+fn write_foreign_session(dirs: &TestDirs, id: &str) -> PathBuf {
+    let work = dirs.work().canonicalize().expect("the folder");
+    let work = work.to_string_lossy();
+    let key: String =
+        work.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let folder = projects(dirs).join(key);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let line = |kind: &str, uuid: &str, parent: Option<&str>, is_meta: bool, content: Value| {
+        let role = if kind == "assistant" { "assistant" } else { "user" };
+        json!({
+            "type": kind, "uuid": uuid, "parentUuid": parent, "isSidechain": false,
+            "isMeta": is_meta, "teamName": "crew", "sessionId": id, "cwd": work,
+            "timestamp": "2026-01-01T00:00:00.000Z",
+            "message": { "role": role, "id": format!("msg_{uuid}"), "content": content },
+        })
+    };
+    let text = |words: &str| json!([{ "type": "text", "text": words }]);
+    let lines = [
+        line("user", "u1", None, false, json!("build the harbour")),
+        line("user", "u2", Some("u1"), true, text("The skill says: measure twice.")),
+        line("assistant", "u3", Some("u2"), false, text("Measured.")),
+        line("user", "u4", Some("gone"), false, json!("and the pier")),
+        line("assistant", "u5", Some("u4"), false, text("Built the pier.")),
+    ];
+    let path = folder.join(format!("{id}.jsonl"));
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&path, lines).expect("a transcript");
+    path
+}
+
+#[test]
+fn sessions_of_other_programs_are_found_shown_and_continued() {
+    const FOREIGN: &str = "abcd1234-0f4e-4f6a-8d3c-1a2b3c4d5e6f";
+    for arguments in [&["-c"][..], &["-r", "abcd12"], &["-r", FOREIGN], &["-r", "PATH"]] {
+        let dirs = TestDirs::new();
+        let path = write_foreign_session(&dirs, FOREIGN);
+        let listed = run(&mut dirs.windlass(&["sessions", "list"]));
+        assert!(listed.answer().contains("build the harbour"), "{listed:?}");
+        let shown = run(&mut dirs.windlass(&["sessions", "show", "abcd12"]));
+        assert!(shown.answer().contains("Built the pier."), "{shown:?}");
+        let found = run(&mut dirs.windlass(&["sessions", "search", "PIER"]));
+        assert!(found.answer().contains("abcd1234"), "{found:?}");
+        let server = play(Script::new().answer(ScriptedAnswer::text("On it.").repeat(0)));
+        let path = path.to_string_lossy();
+        let arguments: Vec<&str> =
+            arguments.iter().map(|one| if *one == "PATH" { &*path } else { one }).collect();
+        let result = ask(&dirs, &server, &[&arguments[..], &["-p", "go on"]].concat());
+        assert_eq!(result["session_id"], FOREIGN, "{arguments:?}");
+        let body = &server.requests()[0].body;
+        for words in ["build the harbour", "measure twice", "Measured.", "Built the pier.", "go on"]
+        {
+            assert!(body.contains(words), "{arguments:?} {words}: {body}");
+        }
+    }
+}
+
+#[test]
+fn to_continue_where_there_is_nothing_begins_a_session() {
+    let dirs = TestDirs::new();
+    let server = working();
+    ask(&dirs, &server, &["-c", "-p", "look", "--allowedTools", "Bash"]);
+    assert_eq!(files(&projects(&dirs)).len(), 1);
+    let dirs = TestDirs::new();
+    let finished = run(&mut dirs.asking(&server.url(), &["-c", "--fork-session", "-p", "look"]));
+    assert!(finished.error_line(2).contains("no session of this directory"), "{finished:?}");
+}

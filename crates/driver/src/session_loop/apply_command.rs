@@ -105,7 +105,7 @@ impl SessionLoop {
     /// Tells those who wait that nothing is seen to beside runs any more, if that is so.
     pub(super) fn notify_drained(&mut self) {
         if !self.waiters.drained.is_empty()
-            && self.state.side_work.chores.are_done()
+            && self.state.side_work.chores.are_kept_ones_done()
             && self.performer.are_chores_saved()
             && self.inbox.events.is_empty()
         {

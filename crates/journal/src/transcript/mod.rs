@@ -10,6 +10,7 @@ mod attached_files;
 mod import;
 mod line_head;
 mod message_names;
+mod session_listing;
 mod trace;
 mod transcript_file;
 
@@ -33,6 +34,9 @@ use message_names::MessageNames;
 
 pub use import::{
     ImportedConversation, find_transcript, import_transcript, write_imported_journal,
+};
+pub use session_listing::{
+    list_transcript_sessions, read_transcript_conversation, summarize_transcript,
 };
 pub use trace::{TracedMessage, render_transcript, trace_messages};
 pub use transcript_file::{TranscriptFile, find_by_title, write_agent_metadata};

@@ -23,6 +23,7 @@ use crate::initialize::{self, InitializeOptions};
 use crate::live_session::LiveSession;
 use crate::session_phase::SESSION_OVER;
 use windlass_assembly::PROTOCOL_VERSION;
+use windlass_assembly::session::predecessor::wait_until_free;
 
 pub(crate) use request::ControlRequest;
 
@@ -81,7 +82,7 @@ pub(crate) async fn serve_control_request(
             background_tasks::read_task_output(event_loop, &task_id)
         }
         Request::GetUsage => Ok(usage_to_json(event_loop)),
-        Request::Initialize(options) => initialize_session(event_loop, *options),
+        Request::Initialize(options) => initialize_session(event_loop, *options).await,
         Request::Interrupt { cancel_queued } => interrupt_turn(event_loop, cancel_queued),
         Request::ListModels => model::list_models(event_loop),
         Request::ListPermissionRules => settings::list_permission_rules(event_loop).await,
@@ -106,6 +107,14 @@ pub(crate) async fn serve_control_request(
         }
         Request::ReloadOutputStyles => return reload::reload_output_styles(event_loop).into(),
         Request::ReloadSkills => return reload::reload_skills(event_loop).into(),
+        Request::GenerateSessionTitle { description, persist } => {
+            let title = shorten_to_title(&description);
+            match persist && !title.is_empty() {
+                true => rename_session(event_loop, title.clone(), None),
+                false => Ok(json!({})),
+            }
+            .map(|_| json!({ "title": title }))
+        }
         Request::RenameSession { title, session_id } => {
             rename_session(event_loop, title, session_id.as_deref())
         }
@@ -162,13 +171,38 @@ fn rename_session(
     Ok(json!({}))
 }
 
-fn initialize_session(
+/// A title out of what a client says the session is about: its first words. A model is not asked, so
+/// that it costs nothing and comes at once; one writes a title after the first run anyway.
+fn shorten_to_title(description: &str) -> String {
+    let mut title = String::new();
+    for word in description.split_whitespace() {
+        if title.chars().count() + word.chars().count() >= TITLE_CHARACTERS_MAX {
+            break;
+        }
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title.extend(word.chars().filter(|letter| !letter.is_control()));
+    }
+    if title.is_empty() {
+        title = description.trim().chars().take(TITLE_CHARACTERS_MAX).collect();
+    }
+    title
+}
+
+const TITLE_CHARACTERS_MAX: usize = 60;
+
+async fn initialize_session(
     event_loop: &mut EventLoop,
     options: InitializeOptions,
 ) -> Result<Value, String> {
     let Some(plan) = event_loop.session.plan_mut() else {
         return Err("the conversation has begun; `initialize` comes before the first prompt".into());
     };
+    if let Some(journal) = &plan.journal {
+        let free = wait_until_free(journal).await;
+        free.map_err(|refusal| refusal.to_string())?;
+    }
     options.apply_to_plan(plan);
     let answer = initialize::build_initialize_response(plan, &options);
     event_loop.initialize_options = options;

@@ -61,6 +61,12 @@ pub(crate) enum ControlRequest {
     },
     ReloadOutputStyles,
     ReloadSkills,
+    GenerateSessionTitle {
+        /// What the session is about.
+        description: String,
+        /// Also give the session this title.
+        persist: bool,
+    },
     RenameSession {
         title: String,
         /// The session it is meant for.
@@ -173,6 +179,10 @@ impl ControlRequest {
             },
             "reload_output_styles" => Self::ReloadOutputStyles,
             "reload_skills" => Self::ReloadSkills,
+            "generate_session_title" => Self::GenerateSessionTitle {
+                description: require_string(request, "description")?,
+                persist: is_true(request, "persist"),
+            },
             "rename_session" => Self::RenameSession {
                 title: require_string(request, "title")?,
                 session_id: get_string(request, "session_id"),
