@@ -131,9 +131,9 @@ pub use windlass_journal::{Durability, JournalError, JournalHead};
 pub use windlass_mcp as mcp;
 pub use windlass_permission::{PermissionGrant, Policy, Rule, Rules};
 pub use windlass_tool::{
-    BackgroundTask, GitError, GitOutput, GitRunner, OneShotCommand, OneShotEndCause,
-    ProgressSender, SkillDefinition, Tool, ToolCallContext, ToolFuture, ToolLimits, ToolRegistry,
-    ToolSessionContext, custom_tool, front_matter, load_skills,
+    BackgroundTask, GitError, GitOutput, GitRunner, GuardedCommandLine, OneShotCommand,
+    OneShotEndCause, ProgressSender, SkillDefinition, Tool, ToolCallContext, ToolFuture,
+    ToolLimits, ToolRegistry, ToolSessionContext, custom_tool, front_matter, load_skills,
 };
 pub use windlass_vocabulary as vocabulary;
 pub use windlass_vocabulary::Interrupt;

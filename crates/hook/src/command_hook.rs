@@ -15,7 +15,7 @@ use windlass_tool::{OneShotCommand, OneShotEndCause, OneShotLauncher, OneShotRes
 
 use crate::hook_environment::HookEnvironment;
 use crate::raw_hook_output::{HookCompletion, RawHookOutput};
-use crate::script_guard::ScriptGuard;
+use windlass_tool::ScriptGuard;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommandHook {

@@ -18,7 +18,7 @@ use crate::http_hook::HttpHook;
 use crate::matcher::HookMatcher;
 use crate::mcp_tool_hook::McpToolHook;
 use crate::prompt_hook::PromptHook;
-use crate::script_guard::ScriptGuard;
+use windlass_tool::ScriptGuard;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookSource {

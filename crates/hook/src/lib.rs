@@ -29,7 +29,6 @@ mod mcp_tool_hook;
 mod prompt_hook;
 mod raw_hook_output;
 mod run;
-mod script_guard;
 
 pub use background_hooks::BackgroundHooks;
 pub use callback::{HookCallback, HookCallbackFuture};
@@ -43,4 +42,4 @@ pub use hook_output::{ElicitationAnswer, PermissionRequestAnswer};
 pub use hook_run_result::{HookAnswer, HookRunResult};
 pub use hook_set::{HookListing, HookSet, SelectedHooks};
 pub use http_hook::HookHttpPolicy;
-pub use script_guard::{ScriptGuard, TrustedScriptCheck};
+pub use windlass_tool::{ScriptGuard, TrustedScriptCheck};

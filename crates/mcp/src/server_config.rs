@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use windlass_tool::GuardedCommandLine;
 
 use crate::server::{McpServerConfig, McpServerTransport};
 use crate::transport::http::HttpServerConfig;
@@ -83,6 +84,9 @@ fn resolve_server_config(
 ) -> Result<McpServerConfig, String> {
     let entry: McpServerEntry =
         McpServerEntry::deserialize(entry).map_err(|error| error.to_string())?;
+    let written = entry.command.iter().chain(&entry.args).chain(&entry.headers_helper);
+    let line = written.map(String::as_str).collect::<Vec<&str>>().join(" ");
+    let command_line = GuardedCommandLine { line, ..GuardedCommandLine::default() };
     let mut unset = Vec::new();
     let mut full = |text: &str| expand_variables(text, variables, &mut unset);
     let way = match (entry.kind.as_deref(), &entry.command, &entry.url) {
@@ -141,6 +145,7 @@ fn resolve_server_config(
         is_always_loaded: entry.always_load,
         is_disabled: entry.disabled,
         call_limit: entry.timeout.map(Duration::from_millis),
+        command_line,
     })
 }
 

@@ -17,9 +17,10 @@ use crate::file_system_view::{FileSystemView, PathAccess, PathEntry, resolve_lin
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
-    CellNeed, CommandEffect, CommandPattern, ParsedCommandLine, RuleCoverage, ShellWord,
-    SimpleCommand, analyze_read_only_words, base_name, classify_effect, find_path_candidates,
-    find_search_roots, is_file_reader, may_leave_workspace, strip_wrappers,
+    CellNeed, CommandEffect, CommandPattern, ParsedCommandLine, ReadOnlyWords, RuleCoverage,
+    ShellWord, SimpleCommand, analyze_read_only_words, base_name, classify_effect,
+    find_git_directory, find_path_candidates, find_search_roots, is_file_reader,
+    may_leave_workspace, strip_wrappers,
 };
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
@@ -155,7 +156,7 @@ impl<'a> CommandChecker<'a> {
                 if look.asks_repository && !self.is_in_own_repository(part) {
                     return Err("what git does elsewhere is up to that repository".to_owned());
                 }
-                if look.walks_directories && self.hides_files() {
+                if look.walks_directories && self.hides_files() && !self.is_hidden_by_cell(&look) {
                     return Err("it may meet a file that a deny rule hides".to_owned());
                 }
                 look.files
@@ -190,6 +191,19 @@ impl<'a> CommandChecker<'a> {
         self.has_read_denials
     }
 
+    /// Does the cell keep a walking command from seeing what deny rules hide? It hides files, not what
+    /// a repository remembers of them.
+    fn is_hidden_by_cell(&self, look: &ReadOnlyWords<'_>) -> bool {
+        self.policy.cell == CellSupport::Available && !look.asks_repository
+    }
+
+    /// May it run only because what deny rules hide is out of its sight?
+    pub(crate) fn relies_on_hiding(&self, part: &SimpleCommand) -> bool {
+        self.hides_files()
+            && matches!(classify_effect(part), CommandEffect::Reads(look)
+                if look.walks_directories && self.is_hidden_by_cell(&look))
+    }
+
     /// What a part that may run for this reason is held to.
     pub(crate) fn confinement(&self, part: &SimpleCommand, reason: &AllowReason) -> Confinement {
         let by_reason = match reason {
@@ -206,6 +220,26 @@ impl<'a> CommandChecker<'a> {
         };
         let written = redirects.map(|one| &one.target).chain(edited);
         written.map(|word| self.write_confinement(word, part)).fold(by_reason, Ord::max)
+    }
+
+    /// Does a line with git in it only read, so that it would run unasked where there is a cell? A rule
+    /// for `git log` lets git read; it is no yes to the programs that the repository names, so such a
+    /// line is held as it would be without the rule.
+    pub(crate) fn only_reads_repository(&self, command: &ParsedCommandLine) -> bool {
+        let asks_repository = |part: &SimpleCommand| matches!(classify_effect(part), CommandEffect::Reads(look) if look.asks_repository);
+        let reads = |part: &SimpleCommand| {
+            let is_elsewhere = asks_repository(part) && !self.is_in_own_repository(part);
+            let writes = part.redirects.iter().any(|one| {
+                one.access == PathAccess::Write
+                    && self.write_confinement(&one.target, part) != Confinement::ReadOnly
+            });
+            let is_plain = match classify_effect(part) {
+                CommandEffect::Reads(_) | CommandEffect::ChangesShellState => true,
+                CommandEffect::Edits(_) | CommandEffect::Anything => false,
+            };
+            is_plain && !is_elsewhere && !writes
+        };
+        command.own_parts().any(asks_repository) && command.own_parts().all(reads)
     }
 
     /// What must stay possible for a file to be written that may be written.
@@ -240,7 +274,13 @@ impl<'a> CommandChecker<'a> {
                     .all(|above| !may_be_repository(self.roots.file_system, above));
             is_here || is_below
         };
-        matches!(part.working_directories.as_slice(), [one] if is_own(one))
+        let words = strip_wrappers(&part.words).unwrap_or(&part.words);
+        let directory = Path::new(find_git_directory(words).unwrap_or_default());
+        match part.working_directories.as_slice() {
+            [one] if directory.as_os_str().is_empty() => is_own(one),
+            [one] => is_own(&one.join(directory)),
+            _ => false,
+        }
     }
 
     fn check_file(

@@ -290,10 +290,13 @@ fn check_all_parts(
     let mut allowed = AllowedParts { rule: None, confinement: Confinement::ReadOnly };
     let mut open = Vec::new();
     let mut has_rule = false;
+    let mut relies_on_hiding = false;
     for part in command.own_parts() {
         match checker.check_part(part) {
             Ok(reason) => {
                 let confinement = checker.confinement(part, &reason);
+                relies_on_hiding |=
+                    reason == AllowReason::Reading && checker.relies_on_hiding(part);
                 allowed.confinement = allowed.confinement.max(confinement);
                 if let AllowReason::Rule(rule) = reason {
                     allowed.rule = allowed.rule.or(Some(rule));
@@ -304,6 +307,13 @@ fn check_all_parts(
                 open.push(explain::describe_uncovered_part(&part.text, &uncovered.why));
             }
         }
+    }
+    if open.is_empty() && checker.only_reads_repository(command) {
+        allowed.confinement = Confinement::ReadOnly;
+    }
+    if relies_on_hiding && allowed.confinement == Confinement::Unconfined {
+        // One part needs a rule, so nothing hides files from the whole line.
+        return Err(UncoveredCommand { why: explain::describe_unhidden_line(), has_rule });
     }
     match open.is_empty() {
         true => Ok(allowed),

@@ -13,7 +13,7 @@ use windlass_driver::Credential;
 use super::key_command;
 use super::keyring_key::{self, FetchedKey, IsKeyPresent};
 use crate::config::Config;
-use crate::config::provider::ProviderConfig;
+use crate::config::provider::{KeyProgram, ProviderConfig};
 use crate::keyring::KeyringError;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment;
@@ -31,7 +31,7 @@ pub(super) struct ProviderCredential {
 /// A source that may have another key by now.
 #[derive(Clone)]
 pub(super) enum KeyRefresh {
-    Program(Vec<String>),
+    Program(KeyProgram),
     Keyring(FetchedKey),
 }
 
@@ -84,7 +84,7 @@ pub(super) fn find_credential(
         let advice = format!("put another key into {}, or {instead}", path.display());
         return found(to_credential(read_key_file(&path)?), advice);
     }
-    if let Some(program) = provider.key_command.first() {
+    if let Some(program) = provider.key_command.words.first() {
         let key = key_command::run_key_command(&provider.key_command).map_err(|problem| {
             CommandError::failure(format!(
                 "the key_command of [provider.{name}], `{program}`, gives no key: {problem}; try it \

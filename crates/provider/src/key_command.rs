@@ -4,14 +4,16 @@
 
 use std::time::Duration;
 
+use crate::config::provider::KeyProgram;
 use crate::external_program;
 use crate::external_program::ProgramOutput;
 
 /// Runs it, and gives the first line it prints.
-pub(super) fn run_key_command(command: &[String]) -> Result<String, String> {
-    let Some((program, arguments)) = command.split_first() else {
+pub(super) fn run_key_command(command: &KeyProgram) -> Result<String, String> {
+    let Some((program, arguments)) = command.words.split_first() else {
         return Err("it names no program".to_owned());
     };
+    command.written.check().map_err(|why| format!("it {why}"))?;
     let ProgramOutput { status, stdout: printed, stderr_line: complaint } =
         external_program::run_program(program, arguments, None, WAIT_MAX)
             .map_err(|failure| failure.to_string())?;

@@ -57,6 +57,6 @@ pub fn list_configured_sources(
             .iter()
             .map(|file| KeySource::File(resolve_key_file(file, config, lookup))),
     );
-    sources.extend(provider.key_command.first().cloned().map(KeySource::Program));
+    sources.extend(provider.key_command.words.first().cloned().map(KeySource::Program));
     sources
 }

@@ -150,6 +150,9 @@ fn run_command(arguments: &[OsString]) -> Result<i32, String> {
             let kept = taken.moved_to.as_deref().unwrap_or(Path::new("nothing"));
             eprintln!("taken back: {} (now {})", taken.path.display(), kept.display());
         }
+        for path in &cleanup.left_alone {
+            eprintln!("left alone: {}", path.display());
+        }
         if let Some(problem) = cleanup.problem {
             return Err(problem);
         }

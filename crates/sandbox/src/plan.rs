@@ -29,8 +29,8 @@ pub struct SandboxPlan {
     /// May it change modes, owners and times? Only Landlock asks: it cannot tell a file inside the
     /// roots from one outside there, so without leave it refuses all of these calls.
     pub may_change_metadata: bool,
-    /// Will it go on running beside other work, like a server? Then it is unknown afterwards who
-    /// made a file: protected ones that did not exist when it started are left alone.
+    /// Will it go on running beside other work, like a server? Then protected directories that do not
+    /// exist cannot be made, and it is unknown afterwards who made a file: new protected ones are told.
     pub is_background: bool,
 }
 

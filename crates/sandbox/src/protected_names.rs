@@ -14,6 +14,13 @@ pub(crate) const PROTECTED_IN_GIT: &[&str] =
 /// A directory inside a protected one that is written nevertheless, as `permission` has it.
 pub(crate) const WRITABLE_IN_PROTECTED: &str = ".claude/worktrees";
 
+/// Those of them that are directories.
+pub(crate) const DIRECTORIES_IN_GIT: &[&str] = &["hooks", "info", "modules"];
+
+pub(crate) fn list_protected_directories() -> impl Iterator<Item = &'static str> {
+    PROTECTED_DIRECTORIES.iter().copied()
+}
+
 pub(crate) fn list_protected_names() -> impl Iterator<Item = &'static str> {
     PROTECTED_DIRECTORIES.iter().chain(PROTECTED_FILES).copied()
 }

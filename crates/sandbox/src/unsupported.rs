@@ -28,6 +28,7 @@ pub struct SandboxLaunch {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxCleanup {
     pub reverted: Vec<RevertedProtectedFile>,
+    pub left_alone: Vec<PathBuf>,
     /// Why the sandbox did not let it start.
     pub problem: Option<String>,
     pub has_ended: bool,
@@ -111,12 +112,6 @@ impl SandboxLaunch {
     ///
     /// Whatever `start` returns.
     pub fn spawn<T>(&mut self, _start: impl FnOnce(Command) -> io::Result<T>) -> io::Result<T> {
-        match self.never {}
-    }
-
-    /// May it go on running beside other work after all?
-    #[must_use]
-    pub fn allow_background(&mut self) -> bool {
         match self.never {}
     }
 

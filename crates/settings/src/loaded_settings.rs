@@ -73,6 +73,21 @@ impl LoadedSettings {
         self.origins.get(key).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Does a file of the project say this, by its key or a key below it?
+    #[must_use]
+    pub fn is_set_by_project(&self, key: &str) -> bool {
+        let below = format!("{key}.");
+        let is_meant = |one: &str| one == key || one.starts_with(&below);
+        let names =
+            self.origins.iter().filter(|(one, _)| is_meant(one)).flat_map(|(_, names)| names);
+        let is_project = |source: SettingsSource| {
+            matches!(source, SettingsSource::Project | SettingsSource::Local)
+        };
+        let mut files = self.files.iter().filter(|file| is_project(file.source));
+        let names: Vec<&String> = names.collect();
+        files.any(|file| names.contains(&&file.name))
+    }
+
     #[must_use]
     pub fn is_managed(&self, key: &str) -> bool {
         let last = self.origin(key).last();

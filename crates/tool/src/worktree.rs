@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::git::GitRunner;
+use windlass_git::GitRunner;
 
 /// Writing out a large repository takes its time.
 const CHECKOUT_MAX: Duration = Duration::from_secs(300);

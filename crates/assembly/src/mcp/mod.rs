@@ -143,7 +143,14 @@ pub(crate) fn start_session_servers(
         true => &[],
         false => &layers.loaded.mcp_servers,
     };
-    let configured = load_server_configs(&options.mcp, stored, &tool_context.files.cwd, lookup)?;
+    let mut configured =
+        load_server_configs(&options.mcp, stored, &tool_context.files.cwd, lookup)?;
+    let guard = layers.build_script_guard();
+    for server in &mut configured.servers {
+        if server.scope == scope_name(SettingsSource::Project) {
+            server.command_line.guard = guard.clone();
+        }
+    }
     // A client may add servers later.
     let is_needed = !configured.servers.is_empty() || options.reads_stream_json();
     // A run that prints one answer has no one to answer an elicitation; a session that stays open has.

@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use windlass_driver::HookSet;
 use windlass_driver::hooks::{HookHttpPolicy, HookSource, ScriptGuard, TrustedScriptCheck};
+use windlass_driver::{GuardedCommandLine, HookSet};
 use windlass_settings::{SettingsSource, TrustedScripts};
 
 use super::SettingsLayers;
@@ -17,15 +17,12 @@ impl SettingsLayers {
     pub fn read_hooks(&self) -> (HookSet, Vec<String>) {
         let mut hooks = HookSet::default();
         let mut problems = Vec::new();
-        // Hooks run where the session starts.
-        let cwd = std::env::current_dir().unwrap_or_else(|_| self.loaded.trust.root.clone());
-        let scripts: Arc<dyn TrustedScriptCheck> =
-            Arc::new(ProjectScripts(self.loaded.trusted_scripts(&cwd)));
+        let guard = self.build_script_guard();
         for layer in &self.loaded.hooks {
             let value = serde_json::Value::Object(layer.value.clone());
             let mut source = HookSource::new(layer.name.as_str());
             if is_from_project(layer.source) {
-                source.script_guard = ScriptGuard::new(Arc::clone(&scripts));
+                source.script_guard = guard.clone();
             }
             let (parsed, unusable) = HookSet::parse(&value, &source);
             hooks = hooks.join(parsed);
@@ -56,6 +53,22 @@ impl SettingsLayers {
         (hooks, problems)
     }
 
+    /// Checks that scripts of the project are still those that were trusted.
+    pub fn build_script_guard(&self) -> ScriptGuard {
+        // They run where the session starts.
+        let cwd = std::env::current_dir().unwrap_or_else(|_| self.loaded.trust.root.clone());
+        ScriptGuard::new(Arc::new(ProjectScripts(self.loaded.trusted_scripts(&cwd))))
+    }
+
+    /// The command line of a setting, checked before each start if the project set it.
+    pub fn guard_command_line(&self, key: &str, line: &str) -> GuardedCommandLine {
+        let guard = match self.loaded.is_set_by_project(key) {
+            true => self.build_script_guard(),
+            false => ScriptGuard::default(),
+        };
+        GuardedCommandLine { line: line.to_owned(), guard }
+    }
+
     /// The hooks that may run. What is wrong with others is among the warnings from now on.
     pub fn load_hooks(&mut self) -> HookSet {
         let (hooks, problems) = self.read_hooks();
@@ -75,7 +88,7 @@ fn is_from_project(source: SettingsSource) -> bool {
     matches!(source, SettingsSource::Project | SettingsSource::Local)
 }
 
-/// The scripts of a trusted project, checked when a hook is about to run one.
+/// The scripts of a trusted project, checked when one is about to run.
 #[derive(Debug)]
 struct ProjectScripts(TrustedScripts);
 

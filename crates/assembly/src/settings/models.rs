@@ -10,6 +10,7 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 use windlass_provider::config::Config;
+use windlass_provider::config::provider::KeyProgram;
 use windlass_provider::model_choice;
 use windlass_provider::model_choice::{AvailableModels, ModelChain, ModelRequirements};
 use windlass_provider::model_options::ModelOptions;
@@ -130,8 +131,10 @@ impl SettingsLayers {
             && provider.key_command.is_empty()
             && provider.key_file.is_none()
         {
-            let command = ["/bin/sh", "-c", helper].map(str::to_owned);
-            provider.key_command = command.into();
+            provider.key_command = KeyProgram {
+                words: ["/bin/sh", "-c", helper].map(str::to_owned).into(),
+                written: self.guard_command_line("apiKeyHelper", helper),
+            };
         }
     }
 

@@ -46,6 +46,9 @@ try secret-through-proc cat "/proc/self/root$HOME/.ssh/id_rsa"
 try secret-variable test -n "$GITHUB_TOKEN"
 try own-journal cat BASE/state/windlass/sessions/*/*.jsonl
 try namespaces unshare -Ur true
+try link-in-own bash -c 'ln -s "$HOME" $TMPDIR/l && echo x > $TMPDIR/l/planted'
+try other-tasks bash -c "cat /proc/$engine/task/*/environ"
+try engine-maps cat "/proc/$engine/maps"
 try terminal head -c 1 /dev/tty
 try kernel-log dmesg
 try shared-memory ipcmk -M 64
@@ -58,6 +61,24 @@ if command -v python3 >/dev/null; then
   try keys python3 -c "import ctypes,sys; sys.exit(ctypes.CDLL(None).syscall(248,b'user',b'x',b'y',1,-3) < 0)"
   try uring python3 -c "import ctypes,sys; b=ctypes.create_string_buffer(120); sys.exit(ctypes.CDLL(None).syscall(425,1,b) < 0)"
   try trace python3 -c "import ctypes,sys; sys.exit(ctypes.CDLL(None).ptrace(16,$PPID,0,0) < 0)"
+  call() { python3 -c "import ctypes,sys; sys.exit(ctypes.CDLL(None).syscall($1) < 0)"; }
+  try userfault call '323,0'
+  try trace-read call "310,$engine,0,0,0,0,0"
+  try pidfd-steal python3 -c "import ctypes,os,sys; fd=os.pidfd_open($engine); sys.exit(ctypes.CDLL(None).syscall(438,fd,0,0) < 0)"
+  try pidfd-signal python3 -c "import os,signal; signal.pidfd_send_signal(os.pidfd_open($engine), 0)"
+  try unnamed-file python3 -c "import os; os.open('.', os.O_TMPFILE|os.O_RDWR)"
+  try unnamed-link python3 -c "import os; fd=os.open(os.environ['TMPDIR'], os.O_TMPFILE|os.O_RDWR); os.link(f'/proc/self/fd/{fd}', 'planted', follow_symlinks=True)"
+  try move-out python3 -c "import os; p=os.environ['TMPDIR']+'/m'; open(p,'w').close(); os.rename(p,'planted')"
+  try fifo-outside python3 -c "import os; os.open('BASE/fifo', os.O_WRONLY|os.O_NONBLOCK)"
+  try fifo-both-ways python3 -c "import os; os.open('BASE/fifo', os.O_RDWR|os.O_NONBLOCK)"
+  try own-mount call '165,0,0,0,0,0'
+  try new-mount call '430,0,0'
+  try process-limits python3 -c "import resource; resource.prlimit($engine, resource.RLIMIT_NOFILE, (1, 1))"
+  try queue python3 -c "import ctypes,os,sys; sys.exit(ctypes.CDLL(None).syscall(240,b'q',os.O_CREAT|os.O_RDWR,0o600,0) < 0)"
+  try group-change call '116,0,0'
+  try user-change call '105,12345'
+  try handle-open call '304,-100,0,0'
+  try xattr python3 -c "import os; os.setxattr('a.json','user.x',b'y')"
   try memfd-write python3 -c "import os; fd=os.memfd_create('x'); os.write(fd,b'#!/bin/sh\necho x > planted\n'); p=os.spawnv(os.P_WAIT,f'/proc/self/fd/{fd}',['x']); assert p==0 and os.path.exists('planted')"
 fi
 echo x > "$TMPDIR/mine" && echo "works temporary"
@@ -74,6 +95,17 @@ fn a_program_that_a_read_only_command_starts_is_held() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let _named = UnixListener::bind(base.join("listener")).expect("a socket");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            base.join("fifo"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o666),
+            0,
+        )
+        .expect("a pipe");
+        // Somebody waits for what is written there.
+        let _reader =
+            fs::OpenOptions::new().read(true).write(true).open(base.join("fifo")).expect("a pipe");
         let script = ATTACKS
             .replace("BASE", &base.display().to_string())
             .replace("PORT", &port.to_string())
@@ -92,6 +124,83 @@ fn a_program_that_a_read_only_command_starts_is_held() {
             fs::read_to_string(session.dirs.file("a.json")).expect("a file"),
             "{\"a\": 1}\n"
         );
+    });
+}
+
+/// Without a cell a program is asked about that the cell would hold, so it does not start at all.
+#[test]
+fn without_a_cell_such_a_program_is_asked_about() {
+    for_each_user(|session| {
+        let session = session.without_landlock();
+        let script = "#!/bin/bash\necho ran > \"${0##*/}.ran\"\n";
+        let lines = [
+            "git status",
+            "git diff",
+            "awk '{print $1}' a.json",
+            "tar -tf a.tar",
+            "unzip -l a.zip",
+            "sha256sum -c sums",
+            "cd . && git log",
+            "cat a.json | awk '{print $1}'",
+            "find . -name a.json -exec awk '{print $1}' {} +",
+        ];
+        for name in ["git", "awk", "tar", "unzip", "sha256sum"] {
+            session.plant_program(name, script);
+        }
+        let calls: Vec<_> = lines.iter().map(|line| json!({ "command": line })).collect();
+        let (told, _) = session.run(&[], &calls);
+        for name in ["git", "awk", "tar", "unzip", "sha256sum"] {
+            let mark = session.dirs.file(&format!("{name}.ran"));
+            assert!(!mark.exists(), "{:?}: {name}: {told}", session.user);
+        }
+    });
+}
+
+/// Nor does a line see what a deny rule hides.
+#[test]
+fn without_a_cell_what_a_deny_rule_hides_is_asked_about() {
+    for_each_user(|session| {
+        let session = session.without_landlock();
+        fs::create_dir(session.dirs.file("deep")).expect("a folder");
+        for name in [".env", "deep/.env"] {
+            fs::write(session.dirs.file(name), SECRET).expect("a file");
+        }
+        let lines = [
+            "cat .env",
+            "cat .e*",
+            "cat deep/.en?",
+            "grep -r . .",
+            "grep -rh canary deep",
+            "cat < .env",
+            "head -c 99 deep/../.env",
+            "find . -name '.env' -exec cat {} +",
+            "ls -a | xargs cat",
+            "rg --hidden canary",
+        ];
+        let calls: Vec<_> = lines.iter().map(|line| json!({ "command": line })).collect();
+        let (told, _) = session.run(&["--disallowedTools", "Read(.env)"], &calls);
+        assert!(!told.contains(SECRET), "{:?}: {told}", session.user);
+    });
+}
+
+/// With one, what walks is not asked about: the cell hides the file.
+#[test]
+fn walking_commands_run_unasked_and_do_not_see_what_is_denied() {
+    for_each_user(|session| {
+        fs::create_dir(session.dirs.file("deep")).expect("a folder");
+        for name in [".env", "deep/.env"] {
+            fs::write(session.dirs.file(name), SECRET).expect("a file");
+        }
+        fs::write(session.dirs.file("deep/shown.txt"), "canary: shown\n").expect("a file");
+        for line in [
+            "grep -rh canary . 2>/dev/null; true",
+            "find . -type f -exec grep -h canary {} + 2>/dev/null; true",
+            "find deep -type f | xargs grep -h canary 2>/dev/null; true",
+        ] {
+            let told = session.run_bash(&["--disallowedTools", "Read(.env)"], line);
+            assert!(told.contains("canary: shown"), "{:?}: {line}: {told}", session.user);
+            assert!(!told.contains(SECRET), "{:?}: {line}: {told}", session.user);
+        }
     });
 }
 

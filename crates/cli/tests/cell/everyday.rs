@@ -27,6 +27,11 @@ fn everyday_readers_work() {
         git(&session, &["add", "."]);
         git(&session, &["commit", "-q", "-m", "first"]);
         fs::write(session.dirs.file("src/main.rs"), "fn main() { }\n").expect("a file");
+        let made = Command::new("bash")
+            .args(["-c", "sha256sum a.json > sums; tar -cf a.tar src"])
+            .current_dir(session.dirs.work())
+            .status();
+        assert!(made.expect("bash").success());
         let marks = "ABCDEFGH".repeat(1_000);
         let long = format!("cat <<'END' | wc -c\n{marks}\nEND");
         for (command, expected) in [
@@ -49,6 +54,10 @@ fn everyday_readers_work() {
             ("stat -c %s a.json", "9"),
             ("echo one 2>/dev/null; pwd; date +%Y >/dev/null", "one"),
             ("du -sh .", "."),
+            ("awk '$1 == \"fn\" && NF > 2' src/main.rs", "main"),
+            ("git -C src log --oneline", "first"),
+            ("sha256sum -c sums", "OK"),
+            ("tar -tf a.tar", "src/main.rs"),
             ("id -u; whoami || true; uname", "Linux"),
             ("for f in src/*; do echo \"$f\"; done", "src/main.rs"),
         ] {

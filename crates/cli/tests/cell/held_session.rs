@@ -42,6 +42,12 @@ pub(crate) fn for_each_user(test: impl Fn(HeldSession)) {
     }
 }
 
+/// The same, on a machine with a cell and on one without.
+pub(crate) fn for_each_machine(test: impl Fn(HeldSession)) {
+    for_each_user(&test);
+    for_each_user(|session| test(session.without_landlock()));
+}
+
 impl HeldSession {
     pub(crate) fn new(user: RunAs) -> Self {
         let dirs = TestDirs::new();

@@ -18,5 +18,6 @@ mod everyday;
 #[allow(dead_code, reason = "another program's tests need the rest")]
 mod fixture;
 mod held_session;
+mod hostile_git;
 mod leave;
 mod sandboxed;

@@ -4,14 +4,14 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::held_session::{HeldSession, SECRET, for_each_user};
+use crate::held_session::{HeldSession, SECRET, for_each_machine, for_each_user, last_tool_result};
 
 const SANDBOX: &[&str] = &["--sandbox=required"];
 
 /// Tokens of programs that no list of ours names, our own journals, and variables.
 #[test]
 fn a_sandboxed_command_sees_no_tokens_of_other_tools() {
-    for_each_user(|session| {
+    for_each_machine(|session| {
         let home = session.dirs.home();
         for (folder, file) in
             [(".some-tool", "token"), (".config/other", "hosts.yml"), (".cargo", "env")]
@@ -38,7 +38,7 @@ fn a_sandboxed_command_sees_no_tokens_of_other_tools() {
 /// A command that only reads is held to that also where other commands may write.
 #[test]
 fn a_read_only_command_is_held_to_reading_in_a_sandbox_that_asks() {
-    for_each_user(|session| {
+    for_each_machine(|session| {
         let settings = json!({"sandbox": {"autoAllowBashIfSandboxed": false}}).to_string();
         session.plant_visible_program("jq", "#!/bin/bash\necho x > planted\necho end\n");
         let told =
@@ -59,7 +59,7 @@ fn write_project_hook(session: &HeldSession, line: &str) {
 /// The bytes that were trusted are the bytes that run.
 #[test]
 fn a_hook_script_that_a_command_changed_does_not_run() {
-    for_each_user(|session| {
+    for_each_machine(|session| {
         let log = session.base().join("log").display().to_string();
         write_project_hook(&session, "./hook.sh");
         let script = |word: &str| format!("#!/bin/sh\necho {word} >> {log}\n");
@@ -78,7 +78,7 @@ fn a_hook_script_that_a_command_changed_does_not_run() {
 /// A project's hook is held by the session's sandbox; the user's own is not.
 #[test]
 fn hooks_of_a_project_run_in_the_sandbox() {
-    for_each_user(|session| {
+    for_each_machine(|session| {
         let home = session.dirs.home();
         write_project_hook(&session, "echo x > \"$HOME/by-project\"; echo y > by-hook");
         let own = json!({"type": "command", "command": "echo x > \"$HOME/by-user\""});
@@ -91,6 +91,29 @@ fn hooks_of_a_project_run_in_the_sandbox() {
         assert!(home.join("by-user").exists(), "{who:?}: {finished:?}");
         assert!(session.dirs.file("by-hook").exists(), "{who:?}: {finished:?}");
         assert!(!home.join("by-project").exists(), "{who:?}: {finished:?}");
+    });
+}
+
+/// A command that goes on running is held like others, and checked when it ends.
+#[test]
+fn a_background_command_makes_no_protected_directory() {
+    for_each_machine(|session| {
+        let script = "#!/bin/bash
+            mkdir -p .vscode .git/hooks; echo evil > .vscode/tasks.json
+            echo evil > .git/hooks/pre-commit; echo evil > .npmrc; echo over > over\n";
+        session.plant_visible_program("plant", script);
+        let calls = [
+            json!({"command": "plant", "run_in_background": true}),
+            json!({"command": "until [ -e over ]; do :; done; ls -a"}),
+        ];
+        let (told, _) = session.run(SANDBOX, &calls);
+        let (who, told) = (session.user, last_tool_result(&told));
+        assert!(session.dirs.file("over").exists(), "{who:?}: {told}");
+        assert!(!session.dirs.file(".vscode/tasks.json").exists(), "{who:?}: {told}");
+        assert!(!session.dirs.file(".git/hooks/pre-commit").exists(), "{who:?}: {told}");
+        for place in [".vscode", ".git", ".idea", ".claude"] {
+            assert!(!session.dirs.file(place).exists(), "{who:?}: {place} is left: {told}");
+        }
     });
 }
 

@@ -404,6 +404,26 @@ fn a_program_of_the_settings_gives_the_key() {
     assert!(sent, "{:?}", request.headers);
 }
 
+/// A project's program for keys is asked again when a key is refused, if it is still what was trusted.
+#[test]
+fn a_projects_program_for_keys_that_was_changed_is_not_started_again() {
+    for (change, calls) in [("true", 2), ("echo '# changed' >> helper.sh", 1)] {
+        let dirs = TestDirs::new();
+        write(dirs.file(".claude/settings.json"), json!({"apiKeyHelper": "sh ./helper.sh"}));
+        write(dirs.file("helper.sh"), "echo called >> calls; echo a-key-$(wc -l < calls)\n");
+        let refused = ScriptedAnswer::from_fault(windlass_rehearsal::ScriptedFault::refuse(401));
+        let script = Script::new()
+            .answer(ScriptedAnswer::call("Bash", json!({ "command": change })))
+            .answer(refused)
+            .answer(ScriptedAnswer::text("ok").repeat(0));
+        let server = play(script);
+        let flags = ["-p", "go", "--trust-project", "--dangerously-skip-permissions"];
+        let finished = run(dirs.windlass(&flags).env("ANTHROPIC_BASE_URL", server.url()));
+        let called = std::fs::read_to_string(dirs.file("calls")).expect("it was called");
+        assert_eq!(called.lines().count(), calls, "{change}: {finished:?}");
+    }
+}
+
 /// What a model is told of one command that runs in the sandbox of these settings; nothing where there
 /// can be no sandbox.
 #[cfg(target_os = "linux")]

@@ -185,6 +185,31 @@ fn a_projects_servers_need_trust() {
     }
 }
 
+/// The bytes that were trusted are the bytes that start, also when a server is started again.
+#[test]
+fn a_projects_server_that_was_changed_is_not_started_again() {
+    let dirs = test_dirs();
+    let server_script = SERVER.replace("echo started", "echo $$");
+    std::fs::write(dirs.file("server.sh"), server_script).expect("a file");
+    let config = json!({"mcpServers": {"box": entry()}}).to_string();
+    std::fs::write(dirs.file(".mcp.json"), config).expect("a file");
+    let change = json!({"command": "echo '# changed' >> server.sh; kill $(cat starts)"});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("mcp__box__place", json!({})))
+        .answer(ScriptedAnswer::call("Bash", change))
+        // The first one may find out that the server is gone.
+        .answer(ScriptedAnswer::call("mcp__box__place", json!({})))
+        .answer(ScriptedAnswer::call("mcp__box__place", json!({})))
+        .answer(ScriptedAnswer::text("done"));
+    let server = play(script);
+    let flags = ["-p", "go", "--trust-project", "--dangerously-skip-permissions"];
+    run(&mut dirs.asking(&server.url(), &flags));
+    let said = last_result(&server);
+    assert!(said.contains("is not what you trusted"), "{said}");
+    let starts = std::fs::read_to_string(dirs.file("starts")).expect("it was started");
+    assert_eq!(starts.lines().count(), 1, "{said}");
+}
+
 #[test]
 fn a_servers_prompts_are_commands_and_its_resources_can_be_mentioned() {
     let dirs = test_dirs();

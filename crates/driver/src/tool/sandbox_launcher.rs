@@ -196,6 +196,13 @@ impl PreparedLaunch for SandboxedCommand {
         let Self { sandbox, plan, launch, gate, may_be_disabled: may_be_left } = *self;
         let settled = launch.clean_up();
         let mut words: Vec<String> = settled.reverted.iter().map(describe_restored_path).collect();
+        words.extend(settled.left_alone.iter().map(|path| {
+            format!(
+                "{} is protected, and came to be or changed while the command ran; the user should \
+                 look at it before anything uses it.",
+                path.display()
+            )
+        }));
         words.extend(settled.problem);
         let reason = sandbox.explain_failure(&plan, end.code, &end.stderr);
         let refused = gate.map(|gate| gate.refusals()).unwrap_or_default();

@@ -371,6 +371,10 @@ async fn open_connection(
     let _turn = context.start_slots.acquire().await;
     let limit = context.timeouts.connect;
     let name = config.name.as_str();
+    config
+        .command_line
+        .check()
+        .map_err(|why| McpFailure::Unreachable { reason: format!("it {why}") })?;
     let http;
     let channel = match &config.transport {
         McpServerTransport::Process(process) => {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use windlass_tool::ToolSessionContext;
+use windlass_tool::{GuardedCommandLine, ToolSessionContext};
 
 use crate::connection::{
     McpConnection, McpHost, McpPromptDescription, McpServerDescription, McpToolDescription,
@@ -44,6 +44,8 @@ pub struct McpServerConfig {
     pub is_disabled: bool,
     /// How long one of its calls may take, where that is not as usual.
     pub call_limit: Option<Duration>,
+    /// What it starts, as it is written, checked before each start.
+    pub command_line: GuardedCommandLine,
 }
 
 impl McpServerConfig {
@@ -57,6 +59,7 @@ impl McpServerConfig {
             is_always_loaded: false,
             is_disabled: false,
             call_limit: None,
+            command_line: GuardedCommandLine::default(),
         }
     }
 }

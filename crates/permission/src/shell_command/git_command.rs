@@ -9,10 +9,38 @@ use super::read_only_command::ReadOnlyWords;
 use super::shell_word::ShellWord;
 
 pub(super) fn analyze_git(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
-    let arguments = match arguments.split_first() {
-        Some((first, rest)) if first.as_certain() == Some("--no-pager") => rest,
-        _ => arguments,
-    };
+    let (directory, arguments) = split_directory(arguments);
+    let mut look = analyze_subcommand(arguments)?;
+    if let Some(directory) = directory {
+        // Paths behind this option are outside of any repository, and no longer from where we are.
+        let is_elsewhere = arguments.iter().any(|word| word.text == "--no-index");
+        directory.as_certain().filter(|text| !text.starts_with('-') && !is_elsewhere)?;
+        look.files.push(Cow::Borrowed(directory));
+    }
+    Some(look)
+}
+
+/// The directory that git is sent to first, and the arguments behind it.
+fn split_directory(arguments: &[ShellWord]) -> (Option<&ShellWord>, &[ShellWord]) {
+    let skip_pager =
+        |words: &[ShellWord]| words.first().and_then(ShellWord::as_certain) == Some("--no-pager");
+    let arguments = arguments.get(usize::from(skip_pager(arguments))..).unwrap_or_default();
+    match arguments {
+        [option, directory, rest @ ..] if option.as_certain() == Some("-C") => {
+            (Some(directory), rest.get(usize::from(skip_pager(rest))..).unwrap_or_default())
+        }
+        _ => (None, arguments),
+    }
+}
+
+/// The directory that a git command is sent to, if these are the words of one.
+pub(crate) fn find_git_directory(words: &[ShellWord]) -> Option<&str> {
+    let (program, arguments) = words.split_first()?;
+    let directory = split_directory(arguments).0.filter(|_| program.as_certain() == Some("git"))?;
+    directory.as_certain()
+}
+
+fn analyze_subcommand(arguments: &[ShellWord]) -> Option<ReadOnlyWords<'_>> {
     let (sub, rest) = arguments.split_first()?;
     let sub = sub.as_certain()?;
     let second = rest.first().and_then(ShellWord::as_certain).unwrap_or_default();
@@ -37,7 +65,10 @@ fn read_arguments<'w>(
     arguments: &'w [ShellWord],
 ) -> Option<ReadOnlyWords<'w>> {
     let divided = reading.options.divide(arguments, false)?;
-    if divided.has_unknown_option || verifies_signatures(&divided) {
+    if divided.has_unknown_option
+        || verifies_signatures(&divided)
+        || arguments.iter().any(enters_submodules)
+    {
         return None;
     }
     let lists = GIT_LIST_OPTIONS.iter().any(|name| divided.has_option(name));
@@ -74,6 +105,14 @@ fn read_arguments<'w>(
 /// A format may ask for the state of a signature, which starts the program that checks it.
 fn verifies_signatures(divided: &DividedWords<'_>) -> bool {
     divided.texts.iter().any(|text| text.contains("%G") || text.contains("(signature"))
+}
+
+/// Git runs itself in each submodule then, with the settings of that one alone.
+fn enters_submodules(word: &ShellWord) -> bool {
+    let values = [("--submodule=", ["short", "log"]), ("--ignore-submodules=", ["all", "dirty"])];
+    values.iter().any(|(option, harmless)| {
+        word.text.strip_prefix(option).is_some_and(|value| !harmless.contains(&value))
+    })
 }
 
 /// Settings that are shown and not set.

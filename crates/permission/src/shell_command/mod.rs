@@ -5,6 +5,7 @@
 //! `read_only_command`, `rule_reach` and the lists in `program_table` tell what a part does. Where the
 //! grammar fails, `loose_scanner` guesses, for deny rules only. Nothing here runs or expands anything.
 
+mod archive_listing;
 mod bash_grammar;
 mod certain_command;
 mod char_cursor;
@@ -43,13 +44,14 @@ pub(crate) use command_effect::{
 pub(crate) use command_pattern::{CommandPattern, MatchCertainty, RuleCoverage};
 pub(crate) use critical_removal::find_critical_removal;
 pub(crate) use find_command::find_search_roots;
+pub(crate) use git_command::find_git_directory;
 pub(crate) use interpreter::is_interpreter;
 pub(crate) use parsed_command_line::ParsedCommandLine;
 pub(crate) use parsed_script::{ParseDoubt, ParsedShellScript, PossibleDirectories, SimpleCommand};
 pub use plain_words::parse_plain_words;
 pub(crate) use program_table::CellNeed;
-pub(crate) use read_only_command::analyze_read_only_words;
 pub use read_only_command::{ReadOnlyCommand, analyze_read_only};
+pub(crate) use read_only_command::{ReadOnlyWords, analyze_read_only_words};
 pub(crate) use rule_reach::{RuleGap, reaches_beyond_rule};
 pub(crate) use shell_word::ShellWord;
 pub(crate) use strip_wrappers::strip_wrappers;

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use super::archive_listing::{analyze_tar, analyze_unzip};
 use super::find_command::analyze_find;
 use super::git_command::analyze_git;
 use super::jq_command::analyze_jq;
@@ -86,6 +87,8 @@ pub(crate) fn analyze_read_only_words(words: &[ShellWord]) -> Option<ReadOnlyWor
         "find" => analyze_find(arguments),
         "git" => analyze_git(arguments),
         "jq" => analyze_jq(arguments),
+        "tar" => analyze_tar(arguments),
+        "unzip" => analyze_unzip(arguments),
         "sed" => {
             let (_, files) = parse_sed_arguments(arguments)?;
             let writes = arguments
@@ -162,12 +165,13 @@ fn analyze_listed_program<'w>(
             files.extend(rest.map(Cow::Borrowed));
         }
     }
-    // A comparison of directories follows the links in them.
+    // A comparison of directories follows the links in them; a list of sums names further files.
     let follows_links = walks && reader.program == "diff";
+    let follows_list = walks && reader.program.ends_with("sum");
     Some(ReadOnlyWords {
         files,
         walks_directories: walks,
-        cell: if follows_links { CellNeed::Needed } else { reader.cell },
+        cell: if follows_links || follows_list { CellNeed::Needed } else { reader.cell },
         ..ReadOnlyWords::without_files()
     })
 }

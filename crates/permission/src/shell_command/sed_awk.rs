@@ -168,14 +168,28 @@ pub(crate) fn parse_awk_arguments(arguments: &[ShellWord]) -> Option<(&str, Vec<
     }
 }
 
-/// Nothing that runs a command, reads another file or writes one. `>` and `|` may compare or choose,
-/// but are not told apart here.
+/// Nothing that runs a command, reads another file or writes one.
 fn is_plain_awk_program(program: &str) -> bool {
     let without_or = program.replace("||", "").replace(">=", "");
-    let is_quiet = !without_or.contains(['|', '>', '@', '`'])
-        && !AWK_REACHES.iter().any(|word| program.contains(word));
     // A pipe inside of a string or a pattern is one character too many; such scripts are asked for.
-    is_quiet
+    !without_or.contains(['|', '@', '`'])
+        && !AWK_REACHES.iter().any(|word| program.contains(word))
+        && !may_redirect(&without_or)
+}
+
+/// `>` compares, but for one behind `print` or `printf`: there it writes. Statements end at a brace, a
+/// semicolon or a line; one that is cut too early, inside of a string or a pattern, must not lose its
+/// `print`, so with quotes about any `print` before counts.
+fn may_redirect(program: &str) -> bool {
+    let Some(last) = program.rfind('>') else { return false };
+    let before = program.get(..last).unwrap_or_default();
+    match program.contains(['"', '/', '\\']) {
+        true => before.contains("print"),
+        false => program.split(['{', '}', ';', '\n']).any(|statement| {
+            let first = statement.find("print");
+            first.is_some_and(|at| statement.get(at..).is_some_and(|rest| rest.contains('>')))
+        }),
+    }
 }
 
 /// Names by which a program runs commands, or reads files that are not among its words.
@@ -238,9 +252,20 @@ mod tests {
         }
         assert!(is_plain_awk_program("{print $1}"));
         assert!(is_plain_awk_program("NR==1 || /x/ {print; exit}"));
-        for program in
-            ["BEGIN{system(\"x\")}", "{print | \"sh\"}", "{print > \"x\"}", "\"x\" | getline"]
-        {
+        for program in ["$3 > 5", "$3 > 5 {print $1}", "NR>1 && $2>$3 {s+=$2} END {print s}"] {
+            assert!(is_plain_awk_program(program), "{program}");
+        }
+        assert!(is_plain_awk_program("$1 == \"a\" && $2 > 5 {print $2}"));
+        for program in [
+            "BEGIN{system(\"x\")}",
+            "{print | \"sh\"}",
+            "{print > \"x\"}",
+            "\"x\" | getline",
+            "{print $1 > $2}",
+            "{printf $1 >> FILENAME}",
+            "$1 > 2 {print > FILENAME}",
+            "{print \";\" > \"x\"}",
+        ] {
             assert!(!is_plain_awk_program(program), "{program}");
         }
     }

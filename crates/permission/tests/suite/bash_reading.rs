@@ -226,7 +226,6 @@ const ACTING_OPTIONS: &[&str] = &[
     "man ls",
     "strings @opts",
     "getconf -v x y",
-    "sha256sum -c list",
     "ls --hyperlink=x --nonsense",
     "cat --nonsense a",
     "head -n $x a",

@@ -2,6 +2,7 @@
 //!
 //! A secret never stands here, only the place where it is found.
 
+use windlass_driver::GuardedCommandLine;
 use windlass_vocabulary::WireFormat;
 
 use super::config_error::ConfigError;
@@ -20,7 +21,7 @@ pub struct ProviderConfig {
     /// Variables with a bearer token, which goes before a key.
     pub token_env: Vec<String>,
     pub key_file: Option<String>,
-    pub key_command: Vec<String>,
+    pub key_command: KeyProgram,
     /// Must the key be in the key ring, or must that not be looked at?
     pub keyring: Option<bool>,
     /// Sent with every request.
@@ -40,6 +41,22 @@ pub enum OutputLimitName {
     MaxTokens,
     /// The newer one, which the newest models insist on.
     MaxCompletionTokens,
+}
+
+/// A program that prints a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyProgram {
+    /// The program and its arguments; empty where there is none.
+    pub words: Vec<String>,
+    /// How it is written, where that is in settings; checked before each start.
+    pub written: GuardedCommandLine,
+}
+
+impl KeyProgram {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
 }
 
 impl ProviderConfig {
@@ -96,7 +113,7 @@ pub(super) fn parse_provider(
     provider.key_file =
         table.read_key("key_file", |entry| entry.parse_text())?.or(provider.key_file);
     if let Some(command) = table.read_key("key_command", |entry| parse_command(&entry))? {
-        provider.key_command = command;
+        provider.key_command = KeyProgram { words: command, ..KeyProgram::default() };
     }
     provider.keyring = table.read_key("keyring", |entry| entry.parse_flag())?.or(provider.keyring);
     refuse_two_key_sources(&provider, &table)?;

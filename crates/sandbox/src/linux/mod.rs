@@ -27,7 +27,7 @@ use bubblewrap::ProcMount;
 use cgroup::{CgroupLease, CgroupPool};
 use enter::EntryArguments;
 pub use guarded_root::RevertedProtectedFile;
-use guarded_root::{GuardMethod, GuardedRoots};
+use guarded_root::{GuardDuration, GuardMethod, GuardedRoots};
 use mount_layout::MountLayout;
 pub use sandbox_launch::{SandboxCleanup, SandboxLaunch};
 use sandbox_launch::{SandboxLaunchMethod, SandboxPendingEnd};
@@ -213,7 +213,7 @@ impl Sandbox {
             environment: environment.plain,
             directory: "/".into(),
             cgroup: Some(cgroup),
-            guarded_roots: if plan.is_background { Vec::new() } else { guarded_roots },
+            guarded_roots,
             scratch: None,
             pending_end: SandboxPendingEnd::Nothing,
         })
@@ -301,9 +301,12 @@ impl Sandbox {
         method: GuardMethod,
     ) -> Result<Vec<Arc<guarded_root::GuardedRoot>>, SandboxPlanRefused> {
         let roots = plan.roots.iter().filter_map(|root| std::fs::canonicalize(root).ok());
-        let begin = |root: PathBuf| {
-            self.guarded_roots.guard(&root, &plan.protected, method, !plan.is_background)
+        let duration = match plan.is_background {
+            true => GuardDuration::Background,
+            false => GuardDuration::Foreground,
         };
+        let begin =
+            |root: PathBuf| self.guarded_roots.guard(&root, &plan.protected, method, duration);
         roots.map(begin).collect()
     }
 }

@@ -106,7 +106,7 @@ impl MountLayout {
             let nothing = if path.is_dir() { MountAccess::Empty } else { MountAccess::Nothing };
             places.insert(path.clone(), nothing);
         }
-        for socket in host_sockets::list_host_sockets() {
+        for socket in host_sockets::list_host_sockets(&self.writable) {
             if plan.readable.contains(&socket) {
                 // The user names it.
                 continue;

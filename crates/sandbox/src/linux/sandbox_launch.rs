@@ -65,6 +65,9 @@ pub(super) enum SandboxPendingEnd {
 pub struct SandboxCleanup {
     /// Protected files that it made or changed, and that are no longer where they were.
     pub reverted: Vec<RevertedProtectedFile>,
+    /// Protected files that came to be or changed while a command ran beside other work. Who did it is
+    /// not known, so they are as they were found.
+    pub left_alone: Vec<PathBuf>,
     pub problem: Option<String>,
     /// Did the command come to an end, as far as the launcher tells? If not, and nothing killed the
     /// launcher, it never began, and may be prepared and tried once more.
@@ -121,18 +124,6 @@ impl SandboxLaunch {
         self.finish()
     }
 
-    /// It will go on running beside other work after all: protected files that did not exist when
-    /// it started are then left alone. Says no where that is all that holds them; it must be ended
-    /// instead.
-    #[must_use]
-    pub fn allow_background(&mut self) -> bool {
-        let may = matches!(self.launcher, SandboxLaunchMethod::Bubblewrap { .. });
-        if may {
-            self.guarded_roots.clear();
-        }
-        may
-    }
-
     fn finish(&mut self) -> SandboxCleanup {
         let (is_gone, has_ended) = match std::mem::take(&mut self.pending_end) {
             SandboxPendingEnd::Nothing => (true, false),
@@ -145,13 +136,17 @@ impl SandboxLaunch {
             }
         };
         let problem = (!is_gone).then(|| "a process of the command could not be ended".to_owned());
-        let taken_back =
-            self.guarded_roots.drain(..).flat_map(|watched| watched.revert_changes()).collect();
+        let mut cleanup = SandboxCleanup { problem, has_ended, ..SandboxCleanup::default() };
+        for guarded in self.guarded_roots.drain(..) {
+            let changes = guarded.settle();
+            cleanup.reverted.extend(changes.reverted);
+            cleanup.left_alone.extend(changes.left_alone);
+        }
         if let Some(scratch) = self.scratch.take() {
             let _ = std::fs::remove_dir_all(scratch);
         }
         self.cgroup = None;
-        SandboxCleanup { reverted: taken_back, problem, has_ended }
+        cleanup
     }
 }
 

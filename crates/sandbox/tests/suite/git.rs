@@ -1,9 +1,10 @@
 //! Protected names at the top of a root: git goes on working, and nothing is planted.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use crate::sandbox_fixture::{Backend, SandboxFixture, everywhere};
+use crate::sandbox_fixture::{Backend, SandboxFixture, everyone, everywhere};
 
 fn repository(fixture: &SandboxFixture) {
     let made = fixture.free(
@@ -164,12 +165,61 @@ fn what_goes_on_running_is_held_by_mounts_alone() {
         let name = fixture.name();
         assert_eq!(fs::read_to_string(fixture.project.join(".envrc")).unwrap(), "mine", "{name}");
         if fixture.backend == Backend::Bubblewrap {
-            // Somebody else may have made it meanwhile.
+            // Somebody else may have made it meanwhile, so it is only told.
             assert!(fixture.project.join(".npmrc").exists(), "{name}: {ended:?}");
+            assert!(ended.stderr.contains("left alone: "), "{name}: {ended:?}");
             assert_eq!(ended.stdout, "ran\n", "{name}: {ended:?}");
         } else {
             assert_eq!(ended.stdout, "", "it ran: {ended:?}");
             assert!(ended.stderr.contains("goes on running"), "{ended:?}");
         }
+    });
+}
+
+/// Directories that did not exist cannot be made, and nothing is left of what keeps them from it.
+#[test]
+fn what_goes_on_running_cannot_make_protected_directories() {
+    everyone(Backend::Bubblewrap, |fixture| {
+        // As a killed process leaves it.
+        let leftover = fixture.project.join(".zed");
+        fs::create_dir(&leftover).unwrap();
+        fs::set_permissions(&leftover, fs::Permissions::from_mode(0o1755)).unwrap();
+        fixture.give(&fixture.project.clone());
+        let before = fixture.free("ls -A").stdout.replace(".zed\n", "");
+        let fixture = fixture.with(&["--lasting", "yes"]);
+        let ended = fixture.run(
+            "for d in .vscode .idea .cargo .git/hooks .zed .claude; do \
+             mkdir -p $d; echo evil > $d/tasks.json; mv $d elsewhere; ln -s elsewhere $d; done; \
+             git status 2>&1 | head -1; cat $PWD/.*/tasks.json; echo ran",
+        );
+        let name = fixture.name();
+        assert!(ended.stdout.ends_with("ran\n"), "{name}: {ended:?}");
+        assert!(!ended.stdout.contains("evil"), "{name}: {ended:?}");
+        assert_eq!(fixture.free("ls -A").stdout, before, "{name}: {ended:?}");
+    });
+}
+
+/// What the user puts there meanwhile stays.
+#[test]
+fn a_directory_that_the_user_makes_beside_a_running_command_stays() {
+    everyone(Backend::Bubblewrap, |fixture| {
+        let fixture = fixture.with(&["--lasting", "yes"]);
+        let child =
+            fixture.start("echo up > up; until [ -e down ]; do read -t 0.01 x <> <(:); done");
+        let deadline = std::time::Instant::now() + crate::sandbox_fixture::DEADLINE;
+        while !fixture.project.join("up").exists() {
+            assert!(std::time::Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+        let made =
+            fixture.free("mkdir -p .vscode && echo mine > .vscode/settings.json; touch down");
+        assert_eq!(made.code, Some(0), "{made:?}");
+        let ended = fixture.end(child);
+        let name = fixture.name();
+        let text = fs::read_to_string(fixture.project.join(".vscode/settings.json"));
+        assert_eq!(text.unwrap(), "mine\n", "{name}: {ended:?}");
+        let mode = fs::metadata(fixture.project.join(".vscode")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o1000, 0, "{name}");
+        assert!(!fixture.project.join(".idea").exists(), "{name}: {ended:?}");
     });
 }

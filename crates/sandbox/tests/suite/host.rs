@@ -72,6 +72,44 @@ fn sockets_are_out_of_reach(fixture: &SandboxFixture) {
     nobody_calls(fixture, &listener, &format!("@{name}"));
 }
 
+/// The kernel tells the name that it was bound to, which says little about where it is.
+#[test]
+fn sockets_with_names_that_are_no_paths_are_out_of_reach() {
+    const LISTEN: &str = "use Socket; socket(S, AF_UNIX, SOCK_STREAM, 0); unlink $ARGV[0];
+        bind(S, sockaddr_un($ARGV[0])) or die; listen(S, 9); chmod 0777, $ARGV[0];
+        $| = 1; print \"up\\n\"; while (accept(C, S)) { print \"called\\n\" }";
+    everyone(Backend::Bubblewrap, |fixture| {
+        let project = fixture.project.clone();
+        fs::create_dir_all(project.join("deep")).unwrap();
+        let link = fixture.outside.join("link");
+        std::os::unix::fs::symlink(&project, &link).unwrap();
+        let through_link = link.join("second.sock").display().to_string();
+        let names =
+            ["app.sock", "./deep/app.sock", "/proc/self/cwd/deep/other.sock", &through_link];
+        let places = ["app.sock", "deep/app.sock", "deep/other.sock", "second.sock"];
+        for (name, place) in names.iter().zip(places) {
+            let mut listener = Command::new("perl")
+                .args(["-e", LISTEN, name])
+                .current_dir(&project)
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut lines = std::io::BufReader::new(listener.stdout.take().unwrap());
+            let mut line = String::new();
+            std::io::BufRead::read_line(&mut lines, &mut line).unwrap();
+            assert_eq!(line, "up\n", "{name}");
+            let path = project.join(place);
+            let script = format!("export NAME='{}'; {CONNECT}", path.display());
+            let held = fixture.run(&script);
+            let free = fixture.free(&script);
+            assert_eq!(free.code, Some(0), "{name}: {free:?}");
+            assert_ne!(held.code, Some(0), "{}: {name}: {held:?}", fixture.name());
+            listener.kill().unwrap();
+            listener.wait().unwrap();
+        }
+    });
+}
+
 #[test]
 fn directories_where_everybody_leaves_things_are_empty() {
     everyone(Backend::Bubblewrap, |fixture| {

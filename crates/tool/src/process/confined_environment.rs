@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::git;
+use windlass_git::build_safe_variables;
 
 /// The environment of a held command, made from the one it would have otherwise.
 pub(super) fn confine_environment(
@@ -18,8 +18,17 @@ pub(super) fn confine_environment(
         .iter()
         .map(|name| (OsString::from(name), OsString::from(temporary_directory)));
     environment.extend(temporary);
+    neutralize_git(environment, build_safe_variables(&[]));
+}
+
+/// Has git run nothing by itself, with these settings.
+pub(super) fn neutralize_git(
+    environment: &mut Vec<(OsString, OsString)>,
+    settings: Vec<(OsString, OsString)>,
+) {
+    environment.retain(|(name, _)| !name.to_str().is_some_and(is_git_variable));
     environment.extend(GIT_VARIABLES.iter().map(|(name, value)| (name.into(), value.into())));
-    environment.extend(git::build_safe_variables(&[]));
+    environment.extend(settings);
 }
 
 /// Does a held command see another value than the session has, or none? Then what it ends with says
@@ -28,10 +37,14 @@ pub(crate) fn is_changed_by_confinement(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return false;
     };
-    TEMPORARY_DIRECTORY_VARIABLES.contains(&name)
-        || GIT_VARIABLES.iter().any(|(git, _)| *git == name)
+    TEMPORARY_DIRECTORY_VARIABLES.contains(&name) || is_git_variable(name) || may_hold_token(name)
+}
+
+/// Does a variable say which repository git works on, or with which settings?
+fn is_git_variable(name: &str) -> bool {
+    GIT_VARIABLES.iter().any(|(git, _)| *git == name)
+        || GIT_PLACES.contains(&name)
         || name.starts_with("GIT_CONFIG")
-        || may_hold_token(name)
 }
 
 /// Does a variable hold a token, by its name? Tokens of other tools are not for commands that the
@@ -70,6 +83,18 @@ const GIT_VARIABLES: &[(&str, &str)] = &[
     ("GIT_ASKPASS", "false"),
     // No transport has this name.
     ("GIT_ALLOW_PROTOCOL", "none"),
+];
+
+/// Would send git to another repository than the one whose settings were looked at, or name a program.
+const GIT_PLACES: &[&str] = &[
+    "GIT_DIR",
+    "GIT_COMMON_DIR",
+    "GIT_WORK_TREE",
+    "GIT_EXEC_PATH",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_PROXY_COMMAND",
 ];
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::process::Child;
 use windlass_permission::Confinement;
 
-use super::confined_environment::confine_environment;
+use super::confined_environment::{confine_environment, neutralize_git};
 use super::process_confinement::{PrivateDirectory, ProcessConfinement};
 use super::process_context::ProcessContext;
 use super::process_table;
@@ -177,10 +177,14 @@ pub(super) fn spawn_in_environment(
     mark.push(&name);
     environment.push((CALL_MARK_VARIABLE.into(), mark));
     environment.push(("PWD".into(), program.directory.clone().into()));
-    let ProcessConfinement { kind, private_directory, hidden } = &program.confinement;
+    let ProcessConfinement { kind, private_directory, hidden, git_variables } =
+        &program.confinement;
     let kind = *kind;
     if let Some(directory) = private_directory {
         confine_environment(&mut environment, directory.path());
+    }
+    if let Some(settings) = git_variables {
+        neutralize_git(&mut environment, settings.clone());
     }
     let launcher = match &processes.launcher {
         Some(launcher) => Some(launcher),

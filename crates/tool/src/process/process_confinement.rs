@@ -2,13 +2,15 @@
 //!
 //! A held command may write to one directory that is its own: for temporary files, and for the
 //! shell's word of where it ended. Files that deny rules hide are looked up on disk, because the
-//! kernel knows paths and not patterns.
+//! kernel knows paths and not patterns. Git is told to run nothing that the repository names.
 
+use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windlass_permission::Confinement;
+use windlass_permission::shell_command::is_read_only_line;
 
 use super::process_context::ProcessContext;
 use crate::tool_session_context::ToolSessionContext;
@@ -22,6 +24,8 @@ pub(crate) struct ProcessConfinement {
     pub(crate) private_directory: Option<Arc<PrivateDirectory>>,
     /// Files inside the working directories that deny rules hide.
     pub(crate) hidden: Vec<PathBuf>,
+    /// For a command that may start git, what the environment says about it.
+    pub(super) git_variables: Option<Vec<(OsString, OsString)>>,
 }
 
 /// A directory that one command may write to. Removed with its last owner.
@@ -41,8 +45,49 @@ impl ProcessConfinement {
         let directory = PrivateDirectory::create(&context.processes)
             .map_err(|error| format!("No directory for temporary files can be made: {error}."))?;
         let hidden = find_hidden_files(context)?;
-        Ok(Self { kind, private_directory: Some(Arc::new(directory)), hidden })
+        let private_directory = Some(Arc::new(directory));
+        Ok(Self { kind, private_directory, hidden, git_variables: None })
     }
+
+    /// Keeps git in this command from running what the repository names, if it may start git. A command
+    /// that runs by the user's yes or by a rule is the user's affair, but reading is no yes to that
+    /// either.
+    ///
+    /// # Errors
+    /// Git would run such a program all the same, in words for the model.
+    pub(crate) async fn neutralize_git(
+        mut self,
+        command: &str,
+        directory: &Path,
+        context: &ToolSessionContext,
+    ) -> Result<Self, String> {
+        let is_judged = self.kind != Confinement::Unconfined;
+        if !may_start_git(command) || !is_judged && !is_read_only_line(command) {
+            return Ok(self);
+        }
+        let held_git = Arc::clone(&context.processes.held_git);
+        let directory = directory.to_owned();
+        let found = tokio::task::spawn_blocking(move || held_git.neutralize(&directory)).await;
+        let found = found.map_err(|_| "What git would run here is not known.".to_owned())?;
+        if let Some(why) = found.obstacle.filter(|_| is_judged) {
+            let advice = match context.processes.cell {
+                Some(_) => super::ASK_TO_RUN_UNCONFINED,
+                None => "The user can run it, or remove the setting.",
+            };
+            return Err(format!("{why} Git does not run so without the user's yes. {advice}"));
+        }
+        self.git_variables = Some(found.variables);
+        Ok(self)
+    }
+}
+
+/// Is a word of the line git, or may one become it? Programs that run unasked start it only by that
+/// name.
+fn may_start_git(command: &str) -> bool {
+    let plain = command.replace(['"', '\''], "");
+    let mut words = plain.split(|c: char| c.is_whitespace() || ";|&()<>".contains(c));
+    plain.contains(['\\', '$', '`', '{', '*', '?', '['])
+        || words.any(|word| word == "git" || word.ends_with("/git"))
 }
 
 impl PrivateDirectory {
@@ -94,4 +139,30 @@ fn find_hidden_files(context: &ToolSessionContext) -> Result<Vec<PathBuf>, Strin
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_start_git;
+
+    #[test]
+    fn git_is_told_from_files_of_git() {
+        for line in [
+            "git log",
+            "cd x && git status",
+            "a | xargs git show",
+            "(git diff)",
+            "/usr/bin/git x",
+            "g\"i\"t log",
+            "gi't' log",
+            "g\\it log",
+            "$'\\x67it' log",
+            "{g,}it log",
+        ] {
+            assert!(may_start_git(line), "{line}");
+        }
+        for line in ["cat .gitignore", "ls .git", "echo digits", "cat docs/git.md"] {
+            assert!(!may_start_git(line), "{line}");
+        }
+    }
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use windlass_git::HeldGit;
+
 use super::launch::ProcessLauncher;
 use super::running_note::{self, RunningNote};
 use crate::environment::build_child_environment;
@@ -23,6 +25,8 @@ pub struct ProcessContext {
     pub cell: Option<Arc<dyn ProcessLauncher>>,
     /// Commands the user lets run without confinement.
     pub unsandboxed_commands: Vec<String>,
+    /// How git is kept from running what a repository names.
+    pub(crate) held_git: Arc<HeldGit>,
     pub(super) setsid_program: Option<PathBuf>,
     owner_note: OnceLock<Option<RunningNote>>,
     /// Calls wait here for their turn when the system has no room for one more process.
@@ -47,6 +51,7 @@ impl ProcessContext {
             launcher: None,
             cell: None,
             unsandboxed_commands: Vec::new(),
+            held_git: Arc::default(),
             setsid_program: find_setsid(),
             owner_note: OnceLock::new(),
             spawn_queue: tokio::sync::Mutex::default(),
@@ -59,6 +64,7 @@ impl ProcessContext {
             launcher: self.launcher.clone(),
             cell: self.cell.clone(),
             unsandboxed_commands: self.unsandboxed_commands.clone(),
+            held_git: Arc::clone(&self.held_git),
             ..Self::unconfined(self.spill_directory.clone())
         }
     }

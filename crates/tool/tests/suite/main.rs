@@ -9,8 +9,6 @@ mod bash;
 #[cfg(test)]
 mod edit;
 #[cfg(test)]
-mod git;
-#[cfg(test)]
 mod glob;
 #[cfg(test)]
 mod grep;

@@ -25,14 +25,18 @@ impl PromptHandler {
             if settings.hooks.disable_all_hooks == Some(true) {
                 return None;
             }
-            (
-                settings.appearance.status_line.as_ref()?.command.clone(),
-                reloader.layers.output_style(),
-            )
+            let command = settings.appearance.status_line.as_ref()?.command.as_str();
+            let guarded = reloader.layers.guard_command_line("statusLine", command);
+            (guarded, reloader.layers.output_style())
         };
         let input = self.build_status_line_input(facts, &style);
         let context = Arc::clone(&self.expander.tools.tool_context);
-        Some(Box::pin(async move { run_status_command(&command, &input, &context).await }))
+        Some(Box::pin(async move {
+            if let Err(why) = command.check() {
+                return Some(format!("The status line {why}"));
+            }
+            run_status_command(&command.line, &input, &context).await
+        }))
     }
 
     fn build_status_line_input(&self, facts: &StatusLineFacts, style: &str) -> Value {

@@ -142,3 +142,21 @@ fn there_is_none_where_it_fails_is_not_trusted_or_not_wanted() {
         assert_eq!(has_run(), runs, "{command} {more}");
     }
 }
+
+/// The bytes that were trusted are the bytes that run.
+#[test]
+fn a_projects_script_that_was_changed_does_not_run() {
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("line.sh"), "cat > /dev/null; echo as-trusted\n").expect("a file");
+    settings(&dirs.file(".claude/settings.json"), "sh ./line.sh", &json!({}));
+    let server = play(ok());
+    let mut talk = Talk::begin(dirs.asking::<&str>(&server.url(), &["--trust-project"]));
+    talk.until("as-trusted");
+    let changed = "cat > /dev/null; echo as-changed; touch ran\n";
+    std::fs::write(dirs.file("line.sh"), changed).expect("a file");
+    talk.key("hello\r");
+    let shown = talk.until("The status line was not started");
+    assert!(!shown.contains("as-changed"), "{shown}");
+    assert_eq!(talk.end(), Some(0));
+    assert!(!dirs.file("ran").exists());
+}

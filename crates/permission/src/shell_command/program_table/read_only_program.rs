@@ -3,7 +3,7 @@
 //!
 //! Every option that is taken is listed; all others ask. Left out on purpose are options that write,
 //! start a program, or read names of further files from somewhere (`--files0-from`, `sort -o`,
-//! `diff -l`, `file -z`, `rg --pre`, `date -f`, `sha256sum -c`). `find`, `git`, `sed`, `awk`, `jq`,
+//! `diff -l`, `file -z`, `rg --pre`, `date -f`). `find`, `git`, `sed`, `awk`, `jq`, `tar`, `unzip`,
 //! `xxd`, `ps` and the builtins of the shell have readings of their own beside this list.
 
 use super::option_spec::{NO_OPTION, OptionSpec};

@@ -466,6 +466,12 @@ pub(super) const TEXT_PROGRAMS: &[ReadOnlyProgram] = &[
 /// `--check` would read whatever files a list names.
 const SUM_NAMES: &[&str] = &["binary", "tag", "text", "zero"];
 
+/// With `-c` the files are named in a list, so it counts as walking.
 const fn sums(program: &'static str) -> ReadOnlyProgram {
-    reads_files(program, "btz", &[SUM_NAMES])
+    ReadOnlyProgram {
+        walking_options: &["c", "check"],
+        ..reads_files(program, "bctwz", &[SUM_NAMES, SUM_CHECK_NAMES])
+    }
 }
+
+const SUM_CHECK_NAMES: &[&str] = &["check", "ignore-missing", "quiet", "status", "strict", "warn"];

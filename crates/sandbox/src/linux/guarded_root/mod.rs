@@ -1,13 +1,16 @@
 //! What must not change at the top of a writable root, and taking it back when it did.
 //!
-//! Mounts hold what exists. They cannot hold what does not exist yet without leaving empty files
-//! in people's projects, and Landlock cannot hold anything inside a directory it lets be written.
-//! So the rest is compared when the command and all its children are gone, before its result is
-//! given to anyone: what is new or different is moved aside, and what was there is put back.
+//! Mounts hold what exists. They cannot hold what does not exist yet without something to mount on,
+//! and Landlock cannot hold anything inside a directory it lets be written. For a command that goes on
+//! running, empty directories are made for protected ones that are missing. The rest is compared when
+//! the command and all its children are gone, before its result is given to anyone: what is new or
+//! different is moved aside, and what was there is put back. Beside a command that went on running
+//! others have worked, so what is new then is only told.
 //!
 //! Commands that overlap share one comparison, made when the first of them started; otherwise the
 //! second would take what the first has planted for the way things were.
 
+mod placeholder;
 mod saved_entry;
 
 use std::collections::BTreeMap;
@@ -20,6 +23,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags};
 
 use crate::error::SandboxPlanRefused;
 use crate::protected_names::{self, PROTECTED_IN_GIT};
+use placeholder::DirectoryPlaceholder;
 use saved_entry::{CaptureBudget, SavedEntry};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +53,26 @@ pub(crate) struct GuardedRoot {
     /// By path below the root; parents first.
     originals: BTreeMap<PathBuf, SavedEntry>,
     is_bare: bool,
+    duration: GuardDuration,
+    /// Kept as long as the mounts on them are needed.
+    _placeholders: Vec<DirectoryPlaceholder>,
     revert_lock: Mutex<()>,
+}
+
+/// How long the command runs whose root is guarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GuardDuration {
+    /// Until its result is given: nobody else is supposed to write there meanwhile.
+    Foreground,
+    /// Beside other work.
+    Background,
+}
+
+/// What became of the guarded paths of a root.
+#[derive(Debug, Default)]
+pub(crate) struct GuardedRootChanges {
+    pub(crate) reverted: Vec<RevertedProtectedFile>,
+    pub(crate) left_alone: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,21 +88,23 @@ pub(crate) struct GuardedRoots {
 }
 
 impl GuardedRoots {
-    /// The comparison of a root: the one under way, or a new one. One that is not to be settled is
-    /// not shared with others.
+    /// The comparison of a root: the one under way, or a new one. That of a command that goes on running
+    /// is its own: others would be compared with how things were long ago.
     pub(crate) fn guard(
         &self,
         root: &Path,
         more: &[PathBuf],
         method: GuardMethod,
-        is_shared: bool,
+        duration: GuardDuration,
     ) -> Result<Arc<GuardedRoot>, SandboxPlanRefused> {
         let mut roots = lock(&self.roots);
         roots.retain(|_, watched| watched.strong_count() > 0);
-        if let Some(watched) = roots.get(root).and_then(Weak::upgrade) {
+        let is_shared = duration == GuardDuration::Foreground;
+        if let Some(watched) = roots.get(root).and_then(Weak::upgrade).filter(|_| is_shared) {
             return Ok(watched);
         }
-        let watched = GuardedRoot::capture_root(root, more, method).map_err(|error| {
+        let captured = GuardedRoot::capture_root(root, more, method, duration);
+        let watched = captured.map_err(|error| {
             SandboxPlanRefused::new(format!("`{}` cannot be looked at: {error}", root.display()))
         })?;
         let watched = Arc::new(watched);
@@ -95,10 +120,15 @@ impl GuardedRoot {
         root: &Path,
         more: &[PathBuf],
         method: GuardMethod,
+        duration: GuardDuration,
     ) -> rustix::io::Result<Self> {
         let directory = open_path(&CWD, root)?;
+        let placeholders = hold_placeholders(root, &directory, method, duration)?;
+        let has_no_git =
+            placeholders.iter().any(|one| protected_names::is_git_directory(one.name()));
         let git = match SavedEntry::read_kind(&directory, OsStr::new(".git"))? {
             None => GitEntryKind::None,
+            Some(_) if has_no_git => GitEntryKind::None,
             Some(kind) if kind.is_dir() => GitEntryKind::Directory,
             Some(_) => GitEntryKind::Other,
         };
@@ -126,6 +156,8 @@ impl GuardedRoot {
         }
         let is_bare = is_bare(&directory);
         Ok(Self {
+            duration,
+            _placeholders: placeholders,
             root: root.to_path_buf(),
             directory,
             git,
@@ -150,8 +182,33 @@ impl GuardedRoot {
         self.mounted.iter().cloned()
     }
 
-    /// Compares, and takes back what changed. To be called when nothing of the command runs.
-    pub(crate) fn revert_changes(&self) -> Vec<RevertedProtectedFile> {
+    /// Compares, and takes back what changed, or tells of it. To be called when nothing of the command
+    /// runs.
+    pub(crate) fn settle(&self) -> GuardedRootChanges {
+        match self.duration {
+            GuardDuration::Foreground => {
+                GuardedRootChanges { reverted: self.revert_changes(), left_alone: Vec::new() }
+            }
+            GuardDuration::Background => {
+                GuardedRootChanges { reverted: Vec::new(), left_alone: self.list_changes() }
+            }
+        }
+    }
+
+    fn list_changes(&self) -> Vec<PathBuf> {
+        let is_changed = |path: &Path, before: &SavedEntry| {
+            let now = capture_path(&self.directory, path, GuardMethod::Nothing);
+            now.is_ok_and(|now| now != *before)
+        };
+        let changed = self.originals.iter().filter(|(path, before)| is_changed(path, before));
+        let mut paths: Vec<PathBuf> = changed.map(|(path, _)| self.root.join(path)).collect();
+        if !self.is_bare && is_bare(&self.directory) {
+            paths.push(self.root.join("HEAD"));
+        }
+        paths
+    }
+
+    fn revert_changes(&self) -> Vec<RevertedProtectedFile> {
         let _turn = lock(&self.revert_lock);
         let mut reverted = Vec::new();
         reverted.extend(self.repository.as_ref().and_then(|git| self.restore_git_directory(git)));
@@ -206,6 +263,38 @@ impl GuardedRoot {
             is_restored,
         })
     }
+}
+
+/// Takes hold of directories that stand for missing ones. Those in `.git` are what git makes itself, so
+/// they are made and stay.
+fn hold_placeholders(
+    path: &Path,
+    root: &OwnedFd,
+    method: GuardMethod,
+    duration: GuardDuration,
+) -> rustix::io::Result<Vec<DirectoryPlaceholder>> {
+    if method != GuardMethod::Mounts {
+        return Ok(Vec::new());
+    }
+    let may_create = duration == GuardDuration::Background;
+    let mut held = Vec::new();
+    // Many programs take a directory of that name for the top of a repository.
+    let is_inside_repository = path.ancestors().skip(1).any(|above| above.join(".git").exists());
+    for name in protected_names::list_protected_directories() {
+        let may_create =
+            may_create && !(is_inside_repository && protected_names::is_git_directory(name));
+        held.extend(DirectoryPlaceholder::hold(root, OsStr::new(name), may_create)?);
+    }
+    let is_git = |one: &DirectoryPlaceholder| protected_names::is_git_directory(one.name());
+    if !held.iter().any(is_git)
+        && let Ok(git) = open_path(root, ".git")
+    {
+        for name in protected_names::DIRECTORIES_IN_GIT {
+            // Where it fails it is there, or nobody can make it.
+            let _ = rustix::fs::mkdirat(&git, *name, Mode::from_raw_mode(0o755));
+        }
+    }
+    Ok(held)
 }
 
 /// A directory to reach others through, and not a link to one.

@@ -85,6 +85,8 @@ impl BashTool {
         let shell_state =
             ShellStateCapture::prepare(context, &confinement, &input.command, words.as_deref())
                 .await?;
+        let confinement =
+            confinement.neutralize_git(&input.command, &shell_state.directory, context).await?;
         let limit = match input.timeout {
             None | Some(0) => limits.command_timeout_default,
             Some(millis) => Duration::from_millis(millis).min(limits.command_timeout_max),
@@ -144,8 +146,11 @@ impl BashTool {
             Some(millis) => Duration::from_millis(millis).min(timeout_max),
         };
         let script = input.command.clone();
+        let confinement = ProcessConfinement::prepare(call.confinement, context)?
+            .neutralize_git(&input.command, &shell_state.directory, context)
+            .await?;
         let program = ProgramSpec {
-            confinement: ProcessConfinement::prepare(call.confinement, context)?,
+            confinement,
             ..self.build_program(input, script, shell_state.directory.clone(), context)
         };
         let start = BackgroundCommand {

@@ -79,9 +79,13 @@ impl ShellStateCapture {
         match self.report_path.as_deref().and_then(Path::to_str) {
             Some(file) => {
                 let file = file.replace('\'', "'\\''");
-                let action = match is_bash {
-                    true => BASH_REPORT_SCRIPT.replace("FILE", &format!("'{file}'")),
-                    false => format!("{{ command pwd -P >|'{file}'; }} 2>/dev/null"),
+                let names = self.naming.as_deref().and_then(list_names);
+                let action = match (is_bash, names) {
+                    (true, Some(names)) => BASH_NAMED_REPORT_SCRIPT
+                        .replace("NAMES", &names.join(" "))
+                        .replace("FILE", &format!("'{file}'")),
+                    (true, None) => BASH_REPORT_SCRIPT.replace("FILE", &format!("'{file}'")),
+                    (false, _) => format!("{{ command pwd -P >|'{file}'; }} 2>/dev/null"),
                 };
                 // Within the trap's quotes the file's own quotes must be quoted once more.
                 format!("trap '{}' EXIT\n{command}", action.replace('\'', "'\\''"))
@@ -156,6 +160,26 @@ const STATE_CHANGING_COMMANDS: &[&str] = &[
 const BASH_REPORT_SCRIPT: &str = "{ set +euxo pipefail; builtin pwd -P; builtin printf \"\\0\"; \
 builtin compgen -e >|FILE.names; while IFS= builtin read -r REPLY; do builtin printf \
 \"%s=%s\\0\" \"$REPLY\" \"${!REPLY}\"; done <FILE.names; } >|FILE 2>/dev/null";
+
+/// The same for a command that may only change variables that it names: a held shell has many more,
+/// and each one costs a few system calls.
+const BASH_NAMED_REPORT_SCRIPT: &str = "{ set +euxo pipefail; builtin pwd -P; builtin printf \"\\0\"; \
+for REPLY in NAMES; do [[ ${!REPLY@a} == *x* ]] && builtin printf \"%s=%s\\0\" \"$REPLY\" \
+\"${!REPLY}\"; done; } >|FILE 2>/dev/null";
+
+/// The words of a command line that may be the name of a variable, unless there are very many.
+fn list_names(command: &str) -> Option<Vec<&str>> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = command.split(|c: char| !is_part(c));
+    let mut names: Vec<&str> = words
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    (names.len() <= NAMES_MAX).then_some(names)
+}
+
+const NAMES_MAX: usize = 200;
 
 /// A working directory may be reached through a symbolic link, while the shell reports real paths.
 fn is_inside_canonical(context: &ToolSessionContext, path: &Path) -> bool {

@@ -4,12 +4,17 @@
 //! diffs, filters, editors, signers, transports. None of them runs through this door. The binary is
 //! an absolute path out of a fixed list, arguments are words and never a shell's text, the
 //! environment is made anew, the network is out of reach, and every call has a deadline and a cap.
-//! What the model runs through its shell is not this; that goes through the permission policy.
+//! What the model runs through its shell is not this; that goes through the permission policy, and
+//! `held_git` says how it is kept from running anything of the repository's.
+
+#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 mod git_process;
+mod held_git;
 mod safe_config;
 
-pub(crate) use git_process::build_safe_variables;
+pub use git_process::build_safe_variables;
+pub use held_git::{GitNeutralization, HeldGit};
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

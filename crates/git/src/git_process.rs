@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{GitError, GitOutput, GitRunner, safe_config};
+use crate::{GitError, GitOutput, GitRunner, safe_config};
 
 pub(super) fn run_git(
     git: &GitRunner,
@@ -98,7 +98,8 @@ fn build_environment(settings: &[(String, String)]) -> Vec<(OsString, OsString)>
 
 /// The settings that keep git from running anything by itself, as variables for a process that may
 /// start git. Programs under these names are turned off as well.
-pub(crate) fn build_safe_variables(named: &[String]) -> Vec<(OsString, OsString)> {
+#[must_use]
+pub fn build_safe_variables(named: &[String]) -> Vec<(OsString, OsString)> {
     render_settings(&safe_config::build_settings(named))
 }
 

@@ -1,11 +1,19 @@
 //! Our own git calls in a repository that names a program wherever git takes one.
 
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a panic is how a test says no"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use windlass_tool::{GitError, GitRunner};
+use windlass_git::{GitError, GitRunner};
 
 /// A repository with one commit and one change, and the place where anything it runs leaves word.
 struct HostileRepository {

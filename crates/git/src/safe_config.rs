@@ -4,7 +4,7 @@
 //! repository chooses, so the configuration is read first, which runs nothing, and each name found
 //! is turned off.
 
-use super::{GitError, GitRunner, git_process};
+use crate::{GitError, GitRunner, git_process};
 
 /// The keys in force that name a program under a name of the repository's choosing.
 pub(super) fn list_configured_programs(git: &GitRunner) -> Result<Vec<String>, GitError> {
@@ -32,9 +32,14 @@ pub(super) fn build_settings(named: &[String]) -> Vec<(String, String)> {
     fixed.chain(named.iter().flat_map(|key| disable_program(key))).collect()
 }
 
-/// An empty filter is none; a driver for merges that fails leaves a conflict to be seen.
+/// An empty filter is none; a driver for merges that fails leaves a conflict to be seen. In a submodule
+/// git runs itself without these settings, so none is looked into.
 fn disable_program(key: &str) -> Vec<(String, String)> {
-    let value = if key.starts_with("merge.") { "false" } else { "" };
+    let value = match key {
+        _ if key.starts_with("merge.") => "false",
+        _ if key.starts_with("submodule.") => "dirty",
+        _ => "",
+    };
     let mut pairs = vec![(key.to_owned(), value.to_owned())];
     let owner = key.rsplit_once('.').map_or(key, |(owner, _)| owner);
     if key.starts_with("filter.") {
@@ -45,7 +50,7 @@ fn disable_program(key: &str) -> Vec<(String, String)> {
 
 /// Keys in lower case, as git lists them; the name in the middle may hold anything.
 const PROGRAM_KEYS_PATTERN: &str = r"^(filter\..*\.(clean|smudge|process)|merge\..*\.driver)$";
-const PROGRAM_KEYS_MAX: usize = 500;
+pub(super) const PROGRAM_KEYS_MAX: usize = 500;
 
 const FIXED_SETTINGS: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
@@ -68,6 +73,8 @@ const FIXED_SETTINGS: &[(&str, &str)] = &[
     ("init.templateDir", ""),
     ("submodule.recurse", "false"),
     ("status.submoduleSummary", "false"),
+    ("diff.ignoreSubmodules", "dirty"),
+    ("diff.submodule", "short"),
     ("protocol.allow", "never"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
