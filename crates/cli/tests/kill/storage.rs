@@ -177,7 +177,8 @@ fn a_journal_that_cannot_be_used_is_gone_on_from_its_transcript_if_the_user_says
         std::fs::write(&journal, garbage).expect("damaged");
         for flags in [&["-c", "-p", "on"][..], &["-r", SESSION, "-p", "on"]] {
             let refused = ask(flags);
-            assert!(refused.error_line(2).contains("--from-transcript"), "{refused:?}");
+            let command = format!("windlass -r {SESSION} --from-transcript -p");
+            assert!(refused.error_line(2).contains(&command), "{refused:?}");
             assert_eq!(std::fs::read_to_string(&journal).expect("left alone"), garbage);
         }
         let on = ask(&["-c", "--from-transcript", "-p", "on"]);
