@@ -70,4 +70,6 @@ mod time;
 mod tool_selection;
 mod tour;
 mod transcript;
+#[cfg(target_os = "linux")]
+mod two_interrupts;
 mod variables;
