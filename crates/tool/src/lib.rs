@@ -14,6 +14,7 @@ mod file;
 pub mod front_matter;
 pub mod git;
 mod hidden_path_set;
+pub mod http_client;
 pub mod image_fit;
 pub mod input;
 mod limits;

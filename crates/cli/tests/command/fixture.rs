@@ -354,6 +354,11 @@ impl ManualServer {
 
     /// Answers with a piece of text and a proper end.
     pub(crate) fn answer(stream: &mut TcpStream, text: &str) {
+        stream.write_all(Self::answer_text(text).as_bytes()).expect("an answer");
+    }
+
+    /// Such an answer as it goes over the wire.
+    pub(crate) fn answer_text(text: &str) -> String {
         let events = [
             r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}"#.to_owned(),
             r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#.to_owned(),
@@ -364,7 +369,6 @@ impl ManualServer {
         ];
         let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close";
-        write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
-            .expect("an answer");
+        format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
     }
 }

@@ -23,6 +23,11 @@ pub struct ProcessContext {
     pub cell: Option<Arc<dyn ProcessLauncher>>,
     /// Commands the user lets run without confinement.
     pub unsandboxed_commands: Vec<String>,
+    /// The bash that runs commands, if the user names one.
+    pub bash_program: Option<PathBuf>,
+    /// Words before every command, which is then their last argument: a program of the user's that
+    /// runs it.
+    pub command_prefix: Option<String>,
     pub(super) setsid_program: Option<PathBuf>,
     owner_note: OnceLock<Option<RunningNote>>,
     /// Calls wait here for their turn when the system has no room for one more process.
@@ -47,6 +52,8 @@ impl ProcessContext {
             launcher: None,
             cell: None,
             unsandboxed_commands: Vec::new(),
+            bash_program: None,
+            command_prefix: None,
             setsid_program: find_setsid(),
             owner_note: OnceLock::new(),
             spawn_queue: tokio::sync::Mutex::default(),
@@ -59,6 +66,8 @@ impl ProcessContext {
             launcher: self.launcher.clone(),
             cell: self.cell.clone(),
             unsandboxed_commands: self.unsandboxed_commands.clone(),
+            bash_program: self.bash_program.clone(),
+            command_prefix: self.command_prefix.clone(),
             ..Self::unconfined(self.spill_directory.clone())
         }
     }
