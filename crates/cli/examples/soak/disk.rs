@@ -1,8 +1,7 @@
-//! The disk of one session: a file system of its own, which can become full. Needs the right to mount;
-//! without it the folder lies where temporary folders do, and is never full.
+//! The disk of one session: a file system of its own, which can become full. Needs Linux and the right to
+//! mount; without them the folder lies where temporary folders do, and is never full.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
@@ -16,7 +15,7 @@ impl SoakDisk {
     pub(crate) fn create() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().to_owned();
-        let is_mounted = mount(&["-t", "tmpfs", "-o", &size_option(ROOMY_BYTES), "soak"], &path);
+        let is_mounted = memory_disk::mount_at(&path, ROOMY_BYTES);
         Self { folder: Some(folder), path, is_mounted }
     }
 
@@ -31,15 +30,12 @@ impl SoakDisk {
         }
         let Ok(disk) = rustix::fs::statvfs(&self.path) else { return false };
         let used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize;
-        self.resize(used + bytes)
+        memory_disk::resize_at(&self.path, used + bytes)
     }
 
     pub(crate) fn make_room(&self) {
-        assert!(!self.is_mounted || self.resize(ROOMY_BYTES), "the disk stays full");
-    }
-
-    fn resize(&self, bytes: u64) -> bool {
-        mount(&["-o", &format!("remount,{}", size_option(bytes))], &self.path)
+        let is_roomy = !self.is_mounted || memory_disk::resize_at(&self.path, ROOMY_BYTES);
+        assert!(is_roomy, "the disk stays full");
     }
 
     /// Leaves the files for whoever looks at what went wrong.
@@ -52,20 +48,50 @@ impl SoakDisk {
 impl Drop for SoakDisk {
     fn drop(&mut self) {
         if self.is_mounted && self.folder.is_some() {
-            // Lazily, because a process may still stand in it.
-            let _ = Command::new("umount").arg("-l").arg(&self.path).status();
+            memory_disk::unmount_at(&self.path);
         }
     }
 }
 
-fn size_option(bytes: u64) -> String {
-    format!("size={bytes}")
+#[cfg(target_os = "linux")]
+mod memory_disk {
+    use std::ffi::CString;
+    use std::path::Path;
+
+    use rustix::mount::{MountFlags, UnmountFlags, mount, mount_remount, unmount};
+
+    pub(super) fn mount_at(path: &Path, bytes: u64) -> bool {
+        let size = size_option(bytes);
+        mount("soak", path, "tmpfs", MountFlags::empty(), Some(size.as_c_str())).is_ok()
+    }
+
+    pub(super) fn resize_at(path: &Path, bytes: u64) -> bool {
+        mount_remount(path, MountFlags::empty(), size_option(bytes)).is_ok()
+    }
+
+    pub(super) fn unmount_at(path: &Path) {
+        // A process may still stand in it; then it goes with the process.
+        let _ = unmount(path, UnmountFlags::DETACH);
+    }
+
+    fn size_option(bytes: u64) -> CString {
+        CString::new(format!("size={bytes}")).expect("no NUL")
+    }
 }
 
-fn mount(words: &[&str], at: &Path) -> bool {
-    let mut command = Command::new("mount");
-    command.args(words).arg(at).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+#[cfg(not(target_os = "linux"))]
+mod memory_disk {
+    use std::path::Path;
+
+    pub(super) fn mount_at(_path: &Path, _bytes: u64) -> bool {
+        false
+    }
+
+    pub(super) fn resize_at(_path: &Path, _bytes: u64) -> bool {
+        false
+    }
+
+    pub(super) fn unmount_at(_path: &Path) {}
 }
 
 /// Far more than a session writes.
