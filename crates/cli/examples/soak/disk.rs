@@ -30,7 +30,8 @@ impl SoakDisk {
         }
         let Ok(disk) = rustix::fs::statvfs(&self.path) else { return false };
         let used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize;
-        memory_disk::resize_at(&self.path, used + bytes)
+        // A size of zero is no limit.
+        memory_disk::resize_at(&self.path, (used + bytes).max(disk.f_frsize))
     }
 
     pub(crate) fn make_room(&self) {

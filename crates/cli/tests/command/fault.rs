@@ -143,6 +143,6 @@ fn a_repair_that_changes_nothing_says_so() {
     let finished = run(&mut command);
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "fine\n"), "{finished:?}");
     assert!(finished.stderr.contains("nothing could be left out"), "{finished:?}");
-    let bodies: Vec<String> = server.requests().into_iter().map(|request| request.body).collect();
+    let bodies: Vec<_> = server.requests().into_iter().map(|request| request.body).collect();
     assert_eq!(bodies[0], bodies[1]);
 }
