@@ -28,7 +28,7 @@ impl DamagedSession {
     ) -> Option<Self> {
         let folders = std::fs::read_dir(catalogue.root()).ok()?.flatten();
         let mut places = folders.map(|folder| folder.path().join(format!("{id}.jsonl")));
-        let journal = places.find(|path| path.is_file())?;
+        let journal = places.find(|path| path.symlink_metadata().is_ok())?;
         Self::inspect(journal, cwd, id, transcripts)
     }
 

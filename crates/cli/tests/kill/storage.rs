@@ -192,6 +192,30 @@ fn a_journal_that_cannot_be_used_is_gone_on_from_its_transcript_if_the_user_says
     }
 }
 
+/// What stands in the place of a journal is waited for as little as a journal that is damaged.
+#[test]
+fn a_journal_that_is_no_file_is_not_waited_for() {
+    for put in ["mkfifo \"$0\"", "mkdir \"$0\"", "ln -s /dev/zero \"$0\"", "ln -s nowhere \"$0\""] {
+        let dirs = TestDirs::new();
+        let server = play(Script::new().answer(ScriptedAnswer::text("Yes.").repeat(0)));
+        let ask = |flags: &[&str]| run(&mut dirs.asking(&server.url(), flags));
+        assert_eq!(ask(&["-p", "remember", "--session-id", SESSION]).code, Some(0));
+        let journal = dirs.journals().pop().expect("a journal");
+        std::fs::remove_file(&journal).expect("it goes");
+        let made = Command::new("sh").args(["-c", put]).arg(&journal).status().expect("a shell");
+        assert!(made.success(), "{put}");
+        assert_eq!(ask(&["sessions", "list"]).code, Some(0), "{put}");
+        assert_eq!(ask(&["cost"]).code, Some(0), "{put}");
+        let refused = ask(&["-r", SESSION, "-p", "on"]);
+        assert!(refused.error_line(2).contains("--from-transcript"), "{put}: {refused:?}");
+        let newest = ask(&["-c", "-p", "on"]);
+        assert_eq!(newest.code, Some(2), "{put}: {newest:?}");
+        let on = ask(&["-r", SESSION, "--from-transcript", "-p", "on"]);
+        assert_eq!(on.code, Some(0), "{put}: {on:?}");
+        assert!(server.requests().pop().expect("a request").body.contains("remember"), "{put}");
+    }
+}
+
 /// A limit on the size of files is a disk that is full, not the end of the process.
 #[test]
 fn a_limit_on_the_size_of_files_stops_the_run_and_does_not_kill_the_process() {
