@@ -12,6 +12,7 @@ mod environment_overrides;
 pub mod failure_advice;
 pub mod limits;
 pub mod mcp;
+pub mod model_selection;
 pub mod options;
 mod project_files;
 pub mod prompt_expansion;

@@ -108,7 +108,7 @@ pub struct HeadlessOptions {
     /// `--permission-prompts none`: deny what would be asked.
     pub denies_prompts: bool,
     pub allow_dangerously_skip_permissions: bool,
-    pub system_prompt_file: Option<PathBuf>,
+    pub prompt_files: PromptFileOptions,
     pub agents: Option<String>,
     pub agent: Option<String>,
     pub betas: Vec<String>,
@@ -135,6 +135,13 @@ impl HeadlessOptions {
     pub fn permission_prompt_mcp_tool(&self) -> Option<(&str, &str)> {
         self.permission_prompt_tool.as_deref()?.strip_prefix("mcp__")?.split_once("__")
     }
+}
+
+/// Files with parts of the system prompt.
+#[derive(Clone, Debug, Default)]
+pub struct PromptFileOptions {
+    pub system_prompt: Option<PathBuf>,
+    pub append_system_prompt: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -181,6 +188,8 @@ pub struct SettingsOptions {
     pub project_config_root: Option<PathBuf>,
     pub trust_project: bool,
     pub safe_mode: bool,
+    /// No skills and no custom commands.
+    pub disable_slash_commands: bool,
 }
 
 impl SettingsOptions {

@@ -72,7 +72,11 @@ impl ProjectFiles {
         let (agents, agent_notes) =
             agents::load_agent_definitions(&root, &resolved.config, extensions, lookup);
         let memory = user_directories::config_directory(lookup).map(|folder| folder.join("memory"));
-        let skill_folders = skills::find_skill_folders(&root, extensions, lookup);
+        let has_commands = !options.settings.disable_slash_commands;
+        let skill_folders = match has_commands {
+            true => skills::find_skill_folders(&root, extensions, lookup),
+            false => Vec::new(),
+        };
         let known_skills = windlass_driver::load_skills(&skill_folders, |_| false);
         let skill_hooks = skills::load_skill_hooks(&known_skills, &project, extensions);
         let styles = output_style::load_output_styles(&root, extensions, lookup);
@@ -85,7 +89,10 @@ impl ProjectFiles {
         notes.extend(styles.iter().filter_map(|style| style.problem.clone()));
         Self {
             agents,
-            custom_commands: CustomCommands::load(&root, extensions, &known_skills, lookup),
+            custom_commands: match has_commands {
+                true => CustomCommands::load(&root, extensions, &known_skills, lookup),
+                false => CustomCommands::default(),
+            },
             output_styles: styles.into_iter().map(|style| style.name).collect(),
             instructions: instructions.text.map(Arc::from),
             path_instructions: instructions.path_instructions,

@@ -232,18 +232,21 @@ fn build_policy(
 const SYSTEM_PROMPT_BYTES_MAX: u64 = 10 * 1024 * 1024;
 
 fn build_system_prompt(options: &RunOptions) -> Result<Arc<str>, CommandError> {
-    let file = options.headless.system_prompt_file.as_deref().map(|path| {
-        read_given_text(path, SYSTEM_PROMPT_BYTES_MAX).map_err(|error| {
+    let files = &options.headless.prompt_files;
+    let read = |flag: &str, path: &Option<PathBuf>| {
+        let Some(path) = path else { return Ok(None) };
+        read_given_text(path, SYSTEM_PROMPT_BYTES_MAX).map(Some).map_err(|error| {
             CommandError::usage(format!(
-                "--system-prompt-file {}: {error}; give a file with text",
+                "{flag} {}: {error}; give a file with text",
                 path.display()
             ))
         })
-    });
-    let file = file.transpose()?;
+    };
+    let file = read("--system-prompt-file", &files.system_prompt)?;
+    let more = read("--append-system-prompt-file", &files.append_system_prompt)?;
     let base = options.system_prompt.as_deref().or(file.as_deref()).unwrap_or(SYSTEM_PROMPT);
-    Ok(match &options.append_system_prompt {
-        Some(more) => Arc::from(format!("{}\n\n{more}", base.trim_end())),
+    Ok(match options.append_system_prompt.as_deref().or(more.as_deref()) {
+        Some(more) => Arc::from(format!("{}\n\n{}", base.trim_end(), more.trim_end())),
         None => Arc::from(base),
     })
 }

@@ -55,7 +55,7 @@ fn main() -> ExitCode {
 }
 
 fn parse_and_run() -> Result<Exit, CommandError> {
-    match CliArgs::try_parse() {
+    match CliArgs::try_parse_from(args::split_variables(std::env::args_os())) {
         Ok(args) => run_command(args),
         Err(error) if error.use_stderr() && is_key_subcommand() => {
             Err(key::unreadable_arguments_error())

@@ -73,11 +73,6 @@ pub(crate) fn effort_name(request: &ModelRequest) -> Option<&'static str> {
     match request.effort {
         _ if request.without_reasoning => None,
         _ if request.thinking == ThinkingMode::Disabled => Some("none"),
-        None => None,
-        Some(Effort::Low) => Some("low"),
-        Some(Effort::Medium) => Some("medium"),
-        Some(Effort::High) => Some("high"),
-        Some(Effort::Xhigh) => Some("xhigh"),
-        Some(Effort::Max) => Some("max"),
+        effort => effort.map(Effort::name),
     }
 }

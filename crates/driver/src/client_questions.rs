@@ -101,7 +101,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_is_answered_once_or_withdrawn() {
-        let (notice_sender, mut notices) = notices::channel();
+        let (notice_sender, mut notices) = notices::channel(false);
         let outside = ClientQuestions::new(notice_sender);
         let pending = tokio::spawn(Arc::clone(&outside).ask(question()));
         let Some(Notice::PermissionAsked { ticket, .. }) = notices.next().await else {

@@ -3,7 +3,8 @@
 //! Sending never waits: the engine must not block on a slow reader. Three rules keep
 //! memory bounded all the same.
 //!
-//! 1. Neighbouring pieces of the same text are joined while they wait to be read.
+//! 1. Neighbouring pieces of the same text are joined while they wait to be read. A reader that wants
+//!    them one by one gets that until [`SEPARATE_NOTICES_MAX`] wait.
 //! 2. Over [`DECORATION_BYTES_MAX`] unread bytes, pieces that only decorate (streamed pieces, tool
 //!    progress, raw events) are dropped; what they said arrives again, whole, in `MessageAdded` and
 //!    `ToolEnded`.
@@ -39,8 +40,10 @@ pub(crate) struct NoticeSender {
     shared: Arc<SharedNoticeQueue>,
 }
 
-pub(crate) fn channel() -> (NoticeSender, Notices) {
-    let shared = Arc::new(SharedNoticeQueue::default());
+/// With `separate_deltas`, pieces of text stay as they came, unless a great many wait.
+pub(crate) fn channel(separate_deltas: bool) -> (NoticeSender, Notices) {
+    let queue = NoticeQueue { separate_deltas, ..NoticeQueue::default() };
+    let shared = Arc::new(SharedNoticeQueue { queue: Mutex::new(queue) });
     (NoticeSender { shared: Arc::clone(&shared) }, Notices { shared })
 }
 
@@ -130,7 +133,7 @@ impl NoticeSender {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct SharedNoticeQueue {
     queue: Mutex<NoticeQueue>,
 }
@@ -156,6 +159,7 @@ impl SharedNoticeQueue {
 struct NoticeQueue {
     unread: VecDeque<(Notice, usize)>,
     bytes: usize,
+    separate_deltas: bool,
     dropped: u64,
     /// A run began and its end was not reported.
     is_running: bool,
@@ -206,7 +210,8 @@ impl NoticeQueue {
 
     /// Joins a piece of text to the unread piece before it, or gives the notice back with its size.
     fn merge_into_last(&mut self, notice: Notice) -> Option<(Notice, usize)> {
-        if let Some((last, size)) = self.unread.back_mut()
+        let is_joining = !self.separate_deltas || self.unread.len() >= SEPARATE_NOTICES_MAX;
+        if let Some((last, size)) = self.unread.back_mut().filter(|_| is_joining)
             && let Some((tail, piece)) = find_joinable_text(last, &notice)
             && self.bytes + piece.len() <= DECORATION_BYTES_MAX
         {
@@ -288,6 +293,8 @@ fn block_size(block: &ContentBlock) -> usize {
 const DECORATION_BYTES_MAX: usize = 16 << 20;
 /// Unread bytes over which the oldest notices are dropped.
 const BYTES_MAX: usize = 64 << 20;
+/// Unread notices from which on pieces of text are joined in any case.
+const SEPARATE_NOTICES_MAX: usize = 10_000;
 /// Unread notices over which the oldest are dropped.
 const NOTICES_MAX: usize = 100_000;
 
@@ -302,7 +309,7 @@ mod tests {
 
     #[tokio::test]
     async fn unread_text_is_joined_within_its_attempt() {
-        let (notice_sender, mut notices) = channel();
+        let (notice_sender, mut notices) = channel(false);
         for notice in [text(1, "a"), text(1, "b"), text(2, "c"), Notice::RunStarted, text(2, "d")] {
             notice_sender.send(notice);
         }
@@ -316,7 +323,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_what_must_arrive_arrives() {
-        let (notice_sender, mut notices) = channel();
+        let (notice_sender, mut notices) = channel(false);
         let call = ToolCall {
             id: "c".into(),
             name: "Bash".into(),

@@ -8,8 +8,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use windlass_vocabulary::{
-    AttachmentKind, AttemptId, Chore, ContentBlock, Delta, HookReport, Message, ModelFailure,
-    ModelStopReason, PermissionAnswer, Ticket, ToolInspection, ToolOutcome, Usage,
+    AnswerIds, AttachmentKind, AttemptId, Chore, ContentBlock, Delta, HookReport, Message,
+    ModelFailure, ModelStopReason, PermissionAnswer, Ticket, ToolInspection, ToolOutcome, Usage,
 };
 
 use crate::settings::Settings;
@@ -62,6 +62,9 @@ pub enum Event {
     ModelStarted {
         /// The attempt.
         attempt: AttemptId,
+        /// What the answer is called outside. Journals of older versions do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ids: Option<AnswerIds>,
     },
     /// A piece of the answer arrived.
     ModelDelta {

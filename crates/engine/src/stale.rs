@@ -22,7 +22,7 @@ pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
         | Event::ChoreAsked { .. }
         | Event::Interrupted(_)
         | Event::AttachmentArrived { .. } => false,
-        Event::ModelStarted { attempt }
+        Event::ModelStarted { attempt, .. }
         | Event::ModelDelta { attempt, .. }
         | Event::ModelEnded { attempt, .. }
         | Event::ModelFailed { attempt, .. } => {

@@ -59,7 +59,12 @@ impl Loop<'_> {
             Event::CompactionAsked { focus } => self.compaction_asked(focus),
             Event::ChoreAsked { chore, about } => self.chore_asked(chore, &about),
             Event::Interrupted(why) => self.interrupted(why),
-            Event::ModelStarted { attempt: _ } => self.state.answer.has_started = true,
+            Event::ModelStarted { attempt, ids } => {
+                self.state.answer.has_started = true;
+                if let Some(ids) = ids {
+                    self.tell(Notice::AnswerStarted { attempt, ids });
+                }
+            }
             Event::ModelDelta { attempt, delta } => self.streamed(attempt, delta),
             Event::ModelEnded { attempt: _, stop, usage } => self.answered(stop, usage),
             Event::ModelFailed { attempt: _, failure } => self.failed(failure),

@@ -59,7 +59,7 @@ impl World {
             Effect::CallModel(request) => {
                 let attempt = request.attempt;
                 self.answers += 1;
-                self.coming.push(Event::ModelStarted { attempt });
+                self.coming.push(Event::ModelStarted { attempt, ids: None });
                 let delta = match request.messages.len() < 6 {
                     true => Delta::Call {
                         call: ToolCall {

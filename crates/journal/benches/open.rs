@@ -165,7 +165,7 @@ fn answer(
 ) {
     let words = "I look at the file and say what I find there.\n".repeat(30);
     let delta = |delta| Event::ModelDelta { attempt, delta };
-    coming.push_back(Event::ModelStarted { attempt });
+    coming.push_back(Event::ModelStarted { attempt, ids: None });
     coming.push_back(delta(Delta::Text(words.clone())));
     coming.push_back(delta(Delta::Block(ContentBlock::Text(words))));
     if !is_last {

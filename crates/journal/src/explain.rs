@@ -114,7 +114,7 @@ fn describe_event(event: &Event) -> String {
         Event::Resumed => "taken up again".to_owned(),
         Event::CompactionAsked { .. } => "compaction asked for".to_owned(),
         Event::Interrupted(why) => format!("interrupted: {}", interrupt_name(*why)),
-        Event::ModelStarted { attempt } => format!("{attempt} answers"),
+        Event::ModelStarted { attempt, .. } => format!("{attempt} answers"),
         Event::ModelDelta { attempt, delta } => format!("{attempt} {}", describe_delta(delta)),
         Event::ModelEnded { attempt, stop, usage } => format!(
             "{attempt} ended: {}, {} tokens in, {} out",

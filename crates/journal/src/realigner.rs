@@ -45,7 +45,7 @@ impl Realigner {
 
     /// Does an answer begin that the engine does not wait for? Then this must happen first.
     pub(crate) fn build_missing_events(&self, state: &State, event: &Event) -> Option<[Event; 2]> {
-        let Event::ModelStarted { attempt } = event else { return None };
+        let Event::ModelStarted { attempt, .. } = event else { return None };
         // A number that was there before belongs to an answer that came too late.
         if !self.has_loss
             || *attempt <= self.highest_started
@@ -62,7 +62,7 @@ impl Realigner {
 
     /// The event under the number the engine waits for.
     pub(crate) fn align_event(&mut self, state: &State, mut event: Event) -> Event {
-        if let Event::ModelStarted { attempt } = &event {
+        if let Event::ModelStarted { attempt, .. } = &event {
             self.highest_started = self.highest_started.max(*attempt);
         }
         if !self.has_loss {
@@ -72,7 +72,7 @@ impl Realigner {
             return event;
         }
         match &mut event {
-            Event::ModelStarted { attempt } => {
+            Event::ModelStarted { attempt, .. } => {
                 self.attempt = find_awaited_attempt(state).map(|wanted| (*attempt, wanted));
                 self.translate_attempt(attempt);
             }

@@ -79,7 +79,7 @@ fn written(path: &Path, settings: &Settings) -> Vec<u8> {
 fn answer(attempt: windlass_vocabulary::AttemptId, number: u32) -> Vec<Event> {
     let delta = |delta| Event::ModelDelta { attempt, delta };
     let mut events = vec![
-        Event::ModelStarted { attempt },
+        Event::ModelStarted { attempt, ids: None },
         delta(Delta::Block(ContentBlock::Text(format!("answer {number}.")))),
     ];
     if number % 2 == 1 {

@@ -180,7 +180,7 @@ impl<'a> BillingSimulation<'a> {
             self.coming.push(Event::ModelFailed { attempt, failure });
             return;
         }
-        self.coming.push(Event::ModelStarted { attempt });
+        self.coming.push(Event::ModelStarted { attempt, ids: None });
         let usage = self.bill(self.input, request);
         let calls = if self.depth > 2 { 0 } else { self.dice.roll(4) };
         for _ in 0..calls {

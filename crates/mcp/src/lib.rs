@@ -16,6 +16,7 @@ mod login;
 mod prompt_commands;
 pub mod server;
 pub mod server_config;
+mod server_instructions;
 mod servers;
 mod spill;
 mod tool;

@@ -98,14 +98,14 @@ fn resolve_server_config(
                 directory: directory.to_owned(),
             })
         }
-        (None | Some("stdio"), None, Some(_)) => {
-            return Err("it has a `url` but no `type`; write \"type\": \"http\"".to_owned());
+        (None, None, None) | (Some("stdio"), None, _) => {
+            return Err("it has no `command`".to_owned());
         }
-        (None | Some("stdio"), None, None) => return Err("it has no `command`".to_owned()),
-        (Some(kind @ ("http" | "streamable-http" | "sse")), _, Some(url)) => {
+        // An address without a type is one of today's servers.
+        (kind @ (None | Some("http" | "streamable-http" | "sse")), _, Some(url)) => {
             McpServerTransport::Http(HttpServerConfig {
                 url: full(url),
-                is_legacy_sse: kind == "sse",
+                is_legacy_sse: kind == Some("sse"),
                 headers: entry
                     .headers
                     .iter()
@@ -122,7 +122,12 @@ fn resolve_server_config(
         (Some("http" | "streamable-http" | "sse"), _, None) => {
             return Err("it has no `url`".to_owned());
         }
-        (Some(other), _, _) => return Err(format!("its type `{other}` is not known")),
+        (Some("ws" | "websocket"), _, _) => {
+            return Err("WebSocket is not spoken here; use the server's http address".to_owned());
+        }
+        (Some(other), _, _) => {
+            return Err(format!("its type `{other}` is not known; use stdio, http or sse"));
+        }
     };
     if !unset.is_empty() {
         unset.sort();
@@ -187,7 +192,7 @@ mod tests {
                           "env": {"K": "${EMPTY:-d}"}, "timeout": 1500},
                     "a": {"type": "http", "url": "http://h/${TOOL}", "headers": {"X": "${TOOL}"}},
                     "old": {"type": "sse", "url": "http://h"},
-                    "bad": {"url": "http://h"},
+                    "bare": {"url": "http://h"},
                     "worse": {"type": "carrier-pigeon"},
                     "worst": 7,
                 }),
@@ -201,7 +206,9 @@ mod tests {
         let (configs, notes) = resolve_server_configs(&layers, Path::new("/w"), &variables);
         let names: Vec<_> =
             configs.iter().map(|one| (one.name.as_str(), one.scope.as_str())).collect();
-        assert_eq!(names, [("a", "project"), ("b", "project"), ("old", "project"), ("z", "user")]);
+        let project = ["a", "b", "bare", "old"].map(|name| (name, "project"));
+        assert_eq!(names[..4], project);
+        assert_eq!(names[4..], [("z", "user")]);
         let McpServerTransport::Process(process) = &configs[1].transport else {
             panic!("{:?}", configs[1].transport)
         };
@@ -214,12 +221,11 @@ mod tests {
         };
         assert_eq!((http.url.as_str(), http.headers[0].1.as_str()), ("http://h/hammer", "hammer"));
         assert!(
-            matches!(&configs[2].transport, McpServerTransport::Http(config) if config.is_legacy_sse)
+            matches!(&configs[3].transport, McpServerTransport::Http(config) if config.is_legacy_sse)
         );
         let joined = notes.join("\n");
         for words in [
             "`b`: NONE is not set",
-            "`bad` is left out: it has a `url` but no `type`",
             "`worse` is left out: its type `carrier-pigeon`",
             "`worst` is left out",
         ] {

@@ -5,16 +5,19 @@
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use windlass_tool::{Tool, ToolRegistry, ToolSource};
 
-use crate::connection::{McpCallOptions, McpCallReply, McpContent, McpServerDescription};
+use crate::connection::{
+    McpCallOptions, McpCallReply, McpContent, McpServerDescription, McpToolDescription,
+};
 use crate::elicitation_prompter::ElicitationPrompter;
 use crate::failure::McpFailure;
 use crate::server::{McpServer, McpServerConfig, McpServerContext, McpServerStatus};
+use crate::server_instructions::ServerInstructions;
 use crate::tool::{ListMcpResources, McpResultCaps, ReadMcpResource, RemoteTool};
 use crate::tool_names;
 
@@ -22,6 +25,8 @@ use crate::tool_names;
 const OUTPUT_TOKENS: usize = 25_000;
 /// Tools of all servers together that are offered from the start may have this many bytes.
 const UPFRONT_TOOL_BYTES_MAX: usize = 6_000;
+/// Names of tools that a model is told from the start.
+const TOOL_NAMES_BYTES_MAX: usize = 1_000;
 /// How long a search waits for servers that are on their way.
 const SEARCH_WAIT_MAX: Duration = Duration::from_secs(10);
 
@@ -38,8 +43,9 @@ pub(crate) struct McpServerSet {
     context: McpServerContext,
     servers: Mutex<Vec<Arc<McpServer>>>,
     pub(crate) caps: McpResultCaps,
-    /// What a model is told of them, as of the start.
-    search_hint: String,
+    /// What a model is told of them, as of when it is first asked for.
+    search_hint: OnceLock<String>,
+    instructions: ServerInstructions,
     self_weak: Weak<McpServerSet>,
 }
 
@@ -66,19 +72,6 @@ impl McpServers {
         context: McpServerContext,
         output_tokens: Option<usize>,
     ) -> Self {
-        let names: Vec<&str> = configs
-            .iter()
-            .map(|config| config.name.as_str())
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect();
-        let words = match names.is_empty() {
-            true => "MCP servers may offer more.".to_owned(),
-            false => format!(
-                "The MCP servers {} offer more; search for what is needed, or for `mcp__` and a server.",
-                names.join(", ")
-            ),
-        };
         let servers: Vec<Arc<McpServer>> = configs
             .into_iter()
             .map(|config| Arc::new(McpServer::start(config, &context)))
@@ -88,7 +81,8 @@ impl McpServers {
             context,
             servers: Mutex::new(servers),
             caps,
-            search_hint: words,
+            search_hint: OnceLock::new(),
+            instructions: ServerInstructions::default(),
             self_weak: Weak::clone(me),
         });
         Self { set }
@@ -104,11 +98,14 @@ impl McpServers {
     /// Offers those of their tools that are known by now and were not when they were attached.
     pub fn register_known_tools(&self, registry: &mut ToolRegistry) {
         let mut room = UPFRONT_TOOL_BYTES_MAX;
-        for (tool, is_always_loaded) in self.set.build_remote_tools() {
-            let weight = tool.prompt_bytes();
-            if is_always_loaded || weight <= room {
+        for (server, tools) in self.set.build_tools_by_server() {
+            let weight: usize = tools.iter().map(|tool| tool.prompt_bytes()).sum();
+            // All tools of a server or none: half a set is worse than one that is searched for.
+            if server.config().is_always_loaded || weight <= room {
                 room = room.saturating_sub(weight);
-                registry.insert(tool);
+                for tool in tools {
+                    registry.insert(tool);
+                }
             }
         }
     }
@@ -292,23 +289,56 @@ impl McpServerSet {
         self.servers().into_iter().map(named).collect()
     }
 
-    /// All tools that are known, and whether each is wanted from the start.
-    fn build_remote_tools(&self) -> Vec<(Arc<RemoteTool>, bool)> {
+    /// All tools that are known, server by server.
+    fn build_tools_by_server(&self) -> Vec<(Arc<McpServer>, Vec<Arc<RemoteTool>>)> {
         let mut all = Vec::new();
         for (server, names) in self.servers_with_tool_names() {
             let now = server.snapshot();
             if now.status == McpServerStatus::Disabled {
                 continue;
             }
-            let is_always_loaded = server.config().is_always_loaded;
-            for (name, facts) in names.into_iter().zip(now.tools.iter()) {
+            let build = |(name, facts): (String, &McpToolDescription)| {
                 server.record_tool(&facts.name);
-                let tool =
-                    RemoteTool::from_description(&name, facts, Arc::clone(&server), self.caps);
-                all.push((Arc::new(tool), is_always_loaded));
-            }
+                let server = Arc::clone(&server);
+                Arc::new(RemoteTool::from_description(&name, facts, server, self.caps))
+            };
+            let tools = names.into_iter().zip(now.tools.iter()).map(build).collect();
+            all.push((server, tools));
         }
         all
+    }
+
+    /// What a model is told of all servers from the start: names, and what those that are known say.
+    fn describe_servers(&self) -> String {
+        let servers = self.servers();
+        let names: BTreeSet<&str> =
+            servers.iter().map(|server| server.config().name.as_str()).collect();
+        if names.is_empty() {
+            return "MCP servers may offer more.".to_owned();
+        }
+        let names: Vec<&str> = names.into_iter().collect();
+        let mut text = format!(
+            "The MCP servers {} offer more; search for what is needed, or for `mcp__` and a server.",
+            names.join(", ")
+        );
+        let tools = self.build_tools_by_server();
+        let tools = tools.iter().flat_map(|(_, tools)| tools);
+        let mut named = String::new();
+        for tool in tools {
+            if named.len() > TOOL_NAMES_BYTES_MAX {
+                named.push_str(", …");
+                break;
+            }
+            let separator = if named.is_empty() { "" } else { ", " };
+            named.push_str(&format!("{separator}{}", tool.spec().name));
+        }
+        if !named.is_empty() {
+            text.push_str(&format!(" Known tools: {named}."));
+        }
+        for note in servers.iter().filter_map(|server| self.instructions.take_note(server)) {
+            text.push_str(&format!("\n{note}"));
+        }
+        text
     }
 }
 
@@ -317,11 +347,12 @@ struct McpToolSource(Arc<McpServerSet>);
 
 impl ToolSource for McpToolSource {
     fn describe(&self) -> String {
-        self.0.search_hint.clone()
+        self.0.search_hint.get_or_init(|| self.0.describe_servers()).clone()
     }
 
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
-        let remote = self.0.build_remote_tools().into_iter().map(|(tool, _)| tool as Arc<dyn Tool>);
+        let remote = self.0.build_tools_by_server().into_iter().flat_map(|(_, tools)| tools);
+        let remote = remote.map(|tool| tool as Arc<dyn Tool>);
         let lists = ListMcpResources::new(Weak::clone(&self.0.self_weak), self.0.caps);
         let reads = ReadMcpResource::new(Weak::clone(&self.0.self_weak), self.0.caps);
         let ours: [Arc<dyn Tool>; 2] = [Arc::new(lists), Arc::new(reads)];
@@ -341,6 +372,15 @@ impl ToolSource for McpToolSource {
             })?;
             Some(Arc::new(RemoteTool::from_name(name, server, self.0.caps)))
         })
+    }
+
+    fn notes_for(&self, names: &[&str]) -> Vec<String> {
+        let is_meant = |server: &Arc<McpServer>| {
+            let prefix = tool_names::tool_name_prefix(&server.config().name);
+            names.iter().any(|name| name.starts_with(&prefix))
+        };
+        let servers = self.0.servers().into_iter().filter(is_meant);
+        servers.filter_map(|server| self.0.instructions.take_note(&server)).collect()
     }
 
     fn wait_until_ready(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {

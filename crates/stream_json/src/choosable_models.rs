@@ -1,33 +1,53 @@
 //! The models a client may choose from.
 
 use serde_json::{Value, json};
-use windlass_provider::config::Config;
-use windlass_provider::model_choice;
-use windlass_provider::model_choice::AvailableModels;
+use windlass_assembly::model_selection::{find_allowed_model, find_ready_providers};
+use windlass_assembly::settings::SettingsLayers;
+use windlass_provider::endpoint::EndpointDescriptions;
+use windlass_vocabulary::Effort;
 
-/// The models that may be chosen: the session's own first, then by short names, then all of the table.
-/// Those that settings do not leave to choose are left out.
+/// The session's own model first, then short names, then the whole table: what settings allow, of
+/// providers that can be asked. The key ring is not asked, because that can block; the provider in use
+/// has its key.
 pub(crate) fn list_choosable_models(
-    config: &Config,
+    endpoints: &EndpointDescriptions,
     first: &str,
-    available: AvailableModels<'_>,
+    layers: &SettingsLayers,
 ) -> Vec<Value> {
+    let config = &endpoints.config;
     let environment = |name: &str| std::env::var_os(name);
-    let is_left = |name: &str| {
-        let chosen = model_choice::choose_model(name, config, &environment);
-        chosen.is_ok_and(|chosen| available.allows(&chosen, config, &environment))
+    let mut ready = find_ready_providers(config, &layers.overlay_environment(&environment));
+    ready.insert(endpoints.primary.provider.clone());
+    let find_offered = |name: &str| {
+        find_allowed_model(name, config, layers, &environment)
+            .filter(|chosen| ready.contains(&chosen.provider))
     };
-    let row = |value: &str, name: &str, about: &str| json!({ "value": value, "resolvedModel": name, "displayName": name, "description": about });
-    let mut rows = vec![row("default", first, "The session's own")];
-    for (short, full) in config.aliases.iter().filter(|(short, _)| is_left(short)) {
-        let name = full.split_once('/').map_or(full.as_str(), |(_, name)| name);
-        rows.push(row(short, name, full));
+    let row = |value: &str, provider: &str, name: &str, about: &str| {
+        let efforts = config.resolve_model(provider, name).model.effort.unwrap_or_default();
+        let mut row = json!({
+            "value": value,
+            "resolvedModel": name,
+            "displayName": name,
+            "description": about,
+        });
+        if let (false, Value::Object(fields)) = (efforts.is_empty(), &mut row) {
+            let levels: Vec<&str> = efforts.into_iter().map(Effort::name).collect();
+            fields.insert("supportsEffort".to_owned(), json!(true));
+            fields.insert("supportedEffortLevels".to_owned(), json!(levels));
+        }
+        row
+    };
+    let mut rows = vec![row("default", &endpoints.primary.provider, first, "The session's own")];
+    for (short, full) in &config.aliases {
+        if let Some(chosen) = find_offered(short) {
+            rows.push(row(short, &chosen.provider, &chosen.name, full));
+        }
     }
-    for provider in config.providers.keys() {
+    for provider in &ready {
         for name in config.listed_models(provider) {
             let full = format!("{provider}/{name}");
-            if is_left(&full) {
-                rows.push(row(&full, name, provider));
+            if find_offered(&full).is_some() {
+                rows.push(row(&full, provider, name, provider));
             }
         }
     }

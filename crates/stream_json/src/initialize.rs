@@ -199,11 +199,7 @@ pub(crate) fn build_initialize_response(plan: &SessionPlan, options: &Initialize
         .map(|agent| json!({ "name": agent.name, "description": agent.description }))
         .collect();
     let first = plan.builder.settings().model.name;
-    let models = list_choosable_models(
-        &plan.endpoints.config,
-        first.as_str(),
-        plan.settings_layers.available_models(),
-    );
+    let models = list_choosable_models(&plan.endpoints, first.as_str(), &plan.settings_layers);
     let own = plan.description.output_styles.iter().map(String::as_str);
     let styles: Vec<&str> = std::iter::once("default").chain(own).collect();
     let mut answer = json!({

@@ -165,6 +165,7 @@ impl LiveSession {
             builder = builder.subagents(subagents);
         }
         let (session, notices) = builder
+            .separate_deltas(options.includes_partial_messages)
             .start()
             .map_err(|error| CommandError::failure(format!("{error}; correct it and try again")))?;
         Ok(Self {
@@ -236,7 +237,7 @@ impl LiveSession {
     }
 
     fn agent_names(&self) -> Vec<String> {
-        let general = self.setup.agents.is_some().then(|| "general-purpose".to_owned());
+        let general = self.setup.agents.is_some().then(|| GENERAL_AGENT.to_owned());
         general.into_iter().chain(self.agents().iter().map(|agent| agent.name.clone())).collect()
     }
 
@@ -336,15 +337,19 @@ pub(crate) fn check_agent_exists(
     }
 }
 
+/// `None` for the general agent, which is what a session is anyway.
 fn find_agent<'a>(
     name: &str,
     known: &'a [AgentDefinition],
-) -> Result<&'a AgentDefinition, CommandError> {
-    known.iter().find(|agent| agent.name == name).ok_or_else(|| {
-        let names: Vec<&str> = known.iter().map(|agent| agent.name.as_str()).collect();
-        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        CommandError::usage(format!("--agent {name}: there is no such agent; there are {names}"))
-    })
+) -> Result<Option<&'a AgentDefinition>, CommandError> {
+    let found = known.iter().find(|agent| agent.name == name);
+    if found.is_some() || name == GENERAL_AGENT {
+        return Ok(found);
+    }
+    let names = known.iter().map(|agent| agent.name.as_str());
+    let names: Vec<&str> = std::iter::once(GENERAL_AGENT).chain(names).collect();
+    let names = names.join(", ");
+    Err(CommandError::usage(format!("--agent {name}: there is no such agent; there are {names}")))
 }
 
 fn allow_structured_output(mut builder: SessionBuilder, tool: StructuredOutput) -> SessionBuilder {
@@ -359,7 +364,7 @@ fn become_agent(
     name: &str,
     known: &[AgentDefinition],
 ) -> Result<SessionBuilder, CommandError> {
-    let agent = find_agent(name, known)?;
+    let Some(agent) = find_agent(name, known)? else { return Ok(builder) };
     if let Some(prompt) = &agent.prompt {
         builder.set_system_prompt(prompt.as_str());
     }
@@ -384,3 +389,5 @@ pub(crate) fn list_skill_names(description: &SessionDescription) -> Vec<String> 
     names.sort();
     names
 }
+
+const GENERAL_AGENT: &str = "general-purpose";

@@ -85,6 +85,10 @@ impl NoticeFrameBuilder {
                 self.input_estimate = *input_estimate;
                 Vec::new()
             }
+            Notice::AnswerStarted { ids, .. } => {
+                ids.message.as_ref().clone_into(&mut self.message_id);
+                Vec::new()
+            }
             Notice::Streamed { attempt, delta } => self.build_delta_frames(*attempt, delta),
             Notice::Retracted { .. } => {
                 self.partial = PartialMessage::default();

@@ -139,6 +139,7 @@ impl ProgressLog {
             | Notice::InputQueued(_)
             | Notice::SubagentNotice { .. }
             | Notice::MaxTurnsReached { .. }
+            | Notice::AnswerStarted { .. }
             | Notice::RunEnded(_) => None,
         }
     }

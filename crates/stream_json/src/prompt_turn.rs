@@ -61,6 +61,7 @@ impl PromptTurn {
             Notice::RunStarted
             | Notice::Streamed { .. }
             | Notice::Retracted { .. }
+            | Notice::AnswerStarted { .. }
             | Notice::Sealed { .. }
             | Notice::MessageAdded(_)
             | Notice::ToolStarted(_)

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use windlass_vocabulary::{AttemptId, MicroUsd, ModelFacts, Notice, Usage};
+use windlass_driver::ModelSpending;
+use windlass_vocabulary::{MicroUsd, ModelFacts, ModelName, Notice, Usage};
 
 use crate::frame::FrameModelUsage;
 use windlass_host::display::dollars_json::dollars_to_json;
@@ -16,9 +17,10 @@ pub(crate) struct UsageTotals {
     total: MicroUsd,
     /// … of which other processes spent this much.
     inherited: Option<MicroUsd>,
-    /// The request under way and its model.
-    current_request: Option<(AttemptId, String)>,
-    used: BTreeMap<String, (Usage, MicroUsd)>,
+    /// What models were used in sessions before this one …
+    earlier_usage: BTreeMap<ModelName, (Usage, MicroUsd)>,
+    /// … and in this one.
+    spending: ModelSpending,
     facts: BTreeMap<String, (u64, u64)>,
 }
 
@@ -32,21 +34,18 @@ impl UsageTotals {
         self.earlier_sessions_cost = self.total_spent();
         self.total = MicroUsd(0);
         self.inherited = None;
-        self.current_request = None;
+        self.earlier_usage = self.add_up_usage();
+        self.spending = ModelSpending::default();
+    }
+
+    pub(crate) fn follow_session(&mut self, spending: ModelSpending) {
+        self.spending = spending;
     }
 
     pub(crate) fn on_notice(&mut self, notice: &Notice) {
-        if let Notice::RequestStarted { attempt, model, .. } = notice {
-            self.current_request = Some((*attempt, model.as_str().to_owned()));
-        } else if let Notice::Billed { attempt, usage, cost, total } = notice {
+        if let Notice::Billed { cost, total, .. } = notice {
             self.inherited.get_or_insert(total.less(*cost));
             self.total = *total;
-            if let Some((_, model)) = self.current_request.as_ref().filter(|(it, _)| it == attempt)
-            {
-                let (used, spent) = self.used.entry(model.clone()).or_default();
-                *used += *usage;
-                *spent = *spent + *cost;
-            }
         } else if let Notice::RunEnded(ending) = notice
             && self.inherited.is_some()
         {
@@ -59,21 +58,32 @@ impl UsageTotals {
     }
 
     pub(crate) fn usage_by_model(&self) -> BTreeMap<String, FrameModelUsage> {
-        let one = |(model, (used, spent)): (&String, &(Usage, MicroUsd))| {
-            let (window, output) = self.facts.get(model).copied().unwrap_or_default();
+        let one = |(model, (used, spent)): (ModelName, (Usage, MicroUsd))| {
+            let model = model.as_str().to_owned();
+            let (window, output) = self.facts.get(&model).copied().unwrap_or_default();
             let used = FrameModelUsage {
                 input_tokens: used.input.0,
                 output_tokens: used.output.0,
                 cache_read_input_tokens: used.cache_read.0,
                 cache_creation_input_tokens: used.cache_write.0,
                 web_search_requests: 0,
-                cost_usd: dollars_to_json(*spent).as_f64().unwrap_or_default(),
+                cost_usd: dollars_to_json(spent).as_f64().unwrap_or_default(),
                 context_window: window,
                 max_output_tokens: output,
             };
-            (model.clone(), used)
+            (model, used)
         };
-        self.used.iter().map(one).collect()
+        self.add_up_usage().into_iter().map(one).collect()
+    }
+
+    fn add_up_usage(&self) -> BTreeMap<ModelName, (Usage, MicroUsd)> {
+        let mut sum = self.earlier_usage.clone();
+        for (model, (usage, cost)) in self.spending.read() {
+            let (used, spent) = sum.entry(model).or_default();
+            *used += usage;
+            *spent = *spent + cost;
+        }
+        sum
     }
 
     fn total_spent(&self) -> MicroUsd {

@@ -23,6 +23,12 @@ pub trait ToolSource: Send + Sync {
     /// The tool of that name, if it is there or may yet come.
     fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>>;
 
+    /// What the model should know of these tools besides their descriptions, and was not told yet.
+    fn notes_for(&self, names: &[&str]) -> Vec<String> {
+        let _ = names;
+        Vec::new()
+    }
+
     /// Waits for what is on its way, within bounds of its own.
     fn wait_until_ready(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
@@ -64,6 +70,10 @@ impl RestrictedToolSource {
 
     pub(crate) fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.allows(name).then(|| self.source.find_tool(name)).flatten()
+    }
+
+    pub(crate) fn notes_for(&self, names: &[&str]) -> Vec<String> {
+        self.source.notes_for(names)
     }
 
     pub(crate) async fn wait_until_ready(&self) {

@@ -82,3 +82,12 @@ text_id!(
     AgentId);
 
 pub(crate) use text_id;
+
+/// What an answer is called outside: programs that read transcripts count each pair once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerIds {
+    /// The provider's name of the message.
+    pub message: Arc<str>,
+    /// The provider's name of the request.
+    pub request: Arc<str>,
+}

@@ -35,7 +35,7 @@ pub use delta::{Delta, ModelStopReason};
 pub use failure::{FailureKind, ModelFailure, RecoveryAction};
 pub use hex::to_hex;
 pub use hook::{HookNotice, HookOutcome, HookPoint, HookReport, HookVerdict};
-pub use id::{AgentId, AttemptId, MessageId, SessionId, Ticket, ToolCallId};
+pub use id::{AgentId, AnswerIds, AttemptId, MessageId, SessionId, Ticket, ToolCallId};
 pub use interrupt::Interrupt;
 pub use json::Json;
 pub use message::{AttachmentKind, Message, MessageOrigin, MetaKind, Role};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::delta::Delta;
 use crate::failure::ModelFailure;
 use crate::hook::{HookNotice, HookPoint};
-use crate::id::{AgentId, AttemptId, Ticket, ToolCallId};
+use crate::id::{AgentId, AnswerIds, AttemptId, Ticket, ToolCallId};
 use crate::message::Message;
 use crate::model::ModelName;
 use crate::permission::PermissionQuestion;
@@ -33,6 +33,13 @@ pub enum Notice {
         turn: u32,
         /// Tokens of input, as estimated before the provider counted them.
         input_estimate: Tokens,
+    },
+    /// The server begins to answer.
+    AnswerStarted {
+        /// The attempt it belongs to.
+        attempt: AttemptId,
+        /// What the answer is called outside.
+        ids: AnswerIds,
     },
     /// A piece of an answer. Shown at once; may be retracted.
     Streamed {

@@ -1,11 +1,11 @@
 //! What a person may choose while a session runs: the permission mode, the model, the effort. The mode
 //! is told twice, as the protocol asks: as a mode and as an option, always equal.
 
+use windlass_assembly::model_selection::{find_allowed_model, find_ready_providers};
 use windlass_assembly::settings::SettingsLayers;
 use windlass_driver::SessionSettingsView;
 use windlass_host::environment::EnvLookup;
 use windlass_provider::config::Config;
-use windlass_provider::{key_source, model_choice};
 use windlass_vocabulary::{Effort, PermissionMode};
 
 use crate::schema::{ConfigChoice, ConfigOption, ModeList, SessionMode};
@@ -145,26 +145,18 @@ fn list_models(
     layers: &SettingsLayers,
     lookup: &impl EnvLookup,
 ) -> Vec<ConfigChoice> {
-    let lookup = layers.overlay_environment(lookup);
     let choice = |full: &str| ConfigChoice {
         value: full.to_owned(),
         name: full.to_owned(),
         description: None,
     };
     let mut choices = vec![choice(current)];
-    for (name, provider) in &config.providers {
-        let has_key = !key_source::list_configured_sources(provider, config, &lookup).is_empty();
-        if !provider.needs_no_key() && !has_key {
-            continue;
-        }
-        let listed = config.listed_models(name).map(|model| format!("{name}/{model}"));
-        for full in listed.filter(|full| full != current) {
-            let chosen = model_choice::choose_model(&full, config, &lookup);
-            let is_available = |chosen| layers.available_models().allows(chosen, config, &lookup);
-            if chosen.as_ref().is_ok_and(is_available) {
-                choices.push(choice(&full));
-            }
-        }
+    for provider in find_ready_providers(config, &layers.overlay_environment(lookup)) {
+        let listed = config.listed_models(&provider).map(|model| format!("{provider}/{model}"));
+        let others = listed.filter(|full| {
+            full != current && find_allowed_model(full, config, layers, lookup).is_some()
+        });
+        choices.extend(others.map(|full| choice(&full)));
     }
     choices.truncate(MODELS_MAX);
     choices

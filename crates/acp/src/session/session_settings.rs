@@ -1,10 +1,10 @@
 //! The choices of the person at the editor, and settings files that changed.
 
 use serde_json::Value;
+use windlass_assembly::model_selection::ModelSwitch;
 use windlass_driver::SettingsChange;
-use windlass_provider::endpoint::{self, CredentialCache, ModelEndpoint};
-use windlass_provider::model_choice;
-use windlass_vocabulary::{ModelName, PermissionMode};
+use windlass_host::command_error::CommandError;
+use windlass_vocabulary::PermissionMode;
 
 use super::SessionTask;
 use super::config_options::{self, EFFORT, MODE, MODEL};
@@ -55,40 +55,21 @@ impl SessionTask {
 
     /// Adds the endpoint of the model if its provider is not the one in use.
     async fn set_model(&mut self, wanted: &str) -> Result<(), RpcError> {
-        let layers = self.resources.layers.clone();
-        let config = self.resources.endpoints.config.clone();
-        let environment = |name: &str| std::env::var_os(name);
-        let refuse = |error: windlass_host::command_error::CommandError| {
-            RpcError::invalid_params(error.message())
-        };
-        let lookup = layers.overlay_environment(&environment);
-        let chosen = model_choice::choose_model(wanted, &config, &lookup).map_err(refuse)?;
-        let name = ModelName::from(chosen.name.as_str());
-        if wanted != self.choices.model {
-            layers.available_models().check(&chosen, &config, &lookup).map_err(refuse)?;
-        }
-        let facts = chosen.facts();
-        let provider = chosen.provider.clone();
-        if self.resources.endpoints.for_model(Some(&name)).provider != provider {
-            // Finding a key may ask the key ring, which blocks.
-            let resolve_layers = layers.clone();
-            let resolve_config = config.clone();
-            let resolved = tokio::task::spawn_blocking(move || {
-                let environment = |name: &str| std::env::var_os(name);
-                let lookup = resolve_layers.overlay_environment(&environment);
-                let mut cache = CredentialCache::default();
-                endpoint::resolve_endpoint(&chosen, &resolve_config, &mut cache, &lookup)
-            });
-            let resolved = resolved.await.map_err(|error| RpcError::internal(error.to_string()))?;
-            let ModelEndpoint { endpoint, description } =
-                resolved.map_err(|error| RpcError::auth_required(error.message()))?;
-            let added = self.session.add_endpoint(name.clone(), endpoint);
-            added.map_err(|error| RpcError::internal(error.to_string()))?;
-            self.resources.endpoints.by_model.insert(name.clone(), description);
-        }
+        let refuse = |error: CommandError| RpcError::invalid_params(error.message());
+        let switch = ModelSwitch::plan(
+            wanted,
+            &self.choices.model,
+            &self.resources.layers,
+            &self.resources.endpoints,
+        );
+        let switch = switch.map_err(refuse)?;
+        let provider = switch.provider().to_owned();
+        let resolved = switch.resolve_endpoint().await;
+        let resolved = resolved.map_err(|error| RpcError::auth_required(error.message()))?;
+        let applied = switch.apply(resolved, &self.session, &mut self.resources.endpoints);
+        let facts = applied.map_err(|error| RpcError::internal(error.message()))?;
         self.updates.window = facts.window.0;
-        self.configure(SettingsChange::Model(facts))?;
-        self.choices.set_model(&provider, name.as_str(), &config);
+        self.choices.set_model(&provider, facts.name.as_str(), &self.resources.endpoints.config);
         Ok(())
     }
 

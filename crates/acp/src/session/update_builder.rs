@@ -110,6 +110,7 @@ impl UpdateBuilder {
                 updates
             }
             Notice::RunStarted
+            | Notice::AnswerStarted { .. }
             | Notice::Sealed { .. }
             | Notice::PermissionWithdrawn(_)
             | Notice::ContextShrunk { .. }

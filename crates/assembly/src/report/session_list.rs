@@ -1,6 +1,7 @@
 //! Sessions as rows: all of them, or those in which something was said.
 
 use serde_json::{Value, json};
+use windlass_journal::session_catalogue;
 use windlass_journal::{LastRun, ListedSession, SessionSummary, is_being_written};
 use windlass_vocabulary::format_timestamp;
 
@@ -30,6 +31,8 @@ pub fn render_session_list(
     let cwd = working_directory()?;
     let project = (!options.all).then_some(cwd.as_path());
     let mut listed = catalogue.list(project).map_err(|error| journal_error(&error))?;
+    listed.extend(session::list_foreign_sessions(&listed, project, lookup)?);
+    listed.sort_by_key(|listed| std::cmp::Reverse(listed.summary.updated));
     let there = listed.len();
     if options.limit > 0 {
         listed.truncate(options.limit);
@@ -62,10 +65,14 @@ pub fn render_search(
     let catalogue = session::open_catalogue(lookup)?;
     let cwd = working_directory()?;
     let project = (!options.all).then_some(cwd.as_path());
-    let hits =
+    let mut hits =
         catalogue.search(words, project, options.limit).map_err(|error| journal_error(&error))?;
+    let known = catalogue.list(project).map_err(|error| journal_error(&error))?;
+    let others = session::list_foreign_sessions(&known, project, lookup)?;
+    let room = options.limit.saturating_sub(hits.len());
+    hits.extend(session_catalogue::search_transcripts(others, words, room));
     if options.json {
-        let hit = |hit: &windlass_journal::session_catalogue::SessionSearchHit| json!({"session": session_to_json(&hit.session), "excerpt": hit.excerpt, "said": hit.item});
+        let hit = |hit: &session_catalogue::SessionSearchHit| json!({"session": session_to_json(&hit.session), "excerpt": hit.excerpt, "said": hit.item});
         let hits: Vec<Value> = hits.iter().map(hit).collect();
         return Ok(format!("{}\n", json!({"hits": hits})));
     }

@@ -175,6 +175,7 @@ fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
         Notice::RunStarted
         | Notice::RequestStarted { .. }
         | Notice::Streamed { .. }
+        | Notice::AnswerStarted { .. }
         | Notice::Sealed { .. }
         | Notice::MessageAdded(_)
         | Notice::ToolStarted(_)

@@ -12,6 +12,7 @@ pub mod rewind_point;
 pub mod session_cost;
 pub mod session_lookup;
 
+use std::collections::BTreeSet;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -79,6 +80,17 @@ pub fn find_transcript(
         .map(|(root, project)| transcript::transcript_path(&root, project, &listed.summary.id)))
 }
 
+/// Sessions of other programs, of this directory or of all: only their transcripts are there.
+pub fn list_foreign_sessions(
+    known: &[ListedSession],
+    project: Option<&Path>,
+    lookup: &impl EnvLookup,
+) -> Result<Vec<ListedSession>, CommandError> {
+    let Some(root) = transcript_root(&Config::load(lookup)?, lookup) else { return Ok(Vec::new()) };
+    let known: BTreeSet<&str> = known.iter().map(|listed| listed.summary.id.as_str()).collect();
+    Ok(transcript::list_transcript_sessions(&root, project, |id| known.contains(id)))
+}
+
 /// The session with this whole id goes, with everything that belongs to it.
 pub fn delete_session(id: &str, lookup: &impl EnvLookup) -> Result<(), CommandError> {
     let catalogue = open_catalogue(lookup)?;
@@ -138,6 +150,8 @@ pub fn select_session(
     }
     let catalogue = open_catalogue(lookup)?;
     let root = transcript_root(config, lookup);
+    let needs_older =
+        options.fork_session || options.continue_run || options.resume_session_at.is_some();
     let older = match &options.resume {
         Some(wanted) => Some(session_lookup::find_resume_source(
             &catalogue,
@@ -146,7 +160,11 @@ pub fn select_session(
             root.as_deref(),
         )?),
         None if options.goes_on => {
-            Some(session_lookup::find_newest_source(&catalogue, cwd, root.as_deref())?)
+            let found = session_lookup::find_newest_source(&catalogue, cwd, root.as_deref())?;
+            if found.is_none() && needs_older {
+                return Err(session_lookup::no_session_error());
+            }
+            found
         }
         None => None,
     };

@@ -1,6 +1,7 @@
 //! From what the user calls a session to the session. Nothing is guessed: where several are meant,
 //! or none, the line says which there are.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use windlass_journal::{
@@ -15,6 +16,8 @@ use windlass_host::command_error::CommandError;
 use windlass_host::display::text_table::format_time_ago;
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 use windlass_host::environment::EnvLookup;
+use windlass_host::random;
+use windlass_provider::config::Config;
 
 /// The session that is called this, or the newest of this directory.
 pub fn find_session_here(
@@ -29,32 +32,115 @@ pub fn find_session_here(
     }
 }
 
+/// The same, also if only the transcript of the session is there.
+pub fn find_readable_session(
+    wanted: Option<&str>,
+    lookup: &impl EnvLookup,
+) -> Result<ReadableSession, CommandError> {
+    let catalogue = super::open_catalogue(lookup)?;
+    let cwd = working_directory()?;
+    let root = super::transcript_root(&Config::load(lookup)?, lookup);
+    let source = match wanted {
+        Some(_) => find_resume_source(&catalogue, wanted, &cwd, root.as_deref())?,
+        None => {
+            find_newest_source(&catalogue, &cwd, root.as_deref())?.ok_or_else(no_session_error)?
+        }
+    };
+    let from_transcript = |path: PathBuf| {
+        let summary = transcript::summarize_transcript(&path).ok_or_else(|| {
+            CommandError::usage(format!("nothing was said in {}", path.display()))
+        })?;
+        Ok(ReadableSession::Transcript(ListedSession { path, summary }))
+    };
+    match source {
+        ResumeSource::Journal(listed) => Ok(ReadableSession::Journal(*listed)),
+        ResumeSource::Transcript(_, path) => from_transcript(path),
+        ResumeSource::Damaged(damaged) => from_transcript(damaged.transcript),
+    }
+}
+
+/// A session that can be shown.
+#[derive(Clone, Debug)]
+pub enum ReadableSession {
+    Journal(ListedSession),
+    /// Its path is that of the transcript.
+    Transcript(ListedSession),
+}
+
 pub fn find_newest_session(
     catalogue: &SessionCatalogue,
     cwd: &Path,
 ) -> Result<ListedSession, CommandError> {
     let here = catalogue.list(Some(cwd)).map_err(|error| journal_error(&error))?;
-    here.into_iter().find(has_prompt).ok_or_else(|| {
-        CommandError::usage(
-            "there is no session of this directory yet; leave out -c, or name one: `windlass \
-             sessions list --all` lists those of other directories",
-        )
-    })
+    here.into_iter().find(has_prompt).ok_or_else(no_session_error)
 }
 
-/// The newest session of this directory, also if its journal cannot be used.
+pub(super) fn no_session_error() -> CommandError {
+    CommandError::usage(
+        "there is no session of this directory yet; name one: `windlass sessions list --all` lists \
+         those of other directories",
+    )
+}
+
+/// The newest session of this directory: also one whose journal cannot be used, or one of another program.
+/// `None` if there is none.
 pub(super) fn find_newest_source(
     catalogue: &SessionCatalogue,
     cwd: &Path,
     transcripts: Option<&Path>,
-) -> Result<ResumeSource, CommandError> {
-    let found = find_newest_session(catalogue, cwd);
-    let damaged = transcripts
-        .and_then(|root| DamagedSession::find_newest(catalogue, cwd, root, found.as_ref().ok()));
-    match damaged {
-        Some(damaged) => Ok(ResumeSource::Damaged(damaged)),
-        None => found.map(|listed| ResumeSource::Journal(Box::new(listed))),
+) -> Result<Option<ResumeSource>, CommandError> {
+    let here = catalogue.list(Some(cwd)).map_err(|error| journal_error(&error))?;
+    let known: BTreeSet<String> = here.iter().map(|listed| listed.summary.id.clone()).collect();
+    let newest = here.into_iter().find(has_prompt);
+    let Some(root) = transcripts else {
+        return Ok(newest.map(|listed| ResumeSource::Journal(Box::new(listed))));
+    };
+    if let Some(damaged) = DamagedSession::find_newest(catalogue, cwd, root, newest.as_ref()) {
+        return Ok(Some(ResumeSource::Damaged(damaged)));
     }
+    let others =
+        transcript::list_transcript_sessions(root, Some(cwd), |id| known.contains(id)).into_iter();
+    let than = newest.as_ref().map_or(0, |listed| listed.summary.updated);
+    let other = others.take(1).find(|listed| listed.summary.updated > than);
+    Ok(match other {
+        Some(ListedSession { path, summary }) => Some(ResumeSource::Transcript(summary.id, path)),
+        None => newest.map(|listed| ResumeSource::Journal(Box::new(listed))),
+    })
+}
+
+/// A transcript that is named by its path. Its session has the id of the file, if that is one.
+fn find_transcript_file(wanted: &str, cwd: &Path) -> Option<ResumeSource> {
+    let path = cwd.join(wanted);
+    let is_file = wanted.ends_with(".jsonl") && path.is_file();
+    let id = path.file_stem()?.to_str()?.to_ascii_lowercase();
+    let id = if super::is_uuid(&id) { id } else { random::generate_uuid() };
+    is_file.then_some(ResumeSource::Transcript(id, path))
+}
+
+/// The one session of another program whose id begins like this.
+fn find_by_beginning(
+    catalogue: &SessionCatalogue,
+    wanted: &str,
+    cwd: &Path,
+    root: &Path,
+) -> Option<ResumeSource> {
+    let is_beginning = wanted.len() >= ID_BEGINNING_MIN
+        && wanted.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    if !is_beginning {
+        return None;
+    }
+    let wanted = wanted.to_ascii_lowercase();
+    let known = catalogue.list(None).ok()?;
+    let is_known = |id: &str| known.iter().any(|listed| listed.summary.id == id);
+    for project in [Some(cwd), None] {
+        let all = transcript::list_transcript_sessions(root, project, |id| {
+            !id.starts_with(&wanted) || is_known(id)
+        });
+        if let [ListedSession { path, summary }] = all.as_slice() {
+            return Some(ResumeSource::Transcript(summary.id.clone(), path.clone()));
+        }
+    }
+    None
 }
 
 #[derive(Debug)]
@@ -74,6 +160,9 @@ pub(super) fn find_resume_source(
     cwd: &Path,
     transcripts: Option<&Path>,
 ) -> Result<ResumeSource, CommandError> {
+    if let Some(file) = wanted.and_then(|wanted| find_transcript_file(wanted, cwd)) {
+        return Ok(file);
+    }
     let id = wanted.filter(|wanted| super::is_uuid(wanted)).map(str::to_ascii_lowercase);
     let found = find_session(catalogue, id.as_deref().or(wanted), cwd);
     let is_empty = found.as_ref().map_or(true, |listed| !has_prompt(listed));
@@ -92,6 +181,9 @@ pub(super) fn find_resume_source(
         Err(error) => error,
     };
     let (Some(wanted), Some(root)) = (wanted, transcripts) else { return Err(error) };
+    if let Some(found) = find_by_beginning(catalogue, wanted, cwd, root) {
+        return Ok(found);
+    }
     // Other programs give names too, and write them into the transcript alone.
     match transcript::find_by_title(root, cwd, wanted).as_slice() {
         [] => Err(error),
@@ -190,5 +282,7 @@ fn list_candidates<'a>(sessions: impl Iterator<Item = &'a ListedSession>) -> Str
     }
 }
 
+/// Characters of an id from which on it is looked for in the transcripts of other programs.
+const ID_BEGINNING_MIN: usize = 4;
 const CANDIDATES_MAX: usize = 5;
 const TITLE_MAX: usize = 40;

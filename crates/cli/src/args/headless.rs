@@ -36,6 +36,18 @@ pub(crate) struct StreamArgs {
     pub(crate) thinking_display: Option<ThinkingDisplayArg>,
 }
 
+/// Files with parts of the system prompt.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Prompt and output")]
+pub(crate) struct PromptFileArgs {
+    /// Read the system prompt from this file.
+    #[arg(long, value_name = "PATH", conflicts_with = "system_prompt")]
+    pub(crate) system_prompt_file: Option<PathBuf>,
+    /// Add the text of this file to the system prompt.
+    #[arg(long, value_name = "PATH", conflicts_with = "append_system_prompt")]
+    pub(crate) append_system_prompt_file: Option<PathBuf>,
+}
+
 /// How a program speaks with us.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Driven by a program")]
@@ -52,9 +64,8 @@ pub(crate) struct HeadlessArgs {
     /// The mode bypassPermissions may be switched on later.
     #[arg(long)]
     pub(crate) allow_dangerously_skip_permissions: bool,
-    /// Read the system prompt from this file.
-    #[arg(long, value_name = "PATH", conflicts_with = "system_prompt")]
-    pub(crate) system_prompt_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) prompt_files: PromptFileArgs,
     /// More agents: a JSON object, by name, with description and prompt.
     #[arg(long, value_name = "JSON")]
     pub(crate) agents: Option<String>,
@@ -78,8 +89,11 @@ pub(crate) struct HeadlessArgs {
     pub(crate) plugin_dir_no_mcp: Vec<PathBuf>,
     /// Tell on standard error what happens on the way, in every format. What stands after `=` is
     /// ignored: everything is told.
-    #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, hide = true)]
+    #[arg(short, long, value_name = "FILTER", num_args = 0..=1, require_equals = true, hide = true)]
     pub(crate) debug: Option<Option<String>>,
+    /// Tell what happens on the way: an old name of --debug.
+    #[arg(long, hide = true)]
+    pub(crate) mcp_debug: bool,
     /// The same, into this file.
     #[arg(long, value_name = "PATH")]
     pub(crate) debug_file: Option<PathBuf>,

@@ -1,5 +1,7 @@
 //! The command line about MCP servers.
 
+use std::ffi::OsString;
+
 use clap::{Subcommand, ValueEnum};
 
 use super::{PermissionArgs, SettingsArgs};
@@ -77,12 +79,18 @@ pub(crate) struct McpAddArgs {
     /// How it is reached.
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) transport: McpTransportArg,
-    /// A variable of its environment.
+    /// Variables of its environment: one, or several in a row.
     #[arg(short, long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
     /// A header of every request.
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     pub(crate) header: Vec<String>,
+    /// The id under which we are registered with the server's login, over HTTP.
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+    /// The port on which the login comes back, over HTTP. [default: any that is free]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) callback_port: Option<u16>,
     /// Its name.
     pub(crate) name: String,
     /// The program, or the address.
@@ -126,4 +134,37 @@ pub(crate) enum McpTransportArg {
     Http,
     /// Over the old HTTP+SSE.
     Sse,
+}
+
+/// Gives each variable a flag of its own in `mcp add --env A=1 B=2 NAME`, where others give one flag to a
+/// row of them: a flag that takes a row would take the name too.
+pub(crate) fn split_variables(
+    arguments: impl Iterator<Item = OsString>,
+) -> impl Iterator<Item = OsString> {
+    let mut words: Vec<OsString> = Vec::new();
+    let mut arguments = arguments.peekable();
+    while let Some(word) = arguments.next() {
+        let is_flag = words.len() >= 3
+            && words.get(1).is_some_and(|word| word == "mcp")
+            && words.get(2).is_some_and(|word| word == "add")
+            && (word == "--env" || word == "-e");
+        if word == "--" {
+            words.push(word);
+            break;
+        }
+        words.push(word);
+        if is_flag {
+            words.extend(arguments.next());
+            while let Some(next) = arguments.next_if(|next| is_variable(next)) {
+                words.extend(["--env".into(), next]);
+            }
+        }
+    }
+    words.into_iter().chain(arguments)
+}
+
+fn is_variable(word: &OsString) -> bool {
+    let Some((name, _)) = word.to_str().and_then(|word| word.split_once('=')) else { return false };
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    !name.is_empty() && name.chars().all(is_name)
 }

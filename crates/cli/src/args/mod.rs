@@ -4,6 +4,7 @@
 //! comments here are the help text.
 
 mod acp;
+mod foreign_flags;
 mod headless;
 mod hooks;
 mod key;
@@ -18,6 +19,7 @@ mod settings;
 
 use std::ffi::OsString;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use windlass_host::command_error::CommandError;
 
@@ -27,7 +29,7 @@ pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
 pub(crate) use key::{KeyArgs, KeyCommand, KeyListArgs};
 pub(crate) use mcp::{
     McpAddArgs, McpAddJsonArgs, McpArgs, McpCommand, McpConfigArgs, McpScopeArg, McpServeArgs,
-    McpTransportArg,
+    McpTransportArg, split_variables,
 };
 pub(crate) use model::{EffortArg, LimitArgs, ModelArgs, ThinkingArg};
 pub(crate) use permission::{PermissionArgs, PermissionModeArg, SandboxArg};
@@ -237,6 +239,12 @@ const PROMPT_AND_OUTPUT_HEADING: &str = "Prompt and output";
 
 /// Puts what clap found wrong into one line: the cause, then its advice.
 pub(crate) fn clap_to_command_error(error: &clap::Error) -> CommandError {
+    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+        && let Some(why) = foreign_flags::explain_foreign_flag(flag)
+    {
+        return CommandError::usage(format!("{flag} is not supported: {why}"));
+    }
     let text = error.to_string();
     let words: Vec<&str> = text
         .lines()

@@ -3,7 +3,8 @@
 
 use windlass_assembly::options::{
     HeadlessOptions, InputFormat, LimitOptions, McpOptions, OutputFormat, PermissionOptions,
-    RunOptions, SandboxUse, SessionOptions, SettingsOptions, StreamOptions, ThinkingDisplay,
+    PromptFileOptions, RunOptions, SandboxUse, SessionOptions, SettingsOptions, StreamOptions,
+    ThinkingDisplay,
 };
 use windlass_assembly::report::cost::{CostGrouping, CostOptions};
 use windlass_assembly::report::session_list::SessionListOptions;
@@ -133,7 +134,10 @@ impl From<HeadlessArgs> for HeadlessOptions {
             permission_prompt_tool: args.permission_prompt_tool,
             denies_prompts: args.permission_prompts.is_some(),
             allow_dangerously_skip_permissions: args.allow_dangerously_skip_permissions,
-            system_prompt_file: args.system_prompt_file,
+            prompt_files: PromptFileOptions {
+                system_prompt: args.prompt_files.system_prompt_file,
+                append_system_prompt: args.prompt_files.append_system_prompt_file,
+            },
             agents: args.agents,
             agent: args.agent,
             betas: args.betas,
@@ -141,7 +145,7 @@ impl From<HeadlessArgs> for HeadlessOptions {
             task_budget: args.task_budget,
             plugin_dir: args.plugin_dir,
             plugin_dir_no_mcp: args.plugin_dir_no_mcp,
-            debug: args.debug,
+            debug: args.debug.or(args.mcp_debug.then_some(None)),
             debug_file: args.debug_file,
             is_attended: false,
         }
@@ -178,6 +182,7 @@ impl From<SettingsArgs> for SettingsOptions {
             project_config_root: args.project_config_root,
             trust_project: args.trust_project,
             safe_mode: args.safe_mode,
+            disable_slash_commands: args.disable_slash_commands,
         }
     }
 }

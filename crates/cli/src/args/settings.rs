@@ -27,6 +27,9 @@ pub(crate) struct SettingsArgs {
     /// ask still hold.
     #[arg(long)]
     pub(crate) safe_mode: bool,
+    /// Load no skills and no commands of the user's, the project's or plugins.
+    #[arg(long)]
+    pub(crate) disable_slash_commands: bool,
 }
 
 /// `windlass doctor`.

@@ -84,6 +84,7 @@ impl RunDisplay {
                 self.console.write_separate_line(ConsoleStyle::Warning, why)
             }
             Notice::RunStarted
+            | Notice::AnswerStarted { .. }
             | Notice::Sealed { .. }
             | Notice::MessageAdded(_)
             | Notice::ToolProgressed { .. }

@@ -225,6 +225,13 @@ fn limits_end_the_run_with_a_reason_and_a_code() {
     let finished = run(&mut dirs.asking(&server.url(), &arguments));
     assert!(finished.error_line(1).contains("--max-budget-usd"), "{finished:?}");
     assert_eq!(server.request_count(), 2, "nothing was asked that cannot be paid");
+    // The smallest limit that would do is named, and does.
+    let said = finished.error_line(1);
+    let least = said.split("at least $").nth(1).and_then(|rest| rest.split(' ').next());
+    let least = least.expect("a smallest limit").to_owned();
+    let arguments = ["-p", "go", "--max-turns", "1", "--max-budget-usd", &least];
+    run(&mut dirs.asking(&server.url(), &arguments));
+    assert_eq!(server.request_count(), 3, "{least} is enough for one request");
 }
 
 #[test]

@@ -195,3 +195,57 @@ fn a_project_may_keep_its_things_elsewhere() {
     let flags = ["-p", "hi", "--project-config-root=nowhere"];
     assert!(run(&mut dirs.windlass(&flags)).error_line(2).contains("nowhere"));
 }
+
+#[test]
+fn flags_of_others_work_or_say_why_not() {
+    let dirs = TestDirs::new();
+    let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
+    std::fs::write(dirs.file("more.txt"), "Speak like a sailor.\n").expect("a file");
+    let flags =
+        ["-p", "hi", "--append-system-prompt-file", "more.txt", "--agent", "general-purpose"];
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
+    assert!(server.requests()[0].body.contains("Speak like a sailor."));
+    let flags = ["-p", "hi", "--append-system-prompt-file", "none.txt"];
+    let refused = run(&mut dirs.asking(&server.url(), &flags));
+    assert!(refused.error_line(2).contains("none.txt"), "{refused:?}");
+    for flag in ["-d", "--debug", "--mcp-debug"] {
+        let told = run(&mut dirs.asking(&server.url(), &["-p", "hi", flag]));
+        assert_eq!(told.code, Some(0), "{told:?}");
+    }
+    for (flag, words) in [("--chrome", "browser"), ("-w", "git worktree"), ("--ide=x", "acp setup")]
+    {
+        let refused = run(&mut dirs.asking(&server.url(), &["-p", "hi", flag]));
+        assert!(refused.error_line(2).contains(words), "{refused:?}");
+    }
+    let command = dirs.file(".claude/commands");
+    std::fs::create_dir_all(&command).expect("a folder");
+    std::fs::write(command.join("sail.md"), "Set the sails.").expect("a file");
+    for (flags, is_there) in [(&[][..], true), (&["--disable-slash-commands"], false)] {
+        let mut driven = StreamJsonProcess::start(&dirs, &server.url(), flags);
+        driven.prompt("hi");
+        let init = driven.until(|frame| frame["subtype"] == "init");
+        let commands = init["slash_commands"].as_array().cloned().expect("commands");
+        assert_eq!(commands.contains(&json!("sail")), is_there, "{init}");
+        driven.result();
+        driven.end();
+    }
+}
+
+#[test]
+fn a_server_is_added_with_a_row_of_variables_or_with_its_login() {
+    let dirs = TestDirs::new();
+    let add =
+        |arguments: &[&str]| run(dirs.windlass(&["mcp", "add", "-s", "project"]).args(arguments));
+    assert_eq!(add(&["--env", "A=1", "B=x=y", "box", "--", "sh", "-e", "C=3"]).code, Some(0));
+    let login = ["-t", "http", "--client-id", "me", "--callback-port", "4000", "web", "http://h/m"];
+    assert_eq!(add(&login).code, Some(0));
+    let kept = std::fs::read_to_string(dirs.file(".mcp.json")).expect("a file");
+    let kept: Value = serde_json::from_str(&kept).expect("JSON");
+    let expected = json!({
+        "box": {"type": "stdio", "command": "sh", "args": ["-e", "C=3"], "env": {"A": "1", "B": "x=y"}},
+        "web": {"type": "http", "url": "http://h/m", "oauth": {"clientId": "me", "callbackPort": 4000}},
+    });
+    assert_eq!(kept["mcpServers"], expected);
+    let refused = add(&["--client-id", "me", "other", "sh"]);
+    assert!(refused.error_line(2).contains("--transport http"), "{refused:?}");
+}

@@ -96,3 +96,27 @@ fn the_object_is_the_result_that_clients_read() {
         assert!(alone.get(key).is_some(), "{key}: {alone}");
     }
 }
+
+#[test]
+fn what_models_used_counts_nested_sessions_and_sums_to_the_total() {
+    let dirs = TestDirs::new();
+    let agents = r#"{"scout":{"description":"Looks","prompt":"Look.","model":"haiku"}}"#;
+    let call = json!({ "description": "a", "prompt": "look there", "subagent_type": "scout" });
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Agent", call).when("send somebody"))
+        .answer(ScriptedAnswer::text("Nothing there.").when("look there"))
+        .answer(ScriptedAnswer::text("Over.").repeat(0));
+    let server = play(script);
+    let arguments = ["-p", "send somebody", "--agents", agents, "--output-format", "json"];
+    let mut command = dirs.asking(&server.url(), &arguments);
+    let result = object(&run(command.args(["--allowedTools", "Agent", "--model", "opus"])));
+    let used = result["modelUsage"].as_object().expect("an object");
+    let names: Vec<&str> = used.keys().map(String::as_str).collect();
+    assert!(
+        names.len() == 2 && names[0].contains("haiku") && names[1].contains("opus"),
+        "{result}"
+    );
+    let sum: f64 = used.values().map(|one| one["costUSD"].as_f64().expect("a cost")).sum();
+    let total = result["total_cost_usd"].as_f64().expect("a total");
+    assert!(total > 0.0 && (sum - total).abs() < 1e-9, "{result}");
+}

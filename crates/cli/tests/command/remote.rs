@@ -11,7 +11,7 @@ echo started >>starts
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   case "$line" in
-    *'"method":"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"method":"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"sh","version":"1"},"instructions":"Ask for the place first."}' ;;
     *'"method":"tools/list"'*) result='{"tools":[{"name":"place","description":"Says where it runs.","inputSchema":{"type":"object"}}]}' ;;
     *'"method":"tools/call"'*'"colour"'*) printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Which colour?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string"}}}}}\n'
       read -r said; said=$(printf '%s' "$said" | sed 's/"/\\"/g'); result="{\"content\":[{\"type\":\"text\",\"text\":\"heard $said\"}]}" ;;
@@ -355,4 +355,29 @@ fn nobody_in_front_says_no_to_a_servers_question_and_hooks_may_say_more() {
             }
         }
     }
+}
+
+#[test]
+fn what_a_server_says_of_its_use_reaches_the_model_as_its_words() {
+    let dirs = test_dirs();
+    let config = json!({"mcpServers": {"box": entry()}}).to_string();
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("ToolSearch", json!({"query": "select:mcp__box__place"})))
+        .answer(ScriptedAnswer::text("Found.").repeat(0));
+    let server = play(script);
+    let flags = ["-p", "go", "--mcp-config", &config, "--allowedTools", "ToolSearch"];
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
+    // Its server was not known before: with the tool that was found.
+    let said = last_result(&server);
+    assert!(said.contains("Ask for the place first.") && said.contains("not the user's"), "{said}");
+    // Known from the last time: from the start, with the names of its tools.
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
+    let body = server.requests().pop().expect("a request").json().expect("JSON");
+    let tools = body["tools"].as_array().cloned().expect("tools");
+    let search = tools.iter().find(|tool| tool["name"] == "ToolSearch").expect("a search");
+    let told = search["description"].as_str().expect("words");
+    assert!(
+        told.contains("Ask for the place first.") && told.contains("mcp__box__place"),
+        "{told}"
+    );
 }

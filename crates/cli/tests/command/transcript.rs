@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
+use windlass_vocabulary::WireFormat;
 
 use crate::fixture::{TestDirs, play, run};
 
@@ -456,4 +457,137 @@ fn a_mentioned_file_is_a_line_of_its_own() {
     assert_eq!(file["parentUuid"], said["uuid"], "it hangs below its prompt");
     let answer = lines.iter().find(|line| line["type"] == "assistant").expect("an answer");
     assert_eq!(answer["parentUuid"], file["uuid"], "the chain goes on");
+}
+
+fn frames(dirs: &TestDirs, server: &Rehearsal, arguments: &[&str]) -> Vec<Value> {
+    let lines = ["--output-format", "stream-json", "--verbose", "--include-partial-messages"];
+    let finished = run(dirs.asking(&server.url(), &lines).args(arguments));
+    let frames = finished.stdout.lines().map(|line| serde_json::from_str(line).expect(line));
+    frames.collect()
+}
+
+/// Programs that add up costs know an answer by its two ids, and sort and tell apart lines by time.
+#[test]
+fn an_answer_has_one_name_everywhere_and_every_line_a_time_of_its_own() {
+    let dirs = TestDirs::new();
+    let server = working();
+    let frames = frames(&dirs, &server, &["--allowedTools", "Bash", "-p", "look twice"]);
+    let lines = entries(&files(&projects(&dirs))[0]);
+    let answers: Vec<&Value> = lines.iter().filter(|line| line["type"] == "assistant").collect();
+    assert_eq!(answers.len(), 4, "{answers:#?}");
+    let ids: Vec<[&Value; 2]> =
+        answers.iter().map(|line| [&line["message"]["id"], &line["requestId"]]).collect();
+    assert_eq!(
+        ids,
+        [["msg_1", "req_1"], ["msg_1", "req_1"], ["msg_1", "req_1"], ["msg_2", "req_2"]]
+    );
+    let told: Vec<&Value> = frames
+        .iter()
+        .filter(|frame| frame["type"] == "assistant")
+        .map(|frame| &frame["message"]["id"])
+        .collect();
+    assert_eq!(told, ["msg_1", "msg_1", "msg_1", "msg_2"]);
+    let begun = frames.iter().filter(|frame| frame["event"]["type"] == "message_start");
+    let begun: Vec<&Value> = begun.map(|frame| &frame["event"]["message"]["id"]).collect();
+    assert_eq!(begun, ["msg_1", "msg_2"]);
+    let times: Vec<&str> = lines.iter().filter_map(|line| line["timestamp"].as_str()).collect();
+    assert!(times.windows(2).all(|two| two[0] < two[1]), "{times:?}");
+    // Summed as those programs do, it is what the run says it cost.
+    let mut counted = HashMap::new();
+    for line in &answers {
+        let cost = line["costUSD"].as_f64().expect("a cost");
+        counted.entry(line["requestId"].to_string()).or_insert(cost);
+    }
+    let sum: f64 = counted.values().sum();
+    let total = frames.last().expect("a result")["total_cost_usd"].as_f64().expect("a total");
+    assert!((sum - total).abs() < 1e-9, "{sum} {total}");
+    // The journal knows these names too: a transcript that was lost has them again.
+    let path = files(&projects(&dirs)).remove(0);
+    std::fs::remove_file(&path).expect("it is there");
+    ask(&dirs, &server, &["-c", "-p", "on"]);
+    let again = entries(&path);
+    let again = again.iter().filter(|line| line["type"] == "assistant").take(ids.len());
+    let again: Vec<[&Value; 2]> =
+        again.map(|line| [&line["message"]["id"], &line["requestId"]]).collect();
+    assert_eq!(again, ids);
+}
+
+#[test]
+fn pieces_that_arrive_together_are_passed_on_one_by_one() {
+    let dirs = TestDirs::new();
+    let pieces = ScriptedAnswer::text("It comes in many small pieces.").chunk(2);
+    let burst = pieces.encode_events(WireFormat::AnthropicMessages, 1).concat();
+    let sent = String::from_utf8_lossy(&burst).matches("text_delta").count();
+    let server = play(Script::new().answer(ScriptedAnswer::raw(burst)));
+    let frames = frames(&dirs, &server, &["-p", "go"]);
+    let deltas = frames.iter().filter(|frame| frame["event"]["delta"]["type"] == "text_delta");
+    assert_eq!(deltas.count(), sent);
+}
+
+/// A session as another program keeps it: a skill's text, a team, a parent that was lost.
+fn write_foreign_session(dirs: &TestDirs, id: &str) -> PathBuf {
+    let work = dirs.work().canonicalize().expect("the folder");
+    let work = work.to_string_lossy();
+    let key: String =
+        work.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let folder = projects(dirs).join(key);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let line = |kind: &str, uuid: &str, parent: Option<&str>, is_meta: bool, content: Value| {
+        let role = if kind == "assistant" { "assistant" } else { "user" };
+        json!({
+            "type": kind, "uuid": uuid, "parentUuid": parent, "isSidechain": false,
+            "isMeta": is_meta, "teamName": "crew", "sessionId": id, "cwd": work,
+            "timestamp": "2026-01-01T00:00:00.000Z",
+            "message": { "role": role, "id": format!("msg_{uuid}"), "content": content },
+        })
+    };
+    let text = |words: &str| json!([{ "type": "text", "text": words }]);
+    let lines = [
+        line("user", "u1", None, false, json!("build the harbour")),
+        line("user", "u2", Some("u1"), true, text("The skill says: measure twice.")),
+        line("assistant", "u3", Some("u2"), false, text("Measured.")),
+        line("user", "u4", Some("gone"), false, json!("and the pier")),
+        line("assistant", "u5", Some("u4"), false, text("Built the pier.")),
+    ];
+    let path = folder.join(format!("{id}.jsonl"));
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&path, lines).expect("a transcript");
+    path
+}
+
+#[test]
+fn sessions_of_other_programs_are_found_shown_and_continued() {
+    const FOREIGN: &str = "abcd1234-0f4e-4f6a-8d3c-1a2b3c4d5e6f";
+    for arguments in [&["-c"][..], &["-r", "abcd12"], &["-r", FOREIGN], &["-r", "PATH"]] {
+        let dirs = TestDirs::new();
+        let path = write_foreign_session(&dirs, FOREIGN);
+        let listed = run(&mut dirs.windlass(&["sessions", "list"]));
+        assert!(listed.answer().contains("build the harbour"), "{listed:?}");
+        let shown = run(&mut dirs.windlass(&["sessions", "show", "abcd12"]));
+        assert!(shown.answer().contains("Built the pier."), "{shown:?}");
+        let found = run(&mut dirs.windlass(&["sessions", "search", "PIER"]));
+        assert!(found.answer().contains("abcd1234"), "{found:?}");
+        let server = play(Script::new().answer(ScriptedAnswer::text("On it.").repeat(0)));
+        let path = path.to_string_lossy();
+        let arguments: Vec<&str> =
+            arguments.iter().map(|one| if *one == "PATH" { &*path } else { one }).collect();
+        let result = ask(&dirs, &server, &[&arguments[..], &["-p", "go on"]].concat());
+        assert_eq!(result["session_id"], FOREIGN, "{arguments:?}");
+        let body = &server.requests()[0].body;
+        for words in ["build the harbour", "measure twice", "Measured.", "Built the pier.", "go on"]
+        {
+            assert!(body.contains(words), "{arguments:?} {words}: {body}");
+        }
+    }
+}
+
+#[test]
+fn to_continue_where_there_is_nothing_begins_a_session() {
+    let dirs = TestDirs::new();
+    let server = working();
+    ask(&dirs, &server, &["-c", "-p", "look", "--allowedTools", "Bash"]);
+    assert_eq!(files(&projects(&dirs)).len(), 1);
+    let dirs = TestDirs::new();
+    let finished = run(&mut dirs.asking(&server.url(), &["-c", "--fork-session", "-p", "look"]));
+    assert!(finished.error_line(2).contains("no session of this directory"), "{finished:?}");
 }

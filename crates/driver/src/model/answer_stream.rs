@@ -20,6 +20,8 @@ pub(crate) struct AnswerStream {
     pub(crate) decoder: Box<dyn ResponseDecoder + Send>,
     pub(crate) watchdog: StreamWatchdog,
     pub(crate) request_id: Option<String>,
+    /// Pieces stay as the server cut them.
+    pub(crate) separate_deltas: bool,
     pub(crate) notice_sender: NoticeSender,
     pub(crate) tail: StreamTail,
 }
@@ -66,7 +68,7 @@ impl AnswerStream {
             // With the end of the body read, the connection is free for the next request.
             self.drain(DRAIN_FIRST_MAX).await;
         }
-        join_text_pieces(out)
+        if self.separate_deltas { out } else { join_text_pieces(out) }
     }
 
     fn push(&mut self, bytes: &[u8], out: &mut Vec<DecodedEvent>) {

@@ -5,6 +5,7 @@
 //! images fit; `http_endpoint` owns the connections; `watchdog` detects silence. Every failure is one
 //! `ModelFailure`, classified by the dialect or by `http_endpoint`; the engine decides what follows.
 
+mod answer_ids;
 mod answer_stream;
 mod endpoint;
 mod error_response;
@@ -17,6 +18,7 @@ pub(crate) mod summary_call;
 mod switch_model;
 mod watchdog;
 
+pub(crate) use answer_ids::AnswerIdSource;
 pub use endpoint::{CredentialRenewal, Endpoint, ModelTimeouts, RENEWAL_MAX};
 pub(crate) use model_client::ModelClient;
 pub(crate) use model_routes::ModelRoutes;

@@ -15,6 +15,7 @@ use windlass_vocabulary::{
 };
 
 use super::ModelTimeouts;
+use super::answer_ids::AnswerIdSource;
 use super::answer_stream::{AnswerStream, StreamTail, build_timeout_failure, with_request_id};
 use super::error_response::{header, is_stream, read_failure};
 use super::model_routes::{EndpointRoute, ModelRoutes};
@@ -29,8 +30,10 @@ pub(crate) struct ModelClient {
     pub(crate) routes: ModelRoutes,
     pub(crate) timeouts: ModelTimeouts,
     pub(crate) keeps_raw: bool,
+    pub(crate) separate_deltas: bool,
     pub(crate) inspector: Arc<CallInspector>,
     pub(crate) notice_sender: NoticeSender,
+    pub(crate) answer_ids: AnswerIdSource,
     /// Notes already sent: the same history gives the same notes with every request.
     pub(crate) warned_notes: Mutex<BTreeSet<String>>,
 }
@@ -55,7 +58,7 @@ impl ModelClient {
             for piece in answer.next().await {
                 let is_ended = matches!(piece, DecodedEvent::Ended { .. });
                 let is_failed = matches!(piece, DecodedEvent::Failed(_));
-                if let Some(event) = self.to_event(attempt, piece) {
+                if let Some(event) = self.to_event(attempt, answer.request_id.as_deref(), piece) {
                     report(event).await;
                 }
                 if is_ended {
@@ -180,6 +183,7 @@ impl ModelClient {
             decoder,
             watchdog,
             request_id,
+            separate_deltas: self.separate_deltas,
             notice_sender,
             tail: StreamTail::default(),
         })
@@ -212,9 +216,17 @@ impl ModelClient {
         }
     }
 
-    fn to_event(&self, attempt: AttemptId, piece: DecodedEvent) -> Option<Event> {
+    fn to_event(
+        &self,
+        attempt: AttemptId,
+        request_id: Option<&str>,
+        piece: DecodedEvent,
+    ) -> Option<Event> {
         let delta = match piece {
-            DecodedEvent::Started { .. } => return Some(Event::ModelStarted { attempt }),
+            DecodedEvent::Started { message_id, .. } => {
+                let ids = self.answer_ids.identify(message_id.as_deref(), request_id);
+                return Some(Event::ModelStarted { attempt, ids: Some(ids) });
+            }
             DecodedEvent::Ended { stop, usage, detail: _ } => {
                 return Some(Event::ModelEnded { attempt, stop, usage });
             }

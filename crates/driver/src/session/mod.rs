@@ -19,6 +19,7 @@ pub(crate) use self::background::WeakSessionResources;
 pub use self::prompt_result::PromptResult;
 use crate::client_questions::ClientQuestions;
 use crate::error::SendError;
+use crate::model_spending::ModelSpending;
 use crate::prompt_submission::{PromptSubmission, QueuedMessage};
 use crate::rewind::{
     FileHistory, FileRewind, RewindError, RewindOptions, RewindResult, RewindScope, run_blocking,
@@ -39,6 +40,7 @@ pub struct Session {
     pub(crate) resources: WeakSessionResources,
     /// How many prompts the session has taken in and not yet used.
     pub(crate) waiting_prompts: watch::Receiver<usize>,
+    pub(crate) spending: ModelSpending,
 }
 
 /// Prompts that a session keeps until it can use them.
@@ -68,6 +70,12 @@ impl Session {
         let mut waiting = self.waiting_prompts.clone();
         let has_room = waiting.wait_for(|count| *count < WAITING_PROMPTS_MAX).await.is_ok();
         has_room && self.commands.reserve().await.is_ok()
+    }
+
+    /// What each model used and cost, nested sessions included, since this process took the session up.
+    #[must_use]
+    pub fn spending(&self) -> ModelSpending {
+        self.spending.clone()
     }
 
     /// Answers a question of `Notice::PermissionAsked`. An answer to a question that is no

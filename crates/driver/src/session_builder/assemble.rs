@@ -18,7 +18,8 @@ use crate::error::SessionStartError;
 use crate::hook::{self, SessionHooks, SessionHooksParts, SharedHooks};
 use crate::memory_file::MemoryFile;
 use crate::model::side_model::SessionSideModel;
-use crate::model::{ModelClient, ModelRoutes};
+use crate::model::{AnswerIdSource, ModelClient, ModelRoutes};
+use crate::model_spending::{ModelSpending, SpendingRecorder};
 use crate::notices::{self, NoticeSender, Notices};
 use crate::rewind::FileHistory;
 use crate::scratch_directory::create_scratch_directory;
@@ -44,7 +45,7 @@ impl SessionBuilder {
         let routes = ModelRoutes::new(&model.endpoint, &model.endpoints, model.timeouts)?;
         let AssembledToolContext { tool_context, scratch, file_history } =
             self.prepare_tool_context(secrets)?;
-        let (notice_sender, notices) = notices::channel();
+        let (notice_sender, notices) = notices::channel(self.model.separate_deltas);
         let base_hooks = SharedHooks::new(RwLock::new(std::mem::take(&mut self.hooks.set)));
         if let Some(subagents) = self.tools.subagents.take() {
             self.insert_agent_tool(subagents, &tool_context, &notice_sender, &base_hooks);
@@ -99,7 +100,9 @@ impl SessionBuilder {
         }
         let (command_sender, commands) = mpsc::channel(session_loop::COMMANDS_MAX);
         let (waiting_sender, waiting_prompts) = watch::channel(0);
+        let spending = nesting.tree.spending;
         let session_loop = SessionLoop {
+            spending: SpendingRecorder::new(&state, spending.clone()),
             state,
             settings: reduce_budget(settings, spent_before_rewind),
             journal,
@@ -130,6 +133,7 @@ impl SessionBuilder {
             file_history,
             resources,
             waiting_prompts,
+            spending,
         })
     }
 
@@ -159,8 +163,10 @@ impl SessionBuilder {
             routes,
             timeouts: self.model.timeouts,
             keeps_raw: self.model.raw_events,
+            separate_deltas: self.model.separate_deltas,
             inspector,
             notice_sender: notice_sender.clone(),
+            answer_ids: AnswerIdSource::default(),
             warned_notes: Mutex::default(),
         })
     }
@@ -288,6 +294,7 @@ pub(crate) struct AssembledSession {
     pub(crate) file_history: Option<Arc<FileHistory>>,
     pub(crate) resources: WeakSessionResources,
     pub(crate) waiting_prompts: watch::Receiver<usize>,
+    pub(crate) spending: ModelSpending,
 }
 
 /// The settings, with less to spend: what the conversation went back from was paid for all the same.

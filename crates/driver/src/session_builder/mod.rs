@@ -314,6 +314,13 @@ impl SessionBuilder {
         self
     }
 
+    /// Streams every piece of text as the server cut it. Otherwise pieces that arrive together are joined.
+    #[must_use]
+    pub fn separate_deltas(mut self, on: bool) -> Self {
+        self.model.separate_deltas = on;
+        self
+    }
+
     /// With a tool that searches the web, if the first endpoint's provider does that.
     #[must_use]
     pub fn web_search(mut self, on: bool) -> Self {
@@ -367,6 +374,7 @@ impl SessionBuilder {
             file_history,
             resources: late,
             waiting_prompts,
+            spending,
         } = self.assemble()?;
         let (over, closed) = watch::channel(false);
         let close_max = crate::CLOSE_MAX.max(run.hooks.session_end_timeout() + CLOSE_GRACE);
@@ -386,6 +394,7 @@ impl SessionBuilder {
                 client_questions: outside,
                 resources: late,
                 waiting_prompts,
+                spending,
             },
             notices,
         ))

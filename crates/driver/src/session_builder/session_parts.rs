@@ -22,6 +22,7 @@ pub(crate) struct ModelAccess {
     pub(crate) endpoints: Vec<(ModelName, Endpoint)>,
     pub(crate) timeouts: ModelTimeouts,
     pub(crate) raw_events: bool,
+    pub(crate) separate_deltas: bool,
     pub(crate) named_models: Arc<[(String, ModelFacts)]>,
 }
 
@@ -32,6 +33,7 @@ impl ModelAccess {
             endpoints: Vec::new(),
             timeouts: ModelTimeouts::default(),
             raw_events: false,
+            separate_deltas: false,
             named_models: Arc::default(),
         }
     }

@@ -29,6 +29,7 @@ use crate::clock;
 use crate::effect_performer::EffectPerformer;
 use crate::hook::SessionHooks;
 use crate::hook::prompt_intake::{IntakeItem, PromptIntake, RunStatus};
+use crate::model_spending::SpendingRecorder;
 use crate::nested_questions::NestedQuestions;
 use crate::rewind::FileHistory;
 use crate::session_command::{RewindRequest, SessionCommand};
@@ -52,6 +53,7 @@ enum LoopStep {
 /// A running session: the engine's state with everything that feeds it and acts on it.
 pub(crate) struct SessionLoop {
     pub(crate) state: State,
+    pub(crate) spending: SpendingRecorder,
     pub(crate) settings: Arc<Settings>,
     pub(crate) journal: SessionJournal,
     pub(crate) transcript: SessionTranscriptWriter,
@@ -240,6 +242,7 @@ impl SessionLoop {
         let held = self.journal.buffer_event(&event);
         let Step { state, effects } = step(self.state, event, &self.settings);
         self.state = state;
+        self.spending.record(&self.state);
         let decided =
             DecidedStep { state: &self.state, settings: &self.settings, effects: &effects };
         self.journal = self.journal.write(held.as_ref(), &decided);

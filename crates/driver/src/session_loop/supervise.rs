@@ -42,7 +42,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_of_the_session_ends_the_run_and_not_the_process() {
-        let (notice_sender, mut notices) = notices::channel();
+        let (notice_sender, mut notices) = notices::channel(false);
         let (over, closed) = watch::channel(false);
         notice_sender.send(Notice::RunStarted);
         let run = async { panic!("the loop must come nearer to its end") };

@@ -20,6 +20,7 @@ use crate::hook::SharedHooks;
 use crate::hook::hook_input::{AgentIdentity, SessionIdentity};
 use crate::journal_location::JournalLocation;
 use crate::model::switch_model;
+use crate::model_spending::ModelSpending;
 use crate::nested_questions::SharedNestedQuestions;
 use crate::notices::NoticeSender;
 use crate::session_builder::{ModelAccess, Nesting, SessionBuilder};
@@ -53,6 +54,7 @@ pub(crate) struct NestedSessionFactory {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionTree {
     pub(crate) questions: SharedNestedQuestions,
+    pub(crate) spending: ModelSpending,
     running: Arc<AtomicUsize>,
     agent_count: Arc<AtomicU64>,
 }

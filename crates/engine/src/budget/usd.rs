@@ -31,11 +31,7 @@ pub(crate) fn grant(
     input: Tokens,
     wanted: Tokens,
 ) -> Option<Grant> {
-    let worst = |output: Tokens| {
-        let sent = u128::from(input.0) * u128::from(model.prices.max_input_price());
-        let sent = u64::try_from(sent.div_ceil(1_000_000)).unwrap_or(u64::MAX);
-        MicroUsd(sent) + model.prices.cost(&Usage { output, ..Usage::default() })
-    };
+    let worst = |output: Tokens| worst_cost(model, input, output);
     let Some(limit) = settings.budget.budget_max else {
         return Some(Grant { output: wanted, reserved: worst(wanted) });
     };
@@ -55,6 +51,24 @@ pub(crate) fn grant(
     .min(wanted);
     let is_useful = output >= USEFUL_OUTPUT.min(wanted) && worst(output) <= free;
     is_useful.then(|| Grant { output, reserved: worst(output) })
+}
+
+/// The smallest limit under which this request would be made.
+pub(crate) fn least_limit(
+    ledger: &Ledger,
+    model: &ModelFacts,
+    input: Tokens,
+    wanted: Tokens,
+) -> MicroUsd {
+    // Rounding down to whole tokens may cost one.
+    let output = Tokens(USEFUL_OUTPUT.min(wanted).0.saturating_add(1));
+    ledger.committed() + worst_cost(model, input, output)
+}
+
+fn worst_cost(model: &ModelFacts, input: Tokens, output: Tokens) -> MicroUsd {
+    let sent = u128::from(input.0) * u128::from(model.prices.max_input_price());
+    let sent = u64::try_from(sent.div_ceil(1_000_000)).unwrap_or(u64::MAX);
+    MicroUsd(sent) + model.prices.cost(&Usage { output, ..Usage::default() })
 }
 
 /// What a nested session may spend: half of what is free, so that we can go on beside it.

@@ -68,9 +68,10 @@ impl JournalScrubber {
             Event::ChoreAsked { chore, about } => {
                 Event::ChoreAsked { chore, about: self.scrub_text(&about) }
             }
+            // A server could say anything in its ids.
+            Event::ModelStarted { attempt, ids: _ } => Event::ModelStarted { attempt, ids: None },
             Event::Interrupted(_)
             | Event::Resumed
-            | Event::ModelStarted { .. }
             | Event::ModelEnded { .. }
             | Event::TimerFired { .. } => event,
         }

@@ -24,7 +24,7 @@ use crate::segment;
 
 pub use export::{JournalExportFormat, export_session};
 pub use fork::fork_journal;
-pub use search::SessionSearchHit;
+pub use search::{SessionSearchHit, search_transcripts};
 pub use session_summary::{LastRun, SessionSummary, is_being_written, read_last_run};
 pub use trash::{SessionTrash, TrashedSession};
 

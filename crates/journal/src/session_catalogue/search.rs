@@ -8,6 +8,7 @@ use super::{ListedSession, SessionCatalogue, SessionSummary};
 use crate::conversation::{ConversationExtractor, ConversationItem};
 use crate::error::JournalError;
 use crate::journal_reader::JournalReader;
+use crate::transcript;
 
 /// A place where it is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,21 +33,43 @@ impl SessionCatalogue {
         project: Option<&Path>,
         hits_max: usize,
     ) -> Result<Vec<SessionSearchHit>, JournalError> {
-        let needle = words.to_lowercase();
-        let mut hits = Vec::new();
-        for listed in self.list(project)? {
-            if hits.len() >= hits_max {
-                break;
-            }
-            if may_contain(&listed.path, &listed.summary, &needle)
-                && let Ok(Some(item)) = find_first(&listed.path, &needle)
-            {
-                let excerpt = build_excerpt(&item.text, &needle);
-                hits.push(SessionSearchHit { session: listed, excerpt, item });
-            }
-        }
-        Ok(hits)
+        Ok(search_sessions(self.list(project)?, words, hits_max, find_first))
     }
+}
+
+/// The same for sessions of which only the transcript is there.
+#[must_use]
+pub fn search_transcripts(
+    sessions: Vec<ListedSession>,
+    words: &str,
+    hits_max: usize,
+) -> Vec<SessionSearchHit> {
+    search_sessions(sessions, words, hits_max, |path, needle| {
+        let items = transcript::read_transcript_conversation(path)?;
+        Ok(items.into_iter().find(|item| item.text.to_lowercase().contains(needle)))
+    })
+}
+
+fn search_sessions(
+    sessions: Vec<ListedSession>,
+    words: &str,
+    hits_max: usize,
+    find: impl Fn(&Path, &str) -> Result<Option<ConversationItem>, JournalError>,
+) -> Vec<SessionSearchHit> {
+    let needle = words.to_lowercase();
+    let mut hits = Vec::new();
+    for listed in sessions {
+        if hits.len() >= hits_max {
+            break;
+        }
+        if may_contain(&listed.path, &listed.summary, &needle)
+            && let Ok(Some(item)) = find(&listed.path, &needle)
+        {
+            let excerpt = build_excerpt(&item.text, &needle);
+            hits.push(SessionSearchHit { session: listed, excerpt, item });
+        }
+    }
+    hits
 }
 
 /// Looks at the bytes, which is much faster than reading records. Only plain words are spelt the

@@ -1,8 +1,8 @@
 //! A session that exists only as a transcript, taken in: read by the rules by which its other readers
 //! read it, and written down as the beginning of a journal.
 //!
-//! What is not part of the conversation (side chains, teams, hidden notes, blocks that we cannot
-//! send) stays behind; a call without a result gets one that says so.
+//! What is not part of the conversation (side chains, blocks that we cannot send) stays behind; a call
+//! without a result gets one that says so.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Read;
@@ -131,7 +131,6 @@ struct TranscriptLine<'a> {
     is_sidechain: bool,
     #[serde(default)]
     is_meta: bool,
-    team_name: Option<String>,
     git_branch: Option<String>,
     custom_title: Option<String>,
     #[serde(borrow)]
@@ -180,8 +179,8 @@ impl<'a> TranscriptChain<'a> {
             .filter_map(|(place, line)| Some((line.uuid.as_deref()?, place)))
             .collect();
         let parent = |place: usize| {
-            let line = lines.get(place)?;
-            places.get(line.parent_uuid.as_deref()?).copied()
+            let named = lines.get(place)?.parent_uuid.as_deref()?;
+            places.get(named).copied().or_else(|| find_line_before(lines, place))
         };
         let last = match up_to {
             Some(wanted) => *places.get(wanted)?,
@@ -223,7 +222,7 @@ impl<'a> TranscriptChain<'a> {
             let Some(line) = self.lines.get(place).filter(|line| line.is_message()) else {
                 continue;
             };
-            if line.is_sidechain || line.is_meta || line.team_name.is_some() {
+            if line.is_sidechain {
                 continue;
             }
             match (line.kind.as_str(), line.answer_id()) {
@@ -233,7 +232,9 @@ impl<'a> TranscriptChain<'a> {
                     self.import_answer(&lines, &results);
                 }
                 ("assistant", None) => self.import_answer(&[line], &results),
-                _ => self.import_prompt(line),
+                // Texts of skills and commands, reminders: the model was told them.
+                _ if line.is_meta => self.import_prompt(line, MessageOrigin::Hook),
+                _ => self.import_prompt(line, MessageOrigin::User),
             }
         }
         (!self.imported.messages.is_empty()).then_some(self.imported)
@@ -255,17 +256,11 @@ impl<'a> TranscriptChain<'a> {
         results
     }
 
-    fn import_prompt(&mut self, line: &TranscriptLine<'_>) {
+    fn import_prompt(&mut self, line: &TranscriptLine<'_>, origin: MessageOrigin) {
         let is_text =
             |block: &ContentBlock| matches!(block, ContentBlock::Text(_) | ContentBlock::Media(_));
         let content: Vec<ContentBlock> = line.parse_content().into_iter().filter(is_text).collect();
-        self.push_message(
-            Role::User,
-            MessageOrigin::User,
-            content,
-            None,
-            line.uuid.iter().cloned().collect(),
-        );
+        self.push_message(Role::User, origin, content, None, line.uuid.iter().cloned().collect());
     }
 
     /// One answer, whose blocks are spread over lines, and the results of its calls.
@@ -321,6 +316,15 @@ impl<'a> TranscriptChain<'a> {
     }
 }
 
+/// Stands in for a parent that is not in the file: a line that was lost costs itself, not all before it.
+fn find_line_before(lines: &[TranscriptLine<'_>], place: usize) -> Option<usize> {
+    let is_chained = |line: &TranscriptLine<'_>| {
+        CHAIN_LINE_KINDS.contains(&line.kind.as_str()) && !line.is_sidechain && line.uuid.is_some()
+    };
+    let before = lines.get(..place)?;
+    before.iter().rposition(is_chained)
+}
+
 fn tool_call_id(block: &ContentBlock) -> Option<ToolCallId> {
     match block {
         ContentBlock::ToolUse(call) => Some(call.id.clone()),
@@ -342,8 +346,7 @@ fn nearest_message_above(
     for _ in 0..lines.len() {
         let line = lines.get(place?)?;
         if line.is_message() {
-            let is_hidden = line.is_sidechain || line.is_meta || line.team_name.is_some();
-            return place.filter(|_| !is_hidden);
+            return place.filter(|_| !line.is_sidechain && !line.is_meta);
         }
         place = parent(place?);
     }

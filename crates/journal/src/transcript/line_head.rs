@@ -1,6 +1,6 @@
 //! What every line begins with: who it is, what it hangs below, where and when it was said.
 
-use windlass_vocabulary::{Usage, format_timestamp};
+use windlass_vocabulary::{MicroUsd, Usage, format_timestamp};
 
 use super::api_block::to_json_string;
 use super::{Transcriber, TranscriptContext};
@@ -14,7 +14,13 @@ pub(super) struct TranscriptLink {
 
 impl Transcriber {
     /// A line up to its own fields. The type goes first: readers look for it there.
-    pub(super) fn render_line_head(&self, kind: &str, link: &TranscriptLink, at: u64) -> String {
+    pub(super) fn render_line_head(
+        &mut self,
+        kind: &str,
+        link: &TranscriptLink,
+        at: u64,
+    ) -> String {
+        self.last_at = at.max(self.last_at + 1);
         let TranscriptContext { session, cwd, branch, version, agent } = &self.about;
         let TranscriptLink { uuid: own, parent } = link;
         let parent = parent.as_ref().map_or("null".to_owned(), |parent| to_json_string(parent));
@@ -28,11 +34,17 @@ impl Transcriber {
         let cwd = to_json_string(cwd);
         let version = to_json_string(version);
         let own = to_json_string(own);
-        let at = format_timestamp(at);
+        let at = format_timestamp(self.last_at);
         format!(
             r#"{{"type":"{kind}","uuid":{own},"parentUuid":{parent},{side},"sessionId":{session},"timestamp":"{at}","cwd":{cwd}{branch},"userType":"external","version":{version}"#
         )
     }
+}
+
+/// What an answer cost, as a field that follows others. Readers take it before their own price tables,
+/// which do not know every model.
+pub(super) fn render_cost(cost: MicroUsd) -> String {
+    format!(r#","costUSD":{}.{:06}"#, cost.0 / 1_000_000, cost.0 % 1_000_000)
 }
 
 /// A bill, as a field that follows others.

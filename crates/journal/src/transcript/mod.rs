@@ -10,6 +10,7 @@ mod attached_files;
 mod import;
 mod line_head;
 mod message_names;
+mod session_listing;
 mod trace;
 mod transcript_file;
 
@@ -18,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 use windlass_engine::Effect;
 use windlass_vocabulary::{
-    AttachmentKind, ContentBlock, Json, Message, MessageId, MessageOrigin, Notice, Role,
-    ToolCallId, Usage,
+    AnswerIds, AttachmentKind, ContentBlock, Json, Message, MessageId, MessageOrigin, MicroUsd,
+    Notice, Role, ToolCallId, Usage,
 };
 
 use crate::digest::derive_uuid;
@@ -33,6 +34,9 @@ use message_names::MessageNames;
 
 pub use import::{
     ImportedConversation, find_transcript, import_transcript, write_imported_journal,
+};
+pub use session_listing::{
+    list_transcript_sessions, read_transcript_conversation, summarize_transcript,
 };
 pub use trace::{TracedMessage, render_transcript, trace_messages};
 pub use transcript_file::{TranscriptFile, find_by_title, write_agent_metadata};
@@ -70,8 +74,13 @@ pub struct Transcriber {
     /// What tools gave back besides text, until the message with their results comes.
     structured: BTreeMap<ToolCallId, Json>,
     /// The bill of the answer that comes next.
-    usage: Option<Usage>,
+    bill: Option<(Usage, MicroUsd)>,
+    /// What the answer under way is called.
+    answer_ids: Option<AnswerIds>,
     names: MessageNames,
+    /// The time of the line written last, in milliseconds. Readers sort by it and take lines of equal
+    /// times for copies, so that no two are equal.
+    last_at: u64,
     /// How often the conversation went back.
     rewound: u64,
     /// Records up to this one were taken over from another session.
@@ -88,7 +97,9 @@ impl Transcriber {
             parent: None,
             calls: BTreeMap::new(),
             structured: BTreeMap::new(),
-            usage: None,
+            bill: None,
+            answer_ids: None,
+            last_at: 0,
             names: MessageNames::default(),
             rewound: 0,
             inherited: 0,
@@ -136,15 +147,16 @@ impl Transcriber {
     pub fn transcribe_notice(&mut self, notice: &Notice, at: u64) -> Option<TranscribedMessage> {
         match notice {
             Notice::MessageAdded(message) => return Some(self.transcribe_message(message, at)),
-            Notice::Billed { usage, .. } => self.usage = Some(*usage),
+            Notice::Billed { usage, cost, .. } => self.bill = Some((*usage, *cost)),
             Notice::InputQueued(_) => self.names.queue_next(),
             Notice::ToolEnded { call, outcome } => {
                 if let Some(json) = &outcome.structured {
                     self.structured.insert(call.clone(), json.clone());
                 }
             }
+            Notice::AnswerStarted { ids, .. } => self.answer_ids = Some(ids.clone()),
+            Notice::RequestStarted { .. } => self.answer_ids = None,
             Notice::RunStarted
-            | Notice::RequestStarted { .. }
             | Notice::Streamed { .. }
             | Notice::Retracted { .. }
             | Notice::Sealed { .. }
@@ -280,9 +292,12 @@ impl Transcriber {
         at: u64,
         done: &mut TranscribedMessage,
     ) {
-        let usage = self.usage.take().map(line_head::render_usage).unwrap_or_default();
-        let id = derive_uuid(&self.about.session, &self.derive_line_name(message.id, 0))
-            .replace('-', "");
+        let bill = self.bill.take();
+        let cost = bill.map(|(_, cost)| line_head::render_cost(cost)).unwrap_or_default();
+        let usage = bill.map(|(usage, _)| line_head::render_usage(usage)).unwrap_or_default();
+        let AnswerIds { message: id, request } =
+            self.answer_ids.take().unwrap_or_else(|| self.derive_answer_ids(message.id));
+        let (id, request) = (to_json_string(&id), to_json_string(&request));
         let model = to_json_string(message.model.as_ref().map_or("", |model| model.as_str()));
         let mut names = names.into_iter();
         for (number, block) in message.content.iter().enumerate() {
@@ -295,7 +310,7 @@ impl Transcriber {
                 let (head, content) =
                     (self.render_line_head("assistant", &link, at), render_api_block(block));
                 done.lines.push(format!(
-                    r#"{head},"message":{{"id":"msg_{id}","type":"message","role":"assistant","model":{model},"content":[{content}],"stop_reason":null,"stop_sequence":null{usage}}}}}"#
+                    r#"{head},"requestId":{request}{cost},"message":{{"id":{id},"type":"message","role":"assistant","model":{model},"content":[{content}],"stop_reason":null,"stop_sequence":null{usage}}}}}"#
                 ));
             }
             done.uuids.push(link.uuid);
@@ -354,7 +369,7 @@ impl Transcriber {
     }
 
     fn push_user_line(
-        &self,
+        &mut self,
         at: u64,
         link: TranscriptLink,
         content: impl FnOnce() -> String,
@@ -380,6 +395,13 @@ impl Transcriber {
         given.unwrap_or_else(|| {
             derive_uuid(&self.about.session, &self.derive_line_name(message, block))
         })
+    }
+
+    /// For answers of older journals, which do not know what the provider called them.
+    fn derive_answer_ids(&self, message: MessageId) -> AnswerIds {
+        let name = derive_uuid(&self.about.session, &self.derive_line_name(message, 0));
+        let name = name.replace('-', "");
+        AnswerIds { message: format!("msg_{name}").into(), request: format!("req_{name}").into() }
     }
 
     /// The default name of a line. A message that took the place of one

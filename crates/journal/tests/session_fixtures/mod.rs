@@ -38,7 +38,7 @@ pub(crate) fn events() -> Vec<Event> {
             content: vec![ContentBlock::Text("line\nbreak \u{2028} é".into())],
             pinned: true,
         },
-        Event::ModelStarted { attempt },
+        Event::ModelStarted { attempt, ids: None },
         delta(Delta::Text("hello".into())),
         delta(Delta::Raw(Json::from_checked(r#"{"v":[1, "\n"]}"#))),
         delta(Delta::Block(ContentBlock::Text("hello".into()))),
@@ -117,17 +117,20 @@ pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<JournalNote>)> 
     let content = vec![ContentBlock::Text(prompt.into())];
     vec![
         (vec![Event::UserSubmitted { content, pinned: false }], vec![]),
-        (vec![Event::ModelStarted { attempt: AttemptId(1) }], vec![]),
+        (vec![Event::ModelStarted { attempt: AttemptId(1), ids: None }], vec![]),
         (vec![text(1, "a withdrawn answer")], vec![]),
         (vec![failed, Event::TimerFired { ticket: Ticket(1) }], vec![]),
-        (vec![Event::ModelStarted { attempt: AttemptId(2) }, text(2, "I look.")], vec![]),
+        (
+            vec![Event::ModelStarted { attempt: AttemptId(2), ids: None }, text(2, "I look.")],
+            vec![],
+        ),
         (
             vec![delta(2, Delta::Call { call, inspection: ToolInspection::EXCLUSIVE_EFFECT })],
             vec![intent],
         ),
         (vec![ended(2)], vec![row(1_000)]),
         (vec![Event::ToolEnded { ticket: Ticket(2), outcome }], vec![]),
-        (vec![Event::ModelStarted { attempt: AttemptId(3) }, text(3, "Done.")], vec![]),
+        (vec![Event::ModelStarted { attempt: AttemptId(3), ids: None }, text(3, "Done.")], vec![]),
         (vec![ended(3)], vec![row(500), JournalNote::Ended(end)]),
     ]
 }

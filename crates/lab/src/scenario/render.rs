@@ -178,6 +178,7 @@ fn render_notice(
         | Notice::Billed { .. }
         | Notice::Hook(_)
         | Notice::SubagentNotice { .. }
+        | Notice::AnswerStarted { .. }
         | Notice::RunEnded(_) => return None,
     };
     Some(RenderedEffect::from_head(head))

@@ -65,7 +65,7 @@ impl<'a> ScenarioSession<'a> {
             ScenarioEvent::Interrupt(why) => Event::Interrupted(why),
             ScenarioEvent::Model { request, deltas } => {
                 let attempt = nth_or_last(&self.names.requests, request, "request")?;
-                let started = Event::ModelStarted { attempt };
+                let started = Event::ModelStarted { attempt, ids: None };
                 let deltas = deltas.into_iter().map(|delta| Event::ModelDelta { attempt, delta });
                 return Ok([started].into_iter().chain(deltas).collect());
             }

@@ -91,7 +91,7 @@ pub fn draw_foreign_event(random: &mut SeededRandom) -> Event {
     let attempt = AttemptId(1_000_000 + random.draw_below(10));
     let ticket = Ticket(1_000_000 + random.draw_below(10));
     match random.draw_below(4) {
-        0 => Event::ModelStarted { attempt },
+        0 => Event::ModelStarted { attempt, ids: None },
         1 => Event::ModelDelta { attempt, delta: Delta::Text("foreign".to_owned()) },
         2 => Event::ModelFailed { attempt, failure: draw_failure(random, 0) },
         _ => draw_crossed_event(random, ticket),

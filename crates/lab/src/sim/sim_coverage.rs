@@ -79,6 +79,7 @@ impl SimCoverage {
             | Notice::Warning(_)
             | Notice::MaxTurnsReached { .. }
             | Notice::SubagentNotice { .. }
+            | Notice::AnswerStarted { .. }
             | Notice::RunEnded(_) => {}
         }
     }

@@ -165,7 +165,7 @@ pub fn task_key(event: &Event) -> Option<SimTaskKey> {
         | Event::ChoreAsked { .. }
         | Event::Interrupted(_)
         | Event::AttachmentArrived { .. } => None,
-        Event::ModelStarted { attempt }
+        Event::ModelStarted { attempt, .. }
         | Event::ModelDelta { attempt, .. }
         | Event::ModelEnded { attempt, .. }
         | Event::ModelFailed { attempt, .. } => Some(SimTaskKey::Attempt(*attempt)),

@@ -58,7 +58,7 @@ pub fn draw_answer(
     if random.draw_percent(faults.refused) {
         return vec![(random.draw_below(200), fail(random, names))];
     }
-    let mut events = vec![(random.draw_below(200), Event::ModelStarted { attempt })];
+    let mut events = vec![(random.draw_below(200), Event::ModelStarted { attempt, ids: None })];
     let mut used = draw_usage(random, request, billing);
     for delta in draw_blocks(random, habits, names) {
         events.push((random.draw_below(20), Event::ModelDelta { attempt, delta }));

@@ -53,7 +53,7 @@ fn describe_event(event: &Event) -> String {
         Event::CompactionAsked { focus } => format!("compact {focus:?}"),
         Event::ChoreAsked { chore, .. } => format!("asked for {}", chore.name()),
         Event::Interrupted(why) => format!("interrupt {why:?}"),
-        Event::ModelStarted { attempt } => format!("{attempt} started"),
+        Event::ModelStarted { attempt, .. } => format!("{attempt} started"),
         Event::ModelDelta { attempt, delta } => format!("{attempt} {}", describe_delta(delta)),
         Event::ModelEnded { attempt, stop, .. } => format!("{attempt} ended {stop:?}"),
         Event::ModelFailed { attempt, failure } => format!("{attempt} failed {:?}", failure.kind),
@@ -153,6 +153,7 @@ fn describe_notice(notice: &Notice) -> Option<String> {
         | Notice::Billed { .. }
         | Notice::MaxTurnsReached { .. }
         | Notice::SubagentNotice { .. }
+        | Notice::AnswerStarted { .. }
         | Notice::RunEnded(_) => return None,
     })
 }

@@ -62,6 +62,7 @@ impl EventLoop {
             }
             Notice::Streamed { .. }
             | Notice::Retracted { .. }
+            | Notice::AnswerStarted { .. }
             | Notice::Sealed { .. }
             | Notice::ToolProgressed { .. }
             | Notice::ToolDenied { .. }

@@ -213,6 +213,7 @@ impl EventLoop {
                     // A session that does not take this is over, which its notices say next.
                     let _ = live.session.rename(title);
                 }
+                self.usage_totals.follow_session(live.session.spending());
                 self.session = SessionPhase::Live(Box::new(live));
                 Ok(())
             }

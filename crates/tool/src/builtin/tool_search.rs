@@ -116,7 +116,7 @@ impl TypedTool for ToolSearchTool {
                 () = call.cancel.cancelled() => return Err("Interrupted before it ended.".to_owned()),
                 all = self.list_specs() => all,
             };
-            announce_tools(&input, &all, &call)
+            announce_tools(&input, &all, self.source.as_ref(), &call)
         })
     }
 }
@@ -124,6 +124,7 @@ impl TypedTool for ToolSearchTool {
 fn announce_tools(
     input: &ToolSearchInput,
     specs: &[ToolSpec],
+    source: Option<&RestrictedToolSource>,
     call: &ToolCallContext,
 ) -> TypedToolResult {
     let found = ToolSearchTool::find_matching(input, specs);
@@ -138,8 +139,9 @@ fn announce_tools(
         .map(|spec| (*spec).clone())
         .collect();
     let structured = json!({"matches": names, "total": specs.len()});
-    let lines: Vec<String> =
+    let mut lines: Vec<String> =
         found.iter().map(|spec| format!("{}: {}", spec.name, spec.description)).collect();
+    lines.extend(source.map(|source| source.notes_for(&names)).unwrap_or_default());
     Ok(ToolOutcome {
         update: (!tools.is_empty()).then(|| ContextUpdate { tools, ..ContextUpdate::default() }),
         structured: Some(Json::from_checked(&structured.to_string())),

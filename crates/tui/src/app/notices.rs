@@ -89,7 +89,10 @@ impl App {
                 }
             }
             Notice::RunEnded(ending) => return self.handle_run_ended(ending),
-            Notice::Hook(_) | Notice::ToolsLabelled(_) | Notice::SessionTitled(_) => {}
+            Notice::AnswerStarted { .. }
+            | Notice::Hook(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_) => {}
         }
         Vec::new()
     }
@@ -226,6 +229,7 @@ impl App {
             Notice::RunStarted
             | Notice::Streamed { .. }
             | Notice::Retracted { .. }
+            | Notice::AnswerStarted { .. }
             | Notice::Sealed { .. }
             | Notice::ToolProgressed { .. }
             | Notice::PermissionAsked { .. }

@@ -77,10 +77,18 @@ fn add_server(
         McpTransportArg::Http => json!({"type": "http", "url": args.target}),
         McpTransportArg::Sse => json!({"type": "sse", "url": args.target}),
     };
-    if !headers.is_empty()
-        && let Some(fields) = entry.as_object_mut()
-    {
-        fields.insert("headers".to_owned(), Value::Object(headers));
+    let mut login = Map::new();
+    login.extend(args.client_id.as_ref().map(|id| ("clientId".to_owned(), json!(id))));
+    login.extend(args.callback_port.map(|port| ("callbackPort".to_owned(), json!(port))));
+    if !login.is_empty() && matches!(args.transport, McpTransportArg::Stdio) {
+        return Err(CommandError::usage(
+            "--client-id and --callback-port are for servers over HTTP; add --transport http",
+        ));
+    }
+    if let Some(fields) = entry.as_object_mut() {
+        let given = [("headers", headers), ("oauth", login)];
+        let given = given.into_iter().filter(|(_, values)| !values.is_empty());
+        fields.extend(given.map(|(name, values)| (name.to_owned(), Value::Object(values))));
     }
     save_server(&args.name, args.scope, &entry, cwd, lookup)
 }

@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 use windlass_journal::conversation::{ConversationExtractor, ConversationItem, ConversationRole};
-use windlass_journal::{JournalReader, ListedSession};
+use windlass_journal::{JournalReader, ListedSession, transcript};
 use windlass_vocabulary::format_timestamp;
 
 use crate::args::SingleSessionArgs;
 use windlass_assembly::report::session_list;
 use windlass_assembly::session::journal_error;
-use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_assembly::session::session_lookup::{ReadableSession, find_readable_session};
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::{format_count, format_money};
 use windlass_host::display::strip_control_characters;
@@ -20,8 +20,16 @@ pub(super) fn run(
     args: &SingleSessionArgs,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let listed = find_session_here(args.session.as_deref(), lookup)?;
-    let items = read_conversation(&listed)?;
+    let (listed, items) = match find_readable_session(args.session.as_deref(), lookup)? {
+        ReadableSession::Journal(listed) => {
+            let items = read_conversation(&listed)?;
+            (listed, items)
+        }
+        ReadableSession::Transcript(listed) => {
+            let items = transcript::read_transcript_conversation(&listed.path);
+            (listed, items.map_err(|error| journal_error(&error))?)
+        }
+    };
     if args.json {
         let value = serde_json::to_value(&items).unwrap_or(Value::Null);
         return Ok(format!(

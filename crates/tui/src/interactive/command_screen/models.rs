@@ -2,25 +2,21 @@
 //! stays; signatures of one provider are left out for another, as on a fallback.
 
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 
 use crate::{Picker, PickerItem, PromptAction};
-use windlass_driver::SettingsChange;
 use windlass_vocabulary::{ModelFacts, ModelName};
 
 use super::super::prompt_handler::PromptHandler;
 use super::super::words;
 use super::{build_item, read_environment};
+use windlass_assembly::model_selection::{
+    ModelSwitch, find_allowed_model, find_providers_with_key,
+};
 use windlass_assembly::settings::SettingsLayers;
 use windlass_host::command_error::CommandError;
 use windlass_host::display::human_format::format_count;
-use windlass_host::environment::EnvLookup;
-use windlass_provider::config::Config;
-use windlass_provider::endpoint;
-use windlass_provider::endpoint::{CredentialCache, ModelEndpoint};
-use windlass_provider::keyring::Keyring;
-use windlass_provider::model_choice;
-use windlass_provider::{key_source, keyring_key};
+use windlass_provider::endpoint::EndpointDescriptions;
 
 impl PromptHandler {
     /// The model in use first.
@@ -29,11 +25,8 @@ impl PromptHandler {
         let current = self.read_current_settings().await.map(|settings| settings.model.name).ok();
         let current = current.as_ref().map(|name| (name, self.find_provider(name)));
         let layers = self.settings_state.reloader.lock().await.layers.clone();
-        let lookup = layers.overlay_environment(&read_environment);
-        let is_available = |name: &str| {
-            let chosen = model_choice::choose_model(name, config, &lookup);
-            chosen.is_ok_and(|chosen| layers.available_models().allows(&chosen, config, &lookup))
-        };
+        let is_available =
+            |name: &str| find_allowed_model(name, config, &layers, &read_environment).is_some();
         let with_key = self.find_providers_with_key(layers.clone()).await;
         let mut items: Vec<PickerItem> = Vec::new();
         // Models that can be asked at once come first.
@@ -71,89 +64,26 @@ impl PromptHandler {
     async fn find_providers_with_key(&self, layers: SettingsLayers) -> BTreeSet<String> {
         let config = self.config.clone();
         let found = tokio::task::spawn_blocking(move || {
-            let lookup = layers.overlay_environment(&read_environment);
-            let mut keyring = Keyring::detect(&lookup).ok();
-            let mut names = BTreeSet::new();
-            for (name, provider) in &config.providers {
-                let is_set =
-                    !key_source::list_configured_sources(provider, &config, &lookup).is_empty();
-                if is_set
-                    || provider.needs_no_key()
-                    || has_keyring_key(&mut keyring, name, &config, &lookup)
-                {
-                    names.insert(name.clone());
-                }
-            }
-            names
+            find_providers_with_key(&config, &layers.overlay_environment(&read_environment))
         });
         found.await.unwrap_or_default()
     }
 
-    /// Adds the endpoint of the model if its provider is not the one in use.
     pub(super) async fn switch_model(&self, model: &str) -> Result<PromptAction, CommandError> {
         let layers = self.settings_state.reloader.lock().await.layers.clone();
-        let chosen = model_choice::choose_model(
-            model,
-            &self.config,
-            &layers.overlay_environment(&read_environment),
-        )?;
-        if chosen.name != self.settings.model.name.as_str() {
-            layers.available_models().check(
-                &chosen,
-                &self.config,
-                &layers.overlay_environment(&read_environment),
-            )?;
-        }
-        let name = ModelName::from(chosen.name.as_str());
-        let facts = chosen.facts();
-        if self.find_provider(&name) != chosen.provider {
-            // Finding a key may ask the key ring, which blocks.
-            let config = self.config.clone();
-            let resolved = tokio::task::spawn_blocking(move || {
-                let lookup = layers.overlay_environment(&read_environment);
-                endpoint::resolve_endpoint(
-                    &chosen,
-                    &config,
-                    &mut CredentialCache::default(),
-                    &lookup,
-                )
-            });
-            let resolved =
-                resolved.await.map_err(|error| CommandError::failure(error.to_string()))?;
-            let ModelEndpoint { endpoint, description } = resolved?;
-            let added = self.session.add_endpoint(name.clone(), endpoint);
-            added.map_err(|error| CommandError::failure(error.to_string()))?;
-            let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
-            endpoints.by_model.insert(name.clone(), description);
-        }
-        let window = facts.window.0;
-        let sent = self.session.configure([SettingsChange::Model(facts)]);
-        sent.map_err(|error| CommandError::failure(error.to_string()))?;
-        Ok(PromptAction::ModelChanged(name.as_str().to_owned(), window))
+        let own = self.settings.model.name.as_str();
+        let switch = ModelSwitch::plan(model, own, &layers, &self.lock_endpoints())?;
+        let resolved = switch.resolve_endpoint().await?;
+        let facts = switch.apply(resolved, &self.session, &mut self.lock_endpoints())?;
+        Ok(PromptAction::ModelChanged(facts.name.as_str().to_owned(), facts.window.0))
+    }
+
+    fn lock_endpoints(&self) -> MutexGuard<'_, EndpointDescriptions> {
+        self.endpoints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn find_provider(&self, name: &ModelName) -> String {
-        let endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        endpoints.for_model(Some(name)).provider.clone()
-    }
-}
-
-/// Drops a key ring that fails: each further attempt would wait as long again.
-fn has_keyring_key(
-    keyring: &mut Option<Keyring>,
-    name: &str,
-    config: &Config,
-    lookup: &impl EnvLookup,
-) -> bool {
-    let is_used = config.providers.get(name).is_some_and(keyring_key::uses_keyring);
-    let origin = keyring_key::key_origin(name, config, lookup).filter(|_| is_used);
-    let (Some(available), Some(origin)) = (keyring.as_ref(), origin) else { return false };
-    match keyring_key::find_keyring_key(available, name, &origin, config, lookup) {
-        Ok(key) => key.is_some(),
-        Err(_) => {
-            *keyring = None;
-            false
-        }
+        self.lock_endpoints().for_model(Some(name)).provider.clone()
     }
 }
 

@@ -1,0 +1,124 @@
+//! Sessions of which only the transcript is there: those of other programs.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use serde_json::Value;
+use windlass_engine::Event;
+
+use super::import::import_transcript;
+use crate::conversation::{ConversationExtractor, ConversationItem};
+use crate::error::JournalError;
+use crate::project_key::project_key;
+use crate::record::{JournalRecord, RecordItem};
+use crate::session_catalogue::{ListedSession, SessionSummary};
+
+/// The sessions whose transcripts lie below this configuration, of one directory or of all, the newest
+/// first. Those that `is_known` are left out: their journals say more.
+pub fn list_transcript_sessions(
+    config: &Path,
+    project: Option<&Path>,
+    is_known: impl Fn(&str) -> bool,
+) -> Vec<ListedSession> {
+    let projects = config.join("projects");
+    let folders: Vec<PathBuf> = match project {
+        Some(project) => vec![projects.join(project_key(project))],
+        None => std::fs::read_dir(&projects)
+            .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+            .unwrap_or_default(),
+    };
+    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let paths = files.flatten().map(|entry| entry.path());
+    let is_meant = |path: &PathBuf| {
+        let id = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        path.extension().is_some_and(|end| end == "jsonl") && is_uuid(id) && !is_known(id)
+    };
+    let mut listed: Vec<ListedSession> = paths
+        .filter(is_meant)
+        .take(TRANSCRIPTS_MAX)
+        .filter_map(|path| Some(ListedSession { summary: summarize_transcript(&path)?, path }))
+        .collect();
+    listed.sort_by(|a, b| b.summary.updated.cmp(&a.summary.updated));
+    listed
+}
+
+/// What the two ends of a transcript say of its session. `None` for one in which nothing was said, and
+/// for that of a sub-agent.
+pub fn summarize_transcript(path: &Path) -> Option<SessionSummary> {
+    let metadata = path.metadata().ok().filter(|file| file.is_file() && file.len() > 0)?;
+    let mut file = File::open(path).ok()?;
+    let size = metadata.len();
+    let beginning = read_part(&mut file, 0)?;
+    let end = read_part(&mut file, size.saturating_sub(END_BYTES))?;
+    let parse = |line: &[u8]| serde_json::from_slice::<Value>(line).ok();
+    let first: Vec<Value> = beginning.split(|byte| *byte == b'\n').filter_map(parse).collect();
+    let last: Vec<Value> = end.split(|byte| *byte == b'\n').rev().filter_map(parse).collect();
+    if first.first()?["isSidechain"] == true {
+        return None;
+    }
+    let text = |line: &Value, key: &str| line[key].as_str().map(str::to_owned);
+    let prompt = first.iter().find_map(parse_prompt)?;
+    let updated = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let updated = u64::try_from(updated.as_millis()).unwrap_or(u64::MAX);
+    let is_message = |line: &&Value| line["type"] == "user" || line["type"] == "assistant";
+    Some(SessionSummary {
+        id: path.file_stem()?.to_str()?.to_owned(),
+        title: ["customTitle", "aiTitle", "summary"]
+            .iter()
+            .find_map(|key| last.iter().find_map(|line| text(line, key))),
+        prompt,
+        project: first.iter().find_map(|line| text(line, "cwd")),
+        branch: last.iter().find_map(|line| text(line, "gitBranch")).filter(|it| !it.is_empty()),
+        created: updated,
+        updated,
+        messages: first.iter().filter(is_message).count() as u64,
+        size,
+        ..SessionSummary::default()
+    })
+}
+
+/// What was said in a transcript.
+pub fn read_transcript_conversation(path: &Path) -> Result<Vec<ConversationItem>, JournalError> {
+    let mut items = Vec::new();
+    if let Some(imported) = import_transcript(path, None)? {
+        let item = RecordItem::Event(Event::Adopted { messages: imported.messages });
+        let mut extractor = ConversationExtractor::default();
+        extractor.push_record(&JournalRecord { seq: 1, at: 0, item }, &mut items);
+        extractor.finish(&mut items);
+    }
+    Ok(items)
+}
+
+/// The first words of a person. Notes, results and commands' own output are not.
+fn parse_prompt(line: &Value) -> Option<String> {
+    if line["type"] != "user" || line["isMeta"] == true {
+        return None;
+    }
+    let content = &line["message"]["content"];
+    let text = match content {
+        Value::String(text) => text.as_str(),
+        content => content.as_array()?.iter().find_map(|block| block["text"].as_str())?,
+    };
+    let text = text.trim();
+    let is_wrapped = text.starts_with("<command-name>") || text.starts_with("<local-command");
+    (!text.is_empty() && !is_wrapped).then(|| text.chars().take(PROMPT_MAX).collect())
+}
+
+fn read_part(file: &mut File, from: u64) -> Option<Vec<u8>> {
+    file.seek(SeekFrom::Start(from)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(END_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+/// What is read of each end of a transcript.
+const END_BYTES: u64 = 64 << 10;
+const PROMPT_MAX: usize = 200;
+/// Transcripts looked at for one list.
+const TRANSCRIPTS_MAX: usize = 10_000;
