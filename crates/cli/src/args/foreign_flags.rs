@@ -12,10 +12,7 @@ pub(crate) const FOREIGN_FLAGS: &[(&str, &str)] = &[
     ("--exclude-dynamic-system-prompt-sections", "the system prompt has no such sections"),
     ("--file", "files of the provider are not fetched; name files in the prompt with @path"),
     ("--from-pr", "sessions are not linked to pull requests; use -r ID or a part of its name"),
-    (
-        "--ide",
-        "editors connect by themselves; see `windlass acp setup`",
-    ),
+    ("--ide", "editors connect by themselves; see `windlass acp setup`"),
     ("--init", "there are no set-up hooks; run the set-up command itself"),
     ("--init-only", "there are no set-up hooks; run the set-up command itself"),
     ("--maintenance", "there are no set-up hooks; run the maintenance command itself"),
