@@ -2,14 +2,17 @@
 //! that means nothing is left out with a warning: a run must not fail because of a variable that was
 //! meant for another program.
 
+use std::path::Path;
 use std::time::Duration;
 
 use windlass_driver::ModelTimeouts;
 use windlass_driver::engine_settings::Settings;
 use windlass_host::environment::{self, EnvLookup};
+use windlass_host::regular_file::read_regular;
 use windlass_vocabulary::{ModelFacts, Tokens};
 
 use crate::options::LimitOptions;
+use crate::tool_context::{SHELL_VARIABLE, is_bash};
 
 /// Reads variables and remembers what is wrong with them.
 pub(crate) struct EnvironmentOverrides<'a, L> {
@@ -74,6 +77,40 @@ impl<'a, L: EnvLookup> EnvironmentOverrides<'a, L> {
         timeouts
     }
 
+    /// Certificates to trust besides those of the system.
+    pub(crate) fn trust_certificates(&mut self) {
+        let Some(path) = environment::read_variable(self.lookup, EXTRA_CERTIFICATES).ok().flatten()
+        else {
+            return;
+        };
+        let read = read_regular(Path::new(&path), CERTIFICATES_BYTES_MAX);
+        let trusted = read
+            .map_err(|error| error.to_string())
+            .and_then(|pem| windlass_driver::trust_certificates(&pem));
+        if let Err(problem) = trusted {
+            self.warnings.push(format!(
+                "{EXTRA_CERTIFICATES}={path} is left out: {problem}; give a file of certificates in \
+                 PEM form"
+            ));
+        }
+    }
+
+    /// A switch that nothing comes of is named, so that nobody relies on it.
+    pub(crate) fn warn_of_unsupported(&mut self) {
+        for (name, advice) in UNSUPPORTED_SWITCHES {
+            if environment::is_switched_on(self.lookup, name) {
+                self.warnings.push(format!("{name} has no effect: {advice}"));
+            }
+        }
+        let shell = environment::read_variable(self.lookup, SHELL_VARIABLE).ok().flatten();
+        if let Some(shell) = shell.filter(|shell| !is_bash(Path::new(shell))) {
+            self.warnings.push(format!(
+                "{SHELL_VARIABLE}={shell} has no effect: commands are read as bash reads them; give \
+                 the absolute path of a bash"
+            ));
+        }
+    }
+
     fn read_millis(&mut self, name: &str) -> Option<Duration> {
         let millis = self.read_number(name, 1)?;
         Some(Duration::from_millis(millis).min(TIMEOUT_MAX))
@@ -96,6 +133,18 @@ fn limit_output(model: &mut ModelFacts, output: u64) {
     model.output_default = model.output_max;
 }
 
+const EXTRA_CERTIFICATES: &str = "NODE_EXTRA_CA_CERTS";
+const CERTIFICATES_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+const CLOUD_ADVICE: &str =
+    "this cloud is not spoken to; set ANTHROPIC_BASE_URL to a gateway that speaks to it";
+/// Switches of other agents that nothing comes of, and what to do instead.
+const UNSUPPORTED_SWITCHES: &[(&str, &str)] = &[
+    ("CLAUDE_CODE_USE_BEDROCK", CLOUD_ADVICE),
+    ("CLAUDE_CODE_USE_VERTEX", CLOUD_ADVICE),
+    ("CLAUDE_CODE_USE_FOUNDRY", CLOUD_ADVICE),
+    ("CLAUDE_CODE_ENABLE_TELEMETRY", "no telemetry is sent"),
+];
 /// Tokens that must be left besides an answer.
 const WINDOW_MIN: u64 = 8_000;
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);

@@ -10,7 +10,7 @@ use windlass_vocabulary::ModelFacts;
 use crate::directories::build_read_rule;
 use crate::options::RunOptions;
 use crate::resolved::ResolvedOptions;
-use windlass_host::environment::EnvLookup;
+use windlass_host::environment::{self, EnvLookup};
 use windlass_host::user_directories;
 use windlass_project::custom_command::CustomCommands;
 use windlass_project::memory::PathInstructionFiles;
@@ -62,6 +62,10 @@ impl ProjectFiles {
             local: layers.sources.local,
             excludes: layers.loaded.settings.memory.claude_md_excludes.clone().unwrap_or_default(),
             auto_memory_file: auto_memory_file.clone(),
+            more_folders: match environment::is_switched_on(lookup, MORE_MEMORY_VARIABLE) {
+                true => resolved.directories.clone(),
+                false => Vec::new(),
+            },
             bytes_max: window.min(INSTRUCTIONS_MAX),
         };
         let instructions = memory::load_memory_files(&root, &memory_options, lookup);
@@ -158,4 +162,6 @@ impl ProjectFiles {
     }
 }
 
+/// Memory files of the directories besides are read too.
+const MORE_MEMORY_VARIABLE: &str = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD";
 const INSTRUCTIONS_MAX: usize = 256 * 1024;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use windlass_driver::ModelTimeouts;
 use windlass_driver::engine_settings::{CircleGuard, Settings};
 use windlass_permission::Policy;
-use windlass_vocabulary::{PermissionMode, ThinkingMode, Tokens, WireFormat};
+use windlass_vocabulary::{ModelFacts, PermissionMode, ThinkingMode, Tokens, WireFormat};
 
 use crate::date;
 use crate::directories::working_directory;
@@ -38,6 +38,8 @@ pub(crate) struct ResolvedOptions {
     pub(crate) directories: Vec<PathBuf>,
     /// How long a model server may keep us waiting.
     pub(crate) timeouts: ModelTimeouts,
+    /// The model that all subagents ask.
+    pub(crate) subagent_model: Option<String>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -63,6 +65,8 @@ impl ResolvedOptions {
         overrides.apply_limits(&mut engine_settings, &options.limit);
         overrides.apply_model_limits(&mut engine_settings);
         let timeouts = overrides.build_timeouts();
+        overrides.trust_certificates();
+        overrides.warn_of_unsupported();
         layers.extra_warnings.append(&mut overrides.warnings);
         layers.apply_compaction_limits(&mut engine_settings, lookup);
         if options.limit.no_circle_guard || layers.has_no_circle_guard() {
@@ -73,7 +77,7 @@ impl ResolvedOptions {
         engine_settings.prompt.system_prompt = build_system_prompt(options)?;
         // Also tells which files changed behind the model's back, so it is always on.
         engine_settings.switches.prefetch = true;
-        if options.loads_project_files() {
+        if options.loads_project_files() && !has_essential_traffic_only(lookup) {
             engine_settings.after = layers.after_run_options();
         }
         engine_settings.prompt.system_context = build_system_context(&cwd);
@@ -94,8 +98,26 @@ impl ResolvedOptions {
             engine_settings,
             directories,
             timeouts,
+            subagent_model: environment::read_variable(lookup, "CLAUDE_CODE_SUBAGENT_MODEL")
+                .ok()
+                .flatten(),
             notes,
         })
+    }
+
+    /// Agents ask what the session asks where the model they should ask cannot be asked.
+    pub(crate) fn drop_unknown_subagent_model(&mut self, named_models: &[(String, ModelFacts)]) {
+        let Some(wanted) = self.subagent_model.take() else { return };
+        if self.model_chain.all().any(|one| one.name == wanted)
+            || named_models.iter().any(|(name, _)| *name == wanted)
+        {
+            self.subagent_model = Some(wanted);
+            return;
+        }
+        self.layers.warn(format!(
+            "CLAUDE_CODE_SUBAGENT_MODEL={wanted} has no effect: it cannot be asked here; agents ask \
+             what the session asks"
+        ));
     }
 }
 
@@ -168,6 +190,11 @@ fn read_thinking_limit(options: &RunOptions, lookup: &impl EnvLookup) -> Option<
     let given =
         || environment::read_variable(lookup, "MAX_THINKING_TOKENS").ok().flatten()?.parse().ok();
     options.headless.max_thinking_tokens.or_else(given)
+}
+
+/// The user wants no request but those that the work needs: nothing is asked after a run.
+fn has_essential_traffic_only(lookup: &impl EnvLookup) -> bool {
+    environment::is_switched_on(lookup, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC")
 }
 
 /// What may run here, by these flags and the settings in force.

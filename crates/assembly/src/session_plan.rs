@@ -172,6 +172,7 @@ impl SessionParts {
         let mut resolved = tools.apply_to(resolved);
         let named_models = list_named_models(&resolved, &files, lookup);
         resolved.notes.extend(files.describe_missing_models(&resolved.model_chain, &named_models));
+        resolved.drop_unknown_subagent_model(&named_models);
         let expander = PromptExpander {
             custom_commands: files.custom_commands.clone(),
             variables: build_expansion_variables(&session, &resolved, lookup),
@@ -218,6 +219,10 @@ impl SessionParts {
             output_styles: std::mem::take(&mut files.output_styles),
         };
         let subagents = tools.selection.build_subagents(std::mem::take(&mut files.agents));
+        let subagents = subagents.map(|config| SubagentConfig {
+            model_override: resolved.subagent_model.as_deref().map(ModelName::from),
+            ..config
+        });
         let settings_reloader =
             SettingsReloader::new(options, &description.cwd, &mut resolved.layers, lookup);
         // No prompt holds the context any more; if one did, the session would get its own.
@@ -284,7 +289,7 @@ fn list_named_models(
         &resolved.config,
         &resolved.engine_settings,
         resolved.layers.available_models(),
-        files.agent_models(),
+        files.agent_models().chain(resolved.subagent_model.as_deref()),
         lookup,
     )
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use windlass_driver::ToolSessionContext;
-use windlass_permission::Policy;
+use windlass_permission::{CellSupport, Policy};
 
 use crate::cell;
 use crate::directories::{build_read_rule, build_scratch_path};
@@ -55,6 +55,7 @@ impl ToolContextRequest<'_> {
         let mut tool_context = ToolSessionContext::new(cwd, spill_directory);
         self.layers.export_variables(&mut tool_context);
         apply_command_limits(&mut tool_context);
+        apply_shell_choice(&mut tool_context);
         for directory in directories {
             tool_context.files.add_directory(directory);
         }
@@ -69,7 +70,11 @@ impl ToolContextRequest<'_> {
             .layers
             .resolve_sandbox(self.permission.sandbox, &self.permission.sandbox_allow_domain);
         let notes = sandbox::confine_commands(&sandbox, &mut tool_context, &mut policy)?;
-        cell::hold_unasked_commands(&mut tool_context, &mut policy);
+        match &tool_context.processes.command_prefix {
+            // It does more than the command that was judged, so no command is held to that.
+            Some(_) => policy.cell = CellSupport::Missing,
+            None => cell::hold_unasked_commands(&mut tool_context, &mut policy),
+        }
         Ok(PreparedToolContext { tool_context, policy, scratch_directory, notes })
     }
 }
@@ -95,5 +100,24 @@ fn apply_command_limits(tool_context: &mut ToolSessionContext) {
         shown.unwrap_or(limits.output_inline_bytes_max).min(OUTPUT_CHARS_MAX);
 }
 
+/// Which bash runs commands, and which program of the user's runs that, as the environment says.
+fn apply_shell_choice(tool_context: &mut ToolSessionContext) {
+    let processes = &mut tool_context.processes;
+    let given = |wanted: &str| {
+        let (_, value) = processes.environment.iter().rev().find(|(name, _)| name == wanted)?;
+        value.to_str().map(str::trim).filter(|value| !value.is_empty()).map(str::to_owned)
+    };
+    let prefix = given("CLAUDE_CODE_SHELL_PREFIX");
+    let shell = given(SHELL_VARIABLE).map(PathBuf::from);
+    processes.command_prefix = prefix;
+    processes.bash_program = shell.filter(|path| is_bash(path));
+}
+
+/// Commands are read as bash reads them, so another shell would do something else.
+pub(crate) fn is_bash(path: &Path) -> bool {
+    path.is_absolute() && path.is_file() && path.file_name().is_some_and(|name| name == "bash")
+}
+
+pub(crate) const SHELL_VARIABLE: &str = "CLAUDE_CODE_SHELL";
 const COMMAND_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 const OUTPUT_CHARS_MAX: usize = 150_000;

@@ -20,6 +20,7 @@ use windlass_assembly::sandbox;
 use windlass_host::command_error::CommandError;
 use windlass_host::descriptors::check_free_descriptors;
 use windlass_host::exit::Exit;
+use windlass_host::free_threads::{check_free_threads, run_with_stack};
 use windlass_host::signals::{
     SignalListener, run_blocking_unless_signalled, survive_file_size_limit,
 };
@@ -42,9 +43,9 @@ fn main() -> ExitCode {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
     forbid_process_inspection();
-    let exit = check_free_descriptors().and_then(|()| {
+    let exit = check_free_descriptors().and_then(|()| check_free_threads()).and_then(|()| {
         survive_file_size_limit();
-        parse_and_run()
+        run_with_stack(parse_and_run)?
     });
     exit.unwrap_or_else(|error| {
         // If standard error is closed, the exit code still says it.

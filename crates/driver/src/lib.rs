@@ -130,6 +130,7 @@ pub use windlass_journal::transcript::TranscriptContext;
 pub use windlass_journal::{Durability, JournalError, JournalHead};
 pub use windlass_mcp as mcp;
 pub use windlass_permission::{PermissionGrant, Policy, Rule, Rules};
+pub use windlass_tool::http_client::trust_certificates;
 pub use windlass_tool::{
     BackgroundTask, GitError, GitOutput, GitRunner, GuardedCommandLine, OneShotCommand,
     OneShotEndCause, ProgressSender, SkillDefinition, Tool, ToolCallContext, ToolFuture,

@@ -53,6 +53,9 @@ impl Loop<'_> {
             .contains(&self.settings.model_at(state.control.model).name)
             && kind == FailureKind::InvalidRequest
             && !state.recovery.without_clearing;
+        let stops_reasoning = refused == Refused::Reasoning
+            && self.settings.reasoning.thinking.is_on()
+            && !state.recovery.without_reasoning;
         state.recovery.without_reasoning |= refused == Refused::Reasoning;
         state.recovery.without_clearing |= kind == FailureKind::InvalidRequest;
         let memory = &mut state.compaction.context;
@@ -61,11 +64,14 @@ impl Loop<'_> {
             // The words of a result may be what it objects to: less is lost than by a cut.
             what = leave_out(memory, &state.transcript, Refused::Results, only);
         }
+        let cuts_history =
+            has_tried && level_5_autocompact::has_older_history(memory, &state.transcript);
         let what = match what.is_empty() {
-            false if has_tried => format!("{what} and older history left out"),
+            false if cuts_history => format!("{what} and older history left out"),
             false => format!("{what} left out"),
-            true if has_tried => String::from("older history left out"),
+            true if cuts_history => String::from("older history left out"),
             true if is_plainer => String::from("it is no longer asked to clear old results"),
+            true if stops_reasoning => String::from("it is no longer asked to reason"),
             true => String::from("nothing could be left out"),
         };
         self.tell(Notice::Repaired { why: format!("{why}; {what}") });

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use rustls::{ClientConfig, RootCertStore};
+use windlass_tool::http_client::with_trusted_certificates;
 
 use crate::raw_hook_output::{HookCompletion, RawHookOutput};
 
@@ -172,7 +173,7 @@ fn build_client(url: &Url) -> Result<Client, String> {
             if let Some(client) = SECURE.get() {
                 return Ok(client.clone());
             }
-            builder.https_only(true).build().inspect(|client| {
+            with_trusted_certificates(builder).https_only(true).build().inspect(|client| {
                 let _ = SECURE.set(client.clone());
             })
         }

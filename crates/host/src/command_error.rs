@@ -11,9 +11,18 @@ use crate::exit::Exit;
 #[derive(Debug)]
 pub struct CommandError {
     pub exit: Exit,
-    /// A key is missing; a front end with a user can offer something else.
-    pub is_missing_key: bool,
+    /// What a front end with a user can offer instead of ending.
+    pub remedy: Option<CommandRemedy>,
     message: String,
+}
+
+/// What a user can say to make the same start succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandRemedy {
+    /// A key is missing: enter one, or choose a model that needs none.
+    EnterKey,
+    /// The journal of the session cannot be used: continue from its transcript.
+    ContinueFromTranscript,
 }
 
 impl CommandError {
@@ -32,11 +41,11 @@ impl CommandError {
         let line = line.into();
         // The line may be that of another error, which has the program's name before it already.
         let message = line.strip_prefix("windlass: ").map_or_else(|| line.clone(), str::to_owned);
-        Self { exit, is_missing_key: false, message }
+        Self { exit, remedy: None, message }
     }
 
-    pub fn with_missing_key(self) -> Self {
-        Self { is_missing_key: true, ..self }
+    pub fn with_remedy(self, remedy: CommandRemedy) -> Self {
+        Self { remedy: Some(remedy), ..self }
     }
 
     /// Without the program's name before it.

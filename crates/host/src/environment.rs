@@ -84,6 +84,13 @@ pub fn is_set(lookup: &impl EnvLookup, name: &str) -> bool {
     lookup(name).is_some_and(|value| !value.as_encoded_bytes().trim_ascii().is_empty())
 }
 
+/// Is it set to a word for yes?
+pub fn is_switched_on(lookup: &impl EnvLookup, name: &str) -> bool {
+    let value = lookup(name).unwrap_or_default();
+    let value = value.to_string_lossy().trim().to_ascii_lowercase();
+    ["1", "true", "yes", "on"].contains(&value.as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

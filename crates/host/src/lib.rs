@@ -9,6 +9,7 @@ pub mod descriptors;
 pub mod display;
 pub mod environment;
 pub mod exit;
+pub mod free_threads;
 pub mod line_streams;
 pub mod random;
 pub mod regular_file;

@@ -2,7 +2,6 @@
 //! Integers alone. Needs no settings and folds nothing.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use serde::Serialize;
 use windlass_engine::State;
 use windlass_vocabulary::{AgentId, CivilDate, MicroUsd, Usage};
 
-use crate::disk::RealDisk;
+use crate::disk::{RealDisk, open_regular};
 use crate::error::JournalError;
 use crate::record::{
     BilledRow, JournalHead, JournalLine, JournalNote, RecordGroup, RecordItem, decode_line,
@@ -132,7 +131,7 @@ fn read_rows(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), Journa
 
 /// Lines that book nothing are not even parsed: a year of sessions is read in a moment.
 fn read_rows_of_file(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), JournalError> {
-    let file = File::open(journal).map_err(JournalError::disk_error(journal, "opened"))?;
+    let file = open_regular(journal).map_err(JournalError::disk_error(journal, "opened"))?;
     let mut input = BufReader::with_capacity(256 << 10, file);
     let mut head = JournalHead::default();
     let mut rows = Vec::new();

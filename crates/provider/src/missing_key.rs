@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::config::provider::ProviderConfig;
 use crate::keyring::KeyringError;
 use crate::model_choice::ChosenModel;
-use windlass_host::command_error::CommandError;
+use windlass_host::command_error::{CommandError, CommandRemedy};
 use windlass_host::environment;
 use windlass_host::environment::EnvLookup;
 
@@ -51,7 +51,7 @@ pub(super) fn missing_key_error(
         }
     }
     line.push_str("; or see the whole thing without a key: `windlass demo`");
-    CommandError::failure(line).with_missing_key()
+    CommandError::failure(line).with_remedy(CommandRemedy::EnterKey)
 }
 
 fn list_other_keys(chosen: &ChosenModel, config: &Config, lookup: &impl EnvLookup) -> Vec<String> {

@@ -13,6 +13,7 @@ pub mod environment;
 mod file;
 pub mod front_matter;
 mod hidden_path_set;
+pub mod http_client;
 pub mod image_fit;
 pub mod input;
 mod limits;

@@ -16,8 +16,9 @@ use tokio::time::{Instant, Sleep, sleep};
 pub const SLICE_MAX: Duration = Duration::from_secs(1);
 /// How much later than asked for a busy machine may wake us.
 const DELAY_MAX: Duration = Duration::from_secs(1);
-/// Stops that one wait forgives, so that no wait is without end.
-const STOPS_MAX: u32 = 10_000;
+/// Stops that one wait forgives, so that no wait is without end: a machine that is so busy that every slice
+/// looks like a stop must not stretch a deadline for ever.
+const STOPS_MAX: u32 = 100;
 
 /// Counts the time in which this process ran, if it is read at least once in every slice.
 #[derive(Clone, Copy, Debug)]

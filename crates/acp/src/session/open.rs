@@ -8,7 +8,7 @@ use windlass_assembly::options::RunOptions;
 use windlass_assembly::session::cleanup::SessionCleanup;
 use windlass_assembly::session_plan::{self, SessionPlan};
 use windlass_driver::AgentDefinition;
-use windlass_host::command_error::CommandError;
+use windlass_host::command_error::{CommandError, CommandRemedy};
 
 use super::config_options::SessionChoices;
 use super::editor_questions::EditorQuestions;
@@ -148,9 +148,9 @@ fn check_directory(path: &Path) -> Result<PathBuf, RpcError> {
 }
 
 fn explain_refusal(error: &CommandError) -> RpcError {
-    match error.is_missing_key {
-        true => RpcError::auth_required(error.message()),
-        false => RpcError::internal(error.message()),
+    match error.remedy {
+        Some(CommandRemedy::EnterKey) => RpcError::auth_required(error.message()),
+        Some(CommandRemedy::ContinueFromTranscript) | None => RpcError::internal(error.message()),
     }
 }
 

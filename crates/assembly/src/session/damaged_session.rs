@@ -1,5 +1,6 @@
 //! A session whose journal cannot be used, while the transcript for other programs is whole. Nothing is
-//! taken from a transcript unasked: the user is told what is there, and `--from-transcript` says yes.
+//! taken from a transcript unasked: at a terminal the user is asked, elsewhere `--from-transcript` says
+//! yes.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -7,7 +8,7 @@ use std::time::SystemTime;
 use windlass_journal::project_key::project_key;
 use windlass_journal::{ListedSession, SessionCatalogue, SessionSummary, transcript};
 
-use windlass_host::command_error::CommandError;
+use windlass_host::command_error::{CommandError, CommandRemedy};
 
 /// A journal that cannot be used, and the transcript of its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ impl DamagedSession {
     ) -> Option<Self> {
         let folders = std::fs::read_dir(catalogue.root()).ok()?.flatten();
         let mut places = folders.map(|folder| folder.path().join(format!("{id}.jsonl")));
-        let journal = places.find(|path| path.is_file())?;
+        let journal = places.find(|path| path.symlink_metadata().is_ok())?;
         Self::inspect(journal, cwd, id, transcripts)
     }
 
@@ -70,10 +71,11 @@ impl DamagedSession {
         let Self { id, journal, transcript } = self;
         CommandError::usage(format!(
             "the journal {} cannot be used, and the transcript {} of this session is whole; go on from \
-             it: windlass -r {id} --from-transcript (the journal is kept beside it)",
+             it: windlass -r {id} --from-transcript -p \"your prompt\" (the journal is kept beside it)",
             journal.display(),
             transcript.display()
         ))
+        .with_remedy(CommandRemedy::ContinueFromTranscript)
     }
 }
 

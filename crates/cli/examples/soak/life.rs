@@ -20,6 +20,9 @@ pub(crate) enum LifeFault {
     Terminated(u64),
     /// Its files may have so many bytes.
     FilesLimited(u64),
+    /// So many bytes are left on the disk. Where no disk of its own can be had, its files may have so
+    /// many.
+    DiskFull(u64),
     /// So many files may be open.
     DescriptorsLimited(u64),
     /// Its output is read only when so many milliseconds are over.
@@ -31,7 +34,7 @@ pub(crate) enum LifeFault {
 impl LifeFault {
     pub(crate) fn draw(random: &mut SeededRandom) -> Self {
         let moment = random.draw_between(5, 2_500);
-        match random.draw_below(14) {
+        match random.draw_below(16) {
             0..=3 => Self::Killed(moment),
             4 | 5 => Self::Stopped(moment, random.draw_between(50, 1_500)),
             6 => Self::Interrupted(moment),
@@ -41,6 +44,7 @@ impl LifeFault {
             10 => Self::DescriptorsLimited(random.draw_between(16, 64)),
             11 => Self::OutputUnread(moment),
             12 => Self::OutputClosed,
+            13 | 14 => Self::DiskFull(random.choose([0, 4_096, 20_000, 90_000, 300_000])),
             _ => Self::Nothing,
         }
     }
@@ -160,6 +164,7 @@ fn befall(child: &mut Child, fault: LifeFault) {
         | LifeFault::Stopped(_, _)
         | LifeFault::InterruptedTwice(_)
         | LifeFault::FilesLimited(_)
+        | LifeFault::DiskFull(_)
         | LifeFault::DescriptorsLimited(_)
         | LifeFault::OutputClosed => {}
     }

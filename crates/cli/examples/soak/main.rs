@@ -1,5 +1,5 @@
 //! `cargo soak`: many sessions of the real binary at once, against a server that misbehaves, killed,
-//! stopped, starved and not listened to by chance. After each life of a process the journal is held
+//! stopped, starved, left without room on the disk and not listened to by chance. After each life of a process the journal is held
 //! against the simulator's checkers, and what tools did is looked at for doubles.
 //!
 //! A seed decides what each session meets; it is printed first. What the machine is busy with decides
@@ -12,6 +12,7 @@
     reason = "a panic is how a check says no"
 )]
 
+mod disk;
 mod life;
 mod session;
 

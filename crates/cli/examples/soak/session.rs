@@ -3,20 +3,20 @@
 use core::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tempfile::TempDir;
 use windlass_journal::{JournalEntry, JournalReader, RecordItem};
 use windlass_lab::sim::recorded_events::check_recorded_events;
 use windlass_lab::sim::seeded_random::SeededRandom;
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer, ScriptedFault};
 
+use crate::disk::SoakDisk;
 use crate::life::{EndedLife, LifeFault, live};
 
 pub(crate) struct SoakedSession {
     binary: PathBuf,
-    folder: Option<TempDir>,
+    disk: SoakDisk,
     server: Rehearsal,
     random: SeededRandom,
     id: String,
@@ -32,6 +32,7 @@ pub(crate) struct SessionTotals {
     failed_lives: u64,
     events: u64,
     effects: u64,
+    full_disks: u64,
 }
 
 impl SessionTotals {
@@ -42,16 +43,17 @@ impl SessionTotals {
         self.failed_lives += more.failed_lives;
         self.events += more.events;
         self.effects += more.effects;
+        self.full_disks += more.full_disks;
     }
 }
 
 impl fmt::Display for SessionTotals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sessions, lives, kills, failed_lives, events, effects } = self;
+        let Self { sessions, lives, kills, failed_lives, events, effects, full_disks } = self;
         write!(
             f,
-            "{sessions} sessions, {lives} lives ({kills} killed, {failed_lives} ended with an error), \
-             {events} events checked, {effects} effects of tools, none twice"
+            "{sessions} sessions, {lives} lives ({kills} killed, {full_disks} on a full disk, \
+             {failed_lives} ended with an error), {events} events checked, {effects} effects of tools, none twice"
         )
     }
 }
@@ -59,15 +61,15 @@ impl fmt::Display for SessionTotals {
 impl SoakedSession {
     pub(crate) fn begin(binary: &Path, seed: u64, number: u64) -> Self {
         let mut random = SeededRandom::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
-        let folder = tempfile::tempdir().expect("a folder");
+        let disk = SoakDisk::create();
         for name in ["work", "home", "tmp"] {
-            std::fs::create_dir(folder.path().join(name)).expect("a folder");
+            std::fs::create_dir(disk.path().join(name)).expect("a folder");
         }
         let script = draw_script(&mut random);
         let server = Rehearsal::start_blocking(script, RehearsalOptions::default());
         Self {
             binary: binary.to_owned(),
-            folder: Some(folder),
+            disk,
             server: server.expect("a server"),
             random,
             id: format!("{number:08x}-50a4-4000-8000-{seed:012x}"),
@@ -94,8 +96,16 @@ impl SoakedSession {
         let number = self.totals.lives;
         let command = self.build_command(number);
         self.totals.lives += 1;
-        let ended = live(&command, fault)
-            .ok_or_else(|| format!("life {number}, {fault:?}: it does not end"))?;
+        let fault = match fault {
+            LifeFault::DiskFull(left) if !self.disk.leave_free(left) => {
+                LifeFault::FilesLimited(left.max(2_000))
+            }
+            other => other,
+        };
+        let ended = live(&command, fault);
+        self.disk.make_room();
+        self.totals.full_disks += u64::from(matches!(fault, LifeFault::DiskFull(_)));
+        let ended = ended.ok_or_else(|| format!("life {number}, {fault:?}: it does not end"))?;
         self.totals.kills += u64::from(ended.code.is_none());
         self.totals.failed_lives += u64::from(ended.code.is_some_and(|code| code != 0));
         self.judge(&ended, fault).map_err(|words| {
@@ -130,7 +140,7 @@ impl SoakedSession {
             .env("ANTHROPIC_BASE_URL", self.server.url())
             .env("ANTHROPIC_API_KEY", "soaked")
             .env("API_TIMEOUT_MS", "20000")
-            .env("CLAUDE_STREAM_IDLE_TIMEOUT_MS", "5000")
+            .env("CLAUDE_STREAM_IDLE_TIMEOUT_MS", "3000")
             .current_dir(root.join("work"));
         command
     }
@@ -171,13 +181,12 @@ impl SoakedSession {
     }
 
     fn root(&self) -> &Path {
-        self.folder.as_ref().map_or(Path::new("/nowhere"), |folder| folder.path())
+        self.disk.path()
     }
 
     /// Leaves the files for whoever looks at what went wrong.
     pub(crate) fn keep_files(&mut self) -> String {
-        let kept = self.folder.take().map(TempDir::keep);
-        kept.unwrap_or_default().display().to_string()
+        self.disk.keep().display().to_string()
     }
 }
 
@@ -209,6 +218,11 @@ fn draw_script(random: &mut SeededRandom) -> Script {
             7 => ScriptedAnswer::call("Bash", json!({"command": command})).fault(
                 ScriptedFault::CutAfterEvent { events: random.choose([1, 3, 5, 7]), reset: true },
             ),
+            8 if random.draw_below(3) == 0 => ScriptedAnswer::text("stalled and silent ".repeat(9))
+                .fault(ScriptedFault::StallAfterEvent {
+                    events: random.choose([0, 1, 3, 5]),
+                    ping: random.choose([None, Some(Duration::from_millis(300))]),
+                }),
             8 => ScriptedAnswer::text("cut short").fault(ScriptedFault::CutAfterByte {
                 bytes: random.choose([10, 200, 500]),
                 reset: false,

@@ -95,6 +95,15 @@ impl StreamJsonProcess {
         self.lines = lines;
     }
 
+    /// The most memory it has had, in bytes.
+    pub(crate) fn memory_max(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).expect("it is there");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+        let kilobytes = peak.trim().trim_end_matches(" kB").parse::<u64>().expect("a number");
+        kilobytes * 1024
+    }
+
     /// Nobody reads any more.
     pub(crate) fn close_output(&mut self) {
         drop(self.child.stdout.take());

@@ -88,3 +88,61 @@ fn an_empty_answer_is_said_and_is_no_success() {
     let result: serde_json::Value = serde_json::from_str(&finished.stdout).expect("one object");
     assert_eq!((&result["outcome"], &result["is_error"]), (&"empty".into(), &true.into()));
 }
+
+/// A server that refuses one request with these words. Returns what was told of the repair, and the
+/// requests before and after it.
+fn repair_after(script: Script, words: &str) -> (String, Vec<serde_json::Value>) {
+    let body = serde_json::json!({ "type": "error",
+        "error": { "type": "invalid_request_error", "message": words } });
+    let refusal = ScriptedAnswer::from_fault(ScriptedFault::refuse_with(400, body.to_string()));
+    let script = script.answer(refusal).answer(ScriptedAnswer::text("fine"));
+    let dirs = TestDirs::new();
+    let server = play(script);
+    let flags = ["-p", "hi", "--verbose", "--dangerously-skip-permissions"];
+    let finished = run(&mut dirs.asking(&server.url(), &flags));
+    assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "fine\n"), "{finished:?}");
+    let mut told = finished.stderr.lines().filter(|line| line.contains("repaired"));
+    let told = told.next().expect("a line").to_owned();
+    let bodies = server.requests().into_iter().map(|request| request.json().expect("JSON"));
+    (told, bodies.collect())
+}
+
+/// "Nothing could be left out" is said only if the same is sent again.
+#[test]
+fn what_is_said_of_a_repair_is_true() {
+    let words = "messages.0.content.0: Invalid `signature` in `thinking` block";
+    let (told, bodies) = repair_after(Script::new(), words);
+    assert!(told.ends_with("it is no longer asked to reason"), "{told}");
+    assert_ne!(bodies[0]["thinking"], bodies[1]["thinking"]);
+    let (told, bodies) = repair_after(Script::new(), "this cannot be understood");
+    assert!(told.ends_with("it is no longer asked to clear old results"), "{told}");
+    assert_ne!(bodies[0], bodies[1]);
+    let call = serde_json::json!({ "command": "echo forbidden words" });
+    let script = Script::new().answer(ScriptedAnswer::call("Bash", call));
+    let (told, bodies) = repair_after(script, "messages.2.content.0: text is not allowed here");
+    assert!(told.ends_with("the result of a tool left out"), "{told}");
+    let result = |body: &serde_json::Value| body["messages"][2].to_string();
+    assert!(result(&bodies[1]).contains("forbidden words"), "{}", bodies[1]);
+    assert!(!result(&bodies[2]).contains("forbidden words"), "{}", bodies[2]);
+    assert!(bodies[2]["messages"][1].to_string().contains("echo forbidden words"));
+}
+
+#[test]
+fn a_repair_that_changes_nothing_says_so() {
+    let refusal = || {
+        ScriptedAnswer::from_fault(ScriptedFault::refuse_with(
+            400,
+            r#"{"error":{"message":"this cannot be understood","type":"invalid_request_error"}}"#,
+        ))
+    };
+    let server = play(Script::new().answer(refusal()).answer(ScriptedAnswer::text("fine")));
+    let dirs = TestDirs::new();
+    let flags = ["-p", "hi", "--verbose", "--model", "openai-chat/gpt-5.5"];
+    let mut command = dirs.windlass(&flags);
+    command.env("OPENAI_BASE_URL", server.url()).env("OPENAI_API_KEY", "test-key");
+    let finished = run(&mut command);
+    assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "fine\n"), "{finished:?}");
+    assert!(finished.stderr.contains("nothing could be left out"), "{finished:?}");
+    let bodies: Vec<_> = server.requests().into_iter().map(|request| request.body).collect();
+    assert_eq!(bodies[0], bodies[1]);
+}

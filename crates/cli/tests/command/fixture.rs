@@ -281,6 +281,21 @@ pub(crate) fn wait_for_file(path: &Path) -> String {
     }
 }
 
+/// Waits until a process catches interrupts, so that one does not end it as it ends every process.
+pub(crate) fn wait_until_listening(pid: u32) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        if caught.is_some_and(|mask| mask & 2 != 0) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "it never listened: {status}");
+        std::thread::yield_now();
+    }
+}
+
 /// Waits until a process is gone or a zombie.
 pub(crate) fn wait_until_gone(pid: &str) {
     let deadline = Instant::now() + Duration::from_secs(3);
@@ -317,7 +332,7 @@ impl ManualServer {
         let (mut stream, _) = self.listener.accept().expect("a request");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         let mut bytes = Vec::new();
-        let mut chunk = [0; 4096];
+        let mut chunk = [0; 64 * 1024];
         loop {
             let read = stream.read(&mut chunk).expect("a request");
             assert!(read > 0, "the request broke off");
@@ -339,6 +354,11 @@ impl ManualServer {
 
     /// Answers with a piece of text and a proper end.
     pub(crate) fn answer(stream: &mut TcpStream, text: &str) {
+        stream.write_all(Self::answer_text(text).as_bytes()).expect("an answer");
+    }
+
+    /// Such an answer as it goes over the wire.
+    pub(crate) fn answer_text(text: &str) -> String {
         let events = [
             r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}"#.to_owned(),
             r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#.to_owned(),
@@ -349,7 +369,6 @@ impl ManualServer {
         ];
         let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close";
-        write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
-            .expect("an answer");
+        format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
     }
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 use windlass_vocabulary::WireFormat;
 
-use crate::fixture::{ManualServer, RunningCommand, TestDirs, play, wait_for_file};
+use crate::fixture::{ManualServer, PATIENCE, RunningCommand, TestDirs, play, wait_for_file};
+use crate::tls_server::TlsServer;
 
 /// Stops the process until the clock has passed this moment and the file is there.
 fn stop_until(running: &RunningCommand, moment: Instant, file: &std::path::Path) {
@@ -120,38 +121,66 @@ fn answer_pieces(text: &str) -> Vec<Vec<u8>> {
 
 #[test]
 fn an_answer_that_came_while_we_were_stopped_is_read() {
-    // Before the first byte, and in the middle.
-    for pieces_before in [0, 4] {
-        let dirs = TestDirs::new();
-        let server = ManualServer::open();
-        let arguments = [
-            "-p",
-            "hi",
-            "--output-format",
-            "stream-json",
-            "--verbose",
-            "--include-partial-messages",
-        ];
-        let mut command = dirs.asking(&server.url(), &arguments);
-        command.env("API_TIMEOUT_MS", "4000").env("CLAUDE_STREAM_IDLE_TIMEOUT_MS", "4000");
-        let mut running = RunningCommand::start(&mut command);
-        let mut client = server.request();
-        let pieces = answer_pieces("First half and all the rest.");
-        let (before, after) = pieces.split_at(pieces_before);
-        client.write_all(&before.concat()).expect("a client");
-        if pieces_before > 0 {
-            running.wait_for_stdout("First ");
-        }
-        running.signal(Signal::STOP);
-        client.write_all(&after.concat()).expect("a client");
-        drop(client);
-        std::thread::sleep(Duration::from_secs(6));
-        running.signal(Signal::CONT);
-        let finished = running.finish();
-        // A second request would have found nobody.
-        assert_eq!(finished.code, Some(0), "{pieces_before}: {finished:?}");
-        let result = finished.stdout.lines().last().unwrap_or_default();
-        assert!(result.contains("First half and all the rest."), "{finished:?}");
-        assert!(!finished.stdout.contains("api_retry"), "{finished:?}");
+    let whole = answer_pieces("First half and all the rest.");
+    // One event that no single read takes: it is whole only some time after the stop.
+    let mut long = answer_pieces("First ");
+    let rest = "x".repeat(600_000);
+    let delta = json!({ "type": "content_block_delta", "index": 0,
+        "delta": { "type": "text_delta", "text": rest } });
+    long.insert(4, format!("event: content_block_delta\ndata: {delta}\n\n").into_bytes());
+    // Before the first byte, in the middle, and before an event that takes several reads.
+    for (pieces, pieces_before, words) in [
+        (&whole, 0, "half and all the rest."),
+        (&whole, 4, "half and all the rest."),
+        (&long, 4, "xxx"),
+    ] {
+        stop_during_an_answer(pieces, pieces_before, words);
     }
+}
+
+fn stop_during_an_answer(pieces: &[Vec<u8>], pieces_before: usize, words: &str) {
+    let dirs = TestDirs::new();
+    let server = ManualServer::open();
+    let stream = ["--output-format", "stream-json", "--verbose", "--include-partial-messages"];
+    let mut command = dirs.asking(&server.url(), &["-p", "hi"]);
+    command.args(stream);
+    command.env("API_TIMEOUT_MS", "4000").env("CLAUDE_STREAM_IDLE_TIMEOUT_MS", "4000");
+    let mut running = RunningCommand::start(&mut command);
+    let mut client = server.request();
+    let (before, after) = pieces.split_at(pieces_before);
+    client.write_all(&before.concat()).expect("a client");
+    if pieces_before > 0 {
+        running.wait_for_stdout("First ");
+    }
+    running.signal(Signal::STOP);
+    let after = after.concat();
+    // What does not fit into the socket is written when the client reads again.
+    let writing = std::thread::spawn(move || client.write_all(&after));
+    std::thread::sleep(Duration::from_secs(6));
+    running.signal(Signal::CONT);
+    let finished = running.finish();
+    writing.join().expect("a writer").expect("a client");
+    // A second request would have found nobody.
+    assert_eq!(finished.code, Some(0), "{pieces_before}: {:?}", finished.stderr);
+    let result = finished.stdout.lines().last().unwrap_or_default();
+    assert!(result.contains("First ") && result.contains(words), "{pieces_before}: {words}");
+    assert!(!finished.stdout.contains("api_retry"), "{pieces_before}: {words}");
+}
+
+/// The handshake needs another round after the stop, so the connection is not there at once.
+#[test]
+fn a_connection_that_was_being_made_while_we_were_stopped_is_made() {
+    let dirs = TestDirs::new();
+    let server = TlsServer::start(&[&rustls::version::TLS12]);
+    let certificates = dirs.file("extra.pem");
+    std::fs::write(&certificates, &server.pem).expect("a file");
+    let mut command = dirs.asking(&server.url, &["-p", "hi", "--max-retries", "0"]);
+    command.env("NODE_EXTRA_CA_CERTS", certificates).env("API_TIMEOUT_MS", "4000");
+    let running = RunningCommand::start(&mut command);
+    server.greeted.recv_timeout(PATIENCE).expect("a hello");
+    running.signal(Signal::STOP);
+    server.go_on.send(()).expect("a server");
+    std::thread::sleep(Duration::from_secs(6));
+    running.signal(Signal::CONT);
+    assert_eq!(running.finish().answer(), "ok\n");
 }

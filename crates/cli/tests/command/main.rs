@@ -68,7 +68,11 @@ mod settings;
 mod signal;
 mod terminal;
 mod time;
+mod tls_server;
 mod tool_selection;
 mod tour;
 mod transcript;
+#[cfg(target_os = "linux")]
+mod two_interrupts;
+mod variable_effects;
 mod variables;

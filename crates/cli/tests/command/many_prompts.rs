@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::driven::StreamJsonProcess;
+use crate::driven::{LINES, StreamJsonProcess};
 use crate::fixture::{ManualServer, TestDirs};
 
 #[test]
@@ -29,6 +29,46 @@ fn two_thousand_prompts_have_two_thousand_results() {
     assert_eq!(results.len(), PROMPTS + 1);
     assert!(results.iter().all(|result| result["is_error"] == false), "{:?}", results.last());
     assert_eq!(finished.code, Some(0), "{finished:?}");
+}
+
+/// Each prompt is a question to the model, and all are written before the first answer is read. The
+/// window is small, so that history is summarised on the way and no request grows.
+#[test]
+fn two_thousand_questions_have_two_thousand_answers() {
+    const PROMPTS: usize = 2_000;
+    let dirs = TestDirs::new();
+    let server = ManualServer::open();
+    let url = server.url();
+    std::thread::spawn(move || {
+        loop {
+            ManualServer::answer(&mut server.request(), "ok");
+        }
+    });
+    let arguments: Vec<&str> = LINES.iter().copied().chain(["--bare", "--tools", ""]).collect();
+    let mut command = dirs.asking(&url, &arguments);
+    command.env("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "100");
+    command.env("CLAUDE_CODE_MAX_CONTEXT_TOKENS", "8200");
+    let mut driven = StreamJsonProcess::unread(&mut command);
+    let mut stdin = driven.take_input();
+    let writing = std::thread::spawn(move || {
+        use std::io::Write;
+        for number in 0..PROMPTS {
+            let said = json!({"role": "user", "content": format!("{number}?")});
+            let line = json!({"type": "user", "message": said, "uuid": format!("q{number}")});
+            writeln!(stdin, "{line}").expect("it reads");
+        }
+        stdin
+    });
+    driven.read();
+    for number in 0..PROMPTS {
+        assert_eq!(driven.result()["result"], "ok", "{number}");
+    }
+    let memory = driven.memory_max();
+    assert!(memory < 256 << 20, "{memory} bytes");
+    drop(writing.join().expect("all were taken"));
+    let finished = driven.over();
+    assert_eq!(finished.code, Some(0), "{:?}", finished.stderr);
+    assert_eq!(finished.results().len(), PROMPTS);
 }
 
 /// What does not fit is not read, and is answered all the same.

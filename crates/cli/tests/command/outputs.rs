@@ -12,7 +12,7 @@ use windlass_rehearsal::{Script, ScriptedAnswer};
 use crate::fixture::{FinishedCommand, PATIENCE, TestDirs, play, run_with_input};
 
 /// A pipe that takes no further byte.
-fn full_pipe() -> (PipeReader, PipeWriter) {
+pub(crate) fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = std::io::pipe().expect("a pipe");
     rustix::io::ioctl_fionbio(&writer, true).expect("non-blocking");
     for size in [4096, 1] {

@@ -177,7 +177,8 @@ fn a_journal_that_cannot_be_used_is_gone_on_from_its_transcript_if_the_user_says
         std::fs::write(&journal, garbage).expect("damaged");
         for flags in [&["-c", "-p", "on"][..], &["-r", SESSION, "-p", "on"]] {
             let refused = ask(flags);
-            assert!(refused.error_line(2).contains("--from-transcript"), "{refused:?}");
+            let command = format!("windlass -r {SESSION} --from-transcript -p");
+            assert!(refused.error_line(2).contains(&command), "{refused:?}");
             assert_eq!(std::fs::read_to_string(&journal).expect("left alone"), garbage);
         }
         let on = ask(&["-c", "--from-transcript", "-p", "on"]);
@@ -188,6 +189,30 @@ fn a_journal_that_cannot_be_used_is_gone_on_from_its_transcript_if_the_user_says
         assert_eq!(std::fs::read_to_string(aside).expect("set aside"), garbage);
         let again = ask(&["-r", SESSION, "-p", "and on"]);
         assert_eq!(again.code, Some(0), "{again:?}");
+    }
+}
+
+/// What stands in the place of a journal is waited for as little as a journal that is damaged.
+#[test]
+fn a_journal_that_is_no_file_is_not_waited_for() {
+    for put in ["mkfifo \"$0\"", "mkdir \"$0\"", "ln -s /dev/zero \"$0\"", "ln -s nowhere \"$0\""] {
+        let dirs = TestDirs::new();
+        let server = play(Script::new().answer(ScriptedAnswer::text("Yes.").repeat(0)));
+        let ask = |flags: &[&str]| run(&mut dirs.asking(&server.url(), flags));
+        assert_eq!(ask(&["-p", "remember", "--session-id", SESSION]).code, Some(0));
+        let journal = dirs.journals().pop().expect("a journal");
+        std::fs::remove_file(&journal).expect("it goes");
+        let made = Command::new("sh").args(["-c", put]).arg(&journal).status().expect("a shell");
+        assert!(made.success(), "{put}");
+        assert_eq!(ask(&["sessions", "list"]).code, Some(0), "{put}");
+        assert_eq!(ask(&["cost"]).code, Some(0), "{put}");
+        let refused = ask(&["-r", SESSION, "-p", "on"]);
+        assert!(refused.error_line(2).contains("--from-transcript"), "{put}: {refused:?}");
+        let newest = ask(&["-c", "-p", "on"]);
+        assert_eq!(newest.code, Some(2), "{put}: {newest:?}");
+        let on = ask(&["-r", SESSION, "--from-transcript", "-p", "on"]);
+        assert_eq!(on.code, Some(0), "{put}: {on:?}");
+        assert!(server.requests().pop().expect("a request").body.contains("remember"), "{put}");
     }
 }
 

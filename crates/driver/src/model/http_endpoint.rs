@@ -20,6 +20,7 @@ use reqwest::{Client, Url};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::task::spawn_blocking;
 use windlass_dialect::{Credential, Dialect};
+use windlass_tool::http_client::{with_connect_limit, with_trusted_certificates};
 use windlass_vocabulary::{FailureKind, ModelFailure, RequestSource};
 
 use super::endpoint::RENEWAL_MAX;
@@ -172,19 +173,19 @@ impl HttpEndpoint {
 fn build_client(base: &Url, connect: Duration) -> Result<Client, reqwest::Error> {
     // An embedding program may have installed a provider of its own; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
+    let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
-        .connect_timeout(connect)
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(60))
         .pool_max_idle_per_host(POOL_IDLE_MAX);
+    let mut builder = with_connect_limit(builder, connect);
     if is_loopback(base) {
         // A proxy meant for the world would not find this machine, or the wrong one.
         builder = builder.no_proxy();
     }
     if base.scheme() == "https" {
-        return builder.https_only(true).build();
+        return with_trusted_certificates(builder).https_only(true).build();
     }
     let no_roots = ClientConfig::builder()
         .with_root_certificates(RootCertStore::empty())

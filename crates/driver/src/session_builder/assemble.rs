@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, watch};
 use windlass_engine::Settings;
 use windlass_hook::HookEvent;
 use windlass_tool::{Secrets, ToolSessionContext};
-use windlass_vocabulary::{MicroUsd, ModelName};
+use windlass_vocabulary::{Effort, MicroUsd, ModelName};
 
 use super::{ModelAccess, SessionBuilder};
 use crate::attachment::AttachmentSources;
@@ -181,6 +181,7 @@ impl SessionBuilder {
             None => build_default_tool_context(journal.map(|place| place.path.as_path()))?,
         };
         tool_context.secrets = secrets;
+        set_effort_variable(&mut tool_context, self.settings.reasoning.effort);
         // The model must be told the name under which it can really read things back.
         let spill = tool_context.processes.spill_directory.to_string_lossy();
         self.settings.context.spill_directory = Arc::from(spill.as_ref());
@@ -307,6 +308,15 @@ fn reduce_budget(settings: Arc<Settings>, spent: MicroUsd) -> Arc<Settings> {
         _ => settings,
     }
 }
+
+/// Tells commands and hooks the effort that is asked for, as other agents do.
+fn set_effort_variable(tool_context: &mut ToolSessionContext, effort: Option<Effort>) {
+    let environment = &mut tool_context.processes.environment;
+    environment.retain(|(name, _)| name != EFFORT_VARIABLE);
+    environment.extend(effort.map(|effort| (EFFORT_VARIABLE.into(), effort.name().into())));
+}
+
+const EFFORT_VARIABLE: &str = "CLAUDE_EFFORT";
 
 /// Surroundings in the current directory, and the scratch directory to remove at the end. Beside a
 /// journal nothing is removed: a session that is continued must find what it was told it can read.

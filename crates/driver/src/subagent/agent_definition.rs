@@ -45,6 +45,8 @@ pub enum AgentIsolation {
 pub struct SubagentConfig {
     /// Agents with a name, after the general one that is always there.
     pub definitions: Vec<AgentDefinition>,
+    /// The model that all of them ask, whatever their definition or the call says.
+    pub model_override: Option<ModelName>,
     /// How deep sessions may nest.
     pub depth_max: u8,
     /// How many may run at once, all depths together.
@@ -60,6 +62,7 @@ impl Default for SubagentConfig {
     fn default() -> Self {
         Self {
             definitions: Vec::new(),
+            model_override: None,
             depth_max: 3,
             running_max: 20,
             time_max: Duration::from_secs(60 * 60),

@@ -81,6 +81,9 @@ impl NestedSession {
         if let Some(model) = &input.model {
             definition.model = Some(ModelName::from(model.as_str()));
         }
+        if let Some(model) = &factory.subagents.model_override {
+            definition.model = Some(model.clone());
+        }
         let isolation = input.isolation.map_or(definition.isolation, |_| AgentIsolation::Worktree);
         let id = factory.next_agent_id();
         let parent = &factory.parent.tool_context;

@@ -185,6 +185,13 @@ pub(crate) fn place(
     (Shrunk::Nothing, None)
 }
 
+/// Is there anything that [`cut_all`] would leave out?
+pub(crate) fn has_older_history(memory: &mut Memory, transcript: &Transcript) -> bool {
+    let shown = &memory.projection(transcript).messages;
+    let request = shown.iter().rev().find(|message| is_request(message)).map(|message| message.id);
+    shown.iter().any(|message| Some(message.id) != request && !is_permanent(message))
+}
+
 /// Leaves out everything but the last request and what is pinned, whatever that frees: for a history
 /// that a provider keeps refusing.
 pub(crate) fn cut_all(

@@ -11,6 +11,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub use real_disk::RealDisk;
+pub(crate) use real_disk::open_regular;
 
 pub trait JournalDisk: fmt::Debug + Send + Sync {
     /// Opens a file.

@@ -6,6 +6,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::fs::OFlags;
+
 use super::{DiskFile, DiskOpenMode, JournalDisk, JournalFileChange};
 
 /// The disk of this machine.
@@ -105,5 +107,16 @@ impl RealDiskFile {
             0 => Err(io::Error::new(io::ErrorKind::NotFound, "the file was deleted")),
             _ => Ok(()),
         }
+    }
+}
+
+/// Opens a file to read, unless something else stands there: a pipe would be waited for, a device read
+/// without end.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
     }
 }

@@ -9,7 +9,7 @@ use windlass_engine::Event;
 use windlass_vocabulary::{Delta, MessageOrigin, MicroUsd, Terminal};
 
 use crate::conversation::join_block_texts;
-use crate::disk::RealDisk;
+use crate::disk::{RealDisk, open_regular};
 use crate::error::JournalError;
 use crate::journal_reader::{JournalEntry, JournalReader};
 use crate::line_reader::JournalLineReader;
@@ -62,7 +62,7 @@ pub enum LastRun {
 impl SessionSummary {
     /// Reads a card off a journal: the ends of it if they say enough, else all of it.
     pub fn read(path: &Path) -> Result<Self, JournalError> {
-        let mut file = File::open(path).map_err(JournalError::disk_error(path, "opened"))?;
+        let mut file = open_regular(path).map_err(JournalError::disk_error(path, "opened"))?;
         let later = segment::find_later_segments(&RealDisk, path);
         let is_one = later.is_empty();
         let length = file.metadata().map_err(JournalError::disk_error(path, "read"))?.len();
@@ -256,7 +256,7 @@ impl LastRun {
 /// counts as gone.
 #[must_use]
 pub fn is_being_written(journal: &Path) -> bool {
-    let locked = File::open(journal).map(|file| file.try_lock_shared());
+    let locked = open_regular(journal).map(|file| file.try_lock_shared());
     matches!(locked, Ok(Err(TryLockError::WouldBlock)))
 }
 

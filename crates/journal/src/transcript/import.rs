@@ -17,7 +17,7 @@ use windlass_vocabulary::{
 
 use super::api_block::parse_blocks;
 use crate::digest::derive_uuid;
-use crate::disk::{RealDisk, replace_file};
+use crate::disk::{RealDisk, open_regular, replace_file};
 use crate::error::JournalError;
 use crate::project_key::project_key;
 use crate::record::{
@@ -56,7 +56,7 @@ pub fn import_transcript(
     up_to: Option<&str>,
 ) -> Result<Option<ImportedConversation>, JournalError> {
     let failed = |error| JournalError::disk_error(path, "read")(error);
-    let file = std::fs::File::open(path).map_err(failed)?;
+    let file = open_regular(path).map_err(failed)?;
     let mut text = Vec::new();
     file.take(BYTES_MAX + 1).read_to_end(&mut text).map_err(failed)?;
     if text.len() as u64 > BYTES_MAX {

@@ -11,6 +11,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
+use windlass_tool::http_client::{with_connect_limit, with_trusted_certificates};
 
 use super::MESSAGE_BYTES_MAX;
 use super::capped_http::CappedHttpClient;
@@ -105,11 +106,9 @@ pub(super) fn build_client(url: &str) -> Result<CappedHttpClient, McpFailure> {
             false => attempt.error("it redirects to another place"),
         }
     });
-    let mut builder = reqwest::Client::builder()
-        .connect_timeout(CONNECT_MAX)
-        .pool_max_idle_per_host(0)
-        .referer(false)
-        .redirect(policy);
+    let builder =
+        reqwest::Client::builder().pool_max_idle_per_host(0).referer(false).redirect(policy);
+    let mut builder = with_trusted_certificates(with_connect_limit(builder, CONNECT_MAX));
     if is_loopback(url) {
         // A proxy meant for the world would not find this machine, or the wrong one.
         builder = builder.no_proxy();

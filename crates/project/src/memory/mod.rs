@@ -44,6 +44,8 @@ pub struct MemoryOptions {
     pub excludes: Vec<String>,
     /// Notes of earlier conversations.
     pub auto_memory_file: Option<PathBuf>,
+    /// Folders besides that of the session whose files are read too.
+    pub more_folders: Vec<PathBuf>,
     /// Bytes of text that is always there. Over it, the longest files are cut, so that a large one
     /// does not push out the others.
     pub bytes_max: usize,
@@ -75,6 +77,12 @@ pub fn load_memory_files(
     for folder in folders {
         loader.load_folder(folder, wanted.project, wanted.local);
         if wanted.project && folder.starts_with(&loader.project) {
+            loader.load_rules(&folder.join(".claude/rules"), MemoryAuthor::Project);
+        }
+    }
+    for folder in &wanted.more_folders {
+        loader.load_folder(folder, wanted.project, wanted.local);
+        if wanted.project {
             loader.load_rules(&folder.join(".claude/rules"), MemoryAuthor::Project);
         }
     }

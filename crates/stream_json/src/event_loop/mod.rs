@@ -196,13 +196,13 @@ impl EventLoop {
         if let Some(log) = &mut self.output.debug_log {
             let _ = await_unless_signalled(&mut self.signals.listener, log.finish()).await;
         }
-        self.shut_down().await;
+        let cut_off = self.shut_down().await;
         if let Some(error) = self.output.frame_writer.failure() {
             return Err(CommandError::failure(format!(
                 "the frames could not be written to standard output: {error}; make room where they go"
             )));
         }
-        Ok(exit)
+        Ok(cut_off.map_or(exit, ExitSignal::exit))
     }
 
     async fn next_event(&mut self) -> LoopEvent {

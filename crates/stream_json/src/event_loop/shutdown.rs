@@ -8,12 +8,13 @@ use super::EventLoop;
 use crate::frame::IncomingFrame;
 use crate::input_reader::InputLine;
 use crate::live_session::LiveSession;
-use windlass_host::signals::await_unless_signalled;
+use windlass_host::signals::{ExitSignal, await_unless_signalled};
 
 use crate::session_phase::{SESSION_OVER, SessionEvent, SessionPhase};
 
 impl EventLoop {
-    pub(super) async fn shut_down(&mut self) {
+    /// Returns the signal that cut the last frames off, if one did.
+    pub(super) async fn shut_down(&mut self) -> Option<ExitSignal> {
         self.drain_session().await;
         if let SessionPhase::Live(live) = self.session.replace_with_lost(SESSION_OVER.to_owned())
             && !self.signals.listener.is_urgent()
@@ -24,13 +25,12 @@ impl EventLoop {
         }
         let errors = self.output.error_lines.finish();
         let _ = await_unless_signalled(&mut self.signals.listener, errors).await;
-        if !self.output.frame_writer.is_closed() {
-            // However slow the reader is, it gets everything, unless a signal comes.
-            tokio::select! {
-                _ = self.signals.listener.next() => {}
-                () = self.output.frame_writer.finish() => {}
-            }
+        if self.output.frame_writer.is_closed() {
+            return None;
         }
+        // However slow the reader is, it gets everything, unless a signal comes.
+        let frames = self.output.frame_writer.finish();
+        await_unless_signalled(&mut self.signals.listener, frames).await.err()
     }
 
     /// Lets the session come to its end. It is not waited for after a signal or a closed pipe.

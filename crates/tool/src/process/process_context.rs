@@ -27,6 +27,11 @@ pub struct ProcessContext {
     pub unsandboxed_commands: Vec<String>,
     /// How git is kept from running what a repository names.
     pub(crate) held_git: Arc<HeldGit>,
+    /// The bash that runs commands, if the user names one.
+    pub bash_program: Option<PathBuf>,
+    /// Words before every command, which is then their last argument: a program of the user's that
+    /// runs it.
+    pub command_prefix: Option<String>,
     pub(super) setsid_program: Option<PathBuf>,
     owner_note: OnceLock<Option<RunningNote>>,
     /// Calls wait here for their turn when the system has no room for one more process.
@@ -52,6 +57,8 @@ impl ProcessContext {
             cell: None,
             unsandboxed_commands: Vec::new(),
             held_git: Arc::default(),
+            bash_program: None,
+            command_prefix: None,
             setsid_program: find_setsid(),
             owner_note: OnceLock::new(),
             spawn_queue: tokio::sync::Mutex::default(),
@@ -65,6 +72,8 @@ impl ProcessContext {
             cell: self.cell.clone(),
             unsandboxed_commands: self.unsandboxed_commands.clone(),
             held_git: Arc::clone(&self.held_git),
+            bash_program: self.bash_program.clone(),
+            command_prefix: self.command_prefix.clone(),
             ..Self::unconfined(self.spill_directory.clone())
         }
     }

@@ -34,7 +34,7 @@ use windlass_assembly::session_plan::SessionPlan;
 use windlass_assembly::settings::SettingsLayers;
 use windlass_assembly::slash_command;
 use windlass_assembly::slash_command::FrontEnd;
-use windlass_host::command_error::CommandError;
+use windlass_host::command_error::{CommandError, CommandRemedy};
 use windlass_host::exit::Exit;
 use windlass_host::signals::SignalListener;
 use windlass_host::signals::run_blocking_unless_signalled;
@@ -75,13 +75,21 @@ pub async fn run_interactive(mut args: RunOptions) -> Result<InteractiveOutcome,
         let plan = match planned {
             Ok(Ok(plan)) => plan,
             Ok(Err(signal)) => return Ok(InteractiveOutcome::Exit(signal.exit())),
-            Err(error) if error.is_missing_key => {
-                match startup_questions::ask_without_key(&mut args, display, error).await? {
+            Err(error) => {
+                let decision = match error.remedy {
+                    Some(CommandRemedy::EnterKey) => {
+                        startup_questions::ask_without_key(&mut args, display, error).await?
+                    }
+                    Some(CommandRemedy::ContinueFromTranscript) => {
+                        startup_questions::ask_for_transcript(&mut args, display, &error).await?
+                    }
+                    None => return Err(error),
+                };
+                match decision {
                     StartupDecision::Continue => continue,
                     StartupDecision::Quit(outcome) => return Ok(outcome),
                 }
             }
-            Err(error) => return Err(error),
         };
         let start = InteractiveStart {
             first_prompt: first.take(),
@@ -107,6 +115,8 @@ pub async fn run_interactive(mut args: RunOptions) -> Result<InteractiveOutcome,
                 args.session.journal = None;
                 args.session.fork_session = false;
                 args.session.resume_session_at = None;
+                // The yes was for the session before.
+                args.session.from_transcript = false;
                 args.session.resume = match next {
                     NextSession::Resume(id) => Some(Some(id)),
                     NextSession::New => None,

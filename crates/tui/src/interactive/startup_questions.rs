@@ -1,5 +1,5 @@
-//! Questions before a session starts: which one to resume, whether the project is trusted, and what to
-//! do without a key.
+//! Questions before a session starts: which one to resume, whether the project is trusted, what to do
+//! without a key, and whether a transcript stands in for a damaged journal.
 
 use crate::{Picker, PickerItem, TuiDisplayOptions, run_picker};
 use windlass_settings::load_settings;
@@ -121,6 +121,27 @@ pub(super) async fn ask_without_key(
             Ok(StartupDecision::Continue)
         }
         None => Ok(StartupDecision::Quit(InteractiveOutcome::Exit(Exit::SUCCESS))),
+    }
+}
+
+/// Offers to continue from the transcript where the journal cannot be used.
+pub(super) async fn ask_for_transcript(
+    args: &mut RunOptions,
+    display: TuiDisplayOptions,
+    damage: &CommandError,
+) -> Result<StartupDecision, CommandError> {
+    let items = vec![
+        build_item("yes", words::TRANSCRIPT_YES, words::TRANSCRIPT_YES_NOTE),
+        build_item("no", words::TRANSCRIPT_NO, ""),
+    ];
+    let picker = Picker::new(words::TITLE_TRANSCRIPT, items);
+    let report = format!("{}\n\n", damage.message());
+    match show_picker(display, &report, picker).await?.map(|item| item.value).as_deref() {
+        Some("yes") => {
+            args.session.from_transcript = true;
+            Ok(StartupDecision::Continue)
+        }
+        _ => Ok(StartupDecision::Quit(InteractiveOutcome::Exit(Exit::SUCCESS))),
     }
 }
 

@@ -50,6 +50,11 @@ pub(super) const TRUST_YES: &str = "Yes, trust exactly this";
 pub(super) const TRUST_YES_NOTE: &str = "asked again when it changes";
 pub(super) const LEAVE: &str = "Exit";
 
+pub(super) const TITLE_TRANSCRIPT: &str = "Continue from the transcript?";
+pub(super) const TRANSCRIPT_YES: &str = "Yes, continue from the transcript";
+pub(super) const TRANSCRIPT_YES_NOTE: &str = "the damaged journal is kept beside it";
+pub(super) const TRANSCRIPT_NO: &str = "No, exit and change nothing";
+
 pub(super) const WELCOME: &str =
     "Welcome to Windlass. It needs an API key for a model, and has none yet.\n\n";
 pub(super) const TITLE_WELCOME: &str = "What would you like to do?";

@@ -24,6 +24,7 @@ mod speed;
 mod status;
 pub(crate) mod talk;
 mod tmux;
+mod transcript_offer;
 mod walk;
 
 use serde_json::json;

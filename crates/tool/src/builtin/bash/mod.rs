@@ -33,7 +33,7 @@ pub(crate) struct BashTool {
     shell: ShellProgram,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ShellProgram {
     program: PathBuf,
     is_bash: bool,
@@ -91,9 +91,10 @@ impl BashTool {
             None | Some(0) => limits.command_timeout_default,
             Some(millis) => Duration::from_millis(millis).min(limits.command_timeout_max),
         };
-        let script = shell_state.wrap_script(&input.command, self.shell.is_bash);
+        let shell = self.choose_shell(context);
+        let script = shell_state.wrap_script(&input.command, shell.is_bash);
         let program = ProgramSpec {
-            is_leaf_program: is_plain,
+            is_leaf_program: is_plain && context.processes.command_prefix.is_none(),
             confinement,
             ..self.build_program(&input, script, shell_state.directory.clone(), context)
         };
@@ -116,7 +117,7 @@ impl BashTool {
             progress: call.progress.clone(),
         };
         let environment = context.build_child_environment();
-        let not_started = |error| process::explain_spawn_failure(&error, &self.shell.program);
+        let not_started = |error| process::explain_spawn_failure(&error, &shell.program);
         let process = spawn_with_retry(&program, &context.processes, &environment)
             .await
             .map_err(not_started)?;
@@ -166,6 +167,13 @@ impl BashTool {
         Ok(outcome::build_background_outcome(&task.id, &task.output_path))
     }
 
+    fn choose_shell(&self, context: &ToolSessionContext) -> ShellProgram {
+        match &context.processes.bash_program {
+            Some(bash) => ShellProgram { program: bash.clone(), is_bash: true },
+            None => self.shell.clone(),
+        }
+    }
+
     fn build_program(
         &self,
         input: &BashInput,
@@ -174,13 +182,18 @@ impl BashTool {
         context: &ToolSessionContext,
     ) -> ProgramSpec {
         let outside = &context.processes.unsandboxed_commands;
+        let shell = self.choose_shell(context);
         let mut arguments: Vec<OsString> = Vec::new();
-        if self.shell.is_bash {
+        if shell.is_bash {
             arguments.extend(["--noprofile".into(), "--norc".into()]);
         }
+        let script = match &context.processes.command_prefix {
+            Some(prefix) => format!("{prefix} '{}'", script.replace('\'', "'\\''")),
+            None => script,
+        };
         arguments.extend(["-c".into(), script.into()]);
         ProgramSpec {
-            path: self.shell.program.clone(),
+            path: shell.program,
             arguments,
             directory,
             is_leaf_program: false,

@@ -14,6 +14,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
 use rustls::{ClientConfig, RootCertStore};
 
+use crate::http_client::{with_connect_limit, with_trusted_certificates};
 use crate::network_access::NetworkAccess;
 
 const REDIRECTS_MAX: usize = 10;
@@ -94,22 +95,24 @@ fn build_client(start: &Url, network: NetworkAccess) -> Result<Client, String> {
     headers.insert(ACCEPT, HeaderValue::from_static(accept));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     // A proxy would connect in our place, to addresses that were not checked.
-    let mut builder = Client::builder()
+    let builder = Client::builder()
         .no_proxy()
         .redirect(Policy::none())
         .referer(false)
         .user_agent(concat!("windlass/", env!("CARGO_PKG_VERSION")))
         .default_headers(headers)
-        // The whole has its deadline from the caller, which a stop of this process does not use up.
-        .connect_timeout(CONNECT_MAX)
         .pool_max_idle_per_host(0)
         .dns_resolver(Arc::new(CheckedResolver(network)));
+    // The whole has its deadline from the caller.
+    let mut builder = with_connect_limit(builder, CONNECT_MAX);
     if start.scheme() == "http" && is_loopback(start) {
         // Loading the certificates of the world costs time that this machine does not need.
         let none = ClientConfig::builder()
             .with_root_certificates(RootCertStore::empty())
             .with_no_client_auth();
         builder = builder.tls_backend_preconfigured(none);
+    } else {
+        builder = with_trusted_certificates(builder);
     }
     builder.build().map_err(|error| format!("No HTTP client: {error}."))
 }

@@ -1,0 +1,61 @@
+//! Whether enough threads may be started, and whether the first one has room. Where the system gives
+//! none, libraries below us end the process with words that help nobody, so it is looked at before they
+//! begin.
+
+use std::io;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use rustix::process::{Resource, getrlimit};
+
+use crate::command_error::CommandError;
+
+/// Refuses to begin where hardly any thread may be started.
+pub fn check_free_threads() -> Result<(), CommandError> {
+    let (release, gate) = channel::<()>();
+    let gate = Arc::new(Mutex::new(gate));
+    let started: Result<Vec<JoinHandle<()>>, io::Error> = (0..THREADS_MIN)
+        .map(|_| {
+            let gate = Arc::clone(&gate);
+            // Each waits for the others: what matters is how many there may be at once.
+            Builder::new().stack_size(PROBE_STACK_BYTES).spawn(move || {
+                let gate = gate.lock().unwrap_or_else(PoisonError::into_inner);
+                let _ = gate.recv();
+            })
+        })
+        .collect();
+    drop(release);
+    match started {
+        Ok(threads) => {
+            threads.into_iter().for_each(|thread| drop(thread.join()));
+            Ok(())
+        }
+        Err(error) => Err(CommandError::failure(format!(
+            "fewer than {THREADS_MIN} more threads may be started: {error}; raise the limit: ulimit -u \
+             1024, or end some programs"
+        ))),
+    }
+}
+
+/// Runs this on a stack that is large enough, whatever the limit of the first thread is (`ulimit -s`).
+pub fn run_with_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, CommandError> {
+    let limit = getrlimit(Resource::Stack).current;
+    if limit.is_none_or(|bytes| bytes >= STACK_BYTES_MIN) {
+        return Ok(work());
+    }
+    std::thread::scope(|scope| {
+        let builder = Builder::new().name("main".to_owned()).stack_size(STACK_BYTES);
+        let thread = builder.spawn_scoped(scope, work).map_err(|error| {
+            CommandError::failure(format!("no thread could be started: {error}; end some programs"))
+        })?;
+        thread.join().map_err(|_| CommandError::failure("this should not happen: it broke down"))
+    })
+}
+
+/// Signals, output, settings, the journal, a tool and one to spare.
+const THREADS_MIN: usize = 6;
+const PROBE_STACK_BYTES: usize = 64 * 1024;
+/// What a first thread usually has.
+const STACK_BYTES: usize = 8 * 1024 * 1024;
+const STACK_BYTES_MIN: u64 = 4 * 1024 * 1024;
