@@ -15,7 +15,6 @@ pub mod host;
 pub mod input;
 pub mod interactive;
 pub mod linear_painter;
-pub mod markdown_stream;
 pub mod pager;
 pub mod painter;
 pub mod permission_prompt;
@@ -27,8 +26,6 @@ pub mod session_facts;
 pub mod setup;
 pub mod slash_command_menu;
 pub mod streaming_answer;
-pub mod styled_line;
-pub mod text;
 pub mod theme;
 pub mod tool_call_view;
 pub mod transcript;
@@ -36,6 +33,8 @@ pub mod typed_prompt;
 pub mod validated_input;
 pub mod view;
 pub mod words;
+
+pub use windlass_styled_text::{markdown_stream, styled_line, text};
 
 pub use event_loop::{run_picker, run_secret_input, run_tui};
 pub use file_search::FileNameMatches;

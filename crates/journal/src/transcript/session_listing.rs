@@ -1,5 +1,6 @@
 //! Sessions of which only the transcript is there: those of other programs.
 
+use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub fn list_transcript_sessions(
         .take(TRANSCRIPTS_MAX)
         .filter_map(|path| Some(ListedSession { summary: summarize_transcript(&path)?, path }))
         .collect();
-    listed.sort_by(|a, b| b.summary.updated.cmp(&a.summary.updated));
+    listed.sort_by_key(|listed| Reverse(listed.summary.updated));
     listed
 }
 
@@ -96,8 +97,7 @@ fn parse_prompt(line: &Value) -> Option<String> {
     if line["type"] != "user" || line["isMeta"] == true {
         return None;
     }
-    let content = &line["message"]["content"];
-    let text = match content {
+    let text = match line.pointer("/message/content")? {
         Value::String(text) => text.as_str(),
         content => content.as_array()?.iter().find_map(|block| block["text"].as_str())?,
     };

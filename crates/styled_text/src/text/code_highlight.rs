@@ -16,7 +16,7 @@ pub(super) fn highlight_code(language: &str, text: &str) -> Vec<StyledLine> {
 }
 
 /// One line of a file, in the colours of its language.
-pub(crate) fn highlight_line_of_file(path: &str, line: &str) -> StyledLine {
+pub fn highlight_line_of_file(path: &str, line: &str) -> StyledLine {
     let name = path.rsplit('/').next().unwrap_or(path);
     let language = match name.rsplit_once('.') {
         Some((_, extension)) => extension,

@@ -1,7 +1,7 @@
 //! Renders text of the model as lines. Control characters are removed first, so that it cannot control
 //! the terminal. Incomplete Markdown is rendered as far as it goes, because answers arrive in pieces.
 
-pub(crate) mod code_highlight;
+pub mod code_highlight;
 mod markdown_renderer;
 mod markdown_table;
 
