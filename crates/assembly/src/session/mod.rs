@@ -62,7 +62,7 @@ pub struct SelectedSession {
 pub fn open_catalogue(lookup: &impl EnvLookup) -> Result<SessionCatalogue, CommandError> {
     let state = user_directories::state_directory(lookup).ok_or_else(|| {
         CommandError::failure(format!(
-            "there is no place for sessions, because HOME is no absolute path; set HOME or XDG_STATE_HOME, \
+            "there is no place for sessions, because HOME is not set to an absolute path; set HOME or XDG_STATE_HOME, \
              or {PERSISTENCE_ADVICE}"
         ))
     })?;

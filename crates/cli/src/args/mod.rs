@@ -140,6 +140,7 @@ pub(crate) enum CliCommand {
     #[command(after_help = include_str!("../text/help/key.txt"))]
     Key(KeyArgs),
     /// Say whether there is a key: `auth status`, as scripts and editors ask for it.
+    #[command(after_help = include_str!("../text/help/auth.txt"))]
     Auth(AuthArgs),
 }
 

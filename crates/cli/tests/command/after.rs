@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer, ScriptedFault};
 use windlass_vocabulary::{Chore, RequestSource};
 
-use crate::fixture::{RunningCommand, TestDirs, play, run, run_with_input};
+use crate::driven::StreamJsonProcess;
+use crate::fixture::{RunningCommand, TestDirs, play, run};
 
 const ALL: &str = r#"{"autoMemoryEnabled":true,"afterRun":{"title":true,"suggestion":true}}"#;
 
@@ -134,21 +135,12 @@ fn notes_that_have_grown_long_are_made_shorter_and_the_old_ones_kept() {
 fn a_client_that_wants_suggestions_gets_them_behind_the_result() {
     let dirs = TestDirs::new();
     let server = play(script());
-    let first = json!({"type": "control_request", "request_id": "1",
-        "request": {"subtype": "initialize", "promptSuggestions": true}});
-    let prompt = json!({"type": "user", "message": {"role": "user", "content": "hi"}});
-    let arguments =
-        ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
-    let done = run_with_input(
-        &mut dirs.asking(&server.url(), &arguments),
-        format!("{first}\n{prompt}\n").as_bytes(),
-    );
-    assert_eq!(done.code, Some(0), "{done:?}");
-    let frames: Vec<Value> =
-        done.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let place = |kind: &str| frames.iter().position(|frame| frame["type"] == kind);
-    let result = place("result");
-    let suggestion = place("prompt_suggestion");
-    assert!(result.is_some() && result < suggestion, "{}", done.stdout);
-    assert_eq!(frames[suggestion.expect("one")]["suggestion"], "run the tests");
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
+    let wants = json!({"subtype": "initialize", "promptSuggestions": true});
+    driven.ask(&wants).expect("it begins");
+    driven.prompt("hi");
+    driven.result();
+    let suggested = driven.until(|frame| frame["type"] == "prompt_suggestion");
+    assert_eq!(suggested["suggestion"], "run the tests");
+    driven.end();
 }
