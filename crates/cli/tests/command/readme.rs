@@ -94,3 +94,14 @@ fn it_lists_the_tools_a_model_is_offered() {
     let listed = format!("- Tools: {}.", names.join(", "));
     assert!(README.contains(&listed), "the README should say `{listed}`");
 }
+
+/// The example of the library is part of the one that is compiled and run with the documentation.
+#[test]
+fn the_example_of_the_library_is_the_one_that_is_compiled() {
+    let documentation = include_str!("../../../driver/src/lib.rs");
+    let examples = blocks("rust");
+    assert_eq!(examples.len(), 1);
+    for line in examples[0].lines().filter(|line| !line.is_empty()) {
+        assert!(documentation.contains(&format!("//! {line}\n")), "{line}");
+    }
+}
