@@ -31,7 +31,8 @@ pub fn render_session_list(
     let cwd = working_directory()?;
     let project = (!options.all).then_some(cwd.as_path());
     let mut listed = catalogue.list(project).map_err(|error| journal_error(&error))?;
-    listed.extend(session::list_foreign_sessions(&listed, project, lookup)?);
+    let wanted = if options.limit == 0 { usize::MAX } else { options.limit };
+    listed.extend(session::list_foreign_sessions(&listed, project, wanted, lookup)?);
     listed.sort_by_key(|listed| std::cmp::Reverse(listed.summary.updated));
     let there = listed.len();
     if options.limit > 0 {
@@ -68,7 +69,7 @@ pub fn render_search(
     let mut hits =
         catalogue.search(words, project, options.limit).map_err(|error| journal_error(&error))?;
     let known = catalogue.list(project).map_err(|error| journal_error(&error))?;
-    let others = session::list_foreign_sessions(&known, project, lookup)?;
+    let others = session::list_foreign_sessions(&known, project, usize::MAX, lookup)?;
     let room = options.limit.saturating_sub(hits.len());
     hits.extend(session_catalogue::search_transcripts(others, words, room));
     if options.json {

@@ -81,15 +81,17 @@ pub fn find_transcript(
         .map(|(root, project)| transcript::transcript_path(&root, project, &listed.summary.id)))
 }
 
-/// Sessions of other programs, of this directory or of all: only their transcripts are there.
+/// Sessions of other programs, of this directory or of all, the newest first and at most so many: only
+/// their transcripts are there.
 pub fn list_foreign_sessions(
     known: &[ListedSession],
     project: Option<&Path>,
+    count_max: usize,
     lookup: &impl EnvLookup,
 ) -> Result<Vec<ListedSession>, CommandError> {
     let Some(root) = transcript_root(&Config::load(lookup)?, lookup) else { return Ok(Vec::new()) };
     let known: BTreeSet<&str> = known.iter().map(|listed| listed.summary.id.as_str()).collect();
-    Ok(transcript::list_transcript_sessions(&root, project, |id| known.contains(id)))
+    Ok(transcript::list_transcript_sessions(&root, project, count_max, |id| known.contains(id)))
 }
 
 /// The session with this whole id goes, with everything that belongs to it.

@@ -98,10 +98,10 @@ pub(super) fn find_newest_source(
     if let Some(damaged) = DamagedSession::find_newest(catalogue, cwd, root, newest.as_ref()) {
         return Ok(Some(ResumeSource::Damaged(damaged)));
     }
-    let others =
-        transcript::list_transcript_sessions(root, Some(cwd), |id| known.contains(id)).into_iter();
+    let others = transcript::list_transcript_sessions(root, Some(cwd), 1, |id| known.contains(id))
+        .into_iter();
     let than = newest.as_ref().map_or(0, |listed| listed.summary.updated);
-    let other = others.take(1).find(|listed| listed.summary.updated > than);
+    let other = others.into_iter().find(|listed| listed.summary.updated > than);
     Ok(match other {
         Some(ListedSession { path, summary }) => Some(ResumeSource::Transcript(summary.id, path)),
         None => newest.map(|listed| ResumeSource::Journal(Box::new(listed))),
@@ -133,7 +133,7 @@ fn find_by_beginning(
     let known = catalogue.list(None).ok()?;
     let is_known = |id: &str| known.iter().any(|listed| listed.summary.id == id);
     for project in [Some(cwd), None] {
-        let all = transcript::list_transcript_sessions(root, project, |id| {
+        let all = transcript::list_transcript_sessions(root, project, 2, |id| {
             !id.starts_with(&wanted) || is_known(id)
         });
         if let [ListedSession { path, summary }] = all.as_slice() {

@@ -14,7 +14,8 @@ use windlass_settings::{
 use crate::args::DoctorArgs;
 use crate::words;
 use windlass_assembly::directories::working_directory;
-use windlass_assembly::options::SettingsOptions;
+use windlass_assembly::mcp;
+use windlass_assembly::options::{McpOptions, SettingsOptions};
 use windlass_assembly::report::server_check::{ServerCheck, check_model_server};
 use windlass_assembly::sandbox::ENTRY_SUBCOMMAND;
 use windlass_assembly::settings::SettingsLayers;
@@ -87,7 +88,7 @@ impl DoctorReport {
     }
 }
 
-/// Problems of hooks, skills, agents and output styles.
+/// Problems of hooks, skills, agents, output styles and MCP servers.
 fn check_project_files(
     layers: &SettingsLayers,
     cwd: &Path,
@@ -107,6 +108,11 @@ fn check_project_files(
             .into_iter()
             .filter_map(|style| style.problem),
     );
+    let stored = &layers.loaded.mcp_servers;
+    match mcp::load_server_configs(&McpOptions::default(), stored, cwd, lookup) {
+        Ok(servers) => problems_found.extend(servers.notes),
+        Err(error) => problems_found.push(to_single_line(error.message())),
+    }
     problems_found
 }
 

@@ -424,4 +424,6 @@ fn entries_that_are_left_out_are_said_with_what_is_wrong() {
     {
         assert!(finished.stderr.contains(words), "{words}: {finished:?}");
     }
+    let doctor = run(&mut dirs.windlass(&["doctor", "--offline", "--trust-project"]));
+    assert!(doctor.stdout.contains("`wire` is left out: WebSocket"), "{doctor:?}");
 }

@@ -591,3 +591,28 @@ fn to_continue_where_there_is_nothing_begins_a_session() {
     let finished = run(&mut dirs.asking(&server.url(), &["-c", "--fork-session", "-p", "look"]));
     assert!(finished.error_line(2).contains("no session of this directory"), "{finished:?}");
 }
+
+/// What lies among the transcripts is not always one.
+#[test]
+fn a_pipe_a_loop_or_nonsense_among_the_transcripts_is_passed_over() {
+    let dirs = TestDirs::new();
+    let path = write_foreign_session(&dirs, "abcd1234-0f4e-4f6a-8d3c-1a2b3c4d5e6f");
+    let folder = path.parent().expect("a folder");
+    let pipe = folder.join("11111111-0f4e-4f6a-8d3c-1a2b3c4d5e6f.jsonl");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let wrong = folder.join("22222222-0f4e-4f6a-8d3c-1a2b3c4d5e6f.jsonl");
+    std::fs::write(&wrong, b"\xff\x00[[[[{\"type\":\"user\"\n".repeat(100)).expect("a file");
+    let circle =
+        json!({"type": "user", "uuid": "a", "parentUuid": "a", "message": {"content": "x"}});
+    let round = folder.join("33333333-0f4e-4f6a-8d3c-1a2b3c4d5e6f.jsonl");
+    std::fs::write(round, format!("{circle}\n")).expect("a file");
+    let listed = run(&mut dirs.windlass(&["sessions", "list"]));
+    assert!(listed.answer().contains("build the harbour"), "{listed:?}");
+    let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
+    for wanted in ["11111111", "22222222", "33333333", "no such name"] {
+        let finished = run(&mut dirs.asking(&server.url(), &["-r", wanted, "-p", "go on"]));
+        finished.error_line(2);
+    }
+    assert_eq!(server.request_count(), 0);
+}

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use windlass_engine::Event;
@@ -16,11 +16,13 @@ use crate::project_key::project_key;
 use crate::record::{JournalRecord, RecordItem};
 use crate::session_catalogue::{ListedSession, SessionSummary};
 
-/// The sessions whose transcripts lie below this configuration, of one directory or of all, the newest
-/// first. Those that `is_known` are left out: their journals say more.
+/// The sessions whose transcripts lie below this configuration, of one directory or of all: the newest
+/// first, and at most so many, because each is read at both ends. Those that `is_known` are left out: their
+/// journals say more.
 pub fn list_transcript_sessions(
     config: &Path,
     project: Option<&Path>,
+    count_max: usize,
     is_known: impl Fn(&str) -> bool,
 ) -> Vec<ListedSession> {
     let projects = config.join("projects");
@@ -36,13 +38,16 @@ pub fn list_transcript_sessions(
         let id = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         path.extension().is_some_and(|end| end == "jsonl") && is_uuid(id) && !is_known(id)
     };
-    let mut listed: Vec<ListedSession> = paths
-        .filter(is_meant)
-        .take(TRANSCRIPTS_MAX)
-        .filter_map(|path| Some(ListedSession { summary: summarize_transcript(&path)?, path }))
-        .collect();
-    listed.sort_by_key(|listed| Reverse(listed.summary.updated));
-    listed
+    let stamped = paths.filter(is_meant).filter_map(|path| {
+        let modified = path.metadata().ok()?.modified().ok()?;
+        Some((Reverse(modified), path))
+    });
+    let mut stamped: Vec<(Reverse<SystemTime>, PathBuf)> = stamped.take(TRANSCRIPTS_MAX).collect();
+    stamped.sort();
+    let paths = stamped.into_iter().map(|(_, path)| path);
+    let listed = paths
+        .filter_map(|path| Some(ListedSession { summary: summarize_transcript(&path)?, path }));
+    listed.take(count_max).collect()
 }
 
 /// What the two ends of a transcript say of its session. `None` for one in which nothing was said, and

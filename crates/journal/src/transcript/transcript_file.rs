@@ -95,7 +95,10 @@ pub fn find_by_title(config: &Path, cwd: &Path, title: &str) -> Vec<(String, Pat
         let tail = tail.ok().and_then(|mut file| file.read_tail().ok()).unwrap_or_default();
         parse_last_title(&tail).is_some_and(|own| own.to_lowercase() == title)
     };
-    let transcripts = files.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    // Opening a pipe or a device would wait.
+    let is_file = |path: &PathBuf| path.metadata().is_ok_and(|found| found.is_file());
+    let transcripts =
+        files.filter(|path| path.extension().is_some_and(|it| it == "jsonl") && is_file(path));
     let meant = transcripts.take(SEARCHED_TRANSCRIPTS_MAX).filter(is_meant);
     meant
         .filter_map(|path| {
