@@ -512,6 +512,24 @@ fn an_answer_has_one_name_everywhere_and_every_line_a_time_of_its_own() {
     assert_eq!(again, ids);
 }
 
+/// A gateway that counts its answers from one in every process.
+#[test]
+fn two_answers_of_one_name_stay_two() {
+    let dirs = TestDirs::new();
+    for prompt in ["look", "look again"] {
+        ask(&dirs, &working(), &["-c", "--allowedTools", "Bash", "-p", prompt]);
+    }
+    let lines = entries(&files(&projects(&dirs))[0]);
+    let mut answers: Vec<[String; 2]> = lines
+        .iter()
+        .filter(|line| line["type"] == "assistant")
+        .map(|line| [line["message"]["id"].to_string(), line["requestId"].to_string()])
+        .collect();
+    answers.dedup();
+    let distinct: HashSet<&[String; 2]> = answers.iter().collect();
+    assert_eq!((answers.len(), distinct.len()), (4, 4), "{answers:?}");
+}
+
 #[test]
 fn pieces_that_arrive_together_are_passed_on_one_by_one() {
     let dirs = TestDirs::new();

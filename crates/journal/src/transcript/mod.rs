@@ -14,8 +14,9 @@ mod session_listing;
 mod trace;
 mod transcript_file;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use windlass_engine::Effect;
 use windlass_vocabulary::{
@@ -77,6 +78,8 @@ pub struct Transcriber {
     bill: Option<(Usage, MicroUsd)>,
     /// What the answer under way is called.
     answer_ids: Option<AnswerIds>,
+    /// Names of answers that stand here already.
+    used_ids: HashSet<Arc<str>>,
     names: MessageNames,
     /// The time of the line written last, in milliseconds. Readers sort by it and take lines of equal
     /// times for copies, so that no two are equal.
@@ -99,6 +102,7 @@ impl Transcriber {
             structured: BTreeMap::new(),
             bill: None,
             answer_ids: None,
+            used_ids: HashSet::new(),
             last_at: 0,
             names: MessageNames::default(),
             rewound: 0,
@@ -295,8 +299,7 @@ impl Transcriber {
         let bill = self.bill.take();
         let cost = bill.map(|(_, cost)| line_head::render_cost(cost)).unwrap_or_default();
         let usage = bill.map(|(usage, _)| line_head::render_usage(usage)).unwrap_or_default();
-        let AnswerIds { message: id, request } =
-            self.answer_ids.take().unwrap_or_else(|| self.derive_answer_ids(message.id));
+        let AnswerIds { message: id, request } = self.take_answer_ids(message.id);
         let (id, request) = (to_json_string(&id), to_json_string(&request));
         let model = to_json_string(message.model.as_ref().map_or("", |model| model.as_str()));
         let mut names = names.into_iter();
@@ -395,6 +398,16 @@ impl Transcriber {
         given.unwrap_or_else(|| {
             derive_uuid(&self.about.session, &self.derive_line_name(message, block))
         })
+    }
+
+    /// What the provider called the answer. A name that stands here already would join two answers for
+    /// those who read this: a gateway may begin to count anew with every process.
+    fn take_answer_ids(&mut self, message: MessageId) -> AnswerIds {
+        let given = self.answer_ids.take();
+        match given.filter(|ids| self.used_ids.insert(Arc::clone(&ids.message))) {
+            Some(ids) => ids,
+            None => self.derive_answer_ids(message),
+        }
     }
 
     /// For answers of older journals, which do not know what the provider called them.
