@@ -80,6 +80,8 @@ pub struct Transcriber {
     answer_ids: Option<AnswerIds>,
     /// Names of answers that stand here already.
     used_ids: HashSet<Arc<str>>,
+    /// Messages were taken over from another transcript.
+    has_adopted: bool,
     names: MessageNames,
     /// The time of the line written last, in milliseconds. Readers sort by it and take lines of equal
     /// times for copies, so that no two are equal.
@@ -103,6 +105,7 @@ impl Transcriber {
             bill: None,
             answer_ids: None,
             used_ids: HashSet::new(),
+            has_adopted: false,
             last_at: 0,
             names: MessageNames::default(),
             rewound: 0,
@@ -238,6 +241,7 @@ impl Transcriber {
     /// What a message's lines are called, if the client named them.
     fn take_line_names(&mut self, message: &Message) -> Vec<String> {
         if let Some(names) = self.names.take_adopted() {
+            self.has_adopted = true;
             return names;
         }
         let is_prompt = matches!(
@@ -401,9 +405,12 @@ impl Transcriber {
     }
 
     /// What the provider called the answer. A name that stands here already would join two answers for
-    /// those who read this: a gateway may begin to count anew with every process.
+    /// those who read this: a gateway may begin to count anew with every process. How adopted answers were
+    /// called is not known here, so that beside them only a name counts that is long enough to be unique.
     fn take_answer_ids(&mut self, message: MessageId) -> AnswerIds {
-        let given = self.answer_ids.take();
+        let is_trusted =
+            |ids: &AnswerIds| !self.has_adopted || ids.message.len() >= UNIQUE_ID_BYTES_MIN;
+        let given = self.answer_ids.take().filter(is_trusted);
         match given.filter(|ids| self.used_ids.insert(Arc::clone(&ids.message))) {
             Some(ids) => ids,
             None => self.derive_answer_ids(message),
@@ -459,4 +466,6 @@ fn origin_marks(origin: MessageOrigin) -> &'static str {
     }
 }
 
+/// Counters are shorter, what providers make up is longer.
+const UNIQUE_ID_BYTES_MIN: usize = 20;
 const META_MARK: &str = r#","isMeta":true"#;
