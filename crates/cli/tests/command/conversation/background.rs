@@ -1,12 +1,17 @@
 //! What runs in the background: counted, listed, stopped, moved there, and warned of on the way out.
 
 use serde_json::json;
-use windlass_rehearsal::{Script, ScriptedAnswer};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
 use crate::fixture::{TestDirs, play};
 
 const WAIT: &str = "while [ ! -e go ]; do sleep 0.05; done";
+
+fn begin(dirs: &TestDirs, server: &Rehearsal) -> Talk {
+    let flags = ["--dangerously-skip-permissions", "--", "begin"];
+    Talk::sized(dirs.asking(&server.url(), &flags), 24, 100)
+}
 
 #[test]
 fn a_background_command_is_counted_until_it_ends() {
@@ -16,8 +21,7 @@ fn a_background_command_is_counted_until_it_ends() {
         .answer(ScriptedAnswer::call("Bash", input).when("begin"))
         .answer(ScriptedAnswer::text("It runs.").repeat(0));
     let server = play(script);
-    let flags = ["--dangerously-skip-permissions", "--", "begin"];
-    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
+    let mut talk = begin(&dirs, &server);
     talk.until("It runs.");
     talk.until("· 1 background task ·");
     talk.key("/tasks\r");
@@ -39,8 +43,7 @@ fn leaving_warns_once_of_what_would_be_stopped() {
         .answer(ScriptedAnswer::call("Bash", input).when("begin"))
         .answer(ScriptedAnswer::text("It runs.").repeat(0));
     let server = play(script);
-    let flags = ["--dangerously-skip-permissions", "--", "begin"];
-    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
+    let mut talk = begin(&dirs, &server);
     talk.until("It runs.");
     talk.until("· 1 background task ·");
     talk.key("/exit\r");
@@ -59,8 +62,7 @@ fn ctrl_b_moves_an_agent_to_the_background() {
         .answer(ScriptedAnswer::call("Bash", json!({"command": WAIT})).when("search the garden"))
         .answer(ScriptedAnswer::text("I go on without it.").repeat(0));
     let server = play(script);
-    let flags = ["--dangerously-skip-permissions", "--", "begin"];
-    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
+    let mut talk = begin(&dirs, &server);
     talk.until("Bash(while");
     talk.key("\u{2}");
     talk.until("I go on without it.");
@@ -77,8 +79,7 @@ fn ctrl_b_says_when_there_is_nothing_to_move() {
         .answer(ScriptedAnswer::call("Bash", json!({"command": WAIT})).when("begin"))
         .answer(ScriptedAnswer::text("Done with it.").repeat(0));
     let server = play(script);
-    let flags = ["--dangerously-skip-permissions", "--", "begin"];
-    let mut talk = Talk::sized(dirs.asking(&server.url(), &flags), 24, 100);
+    let mut talk = begin(&dirs, &server);
     talk.until("Bash(while");
     talk.key("\u{2}");
     talk.until("No agent to move to the background");
