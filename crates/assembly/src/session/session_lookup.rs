@@ -98,8 +98,7 @@ pub(super) fn find_newest_source(
     if let Some(damaged) = DamagedSession::find_newest(catalogue, cwd, root, newest.as_ref()) {
         return Ok(Some(ResumeSource::Damaged(damaged)));
     }
-    let others = transcript::list_transcript_sessions(root, Some(cwd), 1, |id| known.contains(id))
-        .into_iter();
+    let others = transcript::list_transcript_sessions(root, Some(cwd), 1, |id| known.contains(id));
     let than = newest.as_ref().map_or(0, |listed| listed.summary.updated);
     let other = others.into_iter().find(|listed| listed.summary.updated > than);
     Ok(match other {
