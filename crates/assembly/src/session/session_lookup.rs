@@ -122,24 +122,33 @@ fn find_by_beginning(
     wanted: &str,
     cwd: &Path,
     root: &Path,
-) -> Option<ResumeSource> {
+) -> Result<Option<ResumeSource>, CommandError> {
     let is_beginning = wanted.len() >= ID_BEGINNING_MIN
         && wanted.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     if !is_beginning {
-        return None;
+        return Ok(None);
     }
     let wanted = wanted.to_ascii_lowercase();
-    let known = catalogue.list(None).ok()?;
+    let known = catalogue.list(None).map_err(|error| journal_error(&error))?;
     let is_known = |id: &str| known.iter().any(|listed| listed.summary.id == id);
     for project in [Some(cwd), None] {
         let all = transcript::list_transcript_sessions(root, project, 2, |id| {
             !id.starts_with(&wanted) || is_known(id)
         });
-        if let [ListedSession { path, summary }] = all.as_slice() {
-            return Some(ResumeSource::Transcript(summary.id.clone(), path.clone()));
+        match all.as_slice() {
+            [] => {}
+            [ListedSession { path, summary }] => {
+                return Ok(Some(ResumeSource::Transcript(summary.id.clone(), path.clone())));
+            }
+            several => {
+                return Err(CommandError::usage(format!(
+                    "several sessions may be meant by `{wanted}`; {}",
+                    list_candidates(several.iter())
+                )));
+            }
         }
     }
-    None
+    Ok(None)
 }
 
 #[derive(Debug)]
@@ -180,7 +189,7 @@ pub(super) fn find_resume_source(
         Err(error) => error,
     };
     let (Some(wanted), Some(root)) = (wanted, transcripts) else { return Err(error) };
-    if let Some(found) = find_by_beginning(catalogue, wanted, cwd, root) {
+    if let Some(found) = find_by_beginning(catalogue, wanted, cwd, root)? {
         return Ok(found);
     }
     // Other programs give names too, and write them into the transcript alone.

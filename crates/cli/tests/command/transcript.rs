@@ -628,6 +628,9 @@ fn a_pipe_a_loop_or_nonsense_among_the_transcripts_is_passed_over() {
     let listed = run(&mut dirs.windlass(&["sessions", "list"]));
     assert!(listed.answer().contains("build the harbour"), "{listed:?}");
     let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
+    write_foreign_session(&dirs, "abcd1299-0f4e-4f6a-8d3c-1a2b3c4d5e6f");
+    let twice = run(&mut dirs.asking(&server.url(), &["-r", "abcd12", "-p", "go on"]));
+    assert!(twice.error_line(2).contains("several sessions"), "{twice:?}");
     for wanted in ["11111111", "22222222", "33333333", "no such name"] {
         let finished = run(&mut dirs.asking(&server.url(), &["-r", wanted, "-p", "go on"]));
         finished.error_line(2);
