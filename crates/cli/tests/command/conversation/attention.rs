@@ -64,7 +64,10 @@ fn the_title_says_what_is_going_on_and_is_given_back() {
     let sent = talk.sent();
     let at = |words: &str| sent.find(words).unwrap_or_else(|| panic!("{words:?}: {sent:?}"));
     let saved = at("\u{1b}[22;2t");
-    assert!(saved < at(TITLE_WORKING) && at(TITLE_WORKING) < at(TITLE_ASKING), "{sent:?}");
+    // On a slow machine the work may be over before a frame says that it goes on.
+    let asked = at(TITLE_ASKING);
+    assert!(saved < asked && asked < at("\u{1b}]2;Windlass\u{7}"), "{sent:?}");
+    assert!(sent.find(TITLE_WORKING).is_none_or(|working| saved < working), "{sent:?}");
     talk.key("\u{4}");
     talk.until_sent("\u{1b}[23;2t");
     assert_eq!(talk.over().code(), Some(0));
