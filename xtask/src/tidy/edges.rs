@@ -18,6 +18,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("git", &[]),
     ("sandbox", &["permission"]),
     ("settings", &["vocabulary", "permission"]),
+    ("workspace", &["vocabulary"]),
     ("tool", &["vocabulary", "permission", "git"]),
     ("hook", &["vocabulary", "tool"]),
     ("mcp", &["vocabulary", "permission", "tool"]),
