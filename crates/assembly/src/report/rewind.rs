@@ -4,22 +4,28 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_driver::rewind::{self, FileRewind, REWIND_NOT_COVERED, RestoreStatus, RewindError};
+use windlass_driver::rewind::{
+    self, FileRewind, REWIND_NOT_COVERED, RestoreStatus, RewindError, RewindOptions,
+};
+use windlass_driver::snapshot::SharedWorkspace;
 use windlass_driver::{Durability, Session};
 use windlass_journal::transcript::TracedMessage;
 use windlass_journal::{SnapshotLimits, SnapshotStore, lock_journal, rewind_locked};
 
+use crate::session::snapshots::open_session_snapshots;
 use crate::session::{journal_error, rewind_point};
 use crate::slash_command::RewindArguments;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
+use windlass_host::environment::EnvLookup;
 
 /// Rewinds, or says what that would change: as text and as JSON.
 pub fn rewind_journal(
     journal: &Path,
     id: &str,
     wanted: &RewindArguments,
+    lookup: &impl EnvLookup,
 ) -> Result<(String, Value), CommandError> {
     let messages = rewind_point::trace_messages(journal, id)?;
     let prompts: Vec<&TracedMessage> = messages.iter().filter(|traced| traced.is_prompt).collect();
@@ -29,7 +35,11 @@ pub fn rewind_journal(
         SnapshotLimits::default(),
     );
     let snapshots = snapshots.map_err(|error| journal_error(&error))?;
-    let Some(to) = &wanted.to else { return Ok(render_prompts(id, &prompts, &snapshots)) };
+    let workspace = open_session_snapshots(&snapshots, lookup);
+    let workspace = workspace.as_ref();
+    let Some(to) = &wanted.to else {
+        return Ok(render_prompts(id, &prompts, &snapshots, workspace));
+    };
     let (number, prompt) = find_prompt(&prompts, to)?;
     let end = messages.last().map_or(0, |last| last.last_record);
     // No other process may write the session meanwhile.
@@ -37,7 +47,7 @@ pub fn rewind_journal(
     let before = prompt.record.saturating_sub(1);
     let mut files = Vec::new();
     if wanted.scope.files {
-        files = rewind::rewind(&snapshots, before, end, wanted.options)
+        files = rewind::rewind(&snapshots, workspace, before, end, wanted.options)
             .map_err(|error| rewind_error(&error))?;
     }
     if wanted.scope.conversation && !wanted.options.dry_run {
@@ -59,7 +69,7 @@ pub async fn rewind_open_session(
     let id = id.to_owned();
     let arguments = wanted.clone();
     let looked = tokio::task::spawn_blocking(move || match &arguments.to {
-        None => rewind_journal(&journal, &id, &arguments).map(Err),
+        None => rewind_journal(&journal, &id, &arguments, &|name: &str| std::env::var_os(name)).map(Err),
         Some(to) => {
             let messages = rewind_point::trace_messages(&journal, &id)?;
             let prompts: Vec<&TracedMessage> =
@@ -107,14 +117,15 @@ fn render_prompts(
     id: &str,
     prompts: &[&TracedMessage],
     snapshots: &SnapshotStore,
+    workspace: Option<&SharedWorkspace>,
 ) -> (String, Value) {
     let mut rows = vec![["", "files", "message", "prompt"].map(str::to_owned)];
     let mut objects = Vec::new();
     for (place, traced) in prompts.iter().enumerate() {
         let before = traced.record.saturating_sub(1);
-        let files = snapshots.plan_restore(before).into_iter();
-        let files =
-            files.filter(|planned| planned.status != RestoreStatus::AlreadyRestored).count();
+        let look = RewindOptions { dry_run: true, ..RewindOptions::default() };
+        let files = rewind::rewind(snapshots, workspace, before, before, look);
+        let files = files.map_or(0, |files| files.len());
         let name = traced.uuids.first().cloned().unwrap_or_default();
         let words = truncate_with_ellipsis(&to_single_line(&traced.text), PROMPT_CHARS_MAX);
         objects.push(
@@ -215,7 +226,8 @@ fn rewind_error(error: &RewindError) -> CommandError {
         | RewindError::NotKept
         | RewindError::StillRunning
         | RewindError::Closed
-        | RewindError::Journal(_) => CommandError::failure(error.to_string()),
+        | RewindError::Journal(_)
+        | RewindError::Snapshots(_) => CommandError::failure(error.to_string()),
     }
 }
 

@@ -236,6 +236,28 @@ pub(crate) struct RewindArgs {
     pub(crate) json: bool,
 }
 
+/// `windlass diff`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DiffArgs {
+    /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
+    pub(crate) session: Option<String>,
+    /// Only what the turn of this prompt did; `windlass rewind` lists them by number.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) turn: Option<usize>,
+    /// Only what the turn of the last prompt did.
+    #[arg(long, conflicts_with = "turn")]
+    pub(crate) last: bool,
+    /// Only what this call did: its id, or the beginning of it.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["turn", "last"])]
+    pub(crate) call: Option<String>,
+    /// Only list the files, with lines added and removed.
+    #[arg(long)]
+    pub(crate) stat: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// `windlass replay`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {

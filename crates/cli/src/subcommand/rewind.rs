@@ -16,6 +16,6 @@ pub(crate) fn run(args: &RewindArgs, lookup: &impl EnvLookup) -> Result<String, 
         scope: RewindScope { conversation: !args.files, files: !args.conversation },
         options: RewindOptions { dry_run: args.dry_run, overwrite: args.overwrite },
     };
-    let (text, object) = rewind_journal(&listed.path, &listed.summary.id, &arguments)?;
+    let (text, object) = rewind_journal(&listed.path, &listed.summary.id, &arguments, lookup)?;
     Ok(if args.json { format!("{object}\n") } else { text })
 }

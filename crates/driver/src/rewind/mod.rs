@@ -1,8 +1,11 @@
-//! Taking back what our own tools did to files, back to a message of the session.
+//! Taking back what a session did to files, back to a message of it.
 //!
-//! What a file held is kept before a tool of ours changes it. Going back is looked at first and then
-//! done; a file that was changed otherwise since is left alone unless that is asked for. What shell
-//! commands and other programs changed is not seen here and not taken back.
+//! Two things are known: what a file held before a tool of ours changed it, wherever it is, and
+//! snapshots of the working directory around every batch of calls, commands included. Where both speak
+//! of a file, the snapshots count. Going back is looked at first and then done; a file that was changed
+//! by others since is left alone unless that is asked for.
+
+mod snapshot_rewind;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,11 +19,14 @@ use windlass_tool::{FileBackupStore, PendingFileChange, count_changed_lines};
 
 pub use windlass_journal::snapshot_store::RestoreStatus;
 
+use windlass_workspace::{SnapshotId, Workspace, WorkspaceError};
+
 use crate::journal_location::JournalLocation;
+use crate::snapshot::SharedWorkspace;
 
 /// What is not covered, for people.
 pub const REWIND_NOT_COVERED: &str =
-    "Only what Edit, Write and NotebookEdit changed is taken back, not what commands did.";
+    "Ignored folders, files over 16 MiB and what commands did outside the working directory are not taken back.";
 
 /// What going back does to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +91,9 @@ pub enum RewindError {
     /// The disk, or what is kept on it.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The snapshots of the working directory.
+    #[error("{0}")]
+    Snapshots(String),
 }
 
 fn join_paths(paths: &[PathBuf]) -> String {
@@ -101,22 +110,37 @@ fn join_paths(paths: &[PathBuf]) -> String {
 /// When others changed files since and may not be overwritten, or the disk says no.
 pub fn rewind(
     kept: &SnapshotStore,
+    workspace: Option<&SharedWorkspace>,
     to_record: u64,
     end: u64,
     options: RewindOptions,
 ) -> Result<Vec<FileRewind>, RewindError> {
+    let by_snapshots = match workspace {
+        Some(workspace) => {
+            snapshot_rewind::plan_before(workspace, &kept.find_spans_after(to_record))?
+        }
+        None => None,
+    };
+    let covered = by_snapshots.as_ref().map(snapshot_rewind::list_paths).unwrap_or_default();
     let mut plan = kept.plan_restore(to_record);
-    plan.retain(|planned| planned.status != RestoreStatus::AlreadyRestored);
-    let files = plan.iter().map(|planned| describe_file_rewind(kept, planned)).collect();
+    plan.retain(|planned| {
+        planned.status != RestoreStatus::AlreadyRestored && !covered.contains(&planned.path)
+    });
+    let mut files: Vec<FileRewind> =
+        plan.iter().map(|planned| describe_file_rewind(kept, planned)).collect();
+    files.extend(by_snapshots.iter().flat_map(|planned| planned.files.iter().cloned()));
     if options.dry_run {
         return Ok(files);
     }
-    let by_others = plan.iter().filter(|planned| planned.status == RestoreStatus::ChangedByOthers);
-    let by_others: Vec<PathBuf> = by_others.map(|planned| planned.path.clone()).collect();
+    let by_others = files.iter().filter(|file| file.file_state == RestoreStatus::ChangedByOthers);
+    let by_others: Vec<PathBuf> = by_others.map(|file| file.path.clone()).collect();
     if !options.overwrite && !by_others.is_empty() {
         return Err(RewindError::ChangedByOthers(by_others));
     }
     kept.restore(&plan, end, |_| options.overwrite)?;
+    if let (Some(workspace), Some(planned)) = (workspace, &by_snapshots) {
+        snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, options.overwrite)?;
+    }
     Ok(files)
 }
 
@@ -134,6 +158,7 @@ fn describe_file_rewind(kept: &SnapshotStore, planned: &PlannedRestore) -> FileR
 #[derive(Debug)]
 pub(crate) struct FileHistory {
     store: SnapshotStore,
+    workspace: Option<SharedWorkspace>,
     journal: PathBuf,
     last_seq: Arc<AtomicU64>,
     session: String,
@@ -145,12 +170,32 @@ impl FileHistory {
         place: &JournalLocation,
         session: String,
         settings: Settings,
+        workspace: Option<SharedWorkspace>,
     ) -> Result<Self, JournalError> {
         let folder = SnapshotStore::folder_for(&place.path);
         let kept = SnapshotStore::open(&folder, place.durability, SnapshotLimits::default())?;
         let journal = place.path.clone();
         let count = Arc::clone(&place.last_seq);
-        Ok(Self { store: kept, journal, last_seq: count, session, settings })
+        Ok(Self { store: kept, workspace, journal, last_seq: count, session, settings })
+    }
+
+    pub(crate) fn has_snapshots(&self) -> bool {
+        self.workspace.is_some()
+    }
+
+    /// Does something with the snapshots of the working directory. Blocks.
+    pub(crate) fn run_workspace<T>(
+        &self,
+        work: impl FnOnce(&mut Workspace) -> Result<T, WorkspaceError>,
+    ) -> Result<Option<T>, WorkspaceError> {
+        self.workspace.as_ref().map_or(Ok(None), |workspace| workspace.run(work))
+    }
+
+    /// Calls are about to change the working directory, which stands as this snapshot says.
+    pub(crate) fn begin_span(&self, from: SnapshotId) -> Result<usize, JournalError> {
+        let root = self.workspace.as_ref().map(|workspace| workspace.root().to_owned());
+        let record = self.last_seq.load(Ordering::Relaxed);
+        self.store.begin_span(record, root.unwrap_or_default(), from.to_string(), false)
     }
 
     /// Takes files back to where they were before this message, or looks. Blocks.
@@ -179,7 +224,8 @@ impl FileHistory {
         record: u64,
         options: RewindOptions,
     ) -> Result<Vec<FileRewind>, RewindError> {
-        rewind(&self.store, record, self.last_seq.load(Ordering::Relaxed), options)
+        let end = self.last_seq.load(Ordering::Relaxed);
+        rewind(&self.store, self.workspace.as_ref(), record, end, options)
     }
 
     pub(crate) fn store(&self) -> &SnapshotStore {
