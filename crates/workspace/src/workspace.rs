@@ -31,6 +31,7 @@ pub struct Workspace {
     options: WorkspaceOptions,
     cache: Option<Arc<CachedFolder>>,
     is_cache_saved: bool,
+    has_looked: bool,
     /// File systems whose times cannot be relied on: every look reads every file.
     has_poor_times: bool,
     hook: DiskHook,
@@ -57,7 +58,16 @@ impl Workspace {
         let cache = load_cache(&store.folder().join(CACHE_NAME), &root);
         let has_poor_times = has_poor_times(&root);
         let is_cache_saved = cache.is_some();
-        Ok(Self { root, store, options, cache, is_cache_saved, has_poor_times, hook })
+        Ok(Self {
+            root,
+            store,
+            options,
+            cache,
+            is_cache_saved,
+            has_looked: false,
+            has_poor_times,
+            hook,
+        })
     }
 
     /// The root as an absolute path without links.
@@ -87,12 +97,14 @@ impl Workspace {
             limits: &self.options.limits,
             ignore_patterns: &self.options.ignore_patterns,
             may_trust_cache: depth == LookDepth::Quick && !self.has_poor_times,
+            keeps_coverage: self.has_looked,
             cancel,
         };
         let result = look(&self.root, &self.store, self.cache.as_ref(), settings)?;
         let is_first = self.cache.is_none();
         self.cache = Some(result.cache);
         self.is_cache_saved = false;
+        self.has_looked = true;
         if is_first {
             self.save_cache();
         }

@@ -29,6 +29,13 @@ pub(crate) struct DecisionSource {
     pub(crate) index: u64,
 }
 
+impl DecisionSource {
+    /// Never equal to what the rules alone give, so that another process asks them again.
+    pub(crate) fn with_kept_coverage(self) -> Self {
+        Self { rules: ContentDigest::of(self.rules.as_bytes()), ..self }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct CachedEntry {
     pub(crate) name: Box<[u8]>,

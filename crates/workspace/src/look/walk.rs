@@ -1,6 +1,7 @@
 //! The walk of one folder: every entry is compared with the cache, and read where that does not vouch
 //! for it.
 
+use std::cell::Cell;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -102,6 +103,7 @@ impl Walker<'_> {
             context: &context,
             is_source_same: job.cached.as_ref().is_some_and(|cached| cached.source == source),
             is_rules_same: job.cached.as_ref().is_some_and(|c| c.source.rules == source.rules),
+            keeps_covered: Cell::new(false),
         };
         let mut entries = Vec::with_capacity(names.len());
         for name in &names {
@@ -111,13 +113,18 @@ impl Walker<'_> {
                 entries.push(entry);
             }
         }
+        let source = match folder.keeps_covered.get() {
+            true => source.with_kept_coverage(),
+            false => source,
+        };
         Ok(FolderOutcome::Walked(WalkedFolder { entries, source, cached: job.cached.clone() }))
     }
 
     fn open_job(&self, job: &WalkJob) -> std::io::Result<OwnedFd> {
         match &job.parent {
             Some(parent) => open_child_folder(parent, &job.name),
-            None => self.root.handle.try_clone(),
+            // Opened anew: a copy of the handle would share the place in the listing.
+            None => open_child_folder(&self.root.handle, b"."),
         }
     }
 
@@ -157,6 +164,8 @@ struct FolderWalk<'a> {
     context: &'a WalkContext,
     is_source_same: bool,
     is_rules_same: bool,
+    /// A rule ignores something here now that an earlier look of this process covered.
+    keeps_covered: Cell<bool>,
 }
 
 impl FolderWalk<'_> {
@@ -211,7 +220,7 @@ impl FolderWalk<'_> {
             if !self.context.repository.tracks_below(&path) {
                 return Ok(None);
             }
-        } else if self.decide_ignored(&path, true, cached) {
+        } else if self.decide_ignored(&path, cached) {
             is_ignored = true;
             if !self.has_tracked_below(&path, cached) {
                 let mut entry = uncovered_entry(name, UncoveredReason::Ignored);
@@ -322,18 +331,32 @@ impl FolderWalk<'_> {
             }
         }
         let path = self.job.path.join(name);
-        self.context.rules.is_ignored(&path, false) && !self.context.repository.tracks(&path)
+        self.context.rules.is_ignored(&path, false)
+            && !self.context.repository.tracks(&path)
+            && !self.keeps_coverage(cached)
+    }
+
+    /// What this process has covered stays covered: a turn that also changes the rules must not make
+    /// its other changes irreversible.
+    fn keeps_coverage(&self, cached: Option<&CachedEntry>) -> bool {
+        let was_covered = cached.is_some_and(|entry| !entry.is_ignored);
+        let keeps = self.walker.keeps_coverage && was_covered;
+        if keeps {
+            self.keeps_covered.set(true);
+        }
+        keeps
     }
 
     fn decide_ignored(
         &self,
         path: &RelativePath,
-        is_folder: bool,
         cached: Option<&CachedEntry>,
     ) -> bool {
         match cached.filter(|entry| self.is_rules_same && is_known_folder(entry)) {
             Some(cached) => cached.is_ignored,
-            None => self.context.rules.is_ignored(path, is_folder),
+            None => {
+                self.context.rules.is_ignored(path, true) && !self.keeps_coverage(cached)
+            }
         }
     }
 

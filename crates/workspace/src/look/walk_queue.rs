@@ -23,6 +23,8 @@ pub(crate) struct Walker<'a> {
     pub(crate) limits: &'a WorkspaceLimits,
     pub(crate) ignore_patterns: &'a [String],
     pub(crate) may_trust_cache: bool,
+    /// The cache is of an earlier look of this process.
+    pub(crate) keeps_coverage: bool,
     pub(crate) bytes_read: AtomicU64,
     cancel: &'a CancelFlag,
     started: Instant,
@@ -50,6 +52,7 @@ pub(crate) struct WalkSettings<'a> {
     pub(crate) limits: &'a WorkspaceLimits,
     pub(crate) ignore_patterns: &'a [String],
     pub(crate) may_trust_cache: bool,
+    pub(crate) keeps_coverage: bool,
     pub(crate) cancel: &'a CancelFlag,
 }
 
@@ -67,6 +70,7 @@ impl<'a> Walker<'a> {
             limits: settings.limits,
             ignore_patterns: settings.ignore_patterns,
             may_trust_cache: settings.may_trust_cache,
+            keeps_coverage: settings.keeps_coverage,
             bytes_read: AtomicU64::new(0),
             cancel: settings.cancel,
             started: Instant::now(),

@@ -1,5 +1,5 @@
-//! The order of a restore: what goes is moved away, folders are made, files are exchanged, empty
-//! folders go, modes are set. Git's own state comes after the files. Every phase can be repeated.
+//! The order of a restore: what goes is moved away and empty folders go, folders are made, files are exchanged,
+//! modes are set. Git's own state comes after the files. Every phase can be repeated.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -187,7 +187,7 @@ impl RestoreRun<'_> {
         for index in deepest_first.iter().copied() {
             self.run_step(
                 index,
-                |step| step.current.is_folder() && step.target.is_leaf(),
+                |step| step.current.is_folder() && !step.target.is_folder(),
                 |place| place.remove_folder(),
             );
         }
@@ -207,11 +207,6 @@ impl RestoreRun<'_> {
                     false => place.replace(&place.step.current),
                 },
             );
-        }
-        for index in deepest_first {
-            let is_removed =
-                |step: &LoggedStep| step.current.is_folder() && step.target == PathImage::Absent;
-            self.run_step(index, is_removed, |place| place.remove_folder());
         }
     }
 
