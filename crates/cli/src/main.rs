@@ -34,8 +34,8 @@ use args::{
     ResumeArgs, RunArgs, clap_to_command_error,
 };
 use subcommand::{
-    auth, bound, context, demo, diff, doctor, hooks as hooks_command, journal, key, mcp as mcp_command,
-    models, permission, record, rehearse, rewind, sessions, stats, trust,
+    auth, bound, context, demo, diff, doctor, hooks as hooks_command, journal, key,
+    mcp as mcp_command, models, permission, record, rehearse, rewind, sessions, stats, trust,
 };
 
 fn main() -> ExitCode {

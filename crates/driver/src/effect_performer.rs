@@ -29,8 +29,8 @@ use crate::notices::NoticeSender;
 use crate::panic_guard::catch_panic;
 use crate::permission_prompts::PermissionPrompts;
 use crate::session_journal::durability::DurabilityGate;
-use crate::spill_writer::SpillWriter;
 use crate::snapshot::SnapshotRecorder;
+use crate::spill_writer::SpillWriter;
 use crate::tool::{StartConditions, ToolRunner};
 
 /// Everything under way, and what is needed to start more.
@@ -133,7 +133,9 @@ impl EffectPerformer {
             Effect::RunHook { ticket, point, subject } => {
                 self.hooks.run_hooks(ticket, point, subject, policy);
             }
-            Effect::Summarize { ticket, request } => self.summarize(ticket, request, conditions.gate),
+            Effect::Summarize { ticket, request } => {
+                self.summarize(ticket, request, conditions.gate)
+            }
             Effect::Spill { name, text } => self.spills.write(name, text),
             Effect::Keep { chore, text } => self.save_chore(chore, text),
             Effect::Prefetch { kind, about } => self.prefetch(kind, about),

@@ -15,8 +15,8 @@ use windlass_vocabulary::{
 
 use crate::failure_name;
 use crate::frame::{
-    AssistantFrame, AssistantMessage, ChangedFileFrame, FrameContent, OutgoingFrame, SystemFrame, SystemSubtype,
-    UserFrame, UserMessage,
+    AssistantFrame, AssistantMessage, ChangedFileFrame, FrameContent, OutgoingFrame, SystemFrame,
+    SystemSubtype, UserFrame, UserMessage,
 };
 use crate::partial_message::{PartialMessage, PartialMessageAuthor};
 use windlass_host::random;

@@ -4,15 +4,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use similar::TextDiff;
-use windlass_driver::Durability;
 use windlass_driver::snapshot::{FileDifference, HeldContent, visit_span_changes};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
+use windlass_journal::SnapshotStore;
 use windlass_journal::snapshot_store::SnapshotSpan;
-use windlass_journal::{SnapshotLimits, SnapshotStore};
 
-use crate::session::snapshots::open_session_snapshots;
-use crate::session::{journal_error, rewind_point};
+use crate::session::rewind_point;
+use crate::session::snapshots::{open_change_log, open_session_snapshots};
 
 /// Of what the differences are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,12 +40,7 @@ pub fn diff_journal(
     wanted: &DiffArguments,
     lookup: &impl EnvLookup,
 ) -> Result<(String, Value), CommandError> {
-    let kept = SnapshotStore::open(
-        &SnapshotStore::folder_for(journal),
-        Durability::Synced,
-        SnapshotLimits::default(),
-    );
-    let kept = kept.map_err(|error| journal_error(&error))?;
+    let kept = open_change_log(journal)?;
     let spans = select_spans(&kept, journal, id, &wanted.scope)?;
     let mut report = DiffReport::default();
     if let Some(workspace) = open_session_snapshots(&kept, lookup) {
@@ -167,9 +161,7 @@ fn to_text(held: &HeldContent) -> Option<String> {
         HeldContent::File(bytes, _) if bytes.len() <= TEXT_BYTES_MAX => {
             String::from_utf8(bytes.clone()).ok().filter(|text| !text.contains('\0'))
         }
-        HeldContent::Link(target) => {
-            Some(format!("link to {}\n", String::from_utf8_lossy(target)))
-        }
+        HeldContent::Link(target) => Some(format!("link to {}\n", String::from_utf8_lossy(target))),
         HeldContent::File(..) | HeldContent::NotKept => None,
     }
 }

@@ -2,11 +2,15 @@
 
 use std::path::Path;
 
+use windlass_driver::Durability;
 use windlass_driver::snapshot::{SharedWorkspace, SnapshotConfig};
+use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
-use windlass_journal::SnapshotStore;
 use windlass_journal::project_key::project_key;
+use windlass_journal::{SnapshotLimits, SnapshotStore};
+
+use super::journal_error;
 
 /// The store of a working directory, shared by all sessions there.
 pub(crate) fn snapshot_config(root: &Path, lookup: &impl EnvLookup) -> Option<SnapshotConfig> {
@@ -15,6 +19,13 @@ pub(crate) fn snapshot_config(root: &Path, lookup: &impl EnvLookup) -> Option<Sn
         store: folder.join(project_key(root)),
         home: user_directories::home_directory(lookup),
     })
+}
+
+/// What a session has written down of the files it changed.
+pub fn open_change_log(journal: &Path) -> Result<SnapshotStore, CommandError> {
+    let folder = SnapshotStore::folder_for(journal);
+    SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default())
+        .map_err(|error| journal_error(&error))
 }
 
 /// The snapshots a session has written down, to be read without it.

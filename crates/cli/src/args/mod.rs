@@ -40,9 +40,9 @@ pub(crate) use permission_command::{
 };
 pub(crate) use rehearsal::{BoundArgs, DemoArgs, ModelsArgs, RecordArgs, RehearseArgs};
 pub(crate) use session::{
-    BugreportArgs, CostArgs, CostGroupingArg, DiffArgs, ReplayArgs, ResumeArgs, RewindArgs, SessionArgs,
-    SessionExportFormat, SessionsArgs, SessionsCommand, SessionsListArgs, SessionsRestoreArgs,
-    SessionsSearchArgs, SingleSessionArgs, WhyArgs,
+    BugreportArgs, CostArgs, CostGroupingArg, DiffArgs, ReplayArgs, ResumeArgs, RewindArgs,
+    SessionArgs, SessionExportFormat, SessionsArgs, SessionsCommand, SessionsListArgs,
+    SessionsRestoreArgs, SessionsSearchArgs, SingleSessionArgs, WhyArgs,
 };
 pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs};
 

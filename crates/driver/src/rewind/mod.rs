@@ -5,6 +5,7 @@
 //! of a file, the snapshots count. Going back is looked at first and then done; a file that was changed
 //! by others since is left alone unless that is asked for.
 
+mod rewind_point;
 mod snapshot_rewind;
 
 use std::path::{Path, PathBuf};
@@ -13,11 +14,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use windlass_engine::Settings;
 use windlass_journal::snapshot_store::{FileImage, PlannedRestore, UpcomingFileChange};
-use windlass_journal::transcript::{TracedMessage, trace_messages};
+use windlass_journal::transcript::trace_messages;
 use windlass_journal::{JournalError, SnapshotLimits, SnapshotStore};
 use windlass_tool::{FileBackupStore, PendingFileChange, count_changed_lines};
 
+pub use rewind_point::RewindPoint;
+use snapshot_rewind::SnapshotPlan;
 pub use windlass_journal::snapshot_store::RestoreStatus;
+use windlass_journal::snapshot_store::SnapshotSpan;
 
 use windlass_workspace::{SnapshotId, Workspace, WorkspaceError};
 
@@ -25,8 +29,7 @@ use crate::journal_location::JournalLocation;
 use crate::snapshot::SharedWorkspace;
 
 /// What is not covered, for people.
-pub const REWIND_NOT_COVERED: &str =
-    "Ignored folders, files over 16 MiB and what commands did outside the working directory are not taken back.";
+pub const REWIND_NOT_COVERED: &str = "Ignored folders, files over 16 MiB and what commands did outside the working directory are not taken back.";
 
 /// What going back does to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,12 +47,36 @@ pub struct FileRewind {
 }
 
 /// What may be done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RewindOptions {
     /// Only look.
     pub dry_run: bool,
-    /// Overwrite what others changed since; it is kept first.
-    pub overwrite: bool,
+    /// What becomes of files that others changed since.
+    pub overwrite: OverwriteChoice,
+}
+
+/// What becomes of files that others changed since. Whatever is overwritten is kept first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OverwriteChoice {
+    /// If there is one, nothing at all is done.
+    #[default]
+    Refuse,
+    /// They stay, and the rest goes back.
+    Skip,
+    /// These are overwritten, others stay, and the rest goes back.
+    Files(Vec<PathBuf>),
+    /// They are overwritten.
+    All,
+}
+
+impl OverwriteChoice {
+    fn covers(&self, path: &Path) -> bool {
+        match self {
+            Self::Refuse | Self::Skip => false,
+            Self::Files(paths) => paths.iter().any(|own| own == path),
+            Self::All => true,
+        }
+    }
 }
 
 /// What goes back.
@@ -73,12 +100,15 @@ pub struct RewindResult {
 /// A session cannot go back.
 #[derive(Debug, thiserror::Error)]
 pub enum RewindError {
-    /// There is no such message.
-    #[error("there is no message {0} in this session")]
+    /// There is no such message or call.
+    #[error("there is no message or call {0} in this session")]
     NoMessage(String),
     /// Nothing of the session is kept.
     #[error("nothing of this session is kept")]
     NotKept,
+    /// Nothing was rewound, or something was done since.
+    #[error("the last change of files was no rewind")]
+    NoRewind,
     /// What was going on does not end.
     #[error("what is going on does not end; try again")]
     StillRunning,
@@ -113,14 +143,10 @@ pub fn rewind(
     workspace: Option<&SharedWorkspace>,
     to_record: u64,
     end: u64,
-    options: RewindOptions,
+    options: &RewindOptions,
 ) -> Result<Vec<FileRewind>, RewindError> {
-    let by_snapshots = match workspace {
-        Some(workspace) => {
-            snapshot_rewind::plan_before(workspace, &kept.find_spans_after(to_record))?
-        }
-        None => None,
-    };
+    let spans = kept.find_spans_after(to_record);
+    let by_snapshots = plan_by_snapshots(workspace, &spans)?;
     let covered = by_snapshots.as_ref().map(snapshot_rewind::list_paths).unwrap_or_default();
     let mut plan = kept.plan_restore(to_record);
     plan.retain(|planned| {
@@ -132,16 +158,62 @@ pub fn rewind(
     if options.dry_run {
         return Ok(files);
     }
-    let by_others = files.iter().filter(|file| file.file_state == RestoreStatus::ChangedByOthers);
-    let by_others: Vec<PathBuf> = by_others.map(|file| file.path.clone()).collect();
-    if !options.overwrite && !by_others.is_empty() {
-        return Err(RewindError::ChangedByOthers(by_others));
-    }
-    kept.restore(&plan, end, |_| options.overwrite)?;
+    check_others(&mut files, &options.overwrite)?;
+    kept.restore(&plan, end, |planned| options.overwrite.covers(&planned.path))?;
     if let (Some(workspace), Some(planned)) = (workspace, &by_snapshots) {
-        snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, options.overwrite)?;
+        snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, &options.overwrite)?;
     }
     Ok(files)
+}
+
+/// Takes back the last rewind of files, or says what that would change.
+///
+/// # Errors
+///
+/// When the last thing done to files was no rewind, others changed files since and may not be
+/// overwritten, or the disk says no.
+pub fn undo_rewind(
+    kept: &SnapshotStore,
+    workspace: Option<&SharedWorkspace>,
+    end: u64,
+    options: &RewindOptions,
+) -> Result<Vec<FileRewind>, RewindError> {
+    let last = kept.spans().pop().filter(|span| span.is_rewind).ok_or(RewindError::NoRewind)?;
+    let planned = plan_by_snapshots(workspace, std::slice::from_ref(&last))?;
+    let (Some(workspace), Some(planned)) = (workspace, planned) else {
+        return Err(RewindError::NotKept);
+    };
+    let mut files = planned.files;
+    if options.dry_run {
+        return Ok(files);
+    }
+    check_others(&mut files, &options.overwrite)?;
+    snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, &options.overwrite)?;
+    Ok(files)
+}
+
+fn plan_by_snapshots(
+    workspace: Option<&SharedWorkspace>,
+    spans: &[SnapshotSpan],
+) -> Result<Option<SnapshotPlan>, RewindError> {
+    workspace.map_or(Ok(None), |workspace| snapshot_rewind::plan_before(workspace, spans))
+}
+
+/// May files that others changed be dealt with as chosen? Those that stay are left out of the list.
+fn check_others(
+    files: &mut Vec<FileRewind>,
+    overwrite: &OverwriteChoice,
+) -> Result<(), RewindError> {
+    let is_foreign = |file: &FileRewind| {
+        file.file_state == RestoreStatus::ChangedByOthers && !overwrite.covers(&file.path)
+    };
+    let foreign: Vec<PathBuf> =
+        files.iter().filter(|file| is_foreign(file)).map(|file| file.path.clone()).collect();
+    if *overwrite == OverwriteChoice::Refuse && !foreign.is_empty() {
+        return Err(RewindError::ChangedByOthers(foreign));
+    }
+    files.retain(|file| !is_foreign(file));
+    Ok(())
 }
 
 fn describe_file_rewind(kept: &SnapshotStore, planned: &PlannedRestore) -> FileRewind {
@@ -198,34 +270,30 @@ impl FileHistory {
         self.store.begin_span(record, root.unwrap_or_default(), from.to_string(), false)
     }
 
-    /// Takes files back to where they were before this message, or looks. Blocks.
+    /// Takes files back to where they were before this message or call, or looks. Blocks.
     pub(crate) fn rewind(
         &self,
-        message: &str,
+        name: &str,
         options: RewindOptions,
     ) -> Result<Vec<FileRewind>, RewindError> {
-        let (before, _) = self.find_message(message)?;
-        self.rewind_to(before, options)
+        self.rewind_files(&self.find_point(name)?, options)
     }
 
-    /// The last record before this message, and what it says. Blocks.
-    pub(crate) fn find_message(&self, message: &str) -> Result<(u64, String), RewindError> {
+    /// Where a message or a call is. Blocks.
+    pub(crate) fn find_point(&self, name: &str) -> Result<RewindPoint, RewindError> {
         let messages = trace_messages(&self.journal, &self.session, &self.settings)?;
-        let is_meant = |traced: &TracedMessage| traced.uuids.iter().any(|own| own == message);
-        match messages.into_iter().find(is_meant) {
-            Some(meant) => Ok((meant.record.saturating_sub(1), meant.text)),
-            None => Err(RewindError::NoMessage(message.to_owned())),
-        }
+        RewindPoint::find(&messages, &self.store, name)
+            .ok_or_else(|| RewindError::NoMessage(name.to_owned()))
     }
 
-    /// Takes files back to where they were behind this record, or looks. Blocks.
-    pub(crate) fn rewind_to(
+    /// Takes files back to where they were at a point, or looks. Blocks.
+    pub(crate) fn rewind_files(
         &self,
-        record: u64,
+        point: &RewindPoint,
         options: RewindOptions,
     ) -> Result<Vec<FileRewind>, RewindError> {
         let end = self.last_seq.load(Ordering::Relaxed);
-        rewind(&self.store, self.workspace.as_ref(), record, end, options)
+        rewind(&self.store, self.workspace.as_ref(), point.files, end, &options)
     }
 
     pub(crate) fn store(&self) -> &SnapshotStore {

@@ -7,11 +7,11 @@ use windlass_journal::SnapshotStore;
 use windlass_journal::snapshot_store::SnapshotSpan;
 use windlass_tool::count_changed_lines;
 use windlass_workspace::{
-    CancelFlag, PathImage, PathStanding, RestoreConsent, RestorePlan, RestoreStep, SnapshotId,
-    Workspace, WorkspaceError,
+    CancelFlag, PathImage, PathStanding, RelativePath, RestoreConsent, RestorePlan, RestoreStep,
+    SnapshotId, Workspace, WorkspaceError,
 };
 
-use super::{FileRewind, RestoreStatus, RewindError};
+use super::{FileRewind, OverwriteChoice, RestoreStatus, RewindError};
 use crate::snapshot::SharedWorkspace;
 use crate::snapshot::change_summary::classify_change;
 
@@ -54,11 +54,20 @@ pub(super) fn carry_out(
     kept: &SnapshotStore,
     plan: &RestorePlan,
     end: u64,
-    overwrites: bool,
+    overwrite: &OverwriteChoice,
 ) -> Result<(), RewindError> {
     let from = plan.current.to_string();
     let number = kept.begin_span(end, shared.root().to_owned(), from, true)?;
-    let consent = if overwrites { RestoreConsent::All } else { RestoreConsent::None };
+    let consent = match overwrite {
+        OverwriteChoice::Refuse | OverwriteChoice::Skip => RestoreConsent::None,
+        OverwriteChoice::All => RestoreConsent::All,
+        OverwriteChoice::Files(_) => {
+            let steps = plan.steps.iter().map(|step| &step.path);
+            let is_chosen =
+                |path: &&RelativePath| overwrite.covers(&shared.root().join(path.as_path()));
+            RestoreConsent::Paths(steps.filter(is_chosen).cloned().collect())
+        }
+    };
     let report = shared
         .run(|workspace| workspace.carry_out(plan, &consent, &CancelFlag::new()))
         .map_err(|error| snapshot_error(&error))?;

@@ -221,10 +221,8 @@ impl SessionBuilder {
         if !history.has_snapshots() {
             return None;
         }
-        let thread = RecorderThread {
-            history: Arc::clone(history),
-            notice_sender: notice_sender.clone(),
-        };
+        let thread =
+            RecorderThread { history: Arc::clone(history), notice_sender: notice_sender.clone() };
         match SnapshotRecorder::start(thread) {
             Ok(recorder) => Some(Arc::new(recorder)),
             Err(error) => {
