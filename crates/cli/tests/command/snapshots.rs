@@ -301,3 +301,48 @@ fn a_home_is_not_kept_as_a_whole_and_edits_go_back_all_the_same() {
     assert!(!path.exists(), "what a tool named is taken back as before");
     assert!(dirs.home().join("other").exists(), "what a command did there is not");
 }
+
+#[test]
+fn what_goes_on_in_the_background_is_taken_back_too() {
+    let dirs = TestDirs::new();
+    let later = json!({
+        "command": "until [ -e go ]; do sleep 0.02; done; echo late > late", "run_in_background": true,
+        "description": "Wait",
+    });
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", later))
+        .answer(bash("touch go; until [ -s late ]; do sleep 0.02; done"))
+        .answer(ScriptedAnswer::text("Done."))
+        .answer(ScriptedAnswer::text("It ended.").repeat(0));
+    let server = play(script);
+    let mut command = dirs.asking(&server.url(), &["--dangerously-skip-permissions"]);
+    run(command.args(["--session-id", SESSION, "-p", "go"])).answer();
+    assert_eq!(text(&dirs.file("late")), "late\n");
+    rewind(&dirs, &["--to", "1", "--files"]);
+    assert!(!dirs.file("late").exists() && !dirs.file("go").exists());
+}
+
+#[test]
+fn what_hooks_and_nested_sessions_did_is_taken_back_with_their_call() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    write(
+        &dirs.home().join(".claude/settings.json"),
+        r#"{"hooks": {"PostToolUse": [{"hooks": [{"type": "command", "command": "echo formatted >> a"}]}]}}"#,
+    );
+    let agent =
+        json!({"description": "help", "prompt": "do it", "subagent_type": "general-purpose"});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Agent", agent))
+        .answer(bash("echo nested > b"))
+        .answer(ScriptedAnswer::text("Nested done."))
+        .answer(ScriptedAnswer::text("Done.").repeat(0));
+    let server = play(script);
+    let mut command = dirs.asking(&server.url(), &["--dangerously-skip-permissions"]);
+    run(command.args(["--session-id", SESSION, "-p", "go"])).answer();
+    assert!(text(&dirs.file("a")).ends_with("formatted\n"));
+    assert_eq!(text(&dirs.file("b")), "nested\n");
+    rewind(&dirs, &["--to", "1", "--files"]);
+    assert_eq!(text(&dirs.file("a")), "one\n");
+    assert!(!dirs.file("b").exists());
+}
