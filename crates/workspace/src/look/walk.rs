@@ -347,16 +347,10 @@ impl FolderWalk<'_> {
         keeps
     }
 
-    fn decide_ignored(
-        &self,
-        path: &RelativePath,
-        cached: Option<&CachedEntry>,
-    ) -> bool {
+    fn decide_ignored(&self, path: &RelativePath, cached: Option<&CachedEntry>) -> bool {
         match cached.filter(|entry| self.is_rules_same && is_known_folder(entry)) {
             Some(cached) => cached.is_ignored,
-            None => {
-                self.context.rules.is_ignored(path, true) && !self.keeps_coverage(cached)
-            }
+            None => self.context.rules.is_ignored(path, true) && !self.keeps_coverage(cached),
         }
     }
 

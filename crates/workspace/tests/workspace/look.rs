@@ -67,7 +67,12 @@ fn w2_a_change_is_seen_whatever_the_times_say() {
     assert_ne!(before, after, "same size, same time of modification");
     // The same with another inode, as `cp -p` and a rename leave it.
     fixture.write("b", "six");
-    std::fs::File::options().write(true).open(fixture.path("b")).unwrap().set_modified(modified).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(fixture.path("b"))
+        .unwrap()
+        .set_modified(modified)
+        .unwrap();
     std::fs::rename(fixture.path("b"), &path).unwrap();
     assert_ne!(fixture.look().id, after);
 }
@@ -127,7 +132,9 @@ fn w5_rules_apply_as_in_git() {
     let report = uncovered(&mut fixture);
     let names: Vec<&str> = report.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(names, ["node_modules", "only_root", "sub/local", "sub/node_modules"]);
-    for (name, is_ignored) in [("x.o", true), ("keep.o", false), ("sub/again.o", false), ("sub/y.o", true)] {
+    for (name, is_ignored) in
+        [("x.o", true), ("keep.o", false), ("sub/again.o", false), ("sub/y.o", true)]
+    {
         let before = fixture.look().id;
         fixture.write(name, "o");
         let after = fixture.look().id;
@@ -246,8 +253,7 @@ fn w15_too_many_files_and_the_home_folder_are_refused_in_one_sentence() {
     assert!(matches!(error, WorkspaceError::TooManyPaths(50)), "{error}");
     let slow = WorkspaceLimits { look_time: Duration::ZERO, ..WorkspaceLimits::default() };
     let slow = WorkspaceOptions { limits: slow, ..WorkspaceOptions::default() };
-    let error =
-        fixture.reopen_with(slow).look(LookDepth::Quick, &CancelFlag::new()).unwrap_err();
+    let error = fixture.reopen_with(slow).look(LookDepth::Quick, &CancelFlag::new()).unwrap_err();
     assert!(matches!(error, WorkspaceError::TooSlow(_)), "{error}");
     let home = fixture.path("home/user");
     std::fs::create_dir_all(&home).unwrap();
@@ -270,7 +276,8 @@ fn w16_any_name_and_any_depth_is_exact() {
     for _ in 0..500 {
         use rustix::fs::{Mode, OFlags, mkdirat, openat};
         mkdirat(&handle, "level-of-a-folder", Mode::from_raw_mode(0o755)).unwrap();
-        handle = openat(&handle, "level-of-a-folder", OFlags::DIRECTORY, Mode::empty()).unwrap().into();
+        handle =
+            openat(&handle, "level-of-a-folder", OFlags::DIRECTORY, Mode::empty()).unwrap().into();
     }
     let place = |name: &str, handle: &std::fs::File, bytes: &[u8]| {
         use rustix::fs::{Mode, OFlags, openat};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_workspace::{CancelFlag, LookDepth, RestoreConsent, RestoreResult};
 
-use crate::fixture::{Fixture, assert_same, Random, bytes_path, read_tree, set_mode};
+use crate::fixture::{Fixture, Random, assert_same, bytes_path, read_tree, set_mode};
 
 const NAMES: &[&[u8]] =
     &[b"a", b"b", b"c", b"A", b"line\nbreak", b"\xff\xfe", b"space name", b".hidden", b"-dash"];
