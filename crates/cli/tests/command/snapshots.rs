@@ -346,3 +346,35 @@ fn what_hooks_and_nested_sessions_did_is_taken_back_with_their_call() {
     assert_eq!(text(&dirs.file("a")), "one\n");
     assert!(!dirs.file("b").exists());
 }
+
+#[test]
+fn snapshots_that_no_session_needs_any_more_are_given_up() {
+    let dirs = TestDirs::new();
+    let server = record_session(&dirs, &[&["head -c 3000000 /dev/urandom > big; echo a > a"]]);
+    let journal = dirs.journals().pop().expect("a journal");
+    let stores = || {
+        let state = journal.ancestors().nth(3).expect("a folder");
+        let root = state.join("workspaces");
+        let stores =
+            std::fs::read_dir(root).expect("stores").map(|entry| entry.expect("one").path());
+        stores.collect::<Vec<_>>()
+    };
+    let measure = || -> u64 {
+        let files =
+            stores().into_iter().flat_map(|store| std::fs::read_dir(store).expect("a store"));
+        files.map(|file| file.expect("a file").metadata().expect("metadata").len()).sum()
+    };
+    assert_eq!(stores().len(), 1, "one for each working directory");
+    assert!(measure() > 3_000_000, "what was made is kept");
+    std::fs::remove_file(dirs.file("big")).expect("removed");
+    run(&mut dirs.windlass(&["sessions", "delete", SESSION])).answer();
+    let again = "8a0e9d8c-7b6a-4958-8473-625140312233";
+    let script = Script::new().answer(bash("echo b > b")).answer(ScriptedAnswer::text("Done."));
+    let other = play(script);
+    let mut command = dirs.asking(&other.url(), &["--dangerously-skip-permissions"]);
+    run(command.args(["--session-id", again, "-p", "go"])).answer();
+    assert!(measure() < 1_000_000, "{}", measure());
+    run(&mut dirs.windlass(&["rewind", again, "--to", "1", "--files"])).answer();
+    assert!(!dirs.file("b").exists() && dirs.file("a").exists());
+    drop(server);
+}

@@ -6,6 +6,7 @@
 //! back over that batch, never the batch.
 
 pub(crate) mod change_summary;
+mod garbage;
 mod recorder;
 mod recorder_thread;
 mod shared_workspace;
@@ -25,4 +26,6 @@ pub struct SnapshotConfig {
     pub store: PathBuf,
     /// The user's home, which is never kept as a whole.
     pub home: Option<PathBuf>,
+    /// The most bytes the folder may take. [default: 2 GiB]
+    pub store_bytes_max: Option<u64>,
 }

@@ -48,8 +48,15 @@ struct RecorderState {
 impl RecorderThread {
     pub(super) fn run(self, jobs: &Receiver<SnapshotJob>) {
         let mut state = RecorderState::default();
+        let mut is_registered = false;
         for job in jobs {
-            if let Err(error) = self.do_job(&mut state, job) {
+            let mut done = self.do_job(&mut state, job);
+            // Its list of snapshots is there from the first batch on.
+            if done.is_ok() && state.span.is_some() && !is_registered {
+                is_registered = true;
+                done = self.history.register_snapshots();
+            }
+            if let Err(error) = done {
                 state = RecorderState::default();
                 if !matches!(error, WorkspaceError::Cancelled) {
                     self.warn(&error);
