@@ -378,3 +378,27 @@ fn snapshots_that_no_session_needs_any_more_are_given_up() {
     assert!(!dirs.file("b").exists() && dirs.file("a").exists());
     drop(server);
 }
+
+#[test]
+fn a_fork_has_the_files_of_its_moment_and_both_go_on_alone() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let server = record_session(&dirs, &[&["echo two > a"], &["echo three > a; echo x > later"]]);
+    let place = dirs.work().with_file_name("fork");
+    let workspace = format!("--workspace={}", place.display());
+    let forked = run(&mut dirs.windlass(&["fork", SESSION, "--at", "2", &workspace, "--json"]))
+        .answer()
+        .to_owned();
+    let forked: Value = serde_json::from_str(&forked).expect("JSON");
+    assert_eq!(text(&place.join("a")), "two\n", "as it was before the second prompt");
+    assert!(!place.join("later").exists());
+    assert_eq!(text(&dirs.file("a")), "three\n", "the original stays");
+    let id = forked["session_id"].as_str().expect("an id");
+    let mut command = dirs.asking(&server.url(), &["-r", id, "-p", "another way"]);
+    run(command.current_dir(&place)).answer();
+    let said =
+        server.requests().pop().expect("a request").json().expect("JSON")["messages"].to_string();
+    assert!(said.contains("echo two") && !said.contains("echo three"), "{said}");
+    let taken = run(&mut dirs.windlass(&["fork", SESSION, &workspace]));
+    assert!(taken.error_line(1).contains("not empty"));
+}

@@ -10,11 +10,13 @@ mod garbage;
 mod recorder;
 mod recorder_thread;
 mod shared_workspace;
+mod snapshot_copy;
 mod span_changes;
 
 pub(crate) use recorder::SnapshotRecorder;
 pub(crate) use recorder_thread::RecorderThread;
 pub use shared_workspace::SharedWorkspace;
+pub use snapshot_copy::{SnapshotCopy, copy_snapshot};
 pub use span_changes::{FileDifference, HeldContent, visit_span_changes};
 
 use std::path::PathBuf;
