@@ -31,7 +31,8 @@ pub struct Workspace {
     options: WorkspaceOptions,
     cache: Option<Arc<CachedFolder>>,
     is_cache_saved: bool,
-    has_looked: bool,
+    /// What the store had lost when this process last looked; none before its first look.
+    looked_at_losses: Option<u64>,
     /// File systems whose times cannot be relied on: every look reads every file.
     has_poor_times: bool,
     hook: DiskHook,
@@ -64,7 +65,7 @@ impl Workspace {
             options,
             cache,
             is_cache_saved,
-            has_looked: false,
+            looked_at_losses: None,
             has_poor_times,
             hook,
         })
@@ -93,18 +94,20 @@ impl Workspace {
         depth: LookDepth,
         cancel: &CancelFlag,
     ) -> Result<SnapshotReport, WorkspaceError> {
+        let losses = self.store.losses();
         let settings = WalkSettings {
             limits: &self.options.limits,
             ignore_patterns: &self.options.ignore_patterns,
             may_trust_cache: depth == LookDepth::Quick && !self.has_poor_times,
-            keeps_coverage: self.has_looked,
+            keeps_coverage: self.looked_at_losses.is_some(),
+            must_ask_store: self.looked_at_losses != Some(losses),
             cancel,
         };
         let result = look(&self.root, &self.store, self.cache.as_ref(), settings)?;
         let is_first = self.cache.is_none();
         self.cache = Some(result.cache);
         self.is_cache_saved = false;
-        self.has_looked = true;
+        self.looked_at_losses = Some(losses);
         if is_first {
             self.save_cache();
         }

@@ -64,6 +64,7 @@ struct StoreState {
     /// Appended and not yet handed to the system.
     pending: Vec<u8>,
     is_synced: bool,
+    losses: u64,
     added: u64,
     /// What the disk had to give when it was last asked, less what was written since.
     disk_room: u64,
@@ -193,8 +194,14 @@ impl ContentStore {
             // A later look stores it again when the file is still there.
             state = self.state();
             state.index.remove(digest);
+            state.losses += 1;
         }
         bytes
+    }
+
+    /// Goes up whenever something that was there may be gone.
+    pub(crate) fn losses(&self) -> u64 {
+        self.state().losses
     }
 
     /// Everything put so far is on the disk when this returns.

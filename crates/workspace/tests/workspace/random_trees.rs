@@ -35,7 +35,7 @@ fn change(random: &mut Random, root: &Path) {
     if std::fs::create_dir_all(&parent).is_err() {
         // A file is on the way: it becomes a folder.
         let blocking = parent.ancestors().find(|folder| folder.symlink_metadata().is_ok()).unwrap();
-        remove(&blocking.to_owned());
+        remove(blocking);
         std::fs::create_dir_all(&parent).unwrap();
     }
     if !parent.canonicalize().unwrap().starts_with(root.canonicalize().unwrap()) {
