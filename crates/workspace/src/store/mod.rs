@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -32,6 +33,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// Folder records may take this much more than contents, so that a look can end at the bound.
 const RECORD_RESERVE: u64 = 32 << 20;
 const LOCK_NAME: &str = "lock";
+const LOCK_TRIES: usize = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 pub(crate) const TRASH_NAME: &str = "trash";
 
 /// What the store takes on disk.
@@ -406,11 +409,18 @@ fn lock_store(folder: &Path) -> Result<Option<File>, WorkspaceError> {
     let path = folder.join(LOCK_NAME);
     let opened = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path);
     let file = opened.map_err(|error| WorkspaceError::disk("open", &path, error))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(WorkspaceError::disk("lock", &path, error)),
+    // A program that is being started by the last holder has the lock until it runs: a moment.
+    for attempt in 0..LOCK_TRIES {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(Some(file)),
+            Err(rustix::io::Errno::WOULDBLOCK) if attempt + 1 < LOCK_TRIES => {
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => {}
+            Err(error) => return Err(WorkspaceError::disk("lock", &path, error)),
+        }
     }
+    Ok(None)
 }
 
 fn segment_path(folder: &Path, number: u32) -> PathBuf {
