@@ -36,6 +36,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "hook",
             "mcp",
             "journal",
+            "workspace",
         ],
     ),
     ("styled_text", &["permission"]),
