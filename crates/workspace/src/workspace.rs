@@ -94,6 +94,7 @@ impl Workspace {
         depth: LookDepth,
         cancel: &CancelFlag,
     ) -> Result<SnapshotReport, WorkspaceError> {
+        self.follow_root()?;
         let losses = self.store.losses();
         let settings = WalkSettings {
             limits: &self.options.limits,
@@ -187,6 +188,7 @@ impl Workspace {
         if self.has_unfinished_restore() {
             return Err(WorkspaceError::UnfinishedRestore);
         }
+        self.follow_root()?;
         let site = crate::restore::RestoreSite {
             root: &self.root,
             store: &self.store,
@@ -194,7 +196,7 @@ impl Workspace {
             file_bytes: self.options.limits.file_bytes,
         };
         let mut report = carry_out(&site, plan, consent, cancel)?;
-        report.after = self.look(LookDepth::Quick, &CancelFlag::new())?.id;
+        self.look_after(&mut report);
         Ok(report)
     }
 
@@ -213,6 +215,7 @@ impl Workspace {
         if self.is_read_only() {
             return Err(WorkspaceError::ReadOnly);
         }
+        self.follow_root()?;
         let site = crate::restore::RestoreSite {
             root: &self.root,
             store: &self.store,
@@ -220,8 +223,27 @@ impl Workspace {
             file_bytes: self.options.limits.file_bytes,
         };
         let Some(mut report) = finish(&site)? else { return Ok(None) };
-        report.after = self.look(LookDepth::Quick, &CancelFlag::new())?.id;
+        self.look_after(&mut report);
         Ok(Some(report))
+    }
+
+    /// The files are back whether or not this look succeeds, so what became of them is told.
+    fn look_after(&mut self, report: &mut RestoreReport) {
+        if let Ok(looked) = self.look(LookDepth::Quick, &CancelFlag::new()) {
+            report.after = looked.id;
+        }
+    }
+
+    /// The folder at the root's path may be another one since: moved away, deleted, cloned anew.
+    fn follow_root(&mut self) -> Result<(), WorkspaceError> {
+        let found = rustix::fs::stat(&self.root.path)
+            .map_err(|error| WorkspaceError::disk("read", &self.root.path, error))?;
+        if (found.st_dev, found.st_ino) != (self.root.device, self.root.inode) {
+            self.root = RootFolder::open(&self.root.path.clone())?;
+            self.cache = None;
+            self.has_poor_times = has_poor_times(&self.root);
+        }
+        Ok(())
     }
 
     /// Writes a snapshot's files to a new or an empty folder outside the root. What ignore rules left

@@ -30,6 +30,8 @@ use segment::{read_header, read_stored, scan_segment};
 const SEGMENT_BYTES: u64 = 64 << 20;
 /// Appended bytes are handed to the system in pieces of this size.
 const BUFFER_BYTES: usize = 1 << 20;
+/// Of a large disk a percentage is more than anybody needs free.
+const FREE_BYTES_MAX: u64 = 2 << 30;
 /// Folder records may take this much more than contents, so that a look can end at the bound.
 const RECORD_RESERVE: u64 = 32 << 20;
 const LOCK_NAME: &str = "lock";
@@ -318,8 +320,10 @@ impl ContentStore {
     pub(crate) fn measure_room(&self) -> Result<(), WorkspaceError> {
         let disk = rustix::fs::statvfs(&self.folder)
             .map_err(|error| self.disk_error("measure", error.into()))?;
-        let kept_free = disk.f_blocks / 100 * self.limits.free_percent;
-        let room = disk.f_bavail.saturating_sub(kept_free).saturating_mul(disk.f_frsize);
+        let kept_free = (disk.f_blocks / 100 * self.limits.free_percent)
+            .saturating_mul(disk.f_frsize)
+            .min(FREE_BYTES_MAX);
+        let room = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_sub(kept_free);
         self.state().disk_room = room;
         Ok(())
     }

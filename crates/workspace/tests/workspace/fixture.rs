@@ -64,7 +64,7 @@ impl Fixture {
         let root = folder.path().join("root");
         let store = folder.path().join("store");
         std::fs::create_dir(&root).unwrap();
-        let workspace = Workspace::open(&root, &store, options).unwrap();
+        let workspace = open_on_any_disk(&root, &store, options);
         Self { root, store, workspace: Some(workspace), _folder: folder }
     }
 
@@ -79,7 +79,7 @@ impl Fixture {
 
     pub(crate) fn reopen_with(&mut self, options: WorkspaceOptions) -> &mut Workspace {
         self.workspace = None;
-        self.workspace = Some(Workspace::open(&self.root, &self.store, options).unwrap());
+        self.workspace = Some(open_on_any_disk(&self.root, &self.store, options));
         self.workspace()
     }
 
@@ -119,6 +119,12 @@ impl Fixture {
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         run_git(&self.root, arguments)
     }
+}
+
+/// Tests must not depend on how full the disk is.
+fn open_on_any_disk(root: &Path, store: &Path, mut options: WorkspaceOptions) -> Workspace {
+    options.limits.free_percent = 0;
+    Workspace::open(root, store, options).unwrap()
 }
 
 /// Fails with the paths that differ and nothing else.

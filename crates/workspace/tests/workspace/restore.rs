@@ -375,3 +375,22 @@ fn w9_with_the_store_on_another_file_system_nothing_is_lost() {
     assert_eq!(fixture.read("edited"), "new");
     assert_eq!(fixture.read("made"), "new");
 }
+
+#[test]
+fn a_root_that_was_replaced_is_looked_at_anew() {
+    let mut fixture = Fixture::new();
+    fixture.write("a", "old");
+    let before = fixture.look().id;
+    let moved = fixture.root.with_file_name("moved");
+    std::fs::rename(&fixture.root, &moved).unwrap();
+    std::fs::create_dir(&fixture.root).unwrap();
+    fixture.write("a", "new");
+    let after = fixture.look().id;
+    assert_ne!(before, after);
+    fixture.undo(before, after);
+    assert_eq!(fixture.read("a"), "old");
+    assert_eq!(std::fs::read_dir(&moved).unwrap().count(), 1);
+    std::fs::remove_dir_all(&fixture.root).unwrap();
+    let gone = fixture.workspace().look(windlass_workspace::LookDepth::Quick, &CancelFlag::new());
+    assert!(matches!(gone, Err(WorkspaceError::Disk { .. })));
+}
