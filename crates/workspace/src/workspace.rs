@@ -31,7 +31,8 @@ pub struct Workspace {
     options: WorkspaceOptions,
     cache: Option<Arc<CachedFolder>>,
     is_cache_saved: bool,
-    has_looked: bool,
+    /// What the store had lost when this process last looked; none before its first look.
+    looked_at_losses: Option<u64>,
     /// File systems whose times cannot be relied on: every look reads every file.
     has_poor_times: bool,
     hook: DiskHook,
@@ -64,7 +65,7 @@ impl Workspace {
             options,
             cache,
             is_cache_saved,
-            has_looked: false,
+            looked_at_losses: None,
             has_poor_times,
             hook,
         })
@@ -93,18 +94,21 @@ impl Workspace {
         depth: LookDepth,
         cancel: &CancelFlag,
     ) -> Result<SnapshotReport, WorkspaceError> {
+        self.follow_root()?;
+        let losses = self.store.losses();
         let settings = WalkSettings {
             limits: &self.options.limits,
             ignore_patterns: &self.options.ignore_patterns,
             may_trust_cache: depth == LookDepth::Quick && !self.has_poor_times,
-            keeps_coverage: self.has_looked,
+            keeps_coverage: self.looked_at_losses.is_some(),
+            must_ask_store: self.looked_at_losses != Some(losses),
             cancel,
         };
         let result = look(&self.root, &self.store, self.cache.as_ref(), settings)?;
         let is_first = self.cache.is_none();
         self.cache = Some(result.cache);
         self.is_cache_saved = false;
-        self.has_looked = true;
+        self.looked_at_losses = Some(losses);
         if is_first {
             self.save_cache();
         }
@@ -184,6 +188,7 @@ impl Workspace {
         if self.has_unfinished_restore() {
             return Err(WorkspaceError::UnfinishedRestore);
         }
+        self.follow_root()?;
         let site = crate::restore::RestoreSite {
             root: &self.root,
             store: &self.store,
@@ -191,7 +196,7 @@ impl Workspace {
             file_bytes: self.options.limits.file_bytes,
         };
         let mut report = carry_out(&site, plan, consent, cancel)?;
-        report.after = self.look(LookDepth::Quick, &CancelFlag::new())?.id;
+        self.look_after(&mut report);
         Ok(report)
     }
 
@@ -210,6 +215,7 @@ impl Workspace {
         if self.is_read_only() {
             return Err(WorkspaceError::ReadOnly);
         }
+        self.follow_root()?;
         let site = crate::restore::RestoreSite {
             root: &self.root,
             store: &self.store,
@@ -217,8 +223,27 @@ impl Workspace {
             file_bytes: self.options.limits.file_bytes,
         };
         let Some(mut report) = finish(&site)? else { return Ok(None) };
-        report.after = self.look(LookDepth::Quick, &CancelFlag::new())?.id;
+        self.look_after(&mut report);
         Ok(Some(report))
+    }
+
+    /// The files are back whether or not this look succeeds, so what became of them is told.
+    fn look_after(&mut self, report: &mut RestoreReport) {
+        if let Ok(looked) = self.look(LookDepth::Quick, &CancelFlag::new()) {
+            report.after = looked.id;
+        }
+    }
+
+    /// The folder at the root's path may be another one since: moved away, deleted, cloned anew.
+    fn follow_root(&mut self) -> Result<(), WorkspaceError> {
+        let found = rustix::fs::stat(&self.root.path)
+            .map_err(|error| WorkspaceError::disk("read", &self.root.path, error))?;
+        if (found.st_dev, found.st_ino) != (self.root.device, self.root.inode) {
+            self.root = RootFolder::open(&self.root.path.clone())?;
+            self.cache = None;
+            self.has_poor_times = has_poor_times(&self.root);
+        }
+        Ok(())
     }
 
     /// Writes a snapshot's files to a new or an empty folder outside the root. What ignore rules left

@@ -48,9 +48,8 @@ pub(crate) struct CachedEntry {
 }
 
 impl CachedFolder {
-    pub(crate) fn find(&self, name: &[u8]) -> Option<&CachedEntry> {
-        let index = self.entries.binary_search_by(|entry| entry.name.as_ref().cmp(name)).ok()?;
-        self.entries.get(index)
+    pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
+        self.entries.binary_search_by(|entry| entry.name.as_ref().cmp(name)).ok()
     }
 }
 

@@ -27,6 +27,7 @@ impl ContentStore {
         self.sync()?;
         let mut state = self.state();
         state.index.retain(|_, place| !old.contains(&place.segment));
+        state.losses += 1;
         for number in &old {
             state.segments.remove(number);
             let path = segment_path(&self.folder, *number);

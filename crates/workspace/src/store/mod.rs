@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -29,9 +30,13 @@ use segment::{read_header, read_stored, scan_segment};
 const SEGMENT_BYTES: u64 = 64 << 20;
 /// Appended bytes are handed to the system in pieces of this size.
 const BUFFER_BYTES: usize = 1 << 20;
+/// Of a large disk a percentage is more than anybody needs free.
+const FREE_BYTES_MAX: u64 = 2 << 30;
 /// Folder records may take this much more than contents, so that a look can end at the bound.
 const RECORD_RESERVE: u64 = 32 << 20;
 const LOCK_NAME: &str = "lock";
+const LOCK_TRIES: usize = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 pub(crate) const TRASH_NAME: &str = "trash";
 
 /// What the store takes on disk.
@@ -64,6 +69,7 @@ struct StoreState {
     /// Appended and not yet handed to the system.
     pending: Vec<u8>,
     is_synced: bool,
+    losses: u64,
     added: u64,
     /// What the disk had to give when it was last asked, less what was written since.
     disk_room: u64,
@@ -193,8 +199,14 @@ impl ContentStore {
             // A later look stores it again when the file is still there.
             state = self.state();
             state.index.remove(digest);
+            state.losses += 1;
         }
         bytes
+    }
+
+    /// Goes up whenever something that was there may be gone.
+    pub(crate) fn losses(&self) -> u64 {
+        self.state().losses
     }
 
     /// Everything put so far is on the disk when this returns.
@@ -308,8 +320,10 @@ impl ContentStore {
     pub(crate) fn measure_room(&self) -> Result<(), WorkspaceError> {
         let disk = rustix::fs::statvfs(&self.folder)
             .map_err(|error| self.disk_error("measure", error.into()))?;
-        let kept_free = disk.f_blocks / 100 * self.limits.free_percent;
-        let room = disk.f_bavail.saturating_sub(kept_free).saturating_mul(disk.f_frsize);
+        let kept_free = (disk.f_blocks / 100 * self.limits.free_percent)
+            .saturating_mul(disk.f_frsize)
+            .min(FREE_BYTES_MAX);
+        let room = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_sub(kept_free);
         self.state().disk_room = room;
         Ok(())
     }
@@ -399,11 +413,18 @@ fn lock_store(folder: &Path) -> Result<Option<File>, WorkspaceError> {
     let path = folder.join(LOCK_NAME);
     let opened = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path);
     let file = opened.map_err(|error| WorkspaceError::disk("open", &path, error))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(WorkspaceError::disk("lock", &path, error)),
+    // A program that is being started by the last holder has the lock until it runs: a moment.
+    for attempt in 0..LOCK_TRIES {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(Some(file)),
+            Err(rustix::io::Errno::WOULDBLOCK) if attempt + 1 < LOCK_TRIES => {
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => {}
+            Err(error) => return Err(WorkspaceError::disk("lock", &path, error)),
+        }
     }
+    Ok(None)
 }
 
 fn segment_path(folder: &Path, number: u32) -> PathBuf {
