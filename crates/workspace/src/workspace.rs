@@ -18,12 +18,11 @@ use crate::restore::{
     RestoreConsent, RestorePlan, RestoreReport, build_plan, carry_out, finish, has_log,
 };
 use crate::root_folder::RootFolder;
-use crate::store::{ContentStore, StoreUsage};
+use crate::store::{ContentStore, RestoreLock, StoreUsage};
 
 const CACHE_NAME: &str = "look-cache";
 
-/// One for each root and process. The store belongs to this root alone; the first process that opens
-/// it writes, others read.
+/// One for each root and process. Processes share the store of a root.
 #[derive(Debug)]
 pub struct Workspace {
     root: RootFolder,
@@ -77,17 +76,10 @@ impl Workspace {
         &self.root.path
     }
 
-    /// Another process writes to the store: `look`, `plan`, `carry_out`, `finish`, `unpack` and
-    /// `forget` are refused here.
-    #[must_use]
-    pub fn is_read_only(&self) -> bool {
-        self.store.is_read_only()
-    }
-
     /// Takes a snapshot. Its contents are on the disk when this returns.
     ///
     /// # Errors
-    /// `TooManyPaths` and `TooSlow` past the bounds, `Cancelled`, `ReadOnly`, `NoRoom` when not even
+    /// `TooManyPaths` and `TooSlow` past the bounds, `Cancelled`, `NoRoom` when not even
     /// the list of files can be kept, and `Disk`.
     pub fn look(
         &mut self,
@@ -174,7 +166,7 @@ impl Workspace {
     /// are in the report.
     ///
     /// # Errors
-    /// `ReadOnly`, `UnfinishedRestore`, and `Disk` when the list of steps cannot be written; nothing
+    /// `InUse` while another process goes back, `UnfinishedRestore`, and `Disk` when the list of steps cannot be written; nothing
     /// was changed then.
     pub fn carry_out(
         &mut self,
@@ -182,9 +174,7 @@ impl Workspace {
         consent: &RestoreConsent,
         cancel: &CancelFlag,
     ) -> Result<RestoreReport, WorkspaceError> {
-        if self.is_read_only() {
-            return Err(WorkspaceError::ReadOnly);
-        }
+        let _lock = RestoreLock::acquire(self.store.folder())?;
         if self.has_unfinished_restore() {
             return Err(WorkspaceError::UnfinishedRestore);
         }
@@ -212,9 +202,7 @@ impl Workspace {
     /// As `carry_out`; `DamagedRestoreLog` when the list of steps cannot be read. It is set aside
     /// then, and nothing else was changed.
     pub fn finish(&mut self) -> Result<Option<RestoreReport>, WorkspaceError> {
-        if self.is_read_only() {
-            return Err(WorkspaceError::ReadOnly);
-        }
+        let _lock = RestoreLock::acquire(self.store.folder())?;
         self.follow_root()?;
         let site = crate::restore::RestoreSite {
             root: &self.root,
@@ -277,11 +265,8 @@ impl Workspace {
     /// Takes a pack into the store, whole or not at all. The files are then written by `copy_to`.
     ///
     /// # Errors
-    /// `NotAPack`, `PackCut` and `PackRefused` for what is no good pack; `NoRoom`, `ReadOnly`.
+    /// `NotAPack`, `PackCut` and `PackRefused` for what is no good pack; `NoRoom`.
     pub fn unpack(&mut self, from: &mut dyn Read) -> Result<SnapshotId, WorkspaceError> {
-        if self.is_read_only() {
-            return Err(WorkspaceError::ReadOnly);
-        }
         unpack_snapshot(&self.store, &self.options.limits, from)
     }
 
@@ -289,11 +274,8 @@ impl Workspace {
     /// not among them. Returns the bytes that were freed.
     ///
     /// # Errors
-    /// `ReadOnly`, and `Disk`; what `live` names is there in any case.
+    /// `InUse` while another process uses the store, and `Disk`; what `live` names is there in any case.
     pub fn forget(&mut self, live: &[SnapshotId]) -> Result<u64, WorkspaceError> {
-        if self.is_read_only() {
-            return Err(WorkspaceError::ReadOnly);
-        }
         if self.has_unfinished_restore() {
             return Err(WorkspaceError::UnfinishedRestore);
         }
@@ -320,9 +302,7 @@ impl Workspace {
 
     /// A cache that cannot be written costs the next process a longer look.
     fn save_cache(&mut self) {
-        if let Some(cache) = &self.cache
-            && !self.is_read_only()
-        {
+        if let Some(cache) = &self.cache {
             self.is_cache_saved = save_cache(&self.cache_path(), &self.root, cache).is_ok();
         }
     }

@@ -77,7 +77,7 @@ impl SharedWorkspace {
             register_session(store, change_log).map_err(failed)?;
             match collect_garbage(workspace, store, bytes_max, change_log) {
                 // Another process uses the store; the next session tries again.
-                Ok(_) | Err(WorkspaceError::ReadOnly) => Ok(()),
+                Ok(_) | Err(WorkspaceError::InUse) => Ok(()),
                 Err(error) => Err(error),
             }
         })
@@ -87,8 +87,5 @@ impl SharedWorkspace {
 
 /// Will the next look fail for the same reason?
 fn is_lasting(error: &WorkspaceError) -> bool {
-    matches!(
-        error,
-        WorkspaceError::TooManyPaths(_) | WorkspaceError::TooSlow(_) | WorkspaceError::ReadOnly
-    )
+    matches!(error, WorkspaceError::TooManyPaths(_) | WorkspaceError::TooSlow(_))
 }

@@ -63,7 +63,8 @@ pub(crate) fn save_cache(
     encode_folder(folder, &mut bytes);
     let digest = ContentDigest::of(&bytes);
     bytes.extend_from_slice(digest.as_bytes());
-    let temporary = path.with_extension("new");
+    // Another process may save its own at the same time.
+    let temporary = path.with_extension(format!("new-{}", std::process::id()));
     std::fs::write(&temporary, &bytes)?;
     std::fs::rename(&temporary, path)
 }

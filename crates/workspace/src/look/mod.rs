@@ -55,9 +55,6 @@ pub(crate) fn look(
     cached: Option<&Arc<CachedFolder>>,
     settings: WalkSettings<'_>,
 ) -> Result<LookResult, WorkspaceError> {
-    if store.is_read_only() {
-        return Err(WorkspaceError::ReadOnly);
-    }
     let started = Instant::now();
     store.measure_room()?;
     let is_later = cached.is_some() && settings.may_trust_cache;

@@ -12,12 +12,16 @@ use crate::error::WorkspaceError;
 use crate::store::segment::{read_header, read_stored};
 
 impl ContentStore {
-    /// Keeps only what `live` names. Returns the bytes that were freed.
+    /// Keeps only what `live` names. Returns the bytes that were freed; `InUse` while another process
+    /// uses the store.
     pub(crate) fn forget(&self, live: &HashSet<ContentDigest>) -> Result<u64, WorkspaceError> {
-        if self.is_read_only() {
-            return Err(WorkspaceError::ReadOnly);
-        }
+        self.lock.run_alone(|| self.forget_alone(live))
+    }
+
+    fn forget_alone(&self, live: &HashSet<ContentDigest>) -> Result<u64, WorkspaceError> {
         self.sync()?;
+        // What others have added since this process came.
+        self.state().load(&self.folder, false)?;
         let before = self.state().total();
         let old = self.find_wasteful_segments(live);
         if old.is_empty() {

@@ -155,24 +155,30 @@ fn w26_a_foreign_or_damaged_cache_is_ignored() {
 }
 
 #[test]
-fn w27_a_second_process_only_reads() {
+fn w27_two_use_one_store_and_only_one_that_is_alone_removes() {
     let mut fixture = Fixture::new();
     fixture.write("a", "one");
     let first = fixture.look().id;
     let mut second =
         Workspace::open(&fixture.root, &fixture.store, WorkspaceOptions::default()).unwrap();
-    assert!(second.is_read_only() && !fixture.workspace().is_read_only());
     let cancel = CancelFlag::new();
-    let refused = second.look(LookDepth::Quick, &cancel).unwrap_err();
-    assert!(matches!(refused, WorkspaceError::ReadOnly));
-    assert!(matches!(second.forget(&[]), Err(WorkspaceError::ReadOnly)));
-    // What the first adds later is found.
-    fixture.write("a", "two");
-    let later = fixture.look().id;
-    assert_eq!(second.changes(first, later).unwrap().len(), 1);
+    // Each finds what the other has added, and neither writes over it.
+    for round in 0..20 {
+        fixture.write("a", &format!("by the first {round}"));
+        let by_first = fixture.look().id;
+        fixture.write("b", &format!("by the second {round}"));
+        let by_second = second.look(LookDepth::Quick, &cancel).unwrap().id;
+        assert_eq!(fixture.workspace().changes(by_first, by_second).unwrap().len(), 1);
+        assert!(!second.changes(first, by_first).unwrap().is_empty());
+    }
+    assert!(matches!(second.forget(&[]), Err(WorkspaceError::InUse)));
+    assert!(matches!(fixture.workspace().forget(&[]), Err(WorkspaceError::InUse)));
+    let now = second.look(LookDepth::Quick, &cancel).unwrap().id;
     drop(second);
-    fixture.workspace = None;
-    assert!(!fixture.reopen().is_read_only());
+    fixture.workspace().forget(&[first, now]).unwrap();
+    let plan = fixture.workspace().plan(first, &[(first, now)], &cancel).unwrap();
+    fixture.workspace().carry_out(&plan, &RestoreConsent::None, &cancel).unwrap();
+    assert_eq!(fixture.read("a"), "one", "what is needed is still there");
 }
 
 #[test]
