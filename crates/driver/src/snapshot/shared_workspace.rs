@@ -31,6 +31,18 @@ impl SharedWorkspace {
         Self { root: root.to_owned(), config, slot: Mutex::new(WorkspaceSlot::Unopened) }
     }
 
+    /// Bytes that the snapshots of the directory take on the disk, and how many contents they hold.
+    /// Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read, in words.
+    pub fn measure(&self) -> Result<(u64, u64), String> {
+        let usage =
+            self.run(|workspace| Ok(workspace.usage())).map_err(|error| error.to_string())?;
+        Ok(usage.map_or((0, 0), |usage| (usage.bytes, usage.contents)))
+    }
+
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
