@@ -166,6 +166,10 @@ impl CliCommand {
         "models",
         "sessions",
         "resume",
+        "diff",
+        "fork",
+        "pack",
+        "unpack",
         "rewind",
         "replay",
         "why",
@@ -284,6 +288,9 @@ mod tests {
         CliArgs::command().debug_assert();
         for name in CliCommand::SUBCOMMAND_NAMES.iter().filter(|name| **name != "help") {
             assert!(CliArgs::command().find_subcommand(name).is_some(), "{name}");
+        }
+        for command in CliArgs::command().get_subcommands().filter(|one| !one.is_hide_set()) {
+            assert!(CliCommand::SUBCOMMAND_NAMES.contains(&command.get_name()), "{command}");
         }
     }
 
