@@ -13,6 +13,7 @@ pub mod predecessor;
 pub mod rewind_point;
 pub mod session_cost;
 pub mod session_lookup;
+pub mod session_pack;
 pub mod snapshots;
 
 use std::collections::BTreeSet;
