@@ -223,7 +223,7 @@ fn victim_of_the_next_test() {
     )
     .unwrap();
     let cancel = CancelFlag::new();
-    let mut look =
+    let look =
         |workspace: &mut Workspace| workspace.look(LookDepth::Quick, &cancel).unwrap().id;
     let old = look(&mut workspace);
     for number in 0..20 {
