@@ -43,7 +43,7 @@ pub(crate) fn copy_snapshot(
     // Asked first, so that an unknown snapshot leaves no folder behind.
     store.read_folder(&snapshot.digest())?;
     let place = prepare_place(root, store, place)?;
-    let mut copy = SnapshotCopy { root, store, cancel, report: CopyReport::default() };
+    let mut copy = SnapshotCopier { root, store, cancel, report: CopyReport::default() };
     let copied = RootFolder::open(&place.path).and_then(|target| {
         let source = root.handle.try_clone().ok();
         copy.copy_folder(&RelativePath::root(), snapshot.digest(), &target.handle, source.as_ref())
@@ -105,7 +105,7 @@ fn prepare_place(
     Ok(prepared)
 }
 
-struct SnapshotCopy<'a> {
+struct SnapshotCopier<'a> {
     root: &'a RootFolder,
     store: &'a ContentStore,
     cancel: &'a CancelFlag,
@@ -120,7 +120,7 @@ struct CopyFile<'a> {
     mode: u32,
 }
 
-impl SnapshotCopy<'_> {
+impl SnapshotCopier<'_> {
     fn copy_folder(
         &mut self,
         path: &RelativePath,

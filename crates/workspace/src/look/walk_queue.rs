@@ -89,7 +89,11 @@ impl<'a> Walker<'a> {
         self.push(root);
         std::thread::scope(|scope| {
             for _ in 1..threads {
-                scope.spawn(|| self.work());
+                // Where no thread is to be had, this one does all the work.
+                let helper = std::thread::Builder::new().name("look".to_owned());
+                if helper.spawn_scoped(scope, || self.work()).is_err() {
+                    break;
+                }
             }
             self.work();
         });
