@@ -70,6 +70,8 @@ pub struct SessionDescription {
     pub hidden_skills: Vec<String>,
     pub output_style: String,
     pub output_styles: Vec<String>,
+    /// The transcript that other programs read, if the session is kept.
+    pub transcript: Option<PathBuf>,
 }
 
 /// A run that answers one prompt.
@@ -217,6 +219,7 @@ impl SessionParts {
             hidden_skills: Vec::new(),
             output_style: resolved.layers.requested_output_style(),
             output_styles: std::mem::take(&mut files.output_styles),
+            transcript: session.transcript_path(),
         };
         let subagents = tools.selection.build_subagents(std::mem::take(&mut files.agents));
         let subagents = subagents.map(|config| SubagentConfig {

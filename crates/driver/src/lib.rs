@@ -54,8 +54,10 @@
 //!
 //! To follow a run, read [`Notices`]: streamed text, tool calls and their results, questions, the end of
 //! each run. The programs in `examples/` show that (`one_shot`), a front end that answers questions
-//! (`own_answerer`), a tool (`own_tool`) and two providers in one session (`two_providers`); each runs
-//! without a key: `cargo run --example own_tool`.
+//! (`own_answerer`), a conversation that is continued (`resume`) or goes two ways (`fork`), a folder of
+//! sessions (`session_store`), a tool (`own_tool`) and two providers in one session (`two_providers`).
+//! Each runs without a key: `cargo run -p windlass-driver --example own_tool`. `docs/library.md` says
+//! what is promised to those who embed this crate.
 //!
 //! # What is promised
 //!
@@ -95,6 +97,7 @@ mod session_end_reason;
 mod session_journal;
 mod session_loop;
 mod session_settings;
+pub mod session_store;
 mod spill_writer;
 mod subagent;
 mod tool;
@@ -132,7 +135,7 @@ pub use windlass_mcp as mcp;
 pub use windlass_permission::{PermissionGrant, Policy, Rule, Rules};
 pub use windlass_tool::http_client::trust_certificates;
 pub use windlass_tool::{
-    BackgroundTask, GitError, GitOutput, GitRunner, GuardedCommandLine, OneShotCommand,
+    BackgroundTask, EditorFiles, EditorWrite, GitError, GitOutput, GitRunner, GuardedCommandLine, OneShotCommand,
     OneShotEndCause, ProgressSender, SkillDefinition, Tool, ToolCallContext, ToolFuture,
     ToolLimits, ToolRegistry, ToolSessionContext, custom_tool, front_matter, load_skills,
 };

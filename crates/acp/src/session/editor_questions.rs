@@ -82,7 +82,7 @@ impl EditorQuestions {
         }
     }
 
-    fn send_warning(&self, text: &str) {
+    pub(super) fn send_warning(&self, text: &str) {
         if self.capabilities.takes_notices() {
             let update = json!({ "sessionUpdate": "notice", "severity": "warning", "title": text });
             let params = json!({ "sessionId": self.session_id, "update": update });

@@ -410,8 +410,12 @@ impl SelectedSession {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             agent: None,
         };
-        let path = self.transcript_path.clone().filter(|_| self.journal.is_some());
-        TranscriptConfig::new(path, about, self.read_title())
+        TranscriptConfig::new(self.transcript_path(), about, self.read_title())
+    }
+
+    /// Where it is written down for other programs, if it is kept.
+    pub fn transcript_path(&self) -> Option<PathBuf> {
+        self.transcript_path.clone().filter(|_| self.journal.is_some())
     }
 
     fn read_title(&self) -> Option<String> {

@@ -8,6 +8,8 @@
 )]
 
 mod acp;
+mod acp_client;
+mod acp_files;
 mod after;
 mod ask;
 mod available;
@@ -66,6 +68,7 @@ mod session_bus;
 mod sessions;
 mod settings;
 mod signal;
+mod slow_servers;
 mod terminal;
 mod time;
 mod tls_server;
