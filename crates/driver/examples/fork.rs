@@ -16,9 +16,8 @@ async fn ask(
 ) -> Result<String, Box<dyn std::error::Error>> {
     let endpoint = Endpoint::new(WireFormat::AnthropicMessages, url);
     let settings = Settings::new(ModelFacts::new("some-model"));
-    let (session, mut notices) = SessionBuilder::new(settings, endpoint)
-        .journal(journal, Durability::Synced)
-        .start()?;
+    let (session, mut notices) =
+        SessionBuilder::new(settings, endpoint).journal(journal, Durability::Synced).start()?;
     let result = session.prompt(question, &mut notices, deny).await?;
     session.close().await;
     match result.ending.terminal.is_error() {

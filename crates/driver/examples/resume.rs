@@ -37,9 +37,8 @@ fn deny(_question: &PermissionQuestion) -> PermissionAnswer {
 
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let script = Script::new()
-        .answer(Says::text("I will remember it."))
-        .answer(Says::text("It was 42."));
+    let script =
+        Script::new().answer(Says::text("I will remember it.")).answer(Says::text("It was 42."));
     let server = Rehearsal::start(script, RehearsalOptions::default()).await?;
     let folder = tempfile::tempdir()?;
     let journal = folder.path().join("conversation.jsonl");

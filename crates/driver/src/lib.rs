@@ -135,9 +135,10 @@ pub use windlass_mcp as mcp;
 pub use windlass_permission::{PermissionGrant, Policy, Rule, Rules};
 pub use windlass_tool::http_client::trust_certificates;
 pub use windlass_tool::{
-    BackgroundTask, EditorFiles, EditorWrite, GitError, GitOutput, GitRunner, GuardedCommandLine, OneShotCommand,
-    OneShotEndCause, ProgressSender, SkillDefinition, Tool, ToolCallContext, ToolFuture,
-    ToolLimits, ToolRegistry, ToolSessionContext, custom_tool, front_matter, load_skills,
+    BackgroundTask, EditorFiles, EditorWrite, GitError, GitOutput, GitRunner, GuardedCommandLine,
+    OneShotCommand, OneShotEndCause, ProgressSender, SkillDefinition, Tool, ToolCallContext,
+    ToolFuture, ToolLimits, ToolRegistry, ToolSessionContext, custom_tool, front_matter,
+    load_skills,
 };
 pub use windlass_vocabulary as vocabulary;
 pub use windlass_vocabulary::Interrupt;

@@ -45,7 +45,8 @@ impl ClientFiles {
     /// The path as the client knows it.
     fn spell_path(&self, path: &Path) -> String {
         let below = path.strip_prefix(&self.questions.cwd);
-        let spelled = below.map_or_else(|_| path.to_path_buf(), |below| self.client_cwd.join(below));
+        let spelled =
+            below.map_or_else(|_| path.to_path_buf(), |below| self.client_cwd.join(below));
         spelled.to_string_lossy().into_owned()
     }
 

@@ -130,13 +130,13 @@ fn rules_are_judged_before_the_editor_is_asked() {
     let asked = client.answer("session/request_permission", &selected("allow_once"));
     assert_eq!(asked["toolCall"]["locations"][0]["path"], json!(outside));
     let ended = loop {
-        let frame = client.until(|frame| {
-            frame["id"] == id || frame["method"] == "session/request_permission"
-        });
+        let frame = client
+            .until(|frame| frame["id"] == id || frame["method"] == "session/request_permission");
         if frame["id"] == id && frame.get("method").is_none() {
             break frame;
         }
-        client.say(&json!({"jsonrpc": "2.0", "id": frame["id"], "result": selected("reject_once")}));
+        client
+            .say(&json!({"jsonrpc": "2.0", "id": frame["id"], "result": selected("reject_once")}));
     };
     assert_eq!(ended["result"]["stopReason"], "end_turn");
     assert_eq!(client.files.calls, Vec::new(), "the editor was asked for nothing");

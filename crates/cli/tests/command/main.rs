@@ -29,6 +29,7 @@ mod expansion;
 mod fault;
 mod fixture;
 mod flags;
+mod foreign_sessions;
 mod headless;
 mod hook_outputs;
 mod hooks;

@@ -25,7 +25,10 @@ fn a_list_waits_for_a_server_as_long_as_a_session_does() {
     add_server(&dirs, &json!({"command": "sh", "args": ["server.sh"]}));
     let listed = run(dirs.windlass(&["mcp", "list"]).env("MCP_TIMEOUT", "120000"));
     assert!(listed.stdout.contains("connected, 1 tool"), "{listed:?}");
-    assert!(listed.stderr.contains("`slow` is not ready: still starting after 10.0 s"), "{listed:?}");
+    assert!(
+        listed.stderr.contains("`slow` is not ready: still starting after 10.0 s"),
+        "{listed:?}"
+    );
 }
 
 #[test]
@@ -58,9 +61,8 @@ fn a_session_says_that_a_server_needs_long() {
 fn doctor_says_that_a_limit_is_too_short_for_an_install() {
     let dirs = TestDirs::new();
     add_server(&dirs, &json!({"command": "npx", "args": ["-y", "some-server"]}));
-    let doctor = |limit: &str| {
-        run(dirs.windlass(&["doctor", "--offline"]).env("MCP_TIMEOUT", limit)).stdout
-    };
+    let doctor =
+        |limit: &str| run(dirs.windlass(&["doctor", "--offline"]).env("MCP_TIMEOUT", limit)).stdout;
     let said = doctor("3000");
     assert!(said.contains("`slow` is installed at its first start"), "{said}");
     assert!(said.contains("after 3.0 s; set it to 60000 or more"), "{said}");

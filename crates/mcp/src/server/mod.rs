@@ -360,9 +360,8 @@ impl McpServer {
     /// Waits until it is connected, has failed, or needs so long that it is worth a word: those words.
     pub(crate) async fn wait_until_slow(&self) -> Option<String> {
         let mut snapshot = self.snapshot.clone();
-        let has_news = |now: &McpServerSnapshot| {
-            now.status != McpServerStatus::Pending || now.error.is_some()
-        };
+        let has_news =
+            |now: &McpServerSnapshot| now.status != McpServerStatus::Pending || now.error.is_some();
         let now = snapshot.wait_for(has_news).await.ok()?;
         let why = now.error.clone().filter(|_| now.status == McpServerStatus::Pending)?;
         Some(format!("The MCP server `{}` is not ready: {why}", self.config.name))

@@ -32,9 +32,9 @@ pub(super) fn runs_package(config: &StdioServerConfig) -> bool {
         let name = Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let next = words.get(place + 1).copied().unwrap_or_default();
         RUNNERS.contains(&name)
-            || RUNNER_COMMANDS.iter().any(|(runner, commands)| {
-                *runner == name && commands.contains(&next)
-            })
+            || RUNNER_COMMANDS
+                .iter()
+                .any(|(runner, commands)| *runner == name && commands.contains(&next))
     })
 }
 

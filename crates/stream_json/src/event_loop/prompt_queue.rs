@@ -189,6 +189,7 @@ impl EventLoop {
         let models = std::iter::once(&settings.model).chain(&settings.fallbacks);
         models
             .chain(&settings.small_model)
+            .chain(&plan.description.named_models)
             .for_each(|facts| self.usage_totals.add_model_facts(facts));
         let options = LiveSessionOptions {
             hooks: self.initialize_options.build_hook_set(&self.client.channel),

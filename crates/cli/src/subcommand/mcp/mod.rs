@@ -11,9 +11,7 @@ use serde_json::{Map, Value, json};
 use windlass_assembly::options::McpOptions;
 use windlass_assembly::options::SettingsOptions;
 use windlass_driver::ToolSessionContext;
-use windlass_driver::mcp::{
-    McpServerConfig, McpServerReport, McpServerTransport, PrompterSlot,
-};
+use windlass_driver::mcp::{McpServerConfig, McpServerReport, McpServerTransport, PrompterSlot};
 use windlass_settings::{McpServerScope, write_mcp_server};
 
 use crate::args::{McpAddArgs, McpAddJsonArgs, McpCommand, McpScopeArg, McpTransportArg};

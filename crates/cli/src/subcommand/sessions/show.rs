@@ -10,8 +10,8 @@ use windlass_vocabulary::format_timestamp;
 
 use crate::args::SingleSessionArgs;
 use windlass_assembly::report::session_list;
-use windlass_assembly::session::{self, journal_error};
 use windlass_assembly::session::session_lookup::{ReadableSession, find_readable_session};
+use windlass_assembly::session::{self, journal_error};
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::{format_count, format_money};
 use windlass_host::display::strip_control_characters;
@@ -22,18 +22,18 @@ pub(super) fn run(
     args: &SingleSessionArgs,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let (listed, items, transcript) =
-        match find_readable_session(args.session.as_deref(), lookup)? {
-            ReadableSession::Journal(listed) => {
-                let items = read_conversation(&listed)?;
-                let transcript = session::find_transcript(&listed, lookup)?;
-                (listed, items, transcript.filter(|path| path.exists()))
-            }
-            ReadableSession::Transcript(listed) => {
-                let items = transcript::read_transcript_conversation(&listed.path);
-                (listed, items.map_err(|error| journal_error(&error))?, None)
-            }
-        };
+    let (listed, items, transcript) = match find_readable_session(args.session.as_deref(), lookup)?
+    {
+        ReadableSession::Journal(listed) => {
+            let items = read_conversation(&listed)?;
+            let transcript = session::find_transcript(&listed, lookup)?;
+            (listed, items, transcript.filter(|path| path.exists()))
+        }
+        ReadableSession::Transcript(listed) => {
+            let items = transcript::read_transcript_conversation(&listed.path);
+            (listed, items.map_err(|error| journal_error(&error))?, None)
+        }
+    };
     if args.json {
         let value = serde_json::to_value(&items).unwrap_or(Value::Null);
         let session = session_list::session_to_json(&listed);
