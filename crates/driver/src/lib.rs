@@ -143,5 +143,44 @@ pub use windlass_tool::{
 pub use windlass_vocabulary as vocabulary;
 pub use windlass_vocabulary::Interrupt;
 
+/// A conversation in the form that every provider takes, besides the types at the root.
+pub mod dialect {
+    pub use windlass_dialect::normalized_conversation::{
+        AnswerPart, AnsweredCall, CallResult, ConversationExchange, MediaPart,
+        NormalizedConversation, UserPart, WireTurn,
+    };
+}
+
+/// What policies, rules and grants are made of, besides the types at the root.
+pub mod permission {
+    pub use windlass_permission::file_system_view::{FileSystemView, MatchingNames, PathEntry};
+    pub use windlass_permission::{
+        CellSupport, Confinement, HiddenPaths, RuleError, SandboxPolicy,
+    };
+}
+
+/// What commands are held by, besides the types at the root.
+pub mod sandbox {
+    pub use windlass_sandbox::{
+        AllowedHost, EntryProgram, ProxyHostRules, ProxyThread, SandboxBackend, SandboxNetwork,
+        SandboxProbeOptions, SandboxUnavailable,
+    };
+}
+
+/// What tools are given and made of, besides the types at the root.
+pub mod tool_types {
+    pub use windlass_tool::side_question::{
+        SideAnswer, SideAnswerFuture, SideModel, SideQuestion, SideSearchDomains,
+    };
+    pub use windlass_tool::task_lists::{TaskItem, TaskStatus, TodoItem};
+    pub use windlass_tool::{
+        BackgroundAgent, BackgroundCostSender, BackgroundEndNotice, BackgroundTasks, CallLimits,
+        CapturedStream, FileBackupStore, FileChange, FileContext, ForegroundAgentGuard,
+        HiddenPathSet, LaunchExit, LaunchRequest, ModelState, NetworkAccess, OneShotLauncher,
+        OneShotResult, PendingFileChange, PreparedLaunch, ProcessContext, ProcessLauncher, Secrets,
+        ShellState, SpawnCommandFn, StoppedTask, TaskLists, ToolSource,
+    };
+}
+
 /// The longest [`Session::close`] takes: tools get 3 seconds to end, then they are dropped.
 pub const CLOSE_MAX: Duration = Duration::from_secs(4);

@@ -3,5 +3,13 @@
 //! A session needs none of this: [`SessionBuilder::journal`](crate::SessionBuilder::journal) takes any
 //! path. These are for callers that keep many.
 
-pub use windlass_journal::session_catalogue::fork_journal;
-pub use windlass_journal::{LastRun, ListedSession, SessionCatalogue, SessionSummary};
+pub use windlass_journal::conversation::{ConversationItem, ConversationRole};
+pub use windlass_journal::disk::JournalFileChange;
+pub use windlass_journal::session_catalogue::{SessionSearchHit, fork_journal};
+pub use windlass_journal::snapshot_store::{
+    FileImage, LoggedFileChange, PlannedRestore, RestoreStatus, RestoredFile, SnapshotLimits,
+    SnapshotStore, UpcomingFileChange,
+};
+pub use windlass_journal::{
+    ClaimHolder, DiskRemedy, LastRun, ListedSession, SessionCatalogue, SessionSummary,
+};

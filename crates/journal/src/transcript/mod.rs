@@ -3,7 +3,7 @@
 //! Derived from what the engine tells, and therefore from the journal: the same events always give
 //! the same lines, uuids included, so a transcript can be made anew or completed at any time. A
 //! session that has a journal is never continued from it; one that has only this is taken in by
-//! [`import`].
+//! `import`.
 
 mod api_block;
 mod attached_files;
