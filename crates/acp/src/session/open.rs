@@ -116,6 +116,7 @@ fn start_session(
         session_id: plan.session_id.clone(),
         cwd: directory.real,
         settings: options.settings,
+        open_urls: Arc::default(),
     };
     if let Some(files) = ClientFiles::new(questions.clone(), directory.spelled) {
         plan.expander.tools.tool_context.files.set_editor(Arc::new(files));

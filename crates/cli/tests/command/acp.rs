@@ -8,6 +8,7 @@ use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
 use crate::acp_client::{AcpClient, selected};
 use crate::fixture::{TestDirs, play, run};
+use crate::remote::SERVER;
 
 #[test]
 fn an_editor_opens_a_session_asks_and_is_answered() {
@@ -335,4 +336,50 @@ fn the_entry_of_an_editor_is_shown_first_and_written_with_a_yes() {
     assert!(text.contains("// mine") && text.contains("\"Windlass\""), "{text}");
     let lua = run(&mut dirs.windlass(&["acp", "setup", "--editor", "nvim"]));
     assert!(lua.answer().contains("codecompanion"), "{lua:?}");
+}
+
+#[test]
+fn a_logout_says_which_key_it_cannot_take_away() {
+    let dirs = TestDirs::new();
+    let server = play(Script::new());
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let refused = client.request("logout", &json!({})).expect_err("the environment has a key");
+    let words = refused["message"].as_str().expect("words");
+    assert!(words.contains("ANTHROPIC_API_KEY"), "{words}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn the_client_is_told_when_what_it_opened_a_page_for_is_done() {
+    let dirs = TestDirs::new();
+    let ask = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"mode":"url","message":"Log in","url":"https://example.invalid/login","elicitationId":"e1"}}"#;
+    let done = r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"%s"}}"#;
+    // It also names one that nobody was asked about.
+    let branch = format!(
+        "printf '{ask}\\n'; read -r said; printf '{done}\\n{done}\\n' other e1; \
+         result='{{\"content\":[{{\"type\":\"text\",\"text\":\"logged in\"}}]}}' ;;\n"
+    );
+    let call = "*'\"method\":\"tools/call\"'*) ";
+    let text = SERVER.replacen(call, &format!("{call}{branch}    *never*) "), 1);
+    std::fs::write(dirs.file("server.sh"), text).expect("a file");
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("mcp__box__place", json!({})))
+        .answer(ScriptedAnswer::text("Done."));
+    let server = play(script);
+    let arguments = ["acp", "--allowedTools", "mcp__box"];
+    let mut client = AcpClient::spawn(&mut dirs.asking(&server.url(), &arguments));
+    let capabilities = json!({"elicitation": {"form": {}, "url": {}}});
+    let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
+    client.request("initialize", &params).expect("it answers");
+    let tool = json!({"name": "box", "command": "sh", "args": ["server.sh"], "env": []});
+    let opened = client.request("session/new", &json!({"cwd": dirs.work(), "mcpServers": [tool]}));
+    let session = opened.expect("a session")["sessionId"].as_str().expect("an id").to_owned();
+    let id = client.send_prompt(&session, "log in");
+    let asked = client.answer("elicitation/create", &json!({"action": "accept"}));
+    assert_eq!((&asked["mode"], &asked["elicitationId"]), (&json!("url"), &json!("e1")));
+    let told = client.until(|frame| frame["method"] == "elicitation/complete");
+    assert_eq!(told["params"], json!({"elicitationId": "e1"}), "only what it was asked");
+    client.response(id).expect("an answer");
+    assert_eq!(client.end(), Some(0));
 }

@@ -372,6 +372,11 @@ impl McpHost for ActorHost {
         }
     }
 
+    fn elicitation_completed(&self, id: &str) {
+        self.prompter.complete(id);
+        self.host.elicitation_completed(id);
+    }
+
     fn list_changed(&self, list: McpListKind) {
         // A full queue holds a refresh already, or the server has other worries.
         if let Some(command_sender) = self.command_sender.upgrade() {
