@@ -169,6 +169,12 @@ pub(crate) fn start_session_servers(
     Ok(StartedServers { servers, is_needed, notes: configured.notes })
 }
 
+/// Lets servers ask the person at the session, and tells that person of those that need long.
+pub fn attach_to_session(servers: &McpServers, session: &Session) {
+    servers.set_prompter(SessionElicitor::new(session.clone()));
+    warn_of_slow_servers(servers, session);
+}
+
 /// Warns the user of servers that need long to start, for as long as they are being started.
 pub fn warn_of_slow_servers(servers: &McpServers, session: &Session) {
     let servers = servers.clone();
