@@ -98,6 +98,7 @@ mod session_journal;
 mod session_loop;
 mod session_settings;
 pub mod session_store;
+pub mod snapshot;
 mod spill_writer;
 mod subagent;
 mod tool;

@@ -12,6 +12,7 @@ pub mod predecessor;
 pub mod rewind_point;
 pub mod session_cost;
 pub mod session_lookup;
+pub mod snapshots;
 
 use std::collections::BTreeSet;
 use std::fs::DirBuilder;

@@ -5,6 +5,7 @@ pub(crate) mod bound;
 mod child_command;
 pub(crate) mod context;
 pub(crate) mod demo;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod hooks;
 pub(crate) mod journal;
