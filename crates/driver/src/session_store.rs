@@ -8,8 +8,9 @@ pub use windlass_journal::disk::JournalFileChange;
 pub use windlass_journal::session_catalogue::{SessionSearchHit, fork_journal};
 pub use windlass_journal::snapshot_store::{
     FileImage, LoggedFileChange, PlannedRestore, RestoreStatus, RestoredFile, SnapshotLimits,
-    SnapshotStore, UpcomingFileChange,
+    SnapshotSpan, SnapshotStore, UpcomingFileChange,
 };
+pub use windlass_journal::transcript::TracedMessage;
 pub use windlass_journal::{
     ClaimHolder, DiskRemedy, LastRun, ListedSession, SessionCatalogue, SessionSummary,
 };
