@@ -34,7 +34,7 @@ use args::{
     ResumeArgs, RunArgs, clap_to_command_error,
 };
 use subcommand::{
-    auth, bound, context, demo, diff, doctor, hooks as hooks_command, journal, key,
+    auth, bound, context, demo, diff, doctor, fork, hooks as hooks_command, journal, key,
     mcp as mcp_command, models, permission, record, rehearse, rewind, sessions, stats, trust,
 };
 
@@ -98,6 +98,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         }
         Some(CliCommand::Resume(args)) => run_command(to_resume_args(args)?),
         Some(CliCommand::Diff(args)) => Ok(print_answer(&diff::run(&args, &environment)?)),
+        Some(CliCommand::Fork(args)) => Ok(print_answer(&fork::run(&args, &environment)?)),
         Some(CliCommand::Rewind(args)) => Ok(print_answer(&rewind::run(&args, &environment)?)),
         Some(CliCommand::Replay(args)) => {
             let (text, exit) = journal::replay::run(&args, &environment)?;

@@ -43,8 +43,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     println!("{}", ask(&server.url(), &trunk, "What shall I build?").await?);
     // `None` takes every record over; a number, all up to that record.
-    let id = "branch".into();
-    fork_journal(&trunk, None, &branch, &id, now_millis()?)?;
+    fork_journal(&trunk, None, &branch, &"branch".into())?;
     println!("trunk:  {}", ask(&server.url(), &trunk, "Which wood?").await?);
     println!("branch: {}", ask(&server.url(), &branch, "Something else?").await?);
 
@@ -56,10 +55,4 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("the branch does not begin where it was forked".into());
     }
     Ok(())
-}
-
-/// The driver takes the time from its caller, so that a test can choose it.
-fn now_millis() -> Result<u64, Box<dyn std::error::Error>> {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
-    Ok(u64::try_from(since.as_millis())?)
 }

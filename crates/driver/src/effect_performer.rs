@@ -96,7 +96,7 @@ impl EffectPerformer {
                 events.clone(),
             ),
             attachments: Arc::new(attachments),
-            hooks: HookTasks::new(hooks, events.clone()),
+            hooks: HookTasks::new(hooks, snapshots.clone(), events.clone()),
             notice_sender,
             events,
             attempts: HashMap::new(),

@@ -11,6 +11,7 @@ mod digest;
 mod disk_hook;
 mod error;
 mod folder_record;
+mod git_index;
 mod look;
 mod options;
 mod pack;

@@ -50,6 +50,20 @@ pub fn diff_journal(
     Ok(report.finish(id, wanted.is_summary))
 }
 
+/// The same beside an event loop.
+pub async fn diff_blocking(
+    journal: &Path,
+    id: &str,
+    wanted: &DiffArguments,
+) -> Result<(String, Value), CommandError> {
+    let (journal, id, wanted) = (journal.to_owned(), id.to_owned(), wanted.clone());
+    let shown = tokio::task::spawn_blocking(move || {
+        diff_journal(&journal, &id, &wanted, &|name: &str| std::env::var_os(name))
+    });
+    let broken = |error| CommandError::failure(format!("this should not happen: {error}"));
+    shown.await.map_err(broken)?
+}
+
 fn select_spans(
     kept: &SnapshotStore,
     journal: &Path,

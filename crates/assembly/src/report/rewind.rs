@@ -103,8 +103,8 @@ pub async fn rewind_open_session(
 
 /// What a session goes back to.
 #[derive(Clone, Debug)]
-struct RewindTarget {
-    point: RewindPoint,
+pub(crate) struct RewindTarget {
+    pub(crate) point: RewindPoint,
     /// Its name in the transcript.
     name: String,
     /// The number of a prompt; a call has none.
@@ -117,7 +117,7 @@ impl RewindTarget {
         Self { point: RewindPoint::before_message(prompt), name, number: Some(number) }
     }
 
-    fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self.number {
             Some(number) => {
                 let text = to_single_line(&self.point.text);
@@ -130,7 +130,7 @@ impl RewindTarget {
 
 /// What is called this: a prompt by its number or the beginning of its name in the transcript, or a
 /// call by its id.
-fn find_target(
+pub(crate) fn find_target(
     messages: &[TracedMessage],
     kept: &SnapshotStore,
     to: &str,

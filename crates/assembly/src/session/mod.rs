@@ -7,6 +7,7 @@
 pub mod cleanup;
 mod damaged_session;
 mod fork;
+pub mod fork_with_files;
 pub mod git_branch;
 pub mod predecessor;
 pub mod rewind_point;
@@ -392,7 +393,7 @@ impl SelectedSession {
             })?;
         }
         match (&self.forked_from, &self.imported, self.last_record) {
-            (Some(source), _, until) => fork::fork_session(source, until, journal, &self.id)?,
+            (Some(source), _, until) => fork::fork_session(source, until, journal, &self.id, None)?,
             (None, Some(imported), _) => {
                 let head = JournalHead { created: fork::now_millis(), ..self.build_journal_head() };
                 let id = SessionId::from(self.id.as_str());

@@ -18,6 +18,7 @@ pub(crate) fn snapshot_config(root: &Path, lookup: &impl EnvLookup) -> Option<Sn
     Some(SnapshotConfig {
         store: folder.join(project_key(root)),
         home: user_directories::home_directory(lookup),
+        store_bytes_max: None,
     })
 }
 

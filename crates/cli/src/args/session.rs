@@ -268,6 +268,23 @@ pub(crate) struct DiffArgs {
     pub(crate) json: bool,
 }
 
+/// `windlass fork`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ForkArgs {
+    /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
+    pub(crate) session: Option<String>,
+    /// From before this prompt, by number or id, or before this call. [default: from now]
+    #[arg(long, value_name = "PROMPT|CALL")]
+    pub(crate) at: Option<String>,
+    /// Give the fork files of its own: those of that moment, in this folder.
+    /// [default: a new folder beside the original]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+    pub(crate) workspace: Option<Option<PathBuf>>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// `windlass replay`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {

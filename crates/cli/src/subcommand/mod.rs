@@ -7,6 +7,7 @@ pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod fork;
 pub(crate) mod hooks;
 pub(crate) mod journal;
 pub(crate) mod key;

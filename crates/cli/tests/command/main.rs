@@ -70,6 +70,7 @@ mod sessions;
 mod settings;
 mod signal;
 mod slow_servers;
+mod snapshots;
 mod terminal;
 mod time;
 mod tls_server;

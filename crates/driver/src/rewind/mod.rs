@@ -255,6 +255,12 @@ impl FileHistory {
         self.workspace.is_some()
     }
 
+    /// Says that this session needs the snapshots of the working directory. Blocks.
+    pub(crate) fn register_snapshots(&self) -> Result<(), WorkspaceError> {
+        let change_log = SnapshotStore::folder_for(&self.journal);
+        self.workspace.as_ref().map_or(Ok(()), |workspace| workspace.register(&change_log))
+    }
+
     /// Does something with the snapshots of the working directory. Blocks.
     pub(crate) fn run_workspace<T>(
         &self,

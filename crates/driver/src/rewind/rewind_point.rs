@@ -31,13 +31,14 @@ impl RewindPoint {
             return Some(Self::before_message(message));
         }
         let calling =
-            |traced: &&TracedMessage| traced.calls.iter().any(|call| call.as_str() == name);
-        let message = messages.iter().find(calling)?;
-        let point = Self::before_message(message);
+            |traced: &TracedMessage| traced.calls.iter().any(|call| call.as_str() == name);
+        let place = messages.iter().position(calling)?;
+        // The answer itself arrives in pieces, and a call of it may have begun before the last: all of
+        // them go, back to the message it answers.
+        let conversation = messages.get(place.checked_sub(1)?)?.record;
         let spans = kept.find_spans_after(0).into_iter();
         let span = spans.rev().find(|span| span.calls.iter().any(|call| call == name));
-        // A call may begin before the answer that makes it is complete.
-        let files = span.map_or(point.files, |span| span.record.saturating_sub(1));
-        Some(Self { files, text: format!("call {name}"), ..point })
+        let files = span.map_or(conversation, |span| span.record.saturating_sub(1));
+        Some(Self { conversation, files, text: format!("call {name}") })
     }
 }

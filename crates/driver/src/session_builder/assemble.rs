@@ -47,7 +47,7 @@ impl SessionBuilder {
         let AssembledToolContext { tool_context, scratch, file_history } =
             self.prepare_tool_context(secrets)?;
         let (notice_sender, notices) = notices::channel(self.model.separate_deltas);
-        let snapshots = self.start_snapshots(file_history.as_ref(), &notice_sender);
+        let snapshots = self.start_snapshots(file_history.as_ref(), &tool_context, &notice_sender);
         let base_hooks = SharedHooks::new(RwLock::new(std::mem::take(&mut self.hooks.set)));
         if let Some(subagents) = self.tools.subagents.take() {
             self.insert_agent_tool(subagents, &tool_context, &notice_sender, &base_hooks);
@@ -215,14 +215,18 @@ impl SessionBuilder {
     fn start_snapshots(
         &self,
         file_history: Option<&Arc<FileHistory>>,
+        tool_context: &Arc<ToolSessionContext>,
         notice_sender: &NoticeSender,
     ) -> Option<Arc<SnapshotRecorder>> {
         let history = file_history.filter(|_| self.record.keeps_file_history)?;
         if !history.has_snapshots() {
             return None;
         }
-        let thread =
-            RecorderThread { history: Arc::clone(history), notice_sender: notice_sender.clone() };
+        let thread = RecorderThread {
+            history: Arc::clone(history),
+            tool_context: Arc::clone(tool_context),
+            notice_sender: notice_sender.clone(),
+        };
         match SnapshotRecorder::start(thread) {
             Ok(recorder) => Some(Arc::new(recorder)),
             Err(error) => {

@@ -334,7 +334,7 @@ impl SessionLoop {
             self = self.process_event(event).await;
         }
         if let Some(snapshots) = &self.rewind.snapshots {
-            snapshots.wait_until_idle(deadline.saturating_duration_since(clock::now())).await;
+            snapshots.finish(deadline.saturating_duration_since(clock::now())).await;
         }
         let _ = timeout_at(deadline, self.journal.finish()).await;
         // Bounded by its own deadlines.

@@ -6,14 +6,17 @@
 //! back over that batch, never the batch.
 
 pub(crate) mod change_summary;
+mod garbage;
 mod recorder;
 mod recorder_thread;
 mod shared_workspace;
+mod snapshot_copy;
 mod span_changes;
 
 pub(crate) use recorder::SnapshotRecorder;
 pub(crate) use recorder_thread::RecorderThread;
 pub use shared_workspace::SharedWorkspace;
+pub use snapshot_copy::{SnapshotCopy, copy_snapshot};
 pub use span_changes::{FileDifference, HeldContent, visit_span_changes};
 
 use std::path::PathBuf;
@@ -25,4 +28,6 @@ pub struct SnapshotConfig {
     pub store: PathBuf,
     /// The user's home, which is never kept as a whole.
     pub home: Option<PathBuf>,
+    /// The most bytes the folder may take. [default: 2 GiB]
+    pub store_bytes_max: Option<u64>,
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use windlass_vocabulary::ToolCallId;
 use windlass_workspace::CancelFlag;
 
@@ -44,17 +44,17 @@ impl SnapshotRecorder {
         }
     }
 
-    /// Returns when the call may begin: the directory was looked at, or that was given up. The call is
-    /// over when what is returned is dropped.
+    /// Returns when a call, or a hook, which has no id, may begin: the directory was looked at, or that
+    /// was given up. It is over when what is returned is dropped.
     pub(crate) async fn begin_call(
         self: Arc<Self>,
-        call: ToolCallId,
+        call: Option<ToolCallId>,
         cancelled: impl Future<Output = ()>,
     ) -> RunningCall {
         let (mut before, cancel) = {
             let mut batch = self.lock_batch();
             batch.running += 1;
-            batch.calls.push(call);
+            batch.calls.extend(call);
             if batch.running == 1 {
                 let (done, before) = watch::channel(false);
                 batch.before = Some(before);
@@ -88,9 +88,22 @@ impl SnapshotRecorder {
 
     /// Returns when every look that was asked for is over, or that takes too long.
     pub(crate) async fn wait_until_idle(&self, patience: Duration) {
-        let (done, idle) = tokio::sync::oneshot::channel();
-        if self.jobs.send(SnapshotJob::Report { done }).is_ok() {
-            let _ = tokio::time::timeout(patience, idle).await;
+        self.wait_for(|done| SnapshotJob::Report { done }, patience).await;
+    }
+
+    /// The same at the end of the session, when no work goes on any more.
+    pub(crate) async fn finish(&self, patience: Duration) {
+        self.wait_for(|done| SnapshotJob::Finish { done }, patience).await;
+    }
+
+    async fn wait_for(
+        &self,
+        build_job: impl FnOnce(oneshot::Sender<()>) -> SnapshotJob,
+        patience: Duration,
+    ) {
+        let (done, answer) = oneshot::channel();
+        if self.jobs.send(build_job(done)).is_ok() {
+            let _ = tokio::time::timeout(patience, answer).await;
         }
     }
 

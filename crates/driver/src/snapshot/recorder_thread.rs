@@ -5,6 +5,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
+use windlass_tool::ToolSessionContext;
 use windlass_vocabulary::{Notice, ToolCallId};
 use windlass_workspace::{CancelFlag, LookDepth, SnapshotId, WorkspaceError};
 
@@ -22,11 +23,15 @@ pub(super) enum SnapshotJob {
     After { calls: Vec<ToolCallId> },
     /// Nothing but an answer.
     Report { done: oneshot::Sender<()> },
+    /// The session is over.
+    Finish { done: oneshot::Sender<()> },
 }
 
 #[derive(Debug)]
 pub(crate) struct RecorderThread {
     pub(crate) history: Arc<FileHistory>,
+    /// Asked for work in the background, which goes on when its call has ended.
+    pub(crate) tool_context: Arc<ToolSessionContext>,
     pub(crate) notice_sender: NoticeSender,
 }
 
@@ -36,13 +41,22 @@ struct RecorderState {
     prepared: Option<(SnapshotId, Instant)>,
     /// The batch under way: the number of its span, and how the directory stood before.
     span: Option<(usize, SnapshotId)>,
+    /// How the directory stood when work was left in the background.
+    left_at: Option<SnapshotId>,
 }
 
 impl RecorderThread {
     pub(super) fn run(self, jobs: &Receiver<SnapshotJob>) {
         let mut state = RecorderState::default();
+        let mut is_registered = false;
         for job in jobs {
-            if let Err(error) = self.do_job(&mut state, job) {
+            let mut done = self.do_job(&mut state, job);
+            // Its list of snapshots is there from the first batch on.
+            if done.is_ok() && state.span.is_some() && !is_registered {
+                is_registered = true;
+                done = self.history.register_snapshots();
+            }
+            if let Err(error) = done {
                 state = RecorderState::default();
                 if !matches!(error, WorkspaceError::Cancelled) {
                     self.warn(&error);
@@ -69,6 +83,11 @@ impl RecorderThread {
                 let _ = done.send(());
                 Ok(())
             }
+            SnapshotJob::Finish { done } => {
+                let finished = self.finish(state);
+                let _ = done.send(());
+                finished
+            }
         }
     }
 
@@ -88,6 +107,7 @@ impl RecorderThread {
             None => self.look(cancel)?,
         };
         let Some(from) = from else { return Ok(()) };
+        self.record_background(state, from);
         match self.history.begin_span(from) {
             Ok(number) => state.span = Some((number, from)),
             Err(error) => self.warn(&error),
@@ -103,6 +123,7 @@ impl RecorderThread {
         state.prepared = None;
         let Some((number, from)) = state.span.take() else { return Ok(()) };
         let Some(to) = self.look(&CancelFlag::new())? else { return Ok(()) };
+        state.left_at = (self.tool_context.background.running_count() > 0).then_some(to);
         let names = calls.iter().map(|call| call.as_str().to_owned()).collect();
         if let Err(error) = self.history.store().end_span(number, names, to.to_string()) {
             self.warn(&error);
@@ -113,6 +134,28 @@ impl RecorderThread {
         files.truncate(FILES_TOLD_MAX);
         if count > 0 {
             self.notice_sender.send(Notice::FilesChanged { calls, files, count });
+        }
+        Ok(())
+    }
+
+    /// What changed while work went on in the background counts as that work's.
+    fn record_background(&self, state: &mut RecorderState, now: SnapshotId) {
+        let Some(from) = state.left_at.take().filter(|from| *from != now) else { return };
+        let recorded = self
+            .history
+            .begin_span(from)
+            .and_then(|number| self.history.store().end_span(number, Vec::new(), now.to_string()));
+        if let Err(error) = recorded {
+            self.warn(&error);
+        }
+    }
+
+    /// The last look of a session, for what went on in the background until its end.
+    fn finish(&self, state: &mut RecorderState) -> Result<(), WorkspaceError> {
+        if state.left_at.is_some()
+            && let Some(now) = self.look(&CancelFlag::new())?
+        {
+            self.record_background(state, now);
         }
         Ok(())
     }

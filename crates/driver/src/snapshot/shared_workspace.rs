@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use windlass_workspace::{Workspace, WorkspaceError, WorkspaceOptions};
+use windlass_workspace::{Workspace, WorkspaceError, WorkspaceLimits, WorkspaceOptions};
 
 use super::SnapshotConfig;
+use super::garbage::{collect_garbage, register_session};
 
 /// Used by the thread that looks and by whoever goes back.
 #[derive(Debug)]
@@ -58,8 +59,29 @@ impl SharedWorkspace {
 
     fn open(&self) -> Result<Workspace, WorkspaceError> {
         let home = self.config.home.clone();
-        let options = WorkspaceOptions { home, ..WorkspaceOptions::default() };
+        let mut options = WorkspaceOptions { home, ..WorkspaceOptions::default() };
+        options.limits.store_bytes = self.store_bytes_max();
         Workspace::open(&self.root, &self.config.store, options)
+    }
+
+    fn store_bytes_max(&self) -> u64 {
+        let usual = WorkspaceLimits::default().store_bytes;
+        self.config.store_bytes_max.unwrap_or(usual)
+    }
+
+    /// Says that this session needs the snapshots, and gives up those that no session needs. Blocks.
+    pub(crate) fn register(&self, change_log: &Path) -> Result<(), WorkspaceError> {
+        let (store, bytes_max) = (&self.config.store, self.store_bytes_max());
+        self.run(|workspace| {
+            let failed = |error| WorkspaceError::Disk { what: "write", path: store.clone(), error };
+            register_session(store, change_log).map_err(failed)?;
+            match collect_garbage(workspace, store, bytes_max, change_log) {
+                // Another process uses the store; the next session tries again.
+                Ok(_) | Err(WorkspaceError::ReadOnly) => Ok(()),
+                Err(error) => Err(error),
+            }
+        })
+        .map(drop)
     }
 }
 

@@ -121,7 +121,7 @@ impl ToolRunner {
         self.running.spawn(async move {
             let looked_at = async {
                 let recorder = snapshots?;
-                Some(SnapshotRecorder::begin_call(recorder, call, called_off.cancelled()).await)
+                Some(recorder.begin_call(Some(call), called_off.cancelled()).await)
             };
             let (is_durable, running) = tokio::join!(gate.wait(), looked_at);
             if !is_durable {

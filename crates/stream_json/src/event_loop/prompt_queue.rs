@@ -164,6 +164,7 @@ impl EventLoop {
             command @ (SlashCommand::SubmitPrompt(_)
             | SlashCommand::Context
             | SlashCommand::Cost
+            | SlashCommand::Diff(_)
             | SlashCommand::Resume(_)
             | SlashCommand::Why
             | SlashCommand::TerminalAction(_)
@@ -186,10 +187,11 @@ impl EventLoop {
             };
         };
         let settings = plan.builder.settings();
-        let models = std::iter::once(&settings.model).chain(&settings.fallbacks);
+        // The session's own come last: variables may have given them other windows.
+        let models = plan.description.named_models.iter().chain([&settings.model]);
         models
+            .chain(&settings.fallbacks)
             .chain(&settings.small_model)
-            .chain(&plan.description.named_models)
             .for_each(|facts| self.usage_totals.add_model_facts(facts));
         let options = LiveSessionOptions {
             hooks: self.initialize_options.build_hook_set(&self.client.channel),
@@ -261,6 +263,7 @@ impl EventLoop {
         let sent = match command {
             SlashCommand::Context
             | SlashCommand::Cost
+            | SlashCommand::Diff(_)
             | SlashCommand::Show { .. }
             | SlashCommand::Resume(_)
             | SlashCommand::Clear

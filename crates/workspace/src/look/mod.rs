@@ -3,7 +3,6 @@
 //! The walk collects folders in any order; `assemble` then makes their records from the bottom up
 //! and writes only those that differ from the last look.
 
-mod git_index;
 mod ignore_rules;
 mod look_cache;
 mod repository;

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::git_index::TrackedPaths;
+use crate::git_index::TrackedPaths;
 use crate::relative_path::RelativePath;
 use crate::root_folder::{FileStamp, open_child_folder, read_small_file, stat_child};
 

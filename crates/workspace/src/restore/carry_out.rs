@@ -239,14 +239,21 @@ impl RestoreRun<'_> {
         }
         let result = match StepPlace::open(self.site, step, index, &self.trash) {
             Ok(place) => act(&place).unwrap_or_else(|error| RestoreResult::Failed(error.kind())),
-            Err(error)
-                if error.kind() == io::ErrorKind::NotFound && step.target == PathImage::Absent =>
-            {
-                RestoreResult::AlreadyThere
-            }
+            Err(error) if self.is_gone(step, &error) => RestoreResult::AlreadyThere,
             Err(_) => RestoreResult::NotReachable,
         };
         self.record(index, result);
+    }
+
+    /// The folder it was in is gone, or is the file again that it was.
+    fn is_gone(&self, step: &LoggedStep, error: &io::Error) -> bool {
+        let is_below_file = || {
+            let mut leaves = self.log.steps.iter().filter(|other| other.target.is_leaf());
+            leaves.any(|other| step.path.is_below(&other.path))
+        };
+        step.target == PathImage::Absent
+            && (error.kind() == io::ErrorKind::NotFound
+                || error.kind() == io::ErrorKind::NotADirectory && is_below_file())
     }
 
     fn record(&mut self, index: usize, result: RestoreResult) {

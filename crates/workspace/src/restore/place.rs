@@ -36,7 +36,7 @@ pub(super) struct StepPlace<'a> {
     /// Beside the path: what is about to take its place, then what was there.
     temporary: Vec<u8>,
     trash: &'a OwnedFd,
-    trash_name: String,
+    number: usize,
 }
 
 impl<'a> StepPlace<'a> {
@@ -53,8 +53,7 @@ impl<'a> StepPlace<'a> {
         let mut temporary = TEMPORARY_PREFIX.to_vec();
         temporary.extend_from_slice(number.to_string().as_bytes());
         let parent = site.root.open_folder(&folder)?;
-        let trash_name = format!("{number:06}");
-        Ok(Self { site, step, parent, name, temporary, trash, trash_name })
+        Ok(Self { site, step, parent, name, temporary, trash, number })
     }
 
     /// Completes or reverses what a kill left half done at this path.
@@ -221,15 +220,7 @@ impl<'a> StepPlace<'a> {
     /// Takes away what was replaced. It is in the store; in the trash it also is the same file, in
     /// case an editor still has it open.
     fn discard_temporary(&self, image: &PathImage) -> io::Result<RestoreResult> {
-        self.site.hook.before("rename to trash");
-        let moved = renameat_with(
-            &self.parent,
-            &*self.temporary,
-            self.trash,
-            self.trash_name.as_str(),
-            RenameFlags::NOREPLACE,
-        );
-        match moved {
+        match self.rename_to_trash() {
             Ok(()) => return Ok(RestoreResult::Restored),
             Err(Errno::XDEV) => {}
             Err(error) => return Err(error.into()),
@@ -251,15 +242,7 @@ impl<'a> StepPlace<'a> {
     }
 
     fn move_to_trash(&self) -> io::Result<()> {
-        self.site.hook.before("rename to trash");
-        let moved = renameat_with(
-            &self.parent,
-            &*self.temporary,
-            self.trash,
-            self.trash_name.as_str(),
-            RenameFlags::NOREPLACE,
-        );
-        match moved {
+        match self.rename_to_trash() {
             Ok(()) => Ok(()),
             // It stays beside the file under a name that no later step uses.
             Err(Errno::XDEV) => {
@@ -269,6 +252,21 @@ impl<'a> StepPlace<'a> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// One path may leave several files there: a half-written one after a kill, then the replaced one.
+    fn rename_to_trash(&self) -> rustix::io::Result<()> {
+        const NAMES_MAX: usize = 100;
+        self.site.hook.before("rename to trash");
+        for attempt in 0..NAMES_MAX {
+            let name = format!("{:06}-{attempt}", self.number);
+            let flags = RenameFlags::NOREPLACE;
+            match renameat_with(&self.parent, &*self.temporary, self.trash, &name, flags) {
+                Err(Errno::EXIST) => {}
+                ended => return ended,
+            }
+        }
+        Err(Errno::EXIST)
     }
 
     fn unlink_temporary(&self) -> io::Result<()> {
@@ -283,6 +281,7 @@ impl<'a> StepPlace<'a> {
         match self.image(&self.name)? {
             PathImage::Folder { .. } => {}
             PathImage::Absent => return Ok(RestoreResult::AlreadyThere),
+            found if found.is_same_as(&self.step.target) => return Ok(RestoreResult::AlreadyThere),
             PathImage::File { .. } | PathImage::Link { .. } | PathImage::Uncovered { .. } => {
                 return Ok(RestoreResult::ChangedMeanwhile);
             }

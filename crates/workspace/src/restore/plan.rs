@@ -6,6 +6,7 @@ use super::{PathStanding, RestorePlan, RestoreStep};
 use crate::change::compare_snapshots;
 use crate::digest::SnapshotId;
 use crate::error::WorkspaceError;
+use crate::git_index::is_same_index;
 use crate::path_image::{PathChange, PathImage, UncoveredReason};
 use crate::relative_path::RelativePath;
 use crate::root_folder::RootFolder;
@@ -34,13 +35,14 @@ pub(crate) fn build_plan(
         // The comparison goes from now to then.
         let current = change.before;
         let target = change.after;
-        if current.is_same_as(&target) {
+        let comparison = ImageComparison { store, path: &change.path };
+        if comparison.is_equivalent(&current, &target) {
             continue;
         }
         let ours = history.get(&change.path).map(Vec::as_slice).unwrap_or_default();
         let standing = match can_be_restored(store, &target, &current) {
             false => PathStanding::NotKept,
-            true if is_as_we_left_it(&target, &current, ours) => PathStanding::Unchanged,
+            true if comparison.is_as_we_left_it(&target, &current, ours) => PathStanding::Unchanged,
             true => PathStanding::ChangedByOthers,
         };
         steps.push(RestoreStep { path: change.path, target, current, standing });
@@ -49,17 +51,53 @@ pub(crate) fn build_plan(
     Ok(RestorePlan { target: request.to, current: request.current, steps })
 }
 
-/// Follows the path from the target through our batches: each must have begun with what the one
-/// before left, and the last must have left what is there now.
-fn is_as_we_left_it(target: &PathImage, current: &PathImage, ours: &[PathChange]) -> bool {
-    let mut left = target;
-    for change in ours {
-        if !change.before.is_same_as(left) {
-            return false;
+/// Compares what stood at one path at several moments.
+struct ImageComparison<'a> {
+    store: &'a ContentStore,
+    path: &'a RelativePath,
+}
+
+impl ImageComparison<'_> {
+    /// Follows the path from the target through our batches: each must have begun with what the one
+    /// before left, and the last must have left what is there now.
+    fn is_as_we_left_it(
+        &self,
+        target: &PathImage,
+        current: &PathImage,
+        ours: &[PathChange],
+    ) -> bool {
+        let mut left = target;
+        for change in ours {
+            if !self.is_equivalent(&change.before, left) {
+                return false;
+            }
+            left = &change.after;
         }
-        left = &change.after;
+        !ours.is_empty() && self.is_equivalent(left, current)
     }
-    !ours.is_empty() && left.is_same_as(current)
+
+    /// Equal, or git's index with the same entries: whoever asks for the status writes it anew.
+    fn is_equivalent(&self, one: &PathImage, other: &PathImage) -> bool {
+        one.is_same_as(other) || self.is_git_index() && self.are_same_indexes(one, other)
+    }
+
+    fn is_git_index(&self) -> bool {
+        self.path.is_git_state() && self.path.parts().next_back() == Some(b"index".as_slice())
+    }
+
+    fn are_same_indexes(&self, one: &PathImage, other: &PathImage) -> bool {
+        let read = |image: &PathImage| match image {
+            PathImage::File { content, .. } => self.store.read(content).ok(),
+            PathImage::Absent
+            | PathImage::Link { .. }
+            | PathImage::Folder { .. }
+            | PathImage::Uncovered { .. } => None,
+        };
+        match (read(one), read(other)) {
+            (Some(one), Some(other)) => is_same_index(&one, &other),
+            (None, Some(_) | None) | (Some(_), None) => false,
+        }
+    }
 }
 
 /// What was there can be written, and what is there can be moved away.

@@ -209,6 +209,11 @@ impl Random {
         usize::try_from(self.0 % bound as u64).unwrap()
     }
 
+    /// Bytes that do not compress.
+    pub fn noise(&mut self, length: usize) -> Vec<u8> {
+        (0..length).map(|_| self.below(256) as u8).collect()
+    }
+
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }

@@ -1,7 +1,8 @@
 //! The paths that git tracks, read from `.git/index` (versions 2 to 4) without starting git.
 //!
-//! Used only to cover what is tracked although a rule ignores it. Nothing else in the index is
-//! trusted, and one that cannot be read means that nothing is known to be tracked.
+//! Used to cover what is tracked although a rule ignores it, and to tell an index that only noted
+//! other times from one that holds something else. Nothing in it is trusted about a file's bytes, and
+//! one that cannot be read means that nothing is known to be tracked.
 
 use std::os::fd::AsFd;
 
@@ -11,6 +12,7 @@ use crate::root_folder::read_small_file;
 const INDEX_BYTES_MAX: u64 = 256 << 20;
 /// Two times, device, inode, mode, user, group, size.
 const STAT_BYTES: usize = 40;
+const MODE_RANGE: std::ops::Range<usize> = 24..28;
 const FLAG_EXTENDED: u16 = 0x4000;
 
 /// Paths relative to the root of the repository.
@@ -50,8 +52,20 @@ impl TrackedPaths {
     }
 }
 
+/// Whether two indexes hold the same entries. Times, sizes and inodes are git's cache, which every
+/// `git status` may write anew.
+pub(crate) fn is_same_index(one: &[u8], other: &[u8]) -> bool {
+    let (Some(one), Some(other)) = (parse_index(one), parse_index(other)) else { return false };
+    one.shared.is_none()
+        && other.shared.is_none()
+        && one.paths == other.paths
+        && one.entries == other.entries
+}
+
 struct ParsedIndex {
     paths: Vec<Box<[u8]>>,
+    /// Mode, object name and flags, entry by entry.
+    entries: Vec<u8>,
     /// The name of the index that this one is a difference to, in hexadecimal digits.
     shared: Option<String>,
 }
@@ -70,13 +84,17 @@ fn parse_with_names(bytes: &[u8], name_bytes: usize) -> Option<ParsedIndex> {
         return None;
     }
     let mut paths: Vec<Box<[u8]>> = Vec::new();
+    let mut entries: Vec<u8> = Vec::new();
     let mut previous: Vec<u8> = Vec::new();
     for _ in 0..count {
         let start = reader.rest.len();
-        reader.take(STAT_BYTES + name_bytes)?;
-        let flags = u16::from_be_bytes(reader.take(2)?.try_into().ok()?);
-        if flags & FLAG_EXTENDED != 0 {
-            reader.take(2)?;
+        let stat = reader.take(STAT_BYTES)?;
+        entries.extend_from_slice(stat.get(MODE_RANGE)?);
+        entries.extend_from_slice(reader.take(name_bytes)?);
+        let flags = reader.take(2)?;
+        entries.extend_from_slice(flags);
+        if u16::from_be_bytes(flags.try_into().ok()?) & FLAG_EXTENDED != 0 {
+            entries.extend_from_slice(reader.take(2)?);
         }
         if version == 4 {
             let cut = take_offset_varint(&mut reader)?;
@@ -88,12 +106,12 @@ fn parse_with_names(bytes: &[u8], name_bytes: usize) -> Option<ParsedIndex> {
             let taken = start - reader.rest.len();
             reader.take(taken.next_multiple_of(8) - taken)?;
         }
-        if previous.is_empty() {
-            return None;
+        // In a split index an entry without a name replaces one of the shared index.
+        if !previous.is_empty() {
+            paths.push(previous.as_slice().into());
         }
-        paths.push(previous.as_slice().into());
     }
-    Some(ParsedIndex { paths, shared: find_shared_index(&mut reader, name_bytes)? })
+    Some(ParsedIndex { paths, entries, shared: find_shared_index(&mut reader, name_bytes)? })
 }
 
 /// Looks for the extension of a split index. The outer option says whether extensions are well formed.
