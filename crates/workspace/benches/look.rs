@@ -77,6 +77,16 @@ fn measure(files: usize, is_measured: bool) -> f64 {
             workspace.carry_out(&plan, &RestoreConsent::None, &cancel).unwrap();
         }));
     }
+    let hundred = files.min(1_200) / FILES_PER_FOLDER;
+    let before = workspace.look(LookDepth::Quick, &cancel).unwrap().id;
+    for number in 0..hundred {
+        std::fs::write(root.join(format!("folder{number}/file0")), "changed").unwrap();
+    }
+    let after = workspace.look(LookDepth::Quick, &cancel).unwrap().id;
+    let many_undone = time(|| {
+        let plan = workspace.plan(before, &[(before, after)], &cancel).unwrap();
+        workspace.carry_out(&plan, &RestoreConsent::None, &cancel).unwrap();
+    });
     let status = least(&status);
     let ratio = |took: Duration| took.as_secs_f64() / status.as_secs_f64();
     let unchanged = least(&unchanged);
@@ -85,6 +95,7 @@ fn measure(files: usize, is_measured: bool) -> f64 {
     println!("  look, nothing changed          {unchanged:>10.1?}  {:.2}", ratio(unchanged));
     println!("  look, 3 files changed, durable {changed:>10.1?}  {:.2}", ratio(changed));
     println!("  3 files undone, 2 looks in it  {:>10.1?}", least(&undone));
+    println!("  {hundred:>3} files undone               {many_undone:>10.1?}");
     println!("  store: {} kB", workspace.usage().bytes / 1_000);
     let cpu_ratio = cpu.own as f64 / cpu.children.max(1) as f64;
     println!("  processor time of a look, nothing changed, to a status: {cpu_ratio:.2}");

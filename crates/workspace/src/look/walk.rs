@@ -27,6 +27,8 @@ const READ_TRIES: usize = 3;
 /// Larger files are read one at a time, so that threads together hold few of them.
 const LARGE_BYTES: u64 = 1 << 20;
 const DEPTH_MAX: usize = 1_000;
+/// Text rarely shrinks more than this.
+const COMPRESSION_GUESS: u64 = 8;
 
 /// A folder to look at.
 pub(crate) struct WalkJob {
@@ -338,6 +340,12 @@ impl FolderWalk<'_> {
                 let is_kept =
                     !self.walker.settings.must_ask_store || self.walker.store.has(&content);
                 is_kept.then_some(EntryImage::File { content, size, mode, is_ignored })
+            }
+            // Not read again and again while there is clearly no room for it.
+            EntryImage::Uncovered { reason: UncoveredReason::NoRoom, stamp } => {
+                let has_room = self.walker.store.room() > stamp.size / COMPRESSION_GUESS;
+                (!has_room)
+                    .then_some(EntryImage::Uncovered { reason: UncoveredReason::NoRoom, stamp })
             }
             EntryImage::Link { .. } | EntryImage::Folder { .. } | EntryImage::Uncovered { .. } => {
                 None

@@ -39,11 +39,13 @@ impl ContentStore {
             std::fs::remove_file(&path)
                 .map_err(|error| WorkspaceError::disk("remove", &path, error))?;
         }
-        let after = state.total();
+        let freed = before.saturating_sub(state.total());
+        // What is gone no longer counts against the session that wrote it.
+        state.added = state.added.saturating_sub(freed);
         drop(state);
         self.sync_folder()?;
         self.measure_room()?;
-        Ok(before.saturating_sub(after))
+        Ok(freed)
     }
 
     /// Segments of which at least a quarter can go. A wholly live segment is left as it is.

@@ -194,6 +194,14 @@ impl ContentStore {
         bytes
     }
 
+    /// How much may still be added before `NoRoom`.
+    pub(crate) fn room(&self) -> u64 {
+        let state = self.state();
+        let session = self.limits.session_bytes.saturating_sub(state.added);
+        let store = self.limits.store_bytes.saturating_sub(state.total());
+        session.min(store).min(state.disk_room)
+    }
+
     /// Goes up whenever something that was there may be gone.
     pub(crate) fn losses(&self) -> u64 {
         self.state().losses

@@ -71,6 +71,31 @@ fn a_copy_goes_to_an_empty_place_outside_or_nowhere() {
 }
 
 #[test]
+fn a_copy_that_fails_leaves_nothing_behind() {
+    let mut fixture = Fixture::in_memory();
+    fixture.write("a/closed/f", "f");
+    crate::fixture::set_mode(&fixture.path("a/closed"), 0o555);
+    fixture.write("z", "the content that is lost");
+    let moment = fixture.look().id;
+    fixture.workspace = None;
+    let segment = std::fs::read_dir(&fixture.store)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "segment"))
+        .unwrap();
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let needle = b"the content that is lost";
+    let place = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+    bytes[place] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let place = fixture.store.parent().unwrap().join("copy");
+    let failed = fixture.reopen().copy_to(moment, &place, &CancelFlag::new()).unwrap_err();
+    assert!(matches!(failed, WorkspaceError::NotKept(_)));
+    assert!(!place.exists());
+    crate::fixture::set_mode(&fixture.path("a/closed"), 0o755);
+}
+
+#[test]
 fn a_copy_of_a_linked_worktree_does_not_share_its_repository() {
     let mut fixture = Fixture::new();
     fixture.write(".git", "gitdir: /somewhere/.git/worktrees/x\n");

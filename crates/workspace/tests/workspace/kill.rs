@@ -223,8 +223,7 @@ fn victim_of_the_next_test() {
     )
     .unwrap();
     let cancel = CancelFlag::new();
-    let look =
-        |workspace: &mut Workspace| workspace.look(LookDepth::Quick, &cancel).unwrap().id;
+    let look = |workspace: &mut Workspace| workspace.look(LookDepth::Quick, &cancel).unwrap().id;
     let old = look(&mut workspace);
     for number in 0..20 {
         std::fs::write(root.join(format!("f{number}")), "new").unwrap();

@@ -1,6 +1,7 @@
 //! The store: damage is found, bounds hold, one process writes, and forgetting keeps what is wanted.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use windlass_workspace::{
     CancelFlag, LookDepth, PathStanding, RestoreConsent, SnapshotId, Workspace, WorkspaceError,
@@ -199,6 +200,27 @@ fn w27_the_store_stays_within_its_bound_and_says_what_it_lacks() {
     let last = fixture.look().id;
     assert!(fixture.workspace().forget(&[last]).unwrap() > 40_000);
     assert!(fixture.look().uncovered.is_empty());
+}
+
+#[test]
+fn w27_what_there_is_no_room_for_is_not_read_each_time_and_covered_when_there_is() {
+    let limits = WorkspaceLimits { session_bytes: 20_000, ..WorkspaceLimits::default() };
+    let mut fixture = Fixture::with(WorkspaceOptions { limits, ..WorkspaceOptions::default() });
+    fixture.write("first", Random::new(1).noise(18_000));
+    let first = fixture.look().id;
+    std::fs::remove_file(fixture.path("first")).unwrap();
+    fixture.write("second", Random::new(2).noise(18_000));
+    assert_eq!(fixture.look().uncovered.len(), 1);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while fixture.look().bytes_read > 0 {
+        assert!(Instant::now() < deadline, "it is read again and again");
+    }
+    let report = fixture.look();
+    assert_eq!((report.bytes_read, report.uncovered.len()), (0, 1));
+    assert!(fixture.workspace().has_snapshot(first));
+    fixture.workspace().forget(&[report.id]).unwrap();
+    let report = fixture.look();
+    assert_eq!((report.bytes_read, report.uncovered.len()), (18_000, 0));
 }
 
 #[test]
