@@ -22,6 +22,8 @@ pub(crate) enum MountAccess {
     Empty,
     /// A file that cannot be opened.
     Nothing,
+    /// A directory in place of something that does not exist and must not be made.
+    Held,
 }
 
 #[derive(Clone, Debug)]
@@ -94,7 +96,11 @@ impl MountLayout {
             for path in one.mounted_paths() {
                 places.insert(path, MountAccess::Read);
             }
-            let inside = one.root().join(protected_names::WRITABLE_IN_PROTECTED);
+            for path in one.held_paths() {
+                places.insert(path, MountAccess::Held);
+            }
+            let (outer, inner) = protected_names::WRITABLE_IN_PROTECTED;
+            let inside = one.root().join(outer).join(inner);
             if inside.parent().is_some_and(is_directory) && is_directory(&inside) {
                 places.insert(inside, MountAccess::Write);
             }

@@ -60,6 +60,9 @@ pub trait ProcessLauncher: fmt::Debug + Send + Sync {
     /// Why it cannot be started the way it must be, in words for the model. Then it is not.
     fn prepare(&self, launch: &LaunchRequest<'_>) -> Result<Box<dyn PreparedLaunch>, String>;
 
+    /// A tool of ours has made this file, which it may: commands that still run are not blamed for it.
+    fn accept_file(&self, _path: &Path) {}
+
     /// The same for a session that works in these directories instead; `None` where that cannot be.
     fn for_directories(&self, _directories: &[PathBuf]) -> Option<Arc<dyn ProcessLauncher>> {
         None
