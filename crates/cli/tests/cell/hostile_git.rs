@@ -42,7 +42,8 @@ pub(crate) const NAMING_KEYS: &[&str] = &[
 ];
 
 /// Those that no setting of ours can take back: git must not run at all.
-pub(crate) const LASTING_KEYS: &[&str] = &["diff.external", "diff.evil.textconv", "diff.evil.command"];
+pub(crate) const LASTING_KEYS: &[&str] =
+    &["diff.external", "diff.evil.textconv", "diff.evil.command"];
 
 const LINES: &[&str] = &[
     "git status",

@@ -6,6 +6,7 @@ mod cgroup;
 pub(crate) mod enter;
 mod guarded_root;
 mod host_sockets;
+mod linked_secrets;
 mod mount_layout;
 mod namespace_status;
 mod probe;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::guarded_root::GuardedRoot;
 use super::host_sockets;
+use super::linked_secrets::LinkedSecrets;
 use crate::error::SandboxPlanRefused;
 use crate::plan::{SandboxNetwork, SandboxPlan};
 use crate::protected_names;
@@ -63,8 +64,10 @@ impl MountLayout {
         }
         // Most of the usual places do not exist, which is faster to find out than where they are.
         let exist = plan.hidden.iter().filter(|path| std::fs::symlink_metadata(path).is_ok());
-        let hidden: Vec<PathBuf> =
+        let mut hidden: Vec<PathBuf> =
             exist.filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+        let linked = LinkedSecrets::list(&hidden).find_names(&writable);
+        hidden.extend(linked.map_err(SandboxPlanRefused::new)?);
         if let Some(root) = writable.iter().find(|root| hidden.contains(root)) {
             let words = format!("`{}` is to be written and to be hidden", root.display());
             return Err(SandboxPlanRefused::new(words));

@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::cell_plan::CellPlan;
+use crate::linux::linked_secrets::LinkedSecrets;
 
 /// Entries that may be granted. A machine that needs more has no cell: it fails closed.
 const ENTRIES_MAX: usize = 20_000;
@@ -22,6 +23,8 @@ const DEVICE_DIRECTORY: &str = "/dev";
 pub(super) struct ReadablePaths {
     pub(super) granted: Vec<PathBuf>,
     stamps: Vec<(PathBuf, Option<PathStamp>)>,
+    hidden: Vec<PathBuf>,
+    linked: LinkedSecrets,
 }
 
 /// Enough to notice that a directory has other entries than when it was listed.
@@ -34,8 +37,14 @@ struct PathStamp {
 
 impl ReadablePaths {
     pub(super) fn list(plan: &CellPlan) -> Result<Self, String> {
-        let mut list = Self { granted: Vec::new(), stamps: Vec::new() };
+        let linked = LinkedSecrets::list(&plan.hidden);
         let mut hidden = BTreeSet::from([PathBuf::from(DEVICE_DIRECTORY)]);
+        // By their real names, as everything else here.
+        let shown: Vec<PathBuf> =
+            plan.shown.iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+        hidden.extend(linked.find_names(&shown)?);
+        let mut list =
+            Self { granted: Vec::new(), stamps: Vec::new(), hidden: plan.hidden.clone(), linked };
         for path in &plan.hidden {
             let real = std::fs::canonicalize(path).ok();
             // One that does not exist may come to be: then the grants are made anew.
@@ -62,15 +71,16 @@ impl ReadablePaths {
         Ok(list)
     }
 
-    /// Is every directory that was listed still as it was?
+    /// Is every directory that was listed still as it was, and has no secret another name since?
     pub(super) fn is_current(&self) -> bool {
-        self.stamps.iter().all(|(path, stamp)| {
-            let now = match stamp {
-                Some(PathStamp { changed: UNCHANGING, .. }) | None => identity_of(path),
-                Some(_) => listing_of(path),
-            };
-            now == *stamp
-        })
+        self.linked == LinkedSecrets::list(&self.hidden)
+            && self.stamps.iter().all(|(path, stamp)| {
+                let now = match stamp {
+                    Some(PathStamp { changed: UNCHANGING, .. }) | None => identity_of(path),
+                    Some(_) => listing_of(path),
+                };
+                now == *stamp
+            })
     }
 
     fn grant(&mut self, start: &Path, hidden: &BTreeSet<PathBuf>) -> Result<(), String> {
