@@ -125,6 +125,11 @@ impl SandboxLaunch {
         match self.never {}
     }
 
+    /// The caller no longer waits for it.
+    pub fn continue_in_background(&mut self) -> bool {
+        match self.never {}
+    }
+
     #[must_use]
     pub fn clean_up(self) -> SandboxCleanup {
         match self.never {}

@@ -199,6 +199,10 @@ impl PreparedLaunch for SandboxedCommand {
         self.launch.spawn(start)
     }
 
+    fn continue_in_background(&mut self) -> bool {
+        self.launch.continue_in_background()
+    }
+
     fn finish(self: Box<Self>, end: &LaunchExit) -> Vec<String> {
         let Self { sandbox, plan, launch, gate, may_be_disabled: may_be_left } = *self;
         let settled = launch.clean_up();

@@ -78,6 +78,12 @@ pub trait PreparedLaunch: fmt::Debug + Send {
     /// What `start` says, or why it was not asked.
     fn spawn(&mut self, start: &mut SpawnCommandFn<'_>) -> io::Result<Child>;
 
+    /// The call no longer waits for it, and it goes on beside other work. Says whether what holds it can
+    /// hold it then, too.
+    fn continue_in_background(&mut self) -> bool {
+        true
+    }
+
     /// Nothing of it runs any more. Returns what the model must know besides the result: what was
     /// taken back, or that it failed because of what holds it. May block for a moment.
     fn finish(self: Box<Self>, end: &LaunchExit) -> Vec<String>;

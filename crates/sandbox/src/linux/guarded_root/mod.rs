@@ -55,7 +55,7 @@ pub(crate) struct GuardedRoot {
     /// By path below the root; parents first.
     originals: BTreeMap<PathBuf, SavedEntry>,
     is_bare: bool,
-    duration: GuardDuration,
+    duration: Mutex<GuardDuration>,
     /// Kept as long as the mounts on them are needed.
     _placeholders: Vec<DirectoryPlaceholder>,
     /// What others were seen to have made or changed meanwhile.
@@ -89,7 +89,7 @@ enum GitEntryKind {
 #[derive(Debug, Default)]
 pub(crate) struct GuardedRoots {
     roots: Mutex<BTreeMap<PathBuf, Weak<GuardedRoot>>>,
-    background: Mutex<Vec<Weak<GuardedRoot>>>,
+    running: Mutex<Vec<Weak<GuardedRoot>>>,
     placeholders: Arc<PlaceholderPool>,
 }
 
@@ -106,7 +106,8 @@ impl GuardedRoots {
         let mut roots = lock(&self.roots);
         roots.retain(|_, watched| watched.strong_count() > 0);
         let is_shared = duration == GuardDuration::Foreground;
-        if let Some(watched) = roots.get(root).and_then(Weak::upgrade).filter(|_| is_shared) {
+        let under_way = roots.get(root).and_then(Weak::upgrade);
+        if let Some(watched) = under_way.filter(|one| is_shared && one.duration() == duration) {
             return Ok(watched);
         }
         let begun = open_path(&CWD, root).and_then(|directory| {
@@ -122,11 +123,11 @@ impl GuardedRoots {
         let watched = Arc::new(watched);
         if is_shared {
             roots.insert(root.to_path_buf(), Arc::downgrade(&watched));
-        } else {
-            let mut background = lock(&self.background);
-            background.retain(|watched| watched.strong_count() > 0);
-            background.push(Arc::downgrade(&watched));
         }
+        // One in the foreground may be sent into the background later.
+        let mut running = lock(&self.running);
+        running.retain(|watched| watched.strong_count() > 0);
+        running.push(Arc::downgrade(&watched));
         Ok(watched)
     }
 
@@ -146,7 +147,9 @@ impl GuardedRoots {
     }
 
     fn list_background(&self) -> Vec<Arc<GuardedRoot>> {
-        lock(&self.background).iter().filter_map(Weak::upgrade).collect()
+        let running = lock(&self.running);
+        let running = running.iter().filter_map(Weak::upgrade);
+        running.filter(|root| root.duration() == GuardDuration::Background).collect()
     }
 }
 
@@ -197,7 +200,7 @@ impl GuardedRoot {
         }
         let is_bare = is_bare(&directory);
         Ok(Self {
-            duration,
+            duration: Mutex::new(duration),
             _placeholders: placeholders,
             root: root.to_path_buf(),
             directory,
@@ -225,6 +228,15 @@ impl GuardedRoot {
         self.mounted.iter().cloned()
     }
 
+    fn duration(&self) -> GuardDuration {
+        *lock(&self.duration)
+    }
+
+    /// A command that was waited for goes on beside other work.
+    pub(crate) fn continue_in_background(&self) {
+        *lock(&self.duration) = GuardDuration::Background;
+    }
+
     /// What does not exist and is held by something that hides an empty directory.
     pub(crate) fn held_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
         self.held.iter().cloned()
@@ -233,7 +245,7 @@ impl GuardedRoot {
     /// Compares, and takes back what changed, or tells of it. To be called when nothing of the command
     /// runs.
     pub(crate) fn settle(&self) -> GuardedRootChanges {
-        match self.duration {
+        match self.duration() {
             GuardDuration::Foreground => {
                 GuardedRootChanges { reverted: self.revert_changes(), left_alone: Vec::new() }
             }
