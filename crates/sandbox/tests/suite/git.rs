@@ -260,3 +260,31 @@ fn a_directory_that_the_user_makes_beside_a_running_command_stays() {
         assert!(!fixture.project.join(".idea").exists(), "{name}: {ended:?}");
     });
 }
+
+/// A file that a program outside replaces is held by its mount no longer, so it is told.
+#[test]
+fn a_protected_file_that_is_replaced_outside_is_told() {
+    everyone(Backend::Bubblewrap, |fixture| {
+        fs::write(fixture.project.join(".envrc"), "mine").unwrap();
+        fs::write(fixture.project.join(".npmrc"), "mine").unwrap();
+        fixture.give(&fixture.project.clone());
+        let child = fixture.start(
+            "echo up > up; until [ -e down ]; do read -t 0.01 x <> <(:); done; \
+             echo evil > .envrc; echo evil > .npmrc",
+        );
+        let deadline = std::time::Instant::now() + crate::sandbox_fixture::DEADLINE;
+        while !fixture.project.join("up").exists() {
+            assert!(std::time::Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+        fixture.free("echo new > new; mv new .envrc; touch down");
+        let ended = fixture.end(child);
+        let name = fixture.name();
+        assert!(
+            ended.stderr.contains("left alone: ") && ended.stderr.contains(".envrc"),
+            "{name}: {ended:?}"
+        );
+        assert!(!ended.stderr.contains("left alone: .npmrc"), "{name}: {ended:?}");
+        assert_eq!(fs::read_to_string(fixture.project.join(".npmrc")).unwrap(), "mine", "{name}");
+    });
+}

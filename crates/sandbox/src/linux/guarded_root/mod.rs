@@ -49,7 +49,7 @@ pub(crate) struct GuardedRoot {
     git: GitEntryKind,
     /// The directory itself, to find it again wherever it was moved.
     repository: Option<OwnedFd>,
-    mounted: Vec<PathBuf>,
+    mounted: Vec<MountedPath>,
     /// Placeholders with nothing in them to be seen.
     held: Vec<PathBuf>,
     /// By path below the root; parents first.
@@ -61,6 +61,15 @@ pub(crate) struct GuardedRoot {
     /// What others were seen to have made or changed meanwhile.
     accepted: Mutex<BTreeSet<PathBuf>>,
     revert_lock: Mutex<()>,
+}
+
+/// What a mount holds. A program outside that puts another file in its place, as editors and git do, takes
+/// the mount away.
+#[derive(Debug)]
+struct MountedPath {
+    /// Below the root.
+    path: PathBuf,
+    identity: Option<(u64, u64)>,
 }
 
 /// How long the command runs whose root is guarded.
@@ -193,7 +202,8 @@ impl GuardedRoot {
             if matches!(saved, SavedEntry::Mounted) && is_held(&path) {
                 held.push(root.join(&path));
             } else if matches!(saved, SavedEntry::Mounted) {
-                mounted.push(root.join(&path));
+                let identity = read_identity(&directory, &path);
+                mounted.push(MountedPath { path, identity });
             } else {
                 originals.insert(path, saved);
             }
@@ -225,7 +235,7 @@ impl GuardedRoot {
 
     /// What exists and is no link, for a mount to hold.
     pub(crate) fn mounted_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        self.mounted.iter().cloned()
+        self.mounted.iter().map(|mounted| self.root.join(&mounted.path))
     }
 
     fn duration(&self) -> GuardDuration {
@@ -245,12 +255,23 @@ impl GuardedRoot {
     /// Compares, and takes back what changed, or tells of it. To be called when nothing of the command
     /// runs.
     pub(crate) fn settle(&self) -> GuardedRootChanges {
-        match self.duration() {
+        let mut changes = match self.duration() {
             GuardDuration::Foreground => {
                 GuardedRootChanges { reverted: self.revert_changes(), left_alone: Vec::new() }
             }
             GuardDuration::Background => self.revert_new_files(),
-        }
+        };
+        changes.left_alone.extend(self.list_replaced());
+        changes
+    }
+
+    /// What somebody outside replaced, after which the command could write to it.
+    fn list_replaced(&self) -> Vec<PathBuf> {
+        let replaced = self
+            .mounted
+            .iter()
+            .filter(|mounted| read_identity(&self.directory, &mounted.path) != mounted.identity);
+        replaced.map(|mounted| self.root.join(&mounted.path)).collect()
     }
 
     /// What came to be and nobody else is known to have made is moved aside. The rest is told: what
@@ -446,6 +467,11 @@ fn capture_path(
     let (outer, inner) = protected_names::WRITABLE_IN_PROTECTED;
     let spared = (Path::new(outer) == path).then(|| OsStr::new(inner));
     SavedEntry::capture(&parent, name, spared, &mut CaptureBudget::for_one_path())
+}
+
+fn read_identity(root: &OwnedFd, path: &Path) -> Option<(u64, u64)> {
+    let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some((stat.st_dev, stat.st_ino))
 }
 
 fn is_bare(root: &OwnedFd) -> bool {
