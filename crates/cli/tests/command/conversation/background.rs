@@ -82,7 +82,7 @@ fn ctrl_b_moves_a_command_to_the_background() {
     let server = play(script);
     let mut talk = begin(&dirs, &server);
     talk.until("Ctrl-B to run in the background");
-    talk.until("begun");
+    talk.until("│ begun");
     talk.key("\u{2}");
     talk.until("I go on without it.");
     talk.until("· 1 background task ·");
