@@ -150,6 +150,7 @@ pub(crate) fn expand_command(
         | SlashCommand::Compact(_)
         | SlashCommand::Context
         | SlashCommand::Cost
+        | SlashCommand::Diff(_)
         | SlashCommand::ContinueRun
         | SlashCommand::ResumeDeferredCall
         | SlashCommand::Clear

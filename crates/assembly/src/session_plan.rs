@@ -19,6 +19,7 @@ use crate::prompt_expansion::PromptExpander;
 use crate::prompt_plan::{PromptPlan, PromptSource, build_with_endpoints, expand_command};
 use crate::resolved::ResolvedOptions;
 use crate::session::cleanup::SessionCleanup;
+use crate::session::snapshots::snapshot_config;
 use crate::session::{self, SelectedSession};
 use crate::settings::SettingsLayers;
 use crate::settings::reloader::SettingsReloader;
@@ -238,8 +239,11 @@ impl SessionParts {
             .named_models(self.named_models)
             .resume_run(first_command == Some(SlashCommand::ContinueRun))
             .keep_file_history(resolved.layers.has_file_checkpointing());
-        let builder =
+        let mut builder =
             set_identity_and_journal(builder, &session, &description.cwd, &endpoints.config);
+        if let Some(config) = snapshot_config(&description.cwd, lookup) {
+            builder = builder.snapshots(config);
+        }
         let cleanup = session.create_files(resolved.layers.cleanup_days())?;
         let mut notes = resolved.notes;
         notes.extend(session.journal.is_some().then(|| format!("this is session {}", session.id)));

@@ -34,8 +34,8 @@ use args::{
     ResumeArgs, RunArgs, clap_to_command_error,
 };
 use subcommand::{
-    auth, bound, context, demo, doctor, hooks as hooks_command, journal, key, mcp as mcp_command,
-    models, permission, record, rehearse, rewind, sessions, stats, trust,
+    auth, bound, context, demo, diff, doctor, fork, hooks as hooks_command, journal, key,
+    mcp as mcp_command, models, permission, record, rehearse, rewind, sessions, stats, trust,
 };
 
 fn main() -> ExitCode {
@@ -97,6 +97,8 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
             Ok(print_answer(&sessions::run(args.command, &environment)?))
         }
         Some(CliCommand::Resume(args)) => run_command(to_resume_args(args)?),
+        Some(CliCommand::Diff(args)) => Ok(print_answer(&diff::run(&args, &environment)?)),
+        Some(CliCommand::Fork(args)) => Ok(print_answer(&fork::run(&args, &environment)?)),
         Some(CliCommand::Rewind(args)) => Ok(print_answer(&rewind::run(&args, &environment)?)),
         Some(CliCommand::Replay(args)) => {
             let (text, exit) = journal::replay::run(&args, &environment)?;

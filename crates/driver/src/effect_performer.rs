@@ -13,7 +13,7 @@ use windlass_hook::PermissionRequestAnswer;
 use windlass_permission::Policy;
 use windlass_tool::{CallLimits, ToolRegistry, ToolSessionContext};
 use windlass_vocabulary::{
-    AttachmentKind, AttemptId, Chore, FailureKind, Json, Millis, ModelFailure, ModelRequest,
+    AttachmentKind, AttemptId, Chore, Delta, FailureKind, Json, Millis, ModelFailure, ModelRequest,
     Notice, PermissionAnswer, PermissionQuestion, Ticket,
 };
 
@@ -29,8 +29,9 @@ use crate::notices::NoticeSender;
 use crate::panic_guard::catch_panic;
 use crate::permission_prompts::PermissionPrompts;
 use crate::session_journal::durability::DurabilityGate;
+use crate::snapshot::SnapshotRecorder;
 use crate::spill_writer::SpillWriter;
-use crate::tool::ToolRunner;
+use crate::tool::{StartConditions, ToolRunner};
 
 /// Everything under way, and what is needed to start more.
 pub(crate) struct EffectPerformer {
@@ -50,7 +51,12 @@ pub(crate) struct EffectPerformer {
     /// What is being kept of what was seen to beside runs.
     chores: JoinSet<()>,
     memory_file: Option<Arc<MemoryFile>>,
+    snapshots: Option<Arc<SnapshotRecorder>>,
 }
+
+/// Calls of these change no files, so nothing is prepared for them.
+const READING_TOOLS: [&str; 7] =
+    ["Read", "Grep", "Glob", "TodoWrite", "WebFetch", "WebSearch", "AskUserQuestion"];
 
 pub(crate) struct EffectPerformerParts {
     pub(crate) model: Arc<ModelClient>,
@@ -60,6 +66,7 @@ pub(crate) struct EffectPerformerParts {
     pub(crate) attachments: AttachmentSources,
     pub(crate) hooks: Arc<SessionHooks>,
     pub(crate) memory_file: Option<Arc<MemoryFile>>,
+    pub(crate) snapshots: Option<Arc<SnapshotRecorder>>,
     pub(crate) notice_sender: NoticeSender,
     pub(crate) events: mpsc::Sender<Event>,
 }
@@ -69,7 +76,8 @@ impl EffectPerformer {
         let EffectPerformerParts {
             model, registry, side_model: aside, inspector, attachments, ..
         } = parts;
-        let EffectPerformerParts { hooks, memory_file, notice_sender, events, .. } = parts;
+        let EffectPerformerParts { hooks, memory_file, snapshots, notice_sender, events, .. } =
+            parts;
         let tool_context = Arc::clone(&attachments.tool_context);
         Self {
             model,
@@ -84,10 +92,11 @@ impl EffectPerformer {
                 Arc::clone(&attachments.path_instructions),
                 aside,
                 Arc::clone(&hooks),
+                snapshots.clone(),
                 events.clone(),
             ),
             attachments: Arc::new(attachments),
-            hooks: HookTasks::new(hooks, events.clone()),
+            hooks: HookTasks::new(hooks, snapshots.clone(), events.clone()),
             notice_sender,
             events,
             attempts: HashMap::new(),
@@ -95,17 +104,18 @@ impl EffectPerformer {
             tasks: JoinSet::new(),
             chores: JoinSet::new(),
             memory_file,
+            snapshots,
         }
     }
 
     /// Starts what the engine asks for, when the gate is open. What is allowed at this moment goes
     /// with a tool that may start a session of its own.
-    pub(crate) fn perform(&mut self, effect: Effect, policy: &Policy, gate: DurabilityGate) {
+    pub(crate) fn perform(&mut self, effect: Effect, policy: &Policy, conditions: StartConditions) {
         while self.tasks.try_join_next().is_some() {}
         match effect {
             Effect::CallModel(request) => {
                 self.hooks.cancel_idle_notification();
-                self.call_model(request, gate);
+                self.call_model(request, conditions.gate);
             }
             Effect::CancelModel { attempt } => {
                 if let Some(call) = self.attempts.remove(&attempt) {
@@ -114,7 +124,7 @@ impl EffectPerformer {
             }
             Effect::StartTool { ticket, granted, allowance } => {
                 let limits = CallLimits { policy: policy.clone(), allowance };
-                self.tools.start(ticket, granted, limits, gate);
+                self.tools.start(ticket, granted, limits, conditions);
             }
             Effect::CancelTool { ticket } => self.tools.cancel(ticket),
             Effect::AskPermission { ticket, question } => {
@@ -123,7 +133,9 @@ impl EffectPerformer {
             Effect::RunHook { ticket, point, subject } => {
                 self.hooks.run_hooks(ticket, point, subject, policy);
             }
-            Effect::Summarize { ticket, request } => self.summarize(ticket, request, gate),
+            Effect::Summarize { ticket, request } => {
+                self.summarize(ticket, request, conditions.gate)
+            }
             Effect::Spill { name, text } => self.spills.write(name, text),
             Effect::Keep { chore, text } => self.save_chore(chore, text),
             Effect::Prefetch { kind, about } => self.prefetch(kind, about),
@@ -237,6 +249,12 @@ impl EffectPerformer {
     }
 
     fn send_notice(&mut self, notice: Notice) {
+        if let Notice::Streamed { delta: Delta::CallStarted { name, .. }, .. } = &notice
+            && let Some(snapshots) = &self.snapshots
+            && !READING_TOOLS.contains(&name.as_str())
+        {
+            snapshots.prepare();
+        }
         if let Notice::PermissionWithdrawn(ticket) = &notice {
             self.permission_prompts.withdraw(*ticket);
         }

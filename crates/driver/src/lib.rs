@@ -95,6 +95,7 @@ mod session_end_reason;
 mod session_journal;
 mod session_loop;
 mod session_settings;
+pub mod snapshot;
 mod spill_writer;
 mod subagent;
 mod tool;

@@ -175,13 +175,13 @@ fn a_fork_begins_where_it_was_cut_and_leaves_the_source_alone() {
     let (events, _, _) = read(&path);
     for up_to in [None, Some(0), Some(1), Some(4), Some(1_000)] {
         let new = catalogue.journal_path(Path::new(PROJECT), "two");
-        let last = fork_journal(&path, up_to, &new, &"two".into(), 7_000).unwrap();
+        let last = fork_journal(&path, up_to, &new, &"two".into(), None, 7_000).unwrap();
         let (taken, damages, _) = read(&new);
         assert_eq!(damages, []);
         assert!(events.starts_with(&taken));
         assert_eq!(fold(&new, &settings()).unwrap().seq, last);
         assert_eq!(up_to.is_none_or(|up_to| up_to >= 1_000), taken == events);
-        let error = fork_journal(&path, None, &new, &"two".into(), 7_000).unwrap_err();
+        let error = fork_journal(&path, None, &new, &"two".into(), None, 7_000).unwrap_err();
         assert!(error.to_string().contains("begun"), "{error}");
         let listed = catalogue.find("two", None).unwrap();
         assert_eq!(listed.summary.parent.as_deref(), Some("one"));

@@ -51,7 +51,7 @@ fn every_request_is_counted_once_by_day_model_and_project() {
     }
     // What a fork took over is paid for already.
     let copy = catalogue.journal_path(Path::new("/a"), "copy");
-    fork_journal(&paths[0], None, &copy, &"copy".into(), DAY * 30_000).unwrap();
+    fork_journal(&paths[0], None, &copy, &"copy".into(), None, DAY * 30_000).unwrap();
     let (account, unread) = cost_report::load_all_costs(&catalogue, None).unwrap();
     assert_eq!(unread, [""; 0].map(std::path::PathBuf::from));
     let one = |sessions: u64, misses: u64| CostTotals {

@@ -112,7 +112,8 @@ pub async fn run(mut args: RunOptions, mut signals: SignalListener) -> Result<Ex
     let first_prompt = plan.first_command.take();
     // The journal must not be open when it is rewound.
     if let (Some(SlashCommand::Rewind(options)), Some(journal)) = (&first_prompt, &plan.journal) {
-        let (text, json) = rewind::rewind_journal(journal, &plan.session_id, options)?;
+        let lookup = |name: &str| std::env::var_os(name);
+        let (text, json) = rewind::rewind_journal(journal, &plan.session_id, options, &lookup)?;
         let report = SessionReport { name: "rewind", text, json };
         return Ok(event_loop::print_session_report(report, plan.session_id, format, signals).await);
     }

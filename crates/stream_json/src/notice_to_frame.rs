@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use windlass_vocabulary::notice::ChangedFile;
 use windlass_vocabulary::{
     AttemptId, Delta, Message, MessageOrigin, ModelName, Notice, Role, Tokens, ToolCall,
     ToolOutcome, Usage,
@@ -14,8 +15,8 @@ use windlass_vocabulary::{
 
 use crate::failure_name;
 use crate::frame::{
-    AssistantFrame, AssistantMessage, FrameContent, OutgoingFrame, SystemFrame, SystemSubtype,
-    UserFrame, UserMessage,
+    AssistantFrame, AssistantMessage, ChangedFileFrame, FrameContent, OutgoingFrame, SystemFrame,
+    SystemSubtype, UserFrame, UserMessage,
 };
 use crate::partial_message::{PartialMessage, PartialMessageAuthor};
 use windlass_host::random;
@@ -134,6 +135,17 @@ impl NoticeFrameBuilder {
                 vec![build_warning_frame(format!("the request was repaired: {why}"))]
             }
             Notice::Warning(words) => vec![build_warning_frame(words.clone())],
+            Notice::FilesChanged { calls, files, count } => {
+                let to_frame = |file: &ChangedFile| ChangedFileFrame {
+                    path: file.path.clone(),
+                    kind: file.kind.name(),
+                };
+                vec![build_system_frame(SystemSubtype::FilesChanged {
+                    tool_use_ids: calls.iter().map(|call| call.as_str().to_owned()).collect(),
+                    files: files.iter().map(to_frame).collect(),
+                    count: *count,
+                })]
+            }
             Notice::RunStarted
             | Notice::Sealed { .. }
             | Notice::PermissionAsked { .. }

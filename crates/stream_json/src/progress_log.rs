@@ -132,6 +132,7 @@ impl ProgressLog {
             | Notice::ToolProgressed { .. }
             | Notice::PermissionAsked { .. }
             | Notice::PermissionWithdrawn(_)
+            | Notice::FilesChanged { .. }
             | Notice::ToolsLabelled(_)
             | Notice::SessionTitled(_)
             | Notice::PromptSuggested(_)

@@ -74,6 +74,7 @@ impl PromptTurn {
             | Notice::Continued { .. }
             | Notice::HookMessage { .. }
             | Notice::Hook(_)
+            | Notice::FilesChanged { .. }
             | Notice::ToolsLabelled(_)
             | Notice::SessionTitled(_)
             | Notice::PromptSuggested(_)

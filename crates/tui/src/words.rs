@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use windlass_vocabulary::notice::{ChangeKind, ChangedFile};
 use windlass_vocabulary::{PermissionMode, Transition};
 
 // The composer.
@@ -123,6 +124,23 @@ pub fn describe_transition(transition: Transition) -> Option<&'static str> {
 pub fn describe_turn_limit(limit: u32) -> String {
     format!("Turn limit of {limit} reached")
 }
+
+/// The first few names, and how many there are.
+pub fn describe_changed_files(files: &[ChangedFile], total: usize) -> String {
+    let names: Vec<String> = files
+        .iter()
+        .take(CHANGED_NAMES_MAX)
+        .map(|file| match file.kind {
+            ChangeKind::Created => format!("{} (new)", file.path),
+            ChangeKind::Modified => file.path.clone(),
+            ChangeKind::Deleted => format!("{} (deleted)", file.path),
+        })
+        .collect();
+    let more = if total > names.len() { ", …" } else { "" };
+    format!("{} changed: {}{more}", count(total, "file"), names.join(", "))
+}
+
+const CHANGED_NAMES_MAX: usize = 4;
 
 pub fn describe_hook_message(name: &str, text: &str) -> String {
     format!("Hook {name}: {text}")

@@ -146,6 +146,15 @@ pub enum Notice {
     },
     /// A hook began or ended. For display only: what it means for the run comes as other notices.
     Hook(HookNotice),
+    /// Files of the working directory differ from before these calls.
+    FilesChanged {
+        /// The calls that ran together.
+        calls: Vec<ToolCallId>,
+        /// The first of the files that differ, by path.
+        files: Vec<ChangedFile>,
+        /// How many differ.
+        count: usize,
+    },
     /// A short label for the last batch of tools.
     ToolsLabelled(String),
     /// The session has a name now.
@@ -188,6 +197,38 @@ pub enum Notice {
     },
     /// The run is over. The last notice of a run, exactly once.
     RunEnded(RunEnding),
+}
+
+/// One file that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Where it is, below the working directory.
+    pub path: String,
+    /// What became of it.
+    pub kind: ChangeKind,
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It was not there before.
+    Created,
+    /// It holds something else, or its mode changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+impl ChangeKind {
+    /// Its name on every wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+        }
+    }
 }
 
 /// How a run ended.

@@ -57,6 +57,7 @@ impl SessionTask {
             }
             command @ (SlashCommand::Context
             | SlashCommand::Cost
+            | SlashCommand::Diff(_)
             | SlashCommand::Why
             | SlashCommand::Show { .. }
             | SlashCommand::Rewind(_)

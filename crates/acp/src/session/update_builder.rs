@@ -116,6 +116,7 @@ impl UpdateBuilder {
             | Notice::ContextShrunk { .. }
             | Notice::Continued { .. }
             | Notice::Hook(_)
+            | Notice::FilesChanged { .. }
             | Notice::ToolsLabelled(_)
             | Notice::PromptSuggested(_)
             | Notice::SideQuestionAnswered(_)

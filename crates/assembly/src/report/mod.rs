@@ -3,6 +3,7 @@
 
 pub mod context_usage;
 pub mod cost;
+pub mod diff;
 pub mod rewind;
 pub mod server_check;
 pub mod session_list;

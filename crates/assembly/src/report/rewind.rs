@@ -4,47 +4,69 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_driver::rewind::{self, FileRewind, REWIND_NOT_COVERED, RestoreStatus, RewindError};
-use windlass_driver::{Durability, Session};
+use windlass_driver::Session;
+use windlass_driver::rewind::{
+    self, FileRewind, REWIND_NOT_COVERED, RestoreStatus, RewindError, RewindOptions, RewindPoint,
+};
+use windlass_driver::snapshot::SharedWorkspace;
 use windlass_journal::transcript::TracedMessage;
-use windlass_journal::{SnapshotLimits, SnapshotStore, lock_journal, rewind_locked};
+use windlass_journal::{SnapshotStore, lock_journal, rewind_locked};
 
+use crate::session::snapshots::{open_change_log, open_session_snapshots};
 use crate::session::{journal_error, rewind_point};
 use crate::slash_command::RewindArguments;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
+use windlass_host::environment::EnvLookup;
 
 /// Rewinds, or says what that would change: as text and as JSON.
 pub fn rewind_journal(
     journal: &Path,
     id: &str,
     wanted: &RewindArguments,
+    lookup: &impl EnvLookup,
 ) -> Result<(String, Value), CommandError> {
     let messages = rewind_point::trace_messages(journal, id)?;
     let prompts: Vec<&TracedMessage> = messages.iter().filter(|traced| traced.is_prompt).collect();
-    let snapshots = SnapshotStore::open(
-        &SnapshotStore::folder_for(journal),
-        Durability::Synced,
-        SnapshotLimits::default(),
-    );
-    let snapshots = snapshots.map_err(|error| journal_error(&error))?;
-    let Some(to) = &wanted.to else { return Ok(render_prompts(id, &prompts, &snapshots)) };
-    let (number, prompt) = find_prompt(&prompts, to)?;
+    let snapshots = open_change_log(journal)?;
+    let workspace = open_session_snapshots(&snapshots, lookup);
+    let workspace = workspace.as_ref();
+    let Some(to) = &wanted.to else {
+        return Ok(render_prompts(id, &prompts, &snapshots, workspace));
+    };
+    let target = find_target(&messages, &snapshots, to)?;
     let end = messages.last().map_or(0, |last| last.last_record);
     // No other process may write the session meanwhile.
     let lock = lock_journal(journal).map_err(|error| journal_error(&error))?;
-    let before = prompt.record.saturating_sub(1);
     let mut files = Vec::new();
     if wanted.scope.files {
-        files = rewind::rewind(&snapshots, before, end, wanted.options)
+        files = rewind::rewind(&snapshots, workspace, target.point.files, end, &wanted.options)
             .map_err(|error| rewind_error(&error))?;
     }
     if wanted.scope.conversation && !wanted.options.dry_run {
-        rewind_locked(&lock, before, &rewind_point::fallback_settings())
+        rewind_locked(&lock, target.point.conversation, &rewind_point::fallback_settings())
             .map_err(|error| journal_error(&error))?;
     }
-    Ok(render_rewind(wanted, number, prompt, &files))
+    Ok(render_rewind(wanted, &target, &files))
+}
+
+/// Takes back the last rewind of files, or says what that would change.
+pub fn undo_rewind(
+    journal: &Path,
+    wanted: &RewindArguments,
+    lookup: &impl EnvLookup,
+) -> Result<(String, Value), CommandError> {
+    let snapshots = open_change_log(journal)?;
+    let workspace = open_session_snapshots(&snapshots, lookup);
+    // No other process may write the session meanwhile.
+    let _lock = lock_journal(journal).map_err(|error| journal_error(&error))?;
+    let end = snapshots.spans().last().map_or(0, |span| span.record);
+    let files = rewind::undo_rewind(&snapshots, workspace.as_ref(), end, &wanted.options)
+        .map_err(|error| rewind_error(&error))?;
+    let text = render_files(&files, !wanted.options.dry_run);
+    let objects: Vec<Value> = files.iter().map(file_to_json).collect();
+    Ok((text, json!({ "undo": true, "dry_run": wanted.options.dry_run, "files": objects })))
 }
 
 /// The same in a session that is open: what is going on there is ended, and it goes on from before
@@ -59,43 +81,74 @@ pub async fn rewind_open_session(
     let id = id.to_owned();
     let arguments = wanted.clone();
     let looked = tokio::task::spawn_blocking(move || match &arguments.to {
-        None => rewind_journal(&journal, &id, &arguments).map(Err),
+        None => {
+            rewind_journal(&journal, &id, &arguments, &|name: &str| std::env::var_os(name)).map(Err)
+        }
         Some(to) => {
             let messages = rewind_point::trace_messages(&journal, &id)?;
-            let prompts: Vec<&TracedMessage> =
-                messages.iter().filter(|traced| traced.is_prompt).collect();
-            find_prompt(&prompts, to).map(|(number, prompt)| Ok((number, prompt.clone())))
+            find_target(&messages, &open_change_log(&journal)?, to).map(Ok)
         }
     });
     let broken = |error| CommandError::failure(format!("this should not happen: {error}"));
-    let (number, prompt) = match looked.await.map_err(broken)?? {
+    let target = match looked.await.map_err(broken)?? {
         Ok(found) => found,
         Err(listed) => return Ok(listed),
     };
-    let name = prompt.uuids.first().cloned().unwrap_or_default();
     let rewound = session
-        .rewind(name, wanted.scope, wanted.options)
+        .rewind(target.name.clone(), wanted.scope, wanted.options.clone())
         .await
         .map_err(|error| rewind_error(&error))?;
-    Ok(render_rewind(wanted, number, &prompt, &rewound.files))
+    Ok(render_rewind(wanted, &target, &rewound.files))
 }
 
-/// The prompt that is called this: its number, or else the beginning of its name in the transcript.
-fn find_prompt<'a>(
-    prompts: &[&'a TracedMessage],
+/// What a session goes back to.
+#[derive(Clone, Debug)]
+pub(crate) struct RewindTarget {
+    pub(crate) point: RewindPoint,
+    /// Its name in the transcript.
+    name: String,
+    /// The number of a prompt; a call has none.
+    number: Option<usize>,
+}
+
+impl RewindTarget {
+    fn from_prompt(number: usize, prompt: &TracedMessage) -> Self {
+        let name = prompt.uuids.first().cloned().unwrap_or_default();
+        Self { point: RewindPoint::before_message(prompt), name, number: Some(number) }
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        match self.number {
+            Some(number) => {
+                let text = to_single_line(&self.point.text);
+                format!("prompt {number}: {}", truncate_with_ellipsis(&text, PROMPT_CHARS_MAX))
+            }
+            None => self.point.text.clone(),
+        }
+    }
+}
+
+/// What is called this: a prompt by its number or the beginning of its name in the transcript, or a
+/// call by its id.
+pub(crate) fn find_target(
+    messages: &[TracedMessage],
+    kept: &SnapshotStore,
     to: &str,
-) -> Result<(usize, &'a TracedMessage), CommandError> {
-    let numbered = || (1..).zip(prompts.iter().copied());
+) -> Result<RewindTarget, CommandError> {
+    let numbered = || (1..).zip(messages.iter().filter(|traced| traced.is_prompt));
     let number = to.parse::<usize>().ok();
-    if let Some(found) = numbered().find(|(place, _)| Some(*place) == number) {
-        return Ok(found);
+    if let Some((number, prompt)) = numbered().find(|(place, _)| Some(*place) == number) {
+        return Ok(RewindTarget::from_prompt(number, prompt));
+    }
+    if let Some(point) = find_call(messages, kept, to) {
+        return Ok(RewindTarget { point, name: to.to_owned(), number: None });
     }
     let is_named = |traced: &TracedMessage| traced.uuids.iter().any(|own| own.starts_with(to));
     let found: Vec<(usize, &TracedMessage)> = numbered().filter(|(_, it)| is_named(it)).collect();
     match found.as_slice() {
-        [one] => Ok(*one),
+        [(number, prompt)] => Ok(RewindTarget::from_prompt(*number, prompt)),
         [] => Err(CommandError::usage(format!(
-            "there is no prompt `{to}`; without --to the prompts of the session are listed"
+            "there is no prompt or call `{to}`; without --to the prompts of the session are listed"
         ))),
         _ => {
             Err(CommandError::usage(format!("several prompts are called `{to}`; give more of it")))
@@ -103,18 +156,24 @@ fn find_prompt<'a>(
     }
 }
 
+fn find_call(messages: &[TracedMessage], kept: &SnapshotStore, id: &str) -> Option<RewindPoint> {
+    let is_call = messages.iter().any(|traced| traced.calls.iter().any(|own| own.as_str() == id));
+    is_call.then(|| RewindPoint::find(messages, kept, id)).flatten()
+}
+
 fn render_prompts(
     id: &str,
     prompts: &[&TracedMessage],
     snapshots: &SnapshotStore,
+    workspace: Option<&SharedWorkspace>,
 ) -> (String, Value) {
     let mut rows = vec![["", "files", "message", "prompt"].map(str::to_owned)];
     let mut objects = Vec::new();
     for (place, traced) in prompts.iter().enumerate() {
         let before = traced.record.saturating_sub(1);
-        let files = snapshots.plan_restore(before).into_iter();
-        let files =
-            files.filter(|planned| planned.status != RestoreStatus::AlreadyRestored).count();
+        let look = RewindOptions { dry_run: true, ..RewindOptions::default() };
+        let files = rewind::rewind(snapshots, workspace, before, before, &look);
+        let files = files.map_or(0, |files| files.len());
         let name = traced.uuids.first().cloned().unwrap_or_default();
         let words = truncate_with_ellipsis(&to_single_line(&traced.text), PROMPT_CHARS_MAX);
         objects.push(
@@ -137,47 +196,46 @@ fn render_prompts(
 
 fn render_rewind(
     wanted: &RewindArguments,
-    number: usize,
-    prompt: &TracedMessage,
+    target: &RewindTarget,
     files: &[FileRewind],
 ) -> (String, Value) {
     let is_done = !wanted.options.dry_run;
     let mut text = String::new();
-    let words = truncate_with_ellipsis(&to_single_line(&prompt.text), PROMPT_CHARS_MAX);
     if wanted.scope.conversation {
         let begins =
             if is_done { "Conversation rewound to" } else { "Would rewind the conversation to" };
-        text.push_str(&format!("{begins} before prompt {number}: {words}\n"));
+        text.push_str(&format!("{begins} before {}\n", target.describe()));
     }
-    let rows: Vec<[String; 4]> = files.iter().map(build_file_row).collect();
-    text.push_str(&render_table(
-        [
-            ColumnAlignment::Left,
-            ColumnAlignment::Right,
-            ColumnAlignment::Right,
-            ColumnAlignment::Left,
-        ],
-        &rows,
-    ));
     if wanted.scope.files {
-        let many = match files.len() {
-            0 => "No files to restore.".to_owned(),
-            1 if is_done => "Restored 1 file.".to_owned(),
-            1 => "Would restore 1 file.".to_owned(),
-            count if is_done => format!("Restored {count} files."),
-            count => format!("Would restore {count} files."),
-        };
-        text.push_str(&format!("{many} {REWIND_NOT_COVERED}\n"));
+        text.push_str(&render_files(files, is_done));
     }
     let objects: Vec<Value> = files.iter().map(file_to_json).collect();
     let object = json!({
-        "prompt": number,
-        "uuid": prompt.uuids.first(),
+        "prompt": target.number,
+        "uuid": target.name,
         "conversation": wanted.scope.conversation,
         "dry_run": wanted.options.dry_run,
         "files": objects,
     });
     (text, object)
+}
+
+fn render_files(files: &[FileRewind], is_done: bool) -> String {
+    let rows: Vec<[String; 4]> = files.iter().map(build_file_row).collect();
+    let sides = [
+        ColumnAlignment::Left,
+        ColumnAlignment::Right,
+        ColumnAlignment::Right,
+        ColumnAlignment::Left,
+    ];
+    let many = match files.len() {
+        0 => "No files to restore.".to_owned(),
+        1 if is_done => "Restored 1 file.".to_owned(),
+        1 => "Would restore 1 file.".to_owned(),
+        count if is_done => format!("Restored {count} files."),
+        count => format!("Would restore {count} files."),
+    };
+    format!("{}{many} {REWIND_NOT_COVERED}\n", render_table(sides, &rows))
 }
 
 fn build_file_row(file: &FileRewind) -> [String; 4] {
@@ -209,13 +267,15 @@ fn file_to_json(file: &FileRewind) -> Value {
 fn rewind_error(error: &RewindError) -> CommandError {
     match error {
         RewindError::ChangedByOthers(_) => CommandError::failure(format!(
-            "nothing was done: {error}; look with --dry-run, and say --overwrite to overwrite them"
+            "nothing was done: {error}; look with --dry-run, and say --skip-changed to restore the rest or --overwrite to overwrite them"
         )),
         RewindError::NoMessage(_)
         | RewindError::NotKept
+        | RewindError::NoRewind
         | RewindError::StillRunning
         | RewindError::Closed
-        | RewindError::Journal(_) => CommandError::failure(error.to_string()),
+        | RewindError::Journal(_)
+        | RewindError::Snapshots(_) => CommandError::failure(error.to_string()),
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use windlass_driver::Session;
 
 use super::context_usage;
+use crate::report::diff::diff_blocking;
 use crate::report::session_list::render_resume_help;
 use crate::report::{cost, rewind, why};
 use crate::slash_command::SlashCommand;
@@ -37,6 +38,12 @@ impl SessionReport {
                 let (text, json) =
                     cost::render_session_cost(journal()?).map_err(|error| error.to_string())?;
                 Ok(Self { name: "cost", text, json })
+            }
+            SlashCommand::Diff(wanted) => {
+                let (text, json) = diff_blocking(journal()?, id, wanted)
+                    .await
+                    .map_err(|error| error.to_string())?;
+                Ok(Self { name: "diff", text, json })
             }
             SlashCommand::Why => {
                 let text =

@@ -200,6 +200,7 @@ fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
         | Notice::PermissionWithdrawn(_)
         | Notice::HookMessage { .. }
         | Notice::Hook(_)
+        | Notice::FilesChanged { .. }
         | Notice::ToolsLabelled(_)
         | Notice::SessionTitled(_)
         | Notice::PromptSuggested(_)

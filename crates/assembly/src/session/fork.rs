@@ -19,8 +19,10 @@ pub(super) fn fork_session(
     until: Option<u64>,
     journal: &Path,
     id: &str,
+    project: Option<&Path>,
 ) -> Result<(), CommandError> {
-    session_catalogue::fork_journal(source, until, journal, &SessionId::from(id), now_millis())
+    let session = SessionId::from(id);
+    session_catalogue::fork_journal(source, until, journal, &session, project, now_millis())
         .map_err(|error| journal_error(&error))?;
     let from = source.with_extension("spill");
     let to = journal.with_extension("spill");

@@ -7,11 +7,13 @@
 pub mod cleanup;
 mod damaged_session;
 mod fork;
+pub mod fork_with_files;
 pub mod git_branch;
 pub mod predecessor;
 pub mod rewind_point;
 pub mod session_cost;
 pub mod session_lookup;
+pub mod snapshots;
 
 use std::collections::BTreeSet;
 use std::fs::DirBuilder;
@@ -380,7 +382,7 @@ impl SelectedSession {
             })?;
         }
         match (&self.forked_from, &self.imported, self.last_record) {
-            (Some(source), _, until) => fork::fork_session(source, until, journal, &self.id)?,
+            (Some(source), _, until) => fork::fork_session(source, until, journal, &self.id, None)?,
             (None, Some(imported), _) => {
                 let head = JournalHead { created: fork::now_millis(), ..self.build_journal_head() };
                 let id = SessionId::from(self.id.as_str());

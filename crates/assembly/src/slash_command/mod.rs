@@ -11,6 +11,7 @@ mod clear;
 mod compact;
 mod context;
 mod cost;
+mod diff;
 mod init;
 mod overview_section;
 mod pin;
@@ -21,6 +22,7 @@ mod terminal_commands;
 mod unknown_command;
 mod why;
 
+use crate::report::diff::DiffArguments;
 use windlass_driver::PromptSubmission;
 
 pub use overview_section::OverviewSection;
@@ -36,6 +38,8 @@ pub enum SlashCommand {
     Compact(Option<String>),
     Context,
     Cost,
+    /// Show what was done to files.
+    Diff(DiffArguments),
     /// Go on with the run that was cut off.
     ContinueRun,
     /// Decide again about the deferred call.
@@ -61,13 +65,26 @@ impl SlashCommand {
     pub fn needs_history(&self) -> bool {
         matches!(
             self,
-            Self::Compact(_) | Self::Cost | Self::ContinueRun | Self::Rewind(_) | Self::Why
+            Self::Compact(_)
+                | Self::Cost
+                | Self::Diff(_)
+                | Self::ContinueRun
+                | Self::Rewind(_)
+                | Self::Why
         )
     }
 
     /// Does it only show something?
     pub fn is_read_only(&self) -> bool {
-        matches!(self, Self::Context | Self::Cost | Self::Resume(_) | Self::Why | Self::Show { .. })
+        matches!(
+            self,
+            Self::Context
+                | Self::Cost
+                | Self::Diff(_)
+                | Self::Resume(_)
+                | Self::Why
+                | Self::Show { .. }
+        )
     }
 
     pub fn needs_no_model(&self) -> bool {
@@ -163,6 +180,7 @@ pub const SLASH_COMMANDS: &[SlashCommandSpec] = &[
     context::COMMAND,
     terminal_commands::COPY,
     cost::COMMAND,
+    diff::COMMAND,
     terminal_commands::DOCTOR,
     terminal_commands::EFFORT,
     terminal_commands::EXIT,

@@ -1,7 +1,7 @@
 //! `/rewind [PROMPT] [files|conversation|both] [dry-run]`: back to an earlier prompt of this session.
 
 use super::{SlashCommand, SlashCommandAvailability, SlashCommandParser, SlashCommandSpec};
-use windlass_driver::rewind::{RewindOptions, RewindScope};
+use windlass_driver::rewind::{OverwriteChoice, RewindOptions, RewindScope};
 use windlass_host::command_error::CommandError;
 
 pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
@@ -36,12 +36,13 @@ fn parse_rewind_arguments(words: &str) -> Result<RewindArguments, CommandError> 
             "files" => wanted.scope.conversation = false,
             "both" => {}
             "dry-run" => wanted.options.dry_run = true,
-            "overwrite" => wanted.options.overwrite = true,
+            "overwrite" => wanted.options.overwrite = OverwriteChoice::All,
+            "skip-changed" => wanted.options.overwrite = OverwriteChoice::Skip,
             other if wanted.to.is_none() => wanted.to = Some(other.to_owned()),
             _ => {
                 return Err(CommandError::usage(
-                    "/rewind takes a prompt's number or name, and conversation, files, both, \
-                     dry-run or overwrite",
+                    "/rewind takes a prompt's number or name or a call's id, and conversation, files, both, \
+                     dry-run, overwrite or skip-changed",
                 ));
             }
         }

@@ -79,7 +79,7 @@ impl SoakedSession {
 
     /// One life after the other; the last one meets nothing and must succeed.
     pub(crate) fn live_until(&mut self, until: Instant) -> Result<(), String> {
-        while Instant::now() < until {
+        while Instant::now() < until && self.totals.lives < LIVES_MAX {
             let fault = LifeFault::draw(&mut self.random);
             self.live_once(fault)?;
         }
@@ -241,4 +241,8 @@ fn draw_script(random: &mut SeededRandom) -> Script {
 }
 
 const SCRIPT_LENGTH: usize = 4_000;
+
+/// Every life reads the whole journal twice, once to go on from it and once to check it: after this many
+/// the machine would do little else.
+const LIVES_MAX: u64 = 25;
 const LAST_LIVES_MAX: usize = 8;

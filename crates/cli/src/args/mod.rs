@@ -40,9 +40,9 @@ pub(crate) use permission_command::{
 };
 pub(crate) use rehearsal::{BoundArgs, DemoArgs, ModelsArgs, RecordArgs, RehearseArgs};
 pub(crate) use session::{
-    BugreportArgs, CostArgs, CostGroupingArg, ReplayArgs, ResumeArgs, RewindArgs, SessionArgs,
-    SessionExportFormat, SessionsArgs, SessionsCommand, SessionsListArgs, SessionsRestoreArgs,
-    SessionsSearchArgs, SingleSessionArgs, WhyArgs,
+    BugreportArgs, CostArgs, CostGroupingArg, DiffArgs, ForkArgs, ReplayArgs, ResumeArgs,
+    RewindArgs, SessionArgs, SessionExportFormat, SessionsArgs, SessionsCommand, SessionsListArgs,
+    SessionsRestoreArgs, SessionsSearchArgs, SingleSessionArgs, WhyArgs,
 };
 pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs};
 
@@ -91,7 +91,13 @@ pub(crate) enum CliCommand {
     /// Resume a session, even in the middle of an interrupted run.
     #[command(after_help = include_str!("../text/help/resume.txt"))]
     Resume(ResumeArgs),
-    /// Rewind to an earlier prompt: the conversation, the files our tools changed, or both.
+    /// Show what a session did to files, commands included.
+    #[command(after_help = include_str!("../text/help/diff.txt"))]
+    Diff(DiffArgs),
+    /// Continue from any point of a session beside the original, with files of its own.
+    #[command(after_help = include_str!("../text/help/fork.txt"))]
+    Fork(ForkArgs),
+    /// Rewind to an earlier prompt: the conversation, the files, or both.
     #[command(after_help = include_str!("../text/help/rewind.txt"))]
     Rewind(RewindArgs),
     /// Replay a session and check that every decision is identical.

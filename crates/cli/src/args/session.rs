@@ -212,9 +212,9 @@ pub(crate) struct ResumeArgs {
 pub(crate) struct RewindArgs {
     /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
     pub(crate) session: Option<String>,
-    /// Rewind to before this prompt: its number, or its id in the transcript. Without it, list the
-    /// prompts and change nothing.
-    #[arg(long, value_name = "MESSAGE")]
+    /// Rewind to before this prompt: its number, or its id in the transcript; or to before the call
+    /// with this id. Without it, list the prompts and change nothing.
+    #[arg(long, value_name = "PROMPT|CALL")]
     pub(crate) to: Option<String>,
     /// Only the conversation.
     #[arg(long, conflicts_with_all = ["files", "both"])]
@@ -231,6 +231,55 @@ pub(crate) struct RewindArgs {
     /// Also overwrite files that were changed by others since.
     #[arg(long)]
     pub(crate) overwrite: bool,
+    /// Overwrite this file though others changed it since, and leave other such files alone. May be
+    /// repeated.
+    #[arg(long, value_name = "PATH", conflicts_with = "overwrite")]
+    pub(crate) overwrite_file: Vec<PathBuf>,
+    /// Leave files alone that others changed since, and restore the rest.
+    #[arg(long, conflicts_with = "overwrite")]
+    pub(crate) skip_changed: bool,
+    /// Take back the last rewind of files.
+    #[arg(long, conflicts_with_all = ["to", "conversation", "both"])]
+    pub(crate) undo: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass diff`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DiffArgs {
+    /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
+    pub(crate) session: Option<String>,
+    /// Only what the turn of this prompt did; `windlass rewind` lists them by number.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) turn: Option<usize>,
+    /// Only what the turn of the last prompt did.
+    #[arg(long, conflicts_with = "turn")]
+    pub(crate) last: bool,
+    /// Only what this call did: its id, or the beginning of it.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["turn", "last"])]
+    pub(crate) call: Option<String>,
+    /// Only list the files, with lines added and removed.
+    #[arg(long)]
+    pub(crate) stat: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass fork`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ForkArgs {
+    /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
+    pub(crate) session: Option<String>,
+    /// From before this prompt, by number or id, or before this call. [default: from now]
+    #[arg(long, value_name = "PROMPT|CALL")]
+    pub(crate) at: Option<String>,
+    /// Give the fork files of its own: those of that moment, in this folder.
+    /// [default: a new folder beside the original]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+    pub(crate) workspace: Option<Option<PathBuf>>,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

@@ -94,6 +94,7 @@ impl RunDisplay {
             | Notice::Continued { .. }
             | Notice::HookMessage { .. }
             | Notice::Hook(_)
+            | Notice::FilesChanged { .. }
             | Notice::ToolsLabelled(_)
             | Notice::SessionTitled(_)
             | Notice::PromptSuggested(_)

@@ -1,9 +1,9 @@
 //! `windlass rewind`: takes a session back to one of its prompts.
 
-use windlass_assembly::report::rewind::rewind_journal;
+use windlass_assembly::report::rewind::{rewind_journal, undo_rewind};
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_assembly::slash_command::RewindArguments;
-use windlass_driver::rewind::{RewindOptions, RewindScope};
+use windlass_driver::rewind::{OverwriteChoice, RewindOptions, RewindScope};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 
@@ -14,8 +14,24 @@ pub(crate) fn run(args: &RewindArgs, lookup: &impl EnvLookup) -> Result<String, 
     let arguments = RewindArguments {
         to: args.to.clone(),
         scope: RewindScope { conversation: !args.files, files: !args.conversation },
-        options: RewindOptions { dry_run: args.dry_run, overwrite: args.overwrite },
+        options: RewindOptions { dry_run: args.dry_run, overwrite: choose_overwrite(args)? },
     };
-    let (text, object) = rewind_journal(&listed.path, &listed.summary.id, &arguments)?;
+    if args.undo {
+        let (text, object) = undo_rewind(&listed.path, &arguments, lookup)?;
+        return Ok(if args.json { format!("{object}\n") } else { text });
+    }
+    let (text, object) = rewind_journal(&listed.path, &listed.summary.id, &arguments, lookup)?;
     Ok(if args.json { format!("{object}\n") } else { text })
+}
+
+fn choose_overwrite(args: &RewindArgs) -> Result<OverwriteChoice, CommandError> {
+    if args.overwrite {
+        return Ok(OverwriteChoice::All);
+    }
+    if args.overwrite_file.is_empty() {
+        return Ok(if args.skip_changed { OverwriteChoice::Skip } else { OverwriteChoice::Refuse });
+    }
+    let files = args.overwrite_file.iter().map(std::path::absolute).collect::<Result<_, _>>();
+    let files = files.map_err(|error| CommandError::failure(error.to_string()))?;
+    Ok(OverwriteChoice::Files(files))
 }

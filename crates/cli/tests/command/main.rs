@@ -66,6 +66,7 @@ mod session_bus;
 mod sessions;
 mod settings;
 mod signal;
+mod snapshots;
 mod terminal;
 mod time;
 mod tls_server;

@@ -19,6 +19,7 @@ use windlass_vocabulary::{
 
 use super::{PendingHooks, SessionHooks, hook_input};
 use crate::panic_guard::catch_panic;
+use crate::snapshot::SnapshotRecorder;
 
 pub(crate) struct HookTasks {
     hooks: Arc<SessionHooks>,
@@ -26,13 +27,18 @@ pub(crate) struct HookTasks {
     running: JoinSet<()>,
     run: CancellationToken,
     idle: CancellationToken,
+    snapshots: Option<Arc<SnapshotRecorder>>,
 }
 
 impl HookTasks {
-    pub(crate) fn new(hooks: Arc<SessionHooks>, events: mpsc::Sender<Event>) -> Self {
+    pub(crate) fn new(
+        hooks: Arc<SessionHooks>,
+        snapshots: Option<Arc<SnapshotRecorder>>,
+        events: mpsc::Sender<Event>,
+    ) -> Self {
         let run = CancellationToken::new();
         let idle = CancellationToken::new();
-        Self { hooks, events, running: JoinSet::new(), run, idle }
+        Self { hooks, events, running: JoinSet::new(), run, idle, snapshots }
     }
 
     /// Hooks that are asked from now on report there.
@@ -57,10 +63,18 @@ impl HookTasks {
         let hooks = Arc::clone(&self.hooks);
         let events = self.events.clone();
         let run = self.run.clone();
+        let snapshots = self.snapshots.clone().filter(|_| may_change_files(point));
         match (ticket, pending) {
             (Some(ticket), Some(pending)) => {
                 self.running.spawn(async move {
+                    let running = match snapshots {
+                        Some(recorder) => {
+                            Some(recorder.begin_call(None, run.clone().cancelled_owned()).await)
+                        }
+                        None => None,
+                    };
                     let combined = catch_panic(pending.with_cancel(run).run()).await;
+                    drop(running);
                     let report = match combined {
                         Ok(combined) => hooks.build_report(combined, &subject),
                         Err(words) => build_panic_report(point, &words),
@@ -170,6 +184,21 @@ impl HookTasks {
     /// Waits for the end of any; at once if none is under way.
     pub(crate) async fn wait_for_one(&mut self) {
         self.running.join_next().await;
+    }
+}
+
+/// Formatters and generators run at these points: what they do is taken back with what they follow.
+fn may_change_files(point: HookPoint) -> bool {
+    match point {
+        HookPoint::PostToolUse
+        | HookPoint::PostToolUseFailure
+        | HookPoint::PostToolBatch
+        | HookPoint::Stop
+        | HookPoint::SubagentStop => true,
+        HookPoint::PreToolUse
+        | HookPoint::StopFailure
+        | HookPoint::PreCompact
+        | HookPoint::PostCompact => false,
     }
 }
 

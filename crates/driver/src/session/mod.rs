@@ -236,7 +236,7 @@ impl Session {
         run_blocking(move || file_history.rewind(&message, options)).await
     }
 
-    /// Goes back to before this message, given by its name in the transcript: the conversation from it
+    /// Goes back to before this message or call, given by its name in the transcript: the conversation from it
     /// on is dropped, files are restored, or both. The current run is ended first, and the session
     /// continues from there. A dry run ends and changes nothing.
     ///
@@ -253,10 +253,12 @@ impl Session {
         let message = message.into();
         if options.dry_run {
             return run_blocking(move || {
-                let (before, prompt) = file_history.find_message(&message)?;
-                let files =
-                    if scope.files { file_history.rewind_to(before, options)? } else { Vec::new() };
-                Ok(RewindResult { prompt, files })
+                let point = file_history.find_point(&message)?;
+                let files = match scope.files {
+                    true => file_history.rewind_files(&point, options)?,
+                    false => Vec::new(),
+                };
+                Ok(RewindResult { prompt: point.text, files })
             })
             .await;
         }

@@ -30,6 +30,7 @@ use crate::session_journal::{OpenedJournal, SessionJournal};
 use crate::session_loop::{
     self, LoopInbox, LoopLifecycle, LoopOverrides, LoopRewind, LoopWaiters, SessionLoop,
 };
+use crate::snapshot::{RecorderThread, SharedWorkspace, SnapshotRecorder};
 use crate::subagent::{
     AgentTool, NestedSessionFactory, ParentSession, SubagentConfig, agent_workspace,
 };
@@ -46,6 +47,7 @@ impl SessionBuilder {
         let AssembledToolContext { tool_context, scratch, file_history } =
             self.prepare_tool_context(secrets)?;
         let (notice_sender, notices) = notices::channel(self.model.separate_deltas);
+        let snapshots = self.start_snapshots(file_history.as_ref(), &tool_context, &notice_sender);
         let base_hooks = SharedHooks::new(RwLock::new(std::mem::take(&mut self.hooks.set)));
         if let Some(subagents) = self.tools.subagents.take() {
             self.insert_agent_tool(subagents, &tool_context, &notice_sender, &base_hooks);
@@ -90,6 +92,7 @@ impl SessionBuilder {
             },
             hooks: Arc::clone(&hooks),
             memory_file: context.memory_file.map(|path| Arc::new(MemoryFile::new(path))),
+            snapshots: snapshots.clone(),
             notice_sender: notice_sender.clone(),
             events: event_sender,
         });
@@ -116,7 +119,7 @@ impl SessionBuilder {
                 skill_hooks: hook_setup.skill_hooks,
                 named_models: model.named_models,
             },
-            rewind: LoopRewind { file_history: file_history.clone(), pending: None },
+            rewind: LoopRewind { file_history: file_history.clone(), snapshots, pending: None },
             waiters: LoopWaiters::default(),
             lifecycle: LoopLifecycle {
                 resumes_run: record.resumes_run,
@@ -193,7 +196,11 @@ impl SessionBuilder {
                 let transcript = self.record.transcript.as_ref();
                 let session = transcript.map(|transcript| transcript.about.session.clone());
                 let settings = self.settings.clone();
-                let opened = FileHistory::open(location, session.unwrap_or_default(), settings)?;
+                let snapshots = self.record.snapshots.take();
+                let snapshots =
+                    snapshots.map(|config| SharedWorkspace::new(&tool_context.files.cwd, config));
+                let opened =
+                    FileHistory::open(location, session.unwrap_or_default(), settings, snapshots)?;
                 Some(Arc::new(opened))
             }
             _ => None,
@@ -202,6 +209,31 @@ impl SessionBuilder {
             tool_context.files.backup = Some(Arc::<FileHistory>::clone(history));
         }
         Ok(AssembledToolContext { tool_context: Arc::new(tool_context), scratch, file_history })
+    }
+
+    /// What nested sessions do lies between the snapshots around the call that started them.
+    fn start_snapshots(
+        &self,
+        file_history: Option<&Arc<FileHistory>>,
+        tool_context: &Arc<ToolSessionContext>,
+        notice_sender: &NoticeSender,
+    ) -> Option<Arc<SnapshotRecorder>> {
+        let history = file_history.filter(|_| self.record.keeps_file_history)?;
+        if !history.has_snapshots() {
+            return None;
+        }
+        let thread = RecorderThread {
+            history: Arc::clone(history),
+            tool_context: Arc::clone(tool_context),
+            notice_sender: notice_sender.clone(),
+        };
+        match SnapshotRecorder::start(thread) {
+            Ok(recorder) => Some(Arc::new(recorder)),
+            Err(error) => {
+                notice_sender.warn(format!("no snapshots of files are taken: {error}"));
+                None
+            }
+        }
     }
 
     /// Offers nested sessions, made of everything this one has.

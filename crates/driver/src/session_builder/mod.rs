@@ -29,6 +29,7 @@ use crate::notices::Notices;
 use crate::session::{CLOSE_GRACE, Session};
 use crate::session_loop;
 use crate::session_settings::SessionSettingsView;
+use crate::snapshot::SnapshotConfig;
 use crate::subagent::SubagentConfig;
 use crate::transcript_writer::{TranscriptConfig, TranscriptListener};
 
@@ -297,6 +298,14 @@ impl SessionBuilder {
     #[must_use]
     pub fn keep_file_history(mut self, on: bool) -> Self {
         self.record.keeps_file_history = on;
+        self
+    }
+
+    /// Takes snapshots of the working directory around calls that may change files, so that what
+    /// commands do can be taken back too. Needs a journal.
+    #[must_use]
+    pub fn snapshots(mut self, config: SnapshotConfig) -> Self {
+        self.record.snapshots = Some(config);
         self
     }
 

@@ -12,6 +12,7 @@ use crate::attachment::path_instructions::PathInstructionSource;
 use crate::hook::hook_input::SessionIdentity;
 use crate::journal_location::JournalLocation;
 use crate::model::{Endpoint, ModelTimeouts};
+use crate::snapshot::SnapshotConfig;
 use crate::subagent::{SessionTree, SubagentConfig};
 use crate::transcript_writer::TranscriptConfig;
 
@@ -69,12 +70,19 @@ pub(super) struct SessionRecord {
     pub(super) journal: Option<JournalLocation>,
     pub(super) transcript: Option<TranscriptConfig>,
     pub(super) keeps_file_history: bool,
+    pub(super) snapshots: Option<SnapshotConfig>,
     pub(super) resumes_run: bool,
 }
 
 impl Default for SessionRecord {
     fn default() -> Self {
-        Self { journal: None, transcript: None, keeps_file_history: true, resumes_run: false }
+        Self {
+            journal: None,
+            transcript: None,
+            keeps_file_history: true,
+            snapshots: None,
+            resumes_run: false,
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 //! is saved in another file where that can be done.
 
 pub(crate) mod durability;
-mod journal_notes;
+pub(crate) mod journal_notes;
 
 use std::cell::RefCell;
 use std::sync::Arc;

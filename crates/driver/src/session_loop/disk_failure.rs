@@ -9,7 +9,7 @@ use windlass_vocabulary::notice::RunEnding;
 
 use super::SessionLoop;
 use crate::clock;
-use crate::session_journal::durability::DurabilityGate;
+use crate::tool::StartConditions;
 
 impl SessionLoop {
     /// The disk failed to keep what was written. Even if it was saved elsewhere, nothing more is done
@@ -87,7 +87,8 @@ impl SessionLoop {
             } else {
                 continue;
             };
-            self.performer.perform(shown, &self.state.tool_context.policy, DurabilityGate::open());
+            let conditions = StartConditions::none();
+            self.performer.perform(shown, &self.state.tool_context.policy, conditions);
         }
     }
 }

@@ -23,7 +23,7 @@ use windlass_engine::revival::{Revival, revival};
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
 use windlass_hook::HookSet;
 use windlass_journal::JournalNote;
-use windlass_vocabulary::{Chore, ModelFacts};
+use windlass_vocabulary::{Chore, EffectClass, ModelFacts};
 
 use crate::clock;
 use crate::effect_performer::EffectPerformer;
@@ -34,7 +34,10 @@ use crate::nested_questions::NestedQuestions;
 use crate::rewind::FileHistory;
 use crate::session_command::{RewindRequest, SessionCommand};
 use crate::session_end_reason::SessionEndReason;
+use crate::session_journal::journal_notes::effect_class;
 use crate::session_journal::{DecidedStep, SessionJournal};
+use crate::snapshot::SnapshotRecorder;
+use crate::tool::StartConditions;
 use crate::transcript_writer::{SessionTranscriptWriter, TitleSource};
 
 use redact_event::redact_event;
@@ -101,6 +104,7 @@ pub(crate) struct LoopOverrides {
 
 pub(crate) struct LoopRewind {
     pub(crate) file_history: Option<Arc<FileHistory>>,
+    pub(crate) snapshots: Option<Arc<SnapshotRecorder>>,
     /// A rewind that waits for the current run to end.
     pub(crate) pending: Option<RewindRequest>,
 }
@@ -258,6 +262,10 @@ impl SessionLoop {
         (self, effects) = self.decide(event);
         // A client that learns that a run is over, or a change made, may switch the machine off.
         let is_over = effects.iter().any(|effect| matches!(effect, Effect::Finish(_)));
+        if let Some(snapshots) = self.rewind.snapshots.as_ref().filter(|_| is_over) {
+            // What the last calls changed is told before the run is over.
+            snapshots.wait_until_idle(LAST_LOOK_WAIT_MAX).await;
+        }
         if is_over || self.waiters.recorded.is_some() || self.journal.is_overdue() {
             self.journal = self.journal.wait_until_synced().await;
         }
@@ -289,7 +297,13 @@ impl SessionLoop {
     fn perform_effects(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             let gate = self.journal.build_gate(&effect, &self.state);
-            self.performer.perform(effect, &self.state.tool_context.policy, gate);
+            let class = if let Effect::StartTool { ticket, .. } = &effect {
+                effect_class(&self.state, *ticket)
+            } else {
+                EffectClass::Pure
+            };
+            let conditions = StartConditions { gate, class };
+            self.performer.perform(effect, &self.state.tool_context.policy, conditions);
         }
     }
 
@@ -319,6 +333,9 @@ impl SessionLoop {
         while let Ok(event) = self.inbox.events.try_recv() {
             self = self.process_event(event).await;
         }
+        if let Some(snapshots) = &self.rewind.snapshots {
+            snapshots.finish(deadline.saturating_duration_since(clock::now())).await;
+        }
         let _ = timeout_at(deadline, self.journal.finish()).await;
         // Bounded by its own deadlines.
         let _ = end_hooks.await;
@@ -329,5 +346,7 @@ impl SessionLoop {
 pub(crate) const COMMANDS_MAX: usize = 1_024;
 /// Events that may wait; errands that report more wait themselves, down to the network.
 pub(crate) const EVENTS_MAX: usize = 256;
+/// How long the end of a run waits for a look at the working directory.
+const LAST_LOOK_WAIT_MAX: Duration = Duration::from_secs(1);
 /// How long tools get to be gone when a session closes.
 const TOOLS_GONE_MAX: Duration = Duration::from_secs(3);

@@ -69,9 +69,12 @@ impl SessionLoop {
         }
         let history = Arc::clone(&file_history);
         let files = run_blocking(move || {
-            let (before, prompt) = history.find_message(&message)?;
-            let files = if scope.files { history.rewind_to(before, options)? } else { Vec::new() };
-            Ok((before, RewindResult { prompt, files }))
+            let point = history.find_point(&message)?;
+            let files = match scope.files {
+                true => history.rewind_files(&point, options)?,
+                false => Vec::new(),
+            };
+            Ok((point.conversation, RewindResult { prompt: point.text, files }))
         });
         match files.await {
             Ok((before, rewound)) if scope.conversation => {

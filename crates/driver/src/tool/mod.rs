@@ -23,13 +23,27 @@ use windlass_tool::{
     BackgroundCostSender, CallLimits, ProgressSender, ToolCallContext, ToolRegistry,
     ToolSessionContext,
 };
-use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
+use windlass_vocabulary::{EffectClass, Ticket, ToolCall, ToolOutcome};
 
 use self::context_reporter::ContextReporter;
 use crate::attachment::path_instructions::PathInstructions;
 use crate::clock;
 use crate::hook::SessionHooks;
 use crate::session_journal::durability::DurabilityGate;
+use crate::snapshot::SnapshotRecorder;
+
+/// What must be so before a call starts, and what it may do then.
+pub(crate) struct StartConditions {
+    pub(crate) gate: DurabilityGate,
+    pub(crate) class: EffectClass,
+}
+
+impl StartConditions {
+    /// For what starts no call.
+    pub(crate) fn none() -> Self {
+        Self { gate: DurabilityGate::open(), class: EffectClass::Pure }
+    }
+}
 
 pub(crate) struct ToolRunner {
     registry: Arc<ToolRegistry>,
@@ -41,6 +55,7 @@ pub(crate) struct ToolRunner {
     path_instructions: Arc<PathInstructions>,
     side_model: Arc<dyn SideModel>,
     hooks: Arc<SessionHooks>,
+    snapshots: Option<Arc<SnapshotRecorder>>,
 }
 
 impl ToolRunner {
@@ -50,12 +65,14 @@ impl ToolRunner {
         path_instructions: Arc<PathInstructions>,
         side_model: Arc<dyn SideModel>,
         hooks: Arc<SessionHooks>,
+        snapshots: Option<Arc<SnapshotRecorder>>,
         events: mpsc::Sender<Event>,
     ) -> Self {
         Self {
             registry,
             tool_context,
             events,
+            snapshots,
             cancels: HashMap::new(),
             running: JoinSet::new(),
             context_reporter: Arc::default(),
@@ -65,14 +82,14 @@ impl ToolRunner {
         }
     }
 
-    /// Starts a call, when the gate is open. If it never opens, the call ends
+    /// Starts a call, when the gate is open and snapshots know how files are. If it never opens, the call ends
     /// silently: nothing waits for its result any more.
     pub(crate) fn start(
         &mut self,
         ticket: Ticket,
         granted: PermissionGrant<ToolCall>,
         limits: CallLimits,
-        gate: DurabilityGate,
+        conditions: StartConditions,
     ) {
         while let Some(gone) = self.running.try_join_next() {
             self.remove_finished(gone.ok());
@@ -99,8 +116,16 @@ impl ToolRunner {
         let hooks = Arc::clone(&self.hooks);
         let mode = call_context.call_limits.policy.mode;
         let called_off = call_context.cancel.clone();
+        let call = granted.get().id.clone();
+        let StartConditions { gate, class } = conditions;
+        let snapshots = self.snapshots.clone().filter(|_| class != EffectClass::Pure);
         self.running.spawn(async move {
-            if !gate.wait().await {
+            let looked_at = async {
+                let recorder = snapshots?;
+                Some(recorder.begin_call(Some(call), called_off.cancelled()).await)
+            };
+            let (is_durable, running) = tokio::join!(gate.wait(), looked_at);
+            if !is_durable {
                 return ticket;
             }
             let begun = clock::now();
@@ -108,6 +133,7 @@ impl ToolRunner {
             let mut outcome =
                 execute::execute(&registry, ticket, granted, call_context, said, &events).await;
             outcome.took = clock::elapsed_since(begun);
+            drop(running);
             if let Some(before) = lists {
                 hooks
                     .review_task_lists(before, &tool_context, mode, called_off, &mut outcome)

@@ -4,7 +4,9 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use windlass_driver::rewind::{RestoreStatus, RewindError, RewindOptions, RewindScope};
+use windlass_driver::rewind::{
+    OverwriteChoice, RestoreStatus, RewindError, RewindOptions, RewindScope,
+};
 use windlass_driver::{
     AppendedTranscriptLines, Durability, PromptSubmission, TranscriptConfig, TranscriptContext,
 };
@@ -57,7 +59,7 @@ async fn files_go_back_to_a_message_that_was_named() {
         assert!(written.contains(PROMPT));
     }
     let look = RewindOptions { dry_run: true, ..RewindOptions::default() };
-    let shown = session.rewind_files(PROMPT, look).await.unwrap();
+    let shown = session.rewind_files(PROMPT, look.clone()).await.unwrap();
     assert_eq!(shown.len(), 1, "{shown:?}");
     assert!(shown[0].is_removed && shown[0].file_state == RestoreStatus::Restorable, "{shown:?}");
     assert_eq!((shown[0].insertions, shown[0].deletions), (0, 2));
@@ -69,7 +71,7 @@ async fn files_go_back_to_a_message_that_was_named() {
     let refused = session.rewind_files(PROMPT, RewindOptions::default()).await;
     assert!(matches!(refused, Err(RewindError::ChangedByOthers(_))), "{refused:?}");
     assert!(file.exists());
-    let all = RewindOptions { overwrite: true, ..RewindOptions::default() };
+    let all = RewindOptions { overwrite: OverwriteChoice::All, ..RewindOptions::default() };
     session.rewind_files(PROMPT, all).await.unwrap();
     assert!(!file.exists());
     assert!(shell.exists(), "what commands did is not covered");
@@ -119,8 +121,9 @@ async fn an_open_session_goes_back_and_on_from_there() {
     session.submit(PromptSubmission::from("second").with_name(SECOND)).unwrap();
     let paid = ended(&mut notices).await.0;
     assert_completed(&paid);
-    let look =
-        session.rewind(SECOND, BOTH, RewindOptions { dry_run: true, overwrite: false }).await;
+    let look = session
+        .rewind(SECOND, BOTH, RewindOptions { dry_run: true, ..RewindOptions::default() })
+        .await;
     assert_eq!(look.unwrap().files.len(), 1);
     assert!(file.exists());
     let rewound = session.rewind(SECOND, BOTH, RewindOptions::default()).await.unwrap();

@@ -12,14 +12,15 @@ use crate::record::{
     encode_head,
 };
 
-/// Copies the records of a journal up to this one (all, if `None`) to a new journal. The source is
-/// only read and may be written meanwhile. Returns the last record taken over. The copy is there as
-/// a whole or not at all.
+/// Copies the records of a journal up to this one (all, if `None`) to a new journal, of the same project
+/// unless another is given. The source is only read and may be written meanwhile. Returns the last
+/// record taken over. The copy is there as a whole or not at all.
 pub fn fork_journal(
     source: &Path,
     up_to: Option<u64>,
     new: &Path,
     session: &SessionId,
+    project: Option<&Path>,
     at: u64,
 ) -> Result<u64, JournalError> {
     if new.symlink_metadata().is_ok() {
@@ -56,6 +57,7 @@ pub fn fork_journal(
     });
     let head = JournalHead {
         session: Some(session.clone()),
+        project: project.map(|path| path.to_string_lossy().into_owned()).or(head.project),
         created: at,
         parent: Some((parent, copied)),
         rewound: 0,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::snapshot_span::{SnapshotSpan, SpanLine};
 use crate::durability::Durability;
 use crate::error::JournalError;
 use crate::record::{frame, unframe};
@@ -41,11 +42,24 @@ pub(super) struct RewindMark {
     pub(super) back_to: u64,
 }
 
+/// Where the conversation went back to a record, and what was in the log then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LoggedRewind {
+    pub(super) back_to: u64,
+    pub(super) logged: LogLengths,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LogLengths {
+    pub(super) changes: usize,
+    pub(super) spans: usize,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct ChangeLog {
     pub(super) changes: Vec<LoggedFileChange>,
-    /// Where the conversation went back: how many changes were there then, and to which record.
-    pub(super) rewinds: Vec<(usize, u64)>,
+    pub(super) spans: Vec<SnapshotSpan>,
+    pub(super) rewinds: Vec<LoggedRewind>,
     /// Bytes of all contents.
     pub(super) bytes: u64,
     file: Option<File>,
@@ -59,21 +73,34 @@ impl ChangeLog {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             read => read.map_err(JournalError::disk_error(path, "read"))?,
         };
-        let (mut changes, mut backs): (Vec<LoggedFileChange>, Vec<(usize, u64)>) =
-            Default::default();
+        let mut log = Self::default();
         for rec in text.split(|byte| *byte == b'\n').filter_map(unframe) {
             if let Ok(changed) = serde_json::from_slice(rec) {
-                changes.push(changed);
+                log.changes.push(changed);
             } else if let Ok(RewindMark { back_to }) = serde_json::from_slice(rec) {
-                backs.push((changes.len(), back_to));
+                log.take_rewind(back_to);
+            } else if let Ok(line) = serde_json::from_slice::<SpanLine>(rec) {
+                log.take_span_line(line);
             }
         }
-        let is_torn = !text.is_empty() && !text.ends_with(b"\n");
+        log.is_torn = !text.is_empty() && !text.ends_with(b"\n");
         let blobs = path.with_file_name("blobs");
         let sizes = std::fs::read_dir(blobs).into_iter().flatten().filter_map(Result::ok);
-        let bytes =
+        log.bytes =
             sizes.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum();
-        Ok(Self { changes, rewinds: backs, bytes, file: None, is_torn })
+        Ok(log)
+    }
+
+    fn take_rewind(&mut self, back_to: u64) {
+        let logged = LogLengths { changes: self.changes.len(), spans: self.spans.len() };
+        self.rewinds.push(LoggedRewind { back_to, logged });
+    }
+
+    /// From where on the log speaks of records that count. Records that no longer count may have had the
+    /// same number; what is logged for those came before.
+    pub(super) fn first_after_rewind(&self, record: u64) -> LogLengths {
+        let rewind = self.rewinds.iter().rev().find(|rewind| rewind.back_to <= record);
+        rewind.map(|rewind| rewind.logged).unwrap_or_default()
     }
 
     pub(super) fn append_change(
@@ -98,11 +125,11 @@ impl ChangeLog {
         durability: Durability,
     ) -> Result<(), JournalError> {
         self.append_line(path, &RewindMark { back_to }, durability)?;
-        self.rewinds.push((self.changes.len(), back_to));
+        self.take_rewind(back_to);
         Ok(())
     }
 
-    fn append_line(
+    pub(super) fn append_line(
         &mut self,
         path: &Path,
         line: &impl Serialize,

@@ -3,11 +3,12 @@
 //! `<session>.kept/blobs/<name>` holds contents under the name of their digest; `log` says, a line
 //! for each change, which file was changed behind which record, from what to what. A content is
 //! durable before its file is changed. Bounded: what is too large is named in the log and cannot be
-//! taken back. What programs started by the shell change is not seen here.
+//! taken back. Of what programs started by the shell change, `log` names the snapshots around them.
 
 mod change_log;
 mod restore;
 mod restore_plan;
+mod snapshot_span;
 
 use std::fs::DirBuilder;
 use std::io;
@@ -24,6 +25,7 @@ use change_log::ChangeLog;
 pub use change_log::{FileImage, LoggedFileChange};
 pub use restore::RestoredFile;
 pub use restore_plan::{PlannedRestore, RestoreStatus};
+pub use snapshot_span::SnapshotSpan;
 
 /// The pre-images of one session.
 #[derive(Debug)]
@@ -118,7 +120,7 @@ impl SnapshotStore {
     /// The conversation went back to this record: those behind it are numbered anew from now on.
     pub fn record_rewind(&self, record: u64) -> Result<(), JournalError> {
         let mut log = self.lock_log();
-        if log.changes.is_empty() {
+        if log.changes.is_empty() && log.spans.is_empty() {
             return Ok(());
         }
         log.append_rewind(&self.folder.join("log"), record, self.durability)

@@ -48,12 +48,10 @@ impl SnapshotStore {
         spans.into_iter().map(|(first, last)| self.plan_file(first, &last)).collect()
     }
 
-    /// What was changed behind a record that counts, oldest first. Records that no longer count may
-    /// have had its number; what was changed behind those came before.
+    /// What was changed behind a record that counts, oldest first.
     fn find_changes_after(&self, record: u64) -> Vec<LoggedFileChange> {
         let log = self.lock_log();
-        let back = log.rewinds.iter().rev().find(|(_, back_to)| *back_to <= record);
-        let later = log.changes.iter().skip(back.map_or(0, |(changes, _)| *changes));
+        let later = log.changes.iter().skip(log.first_after_rewind(record).changes);
         later.filter(|changed| changed.record > record).cloned().collect()
     }
 

@@ -179,6 +179,7 @@ impl Transcriber {
             | Notice::Continued { .. }
             | Notice::HookMessage { .. }
             | Notice::Hook(_)
+            | Notice::FilesChanged { .. }
             | Notice::ToolsLabelled(_)
             | Notice::SessionTitled(_)
             | Notice::PromptSuggested(_)

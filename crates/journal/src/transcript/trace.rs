@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use windlass_engine::{Effect, Settings};
-use windlass_vocabulary::{AttachmentKind, Message, MessageId, MessageOrigin, Notice};
+use windlass_vocabulary::{AttachmentKind, Message, MessageId, MessageOrigin, Notice, ToolCallId};
 
 use super::{Transcriber, TranscriptContext};
 use crate::error::JournalError;
@@ -25,6 +25,8 @@ pub struct TracedMessage {
     pub is_prompt: bool,
     /// What was said, for people.
     pub text: String,
+    /// The tools it calls.
+    pub calls: Vec<ToolCallId>,
 }
 
 /// Every message of a session, oldest first. Decided under the settings the journal holds; a journal
@@ -53,6 +55,7 @@ pub fn trace_messages(
                     last_record: u64::MAX,
                     is_prompt: is_prompt(message),
                     text: message.text(),
+                    calls: message.tool_calls().map(|call| call.id.clone()).collect(),
                 });
             }
         }

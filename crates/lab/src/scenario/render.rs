@@ -146,6 +146,7 @@ fn render_notice(
         Notice::HookMessage { point, name, text } => {
             format!("spoke {point:?} {name}: {}", quote(text))
         }
+        Notice::FilesChanged { count, .. } => format!("{count} files changed"),
         Notice::ToolsLabelled(text) => format!("labelled {}", quote(text)),
         Notice::SessionTitled(text) => format!("titled {}", quote(text)),
         Notice::PromptSuggested(text) => format!("suggested {}", quote(text)),

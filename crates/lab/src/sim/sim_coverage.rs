@@ -72,6 +72,7 @@ impl SimCoverage {
             | Notice::PermissionAsked { .. }
             | Notice::HookMessage { .. }
             | Notice::Hook(_)
+            | Notice::FilesChanged { .. }
             | Notice::SessionTitled(_)
             | Notice::PromptSuggested(_)
             | Notice::SideQuestionAnswered(_)

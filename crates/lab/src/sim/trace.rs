@@ -135,6 +135,7 @@ fn describe_notice(notice: &Notice) -> Option<String> {
         Notice::ContextShrunk { level, .. } => format!("shrink:{level}"),
         Notice::Continued { transition, .. } => format!("GO:{transition}"),
         Notice::InputQueued(_) => "queued".to_owned(),
+        Notice::FilesChanged { .. } => "files changed".to_owned(),
         Notice::ToolsLabelled(_) => "labelled".to_owned(),
         Notice::Warning(_) => "warning".to_owned(),
         Notice::RequestStarted { .. }

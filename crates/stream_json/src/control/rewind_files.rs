@@ -15,7 +15,7 @@ pub(super) async fn rewind_files(
         return Err("files go back between prompts; interrupt this one first".to_owned());
     }
     let live = require_session(event_loop)?;
-    let options = RewindOptions { dry_run, overwrite: false };
+    let options = RewindOptions { dry_run, ..RewindOptions::default() };
     let files = match live.session.rewind_files(user_message_id, options).await {
         Ok(files) => files,
         Err(why) if dry_run => {

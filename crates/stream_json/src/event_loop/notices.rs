@@ -72,6 +72,7 @@ impl EventLoop {
             | Notice::ContextShrunk { .. }
             | Notice::Continued { .. }
             | Notice::HookMessage { .. }
+            | Notice::FilesChanged { .. }
             | Notice::ToolsLabelled(_)
             | Notice::SessionTitled(_)
             | Notice::InputQueued(_)

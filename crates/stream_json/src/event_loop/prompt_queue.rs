@@ -164,6 +164,7 @@ impl EventLoop {
             command @ (SlashCommand::SubmitPrompt(_)
             | SlashCommand::Context
             | SlashCommand::Cost
+            | SlashCommand::Diff(_)
             | SlashCommand::Resume(_)
             | SlashCommand::Why
             | SlashCommand::TerminalAction(_)
@@ -260,6 +261,7 @@ impl EventLoop {
         let sent = match command {
             SlashCommand::Context
             | SlashCommand::Cost
+            | SlashCommand::Diff(_)
             | SlashCommand::Show { .. }
             | SlashCommand::Resume(_)
             | SlashCommand::Clear

@@ -24,7 +24,9 @@ pub(crate) use result::{
     DeferredToolUse, FrameModelUsage, PermissionDenial, ResultCost, ResultDurations, ResultEnding,
     ResultFrame, ResultPrompt,
 };
-pub(crate) use system::{CompactMetadata, InitFrame, SystemFrame, SystemSubtype, TaskUsage};
+pub(crate) use system::{
+    ChangedFileFrame, CompactMetadata, InitFrame, SystemFrame, SystemSubtype, TaskUsage,
+};
 
 /// One line of standard output.
 #[derive(Debug, Serialize, JsonSchema)]

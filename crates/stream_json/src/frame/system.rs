@@ -13,6 +13,16 @@ pub(crate) struct SystemFrame {
     pub what: SystemSubtype,
 }
 
+/// One file that differs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ChangedFile")]
+pub(crate) struct ChangedFileFrame {
+    /// Below the working directory.
+    pub path: String,
+    /// `created`, `modified` or `deleted`.
+    pub kind: &'static str,
+}
+
 /// What it says.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
@@ -31,6 +41,15 @@ pub(crate) enum SystemSubtype {
         error_status: Option<u16>,
         /// What kind of failure.
         error: &'static str,
+    },
+    /// Files of the working directory differ from before these calls.
+    FilesChanged {
+        /// The calls that ran together.
+        tool_use_ids: Vec<String>,
+        /// The first of the files, below the working directory.
+        files: Vec<ChangedFileFrame>,
+        /// How many differ.
+        count: usize,
     },
     /// History before this was summarised.
     CompactBoundary {

@@ -2,7 +2,7 @@
 
 use windlass_host::display::human_format;
 use windlass_permission::sanitize;
-use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::notice::{ChangedFile, RunEnding};
 use windlass_vocabulary::{
     AttachmentKind, ContentBlock, Message, MessageOrigin, ModelFailure, Notice, Outcome,
     PermissionQuestion, Role, Ticket, Tokens, ToolCall, ToolCallId, ToolOutcome,
@@ -88,6 +88,9 @@ impl App {
                     running.update_subagent(agent, notice, 0, &folder);
                 }
             }
+            Notice::FilesChanged { calls, files, count } => {
+                self.show_changed_files(calls, files, *count);
+            }
             Notice::RunEnded(ending) => return self.handle_run_ended(ending),
             Notice::AnswerStarted { .. }
             | Notice::Hook(_)
@@ -98,6 +101,7 @@ impl App {
     }
 
     fn handle_run_started(&mut self) {
+        self.run.shown_changes.clear();
         self.run.state = RunState::Running { started: self.now };
         self.input.suggested_prompt.clear();
         self.keys.hint = None;
@@ -241,6 +245,7 @@ impl App {
             | Notice::Continued { .. }
             | Notice::HookMessage { .. }
             | Notice::Hook(_)
+            | Notice::FilesChanged { .. }
             | Notice::ToolsLabelled(_)
             | Notice::SessionTitled(_)
             | Notice::PromptSuggested(_)
@@ -363,8 +368,18 @@ impl App {
                 StyledLine::from_text(words, TextStyle::Dim).truncate_to_width(self.size.width),
             );
         }
+        if tool_call_view::shows_change(outcome) {
+            self.run.shown_changes.push(id.clone());
+        }
         let entry = TranscriptEntry::ToolCall(running.call, Box::new(outcome.clone()));
         self.defer_ended_call(EndedCall { id: id.clone(), lines, entry });
+    }
+
+    /// What commands changed; what an edit changed is on the screen already.
+    fn show_changed_files(&mut self, calls: &[ToolCallId], files: &[ChangedFile], count: usize) {
+        if !calls.iter().all(|call| self.run.shown_changes.contains(call)) {
+            self.show_dim_line(&words::describe_changed_files(files, count));
+        }
     }
 
     fn handle_tool_denied(&mut self, call: &ToolCall, why: &str) {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use windlass_vocabulary::ToolCallId;
+
 use super::RunningCall;
 
 #[derive(Debug, Default)]
@@ -11,6 +13,8 @@ pub struct RunProgress {
     pub turn: u32,
     pub retry: RetryProgress,
     pub calls: Vec<RunningCall>,
+    /// Calls that have ended and whose changes are on the screen.
+    pub shown_changes: Vec<ToolCallId>,
 }
 
 /// Attempts of this run that failed and were made again.

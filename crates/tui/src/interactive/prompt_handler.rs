@@ -20,6 +20,7 @@ use windlass_assembly::failure_advice;
 use windlass_assembly::options::SettingsOptions;
 use windlass_assembly::prompt_expansion::PromptExpander;
 use windlass_assembly::report::cost;
+use windlass_assembly::report::diff::diff_blocking;
 use windlass_assembly::report::why;
 use windlass_assembly::settings;
 use windlass_assembly::settings::SettingsLayers;
@@ -213,6 +214,13 @@ impl PromptHandler {
                 Some(journal) => PromptAction::ShowFirstFitting(
                     cost::render_session_cost_for_screen(journal)?.to_vec(),
                 ),
+                None => no_journal_message(),
+            },
+            SlashCommand::Diff(wanted) => match &self.journal {
+                Some(journal) => {
+                    let id = &self.expander.variables.session_id;
+                    PromptAction::ShowText(diff_blocking(journal, id, &wanted).await?.0)
+                }
                 None => no_journal_message(),
             },
             SlashCommand::Why => match &self.journal {

@@ -74,6 +74,11 @@ pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str)
     line
 }
 
+/// Is what the call changed on the screen with it?
+pub fn shows_change(outcome: &ToolOutcome) -> bool {
+    parse_patch(outcome).is_some()
+}
+
 pub fn render_ended_call(
     call: &ToolCall,
     outcome: &ToolOutcome,

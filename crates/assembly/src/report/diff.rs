@@ -1,0 +1,192 @@
+//! `windlass diff` and `/diff`: what a session did to files, commands included, as a unified diff.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use similar::TextDiff;
+use windlass_driver::snapshot::{FileDifference, HeldContent, visit_span_changes};
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_journal::SnapshotStore;
+use windlass_journal::snapshot_store::SnapshotSpan;
+
+use crate::session::rewind_point;
+use crate::session::snapshots::{open_change_log, open_session_snapshots};
+
+/// Of what the differences are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffArguments {
+    pub scope: DiffScope,
+    /// Only which files, and how many lines.
+    pub is_summary: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiffScope {
+    /// Everything since the session began.
+    Session,
+    /// The turn of the last prompt.
+    LastTurn,
+    /// The turn of the prompt with this number, from 1.
+    Turn(usize),
+    /// The call with this id, or the beginning of it; calls that ran beside it are one with it.
+    Call(String),
+}
+
+/// The differences as text and as JSON.
+pub fn diff_journal(
+    journal: &Path,
+    id: &str,
+    wanted: &DiffArguments,
+    lookup: &impl EnvLookup,
+) -> Result<(String, Value), CommandError> {
+    let kept = open_change_log(journal)?;
+    let spans = select_spans(&kept, journal, id, &wanted.scope)?;
+    let mut report = DiffReport::default();
+    if let Some(workspace) = open_session_snapshots(&kept, lookup) {
+        visit_span_changes(&workspace, &spans, |file| report.add(&file, wanted.is_summary))
+            .map_err(|words| CommandError::failure(format!("cannot show changes: {words}")))?;
+    }
+    Ok(report.finish(id, wanted.is_summary))
+}
+
+/// The same beside an event loop.
+pub async fn diff_blocking(
+    journal: &Path,
+    id: &str,
+    wanted: &DiffArguments,
+) -> Result<(String, Value), CommandError> {
+    let (journal, id, wanted) = (journal.to_owned(), id.to_owned(), wanted.clone());
+    let shown = tokio::task::spawn_blocking(move || {
+        diff_journal(&journal, &id, &wanted, &|name: &str| std::env::var_os(name))
+    });
+    let broken = |error| CommandError::failure(format!("this should not happen: {error}"));
+    shown.await.map_err(broken)?
+}
+
+fn select_spans(
+    kept: &SnapshotStore,
+    journal: &Path,
+    id: &str,
+    scope: &DiffScope,
+) -> Result<Vec<SnapshotSpan>, CommandError> {
+    if *scope == DiffScope::Session {
+        return Ok(kept.find_spans_after(0));
+    }
+    if let DiffScope::Call(call) = scope {
+        let is_meant = |span: &SnapshotSpan| span.calls.iter().any(|own| own.starts_with(call));
+        let found: Vec<SnapshotSpan> = kept.spans().into_iter().filter(is_meant).collect();
+        return match found.is_empty() {
+            true => Err(CommandError::usage(format!(
+                "no call `{call}` with snapshots in this session; `windlass sessions show {id}` lists its calls"
+            ))),
+            false => Ok(found),
+        };
+    }
+    let messages = rewind_point::trace_messages(journal, id)?;
+    let prompts: Vec<u64> =
+        messages.iter().filter(|traced| traced.is_prompt).map(|traced| traced.record).collect();
+    let number = if let DiffScope::Turn(number) = scope { *number } else { prompts.len() };
+    let Some(begin) = number.checked_sub(1).and_then(|place| prompts.get(place)) else {
+        return Err(CommandError::usage(format!(
+            "there is no prompt {number}: the session has {}",
+            prompts.len()
+        )));
+    };
+    let end = prompts.get(number).copied().unwrap_or(u64::MAX);
+    let spans = kept.find_spans_after(begin.saturating_sub(1)).into_iter();
+    Ok(spans.filter(|span| span.record < end && !span.is_rewind).collect())
+}
+
+#[derive(Default)]
+struct DiffReport {
+    text: String,
+    objects: Vec<Value>,
+    insertions: usize,
+    deletions: usize,
+}
+
+impl DiffReport {
+    fn add(&mut self, file: &FileDifference, is_summary: bool) {
+        let FileDifference { path, kind, before, after } = file;
+        let texts = to_text(before).zip(to_text(after));
+        let mut counts = None;
+        let mut shown = String::new();
+        if let Some((old, new)) = texts {
+            let diff = TextDiff::from_lines(old.as_str(), new.as_str());
+            let count = |tag| diff.iter_all_changes().filter(|it| it.tag() == tag).count();
+            let (removed, added) =
+                (count(similar::ChangeTag::Delete), count(similar::ChangeTag::Insert));
+            self.insertions += added;
+            self.deletions += removed;
+            counts = Some((added, removed));
+            let [from, to] = [(before, "a"), (after, "b")].map(|(held, side)| match held {
+                HeldContent::Nothing => "/dev/null".to_owned(),
+                HeldContent::File(..) | HeldContent::Link(_) | HeldContent::NotKept => {
+                    format!("{side}/{path}")
+                }
+            });
+            shown = diff.unified_diff().context_radius(3).header(&from, &to).to_string();
+        }
+        let described = match counts {
+            Some((added, removed)) => format!("+{added} -{removed}"),
+            None => "not text, or not kept".to_owned(),
+        };
+        if is_summary {
+            self.text.push_str(&format!("{:<9} {path}  {described}\n", kind.name()));
+        } else {
+            self.text.push_str(&format!("diff {path} ({}, {described})\n", kind.name()));
+            self.text.push_str(&describe_mode_change(before, after));
+            self.text.push_str(&shown);
+        }
+        self.objects.push(json!({
+            "path": path,
+            "kind": kind.name(),
+            "insertions": counts.map(|(added, _)| added),
+            "deletions": counts.map(|(_, removed)| removed),
+            "diff": (!is_summary && !shown.is_empty()).then_some(shown),
+        }));
+    }
+
+    fn finish(self, id: &str, is_summary: bool) -> (String, Value) {
+        let Self { mut text, objects, insertions, deletions } = self;
+        match objects.len() {
+            0 => text.push_str("No files changed.\n"),
+            count if is_summary => {
+                let files = if count == 1 { "file" } else { "files" };
+                text.push_str(&format!("{count} {files} changed, +{insertions} -{deletions}\n"));
+            }
+            _ => {}
+        }
+        let object = json!({
+            "session_id": id,
+            "files": objects,
+            "insertions": insertions,
+            "deletions": deletions,
+        });
+        (text, object)
+    }
+}
+
+/// A file as text; nothing is empty text. `None` for what is no text.
+fn to_text(held: &HeldContent) -> Option<String> {
+    match held {
+        HeldContent::Nothing => Some(String::new()),
+        HeldContent::File(bytes, _) if bytes.len() <= TEXT_BYTES_MAX => {
+            String::from_utf8(bytes.clone()).ok().filter(|text| !text.contains('\0'))
+        }
+        HeldContent::Link(target) => Some(format!("link to {}\n", String::from_utf8_lossy(target))),
+        HeldContent::File(..) | HeldContent::NotKept => None,
+    }
+}
+
+fn describe_mode_change(before: &HeldContent, after: &HeldContent) -> String {
+    match (before, after) {
+        (HeldContent::File(_, old), HeldContent::File(_, new)) if old != new => {
+            format!("mode {:o} -> {:o}\n", old & 0o7777, new & 0o7777)
+        }
+        _ => String::new(),
+    }
+}
+
+const TEXT_BYTES_MAX: usize = 4 << 20;

@@ -1,0 +1,40 @@
+//! Where snapshots of working directories are kept.
+
+use std::path::Path;
+
+use windlass_driver::Durability;
+use windlass_driver::snapshot::{SharedWorkspace, SnapshotConfig};
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_host::user_directories;
+use windlass_journal::project_key::project_key;
+use windlass_journal::{SnapshotLimits, SnapshotStore};
+
+use super::journal_error;
+
+/// The store of a working directory, shared by all sessions there.
+pub(crate) fn snapshot_config(root: &Path, lookup: &impl EnvLookup) -> Option<SnapshotConfig> {
+    let folder = user_directories::state_directory(lookup)?.join("workspaces");
+    Some(SnapshotConfig {
+        store: folder.join(project_key(root)),
+        home: user_directories::home_directory(lookup),
+        store_bytes_max: None,
+    })
+}
+
+/// What a session has written down of the files it changed.
+pub fn open_change_log(journal: &Path) -> Result<SnapshotStore, CommandError> {
+    let folder = SnapshotStore::folder_for(journal);
+    SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default())
+        .map_err(|error| journal_error(&error))
+}
+
+/// The snapshots a session has written down, to be read without it.
+pub fn open_session_snapshots(
+    kept: &SnapshotStore,
+    lookup: &impl EnvLookup,
+) -> Option<SharedWorkspace> {
+    let root = kept.spans().pop()?.root;
+    let config = snapshot_config(&root, lookup).filter(|config| config.store.is_dir())?;
+    Some(SharedWorkspace::new(&root, config))
+}

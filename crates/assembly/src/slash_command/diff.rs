@@ -1,0 +1,39 @@
+//! `/diff [all|NUMBER|CALL] [stat]`: what this session did to files, the last turn by default.
+
+use super::{SlashCommand, SlashCommandAvailability, SlashCommandParser, SlashCommandSpec};
+use crate::report::diff::{DiffArguments, DiffScope};
+use windlass_host::command_error::CommandError;
+
+pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
+    name: "diff",
+    aliases: &[],
+    argument_hint: "[all|number|call] [stat]",
+    description: "Show what the last turn did to files, commands included",
+    availability: SlashCommandAvailability::Everywhere,
+    parser: SlashCommandParser::WithArguments(|rest| {
+        Ok(SlashCommand::Diff(parse_diff_arguments(rest)?))
+    }),
+};
+
+fn parse_diff_arguments(words: &str) -> Result<DiffArguments, CommandError> {
+    let mut wanted = DiffArguments { scope: DiffScope::LastTurn, is_summary: false };
+    for word in words.split_whitespace() {
+        match word.trim_start_matches("--") {
+            "stat" => wanted.is_summary = true,
+            "all" => wanted.scope = DiffScope::Session,
+            "last" => wanted.scope = DiffScope::LastTurn,
+            other if wanted.scope == DiffScope::LastTurn => {
+                wanted.scope = match other.parse() {
+                    Ok(number) => DiffScope::Turn(number),
+                    Err(_) => DiffScope::Call(other.to_owned()),
+                };
+            }
+            _ => {
+                return Err(CommandError::usage(
+                    "/diff takes all, a prompt's number or a call's id, and stat",
+                ));
+            }
+        }
+    }
+    Ok(wanted)
+}

@@ -1,0 +1,50 @@
+//! `windlass fork`: goes on twice from one point of a session.
+
+use serde_json::json;
+use windlass_assembly::session::fork_with_files::{ForkArguments, ForkFiles, fork_with_files};
+use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_host::command_error::CommandError;
+use windlass_host::display::human_format::format_count;
+use windlass_host::environment::EnvLookup;
+
+use crate::args::ForkArgs;
+
+pub(crate) fn run(args: &ForkArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
+    let listed = find_session_here(args.session.as_deref(), lookup)?;
+    let files = match &args.workspace {
+        None => ForkFiles::Shared,
+        Some(None) => ForkFiles::Beside,
+        Some(Some(place)) => ForkFiles::In(place.clone()),
+    };
+    let arguments = ForkArguments { at: args.at.clone(), files };
+    let forked = fork_with_files(&listed, &arguments, lookup)?;
+    let directory = forked.directory.display().to_string();
+    if args.json {
+        let object = json!({
+            "session_id": forked.id,
+            "parent": listed.summary.id,
+            "directory": directory,
+            "files": forked.copied.as_ref().map(|copied| copied.files),
+            "bytes": forked.copied.as_ref().map(|copied| copied.bytes),
+            "missing": forked.copied.as_ref().map(|copied| &copied.missing),
+        });
+        return Ok(format!("{object}\n"));
+    }
+    let mut text = match &forked.point {
+        Some(point) => format!("Forked before {point}\n"),
+        None => "Forked as it is now\n".to_owned(),
+    };
+    if let Some(copied) = &forked.copied {
+        let files = format_count(copied.files);
+        text.push_str(&format!("Copied {files} files to {directory}\n"));
+        if !copied.missing.is_empty() {
+            text.push_str(&format!("Not copied: {}\n", copied.missing.join(", ")));
+        }
+    }
+    let resume = format!("windlass -r {}", forked.id);
+    match forked.copied {
+        Some(_) => text.push_str(&format!("Continue: cd {directory} && {resume}\n")),
+        None => text.push_str(&format!("Continue: {resume}\n")),
+    }
+    Ok(text)
+}

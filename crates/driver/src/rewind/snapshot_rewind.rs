@@ -1,0 +1,138 @@
+//! What snapshots of the working directory say about going back: everything that lies between the one
+//! before the first call behind a record and now, commands included.
+
+use std::path::PathBuf;
+
+use windlass_journal::SnapshotStore;
+use windlass_journal::snapshot_store::SnapshotSpan;
+use windlass_tool::count_changed_lines;
+use windlass_workspace::{
+    CancelFlag, PathImage, PathStanding, RelativePath, RestoreConsent, RestorePlan, RestoreStep,
+    SnapshotId, Workspace, WorkspaceError,
+};
+
+use super::{FileRewind, OverwriteChoice, RestoreStatus, RewindError};
+use crate::snapshot::SharedWorkspace;
+use crate::snapshot::change_summary::classify_change;
+
+/// What going back would do to files that snapshots cover.
+pub(super) struct SnapshotPlan {
+    pub(super) plan: RestorePlan,
+    pub(super) files: Vec<FileRewind>,
+}
+
+/// Plans to go back to before the first of these spans. `None` where there is nothing to go by.
+pub(super) fn plan_before(
+    shared: &SharedWorkspace,
+    spans: &[SnapshotSpan],
+) -> Result<Option<SnapshotPlan>, RewindError> {
+    let own: Vec<&SnapshotSpan> = spans.iter().filter(|span| span.root == shared.root()).collect();
+    let Some(target) = own.first().and_then(|span| parse_id(&span.from)) else { return Ok(None) };
+    let planned = shared.run(|workspace| {
+        if workspace.has_unfinished_restore() {
+            // Killed in the middle of going back: that is completed before anything else.
+            workspace.finish()?;
+        }
+        let ours = list_own_spans(workspace, &own)?;
+        let plan = workspace.plan(target, &ours, &CancelFlag::new())?;
+        let root = workspace.root().to_owned();
+        let files = plan.steps.iter().filter(|step| is_told(step));
+        let files = files.map(|step| describe_step(workspace, &root, step)).collect();
+        Ok(SnapshotPlan { plan, files })
+    });
+    match planned {
+        Ok(planned) => Ok(planned),
+        // Space is bounded: what was given up is no longer known, as if it had never been kept.
+        Err(WorkspaceError::NotKept(_)) => Ok(None),
+        Err(error) => Err(snapshot_error(&error)),
+    }
+}
+
+/// Goes back as planned. The way there is a span of its own, so that it can be taken back too.
+pub(super) fn carry_out(
+    shared: &SharedWorkspace,
+    kept: &SnapshotStore,
+    plan: &RestorePlan,
+    end: u64,
+    overwrite: &OverwriteChoice,
+) -> Result<(), RewindError> {
+    let from = plan.current.to_string();
+    let number = kept.begin_span(end, shared.root().to_owned(), from, true)?;
+    let consent = match overwrite {
+        OverwriteChoice::Refuse | OverwriteChoice::Skip => RestoreConsent::None,
+        OverwriteChoice::All => RestoreConsent::All,
+        OverwriteChoice::Files(_) => {
+            let steps = plan.steps.iter().map(|step| &step.path);
+            let is_chosen =
+                |path: &&RelativePath| overwrite.covers(&shared.root().join(path.as_path()));
+            RestoreConsent::Paths(steps.filter(is_chosen).cloned().collect())
+        }
+    };
+    let report = shared
+        .run(|workspace| workspace.carry_out(plan, &consent, &CancelFlag::new()))
+        .map_err(|error| snapshot_error(&error))?;
+    if let Some(report) = report {
+        kept.end_span(number, Vec::new(), report.after.to_string())?;
+    }
+    Ok(())
+}
+
+/// The snapshots around each span. One whose process died has no end: the next look is its end.
+fn list_own_spans(
+    workspace: &mut Workspace,
+    spans: &[&SnapshotSpan],
+) -> Result<Vec<(SnapshotId, SnapshotId)>, WorkspaceError> {
+    let mut pairs = Vec::new();
+    for (place, span) in spans.iter().enumerate() {
+        let Some(from) = parse_id(&span.from) else { continue };
+        let next = spans.get(place + 1).and_then(|next| parse_id(&next.from));
+        let to = match (span.to.as_deref().and_then(parse_id), next) {
+            (Some(to), _) | (None, Some(to)) => to,
+            (None, None) => {
+                let depth = windlass_workspace::LookDepth::Quick;
+                workspace.look(depth, &CancelFlag::new())?.id
+            }
+        };
+        pairs.push((from, to));
+    }
+    Ok(pairs)
+}
+
+fn parse_id(text: &str) -> Option<SnapshotId> {
+    text.parse().ok()
+}
+
+fn is_told(step: &RestoreStep) -> bool {
+    classify_change(&step.path, &step.current, &step.target).is_some()
+}
+
+fn describe_step(workspace: &Workspace, root: &std::path::Path, step: &RestoreStep) -> FileRewind {
+    let read = |image: &PathImage| match image {
+        PathImage::File { content, .. } => workspace.read(content).unwrap_or_default(),
+        PathImage::Link { target } => target.clone(),
+        PathImage::Absent | PathImage::Folder { .. } | PathImage::Uncovered { .. } => Vec::new(),
+    };
+    let [now, then] = [&step.current, &step.target]
+        .map(|image| String::from_utf8_lossy(&read(image)).into_owned());
+    let (deletions, insertions) = count_changed_lines(&now, &then);
+    FileRewind {
+        path: root.join(step.path.as_path()),
+        file_state: match step.standing {
+            PathStanding::Unchanged => RestoreStatus::Restorable,
+            PathStanding::ChangedByOthers => RestoreStatus::ChangedByOthers,
+            PathStanding::NotKept | PathStanding::GitLocked => RestoreStatus::NotStored,
+        },
+        is_removed: matches!(step.target, PathImage::Absent | PathImage::Folder { .. }),
+        insertions,
+        deletions,
+    }
+}
+
+/// The files that snapshots say something about.
+pub(super) fn list_paths(planned: &SnapshotPlan) -> Vec<PathBuf> {
+    planned.files.iter().map(|file| file.path.clone()).collect()
+}
+
+fn snapshot_error(error: &WorkspaceError) -> RewindError {
+    RewindError::Snapshots(error.to_string())
+}

@@ -1,0 +1,37 @@
+//! What changed between two snapshots, as it is told.
+
+use windlass_vocabulary::notice::{ChangeKind, ChangedFile};
+use windlass_workspace::{PathChange, PathImage, RelativePath};
+
+pub(super) fn summarize_changes(changes: &[PathChange]) -> Vec<ChangedFile> {
+    let told = changes.iter().filter_map(|change| {
+        let kind = classify_change(&change.path, &change.before, &change.after)?;
+        Some(ChangedFile { path: change.path.to_string(), kind })
+    });
+    told.collect()
+}
+
+/// What became of a file. Folders follow from their files, and git's own state is no file of the
+/// user's.
+pub(crate) fn classify_change(
+    path: &RelativePath,
+    before: &PathImage,
+    after: &PathImage,
+) -> Option<ChangeKind> {
+    if path.is_git_state() {
+        return None;
+    }
+    match (is_file(before), is_file(after)) {
+        (false, true) => Some(ChangeKind::Created),
+        (true, true) => Some(ChangeKind::Modified),
+        (true, false) => Some(ChangeKind::Deleted),
+        (false, false) => None,
+    }
+}
+
+fn is_file(image: &PathImage) -> bool {
+    match image {
+        PathImage::File { .. } | PathImage::Link { .. } | PathImage::Uncovered { .. } => true,
+        PathImage::Absent | PathImage::Folder { .. } => false,
+    }
+}

@@ -1,0 +1,99 @@
+//! Which sessions need what is in a store of snapshots, and giving up what none needs any more.
+//!
+//! Every session that takes snapshots names its list of them in the store. A session whose list is gone
+//! was deleted. Near its bound the store gives up the snapshots of sessions that have ended, the one
+//! written longest ago first; never those of a session that is open.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use windlass_journal::session_catalogue::is_being_written;
+use windlass_journal::{Durability, SnapshotLimits, SnapshotStore};
+use windlass_workspace::{SnapshotId, Workspace, WorkspaceError};
+
+/// Says that this session needs the store.
+pub(super) fn register_session(store: &Path, change_log: &Path) -> io::Result<()> {
+    if read_registered(store).iter().any(|known| known == change_log) {
+        return Ok(());
+    }
+    let Some(text) = change_log.to_str().filter(|text| !text.contains('\n')) else {
+        return Err(io::Error::other("the path of the session is not text"));
+    };
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.create(true).append(true).mode(0o600).open(list_path(store))?;
+    // One write, so that two processes cannot mix their lines.
+    file.write_all(format!("{text}\n").as_bytes())
+}
+
+/// Gives up what no session needs, if some is gone or the store is near its bound. Returns the bytes
+/// that became free.
+pub(super) fn collect_garbage(
+    workspace: &mut Workspace,
+    store: &Path,
+    bytes_max: u64,
+    own: &Path,
+) -> Result<u64, WorkspaceError> {
+    let registered = read_registered(store);
+    let mut kept: Vec<RegisteredSession> =
+        registered.iter().filter_map(|path| RegisteredSession::read(path)).collect();
+    let is_crowded = workspace.usage().bytes > bytes_max / 4 * 3;
+    if kept.len() == registered.len() && !is_crowded {
+        return Ok(0);
+    }
+    let mut freed = workspace.forget(&list_live(&kept))?;
+    kept.sort_by_key(|session| session.written);
+    while workspace.usage().bytes > bytes_max / 2 && is_crowded {
+        let Some(place) = kept.iter().position(|session| session.is_over(own)) else { break };
+        kept.remove(place);
+        freed += workspace.forget(&list_live(&kept))?;
+    }
+    let lines: String =
+        kept.iter().map(|session| format!("{}\n", session.change_log.display())).collect();
+    let temporary = list_path(store).with_extension("new");
+    // If this fails, the same is found and done again.
+    let _ = fs::write(&temporary, lines).and_then(|()| fs::rename(&temporary, list_path(store)));
+    Ok(freed)
+}
+
+struct RegisteredSession {
+    change_log: PathBuf,
+    written: SystemTime,
+    snapshots: Vec<SnapshotId>,
+}
+
+impl RegisteredSession {
+    /// `None` if it is gone.
+    fn read(change_log: &Path) -> Option<Self> {
+        let written = change_log.join("log").metadata().ok()?.modified().ok()?;
+        let opened =
+            SnapshotStore::open(change_log, Durability::Written, SnapshotLimits::default());
+        let spans = opened.ok()?.spans();
+        let names = spans.iter().flat_map(|span| std::iter::once(&span.from).chain(&span.to));
+        let snapshots = names.filter_map(|name| name.parse().ok()).collect();
+        Some(Self { change_log: change_log.to_owned(), written, snapshots })
+    }
+
+    /// Nobody works in it, and it is not the one that asks.
+    fn is_over(&self, own: &Path) -> bool {
+        self.change_log != own && !is_being_written(&self.change_log.with_extension("jsonl"))
+    }
+}
+
+fn list_live(sessions: &[RegisteredSession]) -> Vec<SnapshotId> {
+    sessions.iter().flat_map(|session| session.snapshots.iter().copied()).collect()
+}
+
+fn read_registered(store: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(list_path(store)).unwrap_or_default();
+    let mut paths: Vec<PathBuf> = text.lines().map(PathBuf::from).collect();
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+fn list_path(store: &Path) -> PathBuf {
+    store.join("sessions")
+}

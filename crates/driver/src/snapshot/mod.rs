@@ -1,0 +1,33 @@
+//! Snapshots of the working directory around calls that may change files.
+//!
+//! Calls that run at the same time are one batch: the directory is looked at before the first begins
+//! and after the last has ended. The look before begins with the call's arguments, the look after goes
+//! on beside the next request, so that a turn seldom waits for either. A look that fails costs the way
+//! back over that batch, never the batch.
+
+pub(crate) mod change_summary;
+mod garbage;
+mod recorder;
+mod recorder_thread;
+mod shared_workspace;
+mod snapshot_copy;
+mod span_changes;
+
+pub(crate) use recorder::SnapshotRecorder;
+pub(crate) use recorder_thread::RecorderThread;
+pub use shared_workspace::SharedWorkspace;
+pub use snapshot_copy::{SnapshotCopy, copy_snapshot};
+pub use span_changes::{FileDifference, HeldContent, visit_span_changes};
+
+use std::path::PathBuf;
+
+/// Where snapshots are kept, and what may be in them.
+#[derive(Clone, Debug, Default)]
+pub struct SnapshotConfig {
+    /// A folder for one working directory; sessions there share it.
+    pub store: PathBuf,
+    /// The user's home, which is never kept as a whole.
+    pub home: Option<PathBuf>,
+    /// The most bytes the folder may take. [default: 2 GiB]
+    pub store_bytes_max: Option<u64>,
+}

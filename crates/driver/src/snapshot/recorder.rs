@@ -1,0 +1,123 @@
+//! Which calls are under way, and what the thread that looks is asked for.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Duration;
+
+use tokio::sync::{oneshot, watch};
+use windlass_vocabulary::ToolCallId;
+use windlass_workspace::CancelFlag;
+
+use super::recorder_thread::{RecorderThread, SnapshotJob};
+
+/// Has the working directory looked at around batches of calls.
+#[derive(Debug)]
+pub(crate) struct SnapshotRecorder {
+    batch: Mutex<CallBatch>,
+    /// Read by one thread, which does the jobs in their order and ends when this is gone.
+    jobs: mpsc::Sender<SnapshotJob>,
+}
+
+/// The calls that are under way, and those that ran beside them and have ended.
+#[derive(Debug, Default)]
+struct CallBatch {
+    running: usize,
+    calls: Vec<ToolCallId>,
+    /// The look before the batch: `true` when it is over.
+    before: Option<watch::Receiver<bool>>,
+    /// Ends that look early.
+    cancel: CancelFlag,
+}
+
+impl SnapshotRecorder {
+    pub(crate) fn start(thread: RecorderThread) -> std::io::Result<Self> {
+        let (jobs, asked) = mpsc::channel();
+        std::thread::Builder::new()
+            .name("snapshots".to_owned())
+            .spawn(move || thread.run(&asked))?;
+        Ok(Self { batch: Mutex::default(), jobs })
+    }
+
+    /// A call may come soon: the directory is looked at beforehand.
+    pub(crate) fn prepare(&self) {
+        if self.lock_batch().running == 0 {
+            let _ = self.jobs.send(SnapshotJob::Prepare);
+        }
+    }
+
+    /// Returns when a call, or a hook, which has no id, may begin: the directory was looked at, or that
+    /// was given up. It is over when what is returned is dropped.
+    pub(crate) async fn begin_call(
+        self: Arc<Self>,
+        call: Option<ToolCallId>,
+        cancelled: impl Future<Output = ()>,
+    ) -> RunningCall {
+        let (mut before, cancel) = {
+            let mut batch = self.lock_batch();
+            batch.running += 1;
+            batch.calls.extend(call);
+            if batch.running == 1 {
+                let (done, before) = watch::channel(false);
+                batch.before = Some(before);
+                batch.cancel = CancelFlag::new();
+                let cancel = batch.cancel.clone();
+                let _ = self.jobs.send(SnapshotJob::Before { cancel, done });
+            }
+            (batch.before.clone(), batch.cancel.clone())
+        };
+        let running = RunningCall(Arc::clone(&self));
+        if let Some(before) = before.as_mut() {
+            tokio::select! {
+                // It ends with an error when the thread is gone; then there is nothing to wait for.
+                _ = before.wait_for(|is_done| *is_done) => {}
+                () = cancelled => cancel.cancel(),
+            }
+        }
+        running
+    }
+
+    /// A call has ended. After the last of a batch the directory is looked at.
+    fn end_call(&self) {
+        let mut batch = self.lock_batch();
+        batch.running = batch.running.saturating_sub(1);
+        if batch.running == 0 {
+            let calls = std::mem::take(&mut batch.calls);
+            batch.before = None;
+            let _ = self.jobs.send(SnapshotJob::After { calls });
+        }
+    }
+
+    /// Returns when every look that was asked for is over, or that takes too long.
+    pub(crate) async fn wait_until_idle(&self, patience: Duration) {
+        self.wait_for(|done| SnapshotJob::Report { done }, patience).await;
+    }
+
+    /// The same at the end of the session, when no work goes on any more.
+    pub(crate) async fn finish(&self, patience: Duration) {
+        self.wait_for(|done| SnapshotJob::Finish { done }, patience).await;
+    }
+
+    async fn wait_for(
+        &self,
+        build_job: impl FnOnce(oneshot::Sender<()>) -> SnapshotJob,
+        patience: Duration,
+    ) {
+        let (done, answer) = oneshot::channel();
+        if self.jobs.send(build_job(done)).is_ok() {
+            let _ = tokio::time::timeout(patience, answer).await;
+        }
+    }
+
+    fn lock_batch(&self) -> MutexGuard<'_, CallBatch> {
+        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call that is under way: ended when this is dropped.
+#[derive(Debug)]
+pub(crate) struct RunningCall(Arc<SnapshotRecorder>);
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        self.0.end_call();
+    }
+}

@@ -1,0 +1,94 @@
+//! The snapshots of one working directory, opened when they are first needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use windlass_workspace::{Workspace, WorkspaceError, WorkspaceLimits, WorkspaceOptions};
+
+use super::SnapshotConfig;
+use super::garbage::{collect_garbage, register_session};
+
+/// Used by the thread that looks and by whoever goes back.
+#[derive(Debug)]
+pub struct SharedWorkspace {
+    root: PathBuf,
+    config: SnapshotConfig,
+    slot: Mutex<WorkspaceSlot>,
+}
+
+#[derive(Debug)]
+enum WorkspaceSlot {
+    Unopened,
+    Open(Box<Workspace>),
+    /// It cannot be had; that was told.
+    Refused,
+}
+
+impl SharedWorkspace {
+    /// Snapshots of this directory.
+    #[must_use]
+    pub fn new(root: &Path, config: SnapshotConfig) -> Self {
+        Self { root: root.to_owned(), config, slot: Mutex::new(WorkspaceSlot::Unopened) }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Does something with the workspace. Blocks. `None` where that was refused before.
+    pub(crate) fn run<T>(
+        &self,
+        work: impl FnOnce(&mut Workspace) -> Result<T, WorkspaceError>,
+    ) -> Result<Option<T>, WorkspaceError> {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*slot, WorkspaceSlot::Unopened) {
+            *slot = WorkspaceSlot::Refused;
+            *slot = WorkspaceSlot::Open(Box::new(self.open()?));
+        }
+        let WorkspaceSlot::Open(workspace) = &mut *slot else { return Ok(None) };
+        match work(workspace) {
+            Ok(result) => Ok(Some(result)),
+            Err(error) => {
+                if is_lasting(&error) {
+                    *slot = WorkspaceSlot::Refused;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn open(&self) -> Result<Workspace, WorkspaceError> {
+        let home = self.config.home.clone();
+        let mut options = WorkspaceOptions { home, ..WorkspaceOptions::default() };
+        options.limits.store_bytes = self.store_bytes_max();
+        Workspace::open(&self.root, &self.config.store, options)
+    }
+
+    fn store_bytes_max(&self) -> u64 {
+        let usual = WorkspaceLimits::default().store_bytes;
+        self.config.store_bytes_max.unwrap_or(usual)
+    }
+
+    /// Says that this session needs the snapshots, and gives up those that no session needs. Blocks.
+    pub(crate) fn register(&self, change_log: &Path) -> Result<(), WorkspaceError> {
+        let (store, bytes_max) = (&self.config.store, self.store_bytes_max());
+        self.run(|workspace| {
+            let failed = |error| WorkspaceError::Disk { what: "write", path: store.clone(), error };
+            register_session(store, change_log).map_err(failed)?;
+            match collect_garbage(workspace, store, bytes_max, change_log) {
+                // Another process uses the store; the next session tries again.
+                Ok(_) | Err(WorkspaceError::ReadOnly) => Ok(()),
+                Err(error) => Err(error),
+            }
+        })
+        .map(drop)
+    }
+}
+
+/// Will the next look fail for the same reason?
+fn is_lasting(error: &WorkspaceError) -> bool {
+    matches!(
+        error,
+        WorkspaceError::TooManyPaths(_) | WorkspaceError::TooSlow(_) | WorkspaceError::ReadOnly
+    )
+}

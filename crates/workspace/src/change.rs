@@ -1,0 +1,156 @@
+//! What differs between two snapshots. Folders with equal digests are not read.
+
+use std::collections::HashSet;
+
+use crate::digest::{ContentDigest, SnapshotId};
+use crate::error::WorkspaceError;
+use crate::folder_record::{EntryImage, FolderEntry, FolderRecord};
+use crate::path_image::{PathChange, PathImage, UncoveredPath};
+use crate::relative_path::RelativePath;
+use crate::store::ContentStore;
+
+/// Sorted by path; a folder comes before what is in it.
+pub(crate) fn compare_snapshots(
+    store: &ContentStore,
+    from: SnapshotId,
+    to: SnapshotId,
+) -> Result<Vec<PathChange>, WorkspaceError> {
+    let mut comparison = SnapshotComparison { store, changes: Vec::new() };
+    let root = RelativePath::root();
+    comparison.compare_folders(&root, Some(from.digest()), Some(to.digest()))?;
+    comparison.changes.sort_by(|one, other| one.path.parts().cmp(other.path.parts()));
+    Ok(comparison.changes)
+}
+
+struct SnapshotComparison<'a> {
+    store: &'a ContentStore,
+    changes: Vec<PathChange>,
+}
+
+impl SnapshotComparison<'_> {
+    fn compare_folders(
+        &mut self,
+        path: &RelativePath,
+        before: Option<ContentDigest>,
+        after: Option<ContentDigest>,
+    ) -> Result<(), WorkspaceError> {
+        if before == after {
+            return Ok(());
+        }
+        let before = self.read(before)?;
+        let after = self.read(after)?;
+        let mut old = before.entries.iter().peekable();
+        let mut new = after.entries.iter().peekable();
+        loop {
+            let order = match (old.peek(), new.peek()) {
+                (None, None) => return Ok(()),
+                (Some(_), None) => std::cmp::Ordering::Less,
+                (None, Some(_)) => std::cmp::Ordering::Greater,
+                (Some(old), Some(new)) => old.name.cmp(&new.name),
+            };
+            let old = if order.is_le() { old.next() } else { None };
+            let new = if order.is_ge() { new.next() } else { None };
+            self.compare_entries(path, old, new)?;
+        }
+    }
+
+    fn compare_entries(
+        &mut self,
+        folder: &RelativePath,
+        old: Option<&FolderEntry>,
+        new: Option<&FolderEntry>,
+    ) -> Result<(), WorkspaceError> {
+        let Some(name) = old.or(new).map(|entry| &entry.name) else { return Ok(()) };
+        if old.map(|entry| &entry.image) == new.map(|entry| &entry.image) {
+            return Ok(());
+        }
+        let path = folder.join(name);
+        let image = |entry: Option<&FolderEntry>| {
+            entry.map_or(PathImage::Absent, |e| e.image.to_path_image())
+        };
+        let before = image(old);
+        let after = image(new);
+        if before != after {
+            self.changes.push(PathChange { path: path.clone(), before, after });
+        }
+        let record = |entry: Option<&FolderEntry>| entry.and_then(|e| e.image.folder_record());
+        self.compare_folders(&path, record(old), record(new))
+    }
+
+    fn read(&self, record: Option<ContentDigest>) -> Result<FolderRecord, WorkspaceError> {
+        record.map_or(Ok(FolderRecord::default()), |record| self.store.read_folder(&record))
+    }
+}
+
+/// Every path of a snapshot with what is there; a folder comes before what is in it.
+pub(crate) fn visit_snapshot(
+    store: &ContentStore,
+    snapshot: SnapshotId,
+    visit: &mut dyn FnMut(&RelativePath, &EntryImage) -> Result<(), WorkspaceError>,
+) -> Result<(), WorkspaceError> {
+    visit_folder(store, &RelativePath::root(), snapshot.digest(), visit)
+}
+
+fn visit_folder(
+    store: &ContentStore,
+    path: &RelativePath,
+    record: ContentDigest,
+    visit: &mut dyn FnMut(&RelativePath, &EntryImage) -> Result<(), WorkspaceError>,
+) -> Result<(), WorkspaceError> {
+    for entry in store.read_folder(&record)?.entries {
+        let path = path.join(&entry.name);
+        visit(&path, &entry.image)?;
+        if let Some(inner) = entry.image.folder_record() {
+            visit_folder(store, &path, inner, visit)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn list_uncovered(
+    store: &ContentStore,
+    snapshot: SnapshotId,
+) -> Result<Vec<UncoveredPath>, WorkspaceError> {
+    let mut uncovered = Vec::new();
+    visit_snapshot(store, snapshot, &mut |path, image| {
+        if let EntryImage::Uncovered { reason, stamp } = image
+            && *reason != crate::path_image::UncoveredReason::GitObjects
+        {
+            let path = path.clone();
+            uncovered.push(UncoveredPath { path, reason: *reason, bytes: stamp.size });
+        }
+        Ok(())
+    })?;
+    Ok(uncovered)
+}
+
+/// Everything that these snapshots name: records and contents. Folders that several snapshots share
+/// are read once. A snapshot that is not in the store names nothing.
+pub(crate) fn collect_live(
+    store: &ContentStore,
+    snapshots: &[SnapshotId],
+) -> Result<HashSet<ContentDigest>, WorkspaceError> {
+    let mut live = HashSet::new();
+    let mut folders: Vec<ContentDigest> = snapshots.iter().map(|id| id.digest()).collect();
+    while let Some(record) = folders.pop() {
+        if !live.insert(record) {
+            continue;
+        }
+        let folder = match store.read_folder(&record) {
+            Ok(folder) => folder,
+            // What is lost cannot be kept; the rest can.
+            Err(WorkspaceError::NotKept(_) | WorkspaceError::DamagedRecord) => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in folder.entries {
+            match entry.image {
+                EntryImage::File { content, .. } => {
+                    live.insert(content);
+                }
+                EntryImage::Folder { record, .. } => folders.push(record),
+                EntryImage::Link { .. } | EntryImage::Uncovered { .. } => {}
+            }
+        }
+    }
+    Ok(live)
+}

@@ -1,0 +1,309 @@
+//! A snapshot's files in another folder: cloned where the file system can, else written from the
+//! store. Git's objects are linked, because git never writes to one again.
+
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fchmod, linkat, mkdirat, openat, symlinkat};
+
+use crate::cancel_flag::CancelFlag;
+use crate::digest::{ContentDigest, SnapshotId};
+use crate::error::WorkspaceError;
+use crate::folder_record::{EntryImage, FolderEntry};
+use crate::path_image::{UncoveredPath, UncoveredReason};
+use crate::relative_path::RelativePath;
+use crate::root_folder::{RootFolder, open_child_file, open_child_folder, stat_child};
+use crate::store::ContentStore;
+
+/// Smaller files are written faster than cloned.
+#[cfg(target_os = "linux")]
+const CLONE_BYTES_MIN: u64 = 64 << 10;
+const OBJECT_DEPTH_MAX: usize = 8;
+
+/// What a copy holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CopyReport {
+    pub files: u64,
+    pub bytes: u64,
+    /// Files that share their blocks with the original until one of them changes.
+    pub cloned_files: u64,
+    /// What the snapshot names but the copy lacks: ignored folders, large files, the `.git` file of a
+    /// linked worktree, whose repository would be shared.
+    pub missing: Vec<UncoveredPath>,
+}
+
+pub(crate) fn copy_snapshot(
+    root: &RootFolder,
+    store: &ContentStore,
+    snapshot: SnapshotId,
+    place: &Path,
+    cancel: &CancelFlag,
+) -> Result<CopyReport, WorkspaceError> {
+    // Asked first, so that an unknown snapshot leaves no folder behind.
+    store.read_folder(&snapshot.digest())?;
+    let place = prepare_place(root, store, place)?;
+    let mut copy = SnapshotCopy { root, store, cancel, report: CopyReport::default() };
+    let copied = RootFolder::open(&place.path).and_then(|target| {
+        let source = root.handle.try_clone().ok();
+        copy.copy_folder(&RelativePath::root(), snapshot.digest(), &target.handle, source.as_ref())
+    });
+    match copied {
+        Ok(()) => Ok(copy.report),
+        Err(error) => {
+            place.clear();
+            Err(error)
+        }
+    }
+}
+
+/// Where the copy goes; empty when the copy begins.
+struct CopyPlace {
+    path: PathBuf,
+    was_there: bool,
+}
+
+impl CopyPlace {
+    /// Takes away what was written before a failure.
+    fn clear(&self) {
+        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
+        for entry in entries {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let _ = match is_folder {
+                true => std::fs::remove_dir_all(entry.path()),
+                false => std::fs::remove_file(entry.path()),
+            };
+        }
+        if !self.was_there {
+            let _ = std::fs::remove_dir(&self.path);
+        }
+    }
+}
+
+fn prepare_place(
+    root: &RootFolder,
+    store: &ContentStore,
+    place: &Path,
+) -> Result<CopyPlace, WorkspaceError> {
+    let disk_error = |error| WorkspaceError::disk("create", place, error);
+    let was_there = place.symlink_metadata().is_ok();
+    if was_there {
+        let mut entries = std::fs::read_dir(place).map_err(disk_error)?;
+        if entries.next().is_some() {
+            return Err(WorkspaceError::PlaceNotEmpty(place.to_owned()));
+        }
+    } else {
+        std::fs::create_dir(place).map_err(disk_error)?;
+    }
+    let path = place.canonicalize().map_err(disk_error)?;
+    let prepared = CopyPlace { path, was_there };
+    let store_path = store.folder().canonicalize().map_err(disk_error)?;
+    if prepared.path.starts_with(&root.path) || prepared.path.starts_with(store_path) {
+        prepared.clear();
+        return Err(WorkspaceError::PlaceInside(place.to_owned()));
+    }
+    Ok(prepared)
+}
+
+struct SnapshotCopy<'a> {
+    root: &'a RootFolder,
+    store: &'a ContentStore,
+    cancel: &'a CancelFlag,
+    report: CopyReport,
+}
+
+/// A file to copy.
+struct CopyFile<'a> {
+    name: &'a [u8],
+    content: ContentDigest,
+    size: u64,
+    mode: u32,
+}
+
+impl SnapshotCopy<'_> {
+    fn copy_folder(
+        &mut self,
+        path: &RelativePath,
+        record: ContentDigest,
+        target: &OwnedFd,
+        source: Option<&OwnedFd>,
+    ) -> Result<(), WorkspaceError> {
+        for entry in self.store.read_folder(&record)?.entries {
+            if self.cancel.is_cancelled() {
+                return Err(WorkspaceError::Cancelled);
+            }
+            let entry_path = path.join(&entry.name);
+            self.copy_entry(&entry_path, &entry, target, source)?;
+        }
+        Ok(())
+    }
+
+    fn copy_entry(
+        &mut self,
+        path: &RelativePath,
+        entry: &FolderEntry,
+        target: &OwnedFd,
+        source: Option<&OwnedFd>,
+    ) -> Result<(), WorkspaceError> {
+        let failed = |error: io::Error| WorkspaceError::CopyFailed(path.clone(), error);
+        let name = entry.name.as_ref();
+        match &entry.image {
+            EntryImage::File { content, size, mode, .. } => {
+                let file = CopyFile { name, content: *content, size: *size, mode: *mode };
+                if name == b".git" && self.is_shared_repository(path, &file)? {
+                    self.miss(path, UncoveredReason::OtherMount, 0);
+                    return Ok(());
+                }
+                self.copy_file(&file, target, source, path)
+            }
+            EntryImage::Link { target: link } => {
+                self.report.files += 1;
+                symlinkat(&**link, target, name).map_err(|error| failed(error.into()))
+            }
+            EntryImage::Folder { record, mode } => {
+                let made = mkdirat(target, name, Mode::from_raw_mode(0o700));
+                made.map_err(|error| failed(error.into()))?;
+                let inner = open_child_folder(target, name).map_err(failed)?;
+                let source = source.and_then(|source| open_child_folder(source, name).ok());
+                self.copy_folder(path, *record, &inner, source.as_ref())?;
+                let closed = fchmod(&inner, Mode::from_raw_mode(*mode));
+                closed.map_err(|error| failed(error.into()))
+            }
+            EntryImage::Uncovered { reason: UncoveredReason::GitObjects, .. } => {
+                let Some(source) = source.and_then(|source| open_child_folder(source, name).ok())
+                else {
+                    self.miss(path, UncoveredReason::GitObjects, 0);
+                    return Ok(());
+                };
+                self.link_objects(&source, target, name, 0).map_err(failed)
+            }
+            EntryImage::Uncovered { reason, stamp } => {
+                self.miss(path, *reason, stamp.size);
+                Ok(())
+            }
+        }
+    }
+
+    fn miss(&mut self, path: &RelativePath, reason: UncoveredReason, bytes: u64) {
+        self.report.missing.push(UncoveredPath { path: path.clone(), reason, bytes });
+    }
+
+    fn copy_file(
+        &mut self,
+        file: &CopyFile<'_>,
+        target: &OwnedFd,
+        source: Option<&OwnedFd>,
+        path: &RelativePath,
+    ) -> Result<(), WorkspaceError> {
+        let failed = |error: io::Error| WorkspaceError::CopyFailed(path.clone(), error);
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = openat(target, file.name, flags, Mode::from_raw_mode(0o600))
+            .map_err(|error| failed(error.into()))?;
+        let mut handle = std::fs::File::from(handle);
+        match try_clone_file(file, &handle, source) {
+            true => self.report.cloned_files += 1,
+            false => {
+                let bytes = self.store.read(&file.content)?;
+                handle.set_len(0).and_then(|()| handle.write_all(&bytes)).map_err(failed)?;
+            }
+        }
+        fchmod(&handle, Mode::from_raw_mode(file.mode)).map_err(|error| failed(error.into()))?;
+        self.report.files += 1;
+        self.report.bytes += file.size;
+        Ok(())
+    }
+
+    /// A `.git` file that names a folder outside the root. Two trees with one index and one HEAD
+    /// would change each other.
+    fn is_shared_repository(
+        &self,
+        path: &RelativePath,
+        file: &CopyFile<'_>,
+    ) -> Result<bool, WorkspaceError> {
+        let bytes = self.store.read(&file.content)?;
+        let Some(name) = bytes.strip_prefix(b"gitdir: ").map(<[u8]>::trim_ascii_end) else {
+            return Ok(false);
+        };
+        if name.starts_with(b"/") {
+            return Ok(true);
+        }
+        let mut depth = path.depth().saturating_sub(1);
+        for part in name.split(|byte| *byte == b'/') {
+            match part {
+                b"" | b"." => {}
+                b".." if depth == 0 => return Ok(true),
+                b".." => depth -= 1,
+                _ => depth += 1,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Links every file below git's `objects`, or copies it to another file system.
+    fn link_objects(
+        &self,
+        source: &OwnedFd,
+        target: &OwnedFd,
+        name: &[u8],
+        depth: usize,
+    ) -> io::Result<()> {
+        if depth > OBJECT_DEPTH_MAX {
+            return Ok(());
+        }
+        mkdirat(target, name, Mode::from_raw_mode(0o777))?;
+        let target = open_child_folder(target, name)?;
+        for entry in rustix::fs::Dir::read_from(source)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            if self.cancel.is_cancelled() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let Some(stat) = stat_child(source, name)? else { continue };
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Directory if stat.st_dev == self.root.device => {
+                    let inner = open_child_folder(source, name)?;
+                    self.link_objects(&inner, &target, name, depth + 1)?;
+                }
+                FileType::RegularFile => link_or_copy(source, &target, name)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn link_or_copy(source: &OwnedFd, target: &OwnedFd, name: &[u8]) -> io::Result<()> {
+    if linkat(source, name, target, name, AtFlags::empty()).is_ok() {
+        return Ok(());
+    }
+    let mut from = open_child_file(source, name)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let to = openat(target, name, flags, Mode::from_raw_mode(0o444))?;
+    io::copy(&mut from, &mut std::fs::File::from(to)).map(drop)
+}
+
+/// Shares the blocks of the file in the tree, if that still has the snapshot's content.
+#[cfg(target_os = "linux")]
+fn try_clone_file(file: &CopyFile<'_>, to: &std::fs::File, source: Option<&OwnedFd>) -> bool {
+    use std::io::{Read, Seek};
+
+    let Some(source) = source.filter(|_| file.size >= CLONE_BYTES_MIN) else { return false };
+    let Ok(from) = open_child_file(source, file.name) else { return false };
+    if rustix::fs::ioctl_ficlone(to, from).is_err() {
+        return false;
+    }
+    // What was cloned is checked, not what was there before: it cannot change any more.
+    let mut bytes = Vec::new();
+    let mut reader = to;
+    let is_read = reader.take(file.size + 1).read_to_end(&mut bytes).is_ok();
+    reader.rewind().is_ok() && is_read && ContentDigest::of(&bytes) == file.content
+}
+
+#[cfg(not(target_os = "linux"))]
+fn try_clone_file(_file: &CopyFile<'_>, _to: &std::fs::File, _source: Option<&OwnedFd>) -> bool {
+    false
+}

@@ -1,0 +1,79 @@
+//! Which names the rules of `.gitignore`, `.git/info/exclude` and the caller ignore.
+//!
+//! Levels form a chain from a folder up to the root of its repository; the nearest rule that says
+//! anything decides. A level is compiled when the first name is asked about, which in most looks is
+//! never: names that were there before keep their answer while the chain's identity is the same.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::digest::ContentDigest;
+use crate::relative_path::RelativePath;
+
+#[derive(Debug)]
+pub(crate) struct RuleLevel {
+    parent: Option<Arc<RuleLevel>>,
+    folder: RelativePath,
+    lines: Vec<u8>,
+    matcher: OnceLock<Gitignore>,
+    /// Equal for equal rules at equal places, all the way up.
+    pub(crate) identity: ContentDigest,
+}
+
+impl RuleLevel {
+    /// The weakest rules: the caller's, at the root of a repository or of the workspace.
+    pub(crate) fn base(patterns: &[String], folder: &RelativePath) -> Arc<Self> {
+        Self::build(None, folder, patterns.join("\n").into_bytes())
+    }
+
+    /// Rules of a file in `folder`, stronger than those above.
+    pub(crate) fn below(parent: &Arc<Self>, folder: &RelativePath, lines: Vec<u8>) -> Arc<Self> {
+        Self::build(Some(Arc::clone(parent)), folder, lines)
+    }
+
+    fn build(parent: Option<Arc<Self>>, folder: &RelativePath, lines: Vec<u8>) -> Arc<Self> {
+        let mut identity = Vec::new();
+        if let Some(parent) = &parent {
+            identity.extend_from_slice(parent.identity.as_bytes());
+        }
+        identity.extend_from_slice(ContentDigest::of(folder.as_bytes()).as_bytes());
+        identity.extend_from_slice(&lines);
+        let identity = ContentDigest::of(&identity);
+        Arc::new(Self { parent, folder: folder.clone(), lines, matcher: OnceLock::new(), identity })
+    }
+
+    pub(crate) fn is_ignored(&self, path: &RelativePath, is_folder: bool) -> bool {
+        let mut level = Some(self);
+        while let Some(rules) = level {
+            match rules.matcher().matched(below_folder(path, &rules.folder), is_folder) {
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+                Match::None => level = rules.parent.as_deref(),
+            }
+        }
+        false
+    }
+
+    fn matcher(&self) -> &Gitignore {
+        self.matcher.get_or_init(|| {
+            let mut builder = GitignoreBuilder::new("");
+            let text = String::from_utf8_lossy(&self.lines);
+            for line in text.trim_start_matches('\u{feff}').lines() {
+                // A line that is no pattern ignores nothing, as in git.
+                let _ = builder.add_line(None, line);
+            }
+            builder.build().unwrap_or_else(|_| Gitignore::empty())
+        })
+    }
+}
+
+fn below_folder<'a>(path: &'a RelativePath, folder: &RelativePath) -> &'a Path {
+    let bytes = path.as_bytes();
+    let rest = bytes.strip_prefix(folder.as_bytes()).unwrap_or(bytes);
+    Path::new(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest)))
+}

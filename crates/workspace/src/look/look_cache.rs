@@ -1,0 +1,152 @@
+//! What the last look saw, in memory and in a file.
+//!
+//! The file only saves time: it is checked by a digest, belongs to one root, and may be deleted.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::digest::ContentDigest;
+use crate::folder_record::{ByteReader, EntryImage, FolderEntry};
+use crate::root_folder::{FileStamp, RootFolder};
+
+const MAGIC: &[u8; 4] = b"WLC1";
+const CACHE_BYTES_MAX: u64 = 256 << 20;
+const DEPTH_MAX: usize = 2_000;
+
+#[derive(Debug)]
+pub(crate) struct CachedFolder {
+    /// Sorted by name.
+    pub(crate) entries: Vec<CachedEntry>,
+    pub(crate) source: DecisionSource,
+    pub(crate) record: ContentDigest,
+}
+
+/// What the answers to "is it ignored?" rested on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DecisionSource {
+    pub(crate) rules: ContentDigest,
+    /// Changes with git's index; 0 without one.
+    pub(crate) index: u64,
+}
+
+impl DecisionSource {
+    /// Never equal to what the rules alone give, so that another process asks them again.
+    pub(crate) fn with_kept_coverage(self) -> Self {
+        Self { rules: ContentDigest::of(self.rules.as_bytes()), ..self }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct CachedEntry {
+    pub(crate) name: Box<[u8]>,
+    pub(crate) stamp: FileStamp,
+    /// Old enough when it was read that a later write must show in the stamp.
+    pub(crate) is_settled: bool,
+    pub(crate) is_ignored: bool,
+    pub(crate) image: EntryImage,
+    pub(crate) folder: Option<Arc<CachedFolder>>,
+}
+
+impl CachedFolder {
+    pub(crate) fn find(&self, name: &[u8]) -> Option<&CachedEntry> {
+        let index = self.entries.binary_search_by(|entry| entry.name.as_ref().cmp(name)).ok()?;
+        self.entries.get(index)
+    }
+}
+
+/// Writes the file beside and renames it: a reader sees the old one or the new one.
+pub(crate) fn save_cache(
+    path: &Path,
+    root: &RootFolder,
+    folder: &CachedFolder,
+) -> std::io::Result<()> {
+    let mut bytes = encode_head(root);
+    encode_folder(folder, &mut bytes);
+    let digest = ContentDigest::of(&bytes);
+    bytes.extend_from_slice(digest.as_bytes());
+    let temporary = path.with_extension("new");
+    std::fs::write(&temporary, &bytes)?;
+    std::fs::rename(&temporary, path)
+}
+
+/// None for a file that is missing, damaged, of another root or of another version.
+pub(crate) fn load_cache(path: &Path, root: &RootFolder) -> Option<Arc<CachedFolder>> {
+    if std::fs::metadata(path).ok()?.len() > CACHE_BYTES_MAX {
+        return None;
+    }
+    let bytes = std::fs::read(path).ok()?;
+    let (body, digest) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
+    if ContentDigest::of(body).as_bytes() != digest {
+        return None;
+    }
+    let mut reader = ByteReader { rest: body.strip_prefix(encode_head(root).as_slice())? };
+    let folder = decode_folder(&mut reader, 0)?;
+    reader.rest.is_empty().then_some(folder)
+}
+
+fn encode_head(root: &RootFolder) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut bytes = MAGIC.to_vec();
+    let path = root.path.as_os_str().as_bytes();
+    bytes.extend_from_slice(&(path.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(path);
+    bytes.extend_from_slice(&root.device.to_le_bytes());
+    bytes.extend_from_slice(&root.inode.to_le_bytes());
+    bytes
+}
+
+fn encode_folder(folder: &CachedFolder, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(folder.record.as_bytes());
+    bytes.extend_from_slice(folder.source.rules.as_bytes());
+    bytes.extend_from_slice(&folder.source.index.to_le_bytes());
+    bytes.extend_from_slice(&(folder.entries.len() as u64).to_le_bytes());
+    for entry in &folder.entries {
+        let stamp = &entry.stamp;
+        bytes.extend_from_slice(&stamp.modified_seconds.to_le_bytes());
+        bytes.extend_from_slice(&stamp.modified_nanos.to_le_bytes());
+        bytes.extend_from_slice(&stamp.changed_seconds.to_le_bytes());
+        bytes.extend_from_slice(&stamp.changed_nanos.to_le_bytes());
+        bytes.extend_from_slice(&stamp.size.to_le_bytes());
+        bytes.extend_from_slice(&stamp.inode.to_le_bytes());
+        bytes.extend_from_slice(&stamp.mode.to_le_bytes());
+        let flags = u8::from(entry.is_settled)
+            | u8::from(entry.is_ignored) << 1
+            | u8::from(entry.folder.is_some()) << 2;
+        bytes.push(flags);
+        FolderEntry { name: entry.name.clone(), image: entry.image.clone() }.encode_to(bytes);
+        if let Some(inner) = &entry.folder {
+            encode_folder(inner, bytes);
+        }
+    }
+}
+
+fn decode_folder(reader: &mut ByteReader<'_>, depth: usize) -> Option<Arc<CachedFolder>> {
+    if depth > DEPTH_MAX {
+        return None;
+    }
+    let record = reader.take_digest()?;
+    let source = DecisionSource { rules: reader.take_digest()?, index: reader.take_u64()? };
+    let count = reader.take_u64()?;
+    let mut entries = Vec::new();
+    for _ in 0..count {
+        let stamp = FileStamp {
+            modified_seconds: reader.take_u64()?.cast_signed(),
+            modified_nanos: reader.take_u32()?,
+            changed_seconds: reader.take_u64()?.cast_signed(),
+            changed_nanos: reader.take_u32()?,
+            size: reader.take_u64()?,
+            inode: reader.take_u64()?,
+            mode: reader.take_u32()?,
+        };
+        let flags = reader.take_u8()?;
+        let FolderEntry { name, image } = FolderEntry::decode_from(reader)?;
+        let folder = match flags & 4 != 0 {
+            true => Some(decode_folder(reader, depth + 1)?),
+            false => None,
+        };
+        let is_settled = flags & 1 != 0;
+        let is_ignored = flags & 2 != 0;
+        entries.push(CachedEntry { name, stamp, is_settled, is_ignored, image, folder });
+    }
+    Some(Arc::new(CachedFolder { entries, source, record }))
+}

@@ -1,0 +1,498 @@
+//! The walk of one folder: every entry is compared with the cache, and read where that does not vouch
+//! for it.
+
+use std::cell::Cell;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{FileType, fstat, readlinkat};
+
+use super::ignore_rules::RuleLevel;
+use super::look_cache::{CachedEntry, CachedFolder, DecisionSource};
+use super::repository::Repository;
+use super::walk_queue::Walker;
+use crate::digest::ContentDigest;
+use crate::error::WorkspaceError;
+use crate::folder_record::{EntryImage, MODE_MASK};
+use crate::path_image::{PathStamp, UncoveredReason};
+use crate::relative_path::RelativePath;
+use crate::root_folder::{
+    FileStamp, TEMPORARY_PREFIX, open_child_file, open_child_folder, read_small_file, stat_child,
+};
+
+/// A file that changes each time it is read is given up after this many tries.
+const READ_TRIES: usize = 3;
+/// Larger files are read one at a time, so that threads together hold few of them.
+const LARGE_BYTES: u64 = 1 << 20;
+const DEPTH_MAX: usize = 1_000;
+
+/// A folder to look at.
+pub(crate) struct WalkJob {
+    pub(crate) node: usize,
+    /// None for the root, whose handle the walker has.
+    pub(crate) parent: Option<Arc<OwnedFd>>,
+    pub(crate) name: Box<[u8]>,
+    pub(crate) path: RelativePath,
+    pub(crate) depth: usize,
+    pub(crate) cached: Option<Arc<CachedFolder>>,
+    pub(crate) context: WalkContext,
+}
+
+/// What holds for all entries of a folder.
+#[derive(Clone)]
+pub(crate) struct WalkContext {
+    pub(crate) rules: Arc<RuleLevel>,
+    pub(crate) repository: Arc<Repository>,
+    pub(crate) zone: WalkZone,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WalkZone {
+    Plain,
+    /// Only what git tracks is covered.
+    InsideIgnored,
+    /// Git's own folder.
+    GitFolder,
+}
+
+/// A folder that was looked at.
+pub(crate) struct WalkedFolder {
+    pub(crate) entries: Vec<WalkedEntry>,
+    pub(crate) source: DecisionSource,
+    pub(crate) cached: Option<Arc<CachedFolder>>,
+}
+
+pub(crate) struct WalkedEntry {
+    pub(crate) entry: CachedEntry,
+    /// Where the walk of a sub-folder is found; its record is not known yet.
+    pub(crate) child: Option<usize>,
+}
+
+/// What came of one folder.
+pub(crate) enum FolderOutcome {
+    Walked(WalkedFolder),
+    Uncovered(UncoveredReason),
+    Vanished,
+}
+
+impl Walker<'_> {
+    pub(crate) fn walk_folder(&self, job: &WalkJob) -> Result<FolderOutcome, WorkspaceError> {
+        let handle = match self.open_job(job) {
+            Ok(handle) => Arc::new(handle),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(FolderOutcome::Vanished);
+            }
+            Err(_) => return Ok(FolderOutcome::Uncovered(UncoveredReason::Unreadable)),
+        };
+        let Ok(mut names) = list_folder(&handle) else {
+            return Ok(FolderOutcome::Uncovered(UncoveredReason::Unreadable));
+        };
+        names.sort_unstable();
+        let context = self.enter_folder(job, &handle, &names);
+        let source = DecisionSource {
+            rules: context.rules.identity,
+            index: context.repository.index_identity,
+        };
+        let folder = FolderWalk {
+            walker: self,
+            job,
+            handle: &handle,
+            names: &names,
+            context: &context,
+            is_source_same: job.cached.as_ref().is_some_and(|cached| cached.source == source),
+            is_rules_same: job.cached.as_ref().is_some_and(|c| c.source.rules == source.rules),
+            keeps_covered: Cell::new(false),
+        };
+        let mut entries = Vec::with_capacity(names.len());
+        for name in &names {
+            self.check_stop()?;
+            if let Some(entry) = folder.walk_entry(name)? {
+                self.count_path()?;
+                entries.push(entry);
+            }
+        }
+        let source = match folder.keeps_covered.get() {
+            true => source.with_kept_coverage(),
+            false => source,
+        };
+        Ok(FolderOutcome::Walked(WalkedFolder { entries, source, cached: job.cached.clone() }))
+    }
+
+    fn open_job(&self, job: &WalkJob) -> std::io::Result<OwnedFd> {
+        match &job.parent {
+            Some(parent) => open_child_folder(parent, &job.name),
+            // Opened anew: a copy of the handle would share the place in the listing.
+            None => open_child_folder(&self.root.handle, b"."),
+        }
+    }
+
+    /// The rules and the repository of a folder's entries.
+    fn enter_folder(&self, job: &WalkJob, handle: &OwnedFd, names: &[Box<[u8]>]) -> WalkContext {
+        let mut context = job.context.clone();
+        let has = |name: &[u8]| names.binary_search_by(|other| other.as_ref().cmp(name)).is_ok();
+        if context.zone == WalkZone::GitFolder {
+            return context;
+        }
+        if has(b".git") {
+            // Rules of a repository around it say nothing about what is inside.
+            let absolute = self.root.path.join(job.path.as_path());
+            let repository = Repository::open(handle, &job.path, &absolute);
+            let base = RuleLevel::base(self.ignore_patterns, &RelativePath::root());
+            context.rules = match repository.read_exclude() {
+                Some(lines) => RuleLevel::below(&base, &job.path, lines),
+                None => base,
+            };
+            context.repository = Arc::new(repository);
+        }
+        if has(b".gitignore")
+            && let Some(lines) = read_small_file(handle, b".gitignore", super::RULE_BYTES_MAX)
+        {
+            context.rules = RuleLevel::below(&context.rules, &job.path, lines);
+        }
+        context
+    }
+}
+
+/// One folder while its entries are looked at.
+struct FolderWalk<'a> {
+    walker: &'a Walker<'a>,
+    job: &'a WalkJob,
+    handle: &'a Arc<OwnedFd>,
+    names: &'a [Box<[u8]>],
+    context: &'a WalkContext,
+    is_source_same: bool,
+    is_rules_same: bool,
+    /// A rule ignores something here now that an earlier look of this process covered.
+    keeps_covered: Cell<bool>,
+}
+
+impl FolderWalk<'_> {
+    /// None for what is not part of a snapshot at all.
+    fn walk_entry(&self, name: &[u8]) -> Result<Option<WalkedEntry>, WorkspaceError> {
+        let is_lock = self.context.zone == WalkZone::GitFolder && name.ends_with(b".lock");
+        if name.starts_with(TEMPORARY_PREFIX) || is_lock {
+            return Ok(None);
+        }
+        let stat = match stat_child(self.handle, name) {
+            Ok(Some(stat)) => stat,
+            Ok(None) => return Ok(None),
+            Err(_) => return Ok(Some(uncovered_entry(name, UncoveredReason::Unreadable))),
+        };
+        let stamp = FileStamp::from(&stat);
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind == FileType::Directory && self.walker.is_store(&stat) {
+            return Ok(None);
+        }
+        if stat.st_dev != self.walker.root.device {
+            return Ok(Some(uncovered_entry(name, UncoveredReason::OtherMount)));
+        }
+        let cached = self.job.cached.as_ref().and_then(|folder| folder.find(name));
+        match kind {
+            FileType::Directory => self.walk_subfolder(name, stamp, cached),
+            FileType::RegularFile => self.walk_file(name, stamp, cached),
+            FileType::Symlink => Ok(self.walk_link(name, stamp)),
+            _ if self.context.zone == WalkZone::InsideIgnored => Ok(None),
+            _ => Ok(Some(uncovered_entry(name, UncoveredReason::NotPlain))),
+        }
+    }
+
+    fn walk_subfolder(
+        &self,
+        name: &[u8],
+        stamp: FileStamp,
+        cached: Option<&CachedEntry>,
+    ) -> Result<Option<WalkedEntry>, WorkspaceError> {
+        let path = self.job.path.join(name);
+        let mut context = self.context.clone();
+        let mut is_ignored = false;
+        if self.context.zone == WalkZone::GitFolder {
+            if self.is_git_objects(name) {
+                return Ok(Some(uncovered_entry(name, UncoveredReason::GitObjects)));
+            }
+        } else if name == b".git" {
+            if self.context.zone == WalkZone::InsideIgnored {
+                return Ok(None);
+            }
+            context.zone = WalkZone::GitFolder;
+        } else if self.context.zone == WalkZone::InsideIgnored {
+            if !self.context.repository.tracks_below(&path) {
+                return Ok(None);
+            }
+        } else if self.decide_ignored(&path, cached) {
+            is_ignored = true;
+            if !self.has_tracked_below(&path, cached) {
+                let mut entry = uncovered_entry(name, UncoveredReason::Ignored);
+                entry.entry.stamp.mode = stamp.mode;
+                entry.entry.is_ignored = true;
+                return Ok(Some(entry));
+            }
+            context.zone = WalkZone::InsideIgnored;
+        }
+        if self.job.depth >= DEPTH_MAX {
+            return Ok(Some(uncovered_entry(name, UncoveredReason::Unreadable)));
+        }
+        let node = self.walker.push(WalkJob {
+            node: 0,
+            parent: Some(Arc::clone(self.handle)),
+            name: name.into(),
+            path,
+            depth: self.job.depth + 1,
+            cached: cached.and_then(|entry| entry.folder.clone()),
+            context,
+        });
+        let record = ContentDigest::from_bytes([0; 32]);
+        let image = EntryImage::Folder { record, mode: stamp.mode & MODE_MASK };
+        let entry = CachedEntry {
+            name: name.into(),
+            stamp,
+            is_settled: false,
+            is_ignored,
+            image,
+            folder: None,
+        };
+        Ok(Some(WalkedEntry { entry, child: Some(node) }))
+    }
+
+    fn walk_file(
+        &self,
+        name: &[u8],
+        stamp: FileStamp,
+        cached: Option<&CachedEntry>,
+    ) -> Result<Option<WalkedEntry>, WorkspaceError> {
+        let is_ignored = match self.context.zone {
+            WalkZone::GitFolder => false,
+            WalkZone::InsideIgnored => {
+                if !self.context.repository.tracks(&self.job.path.join(name)) {
+                    return Ok(None);
+                }
+                false
+            }
+            WalkZone::Plain => self.is_ignored_file(name, cached),
+        };
+        let limits = self.walker.limits;
+        let reason = match is_ignored {
+            true if stamp.size > limits.ignored_file_bytes => Some(UncoveredReason::Ignored),
+            _ if stamp.size > limits.file_bytes => Some(UncoveredReason::TooLarge),
+            _ => None,
+        };
+        let mut walked = CachedEntry {
+            name: name.into(),
+            stamp,
+            is_settled: self.walker.is_settled(&stamp),
+            is_ignored,
+            image: EntryImage::Uncovered {
+                reason: UncoveredReason::Unreadable,
+                stamp: stamp.to_path_stamp(),
+            },
+            folder: None,
+        };
+        if let Some(reason) = reason {
+            walked.image = EntryImage::Uncovered { reason, stamp: stamp.to_path_stamp() };
+        } else if let Some(image) = self.reuse_image(&stamp, cached, is_ignored) {
+            walked.image = image;
+        } else {
+            self.read_file(&mut walked)?;
+        }
+        Ok(Some(WalkedEntry { entry: walked, child: None }))
+    }
+
+    /// The cached content of a file that cannot have changed since it was read.
+    fn reuse_image(
+        &self,
+        stamp: &FileStamp,
+        cached: Option<&CachedEntry>,
+        is_ignored: bool,
+    ) -> Option<EntryImage> {
+        let cached = cached.filter(|cached| {
+            self.walker.may_trust_cache && cached.is_settled && cached.stamp == *stamp
+        })?;
+        match cached.image {
+            EntryImage::File { content, size, mode, .. } => self
+                .walker
+                .store
+                .has(&content)
+                .then_some(EntryImage::File { content, size, mode, is_ignored }),
+            EntryImage::Link { .. } | EntryImage::Folder { .. } | EntryImage::Uncovered { .. } => {
+                None
+            }
+        }
+    }
+
+    fn is_ignored_file(&self, name: &[u8], cached: Option<&CachedEntry>) -> bool {
+        if name == b".gitignore" || name == b".git" {
+            return false;
+        }
+        if let Some(cached) = cached.filter(|cached| cached.folder.is_none()) {
+            // An answer "no" holds whatever becomes of the index; an answer "yes" does not.
+            if self.is_source_same || self.is_rules_same && !cached.is_ignored {
+                return cached.is_ignored;
+            }
+        }
+        let path = self.job.path.join(name);
+        self.context.rules.is_ignored(&path, false)
+            && !self.context.repository.tracks(&path)
+            && !self.keeps_coverage(cached)
+    }
+
+    /// What this process has covered stays covered: a turn that also changes the rules must not make
+    /// its other changes irreversible.
+    fn keeps_coverage(&self, cached: Option<&CachedEntry>) -> bool {
+        let was_covered = cached.is_some_and(|entry| !entry.is_ignored);
+        let keeps = self.walker.keeps_coverage && was_covered;
+        if keeps {
+            self.keeps_covered.set(true);
+        }
+        keeps
+    }
+
+    fn decide_ignored(&self, path: &RelativePath, cached: Option<&CachedEntry>) -> bool {
+        match cached.filter(|entry| self.is_rules_same && is_known_folder(entry)) {
+            Some(cached) => cached.is_ignored,
+            None => self.context.rules.is_ignored(path, true) && !self.keeps_coverage(cached),
+        }
+    }
+
+    fn has_tracked_below(&self, path: &RelativePath, cached: Option<&CachedEntry>) -> bool {
+        match cached.filter(|entry| self.is_source_same && is_known_folder(entry)) {
+            Some(cached) => cached.folder.is_some(),
+            None => self.context.repository.tracks_below(path),
+        }
+    }
+
+    /// `objects` and `lfs` of a folder that has what every git folder has.
+    fn is_git_objects(&self, name: &[u8]) -> bool {
+        let has_head =
+            self.names.binary_search_by(|other| other.as_ref().cmp(b"HEAD".as_slice())).is_ok();
+        has_head && (name == b"objects" || name == b"lfs")
+    }
+
+    fn walk_link(&self, name: &[u8], stamp: FileStamp) -> Option<WalkedEntry> {
+        let path = || self.job.path.join(name);
+        let is_left_out = self.context.zone == WalkZone::InsideIgnored
+            && !self.context.repository.tracks(&path());
+        if is_left_out {
+            return None;
+        }
+        let image = match readlinkat(self.handle, name, Vec::new()) {
+            Ok(target) => EntryImage::Link { target: target.into_bytes().into() },
+            Err(rustix::io::Errno::NOENT) => return None,
+            Err(_) => EntryImage::Uncovered {
+                reason: UncoveredReason::Unstable,
+                stamp: stamp.to_path_stamp(),
+            },
+        };
+        let name = name.into();
+        let entry =
+            CachedEntry { name, stamp, is_settled: false, is_ignored: false, image, folder: None };
+        Some(WalkedEntry { entry, child: None })
+    }
+
+    /// Reads a file until two looks at its stamp, before and after, agree.
+    fn read_file(&self, walked: &mut CachedEntry) -> Result<(), WorkspaceError> {
+        let _one_at_a_time =
+            (walked.stamp.size > LARGE_BYTES).then(|| self.walker.large_file_turn());
+        let mut reason = UncoveredReason::Unstable;
+        for _ in 0..READ_TRIES {
+            self.walker.check_stop()?;
+            let Ok((bytes, before, after)) = self.read_once(&walked.name) else {
+                reason = UncoveredReason::Unreadable;
+                break;
+            };
+            self.walker.bytes_read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            if before != after || bytes.len() as u64 != after.size {
+                continue;
+            }
+            walked.stamp = after;
+            walked.is_settled = self.walker.is_settled(&after);
+            let content = ContentDigest::of(&bytes);
+            let image = EntryImage::File {
+                content,
+                size: after.size,
+                mode: after.mode & MODE_MASK,
+                is_ignored: walked.is_ignored,
+            };
+            match self.walker.store.put_content(content, &bytes) {
+                Ok(()) => {
+                    walked.image = image;
+                    return Ok(());
+                }
+                Err(WorkspaceError::NoRoom) => {
+                    reason = UncoveredReason::NoRoom;
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let stamp = walked.stamp.to_path_stamp();
+        walked.image = EntryImage::Uncovered { reason, stamp };
+        Ok(())
+    }
+
+    fn read_once(&self, name: &[u8]) -> std::io::Result<(Vec<u8>, FileStamp, FileStamp)> {
+        let file = open_child_file(self.handle, name)?;
+        let before = FileStamp::from(&fstat(&file)?);
+        let limit = self.walker.limits.file_bytes + 1;
+        let expected = usize::try_from(before.size.min(limit)).unwrap_or(0);
+        let mut bytes = Vec::with_capacity(expected + 1);
+        (&file).take(limit).read_to_end(&mut bytes)?;
+        let after = FileStamp::from(&fstat(&file)?);
+        Ok((bytes, before, after))
+    }
+}
+
+/// The entry says of a folder whether it is ignored, not of a file that had the same name.
+fn is_known_folder(entry: &CachedEntry) -> bool {
+    FileType::from_raw_mode(entry.stamp.mode) == FileType::Directory
+}
+
+fn uncovered_entry(name: &[u8], reason: UncoveredReason) -> WalkedEntry {
+    let entry = CachedEntry {
+        name: name.into(),
+        stamp: FileStamp {
+            modified_seconds: 0,
+            modified_nanos: 0,
+            changed_seconds: 0,
+            changed_nanos: 0,
+            size: 0,
+            inode: 0,
+            mode: 0,
+        },
+        is_settled: false,
+        is_ignored: false,
+        image: EntryImage::Uncovered { reason, stamp: PathStamp::default() },
+        folder: None,
+    };
+    WalkedEntry { entry, child: None }
+}
+
+#[cfg(target_os = "linux")]
+fn list_folder(handle: &OwnedFd) -> rustix::io::Result<Vec<Box<[u8]>>> {
+    use std::mem::MaybeUninit;
+
+    let mut buffer = [MaybeUninit::uninit(); 32 << 10];
+    let mut listing = rustix::fs::RawDir::new(handle, &mut buffer);
+    let mut names = Vec::new();
+    while let Some(entry) = listing.next() {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(name.into());
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn list_folder(handle: &OwnedFd) -> rustix::io::Result<Vec<Box<[u8]>>> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(handle)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(name.into());
+        }
+    }
+    Ok(names)
+}

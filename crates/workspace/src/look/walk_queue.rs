@@ -1,0 +1,206 @@
+//! The folders still to be looked at, shared by a few threads.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::Stat;
+
+use super::walk::{FolderOutcome, WalkJob};
+use crate::cancel_flag::CancelFlag;
+use crate::error::WorkspaceError;
+use crate::options::WorkspaceLimits;
+use crate::root_folder::{FileStamp, RootFolder};
+use crate::store::ContentStore;
+
+/// A file that changed this short before it was read may change again without a new time.
+const SETTLE_NANOS: i128 = 2_000_000_000;
+
+/// Everything the threads of one look share.
+pub(crate) struct Walker<'a> {
+    pub(crate) root: &'a RootFolder,
+    pub(crate) store: &'a ContentStore,
+    pub(crate) limits: &'a WorkspaceLimits,
+    pub(crate) ignore_patterns: &'a [String],
+    pub(crate) may_trust_cache: bool,
+    /// The cache is of an earlier look of this process.
+    pub(crate) keeps_coverage: bool,
+    pub(crate) bytes_read: AtomicU64,
+    cancel: &'a CancelFlag,
+    started: Instant,
+    wall_nanos: i128,
+    /// Device and inode of the store, which is not part of a snapshot if it is below the root.
+    store_place: Option<(u64, u64)>,
+    paths: AtomicU64,
+    has_failed: AtomicBool,
+    large_file: Mutex<()>,
+    queue: Mutex<WalkQueue>,
+    work_came: Condvar,
+}
+
+#[derive(Default)]
+struct WalkQueue {
+    jobs: Vec<WalkJob>,
+    busy: usize,
+    /// By node; a folder has a higher number than the folder it is in.
+    outcomes: Vec<Option<FolderOutcome>>,
+    failure: Option<WorkspaceError>,
+}
+
+/// What the caller of a look decides.
+pub(crate) struct WalkSettings<'a> {
+    pub(crate) limits: &'a WorkspaceLimits,
+    pub(crate) ignore_patterns: &'a [String],
+    pub(crate) may_trust_cache: bool,
+    pub(crate) keeps_coverage: bool,
+    pub(crate) cancel: &'a CancelFlag,
+}
+
+impl<'a> Walker<'a> {
+    pub(crate) fn new(
+        root: &'a RootFolder,
+        store: &'a ContentStore,
+        settings: WalkSettings<'a>,
+    ) -> Self {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let store_stat = rustix::fs::stat(store.folder()).ok();
+        Self {
+            root,
+            store,
+            limits: settings.limits,
+            ignore_patterns: settings.ignore_patterns,
+            may_trust_cache: settings.may_trust_cache,
+            keeps_coverage: settings.keeps_coverage,
+            bytes_read: AtomicU64::new(0),
+            cancel: settings.cancel,
+            started: Instant::now(),
+            wall_nanos: i128::try_from(wall.as_nanos()).unwrap_or(0),
+            store_place: store_stat.map(|stat| (stat.st_dev, stat.st_ino)),
+            paths: AtomicU64::new(0),
+            has_failed: AtomicBool::new(false),
+            large_file: Mutex::new(()),
+            queue: Mutex::default(),
+            work_came: Condvar::new(),
+        }
+    }
+
+    /// Looks at the root and everything below it. Returns the folders and the bytes that were read.
+    pub(crate) fn run(
+        self,
+        root: WalkJob,
+        threads: usize,
+    ) -> Result<(Vec<Option<FolderOutcome>>, u64), WorkspaceError> {
+        self.push(root);
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|| self.work());
+            }
+            self.work();
+        });
+        let queue = self.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match queue.failure {
+            Some(failure) => Err(failure),
+            None => Ok((queue.outcomes, self.bytes_read.into_inner())),
+        }
+    }
+
+    pub(crate) fn push(&self, mut job: WalkJob) -> usize {
+        let mut queue = self.queue();
+        let node = queue.outcomes.len();
+        job.node = node;
+        queue.outcomes.push(None);
+        queue.jobs.push(job);
+        drop(queue);
+        self.work_came.notify_one();
+        node
+    }
+
+    fn work(&self) {
+        while let Some(job) = self.take_job() {
+            let _done = BusyMark(self);
+            match self.walk_folder(&job) {
+                Ok(outcome) => {
+                    if let Some(place) = self.queue().outcomes.get_mut(job.node) {
+                        *place = Some(outcome);
+                    }
+                }
+                Err(failure) => self.fail(failure),
+            }
+        }
+    }
+
+    /// Waits for a job; none when all work is done or the look has failed. Whoever holds a job ends
+    /// it within the bounds that `check_stop` keeps, so this wait ends too.
+    fn take_job(&self) -> Option<WalkJob> {
+        let mut queue = self.queue();
+        loop {
+            if self.has_failed.load(Ordering::Relaxed) {
+                return None;
+            }
+            if let Some(job) = queue.jobs.pop() {
+                queue.busy += 1;
+                return Some(job);
+            }
+            if queue.busy == 0 {
+                return None;
+            }
+            queue = self.work_came.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn fail(&self, failure: WorkspaceError) {
+        self.has_failed.store(true, Ordering::Relaxed);
+        self.queue().failure.get_or_insert(failure);
+    }
+
+    pub(crate) fn check_stop(&self) -> Result<(), WorkspaceError> {
+        if self.cancel.is_cancelled() || self.has_failed.load(Ordering::Relaxed) {
+            return Err(WorkspaceError::Cancelled);
+        }
+        match self.started.elapsed() > self.limits.look_time {
+            true => Err(WorkspaceError::TooSlow(self.limits.look_time)),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn count_path(&self) -> Result<(), WorkspaceError> {
+        match self.paths.fetch_add(1, Ordering::Relaxed) >= self.limits.paths {
+            true => Err(WorkspaceError::TooManyPaths(self.limits.paths)),
+            false => Ok(()),
+        }
+    }
+
+    /// Old enough that a later write gives it another time. A time in the future is not.
+    pub(crate) fn is_settled(&self, stamp: &FileStamp) -> bool {
+        let nanos =
+            |seconds: i64, nanos: u32| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+        let modified = nanos(stamp.modified_seconds, stamp.modified_nanos);
+        let changed = nanos(stamp.changed_seconds, stamp.changed_nanos);
+        self.wall_nanos - modified.max(changed) >= SETTLE_NANOS
+    }
+
+    pub(crate) fn is_store(&self, stat: &Stat) -> bool {
+        self.store_place == Some((stat.st_dev, stat.st_ino))
+    }
+
+    pub(crate) fn large_file_turn(&self) -> MutexGuard<'_, ()> {
+        self.large_file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, WalkQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One job under way. Ends also when the thread panics, so that the others do not wait for it.
+struct BusyMark<'a, 'b>(&'a Walker<'b>);
+
+impl Drop for BusyMark<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.has_failed.store(true, Ordering::Relaxed);
+        }
+        self.0.queue().busy -= 1;
+        self.0.work_came.notify_all();
+    }
+}

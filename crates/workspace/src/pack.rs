@@ -1,0 +1,342 @@
+//! A snapshot as one stream for another machine.
+//!
+//! Folder records without what must not travel, and the contents the other side lacks, each as in a
+//! segment; then a mark, the digest of the root and the digest of the whole stream. It is taken whole
+//! or not at all, and nothing in it is believed before it was checked.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::{Read, Seek, SeekFrom, Write};
+
+use ring::digest::{Context, SHA256};
+
+use crate::change::collect_live;
+use crate::digest::{ContentDigest, SnapshotId};
+use crate::error::{PackProblem, WorkspaceError};
+use crate::folder_record::{EntryImage, FolderRecord};
+use crate::options::WorkspaceLimits;
+use crate::relative_path::RelativePath;
+use crate::store::{
+    ContentStore, HEADER_BYTES, RecordHeader, StorageMethod, decompress, encode_mark, encode_record,
+};
+
+const MAGIC: &[u8; 8] = b"WLPACK1\n";
+const RECORD_BYTES_MAX: u64 = 64 << 20;
+const DEPTH_MAX: usize = 1_000;
+
+/// What goes into a pack.
+#[derive(Debug, Clone, Default)]
+pub struct PackOptions {
+    /// Ignored files that travel all the same.
+    pub include_ignored: BTreeSet<RelativePath>,
+    /// Snapshots that the other side has; their contents are left out.
+    pub known: Vec<SnapshotId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackReport {
+    /// What the other side gets: the snapshot without what was left out.
+    pub id: SnapshotId,
+    pub contents: u64,
+    pub bytes: u64,
+    /// Ignored files and git's own state.
+    pub left_out: Vec<RelativePath>,
+}
+
+pub(crate) fn pack_snapshot(
+    store: &ContentStore,
+    snapshot: SnapshotId,
+    options: &PackOptions,
+    out: &mut dyn Write,
+) -> Result<PackReport, WorkspaceError> {
+    let mut pack = PackWriter {
+        store,
+        options,
+        out,
+        digest: Context::new(&SHA256),
+        written: collect_live(store, &options.known)?,
+        report: PackReport { id: snapshot, contents: 0, bytes: 0, left_out: Vec::new() },
+    };
+    pack.write(MAGIC)?;
+    let root = pack.write_folder(&RelativePath::root(), snapshot.digest())?;
+    pack.write(&encode_mark())?;
+    pack.write(root.as_bytes())?;
+    let digest = pack.digest.clone().finish();
+    pack.write(digest.as_ref())?;
+    pack.report.id = SnapshotId::from_digest(root);
+    Ok(pack.report)
+}
+
+struct PackWriter<'a> {
+    store: &'a ContentStore,
+    options: &'a PackOptions,
+    out: &'a mut dyn Write,
+    digest: Context,
+    /// In the stream already, or known to the other side.
+    written: HashSet<ContentDigest>,
+    report: PackReport,
+}
+
+impl PackWriter<'_> {
+    /// Writes what is below a folder, then its record. Returns the digest of the record.
+    fn write_folder(
+        &mut self,
+        path: &RelativePath,
+        record: ContentDigest,
+    ) -> Result<ContentDigest, WorkspaceError> {
+        let mut folder = self.store.read_folder(&record)?;
+        let mut kept = Vec::with_capacity(folder.entries.len());
+        for mut entry in folder.entries {
+            let entry_path = path.join(&entry.name);
+            if self.is_left_out(&entry_path, &entry.image) {
+                self.report.left_out.push(entry_path);
+                continue;
+            }
+            match &mut entry.image {
+                EntryImage::File { content, is_ignored, .. } => {
+                    *is_ignored = false;
+                    if !self.written.contains(content) {
+                        let bytes = self.store.read(content)?;
+                        self.write_content(*content, &bytes)?;
+                    }
+                }
+                EntryImage::Folder { record, .. } => {
+                    *record = self.write_folder(&entry_path, *record)?;
+                }
+                EntryImage::Link { .. } | EntryImage::Uncovered { .. } => {}
+            }
+            kept.push(entry);
+        }
+        folder.entries = kept;
+        let bytes = folder.encode();
+        let digest = ContentDigest::of(&bytes);
+        self.write_content(digest, &bytes)?;
+        Ok(digest)
+    }
+
+    fn is_left_out(&self, path: &RelativePath, image: &EntryImage) -> bool {
+        let is_ignored = matches!(image, EntryImage::File { is_ignored: true, .. });
+        path.is_git_state() || is_ignored && !self.options.include_ignored.contains(path)
+    }
+
+    fn write_content(&mut self, digest: ContentDigest, bytes: &[u8]) -> Result<(), WorkspaceError> {
+        if !self.written.insert(digest) {
+            return Ok(());
+        }
+        let record = encode_record(digest, bytes).ok_or(WorkspaceError::NoRoom)?;
+        self.report.contents += 1;
+        self.write(&record)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), WorkspaceError> {
+        self.digest.update(bytes);
+        self.report.bytes += bytes.len() as u64;
+        self.out
+            .write_all(bytes)
+            .map_err(|error| WorkspaceError::disk("write", std::path::Path::new("pack"), error))
+    }
+}
+
+pub(crate) fn unpack_snapshot(
+    store: &ContentStore,
+    limits: &WorkspaceLimits,
+    from: &mut dyn Read,
+) -> Result<SnapshotId, WorkspaceError> {
+    let mut reader = PackReader { from, digest: Context::new(&SHA256), raw_bytes: 0 };
+    if reader.take(MAGIC.len())? != MAGIC {
+        return Err(WorkspaceError::NotAPack);
+    }
+    let mut staged = StagedPack::create(store)?;
+    let root = loop {
+        let header = RecordHeader::decode(&reader.take(HEADER_BYTES)?)
+            .ok_or(WorkspaceError::PackRefused(PackProblem::BadRecord))?;
+        if header.method == StorageMethod::SyncMark {
+            break reader.take_end()?;
+        }
+        staged.add(&header, &reader.take_content(&header, limits)?)?;
+    };
+    let mut tree = PackTree { store, staged: &mut staged, limits, seen: HashMap::new() };
+    tree.check_folder(root, 0)?;
+    staged.move_to_store(store)?;
+    Ok(SnapshotId::from_digest(root))
+}
+
+struct PackReader<'a> {
+    from: &'a mut dyn Read,
+    digest: Context,
+    raw_bytes: u64,
+}
+
+impl PackReader<'_> {
+    fn take(&mut self, count: usize) -> Result<Vec<u8>, WorkspaceError> {
+        let mut bytes = Vec::new();
+        let read = (&mut *self.from).take(count as u64).read_to_end(&mut bytes);
+        read.map_err(|error| WorkspaceError::disk("read", std::path::Path::new("pack"), error))?;
+        self.digest.update(&bytes);
+        match bytes.len() == count {
+            true => Ok(bytes),
+            false => Err(WorkspaceError::PackCut),
+        }
+    }
+
+    /// Lengths are bounded before anything is read or unpacked.
+    fn take_content(
+        &mut self,
+        header: &RecordHeader,
+        limits: &WorkspaceLimits,
+    ) -> Result<Vec<u8>, WorkspaceError> {
+        let raw = u64::from(header.raw_length);
+        self.raw_bytes += raw;
+        let is_over = raw > RECORD_BYTES_MAX.max(limits.file_bytes)
+            || header.stored_length > header.raw_length
+            || self.raw_bytes > limits.pack_bytes;
+        if is_over {
+            return Err(WorkspaceError::PackRefused(PackProblem::TooLarge));
+        }
+        let stored = self.take(header.stored_length as usize)?;
+        decompress(header.method, &stored, header.raw_length as usize)
+            .filter(|bytes| ContentDigest::of(bytes) == header.digest)
+            .ok_or(WorkspaceError::PackRefused(PackProblem::WrongDigest))
+    }
+
+    /// The root's digest, and the digest of everything before it. Nothing may follow.
+    fn take_end(&mut self) -> Result<ContentDigest, WorkspaceError> {
+        let root = self.take(32)?;
+        let digest = self.digest.clone().finish();
+        let is_whole = self.take(32)? == digest.as_ref();
+        let mut more = [0];
+        let is_end = matches!(self.from.read(&mut more), Ok(0));
+        ContentDigest::from_slice(&root)
+            .filter(|_| is_whole && is_end)
+            .ok_or(WorkspaceError::PackRefused(PackProblem::WrongDigest))
+    }
+}
+
+/// Contents on their way into the store, in a file without a name.
+struct StagedPack {
+    file: std::fs::File,
+    end: u64,
+    places: HashMap<ContentDigest, (u64, usize)>,
+}
+
+impl StagedPack {
+    fn create(store: &ContentStore) -> Result<Self, WorkspaceError> {
+        let path = store.folder().join("incoming");
+        let opened = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&path)
+            .and_then(|file| std::fs::remove_file(&path).map(|()| file));
+        let file = opened.map_err(|error| WorkspaceError::disk("create", &path, error))?;
+        Ok(Self { file, end: 0, places: HashMap::new() })
+    }
+
+    fn add(&mut self, header: &RecordHeader, bytes: &[u8]) -> Result<(), WorkspaceError> {
+        self.file.write_all(bytes).map_err(staging_error)?;
+        self.places.insert(header.digest, (self.end, bytes.len()));
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn read(&mut self, digest: &ContentDigest) -> Result<Option<Vec<u8>>, WorkspaceError> {
+        let Some((start, length)) = self.places.get(digest).copied() else { return Ok(None) };
+        let mut bytes = vec![0; length];
+        self.file
+            .seek(SeekFrom::Start(start))
+            .and_then(|_| self.file.read_exact(&mut bytes))
+            .map_err(staging_error)?;
+        Ok(Some(bytes))
+    }
+
+    fn move_to_store(mut self, store: &ContentStore) -> Result<(), WorkspaceError> {
+        let digests: Vec<ContentDigest> = self.places.keys().copied().collect();
+        for digest in digests {
+            if let Some(bytes) = self.read(&digest)? {
+                store.put_content(digest, &bytes)?;
+            }
+        }
+        store.sync()
+    }
+}
+
+fn staging_error(error: std::io::Error) -> WorkspaceError {
+    WorkspaceError::disk("stage", std::path::Path::new("pack"), error)
+}
+
+/// The check of the tree that a pack describes.
+struct PackTree<'a> {
+    store: &'a ContentStore,
+    staged: &'a mut StagedPack,
+    limits: &'a WorkspaceLimits,
+    /// Folders that were checked, with the paths and bytes below them.
+    seen: HashMap<ContentDigest, PackWeight>,
+}
+
+/// What a folder comes to when it is written out: a record may be named many times.
+#[derive(Debug, Clone, Copy, Default)]
+struct PackWeight {
+    paths: u64,
+    bytes: u64,
+}
+
+impl PackTree<'_> {
+    fn check_folder(
+        &mut self,
+        record: ContentDigest,
+        depth: usize,
+    ) -> Result<PackWeight, WorkspaceError> {
+        let refused = |problem| Err(WorkspaceError::PackRefused(problem));
+        if depth > DEPTH_MAX {
+            return refused(PackProblem::TooDeep);
+        }
+        if let Some(weight) = self.seen.get(&record) {
+            return Ok(*weight);
+        }
+        let bytes = match self.staged.read(&record)? {
+            Some(bytes) => bytes,
+            None => match self.store.read(&record) {
+                Ok(bytes) => bytes,
+                Err(_) => return refused(PackProblem::MissingContent),
+            },
+        };
+        let Some(folder) = FolderRecord::decode(&bytes) else {
+            return refused(PackProblem::BadRecord);
+        };
+        let mut weight = PackWeight::default();
+        for entry in folder.entries {
+            if entry.name.eq_ignore_ascii_case(b".git") {
+                return refused(PackProblem::CarriesGit);
+            }
+            weight.paths = weight.paths.saturating_add(1);
+            match entry.image {
+                EntryImage::File { content, size, .. } => {
+                    weight.bytes = weight.bytes.saturating_add(size);
+                    self.check_content(&content, size)?;
+                }
+                EntryImage::Folder { record, .. } => {
+                    let inner = self.check_folder(record, depth + 1)?;
+                    weight.paths = weight.paths.saturating_add(inner.paths);
+                    weight.bytes = weight.bytes.saturating_add(inner.bytes);
+                }
+                EntryImage::Link { .. } | EntryImage::Uncovered { .. } => {}
+            }
+        }
+        if weight.paths > self.limits.paths || weight.bytes > self.limits.pack_bytes {
+            return refused(PackProblem::TooLarge);
+        }
+        self.seen.insert(record, weight);
+        Ok(weight)
+    }
+
+    fn check_content(&self, content: &ContentDigest, size: u64) -> Result<(), WorkspaceError> {
+        let is_staged =
+            self.staged.places.get(content).is_some_and(|(_, length)| *length as u64 == size);
+        let is_there =
+            is_staged || self.store.read(content).is_ok_and(|bytes| bytes.len() as u64 == size);
+        match is_there {
+            true => Ok(()),
+            false => Err(WorkspaceError::PackRefused(PackProblem::MissingContent)),
+        }
+    }
+}

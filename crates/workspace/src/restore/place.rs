@@ -1,0 +1,345 @@
+//! Operations at one path: each leaves the old or the new, whole, and nothing that came out of the
+//! way is deleted unless the store has its bytes.
+
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, fchmod, openat, renameat_with, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::RestoreResult;
+use super::restore_log::LoggedStep;
+use crate::disk_hook::DiskHook;
+use crate::path_image::PathImage;
+use crate::relative_path::RelativePath;
+use crate::root_folder::{RootFolder, TEMPORARY_PREFIX, read_image};
+use crate::store::ContentStore;
+
+/// Where files are restored and where their contents come from.
+#[derive(Clone, Copy)]
+pub(crate) struct RestoreSite<'a> {
+    pub(crate) root: &'a RootFolder,
+    pub(crate) store: &'a ContentStore,
+    pub(crate) hook: &'a DiskHook,
+    /// Larger files are compared by size and time.
+    pub(crate) file_bytes: u64,
+}
+
+/// One path while it is restored.
+pub(super) struct StepPlace<'a> {
+    pub(super) site: RestoreSite<'a>,
+    pub(super) step: &'a LoggedStep,
+    parent: OwnedFd,
+    name: Vec<u8>,
+    /// Beside the path: what is about to take its place, then what was there.
+    temporary: Vec<u8>,
+    trash: &'a OwnedFd,
+    number: usize,
+}
+
+impl<'a> StepPlace<'a> {
+    pub(super) fn open(
+        site: RestoreSite<'a>,
+        step: &'a LoggedStep,
+        number: usize,
+        trash: &'a OwnedFd,
+    ) -> io::Result<Self> {
+        let Some((folder, name)) = step.path.split_last() else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let name = name.to_vec();
+        let mut temporary = TEMPORARY_PREFIX.to_vec();
+        temporary.extend_from_slice(number.to_string().as_bytes());
+        let parent = site.root.open_folder(&folder)?;
+        Ok(Self { site, step, parent, name, temporary, trash, number })
+    }
+
+    /// Completes or reverses what a kill left half done at this path.
+    pub(super) fn clear_temporary(&self) -> io::Result<()> {
+        let beside = self.image(&self.temporary)?;
+        if beside == PathImage::Absent {
+            return Ok(());
+        }
+        let here = self.image(&self.name)?;
+        let is_exchanged = self.step.target.is_leaf() && here.is_same_as(&self.step.target);
+        if beside.is_same_as(&self.step.target) {
+            self.unlink_temporary()
+        } else if beside.is_same_as(&self.step.current)
+            && (is_exchanged || !self.step.target.is_leaf())
+        {
+            self.discard_temporary(&beside).map(drop)
+        } else if is_exchanged {
+            self.put_back_exchanged().map(drop)
+        } else if self.step.target.is_leaf() {
+            // A content that was not written to its end, or a version of somebody's that is not the
+            // newest any more. Too little is known to delete it.
+            self.move_to_trash()
+        } else {
+            self.put_back_moved().map(drop)
+        }
+    }
+
+    /// Moves a file or a link out of the way and checks what was moved.
+    pub(super) fn remove(&self) -> io::Result<RestoreResult> {
+        let found = self.image(&self.name)?;
+        if found == PathImage::Absent || found.is_folder() && self.step.target.is_folder() {
+            return Ok(RestoreResult::AlreadyThere);
+        }
+        if !self.is_as_planned(&found) {
+            return Ok(RestoreResult::ChangedMeanwhile);
+        }
+        self.site.hook.before("rename aside");
+        match self.rename(&self.name, &self.temporary, RenameFlags::NOREPLACE) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(RestoreResult::AlreadyThere),
+            Err(error) => return Err(error.into()),
+        }
+        let moved = self.image(&self.temporary)?;
+        match self.is_as_planned(&moved) {
+            true => self.discard_temporary(&moved),
+            false => self.put_back_moved(),
+        }
+    }
+
+    /// Puts a file or a link where `expected` is.
+    pub(super) fn replace(&self, expected: &PathImage) -> io::Result<RestoreResult> {
+        let content = match &self.step.target {
+            PathImage::File { content, .. } => match self.site.store.read(content) {
+                Ok(bytes) => bytes,
+                Err(_) => return Ok(RestoreResult::NotKept),
+            },
+            PathImage::Absent
+            | PathImage::Link { .. }
+            | PathImage::Folder { .. }
+            | PathImage::Uncovered { .. } => Vec::new(),
+        };
+        self.replace_with(&content, expected)
+    }
+
+    fn replace_with(&self, content: &[u8], expected: &PathImage) -> io::Result<RestoreResult> {
+        let found = self.image(&self.name)?;
+        if found.is_same_as(&self.step.target) {
+            return Ok(RestoreResult::AlreadyThere);
+        }
+        if !is_same_file(&found, expected) {
+            return Ok(RestoreResult::ChangedMeanwhile);
+        }
+        if let Err(error) = self.write_temporary(content) {
+            let _ = self.unlink_temporary();
+            return Err(error);
+        }
+        if *expected == PathImage::Absent {
+            return self.place_new();
+        }
+        self.site.hook.before("exchange");
+        match self.rename(&self.temporary, &self.name, RenameFlags::EXCHANGE) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => {
+                self.unlink_temporary()?;
+                return Ok(RestoreResult::ChangedMeanwhile);
+            }
+            Err(error) => {
+                self.unlink_temporary()?;
+                return Err(error.into());
+            }
+        }
+        let came_out = self.image(&self.temporary)?;
+        match is_same_file(&came_out, expected) {
+            true => self.discard_temporary(&came_out),
+            false => self.put_back_exchanged(),
+        }
+    }
+
+    fn place_new(&self) -> io::Result<RestoreResult> {
+        self.site.hook.before("rename into place");
+        match self.rename(&self.temporary, &self.name, RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(RestoreResult::Restored),
+            Err(error) => {
+                self.unlink_temporary()?;
+                match error {
+                    Errno::EXIST => Ok(RestoreResult::ChangedMeanwhile),
+                    error => Err(error.into()),
+                }
+            }
+        }
+    }
+
+    fn write_temporary(&self, content: &[u8]) -> io::Result<()> {
+        self.site.hook.before("create beside");
+        match &self.step.target {
+            PathImage::File { mode, .. } => {
+                let flags = OFlags::WRONLY
+                    | OFlags::CREATE
+                    | OFlags::EXCL
+                    | OFlags::NOFOLLOW
+                    | OFlags::CLOEXEC;
+                let file =
+                    openat(&self.parent, &*self.temporary, flags, Mode::from_raw_mode(0o600))?;
+                let mut file = std::fs::File::from(file);
+                self.site.hook.before("write beside");
+                file.write_all(content)?;
+                Ok(fchmod(&file, Mode::from_raw_mode(*mode))?)
+            }
+            PathImage::Link { target } => {
+                Ok(symlinkat(target.as_slice(), &self.parent, &*self.temporary)?)
+            }
+            PathImage::Absent | PathImage::Folder { .. } | PathImage::Uncovered { .. } => {
+                Err(io::ErrorKind::InvalidInput.into())
+            }
+        }
+    }
+
+    /// What came out is not what was planned: it goes back. Should somebody have written to our file
+    /// in the meantime, the newest stays and the other is in the trash.
+    fn put_back_exchanged(&self) -> io::Result<RestoreResult> {
+        self.site.hook.before("exchange back");
+        self.rename(&self.temporary, &self.name, RenameFlags::EXCHANGE)?;
+        if self.image(&self.temporary)?.is_same_as(&self.step.target) {
+            self.unlink_temporary()?;
+            return Ok(RestoreResult::ChangedMeanwhile);
+        }
+        self.site.hook.before("exchange again");
+        self.rename(&self.temporary, &self.name, RenameFlags::EXCHANGE)?;
+        self.move_to_trash()?;
+        Ok(RestoreResult::ChangedMeanwhile)
+    }
+
+    fn put_back_moved(&self) -> io::Result<RestoreResult> {
+        self.site.hook.before("rename back");
+        match self.rename(&self.temporary, &self.name, RenameFlags::NOREPLACE) {
+            Ok(()) => {}
+            // Somebody made a new one: that is the newest.
+            Err(Errno::EXIST) => self.move_to_trash()?,
+            Err(error) => return Err(error.into()),
+        }
+        Ok(RestoreResult::ChangedMeanwhile)
+    }
+
+    /// Takes away what was replaced. It is in the store; in the trash it also is the same file, in
+    /// case an editor still has it open.
+    fn discard_temporary(&self, image: &PathImage) -> io::Result<RestoreResult> {
+        match self.rename_to_trash() {
+            Ok(()) => return Ok(RestoreResult::Restored),
+            Err(Errno::XDEV) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let is_kept = match image {
+            PathImage::File { content, .. } => self.site.store.read(content).is_ok(),
+            PathImage::Link { .. } => true,
+            PathImage::Absent | PathImage::Folder { .. } | PathImage::Uncovered { .. } => false,
+        };
+        if is_kept {
+            self.unlink_temporary()?;
+            return Ok(RestoreResult::Restored);
+        }
+        match self.step.target.is_leaf() {
+            true => self.put_back_exchanged()?,
+            false => self.put_back_moved()?,
+        };
+        Ok(RestoreResult::Failed(io::ErrorKind::CrossesDevices))
+    }
+
+    fn move_to_trash(&self) -> io::Result<()> {
+        match self.rename_to_trash() {
+            Ok(()) => Ok(()),
+            // It stays beside the file under a name that no later step uses.
+            Err(Errno::XDEV) => {
+                let mut aside = self.name.clone();
+                aside.extend_from_slice(b".windlass-saved");
+                Ok(self.rename(&self.temporary, &aside, RenameFlags::NOREPLACE)?)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// One path may leave several files there: a half-written one after a kill, then the replaced one.
+    fn rename_to_trash(&self) -> rustix::io::Result<()> {
+        const NAMES_MAX: usize = 100;
+        self.site.hook.before("rename to trash");
+        for attempt in 0..NAMES_MAX {
+            let name = format!("{:06}-{attempt}", self.number);
+            let flags = RenameFlags::NOREPLACE;
+            match renameat_with(&self.parent, &*self.temporary, self.trash, &name, flags) {
+                Err(Errno::EXIST) => {}
+                ended => return ended,
+            }
+        }
+        Err(Errno::EXIST)
+    }
+
+    fn unlink_temporary(&self) -> io::Result<()> {
+        self.site.hook.before("remove beside");
+        match unlinkat(&self.parent, &*self.temporary, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn remove_folder(&self) -> io::Result<RestoreResult> {
+        match self.image(&self.name)? {
+            PathImage::Folder { .. } => {}
+            PathImage::Absent => return Ok(RestoreResult::AlreadyThere),
+            found if found.is_same_as(&self.step.target) => return Ok(RestoreResult::AlreadyThere),
+            PathImage::File { .. } | PathImage::Link { .. } | PathImage::Uncovered { .. } => {
+                return Ok(RestoreResult::ChangedMeanwhile);
+            }
+        }
+        self.site.hook.before("remove folder");
+        match unlinkat(&self.parent, &*self.name, AtFlags::REMOVEDIR) {
+            Ok(()) => Ok(RestoreResult::Restored),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(RestoreResult::NotEmpty),
+            Err(Errno::NOENT) => Ok(RestoreResult::AlreadyThere),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Its mode is set when everything in it is done.
+    pub(super) fn make_folder(&self) -> io::Result<RestoreResult> {
+        self.site.hook.before("make folder");
+        match rustix::fs::mkdirat(&self.parent, &*self.name, Mode::from_raw_mode(0o700)) {
+            Ok(()) => Ok(RestoreResult::Restored),
+            Err(Errno::EXIST) => match self.image(&self.name)? {
+                PathImage::Folder { .. } => Ok(RestoreResult::AlreadyThere),
+                PathImage::Absent
+                | PathImage::File { .. }
+                | PathImage::Link { .. }
+                | PathImage::Uncovered { .. } => Ok(RestoreResult::ChangedMeanwhile),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn is_as_planned(&self, image: &PathImage) -> bool {
+        is_same_file(image, &self.step.current)
+    }
+
+    fn image(&self, name: &[u8]) -> io::Result<PathImage> {
+        read_image(&self.parent, name, self.site.file_bytes)
+    }
+
+    fn rename(&self, from: &[u8], to: &[u8], flags: RenameFlags) -> rustix::io::Result<()> {
+        renameat_with(&self.parent, from, &self.parent, to, flags)
+    }
+}
+
+/// Equal bytes; where they are not kept, equal size and time.
+fn is_same_file(found: &PathImage, expected: &PathImage) -> bool {
+    if let PathImage::Uncovered { stamp, .. } = found
+        && let PathImage::Uncovered { stamp: expected, .. } = expected
+    {
+        return stamp == expected && stamp.size > 0;
+    }
+    found.is_same_as(expected)
+}
+
+pub(super) fn set_folder_mode(
+    site: &RestoreSite<'_>,
+    path: &RelativePath,
+    mode: u32,
+) -> io::Result<()> {
+    let folder = site.root.open_folder(path)?;
+    site.hook.before("set mode");
+    Ok(fchmod(folder.as_fd(), Mode::from_raw_mode(mode))?)
+}

@@ -1,0 +1,170 @@
+//! The plan: for every path that differs from the target, whether we left it as it is now.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{PathStanding, RestorePlan, RestoreStep};
+use crate::change::compare_snapshots;
+use crate::digest::SnapshotId;
+use crate::error::WorkspaceError;
+use crate::git_index::is_same_index;
+use crate::path_image::{PathChange, PathImage, UncoveredReason};
+use crate::relative_path::RelativePath;
+use crate::root_folder::RootFolder;
+use crate::store::ContentStore;
+
+/// Where to go, where we are, and what was ours in between.
+pub(crate) struct PlanRequest<'a> {
+    pub(crate) to: SnapshotId,
+    pub(crate) current: SnapshotId,
+    pub(crate) ours: &'a [(SnapshotId, SnapshotId)],
+}
+
+pub(crate) fn build_plan(
+    root: &RootFolder,
+    store: &ContentStore,
+    request: &PlanRequest<'_>,
+) -> Result<RestorePlan, WorkspaceError> {
+    let mut history: BTreeMap<RelativePath, Vec<PathChange>> = BTreeMap::new();
+    for (before, after) in request.ours {
+        for change in compare_snapshots(store, *before, *after)? {
+            history.entry(change.path.clone()).or_default().push(change);
+        }
+    }
+    let mut steps = Vec::new();
+    for change in compare_snapshots(store, request.current, request.to)? {
+        // The comparison goes from now to then.
+        let current = change.before;
+        let target = change.after;
+        let comparison = ImageComparison { store, path: &change.path };
+        if comparison.is_equivalent(&current, &target) {
+            continue;
+        }
+        let ours = history.get(&change.path).map(Vec::as_slice).unwrap_or_default();
+        let standing = match can_be_restored(store, &target, &current) {
+            false => PathStanding::NotKept,
+            true if comparison.is_as_we_left_it(&target, &current, ours) => PathStanding::Unchanged,
+            true => PathStanding::ChangedByOthers,
+        };
+        steps.push(RestoreStep { path: change.path, target, current, standing });
+    }
+    hold_back_git(root, &mut steps);
+    Ok(RestorePlan { target: request.to, current: request.current, steps })
+}
+
+/// Compares what stood at one path at several moments.
+struct ImageComparison<'a> {
+    store: &'a ContentStore,
+    path: &'a RelativePath,
+}
+
+impl ImageComparison<'_> {
+    /// Follows the path from the target through our batches: each must have begun with what the one
+    /// before left, and the last must have left what is there now.
+    fn is_as_we_left_it(
+        &self,
+        target: &PathImage,
+        current: &PathImage,
+        ours: &[PathChange],
+    ) -> bool {
+        let mut left = target;
+        for change in ours {
+            if !self.is_equivalent(&change.before, left) {
+                return false;
+            }
+            left = &change.after;
+        }
+        !ours.is_empty() && self.is_equivalent(left, current)
+    }
+
+    /// Equal, or git's index with the same entries: whoever asks for the status writes it anew.
+    fn is_equivalent(&self, one: &PathImage, other: &PathImage) -> bool {
+        one.is_same_as(other) || self.is_git_index() && self.are_same_indexes(one, other)
+    }
+
+    fn is_git_index(&self) -> bool {
+        self.path.is_git_state() && self.path.parts().next_back() == Some(b"index".as_slice())
+    }
+
+    fn are_same_indexes(&self, one: &PathImage, other: &PathImage) -> bool {
+        let read = |image: &PathImage| match image {
+            PathImage::File { content, .. } => self.store.read(content).ok(),
+            PathImage::Absent
+            | PathImage::Link { .. }
+            | PathImage::Folder { .. }
+            | PathImage::Uncovered { .. } => None,
+        };
+        match (read(one), read(other)) {
+            (Some(one), Some(other)) => is_same_index(&one, &other),
+            (None, Some(_) | None) | (Some(_), None) => false,
+        }
+    }
+}
+
+/// What was there can be written, and what is there can be moved away.
+fn can_be_restored(store: &ContentStore, target: &PathImage, current: &PathImage) -> bool {
+    let has_target = match target {
+        PathImage::File { content, .. } => store.has(content),
+        PathImage::Absent | PathImage::Link { .. } | PathImage::Folder { .. } => true,
+        PathImage::Uncovered { .. } => false,
+    };
+    let may_move = match current {
+        PathImage::Uncovered { reason, stamp } => match reason {
+            UncoveredReason::TooLarge | UncoveredReason::NoRoom => true,
+            // A folder has no stamp; what is in it is not known.
+            UncoveredReason::Ignored => stamp.size > 0,
+            UncoveredReason::Unreadable
+            | UncoveredReason::NotPlain
+            | UncoveredReason::OtherMount
+            | UncoveredReason::Unstable
+            | UncoveredReason::GitObjects => false,
+        },
+        PathImage::Absent
+        | PathImage::File { .. }
+        | PathImage::Link { .. }
+        | PathImage::Folder { .. } => true,
+    };
+    has_target && may_move
+}
+
+/// A repository's state goes back as a whole or stays: refs of one moment with the index of another
+/// would be nobody's.
+fn hold_back_git(root: &RootFolder, steps: &mut [RestoreStep]) {
+    let folders: BTreeSet<RelativePath> =
+        steps.iter().filter_map(|step| git_folder(&step.path)).collect();
+    for folder in folders {
+        let is_locked = is_git_locked(root, &folder);
+        let mut group: Vec<&mut RestoreStep> = steps
+            .iter_mut()
+            .filter(|step| step.path == folder || step.path.is_below(&folder))
+            .collect();
+        let is_changed = group.iter().any(|step| step.standing == PathStanding::ChangedByOthers);
+        for step in &mut group {
+            if step.standing == PathStanding::NotKept {
+                continue;
+            }
+            if is_locked {
+                step.standing = PathStanding::GitLocked;
+            } else if is_changed {
+                step.standing = PathStanding::ChangedByOthers;
+            }
+        }
+    }
+}
+
+/// The path up to its last `.git`.
+pub(super) fn git_folder(path: &RelativePath) -> Option<RelativePath> {
+    let parts: Vec<&[u8]> = path.parts().collect();
+    let last = parts.iter().rposition(|part| *part == b".git")?;
+    let mut folder = RelativePath::root();
+    for part in parts.into_iter().take(last + 1) {
+        folder = folder.join(part);
+    }
+    Some(folder)
+}
+
+/// Git holds a lock file in its folder while it changes something.
+pub(super) fn is_git_locked(root: &RootFolder, folder: &RelativePath) -> bool {
+    let Ok(handle) = root.open_folder(folder) else { return false };
+    let Ok(listing) = rustix::fs::Dir::read_from(&handle) else { return false };
+    listing.flatten().any(|entry| entry.file_name().to_bytes().ends_with(b".lock"))
+}

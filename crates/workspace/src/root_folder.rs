@@ -1,0 +1,151 @@
+//! Files below the root, reached by folder handles: no link is followed and no mount is entered.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
+use rustix::io::Errno;
+
+use crate::digest::ContentDigest;
+use crate::error::WorkspaceError;
+use crate::folder_record::MODE_MASK;
+use crate::path_image::{PathImage, PathStamp, UncoveredReason};
+use crate::relative_path::RelativePath;
+
+/// What a restore writes beside a file until it takes the file's place. Looks do not see it.
+pub(crate) const TEMPORARY_PREFIX: &[u8] = b".windlass-restore-";
+
+/// The folder that snapshots are of.
+#[derive(Debug)]
+pub(crate) struct RootFolder {
+    pub(crate) path: PathBuf,
+    pub(crate) handle: OwnedFd,
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+}
+
+/// What the system says of a file, as far as a change of its bytes shows in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileStamp {
+    pub(crate) modified_seconds: i64,
+    pub(crate) modified_nanos: u32,
+    pub(crate) changed_seconds: i64,
+    pub(crate) changed_nanos: u32,
+    pub(crate) size: u64,
+    pub(crate) inode: u64,
+    pub(crate) mode: u32,
+}
+
+impl RootFolder {
+    pub(crate) fn open(path: &Path) -> Result<Self, WorkspaceError> {
+        let path =
+            path.canonicalize().map_err(|error| WorkspaceError::disk("open", path, error))?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle =
+            rustix::fs::open(&path, flags, Mode::empty()).map_err(|error| match error {
+                Errno::NOTDIR => WorkspaceError::RootIsNoFolder(path.clone()),
+                error => WorkspaceError::disk("open", &path, error),
+            })?;
+        let stat = fstat(&handle).map_err(|error| WorkspaceError::disk("open", &path, error))?;
+        Ok(Self { device: stat.st_dev, inode: stat.st_ino, path, handle })
+    }
+
+    /// Opens a folder part by part, so that a link planted on the way is refused.
+    pub(crate) fn open_folder(&self, path: &RelativePath) -> io::Result<OwnedFd> {
+        let mut folder = self.handle.try_clone()?;
+        for part in path.parts() {
+            folder = open_child_folder(&folder, part)?;
+            if fstat(&folder)?.st_dev != self.device {
+                return Err(Errno::XDEV.into());
+            }
+        }
+        Ok(folder)
+    }
+}
+
+pub(crate) fn open_child_folder(parent: impl AsFd, name: &[u8]) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(parent, name, flags, Mode::empty())?)
+}
+
+/// Opens a plain file; a fifo that took its place does not block, and a link is refused.
+pub(crate) fn open_child_file(parent: impl AsFd, name: &[u8]) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(parent, name, flags, Mode::empty())?;
+    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
+        FileType::RegularFile => Ok(file.into()),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// None when nothing is there.
+pub(crate) fn stat_child(parent: impl AsFd, name: &[u8]) -> io::Result<Option<Stat>> {
+    match statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A whole small file; none when it is missing, no plain file or over the limit.
+pub(crate) fn read_small_file(parent: impl AsFd, name: &[u8], limit: u64) -> Option<Vec<u8>> {
+    let file = open_child_file(parent, name).ok()?;
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= limit).then_some(bytes)
+}
+
+/// What stands at a name now. Files over `limit` are not read.
+pub(crate) fn read_image(parent: impl AsFd, name: &[u8], limit: u64) -> io::Result<PathImage> {
+    let Some(stat) = stat_child(&parent, name)? else { return Ok(PathImage::Absent) };
+    let stamp = FileStamp::from(&stat);
+    Ok(match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => PathImage::Folder { mode: stamp.mode & MODE_MASK },
+        FileType::Symlink => {
+            PathImage::Link { target: readlinkat(&parent, name, Vec::new())?.into_bytes() }
+        }
+        FileType::RegularFile if stamp.size <= limit => {
+            let mut bytes = Vec::new();
+            let file = open_child_file(&parent, name)?;
+            (&file).take(limit + 1).read_to_end(&mut bytes)?;
+            PathImage::File {
+                content: ContentDigest::of(&bytes),
+                size: bytes.len() as u64,
+                mode: fstat(&file)?.st_mode & MODE_MASK,
+                is_ignored: false,
+            }
+        }
+        FileType::RegularFile => {
+            PathImage::Uncovered { reason: UncoveredReason::TooLarge, stamp: stamp.to_path_stamp() }
+        }
+        _ => {
+            PathImage::Uncovered { reason: UncoveredReason::NotPlain, stamp: PathStamp::default() }
+        }
+    })
+}
+
+impl FileStamp {
+    pub(crate) fn to_path_stamp(self) -> PathStamp {
+        PathStamp {
+            size: self.size,
+            modified_seconds: self.modified_seconds,
+            modified_nanos: self.modified_nanos,
+        }
+    }
+}
+
+impl From<&Stat> for FileStamp {
+    fn from(stat: &Stat) -> Self {
+        Self {
+            modified_seconds: stat.st_mtime,
+            modified_nanos: stat.st_mtime_nsec as u32,
+            changed_seconds: stat.st_ctime,
+            changed_nanos: stat.st_ctime_nsec as u32,
+            size: stat.st_size.cast_unsigned(),
+            inode: stat.st_ino,
+            mode: stat.st_mode,
+        }
+    }
+}

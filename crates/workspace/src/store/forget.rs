@@ -1,0 +1,106 @@
+//! Removing what no snapshot that is still wanted names.
+//!
+//! Segments with much to forget are written anew: first the copy, synced, then the old file goes. A
+//! kill in between leaves a content twice, never not at all.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::{ContentStore, HEADER_BYTES, segment_path};
+use crate::digest::ContentDigest;
+use crate::error::WorkspaceError;
+use crate::store::segment::{read_header, read_stored};
+
+impl ContentStore {
+    /// Keeps only what `live` names. Returns the bytes that were freed.
+    pub(crate) fn forget(&self, live: &HashSet<ContentDigest>) -> Result<u64, WorkspaceError> {
+        if self.is_read_only() {
+            return Err(WorkspaceError::ReadOnly);
+        }
+        self.sync()?;
+        let before = self.state().total();
+        let old = self.find_wasteful_segments(live);
+        if old.is_empty() {
+            return Ok(0);
+        }
+        self.copy_live_records(&old, live)?;
+        self.sync()?;
+        let mut state = self.state();
+        state.index.retain(|_, place| !old.contains(&place.segment));
+        for number in &old {
+            state.segments.remove(number);
+            let path = segment_path(&self.folder, *number);
+            self.hook.before("remove segment");
+            std::fs::remove_file(&path)
+                .map_err(|error| WorkspaceError::disk("remove", &path, error))?;
+        }
+        let after = state.total();
+        drop(state);
+        self.sync_folder()?;
+        self.measure_room()?;
+        Ok(before.saturating_sub(after))
+    }
+
+    /// Segments of which at least a quarter can go. A wholly live segment is left as it is.
+    fn find_wasteful_segments(&self, live: &HashSet<ContentDigest>) -> HashSet<u32> {
+        let mut state = self.state();
+        let mut live_bytes: HashMap<u32, u64> = HashMap::new();
+        for (digest, place) in &state.index {
+            let length = live
+                .contains(digest)
+                .then(|| state.segments.get(&place.segment))
+                .flatten()
+                .and_then(|segment| read_header(&segment.file, place.offset))
+                .map_or(0, |header| HEADER_BYTES as u64 + u64::from(header.stored_length));
+            *live_bytes.entry(place.segment).or_default() += length;
+        }
+        let wasteful: HashSet<u32> = state
+            .segments
+            .iter()
+            .filter(|(number, segment)| {
+                let alive = live_bytes.get(number).copied().unwrap_or(0);
+                (segment.length.saturating_sub(alive)) * 4 >= segment.length.max(1)
+            })
+            .map(|(number, _)| *number)
+            .collect();
+        // What is copied goes to a segment that stays.
+        if state.current.is_some_and(|current| wasteful.contains(&current)) {
+            state.current = None;
+        }
+        wasteful
+    }
+
+    fn copy_live_records(
+        &self,
+        old: &HashSet<u32>,
+        live: &HashSet<ContentDigest>,
+    ) -> Result<(), WorkspaceError> {
+        let mut moving: Vec<(u32, u32, ContentDigest)> = self
+            .state()
+            .index
+            .iter()
+            .filter(|(digest, place)| old.contains(&place.segment) && live.contains(*digest))
+            .map(|(digest, place)| (place.segment, place.offset, *digest))
+            .collect();
+        moving.sort_unstable();
+        for (number, offset, digest) in moving {
+            let mut state = self.state();
+            let Some(segment) = state.segments.get(&number) else { continue };
+            let file = Arc::clone(&segment.file);
+            let copied = read_header(&file, offset)
+                .and_then(|header| Some((header, read_stored(&file, offset, &header)?)));
+            // A damaged record is not worth a copy; it is not kept any more.
+            let Some((header, stored)) = copied else {
+                state.index.remove(&digest);
+                continue;
+            };
+            let mut record = header.encode();
+            record.extend_from_slice(&stored);
+            // Copying adds nothing that the session has to answer for.
+            let added = state.added;
+            self.append(&mut state, Some(digest), &record)?;
+            state.added = added;
+        }
+        Ok(())
+    }
+}

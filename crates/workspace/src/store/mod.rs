@@ -1,0 +1,433 @@
+//! The store: contents and folder records by digest, in append-only segments.
+//!
+//! One process writes, the holder of the lock; others read. What is read is checked against its
+//! digest, so damage is `NotKept` and never wrong bytes.
+
+mod forget;
+mod segment;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::digest::ContentDigest;
+use crate::disk_hook::DiskHook;
+use crate::error::WorkspaceError;
+use crate::folder_record::FolderRecord;
+use crate::options::WorkspaceLimits;
+pub(crate) use segment::{
+    HEADER_BYTES, RecordHeader, StorageMethod, decompress, encode_mark, encode_record,
+};
+use segment::{read_header, read_stored, scan_segment};
+
+/// Segments are closed at this size.
+const SEGMENT_BYTES: u64 = 64 << 20;
+/// Appended bytes are handed to the system in pieces of this size.
+const BUFFER_BYTES: usize = 1 << 20;
+/// Folder records may take this much more than contents, so that a look can end at the bound.
+const RECORD_RESERVE: u64 = 32 << 20;
+const LOCK_NAME: &str = "lock";
+pub(crate) const TRASH_NAME: &str = "trash";
+
+/// What the store takes on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StoreUsage {
+    /// Segments and trash together.
+    pub bytes: u64,
+    pub segments: u64,
+    pub contents: u64,
+    /// What going back moved out of the way and `forget` has not removed yet.
+    pub trash_bytes: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct ContentStore {
+    folder: PathBuf,
+    limits: WorkspaceLimits,
+    hook: DiskHook,
+    /// Held by the one process that writes.
+    lock: Option<File>,
+    state: Mutex<StoreState>,
+}
+
+#[derive(Debug, Default)]
+struct StoreState {
+    index: HashMap<ContentDigest, RecordPlace>,
+    segments: BTreeMap<u32, OpenSegment>,
+    /// The segment that is appended to.
+    current: Option<u32>,
+    /// Appended and not yet handed to the system.
+    pending: Vec<u8>,
+    is_synced: bool,
+    added: u64,
+    /// What the disk had to give when it was last asked, less what was written since.
+    disk_room: u64,
+}
+
+#[derive(Debug)]
+struct OpenSegment {
+    file: Arc<File>,
+    /// Bytes in the file; what is pending comes after them.
+    length: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct RecordPlace {
+    segment: u32,
+    offset: u32,
+}
+
+impl ContentStore {
+    pub(crate) fn open(
+        folder: &Path,
+        limits: &WorkspaceLimits,
+        hook: &DiskHook,
+    ) -> Result<Self, WorkspaceError> {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| WorkspaceError::disk("create", folder, error))?;
+        let mut store = Self {
+            folder: folder.to_owned(),
+            limits: limits.clone(),
+            hook: hook.clone(),
+            lock: lock_store(folder)?,
+            state: Mutex::default(),
+        };
+        let mut state = StoreState { is_synced: true, ..StoreState::default() };
+        state.load(folder, store.lock.is_some())?;
+        store.state = Mutex::new(state);
+        store.measure_room()?;
+        Ok(store)
+    }
+
+    pub(crate) fn set_hook(&mut self, hook: &DiskHook) {
+        self.hook = hook.clone();
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.lock.is_none()
+    }
+
+    pub(crate) fn has(&self, digest: &ContentDigest) -> bool {
+        self.state().index.contains_key(digest)
+    }
+
+    /// Keeps a file's bytes. `NoRoom` at the bound; nothing is written then.
+    pub(crate) fn put_content(
+        &self,
+        digest: ContentDigest,
+        bytes: &[u8],
+    ) -> Result<(), WorkspaceError> {
+        self.put(digest, bytes, 0)
+    }
+
+    pub(crate) fn put_record(&self, record: &[u8]) -> Result<ContentDigest, WorkspaceError> {
+        let digest = ContentDigest::of(record);
+        self.put(digest, record, RECORD_RESERVE)?;
+        Ok(digest)
+    }
+
+    fn put(&self, digest: ContentDigest, bytes: &[u8], reserve: u64) -> Result<(), WorkspaceError> {
+        if self.has(&digest) {
+            return Ok(());
+        }
+        if self.is_read_only() {
+            return Err(WorkspaceError::ReadOnly);
+        }
+        // Outside the lock: compressing is what takes the time.
+        let record = encode_record(digest, bytes).ok_or(WorkspaceError::NoRoom)?;
+        let mut state = self.state();
+        if state.index.contains_key(&digest) {
+            return Ok(());
+        }
+        let size = record.len() as u64;
+        let is_over = state.added + size > self.limits.session_bytes.saturating_add(reserve)
+            || state.total() + size > self.limits.store_bytes.saturating_add(reserve)
+            || size > state.disk_room;
+        if is_over {
+            return Err(WorkspaceError::NoRoom);
+        }
+        self.append(&mut state, Some(digest), &record)
+    }
+
+    /// The bytes with this digest, checked; `NotKept` when they are missing or damaged.
+    pub(crate) fn read(&self, digest: &ContentDigest) -> Result<Vec<u8>, WorkspaceError> {
+        if let Some(bytes) = self.read_known(digest) {
+            return Ok(bytes);
+        }
+        // The process that writes may have added it since.
+        if self.is_read_only() {
+            self.state().load(&self.folder, false)?;
+        }
+        self.read_known(digest).ok_or(WorkspaceError::NotKept(*digest))
+    }
+
+    pub(crate) fn read_folder(
+        &self,
+        digest: &ContentDigest,
+    ) -> Result<FolderRecord, WorkspaceError> {
+        FolderRecord::decode(&self.read(digest)?).ok_or(WorkspaceError::DamagedRecord)
+    }
+
+    fn read_known(&self, digest: &ContentDigest) -> Option<Vec<u8>> {
+        let mut state = self.state();
+        let place = *state.index.get(digest)?;
+        let segment = state.segments.get(&place.segment)?;
+        if u64::from(place.offset) >= segment.length {
+            let start = usize::try_from(u64::from(place.offset) - segment.length).ok()?;
+            let record = state.pending.get(start..)?;
+            return decode_record(record, digest);
+        }
+        let file = Arc::clone(&segment.file);
+        drop(state);
+        let bytes = read_record(&file, place.offset, digest);
+        if bytes.is_none() {
+            // A later look stores it again when the file is still there.
+            state = self.state();
+            state.index.remove(digest);
+        }
+        bytes
+    }
+
+    /// Everything put so far is on the disk when this returns.
+    pub(crate) fn sync(&self) -> Result<(), WorkspaceError> {
+        let mut state = self.state();
+        if state.is_synced {
+            return Ok(());
+        }
+        self.append(&mut state, None, &encode_mark())?;
+        self.flush(&mut state)?;
+        let Some(current) = state.current else { return Ok(()) };
+        let Some(file) = state.segments.get(&current).map(|segment| Arc::clone(&segment.file))
+        else {
+            return Ok(());
+        };
+        self.hook.before("sync segment");
+        file.sync_data().map_err(|error| self.disk_error("write", error))?;
+        state.is_synced = true;
+        drop(state);
+        self.measure_room()
+    }
+
+    fn append(
+        &self,
+        state: &mut StoreState,
+        digest: Option<ContentDigest>,
+        record: &[u8],
+    ) -> Result<(), WorkspaceError> {
+        let is_full = |segment: &OpenSegment| segment.length >= SEGMENT_BYTES;
+        let current =
+            state.current.filter(|number| !state.segments.get(number).is_none_or(is_full));
+        let number = match current {
+            Some(number) => number,
+            None => self.begin_segment(state)?,
+        };
+        let length = state.segments.get(&number).map_or(0, |segment| segment.length);
+        let offset = u32::try_from(length + state.pending.len() as u64)
+            .map_err(|_| WorkspaceError::NoRoom)?;
+        state.pending.extend_from_slice(record);
+        state.is_synced = false;
+        state.added += record.len() as u64;
+        state.disk_room = state.disk_room.saturating_sub(record.len() as u64);
+        if let Some(digest) = digest {
+            state.index.insert(digest, RecordPlace { segment: number, offset });
+        }
+        match state.pending.len() >= BUFFER_BYTES {
+            true => self.flush(state),
+            false => Ok(()),
+        }
+    }
+
+    fn begin_segment(&self, state: &mut StoreState) -> Result<u32, WorkspaceError> {
+        self.flush(state)?;
+        if let Some(old) = state.current.and_then(|number| state.segments.get(&number)) {
+            self.hook.before("sync segment");
+            old.file.sync_data().map_err(|error| self.disk_error("write", error))?;
+        }
+        let number = state.segments.keys().next_back().map_or(1, |last| last + 1);
+        let path = segment_path(&self.folder, number);
+        self.hook.before("create segment");
+        let file = File::options()
+            .read(true)
+            .append(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| WorkspaceError::disk("create", &path, error))?;
+        self.sync_folder()?;
+        state.segments.insert(number, OpenSegment { file: Arc::new(file), length: 0 });
+        state.current = Some(number);
+        Ok(number)
+    }
+
+    /// On failure nothing of what was pending is in the store.
+    fn flush(&self, state: &mut StoreState) -> Result<(), WorkspaceError> {
+        if state.pending.is_empty() {
+            return Ok(());
+        }
+        let Some(number) = state.current else { return Ok(()) };
+        let Some(segment) = state.segments.get_mut(&number) else { return Ok(()) };
+        self.hook.before("write segment");
+        let pending = std::mem::take(&mut state.pending);
+        match (&*segment.file).write_all(&pending) {
+            Ok(()) => {
+                segment.length += pending.len() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                let length = segment.length;
+                // Should this fail too, the rest is a torn tail, and the next record begins a segment.
+                let is_cut = segment.file.set_len(length).is_ok();
+                state
+                    .index
+                    .retain(|_, place| place.segment != number || u64::from(place.offset) < length);
+                if !is_cut {
+                    state.current = None;
+                }
+                state.is_synced = true;
+                match error.kind() {
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                        state.disk_room = 0;
+                        Err(WorkspaceError::NoRoom)
+                    }
+                    _ => Err(self.disk_error("write", error)),
+                }
+            }
+        }
+    }
+
+    /// Asks the disk how much may be written until it is asked again.
+    pub(crate) fn measure_room(&self) -> Result<(), WorkspaceError> {
+        let disk = rustix::fs::statvfs(&self.folder)
+            .map_err(|error| self.disk_error("measure", error.into()))?;
+        let kept_free = disk.f_blocks / 100 * self.limits.free_percent;
+        let room = disk.f_bavail.saturating_sub(kept_free).saturating_mul(disk.f_frsize);
+        self.state().disk_room = room;
+        Ok(())
+    }
+
+    pub(crate) fn usage(&self) -> StoreUsage {
+        let trash_bytes = measure_folder(&self.folder.join(TRASH_NAME));
+        let state = self.state();
+        StoreUsage {
+            bytes: state.total() + trash_bytes,
+            segments: state.segments.len() as u64,
+            contents: state.index.len() as u64,
+            trash_bytes,
+        }
+    }
+
+    pub(crate) fn sync_folder(&self) -> Result<(), WorkspaceError> {
+        self.hook.before("sync folder");
+        File::open(&self.folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|error| self.disk_error("write", error))
+    }
+
+    pub(crate) fn disk_error(&self, what: &'static str, error: io::Error) -> WorkspaceError {
+        WorkspaceError::disk(what, &self.folder, error)
+    }
+
+    fn state(&self) -> MutexGuard<'_, StoreState> {
+        // A panic elsewhere leaves at worst contents that nobody names.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl StoreState {
+    fn total(&self) -> u64 {
+        self.segments.values().map(|segment| segment.length).sum::<u64>()
+            + self.pending.len() as u64
+    }
+
+    /// Reads what the segments hold, or what was added to them since the last time.
+    fn load(&mut self, folder: &Path, is_writer: bool) -> Result<(), WorkspaceError> {
+        let error_at = |path: &Path, error| WorkspaceError::disk("read", path, error);
+        let numbers = list_segments(folder).map_err(|error| error_at(folder, error))?;
+        self.segments.retain(|number, _| numbers.contains(number));
+        let last = numbers.last().copied();
+        for number in numbers {
+            let path = segment_path(folder, number);
+            let start = self.segments.get(&number).map_or(0, |segment| segment.length);
+            let opened = File::options().read(true).append(is_writer).open(&path);
+            let file = match opened {
+                Ok(file) => file,
+                // The process that writes has just removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error_at(&path, error)),
+            };
+            let scan = scan_segment(&file, start).map_err(|error| error_at(&path, error))?;
+            if is_writer && scan.has_unmarked_tail {
+                file.sync_data().map_err(|error| WorkspaceError::disk("write", &path, error))?;
+            }
+            for record in &scan.records {
+                let place = RecordPlace { segment: number, offset: record.offset };
+                self.index.insert(record.header.digest, place);
+            }
+            if is_writer && Some(number) == last && scan.is_whole && scan.length < SEGMENT_BYTES {
+                self.current = Some(number);
+            }
+            self.segments.insert(number, OpenSegment { file: Arc::new(file), length: scan.length });
+        }
+        Ok(())
+    }
+}
+
+fn read_record(file: &File, offset: u32, digest: &ContentDigest) -> Option<Vec<u8>> {
+    let header = read_header(file, offset).filter(|header| header.digest == *digest)?;
+    let stored = read_stored(file, offset, &header)?;
+    let bytes = decompress(header.method, &stored, header.raw_length as usize)?;
+    (ContentDigest::of(&bytes) == *digest).then_some(bytes)
+}
+
+fn decode_record(record: &[u8], digest: &ContentDigest) -> Option<Vec<u8>> {
+    let header = RecordHeader::decode(record).filter(|header| header.digest == *digest)?;
+    let end = HEADER_BYTES + header.stored_length as usize;
+    decompress(header.method, record.get(HEADER_BYTES..end)?, header.raw_length as usize)
+}
+
+/// None when another process holds it.
+fn lock_store(folder: &Path) -> Result<Option<File>, WorkspaceError> {
+    let path = folder.join(LOCK_NAME);
+    let opened = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path);
+    let file = opened.map_err(|error| WorkspaceError::disk("open", &path, error))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(WorkspaceError::disk("lock", &path, error)),
+    }
+}
+
+fn segment_path(folder: &Path, number: u32) -> PathBuf {
+    folder.join(format!("{number:08}.segment"))
+}
+
+fn list_segments(folder: &Path) -> io::Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_suffix(".segment"));
+        numbers.extend(number.and_then(|digits| digits.parse::<u32>().ok()));
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Plain files directly in the folders of a folder; what cannot be read counts nothing.
+fn measure_folder(folder: &Path) -> u64 {
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries(folder)
+        .flat_map(|inner| entries(&inner.path()))
+        .filter_map(|file| file.metadata().ok())
+        .filter(std::fs::Metadata::is_file)
+        .map(|file| file.len())
+        .sum()
+}

@@ -1,0 +1,210 @@
+//! The format of one segment file: records one after another, each with a header that is checked on
+//! its own, so that a torn tail or a damaged record costs that record and nothing else.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use crate::digest::ContentDigest;
+use crate::folder_record::ByteReader;
+
+const MAGIC: &[u8; 4] = b"WSR1";
+/// Magic, method, digest, raw length, stored length, checksum of the stored bytes, checksum of all this.
+pub(crate) const HEADER_BYTES: usize = 4 + 1 + 32 + 4 + 4 + 4 + 4;
+
+/// How the bytes of a record are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StorageMethod {
+    Plain,
+    Lz4,
+    /// No content: everything before it in the segment was made durable.
+    SyncMark,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RecordHeader {
+    pub(crate) method: StorageMethod,
+    pub(crate) digest: ContentDigest,
+    pub(crate) raw_length: u32,
+    pub(crate) stored_length: u32,
+    pub(crate) checksum: u32,
+}
+
+/// A record found in a segment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScannedRecord {
+    pub(crate) header: RecordHeader,
+    pub(crate) offset: u32,
+}
+
+/// What a segment file holds.
+#[derive(Debug, Default)]
+pub(crate) struct SegmentScan {
+    pub(crate) records: Vec<ScannedRecord>,
+    /// Bytes looked at.
+    pub(crate) length: u64,
+    /// Nothing damaged and nothing left over: more may be appended.
+    pub(crate) is_whole: bool,
+    /// The segment ends with records that no mark follows.
+    pub(crate) has_unmarked_tail: bool,
+}
+
+/// The smaller of the bytes as they are and compressed.
+pub(crate) fn compress(bytes: &[u8]) -> (StorageMethod, Vec<u8>) {
+    let compressed = lz4_flex::block::compress(bytes);
+    match compressed.len() < bytes.len() {
+        true => (StorageMethod::Lz4, compressed),
+        false => (StorageMethod::Plain, bytes.to_vec()),
+    }
+}
+
+/// None when the bytes are not what `compress` made of `raw_length` bytes.
+pub(crate) fn decompress(
+    method: StorageMethod,
+    stored: &[u8],
+    raw_length: usize,
+) -> Option<Vec<u8>> {
+    let bytes = match method {
+        StorageMethod::Plain => stored.to_vec(),
+        StorageMethod::Lz4 => lz4_flex::block::decompress(stored, raw_length).ok()?,
+        StorageMethod::SyncMark => return None,
+    };
+    (bytes.len() == raw_length).then_some(bytes)
+}
+
+/// Header and stored bytes as they stand in a segment or a pack.
+pub(crate) fn encode_record(digest: ContentDigest, bytes: &[u8]) -> Option<Vec<u8>> {
+    let (method, stored) = compress(bytes);
+    let header = RecordHeader {
+        method,
+        digest,
+        raw_length: u32::try_from(bytes.len()).ok()?,
+        stored_length: u32::try_from(stored.len()).ok()?,
+        checksum: crc32fast::hash(&stored),
+    };
+    let mut record = header.encode();
+    record.extend_from_slice(&stored);
+    Some(record)
+}
+
+pub(crate) fn encode_mark() -> Vec<u8> {
+    RecordHeader {
+        method: StorageMethod::SyncMark,
+        digest: ContentDigest::from_bytes([0; 32]),
+        raw_length: 0,
+        stored_length: 0,
+        checksum: 0,
+    }
+    .encode()
+}
+
+impl RecordHeader {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + self.stored_length as usize);
+        bytes.extend_from_slice(MAGIC);
+        bytes.push(match self.method {
+            StorageMethod::Plain => 0,
+            StorageMethod::Lz4 => 1,
+            StorageMethod::SyncMark => 2,
+        });
+        bytes.extend_from_slice(self.digest.as_bytes());
+        bytes.extend_from_slice(&self.raw_length.to_le_bytes());
+        bytes.extend_from_slice(&self.stored_length.to_le_bytes());
+        bytes.extend_from_slice(&self.checksum.to_le_bytes());
+        let checksum = crc32fast::hash(&bytes);
+        bytes.extend_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let checked = bytes.get(..HEADER_BYTES - 4)?;
+        let mut reader = ByteReader { rest: bytes.get(..HEADER_BYTES)?.strip_prefix(MAGIC)? };
+        let header = Self {
+            method: match reader.take_u8()? {
+                0 => StorageMethod::Plain,
+                1 => StorageMethod::Lz4,
+                2 => StorageMethod::SyncMark,
+                _ => return None,
+            },
+            digest: reader.take_digest()?,
+            raw_length: reader.take_u32()?,
+            stored_length: reader.take_u32()?,
+            checksum: reader.take_u32()?,
+        };
+        (reader.take_u32()? == crc32fast::hash(checked)).then_some(header)
+    }
+}
+
+/// Reads the headers of a segment from `start` on. Stored bytes are read only where no mark vouches
+/// for them.
+pub(crate) fn scan_segment(file: &File, start: u64) -> io::Result<SegmentScan> {
+    let length = file.metadata()?.len();
+    let mut scan = SegmentScan { length, is_whole: true, ..SegmentScan::default() };
+    let mut offset = start;
+    let mut marked = 0;
+    let mut header_bytes = [0; HEADER_BYTES];
+    while offset + HEADER_BYTES as u64 <= length {
+        file.read_exact_at(&mut header_bytes, offset)?;
+        let header = RecordHeader::decode(&header_bytes);
+        let end =
+            |header: &RecordHeader| offset + HEADER_BYTES as u64 + u64::from(header.stored_length);
+        match header.filter(|header| end(header) <= length) {
+            Some(header) => {
+                if header.method == StorageMethod::SyncMark {
+                    marked = scan.records.len();
+                } else if let Ok(offset) = u32::try_from(offset) {
+                    scan.records.push(ScannedRecord { header, offset });
+                }
+                offset = end(&header);
+            }
+            None => {
+                scan.is_whole = false;
+                match find_next_record(file, offset + 1, length)? {
+                    Some(next) => offset = next,
+                    None => break,
+                }
+            }
+        }
+    }
+    scan.is_whole &= offset == length;
+    scan.has_unmarked_tail = marked < scan.records.len();
+    let mut tail = scan.records.split_off(marked);
+    let unmarked = tail.len();
+    tail.retain(|record| read_stored(file, record.offset, &record.header).is_some());
+    scan.is_whole &= tail.len() == unmarked;
+    scan.records.append(&mut tail);
+    Ok(scan)
+}
+
+/// The stored bytes of a record; none when they are not what was written.
+pub(crate) fn read_stored(file: &File, offset: u32, header: &RecordHeader) -> Option<Vec<u8>> {
+    let mut stored = vec![0; header.stored_length as usize];
+    file.read_exact_at(&mut stored, u64::from(offset) + HEADER_BYTES as u64).ok()?;
+    (crc32fast::hash(&stored) == header.checksum).then_some(stored)
+}
+
+pub(crate) fn read_header(file: &File, offset: u32) -> Option<RecordHeader> {
+    let mut bytes = [0; HEADER_BYTES];
+    file.read_exact_at(&mut bytes, u64::from(offset)).ok()?;
+    RecordHeader::decode(&bytes)
+}
+
+/// After damage: the next place that holds a header. What it says of its content is checked when it
+/// is read, so bytes that only look like a header do no harm.
+fn find_next_record(file: &File, from: u64, length: u64) -> io::Result<Option<u64>> {
+    const WINDOW: usize = 1 << 20;
+    let mut start = from;
+    while start + (HEADER_BYTES as u64) <= length {
+        let take = WINDOW.min(usize::try_from(length - start).unwrap_or(WINDOW));
+        let mut bytes = vec![0; take];
+        file.read_exact_at(&mut bytes, start)?;
+        for (index, window) in bytes.windows(HEADER_BYTES).enumerate() {
+            if window.starts_with(MAGIC) && RecordHeader::decode(window).is_some() {
+                return Ok(Some(start + index as u64));
+            }
+        }
+        // Windows overlap, so that a header across their border is found.
+        start += (take.saturating_sub(HEADER_BYTES) + 1) as u64;
+    }
+    Ok(None)
+}

@@ -1,0 +1,327 @@
+//! One folder under snapshots, with its store and its cache.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::cancel_flag::CancelFlag;
+use crate::change::{collect_live, compare_snapshots, list_uncovered};
+use crate::copy::{CopyReport, copy_snapshot};
+use crate::digest::{ContentDigest, SnapshotId};
+use crate::disk_hook::DiskHook;
+use crate::error::WorkspaceError;
+use crate::look::{CachedFolder, SnapshotReport, WalkSettings, load_cache, look, save_cache};
+use crate::options::{LookDepth, WorkspaceOptions};
+use crate::pack::{PackOptions, PackReport, pack_snapshot, unpack_snapshot};
+use crate::path_image::{PathChange, UncoveredPath};
+use crate::restore::{
+    RestoreConsent, RestorePlan, RestoreReport, build_plan, carry_out, finish, has_log,
+};
+use crate::root_folder::RootFolder;
+use crate::store::{ContentStore, StoreUsage};
+
+const CACHE_NAME: &str = "look-cache";
+
+/// One for each root and process. The store belongs to this root alone; the first process that opens
+/// it writes, others read.
+#[derive(Debug)]
+pub struct Workspace {
+    root: RootFolder,
+    store: ContentStore,
+    options: WorkspaceOptions,
+    cache: Option<Arc<CachedFolder>>,
+    is_cache_saved: bool,
+    has_looked: bool,
+    /// File systems whose times cannot be relied on: every look reads every file.
+    has_poor_times: bool,
+    hook: DiskHook,
+}
+
+impl Workspace {
+    /// Opens the store, made if it is missing, and reads what it holds. Takes no look.
+    ///
+    /// # Errors
+    /// `RootIsHome` for the home folder and everything above it; `Disk` when the root or the store
+    /// cannot be opened.
+    pub fn open(
+        root: &Path,
+        store: &Path,
+        options: WorkspaceOptions,
+    ) -> Result<Self, WorkspaceError> {
+        let root = RootFolder::open(root)?;
+        let home = options.home.as_ref().and_then(|home| home.canonicalize().ok());
+        if root.path.parent().is_none() || home.is_some_and(|home| home.starts_with(&root.path)) {
+            return Err(WorkspaceError::RootIsHome(root.path));
+        }
+        let hook = DiskHook::default();
+        let store = ContentStore::open(store, &options.limits, &hook)?;
+        let cache = load_cache(&store.folder().join(CACHE_NAME), &root);
+        let has_poor_times = has_poor_times(&root);
+        let is_cache_saved = cache.is_some();
+        Ok(Self {
+            root,
+            store,
+            options,
+            cache,
+            is_cache_saved,
+            has_looked: false,
+            has_poor_times,
+            hook,
+        })
+    }
+
+    /// The root as an absolute path without links.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root.path
+    }
+
+    /// Another process writes to the store: `look`, `plan`, `carry_out`, `finish`, `unpack` and
+    /// `forget` are refused here.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.store.is_read_only()
+    }
+
+    /// Takes a snapshot. Its contents are on the disk when this returns.
+    ///
+    /// # Errors
+    /// `TooManyPaths` and `TooSlow` past the bounds, `Cancelled`, `ReadOnly`, `NoRoom` when not even
+    /// the list of files can be kept, and `Disk`.
+    pub fn look(
+        &mut self,
+        depth: LookDepth,
+        cancel: &CancelFlag,
+    ) -> Result<SnapshotReport, WorkspaceError> {
+        let settings = WalkSettings {
+            limits: &self.options.limits,
+            ignore_patterns: &self.options.ignore_patterns,
+            may_trust_cache: depth == LookDepth::Quick && !self.has_poor_times,
+            keeps_coverage: self.has_looked,
+            cancel,
+        };
+        let result = look(&self.root, &self.store, self.cache.as_ref(), settings)?;
+        let is_first = self.cache.is_none();
+        self.cache = Some(result.cache);
+        self.is_cache_saved = false;
+        self.has_looked = true;
+        if is_first {
+            self.save_cache();
+        }
+        Ok(result.report)
+    }
+
+    /// What differs between two snapshots, sorted by path. Git's own state is listed too; see
+    /// `RelativePath::is_git_state`.
+    ///
+    /// # Errors
+    /// `NotKept` when a snapshot is not, or no longer, in the store.
+    pub fn changes(
+        &self,
+        from: SnapshotId,
+        to: SnapshotId,
+    ) -> Result<Vec<PathChange>, WorkspaceError> {
+        compare_snapshots(&self.store, from, to)
+    }
+
+    /// The bytes of a file as they were, checked against their digest.
+    ///
+    /// # Errors
+    /// `NotKept` when they are missing or damaged.
+    pub fn read(&self, content: &ContentDigest) -> Result<Vec<u8>, WorkspaceError> {
+        self.store.read(content)
+    }
+
+    /// Whether the store still has this snapshot's list of files.
+    #[must_use]
+    pub fn has_snapshot(&self, snapshot: SnapshotId) -> bool {
+        self.store.read_folder(&snapshot.digest()).is_ok()
+    }
+
+    /// What a snapshot does not cover, as `SnapshotReport::uncovered` said when it was taken.
+    ///
+    /// # Errors
+    /// `NotKept` when the snapshot is not in the store.
+    pub fn uncovered(&self, snapshot: SnapshotId) -> Result<Vec<UncoveredPath>, WorkspaceError> {
+        list_uncovered(&self.store, snapshot)
+    }
+
+    /// Takes a look and says what going back to a snapshot would do. `ours` are the snapshots before
+    /// and after each batch of effects since the target, oldest first; every other difference is
+    /// somebody else's.
+    ///
+    /// # Errors
+    /// As `look`; `NotKept` when a snapshot is not in the store; `UnfinishedRestore` until `finish`
+    /// was called.
+    pub fn plan(
+        &mut self,
+        to: SnapshotId,
+        ours: &[(SnapshotId, SnapshotId)],
+        cancel: &CancelFlag,
+    ) -> Result<RestorePlan, WorkspaceError> {
+        if self.has_unfinished_restore() {
+            return Err(WorkspaceError::UnfinishedRestore);
+        }
+        let current = self.look(LookDepth::Quick, cancel)?.id;
+        build_plan(&self.root, &self.store, &crate::restore::PlanRequest { to, current, ours })
+    }
+
+    /// Goes back as planned. Stops between two files when cancelled; both lists, done and not done,
+    /// are in the report.
+    ///
+    /// # Errors
+    /// `ReadOnly`, `UnfinishedRestore`, and `Disk` when the list of steps cannot be written; nothing
+    /// was changed then.
+    pub fn carry_out(
+        &mut self,
+        plan: &RestorePlan,
+        consent: &RestoreConsent,
+        cancel: &CancelFlag,
+    ) -> Result<RestoreReport, WorkspaceError> {
+        if self.is_read_only() {
+            return Err(WorkspaceError::ReadOnly);
+        }
+        if self.has_unfinished_restore() {
+            return Err(WorkspaceError::UnfinishedRestore);
+        }
+        let site = crate::restore::RestoreSite {
+            root: &self.root,
+            store: &self.store,
+            hook: &self.hook,
+            file_bytes: self.options.limits.file_bytes,
+        };
+        let mut report = carry_out(&site, plan, consent, cancel)?;
+        report.after = self.look(LookDepth::Quick, &CancelFlag::new())?.id;
+        Ok(report)
+    }
+
+    /// Whether a restore was cut off by a crash.
+    #[must_use]
+    pub fn has_unfinished_restore(&self) -> bool {
+        has_log(&self.store)
+    }
+
+    /// Completes a restore that was cut off; none when there is none. Call it after `open`.
+    ///
+    /// # Errors
+    /// As `carry_out`; `DamagedRestoreLog` when the list of steps cannot be read. It is set aside
+    /// then, and nothing else was changed.
+    pub fn finish(&mut self) -> Result<Option<RestoreReport>, WorkspaceError> {
+        if self.is_read_only() {
+            return Err(WorkspaceError::ReadOnly);
+        }
+        let site = crate::restore::RestoreSite {
+            root: &self.root,
+            store: &self.store,
+            hook: &self.hook,
+            file_bytes: self.options.limits.file_bytes,
+        };
+        let Some(mut report) = finish(&site)? else { return Ok(None) };
+        report.after = self.look(LookDepth::Quick, &CancelFlag::new())?.id;
+        Ok(Some(report))
+    }
+
+    /// Writes a snapshot's files to a new or an empty folder outside the root. What ignore rules left
+    /// uncovered is missing there and named in the report.
+    ///
+    /// # Errors
+    /// `PlaceNotEmpty`, `PlaceInside`, `NotKept`, `CopyFailed`, `Cancelled`. What was written so far
+    /// is removed.
+    pub fn copy_to(
+        &self,
+        snapshot: SnapshotId,
+        place: &Path,
+        cancel: &CancelFlag,
+    ) -> Result<CopyReport, WorkspaceError> {
+        copy_snapshot(&self.root, &self.store, snapshot, place, cancel)
+    }
+
+    /// Writes a snapshot as one stream, without ignored files and without git's own state.
+    ///
+    /// # Errors
+    /// `NotKept` when a content is missing; `Disk` when `out` refuses.
+    pub fn pack(
+        &self,
+        snapshot: SnapshotId,
+        options: &PackOptions,
+        out: &mut dyn Write,
+    ) -> Result<PackReport, WorkspaceError> {
+        pack_snapshot(&self.store, snapshot, options, out)
+    }
+
+    /// Takes a pack into the store, whole or not at all. The files are then written by `copy_to`.
+    ///
+    /// # Errors
+    /// `NotAPack`, `PackCut` and `PackRefused` for what is no good pack; `NoRoom`, `ReadOnly`.
+    pub fn unpack(&mut self, from: &mut dyn Read) -> Result<SnapshotId, WorkspaceError> {
+        if self.is_read_only() {
+            return Err(WorkspaceError::ReadOnly);
+        }
+        unpack_snapshot(&self.store, &self.options.limits, from)
+    }
+
+    /// Removes what none of these snapshots needs, and the trash of restores whose state before is
+    /// not among them. Returns the bytes that were freed.
+    ///
+    /// # Errors
+    /// `ReadOnly`, and `Disk`; what `live` names is there in any case.
+    pub fn forget(&mut self, live: &[SnapshotId]) -> Result<u64, WorkspaceError> {
+        if self.is_read_only() {
+            return Err(WorkspaceError::ReadOnly);
+        }
+        if self.has_unfinished_restore() {
+            return Err(WorkspaceError::UnfinishedRestore);
+        }
+        let digests = collect_live(&self.store, live)?;
+        let trash = crate::restore::empty_trash(&self.store, live);
+        Ok(self.store.forget(&digests)? + trash)
+    }
+
+    #[must_use]
+    pub fn usage(&self) -> StoreUsage {
+        self.store.usage()
+    }
+
+    /// For tests: called before every operation that changes the disk.
+    #[doc(hidden)]
+    pub fn set_disk_hook(&mut self, hook: impl Fn(&'static str) + Send + Sync + 'static) {
+        self.hook = DiskHook::new(hook);
+        self.store.set_hook(&self.hook);
+    }
+
+    fn cache_path(&self) -> PathBuf {
+        self.store.folder().join(CACHE_NAME)
+    }
+
+    /// A cache that cannot be written costs the next process a longer look.
+    fn save_cache(&mut self) {
+        if let Some(cache) = &self.cache
+            && !self.is_read_only()
+        {
+            self.is_cache_saved = save_cache(&self.cache_path(), &self.root, cache).is_ok();
+        }
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        if !self.is_cache_saved && !std::thread::panicking() {
+            self.save_cache();
+        }
+    }
+}
+
+/// Network file systems keep another machine's time; FAT counts in two seconds.
+#[cfg(target_os = "linux")]
+fn has_poor_times(root: &RootFolder) -> bool {
+    /// nfs, smb, smb2, cifs, fat, exfat, 9p, fuse.
+    const POOR: [u64; 8] =
+        [0x6969, 0x517b, 0xfe53_4d42, 0xff53_4d42, 0x4d44, 0x2011_bab0, 0x0102_1997, 0x6573_5546];
+    rustix::fs::fstatfs(&root.handle)
+        .is_ok_and(|system| POOR.contains(&(system.f_type.cast_unsigned() & 0xffff_ffff)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_poor_times(_root: &RootFolder) -> bool {
+    false
+}

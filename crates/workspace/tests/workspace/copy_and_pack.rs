@@ -1,0 +1,184 @@
+//! Copies that do not touch each other, and packs that are taken whole or not at all.
+
+use std::collections::BTreeSet;
+
+use windlass_workspace::{
+    CancelFlag, PackOptions, PackProblem, RelativePath, UncoveredReason, WorkspaceError,
+    WorkspaceLimits, WorkspaceOptions,
+};
+
+use crate::fixture::{Fixture, Random, assert_same, read_tree, run_git};
+
+#[test]
+fn w30_a_copy_and_its_origin_do_not_touch_each_other() {
+    let mut fixture = Fixture::new();
+    fixture.git(&["init", "-q"]);
+    fixture.write(".gitignore", "ignored/\n");
+    fixture.write("a", "one\n");
+    fixture.write("large", Random::new(5).noise(200_000));
+    fixture.write("ignored/x", "x");
+    fixture.git(&["add", "."]);
+    fixture.git(&["commit", "-qm", "one"]);
+    let moment = fixture.look().id;
+    fixture.write("a", "later\n");
+    let origin = fixture.state();
+    let place = fixture.store.parent().unwrap().join("copy");
+    let report = fixture.workspace().copy_to(moment, &place, &CancelFlag::new()).unwrap();
+    let missing: Vec<_> =
+        report.missing.iter().map(|one| (one.path.to_string(), one.reason)).collect();
+    assert_eq!(missing, [("ignored".to_owned(), UncoveredReason::Ignored)]);
+    assert_eq!(std::fs::read(place.join("a")).unwrap(), b"one\n");
+    assert_eq!(run_git(&place, &["status", "--porcelain"]), "");
+    assert_same(&fixture.state(), &origin, "the origin after the copy");
+
+    std::fs::write(place.join("a"), "copy\n").unwrap();
+    std::fs::File::options().write(true).open(place.join("large")).unwrap().set_len(10).unwrap();
+    run_git(&place, &["commit", "-qam", "copy"]);
+    run_git(&place, &["gc", "-q", "--prune=now"]);
+    assert_same(&fixture.state(), &origin, "the origin after work in the copy");
+    fixture.git(&["fsck", "--strict"]);
+    fixture.git(&["gc", "-q", "--prune=now"]);
+    run_git(&place, &["fsck", "--strict"]);
+}
+
+#[test]
+fn a_copy_goes_to_an_empty_place_outside_or_nowhere() {
+    let mut fixture = Fixture::new();
+    fixture.write("a", "a");
+    let moment = fixture.look().id;
+    let cancel = CancelFlag::new();
+    let outside = fixture.store.parent().unwrap().join("place");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("theirs"), "theirs").unwrap();
+    let before = read_tree(&outside);
+    let refused = fixture.workspace().copy_to(moment, &outside, &cancel).unwrap_err();
+    assert!(matches!(refused, WorkspaceError::PlaceNotEmpty(_)));
+    assert_same(&read_tree(&outside), &before, "a place with files");
+    for inside in [fixture.path("inside"), fixture.store.join("inside")] {
+        let refused = fixture.workspace().copy_to(moment, &inside, &cancel).unwrap_err();
+        assert!(matches!(refused, WorkspaceError::PlaceInside(_)));
+        assert!(!inside.exists());
+    }
+    let unknown = "0".repeat(64).parse().unwrap();
+    let place = fixture.store.parent().unwrap().join("new");
+    assert!(fixture.workspace().copy_to(unknown, &place, &cancel).is_err());
+    assert!(!place.exists());
+    let stopped = CancelFlag::new();
+    stopped.cancel();
+    assert!(fixture.workspace().copy_to(moment, &place, &stopped).is_err());
+    assert!(!place.exists());
+}
+
+#[test]
+fn a_copy_of_a_linked_worktree_does_not_share_its_repository() {
+    let mut fixture = Fixture::new();
+    fixture.write(".git", "gitdir: /somewhere/.git/worktrees/x\n");
+    fixture.write("module/.git", "gitdir: ../modules/m\n");
+    fixture.write("escape/.git", "gitdir: ../../m\n");
+    let moment = fixture.look().id;
+    let place = fixture.store.parent().unwrap().join("copy");
+    let report = fixture.workspace().copy_to(moment, &place, &CancelFlag::new()).unwrap();
+    let missing: Vec<_> = report.missing.iter().map(|one| one.path.to_string()).collect();
+    assert_eq!(missing, [".git", "escape/.git"]);
+    assert!(place.join("module/.git").exists());
+}
+
+/// A tree, packed.
+fn pack_tree(options: &PackOptions) -> (Fixture, Vec<u8>, windlass_workspace::PackReport) {
+    let mut fixture = Fixture::in_memory();
+    fixture.write(".gitignore", ".env\nsecret/\n");
+    fixture.write(".env", "KEY=1\n");
+    fixture.write("secret/s", "s");
+    fixture.write(".git/HEAD", "ref: refs/heads/main\n");
+    fixture.write("src/main", "code");
+    fixture.write("src/again", "code");
+    std::fs::create_dir(fixture.path("empty")).unwrap();
+    std::os::unix::fs::symlink("src/main", fixture.path("link")).unwrap();
+    let moment = fixture.look().id;
+    let mut pack = Vec::new();
+    let report = fixture.workspace().pack(moment, options, &mut pack).unwrap();
+    (fixture, pack, report)
+}
+
+#[test]
+fn w32_a_pack_holds_the_files_but_nothing_ignored_and_nothing_of_git() {
+    let (fixture, pack, report) = pack_tree(&PackOptions::default());
+    let left_out: Vec<_> = report.left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(left_out, [".env", ".git"]);
+    assert_eq!(report.bytes, pack.len() as u64);
+    let mut other = Fixture::in_memory();
+    let id = other.workspace().unpack(&mut pack.as_slice()).unwrap();
+    assert_eq!(id, report.id);
+    let place = other.store.parent().unwrap().join("copy");
+    other.workspace().copy_to(id, &place, &CancelFlag::new()).unwrap();
+    let mut expected = fixture.state();
+    expected.retain(|path, _| {
+        ![".env", ".git", "secret"].iter().any(|left_out| path.starts_with(left_out))
+    });
+    assert_same(&read_tree(&place), &expected, "the other side");
+    // Named, it travels.
+    let named = BTreeSet::from([RelativePath::new(".env").unwrap()]);
+    let (_, pack, _) = pack_tree(&PackOptions { include_ignored: named, known: Vec::new() });
+    let id = other.workspace().unpack(&mut pack.as_slice()).unwrap();
+    let place = other.store.parent().unwrap().join("second");
+    other.workspace().copy_to(id, &place, &CancelFlag::new()).unwrap();
+    assert_eq!(std::fs::read(place.join(".env")).unwrap(), b"KEY=1\n");
+}
+
+#[test]
+fn what_the_other_side_knows_does_not_travel() {
+    let mut fixture = Fixture::in_memory();
+    fixture.write("large", Random::new(9).noise(100_000));
+    fixture.write("small", "one");
+    let first = fixture.look().id;
+    let mut pack = Vec::new();
+    fixture.workspace().pack(first, &PackOptions::default(), &mut pack).unwrap();
+    let mut other = Fixture::in_memory();
+    other.workspace().unpack(&mut pack.as_slice()).unwrap();
+    fixture.write("small", "two");
+    let second = fixture.look().id;
+    let mut pack = Vec::new();
+    let options = PackOptions { known: vec![first], ..PackOptions::default() };
+    fixture.workspace().pack(second, &options, &mut pack).unwrap();
+    assert!(pack.len() < 2_000, "{} bytes", pack.len());
+    assert_eq!(other.workspace().unpack(&mut pack.as_slice()).unwrap(), second);
+    // A machine that lacks the rest refuses it.
+    let mut third = Fixture::in_memory();
+    let refused = third.workspace().unpack(&mut pack.as_slice()).unwrap_err();
+    assert!(matches!(refused, WorkspaceError::PackRefused(PackProblem::MissingContent)));
+}
+
+#[test]
+fn w31_a_pack_cut_or_damaged_anywhere_is_refused_whole() {
+    let (_, pack, _) = pack_tree(&PackOptions::default());
+    let mut other = Fixture::in_memory();
+    for length in 0..pack.len() {
+        let refused = other.workspace().unpack(&mut &pack[..length]).unwrap_err();
+        assert!(matches!(refused, WorkspaceError::PackCut), "cut at {length}: {refused}");
+    }
+    for position in 0..pack.len() {
+        let mut damaged = pack.clone();
+        damaged[position] ^= 0x01;
+        assert!(other.workspace().unpack(&mut damaged.as_slice()).is_err(), "bit at {position}");
+    }
+    let mut longer = pack.clone();
+    longer.push(0);
+    assert!(other.workspace().unpack(&mut longer.as_slice()).is_err());
+    assert_eq!(other.workspace().usage().contents, 0, "nothing of it is in the store");
+    assert!(other.state().is_empty());
+    other.workspace().unpack(&mut pack.as_slice()).unwrap();
+}
+
+#[test]
+fn w31_a_pack_over_the_bounds_is_refused() {
+    let (_, pack, _) = pack_tree(&PackOptions::default());
+    for limits in [
+        WorkspaceLimits { pack_bytes: 20, ..WorkspaceLimits::default() },
+        WorkspaceLimits { paths: 2, ..WorkspaceLimits::default() },
+    ] {
+        let mut other = Fixture::with(WorkspaceOptions { limits, ..WorkspaceOptions::default() });
+        let refused = other.workspace().unpack(&mut pack.as_slice()).unwrap_err();
+        assert!(matches!(refused, WorkspaceError::PackRefused(PackProblem::TooLarge)), "{refused}");
+        assert_eq!(other.workspace().usage().contents, 0);
+    }
+}

@@ -1,0 +1,207 @@
+//! A kill before every operation that changes the disk.
+//!
+//! The hook panics there, which leaves the disk as a kill would: nothing is written while the panic
+//! unwinds. Then everything is opened anew, as the next process does it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use windlass_workspace::{
+    CancelFlag, LookDepth, PackOptions, RestoreConsent, RestoreResult, SnapshotId, Workspace,
+};
+
+use crate::fixture::{Fixture, Random, TreeState, assert_same};
+
+/// Lets `act` run until it is killed before operation `moment`. Returns whether it was.
+fn kill_at(fixture: &mut Fixture, moment: usize, act: impl FnOnce(&mut Workspace)) -> bool {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&count);
+    let workspace = fixture.workspace();
+    workspace.set_disk_hook(move |operation| {
+        if counter.fetch_add(1, Ordering::Relaxed) == moment {
+            std::panic::resume_unwind(Box::new(operation));
+        }
+    });
+    let ended = catch_unwind(AssertUnwindSafe(|| act(workspace)));
+    fixture.reopen();
+    ended.is_err()
+}
+
+/// Runs `check` for every moment at which the work can be killed.
+fn for_every_moment(least: usize, mut check: impl FnMut(usize) -> bool) {
+    let mut moment = 0;
+    while check(moment) {
+        moment += 1;
+    }
+    assert!(moment >= least, "only {moment} moments");
+}
+
+struct ChangedTree {
+    fixture: Fixture,
+    before: SnapshotId,
+    after: SnapshotId,
+    tree_before: TreeState,
+    tree_after: TreeState,
+}
+
+fn change_tree() -> ChangedTree {
+    let mut fixture = Fixture::in_memory();
+    fixture.write("edited", "old");
+    fixture.write("removed/inner/file", "old");
+    fixture.write("becomes_folder", "old");
+    fixture.write("becomes_file/inside", "old");
+    fixture.write("untouched", "same");
+    std::os::unix::fs::symlink("edited", fixture.path("link")).unwrap();
+    let before = fixture.look().id;
+    let tree_before = fixture.state();
+    fixture.write("edited", "new");
+    std::fs::remove_dir_all(fixture.path("removed")).unwrap();
+    std::fs::remove_file(fixture.path("becomes_folder")).unwrap();
+    fixture.write("becomes_folder/inside", "new");
+    std::fs::remove_dir_all(fixture.path("becomes_file")).unwrap();
+    fixture.write("becomes_file", "new");
+    fixture.write("made/new", "new");
+    std::fs::remove_file(fixture.path("link")).unwrap();
+    std::os::unix::fs::symlink("untouched", fixture.path("link")).unwrap();
+    let after = fixture.look().id;
+    let tree_after = fixture.state();
+    ChangedTree { fixture, before, after, tree_before, tree_after }
+}
+
+fn check_restore(moment: usize, second: Option<usize>) -> bool {
+    let mut changed = change_tree();
+    let fixture = &mut changed.fixture;
+    let plan = fixture.plan(changed.before, changed.after);
+    let cancel = CancelFlag::new();
+    let was_killed = kill_at(fixture, moment, |workspace| {
+        workspace.carry_out(&plan, &RestoreConsent::None, &cancel).unwrap();
+    });
+    for (path, standing) in &fixture.state() {
+        let is_ours = path.to_string_lossy().contains(".windlass-restore-");
+        let is_old_or_new = changed.tree_before.get(path) == Some(standing)
+            || changed.tree_after.get(path) == Some(standing)
+            || matches!(standing, crate::fixture::Standing::Folder { .. });
+        assert!(is_ours || is_old_or_new, "killed at {moment}: {path:?} is {standing:?}");
+    }
+    if let Some(second) = second {
+        kill_at(fixture, second, |workspace| {
+            workspace.finish().unwrap();
+        });
+    }
+    let has_begun = fixture.workspace().has_unfinished_restore();
+    let finished = fixture.workspace().finish().unwrap();
+    assert_eq!(finished.is_some(), has_begun);
+    if let Some(report) = finished {
+        let bad: Vec<_> = report
+            .outcomes
+            .iter()
+            .filter(|one| {
+                !matches!(one.result, RestoreResult::Restored | RestoreResult::AlreadyThere)
+            })
+            .collect();
+        assert!(bad.is_empty(), "killed at {moment}, {second:?}: {bad:?}");
+        assert_same(
+            &fixture.state(),
+            &changed.tree_before,
+            &format!("killed at {moment}, {second:?}"),
+        );
+    } else {
+        // Before the list was written nothing had happened; after it was removed all had.
+        let state = fixture.state();
+        assert!(state == changed.tree_before || state == changed.tree_after, "killed at {moment}");
+    }
+    assert!(fixture.workspace().finish().unwrap().is_none());
+    fixture.undo(changed.before, changed.after);
+    assert_same(&fixture.state(), &changed.tree_before, "and then by hand");
+    was_killed
+}
+
+#[test]
+fn w10_a_restore_killed_at_any_moment_is_finished() {
+    for_every_moment(30, |moment| check_restore(moment, None));
+}
+
+#[test]
+fn w10_a_restore_killed_twice_is_finished() {
+    for second in (0..40).step_by(3) {
+        for_every_moment(30, |moment| check_restore(moment, Some(second)));
+    }
+}
+
+#[test]
+fn w10_a_look_killed_at_any_moment_leaves_the_older_snapshots_whole() {
+    for_every_moment(3, |moment| {
+        let mut changed = change_tree();
+        let fixture = &mut changed.fixture;
+        for number in 0..5 {
+            fixture.write(&format!("more/{number}"), Random::new(number + 1).noise(900_000));
+        }
+        let was_killed = kill_at(fixture, moment, |workspace| {
+            workspace.look(LookDepth::Quick, &CancelFlag::new()).unwrap();
+        });
+        let now = fixture.state();
+        let looked = fixture.look().id;
+        let thorough =
+            fixture.workspace().look(LookDepth::Thorough, &CancelFlag::new()).unwrap().id;
+        assert_eq!(looked, thorough);
+        let plan = fixture
+            .workspace()
+            .plan(
+                changed.before,
+                &[(changed.before, changed.after), (changed.after, looked)],
+                &CancelFlag::new(),
+            )
+            .unwrap();
+        let report = fixture
+            .workspace()
+            .carry_out(&plan, &RestoreConsent::None, &CancelFlag::new())
+            .unwrap();
+        assert_same(&fixture.state(), &changed.tree_before, "the older snapshot");
+        fixture.undo(report.before, report.after);
+        assert_same(&fixture.state(), &now, "the newer snapshot");
+        was_killed
+    });
+}
+
+#[test]
+fn w10_forgetting_killed_at_any_moment_keeps_what_is_wanted() {
+    for_every_moment(4, |moment| {
+        let mut changed = change_tree();
+        let fixture = &mut changed.fixture;
+        for number in 0..6 {
+            fixture.write("noise", Random::new(number + 1).noise(5_000));
+            fixture.look();
+        }
+        let live = [changed.before, changed.after];
+        let was_killed = kill_at(fixture, moment, |workspace| {
+            workspace.forget(&live).unwrap();
+        });
+        for snapshot in live {
+            let place = fixture.store.parent().unwrap().join(format!("copy-{snapshot}"));
+            fixture.workspace().copy_to(snapshot, &place, &CancelFlag::new()).unwrap();
+        }
+        fixture.workspace().forget(&live).unwrap();
+        assert!(fixture.workspace().has_snapshot(changed.before));
+        was_killed
+    });
+}
+
+#[test]
+fn w10_unpacking_killed_at_any_moment_is_repeated() {
+    let mut origin = change_tree();
+    let mut pack = Vec::new();
+    let packed =
+        origin.fixture.workspace().pack(origin.before, &PackOptions::default(), &mut pack).unwrap();
+    for_every_moment(3, |moment| {
+        let mut fixture = Fixture::in_memory();
+        let was_killed = kill_at(&mut fixture, moment, |workspace| {
+            workspace.unpack(&mut pack.as_slice()).unwrap();
+        });
+        assert_eq!(fixture.workspace().unpack(&mut pack.as_slice()).unwrap(), packed.id);
+        let place = fixture.store.parent().unwrap().join("copy");
+        fixture.workspace().copy_to(packed.id, &place, &CancelFlag::new()).unwrap();
+        assert_same(&crate::fixture::read_tree(&place), &origin.tree_before, "after the kill");
+        was_killed
+    });
+}

@@ -1,0 +1,244 @@
+//! The store: damage is found, bounds hold, one process writes, and forgetting keeps what is wanted.
+
+use std::path::{Path, PathBuf};
+
+use windlass_workspace::{
+    CancelFlag, LookDepth, PathStanding, RestoreConsent, SnapshotId, Workspace, WorkspaceError,
+    WorkspaceLimits, WorkspaceOptions,
+};
+
+use crate::fixture::{Fixture, Random, assert_same, standing_paths};
+
+fn segments(store: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(store)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "segment"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// Two snapshots of a few files, closed again. The tree holds the second.
+fn store_two() -> (Fixture, SnapshotId, SnapshotId) {
+    let mut fixture = Fixture::in_memory();
+    for number in 0..6 {
+        fixture.write(&format!("folder{}/f{number}", number % 2), format!("old {number}"));
+    }
+    let before = fixture.look().id;
+    for number in 0..6 {
+        fixture.write(&format!("folder{}/f{number}", number % 2), format!("new {number}"));
+    }
+    let after = fixture.look().id;
+    fixture.workspace = None;
+    (fixture, before, after)
+}
+
+/// Whatever the damage: opening works, and what is read is either right or `NotKept`.
+fn check_damaged(fixture: &mut Fixture, before: SnapshotId, after: SnapshotId, about: &str) {
+    let cancel = CancelFlag::new();
+    fixture.reopen();
+    match fixture.workspace().changes(before, after) {
+        Ok(changes) => {
+            for change in changes {
+                for (image, word) in [(change.before, "old"), (change.after, "new")] {
+                    if let windlass_workspace::PathImage::File { content, .. } = image
+                        && let Ok(bytes) = fixture.workspace().read(&content)
+                    {
+                        let number = change.path.to_string().pop().unwrap();
+                        assert_eq!(bytes, format!("{word} {number}").as_bytes(), "{about}");
+                    }
+                }
+            }
+        }
+        Err(WorkspaceError::NotKept(_) | WorkspaceError::DamagedRecord) => {}
+        Err(error) => panic!("{about}: {error}"),
+    }
+    let looked = fixture.workspace().look(LookDepth::Quick, &cancel).unwrap();
+    assert_eq!(looked.id, after, "{about}: the tree is what it is");
+    // What a look stored again can be read again.
+    for change in fixture.workspace().changes(looked.id, looked.id).unwrap() {
+        panic!("{about}: {change:?}");
+    }
+}
+
+#[test]
+fn w26_a_flipped_bit_anywhere_is_not_kept_and_never_wrong_bytes() {
+    let (mut fixture, before, after) = store_two();
+    let path = segments(&fixture.store).remove(0);
+    let whole = std::fs::read(&path).unwrap();
+    for position in (0..whole.len()).step_by(7) {
+        let mut damaged = whole.clone();
+        damaged[position] ^= 0x10;
+        for segment in segments(&fixture.store) {
+            std::fs::remove_file(segment).unwrap();
+        }
+        std::fs::write(&path, damaged).unwrap();
+        check_damaged(&mut fixture, before, after, &format!("bit at {position}"));
+    }
+}
+
+#[test]
+fn w26_a_torn_tail_costs_only_what_was_torn() {
+    let (mut fixture, before, after) = store_two();
+    let path = segments(&fixture.store).remove(0);
+    let whole = std::fs::read(&path).unwrap();
+    for length in (0..whole.len()).step_by(11) {
+        for segment in segments(&fixture.store) {
+            std::fs::remove_file(segment).unwrap();
+        }
+        std::fs::write(&path, &whole[..length]).unwrap();
+        check_damaged(&mut fixture, before, after, &format!("cut at {length}"));
+    }
+}
+
+#[test]
+fn w26_a_lost_segment_is_not_kept_and_the_current_files_are_stored_again() {
+    let (mut fixture, before, after) = store_two();
+    for segment in segments(&fixture.store) {
+        std::fs::remove_file(segment).unwrap();
+    }
+    let cancel = CancelFlag::new();
+    let workspace = fixture.reopen();
+    assert!(matches!(workspace.changes(before, after), Err(WorkspaceError::NotKept(_))));
+    assert!(!workspace.has_snapshot(before));
+    assert_eq!(workspace.look(LookDepth::Quick, &cancel).unwrap().id, after);
+    fixture.write("folder0/f0", "later");
+    let later = fixture.look().id;
+    fixture.undo(after, later);
+    assert_eq!(fixture.read("folder0/f0"), "new 0");
+}
+
+#[test]
+fn w26_a_content_lost_from_the_store_is_told_in_the_plan() {
+    let mut fixture = Fixture::new();
+    fixture.write("a", "the content that is lost");
+    fixture.write("b", "old");
+    let before = fixture.look().id;
+    fixture.write("a", "new");
+    fixture.write("b", "new");
+    let after = fixture.look().id;
+    let path = segments(&fixture.store).remove(0);
+    fixture.workspace = None;
+    let mut bytes = std::fs::read(&path).unwrap();
+    let needle = b"the content that is lost";
+    let place = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+    bytes[place] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    fixture.reopen();
+    let report = fixture.undo(before, after);
+    assert_eq!(fixture.read("a"), "new", "{:?}", report.outcomes);
+    assert_eq!(fixture.read("b"), "old");
+    let plan = fixture.plan(before, after);
+    assert_eq!(standing_paths(&plan, PathStanding::NotKept), ["a"]);
+}
+
+#[test]
+fn w26_a_foreign_or_damaged_cache_is_ignored() {
+    let (mut fixture, _, after) = store_two();
+    let cache = fixture.store.join("look-cache");
+    let own = std::fs::read(&cache).unwrap();
+    let (mut other, _, _) = store_two();
+    other.workspace = None;
+    let foreign = std::fs::read(other.store.join("look-cache")).unwrap();
+    let mut flipped = own.clone();
+    flipped[own.len() / 2] ^= 1;
+    for bytes in [foreign, flipped, own[..own.len() / 2].to_vec(), Vec::new(), b"WLC1".to_vec()] {
+        std::fs::write(&cache, bytes).unwrap();
+        let report = fixture.reopen().look(LookDepth::Quick, &CancelFlag::new()).unwrap();
+        assert_eq!(report.id, after);
+        assert!(report.bytes_read > 0, "nothing was known");
+    }
+    std::fs::remove_file(&cache).ok();
+    assert_eq!(fixture.look().id, after);
+}
+
+#[test]
+fn w27_a_second_process_only_reads() {
+    let mut fixture = Fixture::new();
+    fixture.write("a", "one");
+    let first = fixture.look().id;
+    let mut second =
+        Workspace::open(&fixture.root, &fixture.store, WorkspaceOptions::default()).unwrap();
+    assert!(second.is_read_only() && !fixture.workspace().is_read_only());
+    let cancel = CancelFlag::new();
+    let refused = second.look(LookDepth::Quick, &cancel).unwrap_err();
+    assert!(matches!(refused, WorkspaceError::ReadOnly));
+    assert!(matches!(second.forget(&[]), Err(WorkspaceError::ReadOnly)));
+    // What the first adds later is found.
+    fixture.write("a", "two");
+    let later = fixture.look().id;
+    assert_eq!(second.changes(first, later).unwrap().len(), 1);
+    drop(second);
+    fixture.workspace = None;
+    assert!(!fixture.reopen().is_read_only());
+}
+
+#[test]
+fn w27_the_store_stays_within_its_bound_and_says_what_it_lacks() {
+    let limits = WorkspaceLimits { store_bytes: 60_000, ..WorkspaceLimits::default() };
+    let options = WorkspaceOptions { limits, ..WorkspaceOptions::default() };
+    let mut fixture = Fixture::with(options.clone());
+    let mut uncovered = 0;
+    for round in 1..20 {
+        let noise = Random::new(round).noise(10_000);
+        fixture.write("noise", noise);
+        uncovered += fixture.look().uncovered.len();
+    }
+    assert!(uncovered > 0);
+    let usage = fixture.workspace().usage();
+    assert!(usage.bytes < 70_000, "{usage:?}");
+    // Forgetting makes room again.
+    let last = fixture.look().id;
+    assert!(fixture.workspace().forget(&[last]).unwrap() > 40_000);
+    assert!(fixture.look().uncovered.is_empty());
+}
+
+#[test]
+fn forgetting_keeps_every_wanted_snapshot_and_frees_the_rest() {
+    let mut fixture = Fixture::in_memory();
+    let mut snapshots = Vec::new();
+    for round in 0..12 {
+        for file in 0..4 {
+            let content = Random::new(round * 4 + file + 1).noise(3_000);
+            fixture.write(&format!("d{file}/f"), content);
+        }
+        let id = fixture.look().id;
+        snapshots.push((id, fixture.state()));
+    }
+    let live = [snapshots[2].0, snapshots[7].0, snapshots[11].0];
+    let before = fixture.workspace().usage().bytes;
+    let freed = fixture.workspace().forget(&live).unwrap();
+    let after = fixture.workspace().usage().bytes;
+    assert_eq!(before - after, freed);
+    assert!(after * 2 < before, "{before} to {after}");
+    fixture.reopen();
+    let cancel = CancelFlag::new();
+    for index in [2, 7, 11] {
+        let (id, tree) = &snapshots[index];
+        let plan = fixture.workspace().plan(*id, &[], &cancel).unwrap();
+        fixture.workspace().carry_out(&plan, &RestoreConsent::All, &cancel).unwrap();
+        assert_same(&fixture.state(), tree, "a wanted snapshot");
+    }
+    assert!(!fixture.workspace().has_snapshot(snapshots[5].0));
+    // What these restores moved away is wanted as long as the state before them is.
+    assert!(fixture.workspace().usage().trash_bytes > 0);
+    fixture.workspace().forget(&[]).unwrap();
+    assert_eq!(fixture.workspace().usage().trash_bytes, 0);
+}
+
+#[test]
+fn a_thousand_snapshots_cost_what_changed() {
+    let mut fixture = Fixture::in_memory();
+    for number in 0..200 {
+        fixture.write(&format!("d{}/f{number}", number % 20), vec![b'x'; 2_000]);
+    }
+    fixture.look();
+    let before = fixture.workspace().usage().bytes;
+    for round in 0..300 {
+        fixture.write("d3/changing", format!("round {round}"));
+        fixture.look();
+    }
+    let each = (fixture.workspace().usage().bytes - before) / 300;
+    assert!(each < 4_096, "{each} bytes a snapshot");
+}
