@@ -16,11 +16,11 @@ const ENTRIES_MAX: usize = 200_000;
 /// Hidden files that have more than one name, as they are told apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LinkedSecrets {
-    files: BTreeSet<FileIdentity>,
+    files: BTreeSet<LinkedFileIdentity>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct FileIdentity {
+struct LinkedFileIdentity {
     device: u64,
     inode: u64,
     names: u64,
@@ -38,12 +38,12 @@ impl LinkedSecrets {
             };
             looked_at += 1;
             if !found.is_dir() {
-                files.extend(FileIdentity::of_linked(&found));
+                files.extend(LinkedFileIdentity::of_linked(&found));
             } else if let Ok(entries) = std::fs::read_dir(path) {
                 for entry in entries.flatten().take(DIRECTORY_FILES_MAX) {
                     looked_at += 1;
                     let found = entry.metadata().ok();
-                    files.extend(found.and_then(|found| FileIdentity::of_linked(&found)));
+                    files.extend(found.and_then(|found| LinkedFileIdentity::of_linked(&found)));
                 }
             }
             if looked_at >= FILES_MAX {
@@ -75,7 +75,7 @@ impl LinkedSecrets {
                 };
                 if found.is_dir() {
                     pending.push(entry.path());
-                } else if FileIdentity::of_linked(&found)
+                } else if LinkedFileIdentity::of_linked(&found)
                     .is_some_and(|identity| self.files.contains(&identity))
                 {
                     names.push(entry.path());
@@ -86,7 +86,7 @@ impl LinkedSecrets {
     }
 }
 
-impl FileIdentity {
+impl LinkedFileIdentity {
     fn of_linked(found: &std::fs::Metadata) -> Option<Self> {
         let is_linked = found.is_file() && found.nlink() > 1;
         let identity = Self { device: found.dev(), inode: found.ino(), names: found.nlink() };

@@ -37,18 +37,10 @@ impl Drop for ForegroundAgentGuard {
 }
 
 impl BackgroundTasks {
-    /// A call waits for an agent of this name, until this token or the one it is given says so.
+    /// A call waits for an agent of this name, or for a command, until this token or the one it is given
+    /// says so.
     #[must_use]
-    pub fn register_foreground_agent(
-        &self,
-        id: &str,
-        call: &str,
-        cancel: &CancellationToken,
-    ) -> ForegroundAgentGuard {
-        self.register_foreground(Some(id), call, cancel)
-    }
-
-    pub(super) fn register_foreground(
+    pub fn register_foreground(
         &self,
         id: Option<&str>,
         call: &str,

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::{BackgroundRecord, BackgroundTasks, CommandLimit};
-use crate::limits::ToolLimits;
+use super::{BackgroundRecord, BackgroundTasks};
 use crate::process::{
-    FinishedProcess, ProcessContext, ProcessHandover, RunningNote, SpawnedProcess,
-    SuperviseOptions, supervise,
+    FinishedProcess, ProcessHandover, RunningNote, SpawnedProcess, SuperviseOptions, supervise,
 };
+use crate::tool_session_context::ToolSessionContext;
 
 pub(crate) struct AwaitedCommand<'a> {
     /// As the model wrote it.
@@ -21,13 +20,18 @@ pub(crate) struct AwaitedCommand<'a> {
     pub(crate) output_path: PathBuf,
     /// What the shell leaves at its end for the next command. One that was moved has no next.
     pub(crate) report_files: Vec<PathBuf>,
-    pub(crate) processes: &'a ProcessContext,
-    pub(crate) limits: &'a ToolLimits,
+    pub(crate) context: &'a ToolSessionContext,
 }
 
 pub(crate) enum AwaitedCommandEnd {
-    Finished(FinishedProcess),
+    Finished(Box<FinishedProcess>),
     Moved(Arc<BackgroundRecord>),
+}
+
+impl AwaitedCommandEnd {
+    fn from_finished(ended: FinishedProcess) -> Self {
+        Self::Finished(Box::new(ended))
+    }
 }
 
 impl BackgroundTasks {
@@ -39,8 +43,8 @@ impl BackgroundTasks {
         process: SpawnedProcess,
         options: SuperviseOptions,
     ) -> io::Result<AwaitedCommandEnd> {
-        let AwaitedCommand { command, call_id, output_path, report_files, processes, limits } =
-            awaited;
+        let AwaitedCommand { command, call_id, output_path, report_files, context } = awaited;
+        let ToolSessionContext { processes, limits, .. } = context;
         let identity = process.identity();
         let note = RunningNote::write(processes, None, &identity);
         let waiting = self.register_foreground(None, call_id, &options.owner.cancel);
@@ -48,12 +52,12 @@ impl BackgroundTasks {
         let options = SuperviseOptions { handover: Some(handover), ..options };
         let mut supervision = Box::pin(supervise(process, options));
         tokio::select! {
-            ended = &mut supervision => return ended.map(AwaitedCommandEnd::Finished),
+            ended = &mut supervision => return ended.map(AwaitedCommandEnd::from_finished),
             () = waiting.background_request.cancelled() => {}
         }
         let running_max = limits.background_tasks_max;
         let Ok(task) = self.add_command(command, output_path, running_max) else {
-            return supervision.await.map(AwaitedCommandEnd::Finished);
+            return supervision.await.map(AwaitedCommandEnd::from_finished);
         };
         let (is_done, done) = oneshot::channel();
         let timeout = limits.background_timeout_max;
@@ -65,18 +69,18 @@ impl BackgroundTasks {
             moved = done => moved.unwrap_or(false),
             ended = &mut supervision => {
                 self.remove(&task.id);
-                return ended.map(AwaitedCommandEnd::Finished);
+                return ended.map(AwaitedCommandEnd::from_finished);
             }
         };
         if !is_moved {
             self.remove(&task.id);
-            return supervision.await.map(AwaitedCommandEnd::Finished);
+            return supervision.await.map(AwaitedCommandEnd::from_finished);
         }
         drop(note);
         let note = RunningNote::write(processes, Some(&task.output_path), &identity);
         let _ = task.process_identity.set(identity);
-        let limit = CommandLimit { timeout, spill_max: limits.output_spill_bytes_max };
-        self.follow_command(&task, limit, note, async move {
+        let spill_max = limits.output_spill_bytes_max;
+        self.follow_command(&task, timeout, spill_max, note, async move {
             let ended = supervision.await;
             for path in report_files {
                 let _ = std::fs::remove_file(path);

@@ -195,8 +195,7 @@ impl BackgroundTasks {
             owner: task.owner(),
             handover: None,
         };
-        let limit = CommandLimit { timeout, spill_max };
-        self.follow_command(&task, limit, note, supervise(process, options));
+        self.follow_command(&task, timeout, spill_max, note, supervise(process, options));
         Ok(task)
     }
 
@@ -204,7 +203,8 @@ impl BackgroundTasks {
     fn follow_command(
         &self,
         task: &Arc<BackgroundRecord>,
-        limit: CommandLimit,
+        timeout: Duration,
+        spill_max: u64,
         note: Option<RunningNote>,
         supervision: impl Future<Output = io::Result<FinishedProcess>> + Send + 'static,
     ) {
@@ -212,7 +212,7 @@ impl BackgroundTasks {
         let end_signal = self.end_signal();
         tokio::spawn(async move {
             let outcome = match supervision.await {
-                Ok(ended) => build_outcome(&ended, limit.timeout, limit.spill_max),
+                Ok(ended) => build_outcome(&ended, timeout, spill_max),
                 Err(error) => {
                     BackgroundOutcome::without_answer(format!("It was lost: {error}."), true)
                 }
@@ -222,13 +222,6 @@ impl BackgroundTasks {
             end_signal.notify_waiters();
         });
     }
-}
-
-/// What a command in the background is ended for.
-#[derive(Clone, Copy, Debug)]
-struct CommandLimit {
-    timeout: Duration,
-    spill_max: u64,
 }
 
 fn build_outcome(ended: &FinishedProcess, limit: Duration, spill_max: u64) -> BackgroundOutcome {

@@ -22,14 +22,14 @@ const DEVICE_DIRECTORY: &str = "/dev";
 #[derive(Debug)]
 pub(super) struct ReadablePaths {
     pub(super) granted: Vec<PathBuf>,
-    stamps: Vec<(PathBuf, Option<PathStamp>)>,
+    stamps: Vec<(PathBuf, Option<ListedPathStamp>)>,
     hidden: Vec<PathBuf>,
     linked: LinkedSecrets,
 }
 
 /// Enough to notice that a directory has other entries than when it was listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PathStamp {
+struct ListedPathStamp {
     inode: u64,
     device: u64,
     changed: (i64, i64),
@@ -76,7 +76,7 @@ impl ReadablePaths {
         self.linked == LinkedSecrets::list(&self.hidden)
             && self.stamps.iter().all(|(path, stamp)| {
                 let now = match stamp {
-                    Some(PathStamp { changed: UNCHANGING, .. }) | None => identity_of(path),
+                    Some(ListedPathStamp { changed: UNCHANGING, .. }) | None => identity_of(path),
                     Some(_) => listing_of(path),
                 };
                 now == *stamp
@@ -117,15 +117,15 @@ impl ReadablePaths {
 /// Stands for the time of a path that is watched for being another file, not for its entries.
 const UNCHANGING: (i64, i64) = (0, 0);
 
-fn identity_of(path: &Path) -> Option<PathStamp> {
+fn identity_of(path: &Path) -> Option<ListedPathStamp> {
     let found = std::fs::metadata(path).ok()?;
-    Some(PathStamp { inode: found.ino(), device: found.dev(), changed: UNCHANGING })
+    Some(ListedPathStamp { inode: found.ino(), device: found.dev(), changed: UNCHANGING })
 }
 
-fn listing_of(path: &Path) -> Option<PathStamp> {
+fn listing_of(path: &Path) -> Option<ListedPathStamp> {
     let found = std::fs::metadata(path).ok()?;
     let changed = (found.mtime(), found.mtime_nsec());
-    Some(PathStamp { inode: found.ino(), device: found.dev(), changed })
+    Some(ListedPathStamp { inode: found.ino(), device: found.dev(), changed })
 }
 
 #[cfg(test)]

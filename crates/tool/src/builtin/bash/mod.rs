@@ -129,8 +129,7 @@ impl BashTool {
             call_id: &call.call_id,
             output_path: output,
             report_files: shell_state.list_report_files(),
-            processes: &context.processes,
-            limits,
+            context,
         };
         let ended = context.background.await_command(awaited, process, options).await;
         let ended = match ended.map_err(not_started)? {
