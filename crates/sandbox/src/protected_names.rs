@@ -21,19 +21,10 @@ pub(crate) const DIRECTORIES_IN_GIT: &[&str] = &["hooks", "info", "modules"];
 pub(crate) const HELD_FILES: &[&str] = &[".envrc", ".mcp.json"];
 
 /// What runs something when somebody merely enters the directory, opens it in an editor or starts an
-/// agent or a build in it. A short list: each name shows as an empty directory while a command runs.
-pub(crate) const HELD_IN_FOREGROUND: &[&str] = &[
-    ".git",
-    ".vscode",
-    ".idea",
-    ".cursor",
-    ".zed",
-    ".claude",
-    ".windlass",
-    ".cargo",
-    ".envrc",
-    ".mcp.json",
-];
+/// agent or a build in it. A short list: each name costs time at every start, and shows as an empty
+/// directory while a command runs.
+pub(crate) const HELD_IN_FOREGROUND: &[&str] =
+    &[".git", ".vscode", ".cursor", ".claude", ".cargo", ".envrc", ".mcp.json"];
 
 pub(crate) fn list_protected_directories() -> impl Iterator<Item = &'static str> {
     PROTECTED_DIRECTORIES.iter().copied()

@@ -127,7 +127,7 @@ fn what_did_not_exist_yet_is_held_or_taken_back() {
 fn a_held_name_is_never_seen_outside() {
     everyone(Backend::Bubblewrap, |fixture| {
         let child = fixture.start(
-            "for d in .git .vscode .claude .cargo .idea; do mkdir -p $d; chmod 777 $d; \
+            "for d in .git .vscode .claude .cargo .cursor; do mkdir -p $d; chmod 777 $d; \
              echo evil > $d/config; done; echo evil > .envrc; echo evil > .mcp.json; \
              echo up > up; until [ -e down ]; do read -t 0.01 x <> <(:); done",
         );

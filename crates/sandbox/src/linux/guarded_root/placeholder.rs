@@ -34,6 +34,8 @@ pub(super) struct DirectoryPlaceholder {
     name: OsString,
     /// Open and locked as long as a sandbox needs it. Gone once it has been given back.
     directory: Option<OwnedFd>,
+    /// It was put there just now, so there is nothing in it.
+    is_new: bool,
     pool: Arc<PlaceholderPool>,
 }
 
@@ -73,10 +75,10 @@ impl DirectoryPlaceholder {
         name: &OsStr,
         may_create: bool,
     ) -> rustix::io::Result<Option<Self>> {
-        let holding = |directory| -> rustix::io::Result<Option<Self>> {
+        let holding = |directory, is_new| -> rustix::io::Result<Option<Self>> {
             let parent = rustix::io::fcntl_dupfd_cloexec(parent.as_fd(), 0)?;
             let (name, pool) = (name.to_os_string(), Arc::clone(pool));
-            Ok(Some(Self { parent, name, directory: Some(directory), pool }))
+            Ok(Some(Self { parent, name, directory: Some(directory), is_new, pool }))
         };
         for _ in 0..TRIES {
             match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -84,7 +86,7 @@ impl DirectoryPlaceholder {
                 Ok(_) => return Ok(None),
                 Err(Errno::NOENT) if may_create => {
                     if let Some(directory) = pool.put(parent, name) {
-                        return holding(directory);
+                        return holding(directory, true);
                     }
                     match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(MARKED_MODE)) {
                         Ok(()) | Err(Errno::EXIST) => {}
@@ -102,7 +104,7 @@ impl DirectoryPlaceholder {
             let is_locked =
                 rustix::fs::flock(&directory, FlockOperation::NonBlockingLockShared).is_ok();
             if is_locked && is_still_there(parent, name, &directory) {
-                return holding(directory);
+                return holding(directory, false);
             }
         }
         Err(Errno::BUSY)
@@ -114,7 +116,7 @@ impl DirectoryPlaceholder {
 
     /// Has nobody put anything there?
     pub(super) fn is_empty(&self) -> bool {
-        self.directory.as_ref().is_some_and(is_empty)
+        self.is_new || self.directory.as_ref().is_some_and(is_empty)
     }
 }
 
