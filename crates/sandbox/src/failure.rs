@@ -4,10 +4,12 @@
 //! for again without the sandbox instead of being tried in five other ways. Only a failed command
 //! is looked at, and only the end of what it wrote.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::plan::{SandboxNetwork, SandboxPlan};
 use crate::probe_options::SandboxBackend;
+use crate::protected_names::{self, HELD_FILES};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxFailure {
@@ -37,6 +39,7 @@ const NOT_ENTERED: i32 = 125;
 
 const READ_ONLY: &[&str] = &["Read-only file system", "EROFS", "os error 30"];
 const DENIED: &[&str] = &["Permission denied", "EACCES", "os error 13"];
+const IS_DIRECTORY: &[&str] = &["Is a directory", "EISDIR", "os error 21"];
 const FORBIDDEN: &[&str] = &["Operation not permitted", "EPERM", "os error 1)"];
 const NETWORK: &[&str] = &[
     "Network is unreachable",
@@ -141,6 +144,14 @@ fn explain_line(
             line,
         ));
     }
+    if has(DENIED) && names_protected_directory(line) || has(IS_DIRECTORY) && names_held_file(line)
+    {
+        return Some(build_failure(
+            SandboxFailureCause::Refused,
+            "This name is protected, so the sandbox lets nothing be made there",
+            line,
+        ));
+    }
     if has(DENIED) && names_unreachable_path(plan, line) {
         return Some(build_failure(
             SandboxFailureCause::Refused,
@@ -174,11 +185,30 @@ fn build_failure(cause: SandboxFailureCause, words: &str, line: &str) -> Sandbox
     SandboxFailure { cause, words: format!("{words} (\"{line}\"). {again}") }
 }
 
+/// What a missing protected directory is held by says "Permission denied".
+fn names_protected_directory(line: &str) -> bool {
+    let is_protected = |name: &OsStr| {
+        protected_names::list_protected_directories().any(|one| OsStr::new(one) == name)
+    };
+    split_into_words(line).any(|word| Path::new(word).iter().any(is_protected))
+}
+
+/// What a missing protected file is held by is a directory.
+fn names_held_file(line: &str) -> bool {
+    split_into_words(line).any(|word| {
+        let name = Path::new(word).file_name();
+        name.is_some_and(|name| HELD_FILES.iter().any(|one| OsStr::new(one) == name))
+    })
+}
+
+fn split_into_words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| c.is_whitespace() || "'\"`:;,()‘’".contains(c))
+}
+
 /// Does the line name a path that may not be written, or no path at all that we could find?
 fn names_unreachable_path(plan: &SandboxPlan, line: &str) -> bool {
     let writable: Vec<&PathBuf> = plan.roots.iter().chain(&plan.scratch).collect();
-    let mut words = line.split(|c: char| c.is_whitespace() || "'\"`:;,()‘’".contains(c));
-    words.any(|word| {
+    split_into_words(line).any(|word| {
         let path = Path::new(word);
         path.is_absolute()
             && (!writable.iter().any(|root| path.starts_with(root))
@@ -230,6 +260,15 @@ mod tests {
                 Some(SandboxFailureCause::NotEntered),
             ),
             (Bubblewrap, 7, "bwrap: said somebody else", None),
+            (
+                Bubblewrap,
+                1,
+                "/w/repo/.git/hooks: Permission denied",
+                Some(SandboxFailureCause::Refused),
+            ),
+            (Bubblewrap, 1, "bash: .envrc: Is a directory", Some(SandboxFailureCause::Refused)),
+            (Bubblewrap, 1, "cat: src: Is a directory", None),
+            (Bubblewrap, 1, "cat: ./mine: Permission denied", None),
             (
                 Bubblewrap,
                 1,

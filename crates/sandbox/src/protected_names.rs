@@ -11,11 +11,20 @@ use windlass_permission::{PROTECTED_DIRECTORIES, PROTECTED_FILES};
 pub(crate) const PROTECTED_IN_GIT: &[&str] =
     &["hooks", "config", "config.worktree", "info", "commondir", "modules"];
 
-/// A directory inside a protected one that is written nevertheless, as `permission` has it.
-pub(crate) const WRITABLE_IN_PROTECTED: &str = ".claude/worktrees";
+/// A protected directory, and one inside that is written nevertheless, as `permission` has it.
+pub(crate) const WRITABLE_IN_PROTECTED: (&str, &str) = (".claude", "worktrees");
 
 /// Those of them that are directories.
 pub(crate) const DIRECTORIES_IN_GIT: &[&str] = &["hooks", "info", "modules"];
+
+/// Files that no build reads: an empty directory in their place while a command runs harms nobody.
+pub(crate) const HELD_FILES: &[&str] = &[".envrc", ".mcp.json"];
+
+/// What runs something when somebody merely enters the directory, opens it in an editor or starts an
+/// agent or a build in it. A short list: each name costs time at every start, and shows as an empty
+/// directory while a command runs.
+pub(crate) const HELD_IN_FOREGROUND: &[&str] =
+    &[".git", ".vscode", ".cursor", ".claude", ".cargo", ".envrc", ".mcp.json"];
 
 pub(crate) fn list_protected_directories() -> impl Iterator<Item = &'static str> {
     PROTECTED_DIRECTORIES.iter().copied()

@@ -93,6 +93,16 @@ impl Sandbox {
         match self.never {}
     }
 
+    /// Something ran that may change protected files.
+    pub fn accept_protected_changes(&self) {
+        match self.never {}
+    }
+
+    /// This file was made with permission.
+    pub fn accept_protected_change(&self, _: &Path) {
+        match self.never {}
+    }
+
     /// Did a command fail because of the sandbox?
     #[must_use]
     pub fn explain_failure(
@@ -112,6 +122,11 @@ impl SandboxLaunch {
     ///
     /// Whatever `start` returns.
     pub fn spawn<T>(&mut self, _start: impl FnOnce(Command) -> io::Result<T>) -> io::Result<T> {
+        match self.never {}
+    }
+
+    /// The caller no longer waits for it.
+    pub fn continue_in_background(&mut self) -> bool {
         match self.never {}
     }
 

@@ -89,6 +89,10 @@ fn read_mcp_json(path: &Path, problems: &mut Vec<SettingsProblem>) -> Map<String
         });
         Map::new()
     };
+    if path.is_dir() {
+        // The sandbox holds a missing file by a directory for as long as a command runs.
+        return Map::new();
+    }
     match bounded_file::read_bounded(path) {
         Ok(None) => Map::new(),
         Err(why) => problem(None, why),

@@ -150,6 +150,23 @@ impl OutputSpill {
         Ok(Self { file, is_live: true, ..Self::new(path, 0, bytes_max) })
     }
 
+    /// From now on it is on disk and read while it is written. Says whether that worked.
+    pub(crate) async fn make_live(&mut self) -> bool {
+        if self.file.is_none() && self.problem.is_none() {
+            match create_file(&self.path).await {
+                Ok(file) => self.file = Some(file),
+                Err(_) => return false,
+            }
+            let early = std::mem::take(&mut self.buffer);
+            self.buffer_bytes_max = 0;
+            self.append(&early).await;
+        }
+        if let Some(file) = &mut self.file {
+            self.is_live = file.flush().await.is_ok();
+        }
+        self.is_live
+    }
+
     pub(crate) async fn push(&mut self, bytes: &[u8]) -> SpillCapacity {
         let mut redaction = std::mem::take(&mut self.redactor);
         let room = self.push_redacted(&redaction.redact_chunk(bytes)).await;

@@ -34,6 +34,8 @@ pub trait Tool: Send + Sync {
 pub struct ToolCallContext {
     /// What it shares with the other calls of its session.
     pub tool_context: Arc<ToolSessionContext>,
+    /// As the model named it; empty for a call of ours.
+    pub call_id: String,
     /// Ends the call early; what it has so far is its outcome.
     pub cancel: CancellationToken,
     pub progress: ProgressSender,
@@ -79,6 +81,7 @@ impl ToolCallContext {
     pub fn new(tool_context: Arc<ToolSessionContext>) -> Self {
         Self {
             tool_context,
+            call_id: String::new(),
             cancel: CancellationToken::new(),
             progress: ProgressSender::default(),
             call_limits: CallLimits::default(),

@@ -11,6 +11,10 @@ use windlass_vocabulary::{PermissionMode, Transition};
 
 pub const COMPOSER_EMPTY: &str = "Ask for something · / for commands";
 pub const COMPOSER_BUSY: &str = "Type to steer · Esc to interrupt";
+pub const COMPOSER_BUSY_MOVABLE: &str =
+    "Type to steer · Esc to interrupt · Ctrl-B to run in the background";
+/// Where it fits whole.
+pub const MOVABLE_WIDTH_MIN: usize = 70;
 
 pub fn label_paste(lines: usize) -> String {
     format!("Pasted {}", count(lines, "line"))
@@ -311,7 +315,7 @@ pub fn label_background(tasks: usize) -> String {
 }
 
 pub const HINT_MOVED: &str = "Moved to the background; /tasks lists it";
-pub const HINT_NOTHING_TO_MOVE: &str = "No agent to move to the background";
+pub const HINT_NOTHING_TO_MOVE: &str = "Nothing to move to the background";
 
 pub fn warn_before_exit(tasks: usize) -> String {
     let tasks = match tasks {
@@ -358,7 +362,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("Shift-Tab", "change the mode"),
     ("Ctrl-O", "full transcript"),
     ("Ctrl-T", "show or hide tasks"),
-    ("Ctrl-B", "agents to background"),
+    ("Ctrl-B", "run in background"),
     ("Ctrl-V", "paste an image"),
     ("Ctrl-G", "open your editor"),
     ("Ctrl-L", "redraw"),

@@ -85,7 +85,7 @@ pub(crate) enum CliCommand {
     /// List known models: window, output, prices, and whether there is a key.
     #[command(after_help = include_str!("../text/help/models.txt"))]
     Models(ModelsArgs),
-    /// List, show, search, export, rename and delete saved sessions.
+    /// List, show, search, export, rename, delete and restore saved sessions.
     #[command(after_help = include_str!("../text/help/sessions.txt"))]
     Sessions(SessionsArgs),
     /// Resume a session, even in the middle of an interrupted run.

@@ -50,7 +50,7 @@ pub(crate) enum SandboxArg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "camelCase")]
 pub(crate) enum PermissionModeArg {
-    /// Allow reading in the working directories, deny the rest.
+    /// Allow reading in the working directories, ask about the rest; with -p, deny it.
     #[value(alias = "manual")]
     Default,
     /// Also allow edits in the working directories.

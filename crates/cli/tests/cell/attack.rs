@@ -278,6 +278,21 @@ fn what_a_deny_rule_hides_is_not_seen_from_inside() {
 }
 
 /// Edits that the mode lets through stay inside, and away from what is protected there.
+/// A second name for a secret, inside the project, also one that is made between two commands.
+#[test]
+fn a_hard_link_to_a_secret_is_not_read_unasked() {
+    for_each_user(|session| {
+        let secret = session.dirs.home().join(".ssh/id_rsa");
+        fs::create_dir_all(session.dirs.file("deep")).expect("a folder");
+        fs::hard_link(&secret, session.dirs.file("deep/notes.txt")).expect("a link");
+        fs::write(session.dirs.file("own.txt"), "my own").expect("a file");
+        fs::hard_link(session.dirs.file("own.txt"), session.dirs.file("other.txt"))
+            .expect("a link");
+        let told = session.run_bash(&[], "cat deep/notes.txt other.txt");
+        assert!(!told.contains(SECRET) && told.contains("my own"), "{told}");
+    });
+}
+
 #[test]
 fn an_edit_that_the_mode_lets_through_stays_inside() {
     for_each_user(|session| {

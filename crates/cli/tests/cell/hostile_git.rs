@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::held_session::{HeldSession, for_each_user, last_tool_result};
 
 /// Keys that name a program, and the ending of the program that each one names.
-const NAMING_KEYS: &[&str] = &[
+pub(crate) const NAMING_KEYS: &[&str] = &[
     "core.fsmonitor",
     "core.pager",
     "core.editor",
@@ -42,7 +42,8 @@ const NAMING_KEYS: &[&str] = &[
 ];
 
 /// Those that no setting of ours can take back: git must not run at all.
-const LASTING_KEYS: &[&str] = &["diff.external", "diff.evil.textconv", "diff.evil.command"];
+pub(crate) const LASTING_KEYS: &[&str] =
+    &["diff.external", "diff.evil.textconv", "diff.evil.command"];
 
 const LINES: &[&str] = &[
     "git status",
@@ -77,10 +78,10 @@ const LINES: &[&str] = &[
 ];
 
 /// Sees every program of a directory that is opened, as starting one does.
-struct CanaryWatch(OwnedFd);
+pub(crate) struct CanaryWatch(OwnedFd);
 
 impl CanaryWatch {
-    fn new(session: &HeldSession) -> Self {
+    pub(crate) fn new(session: &HeldSession) -> Self {
         let flags = inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC;
         let watch = inotify::init(flags).expect("a watch");
         let folder = session.base().join("canaries");
@@ -88,7 +89,7 @@ impl CanaryWatch {
         Self(watch)
     }
 
-    fn started(&self) -> Vec<String> {
+    pub(crate) fn started(&self) -> Vec<String> {
         let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
         let mut reader = inotify::Reader::new(&self.0, &mut buffer);
         let mut names = Vec::new();
@@ -99,7 +100,7 @@ impl CanaryWatch {
     }
 }
 
-fn git(session: &HeldSession, folder: &str, words: &[&str]) {
+pub(crate) fn git(session: &HeldSession, folder: &str, words: &[&str]) {
     let status = Command::new("git")
         .args(["-c", "user.name=n", "-c", "user.email=e", "-c", "protocol.file.allow=always"])
         .args(words)
@@ -113,7 +114,7 @@ fn git(session: &HeldSession, folder: &str, words: &[&str]) {
 }
 
 /// A program of its own for everything that is named, so that a failure says which.
-fn plant_canary(session: &HeldSession, name: &str) -> String {
+pub(crate) fn plant_canary(session: &HeldSession, name: &str) -> String {
     let name: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
     let path = session.base().join("canaries").join(name);
     fs::write(&path, "#!/bin/sh\necho RAN >&2\ncat\n").expect("a program");
@@ -121,7 +122,7 @@ fn plant_canary(session: &HeldSession, name: &str) -> String {
     path.display().to_string()
 }
 
-fn create_hostile_repository(session: &HeldSession, keys: &[&str]) {
+pub(crate) fn create_hostile_repository(session: &HeldSession, keys: &[&str]) {
     fs::create_dir(session.base().join("canaries")).expect("a folder");
     fs::create_dir_all(session.dirs.file("sub")).expect("a folder");
     fs::write(session.dirs.file("sub/inner.txt"), "inner\n").expect("a file");

@@ -20,4 +20,5 @@ mod fixture;
 mod held_session;
 mod hostile_git;
 mod leave;
+mod own_git;
 mod sandboxed;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::driven::StreamJsonProcess;
-use crate::fixture::{TestDirs, play};
+use crate::fixture::{TestDirs, play, wait_for_file};
 
 /// An agent in the background that asks before it ends, and what the model does at its end.
 fn script(dirs: &TestDirs) -> Script {
@@ -157,4 +157,34 @@ fn an_agent_that_is_waited_for_is_stopped_or_left() {
         assert_eq!(over.code, Some(0), "{over:?}");
         assert_eq!(dirs.file("x").exists(), is_left);
     }
+}
+
+/// A command that is waited for may be sent into the background too, by the name of its call.
+#[test]
+fn a_command_that_is_waited_for_is_left() {
+    let dirs = TestDirs::new();
+    let command = "echo begun > begun; while [ ! -e go ]; do sleep 0.05; done; echo over";
+    let server = play(
+        Script::new()
+            .answer(ScriptedAnswer::call("Bash", json!({ "command": command })).when("start it"))
+            .answer(ScriptedAnswer::text("Going on.").when_result("Runs in the background as `b1`"))
+            .answer(ScriptedAnswer::text("Heard.").when("has ended")),
+    );
+    let flags = ["--dangerously-skip-permissions"];
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
+    driven.prompt("start it");
+    let is_call = |frame: &Value| frame["message"]["content"][0]["type"] == "tool_use";
+    let id = driven.until(is_call)["message"]["content"][0]["id"].clone();
+    wait_for_file(&dirs.file("begun"));
+    let other = json!({"subtype": "background_tasks", "tool_use_id": "another"});
+    assert_eq!(driven.ask(&other).expect("an answer")["backgrounded"], false);
+    let this = json!({"subtype": "background_tasks", "tool_use_id": id});
+    // It may have begun a moment before it is waited for.
+    while driven.ask(&this).expect("an answer")["backgrounded"] != true {}
+    let result = driven.result();
+    assert_eq!(result["result"], "Going on.", "{result}");
+    std::fs::write(dirs.file("go"), "").expect("a file");
+    let result = driven.result();
+    assert_eq!(result["result"], "Heard.", "{result}");
+    assert_eq!(driven.end().code, Some(0));
 }

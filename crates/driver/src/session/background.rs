@@ -62,12 +62,12 @@ impl Session {
         tool_context.is_some_and(|it| it.background.stop_foreground_agent(id))
     }
 
-    /// Moves agents that calls wait for into the background: that of one call, or all of them. Returns
-    /// whether there is one. Commands are not moved.
+    /// Moves agents and commands that calls wait for into the background: that of one call, or all of them.
+    /// Returns whether there is one.
     #[must_use]
     pub fn move_awaited_to_background(&self, call: Option<&str>) -> bool {
         let tool_context = self.resources.tool_context.upgrade();
-        tool_context.is_some_and(|it| it.background.move_agents_to_background(call))
+        tool_context.is_some_and(|it| it.background.move_to_background(call))
     }
 
     /// Waits until the number of ended background tasks differs from `known`; for ever if it never does.

@@ -127,8 +127,8 @@ impl NestedSession {
     /// Waits for it, unless the user sends it into the background meanwhile.
     async fn run_awaited(mut self) -> ToolOutcome {
         let tool_context = Arc::clone(&self.call_context.tool_context);
-        let waiting = tool_context.background.register_foreground_agent(
-            self.id.as_str(),
+        let waiting = tool_context.background.register_foreground(
+            Some(self.id.as_str()),
             self.call.as_str(),
             &self.cancel,
         );

@@ -100,6 +100,7 @@ impl ToolRunner {
         let (bill, mut billed) = mpsc::channel(1);
         let call_context = ToolCallContext {
             tool_context: Arc::clone(&self.tool_context),
+            call_id: granted.get().id.as_str().to_owned(),
             cancel,
             progress: ProgressSender::from_sender(progress),
             call_limits: limits,

@@ -143,7 +143,10 @@ impl ProcessLauncher for ToolSandboxLauncher {
         let may_leave = launch.is_unconfined && self.config.may_be_disabled;
         let is_judged = launch.confinement != Confinement::Unconfined;
         if !is_judged && (launch.is_excluded || may_leave) {
-            return Ok(Box::new(UnsandboxedCommand(Some(launch.build_command()))));
+            return Ok(Box::new(UnsandboxedCommand {
+                command: Some(launch.build_command()),
+                sandbox: Arc::clone(&self.sandbox),
+            }));
         }
         if launch.is_unconfined && !self.config.may_be_disabled {
             return Err(
@@ -171,6 +174,10 @@ impl ProcessLauncher for ToolSandboxLauncher {
         }))
     }
 
+    fn accept_file(&self, path: &Path) {
+        self.sandbox.accept_protected_change(path);
+    }
+
     fn for_directories(&self, directories: &[PathBuf]) -> Option<Arc<dyn ProcessLauncher>> {
         let confinement =
             CommandSandboxConfig { roots: directories.to_vec(), ..self.config.clone() };
@@ -190,6 +197,10 @@ struct SandboxedCommand {
 impl PreparedLaunch for SandboxedCommand {
     fn spawn(&mut self, start: &mut SpawnCommandFn<'_>) -> io::Result<Child> {
         self.launch.spawn(start)
+    }
+
+    fn continue_in_background(&mut self) -> bool {
+        self.launch.continue_in_background()
     }
 
     fn finish(self: Box<Self>, end: &LaunchExit) -> Vec<String> {
@@ -227,15 +238,20 @@ fn describe_restored_path(taken: &RevertedProtectedFile) -> String {
 }
 
 #[derive(Debug)]
-struct UnsandboxedCommand(Option<std::process::Command>);
+struct UnsandboxedCommand {
+    command: Option<std::process::Command>,
+    sandbox: Arc<Sandbox>,
+}
 
 impl PreparedLaunch for UnsandboxedCommand {
     fn spawn(&mut self, start: &mut SpawnCommandFn<'_>) -> io::Result<Child> {
-        let command = self.0.take().ok_or_else(|| io::Error::other("it was started before"))?;
+        let command =
+            self.command.take().ok_or_else(|| io::Error::other("it was started before"))?;
         start(command)
     }
 
     fn finish(self: Box<Self>, _: &LaunchExit) -> Vec<String> {
+        self.sandbox.accept_protected_changes();
         Vec::new()
     }
 }

@@ -35,6 +35,12 @@ pub(crate) fn build_arguments(
             MountAccess::Nothing => {
                 list.extend(["--ro-bind".as_ref(), "/dev/null".as_ref(), path].map(OsString::from));
             }
+            MountAccess::Held => {
+                // Every bind makes bubblewrap read the whole table of mounts. This one does not. Its
+                // owner could change the mode, and would then write to what ends with the command.
+                list.extend(["--perms", "0555", "--tmpfs"].map(OsString::from));
+                list.push(path.into());
+            }
             MountAccess::Empty => {
                 list.extend(["--size".into(), plan.limits.scratch.to_string().into()]);
                 list.extend(["--tmpfs".as_ref(), path].map(OsString::from));

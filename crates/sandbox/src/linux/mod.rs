@@ -6,6 +6,7 @@ mod cgroup;
 pub(crate) mod enter;
 mod guarded_root;
 mod host_sockets;
+mod linked_secrets;
 mod mount_layout;
 mod namespace_status;
 mod probe;
@@ -138,6 +139,17 @@ impl Sandbox {
             }
             SandboxMechanism::Landlock { .. } => self.prepare_landlock(plan, command),
         }
+    }
+
+    /// To be called after something ran that may change protected files: otherwise the end of a command
+    /// in the background would put it down to that command.
+    pub fn accept_protected_changes(&self) {
+        self.guarded_roots.accept_changes();
+    }
+
+    /// To be called after this file was made with permission.
+    pub fn accept_protected_change(&self, path: &Path) {
+        self.guarded_roots.accept_change(path);
     }
 
     /// Did a command fail because of the sandbox? Reads what it wrote, so it is a guess, and worded
@@ -347,7 +359,7 @@ fn join_pair(mut name: OsString, value: &OsStr) -> OsString {
 }
 
 /// Creates a directory below the system's temporary one that no other user may open.
-fn create_private_directory() -> Result<PathBuf, SandboxPlanRefused> {
+pub(super) fn create_private_directory() -> Result<PathBuf, SandboxPlanRefused> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     const TRIES: usize = 100;
     let mut last = None;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::guarded_root::GuardedRoot;
 use super::host_sockets;
+use super::linked_secrets::LinkedSecrets;
 use crate::error::SandboxPlanRefused;
 use crate::plan::{SandboxNetwork, SandboxPlan};
 use crate::protected_names;
@@ -22,6 +23,8 @@ pub(crate) enum MountAccess {
     Empty,
     /// A file that cannot be opened.
     Nothing,
+    /// A directory in place of something that does not exist and must not be made.
+    Held,
 }
 
 #[derive(Clone, Debug)]
@@ -61,8 +64,10 @@ impl MountLayout {
         }
         // Most of the usual places do not exist, which is faster to find out than where they are.
         let exist = plan.hidden.iter().filter(|path| std::fs::symlink_metadata(path).is_ok());
-        let hidden: Vec<PathBuf> =
+        let mut hidden: Vec<PathBuf> =
             exist.filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+        let linked = LinkedSecrets::list(&hidden).find_names(&writable);
+        hidden.extend(linked.map_err(SandboxPlanRefused::new)?);
         if let Some(root) = writable.iter().find(|root| hidden.contains(root)) {
             let words = format!("`{}` is to be written and to be hidden", root.display());
             return Err(SandboxPlanRefused::new(words));
@@ -94,7 +99,11 @@ impl MountLayout {
             for path in one.mounted_paths() {
                 places.insert(path, MountAccess::Read);
             }
-            let inside = one.root().join(protected_names::WRITABLE_IN_PROTECTED);
+            for path in one.held_paths() {
+                places.insert(path, MountAccess::Held);
+            }
+            let (outer, inner) = protected_names::WRITABLE_IN_PROTECTED;
+            let inside = one.root().join(outer).join(inner);
             if inside.parent().is_some_and(is_directory) && is_directory(&inside) {
                 places.insert(inside, MountAccess::Write);
             }

@@ -116,6 +116,18 @@ impl SandboxLaunch {
         Ok(started)
     }
 
+    /// The caller no longer waits for it: from now on it runs beside other work. Says whether protected files
+    /// can be held against it then.
+    pub fn continue_in_background(&mut self) -> bool {
+        match self.launcher {
+            SandboxLaunchMethod::Bubblewrap { .. } => {
+                self.guarded_roots.iter().for_each(|root| root.continue_in_background());
+                true
+            }
+            SandboxLaunchMethod::Entry => self.guarded_roots.is_empty(),
+        }
+    }
+
     /// To be called when the launcher has ended or was killed, with its whole process group. Ends
     /// whatever is left of the command, waits until that is gone, and takes back what it did to
     /// protected files. Blocks for at most a few seconds, usually for none.

@@ -83,6 +83,28 @@ fn secrets_cannot_be_read() {
     });
 }
 
+/// A second name that somebody gave a secret inside the project does not show it.
+#[test]
+fn a_hard_link_to_a_secret_is_hidden() {
+    everyone(Backend::Bubblewrap, |fixture| {
+        let home = fixture.outside.clone();
+        fs::create_dir_all(home.join(".ssh")).unwrap();
+        fs::create_dir_all(fixture.project.join("deep/er")).unwrap();
+        fs::write(home.join(".ssh/id"), "key-in-a-directory").unwrap();
+        fs::write(home.join(".netrc"), "key-in-a-file").unwrap();
+        fs::write(fixture.project.join("own"), "mine").unwrap();
+        fs::hard_link(home.join(".ssh/id"), fixture.project.join("deep/er/one")).unwrap();
+        fs::hard_link(home.join(".netrc"), fixture.project.join("two")).unwrap();
+        fs::hard_link(fixture.project.join("own"), fixture.project.join("other")).unwrap();
+        fixture.give(&home);
+        fixture.give(&fixture.project.clone());
+        let home = home.to_str().unwrap().to_owned();
+        let fixture = fixture.with(&["--home", &home]);
+        let held = fixture.run("cat deep/er/one two other");
+        assert_eq!(held.stdout, "mine", "{}: {held:?}", fixture.name());
+    });
+}
+
 /// What is written to a place that is kept out of sight fails, and does not vanish with the call.
 #[test]
 fn nothing_is_written_where_nothing_is_kept() {

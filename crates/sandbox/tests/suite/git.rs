@@ -79,35 +79,69 @@ fn nothing_is_planted_in_the_directory_of_git() {
 }
 
 #[test]
-fn what_did_not_exist_yet_is_taken_back_and_kept_aside() {
+fn what_did_not_exist_yet_is_held_or_taken_back() {
+    // Where mounts hold a name, it is never there; elsewhere it is kept aside.
     let attacks = [
-        ("echo evil > .mcp.json", ".mcp.json", ".mcp.json.refused"),
-        ("echo evil > .envrc", ".envrc", ".envrc.refused"),
+        ("echo evil > .mcp.json", ".mcp.json", ".mcp.json.refused", true),
+        ("echo evil > .envrc", ".envrc", ".envrc.refused", true),
+        ("rmdir .envrc; echo evil > t; mv -T t .envrc", ".envrc", ".envrc.refused", true),
         (
-            "mkdir .claude && echo evil > .claude/settings.json",
+            "mkdir -p .claude; echo evil > .claude/settings.json",
             ".claude/settings.json",
             ".claude.refused",
+            true,
         ),
         (
-            "mkdir .vscode && echo evil > .vscode/tasks.json",
+            "chmod 755 .vscode; mkdir -p .vscode; echo evil > .vscode/tasks.json",
             ".vscode/tasks.json",
             ".vscode.refused",
+            true,
         ),
-        ("mkdir .git && echo evil > .git/config", ".git/config", ".git.refused"),
-        ("echo evil > t; ln -s t .npmrc", ".npmrc", ".npmrc.refused"),
+        ("mkdir -p .git; echo evil > .git/config", ".git/config", ".git.refused", true),
+        ("echo evil > t; ln -s t .npmrc", ".npmrc", ".npmrc.refused", false),
     ];
     everywhere(|fixture| {
-        for (script, file, kept) in attacks {
+        for (script, file, kept, is_held) in attacks {
             let fresh = SandboxFixture::new(fixture.backend, fixture.person);
             let free = SandboxFixture::new(fixture.backend, fixture.person);
             free.free(script);
             assert!(planted(&free, file), "free, it did nothing: {script}");
+            let before = fresh.free("ls -A").stdout;
             let ended = fresh.run(script);
             let name = fixture.name();
             assert!(!planted(&fresh, file), "{name}: {script}: {ended:?}");
-            assert!(fresh.project.join(kept).symlink_metadata().is_ok(), "{name}: {script}");
-            assert!(ended.stderr.contains("taken back"), "{name}: {script}: {ended:?}");
+            if is_held && fixture.backend == Backend::Bubblewrap {
+                assert!(!ended.stderr.contains("taken back"), "{name}: {script}: {ended:?}");
+                let after = fresh.free("rm -f t; ls -A").stdout;
+                assert_eq!(after, before, "{name}: {script}: {ended:?}");
+            } else {
+                assert!(fresh.project.join(kept).symlink_metadata().is_ok(), "{name}: {script}");
+                assert!(ended.stderr.contains("taken back"), "{name}: {script}: {ended:?}");
+            }
         }
+    });
+}
+
+/// While the command runs, too, nobody outside sees what it tried to make.
+#[test]
+fn a_held_name_is_never_seen_outside() {
+    everyone(Backend::Bubblewrap, |fixture| {
+        let child = fixture.start(
+            "for d in .git .vscode .claude .cargo .cursor; do mkdir -p $d; chmod 777 $d; \
+             echo evil > $d/config; done; echo evil > .envrc; echo evil > .mcp.json; \
+             echo up > up; until [ -e down ]; do read -t 0.01 x <> <(:); done",
+        );
+        let deadline = std::time::Instant::now() + crate::sandbox_fixture::DEADLINE;
+        while !fixture.project.join("up").exists() {
+            assert!(std::time::Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+        let seen = fixture.free("cat .*/config .envrc .mcp.json 2>/dev/null; touch down");
+        let ended = fixture.end(child);
+        let name = fixture.name();
+        assert_eq!(seen.stdout, "", "{name}: {ended:?}");
+        let left = fixture.free("rm -f up down; ls -A").stdout;
+        assert_eq!(left, "", "{name}: {ended:?}");
     });
 }
 
@@ -150,13 +184,16 @@ fn worktrees_inside_a_protected_directory_are_written() {
             }
             let ended = fresh.run("mkdir -p .claude/worktrees && echo x > .claude/worktrees/file");
             let name = fixture.name();
-            assert!(fresh.project.join(".claude/worktrees/file").exists(), "{name}: {ended:?}");
+            // Without the directory around it, it is held like the rest of what is not there.
+            let is_held = !is_there && fixture.backend == Backend::Bubblewrap;
+            let is_written = fresh.project.join(".claude/worktrees/file").exists();
+            assert_eq!(is_written, !is_held, "{name}: {ended:?}");
         }
     });
 }
 
 #[test]
-fn what_goes_on_running_is_held_by_mounts_alone() {
+fn what_goes_on_running_leaves_no_protected_files() {
     everywhere(|fixture| {
         fs::write(fixture.project.join(".envrc"), "mine").unwrap();
         fixture.give(&fixture.project.clone());
@@ -165,9 +202,9 @@ fn what_goes_on_running_is_held_by_mounts_alone() {
         let name = fixture.name();
         assert_eq!(fs::read_to_string(fixture.project.join(".envrc")).unwrap(), "mine", "{name}");
         if fixture.backend == Backend::Bubblewrap {
-            // Somebody else may have made it meanwhile, so it is only told.
-            assert!(fixture.project.join(".npmrc").exists(), "{name}: {ended:?}");
-            assert!(ended.stderr.contains("left alone: "), "{name}: {ended:?}");
+            assert!(!fixture.project.join(".npmrc").exists(), "{name}: {ended:?}");
+            assert!(fixture.project.join(".npmrc.refused").exists(), "{name}: {ended:?}");
+            assert!(ended.stderr.contains("taken back: "), "{name}: {ended:?}");
             assert_eq!(ended.stdout, "ran\n", "{name}: {ended:?}");
         } else {
             assert_eq!(ended.stdout, "", "it ran: {ended:?}");
@@ -221,5 +258,33 @@ fn a_directory_that_the_user_makes_beside_a_running_command_stays() {
         let mode = fs::metadata(fixture.project.join(".vscode")).unwrap().permissions().mode();
         assert_eq!(mode & 0o1000, 0, "{name}");
         assert!(!fixture.project.join(".idea").exists(), "{name}: {ended:?}");
+    });
+}
+
+/// A file that a program outside replaces is held by its mount no longer, so it is told.
+#[test]
+fn a_protected_file_that_is_replaced_outside_is_told() {
+    everyone(Backend::Bubblewrap, |fixture| {
+        fs::write(fixture.project.join(".envrc"), "mine").unwrap();
+        fs::write(fixture.project.join(".npmrc"), "mine").unwrap();
+        fixture.give(&fixture.project.clone());
+        let child = fixture.start(
+            "echo up > up; until [ -e down ]; do read -t 0.01 x <> <(:); done; \
+             echo evil > .envrc; echo evil > .npmrc",
+        );
+        let deadline = std::time::Instant::now() + crate::sandbox_fixture::DEADLINE;
+        while !fixture.project.join("up").exists() {
+            assert!(std::time::Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+        fixture.free("echo new > new; mv new .envrc; touch down");
+        let ended = fixture.end(child);
+        let name = fixture.name();
+        assert!(
+            ended.stderr.contains("left alone: ") && ended.stderr.contains(".envrc"),
+            "{name}: {ended:?}"
+        );
+        assert!(!ended.stderr.contains("left alone: .npmrc"), "{name}: {ended:?}");
+        assert_eq!(fs::read_to_string(fixture.project.join(".npmrc")).unwrap(), "mine", "{name}");
     });
 }

@@ -25,8 +25,7 @@ pub(super) fn stop_task(event_loop: &mut EventLoop, id: String) -> Result<Contro
     }))
 }
 
-/// `background_tasks`: agents that are waited for go on by themselves. A command cannot be left alone
-/// here once it runs.
+/// `background_tasks`: commands and agents that are waited for go on by themselves.
 pub(super) fn move_to_background(event_loop: &EventLoop, call: Option<&str>) -> Value {
     let is_left =
         event_loop.session.live().is_some_and(|live| live.session.move_awaited_to_background(call));

@@ -1,6 +1,7 @@
-//! Agents that a call waits for: they are no part of the background, but may be ended by name like
-//! those that are, and may be told to go there.
+//! Agents and commands that a call waits for: they are no part of the background, but may be told to go
+//! there. Agents may be ended by name like those that are.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
@@ -12,7 +13,9 @@ pub(super) type ForegroundAgents = Arc<Mutex<Vec<ForegroundAgent>>>;
 
 #[derive(Debug)]
 pub(super) struct ForegroundAgent {
-    id: String,
+    number: u64,
+    /// A command has none until it is in the background.
+    id: Option<String>,
     call_id: String,
     stop: CancellationToken,
     background_request: CancellationToken,
@@ -21,7 +24,7 @@ pub(super) struct ForegroundAgent {
 #[derive(Debug)]
 pub struct ForegroundAgentGuard {
     agents: ForegroundAgents,
-    id: String,
+    number: u64,
     pub stop: CancellationToken,
     /// It is waited for no longer when this says so, and goes on in the background.
     pub background_request: CancellationToken,
@@ -29,29 +32,33 @@ pub struct ForegroundAgentGuard {
 
 impl Drop for ForegroundAgentGuard {
     fn drop(&mut self) {
-        lock(&self.agents).retain(|waited| waited.id != self.id);
+        lock(&self.agents).retain(|waited| waited.number != self.number);
     }
 }
 
 impl BackgroundTasks {
-    /// A call waits for an agent of this name, until this token or the one it is given says so.
+    /// A call waits for an agent of this name, or for a command, until this token or the one it is given
+    /// says so.
     #[must_use]
-    pub fn register_foreground_agent(
+    pub fn register_foreground(
         &self,
-        id: &str,
+        id: Option<&str>,
         call: &str,
         cancel: &CancellationToken,
     ) -> ForegroundAgentGuard {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let stop = cancel.child_token();
         let background_request = CancellationToken::new();
         let list = self.foreground_agents();
         lock(&list).push(ForegroundAgent {
-            id: id.to_owned(),
+            number,
+            id: id.map(str::to_owned),
             call_id: call.to_owned(),
             stop: stop.clone(),
             background_request: background_request.clone(),
         });
-        ForegroundAgentGuard { agents: list, id: id.to_owned(), stop, background_request }
+        ForegroundAgentGuard { agents: list, number, stop, background_request }
     }
 
     /// Ends the agent of this name that a call waits for. Says whether there is one.
@@ -59,14 +66,14 @@ impl BackgroundTasks {
     pub fn stop_foreground_agent(&self, id: &str) -> bool {
         let list = self.foreground_agents();
         let waited = lock(&list);
-        let found = waited.iter().find(|waited| waited.id == id);
+        let found = waited.iter().find(|waited| waited.id.as_deref() == Some(id));
         found.inspect(|waited| waited.stop.cancel()).is_some()
     }
 
-    /// Sends agents that calls wait for into the background: that of one call, or all of them. Says
-    /// whether there is one.
+    /// Sends agents and commands that calls wait for into the background: that of one call, or all of
+    /// them. Says whether there is one.
     #[must_use]
-    pub fn move_agents_to_background(&self, call: Option<&str>) -> bool {
+    pub fn move_to_background(&self, call: Option<&str>) -> bool {
         let list = self.foreground_agents();
         let waited = lock(&list);
         let meant = waited.iter().filter(|waited| call.is_none_or(|call| waited.call_id == call));

@@ -7,10 +7,12 @@
 
 mod agent;
 mod foreground_agent;
+mod foreground_command;
 mod new_output;
 mod tasks;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -21,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::limits::ToolLimits;
 use crate::lock::lock;
 use crate::process::{
-    self, FinishedProcess, ProcessContext, ProcessEndCause, ProgramSpec, RunningNote,
+    self, FinishedProcess, ProcessContext, ProcessEndCause, ProcessOwner, ProgramSpec, RunningNote,
     SuperviseOptions, SuperviseOutputOptions, explain_spawn_failure, render_end_cause,
     render_exit_status, spawn_with_retry, supervise,
 };
@@ -31,6 +33,7 @@ use crate::secrets::Secrets;
 
 pub use agent::BackgroundAgent;
 pub use foreground_agent::ForegroundAgentGuard;
+pub(crate) use foreground_command::{AwaitedCommand, AwaitedCommandEnd};
 pub(crate) use new_output::{read_output_since, visit_output_since};
 pub use tasks::{BackgroundEndNotice, BackgroundTask, BackgroundTasks, StoppedTask};
 
@@ -121,6 +124,15 @@ impl BackgroundRecord {
         lock(&self.state).is_end_reported
     }
 
+    /// Who waits for its process.
+    fn owner(&self) -> ProcessOwner {
+        ProcessOwner {
+            cancel: self.cancel.clone(),
+            progress: ProgressSender::default(),
+            update_signal: Some(Arc::clone(&self.update_signal)),
+        }
+    }
+
     fn kill(&self) {
         if self.outcome().is_none() {
             self.cancel.cancel();
@@ -169,24 +181,37 @@ impl BackgroundTasks {
                 return Err(explain_spawn_failure(&error, &program.path));
             }
         };
-        let note = RunningNote::write(processes, Some(&task.output_path), &process);
-        let _ = task.process_identity.set(process.identity());
+        let identity = process.identity();
+        let note = RunningNote::write(processes, Some(&task.output_path), &identity);
+        let _ = task.process_identity.set(identity);
         let options = SuperviseOptions {
             timeout,
             output: SuperviseOutputOptions {
                 spill,
                 inline_max: INLINE_BYTES_MAX,
                 processes_max: limits.processes_max,
-                update_signal: Some(Arc::clone(&task.update_signal)),
                 first_line: None,
             },
-            cancel: task.cancel.clone(),
-            progress: ProgressSender::default(),
+            owner: task.owner(),
+            handover: None,
         };
-        let supervised = Arc::clone(&task);
+        self.follow_command(&task, timeout, spill_max, note, supervise(process, options));
+        Ok(task)
+    }
+
+    /// Takes over a command that a call has waited for so far.
+    fn follow_command(
+        &self,
+        task: &Arc<BackgroundRecord>,
+        timeout: Duration,
+        spill_max: u64,
+        note: Option<RunningNote>,
+        supervision: impl Future<Output = io::Result<FinishedProcess>> + Send + 'static,
+    ) {
+        let supervised = Arc::clone(task);
         let end_signal = self.end_signal();
         tokio::spawn(async move {
-            let outcome = match supervise(process, options).await {
+            let outcome = match supervision.await {
                 Ok(ended) => build_outcome(&ended, timeout, spill_max),
                 Err(error) => {
                     BackgroundOutcome::without_answer(format!("It was lost: {error}."), true)
@@ -196,7 +221,6 @@ impl BackgroundTasks {
             supervised.set_outcome(outcome);
             end_signal.notify_waiters();
         });
-        Ok(task)
     }
 }
 

@@ -66,6 +66,7 @@ fn perform(input: &WriteInput, call: &ToolCallContext) -> TypedToolResult {
     };
     let (content, note) = preserved.encode(&input.content);
     let content = content.as_slice();
+    context.processes.accept_file(&path);
     let metadata =
         file::write_file(&context.files, &path, old.as_ref().map(|old| &old.metadata), content)?;
     context.files.remember_file(path.clone(), file::known_file_from_content(&metadata, content));

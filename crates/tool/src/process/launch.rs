@@ -60,6 +60,9 @@ pub trait ProcessLauncher: fmt::Debug + Send + Sync {
     /// Why it cannot be started the way it must be, in words for the model. Then it is not.
     fn prepare(&self, launch: &LaunchRequest<'_>) -> Result<Box<dyn PreparedLaunch>, String>;
 
+    /// A tool of ours has made this file, which it may: commands that still run are not blamed for it.
+    fn accept_file(&self, _path: &Path) {}
+
     /// The same for a session that works in these directories instead; `None` where that cannot be.
     fn for_directories(&self, _directories: &[PathBuf]) -> Option<Arc<dyn ProcessLauncher>> {
         None
@@ -74,6 +77,12 @@ pub trait PreparedLaunch: fmt::Debug + Send {
     /// # Errors
     /// What `start` says, or why it was not asked.
     fn spawn(&mut self, start: &mut SpawnCommandFn<'_>) -> io::Result<Child>;
+
+    /// The call no longer waits for it, and it goes on beside other work. Says whether what holds it can
+    /// hold it then, too.
+    fn continue_in_background(&mut self) -> bool {
+        true
+    }
 
     /// Nothing of it runs any more. Returns what the model must know besides the result: what was
     /// taken back, or that it failed because of what holds it. May block for a moment.

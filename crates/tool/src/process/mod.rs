@@ -28,12 +28,13 @@ pub(crate) use confined_environment::is_changed_by_confinement;
 pub use confined_environment::may_hold_token;
 pub(crate) use end_report::{explain_spawn_failure, render_end_cause, render_exit_status};
 pub use launch::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
-pub(crate) use launch::{ProgramSpec, end_process_tree};
+pub(crate) use launch::{ProgramSpec, SpawnedProcess, end_process_tree};
 pub use long_lived_process::{LongLivedProcess, LongLivedProgram, ProcessStreams};
 pub(crate) use process_confinement::ProcessConfinement;
 pub use process_context::ProcessContext;
 pub(crate) use running_note::RunningNote;
 pub(crate) use spawn_retry::spawn_with_retry;
 pub(crate) use supervisor::{
-    FinishedProcess, ProcessEndCause, SuperviseOptions, SuperviseOutputOptions, supervise,
+    FinishedProcess, ProcessEndCause, ProcessHandover, ProcessOwner, SuperviseOptions,
+    SuperviseOutputOptions, supervise,
 };

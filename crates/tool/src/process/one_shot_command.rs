@@ -22,11 +22,11 @@ use super::launch::{ProcessLauncher, ProgramSpec, spawn_in_environment};
 use super::process_confinement::ProcessConfinement;
 use super::process_context::ProcessContext;
 use super::supervisor::{
-    FirstLineReporter, ProcessEndCause, SuperviseOptions, SuperviseOutputOptions, supervise,
+    FirstLineReporter, ProcessEndCause, ProcessOwner, SuperviseOptions, SuperviseOutputOptions,
+    supervise,
 };
 use crate::limits::ToolLimits;
 use crate::process_output::{HeadAndTail, OutputSpill};
-use crate::progress::ProgressSender;
 
 #[derive(Clone, Debug)]
 pub struct OneShotCommand {
@@ -135,11 +135,10 @@ impl OneShotCommand {
                 spill: OutputSpill::discarding(),
                 inline_max: self.output_bytes_max,
                 processes_max: ToolLimits::default().processes_max,
-                update_signal: None,
                 first_line: first,
             },
-            cancel: self.cancel,
-            progress: ProgressSender::default(),
+            owner: ProcessOwner { cancel: self.cancel, ..ProcessOwner::default() },
+            handover: None,
         };
         let mut end = pin!(supervise(process, options));
         let mut writing_input = pin!(write_stdin(stdin, self.input));

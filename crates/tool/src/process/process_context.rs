@@ -1,7 +1,7 @@
 //! What every process of a session is started with.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -82,6 +82,13 @@ impl ProcessContext {
     /// Returns where the output of each is, or would be. For the start of a resumed session.
     pub fn end_orphaned_commands(&self) -> Vec<PathBuf> {
         running_note::end_orphaned_commands(&self.spill_directory)
+    }
+
+    /// A tool is about to make this file, which it may.
+    pub(crate) fn accept_file(&self, path: &Path) {
+        if let Some(launcher) = &self.launcher {
+            launcher.accept_file(path);
+        }
     }
 
     /// Notes on disk that commands started here are ours, before the first one starts.

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::launch::{self, SpawnedProcess};
+use super::launch;
 use super::process_context::ProcessContext;
 
 const NOTE_EXTENSION: &str = "running";
@@ -25,14 +25,14 @@ impl RunningNote {
     pub(crate) fn write(
         processes: &ProcessContext,
         output: Option<&Path>,
-        process: &SpawnedProcess,
+        identity: &str,
     ) -> Option<Self> {
         let us = launch::our_start_time()?;
         let place = match output {
             Some(output) => output.with_extension(NOTE_EXTENSION),
             None => processes.new_spill_path("command").with_extension(NOTE_EXTENSION),
         };
-        let note = format!("{} {us} {}", std::process::id(), process.identity());
+        let note = format!("{} {us} {}", std::process::id(), identity);
         if std::fs::write(&place, &note).is_err() {
             std::fs::create_dir_all(&processes.spill_directory).ok()?;
             std::fs::write(&place, note).ok()?;

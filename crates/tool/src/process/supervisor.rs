@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::fork_bomb_guard::ForkBombGuard;
-use super::launch::{LaunchExit, SpawnedProcess};
+use super::launch::{LaunchExit, PreparedLaunch, SpawnedProcess};
 use super::process_pipe::ProcessPipe;
 use super::process_tree::ProcessTree;
 use crate::process_output::{HeadAndTail, OutputSpill, SpillCapacity, SpillOutcome};
@@ -36,8 +36,27 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct SuperviseOptions {
     pub(crate) timeout: Duration,
     pub(crate) output: SuperviseOutputOptions,
+    pub(crate) owner: ProcessOwner,
+    /// Where the process may be handed to the background.
+    pub(crate) handover: Option<oneshot::Receiver<ProcessHandover>>,
+}
+
+/// Who waits for a process: a call, or the background.
+#[derive(Debug, Default)]
+pub(crate) struct ProcessOwner {
     pub(crate) cancel: CancellationToken,
     pub(crate) progress: ProgressSender,
+    /// Rung whenever something was written.
+    pub(crate) update_signal: Option<Arc<Notify>>,
+}
+
+/// Hands a running process to another owner, with another deadline.
+#[derive(Debug)]
+pub(crate) struct ProcessHandover {
+    pub(crate) owner: ProcessOwner,
+    pub(crate) timeout: Duration,
+    /// Told whether it has been handed over: then all it wrote so far is on disk.
+    pub(crate) is_done: oneshot::Sender<bool>,
 }
 
 pub(crate) struct SuperviseOutputOptions {
@@ -45,8 +64,6 @@ pub(crate) struct SuperviseOutputOptions {
     /// Bytes of either end of each stream kept in memory.
     pub(crate) inline_max: usize,
     pub(crate) processes_max: usize,
-    /// Rung whenever something was written.
-    pub(crate) update_signal: Option<Arc<Notify>>,
     /// Told the first line of standard output as soon as it is there.
     pub(crate) first_line: Option<FirstLineReporter>,
 }
@@ -114,13 +131,12 @@ pub(crate) async fn supervise(
         absent_since: None,
         last_progress: Instant::now(),
         has_new_output: false,
-        cancel: options.cancel,
-        progress: options.progress,
-        update_signal: options.output.update_signal,
+        owner: options.owner,
+        prepared,
         first_line: options.output.first_line,
         fork_bomb_guard: ForkBombGuard::new(is_leaf_program, options.output.processes_max),
     };
-    let status = supervisor.run_until_end(&mut child, options.timeout).await?;
+    let status = supervisor.run_until_end(&mut child, options.timeout, options.handover).await?;
     if status.is_none() {
         supervisor.tree.kill_leader();
     }
@@ -135,7 +151,7 @@ pub(crate) async fn supervise(
         code: status.and_then(|status| status.code()),
         stderr: supervisor.stderr.captured.render(STDERR_BYTES_REPORTED),
     };
-    let notes = match prepared {
+    let notes = match supervisor.prepared.take() {
         // It may have to wait for a moment, which must not hold up the thread.
         Some(prepared) => tokio::task::spawn_blocking(move || prepared.finish(&end)).await,
         None => Ok(Vec::new()),
@@ -150,6 +166,20 @@ pub(crate) async fn supervise(
         stderr: supervisor.stderr.captured,
         spill_outcome: supervisor.spill.finish().await,
     })
+}
+
+/// Waits for ever where none can come.
+async fn receive_handover(
+    from: &mut Option<oneshot::Receiver<ProcessHandover>>,
+) -> ProcessHandover {
+    if let Some(receiver) = from
+        && let Ok(order) = receiver.await
+    {
+        *from = None;
+        return order;
+    }
+    *from = None;
+    std::future::pending().await
 }
 
 /// How far the end has come. The timer means something else in each.
@@ -176,9 +206,8 @@ struct ProcessSupervisor {
     absent_since: Option<Instant>,
     last_progress: Instant,
     has_new_output: bool,
-    cancel: CancellationToken,
-    progress: ProgressSender,
-    update_signal: Option<Arc<Notify>>,
+    owner: ProcessOwner,
+    prepared: Option<Box<dyn PreparedLaunch>>,
     first_line: Option<FirstLineReporter>,
     fork_bomb_guard: ForkBombGuard,
 }
@@ -188,11 +217,12 @@ impl ProcessSupervisor {
         &mut self,
         child: &mut Child,
         limit: Duration,
+        mut handover: Option<oneshot::Receiver<ProcessHandover>>,
     ) -> io::Result<Option<ExitStatus>> {
         let mut timer = RunningTimer::new(limit);
         let mut rounds = tokio::time::interval(COUNT_EVERY);
         rounds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let cancel = self.cancel.clone();
+        let mut cancel = self.owner.cancel.clone();
         let mut status = None;
         loop {
             if status.is_some()
@@ -233,6 +263,10 @@ impl ProcessSupervisor {
                 () = cancel.cancelled(), if self.phase == SupervisionPhase::Running => {
                     self.begin_termination(ProcessEndCause::Cancelled, &mut timer);
                 }
+                order = receive_handover(&mut handover), if self.phase == SupervisionPhase::Running => {
+                    self.hand_over(order, &mut timer).await;
+                    cancel = self.owner.cancel.clone();
+                }
                 () = tokio::time::sleep(POLL_INTERVAL), if must_look => {}
                 // What is printed before a silence is said in it.
                 () = tokio::time::sleep_until(self.last_progress + PROGRESS_EVERY), if self.has_new_output => {
@@ -245,6 +279,17 @@ impl ProcessSupervisor {
                     }
                 }
             }
+        }
+    }
+
+    async fn hand_over(&mut self, order: ProcessHandover, timer: &mut RunningTimer) {
+        let may_go_on = self.prepared.as_mut().is_none_or(|one| one.continue_in_background());
+        if may_go_on && self.spill.make_live().await {
+            self.owner = order.owner;
+            timer.reset(order.timeout);
+            let _ = order.is_done.send(true);
+        } else {
+            let _ = order.is_done.send(false);
         }
     }
 
@@ -296,7 +341,7 @@ impl ProcessSupervisor {
     }
 
     fn after_read(&mut self, room: SpillCapacity, timer: &mut RunningTimer) {
-        if let Some(bell) = &self.update_signal {
+        if let Some(bell) = &self.owner.update_signal {
             bell.notify_waiters();
         }
         if room == SpillCapacity::Exhausted && self.cause == ProcessEndCause::Exited {
@@ -311,6 +356,6 @@ impl ProcessSupervisor {
     fn report_progress(&mut self) {
         (self.last_progress, self.has_new_output) = (Instant::now(), false);
         let line = || self.stdout.captured.last_line().or_else(|| self.stderr.captured.last_line());
-        self.progress.report(|| line().unwrap_or_default());
+        self.owner.progress.report(|| line().unwrap_or_default());
     }
 }

@@ -36,6 +36,41 @@ async fn output_is_shown_once_and_the_end_is_told_once() {
     assert_eq!(project.context.background.take_end_notices(), [], "Monitor told it already");
 }
 
+/// The user sends a command that a call waits for into the background: it goes on as if begun there.
+#[tokio::test]
+async fn a_command_that_is_waited_for_can_be_moved() {
+    let project = TestProject::new();
+    project.bash("mkfifo go").await;
+    let background = &project.context.background;
+    assert!(!background.move_to_background(None), "there is none yet");
+    let input =
+        json!({"command": "export X=1; echo one; echo > go; read -r line < go; echo two; exit 3"});
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let call = windlass_tool::ToolCallContext { cancel: cancel.clone(), ..project.call_context() };
+    let moving = async {
+        // It has written, and waits.
+        project.bash("read -r line < go").await;
+        // Only the other call is left to be moved.
+        assert!(background.move_to_background(Some("")));
+    };
+    let (outcome, ()) = tokio::join!(project.call_in("Bash", input, call), moving);
+    assert!(!outcome.is_error, "{}", text(&outcome));
+    let id = structured(&outcome)["backgroundTaskId"].as_str().unwrap().to_owned();
+    assert!(text(&outcome).contains(&format!("`{id}`")), "{}", text(&outcome));
+    assert!(!background.move_to_background(None), "nothing is waited for any more");
+    // The turn it came from is interrupted, which is no affair of its.
+    cancel.cancel();
+    let task = background.list_tasks().remove(0);
+    assert_eq!(std::fs::read(&task.output_path).unwrap(), b"one\n");
+    assert_eq!(task.end_summary, None);
+    let waiting = project.call("Monitor", json!({"task_id": id}));
+    let (outcome, _) = tokio::join!(waiting, project.bash("echo > go"));
+    assert_eq!(text(&outcome), format!("`{id}` has ended: Exit code 3\none\ntwo"));
+    let left = std::fs::read_dir(task.output_path.parent().unwrap()).unwrap().flatten();
+    let left: Vec<_> = left.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    assert!(!left.iter().any(|name| name.starts_with("directory")), "{left:?}");
+}
+
 #[tokio::test]
 async fn an_end_nobody_waited_for_is_told_to_the_driver_once() {
     let project = TestProject::new();

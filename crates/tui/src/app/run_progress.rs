@@ -52,6 +52,11 @@ impl RunProgress {
         matches!(self.state, RunState::Running { .. })
     }
 
+    /// Is there something that Ctrl-B would move?
+    pub fn has_movable_call(&self) -> bool {
+        self.calls.iter().any(|running| ["Bash", "Agent"].contains(&running.call.name.as_str()))
+    }
+
     /// How long the run has taken; zero while idle.
     pub fn elapsed(&self, now: Duration) -> Duration {
         match self.state {

@@ -78,7 +78,7 @@ impl ScrollbackQueue {
     fn push_joined(&mut self, lines: impl IntoIterator<Item = StyledLine>, block: LastBlock) {
         let stands_together = match (self.last_block, block) {
             (LastBlock::Call | LastBlock::Remark, LastBlock::Remark)
-            | (LastBlock::Call, LastBlock::Call | LastBlock::LongCall) => true,
+            | (LastBlock::Call, LastBlock::Call) => true,
             (
                 LastBlock::Blank
                 | LastBlock::Call

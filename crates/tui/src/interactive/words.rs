@@ -326,7 +326,7 @@ pub(super) fn describe_effort(name: &str) -> String {
 
 pub(super) const TITLE_TASKS: &str = "Background tasks · Enter stops one";
 pub(super) const NO_TASKS: &str = "No background tasks";
-pub(super) const NO_TASKS_NOTE: &str = "Ctrl-B moves running agents to the background";
+pub(super) const NO_TASKS_NOTE: &str = "Ctrl-B moves a running command or agent to the background";
 pub(super) const TASK_RUNNING: &str = "running";
 
 pub(super) fn describe_stopped_task(id: &str) -> String {

@@ -20,6 +20,9 @@ pub(super) fn render_composer(app: &App, rows: usize) -> (Vec<StyledLine>, Curso
     };
     if app.input.composer.is_empty() {
         let words = match app.run.is_busy() {
+            true if app.run.has_movable_call() && app.size.width > words::MOVABLE_WIDTH_MIN => {
+                words::COMPOSER_BUSY_MOVABLE.to_owned()
+            }
             true => words::COMPOSER_BUSY.to_owned(),
             false if !app.input.suggested_prompt.is_empty() => {
                 format!("{} (Tab)", app.input.suggested_prompt)

@@ -73,16 +73,48 @@ fn ctrl_b_moves_an_agent_to_the_background() {
 }
 
 #[test]
+fn ctrl_b_moves_a_command_to_the_background() {
+    let dirs = TestDirs::new();
+    let command = format!("echo begun; {WAIT}; echo over");
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({"command": command})).when("begin"))
+        .answer(ScriptedAnswer::text("I go on without it.").repeat(0));
+    let server = play(script);
+    let mut talk = begin(&dirs, &server);
+    talk.until("Ctrl-B to run in the background");
+    talk.until("│ begun");
+    talk.key("\u{2}");
+    talk.until("I go on without it.");
+    talk.until("· 1 background task ·");
+    let told = server.requests().last().expect("a request").body.to_string();
+    // As one that was begun there.
+    assert!(told.contains("Runs in the background as `b1`"), "{told}");
+    talk.key("/tasks\r");
+    let shown = talk.until("Background tasks");
+    assert!(shown.contains("echo begun"), "{shown}");
+    talk.key("\u{1b}");
+    talk.until(READY);
+    // An interrupt is for the turn, which the command is no part of any more.
+    talk.key("\u{1b}");
+    talk.until("· 1 background task ·");
+    std::fs::write(dirs.file("go"), "").expect("a file");
+    talk.until_gone("1 background task");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
 fn ctrl_b_says_when_there_is_nothing_to_move() {
     let dirs = TestDirs::new();
+    let input = json!({"command": WAIT, "run_in_background": true});
     let script = Script::new()
-        .answer(ScriptedAnswer::call("Bash", json!({"command": WAIT})).when("begin"))
+        .answer(ScriptedAnswer::call("Bash", input).when("begin"))
+        .answer(ScriptedAnswer::call("Monitor", json!({"task_id": "b1"})))
         .answer(ScriptedAnswer::text("Done with it.").repeat(0));
     let server = play(script);
     let mut talk = begin(&dirs, &server);
-    talk.until("Bash(while");
+    talk.until("Monitor(");
     talk.key("\u{2}");
-    talk.until("No agent to move to the background");
+    talk.until("Nothing to move to the background");
     std::fs::write(dirs.file("go"), "").expect("a file");
     talk.until("Done with it.");
     assert_eq!(talk.end(), Some(0));

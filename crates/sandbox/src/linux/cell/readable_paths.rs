@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::cell_plan::CellPlan;
+use crate::linux::linked_secrets::LinkedSecrets;
 
 /// Entries that may be granted. A machine that needs more has no cell: it fails closed.
 const ENTRIES_MAX: usize = 20_000;
@@ -21,12 +22,14 @@ const DEVICE_DIRECTORY: &str = "/dev";
 #[derive(Debug)]
 pub(super) struct ReadablePaths {
     pub(super) granted: Vec<PathBuf>,
-    stamps: Vec<(PathBuf, Option<PathStamp>)>,
+    stamps: Vec<(PathBuf, Option<ListedPathStamp>)>,
+    hidden: Vec<PathBuf>,
+    linked: LinkedSecrets,
 }
 
 /// Enough to notice that a directory has other entries than when it was listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PathStamp {
+struct ListedPathStamp {
     inode: u64,
     device: u64,
     changed: (i64, i64),
@@ -34,8 +37,14 @@ struct PathStamp {
 
 impl ReadablePaths {
     pub(super) fn list(plan: &CellPlan) -> Result<Self, String> {
-        let mut list = Self { granted: Vec::new(), stamps: Vec::new() };
+        let linked = LinkedSecrets::list(&plan.hidden);
         let mut hidden = BTreeSet::from([PathBuf::from(DEVICE_DIRECTORY)]);
+        // By their real names, as everything else here.
+        let shown: Vec<PathBuf> =
+            plan.shown.iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+        hidden.extend(linked.find_names(&shown)?);
+        let mut list =
+            Self { granted: Vec::new(), stamps: Vec::new(), hidden: plan.hidden.clone(), linked };
         for path in &plan.hidden {
             let real = std::fs::canonicalize(path).ok();
             // One that does not exist may come to be: then the grants are made anew.
@@ -62,15 +71,16 @@ impl ReadablePaths {
         Ok(list)
     }
 
-    /// Is every directory that was listed still as it was?
+    /// Is every directory that was listed still as it was, and has no secret another name since?
     pub(super) fn is_current(&self) -> bool {
-        self.stamps.iter().all(|(path, stamp)| {
-            let now = match stamp {
-                Some(PathStamp { changed: UNCHANGING, .. }) | None => identity_of(path),
-                Some(_) => listing_of(path),
-            };
-            now == *stamp
-        })
+        self.linked == LinkedSecrets::list(&self.hidden)
+            && self.stamps.iter().all(|(path, stamp)| {
+                let now = match stamp {
+                    Some(ListedPathStamp { changed: UNCHANGING, .. }) | None => identity_of(path),
+                    Some(_) => listing_of(path),
+                };
+                now == *stamp
+            })
     }
 
     fn grant(&mut self, start: &Path, hidden: &BTreeSet<PathBuf>) -> Result<(), String> {
@@ -107,15 +117,15 @@ impl ReadablePaths {
 /// Stands for the time of a path that is watched for being another file, not for its entries.
 const UNCHANGING: (i64, i64) = (0, 0);
 
-fn identity_of(path: &Path) -> Option<PathStamp> {
+fn identity_of(path: &Path) -> Option<ListedPathStamp> {
     let found = std::fs::metadata(path).ok()?;
-    Some(PathStamp { inode: found.ino(), device: found.dev(), changed: UNCHANGING })
+    Some(ListedPathStamp { inode: found.ino(), device: found.dev(), changed: UNCHANGING })
 }
 
-fn listing_of(path: &Path) -> Option<PathStamp> {
+fn listing_of(path: &Path) -> Option<ListedPathStamp> {
     let found = std::fs::metadata(path).ok()?;
     let changed = (found.mtime(), found.mtime_nsec());
-    Some(PathStamp { inode: found.ino(), device: found.dev(), changed })
+    Some(ListedPathStamp { inode: found.ino(), device: found.dev(), changed })
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! What must not change at the top of a writable root, and taking it back when it did.
 //!
 //! Mounts hold what exists. They cannot hold what does not exist yet without something to mount on,
-//! and Landlock cannot hold anything inside a directory it lets be written. For a command that goes on
-//! running, empty directories are made for protected ones that are missing. The rest is compared when
-//! the command and all its children are gone, before its result is given to anyone: what is new or
-//! different is moved aside, and what was there is put back. Beside a command that went on running
-//! others have worked, so what is new then is only told.
+//! and Landlock cannot hold anything inside a directory it lets be written. So empty directories are made
+//! for protected ones that are missing. The rest is compared when the command and all its children are
+//! gone, before its result is given to anyone: what is new or different is moved aside, and what was
+//! there is put back. Beside a command that went on running others have worked: what they are known
+//! to have made, and what was there before, is only told.
 //!
 //! Commands that overlap share one comparison, made when the first of them started; otherwise the
 //! second would take what the first has planted for the way things were.
@@ -13,8 +13,8 @@
 mod placeholder;
 mod saved_entry;
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -23,7 +23,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags};
 
 use crate::error::SandboxPlanRefused;
 use crate::protected_names::{self, PROTECTED_IN_GIT};
-use placeholder::DirectoryPlaceholder;
+use placeholder::{DirectoryPlaceholder, PlaceholderPool};
 use saved_entry::{CaptureBudget, SavedEntry};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,14 +49,27 @@ pub(crate) struct GuardedRoot {
     git: GitEntryKind,
     /// The directory itself, to find it again wherever it was moved.
     repository: Option<OwnedFd>,
-    mounted: Vec<PathBuf>,
+    mounted: Vec<MountedPath>,
+    /// Placeholders with nothing in them to be seen.
+    held: Vec<PathBuf>,
     /// By path below the root; parents first.
     originals: BTreeMap<PathBuf, SavedEntry>,
     is_bare: bool,
-    duration: GuardDuration,
+    duration: Mutex<GuardDuration>,
     /// Kept as long as the mounts on them are needed.
     _placeholders: Vec<DirectoryPlaceholder>,
+    /// What others were seen to have made or changed meanwhile.
+    accepted: Mutex<BTreeSet<PathBuf>>,
     revert_lock: Mutex<()>,
+}
+
+/// What a mount holds. A program outside that puts another file in its place, as editors and git do, takes
+/// the mount away.
+#[derive(Debug)]
+struct MountedPath {
+    /// Below the root.
+    path: PathBuf,
+    identity: Option<(u64, u64)>,
 }
 
 /// How long the command runs whose root is guarded.
@@ -85,6 +98,8 @@ enum GitEntryKind {
 #[derive(Debug, Default)]
 pub(crate) struct GuardedRoots {
     roots: Mutex<BTreeMap<PathBuf, Weak<GuardedRoot>>>,
+    running: Mutex<Vec<Weak<GuardedRoot>>>,
+    placeholders: Arc<PlaceholderPool>,
 }
 
 impl GuardedRoots {
@@ -100,10 +115,17 @@ impl GuardedRoots {
         let mut roots = lock(&self.roots);
         roots.retain(|_, watched| watched.strong_count() > 0);
         let is_shared = duration == GuardDuration::Foreground;
-        if let Some(watched) = roots.get(root).and_then(Weak::upgrade).filter(|_| is_shared) {
+        let under_way = roots.get(root).and_then(Weak::upgrade);
+        if let Some(watched) = under_way.filter(|one| is_shared && one.duration() == duration) {
             return Ok(watched);
         }
-        let captured = GuardedRoot::capture_root(root, more, method, duration);
+        let begun = open_path(&CWD, root).and_then(|directory| {
+            let held = hold_placeholders(&self.placeholders, root, &directory, method, duration)?;
+            Ok((directory, held))
+        });
+        let captured = begun.and_then(|(directory, held)| {
+            GuardedRoot::capture_root(root, directory, held, more, method, duration)
+        });
         let watched = captured.map_err(|error| {
             SandboxPlanRefused::new(format!("`{}` cannot be looked at: {error}", root.display()))
         })?;
@@ -111,19 +133,44 @@ impl GuardedRoots {
         if is_shared {
             roots.insert(root.to_path_buf(), Arc::downgrade(&watched));
         }
+        // One in the foreground may be sent into the background later.
+        let mut running = lock(&self.running);
+        running.retain(|watched| watched.strong_count() > 0);
+        running.push(Arc::downgrade(&watched));
         Ok(watched)
+    }
+
+    /// What differs now is not put down to commands in the background, and is told at their end.
+    pub(crate) fn accept_changes(&self) {
+        for root in self.list_background() {
+            let changed = root.list_changes();
+            lock(&root.accepted).extend(changed);
+        }
+    }
+
+    /// The same for one file.
+    pub(crate) fn accept_change(&self, path: &Path) {
+        for root in self.list_background() {
+            lock(&root.accepted).insert(path.to_owned());
+        }
+    }
+
+    fn list_background(&self) -> Vec<Arc<GuardedRoot>> {
+        let running = lock(&self.running);
+        let running = running.iter().filter_map(Weak::upgrade);
+        running.filter(|root| root.duration() == GuardDuration::Background).collect()
     }
 }
 
 impl GuardedRoot {
     fn capture_root(
         root: &Path,
+        directory: OwnedFd,
+        placeholders: Vec<DirectoryPlaceholder>,
         more: &[PathBuf],
         method: GuardMethod,
         duration: GuardDuration,
     ) -> rustix::io::Result<Self> {
-        let directory = open_path(&CWD, root)?;
-        let placeholders = hold_placeholders(root, &directory, method, duration)?;
         let has_no_git =
             placeholders.iter().any(|one| protected_names::is_git_directory(one.name()));
         let git = match SavedEntry::read_kind(&directory, OsStr::new(".git"))? {
@@ -144,27 +191,36 @@ impl GuardedRoot {
         if git == GitEntryKind::Directory {
             paths.extend(PROTECTED_IN_GIT.iter().map(|name| Path::new(".git").join(name)));
         }
-        let mut mounted = Vec::new();
+        let is_held = |path: &Path| {
+            let placeholder = placeholders.iter().find(|one| Path::new(one.name()) == path);
+            duration == GuardDuration::Foreground && placeholder.is_some_and(|one| one.is_empty())
+        };
+        let (mut mounted, mut held) = (Vec::new(), Vec::new());
         let mut originals = BTreeMap::new();
         for path in paths {
             let saved = capture_path(&directory, &path, method)?;
-            if matches!(saved, SavedEntry::Mounted) {
-                mounted.push(root.join(&path));
+            if matches!(saved, SavedEntry::Mounted) && is_held(&path) {
+                held.push(root.join(&path));
+            } else if matches!(saved, SavedEntry::Mounted) {
+                let identity = read_identity(&directory, &path);
+                mounted.push(MountedPath { path, identity });
             } else {
                 originals.insert(path, saved);
             }
         }
         let is_bare = is_bare(&directory);
         Ok(Self {
-            duration,
+            duration: Mutex::new(duration),
             _placeholders: placeholders,
             root: root.to_path_buf(),
             directory,
             git,
             repository,
             mounted,
+            held,
             originals,
             is_bare,
+            accepted: Mutex::default(),
             revert_lock: Mutex::new(()),
         })
     }
@@ -179,20 +235,60 @@ impl GuardedRoot {
 
     /// What exists and is no link, for a mount to hold.
     pub(crate) fn mounted_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        self.mounted.iter().cloned()
+        self.mounted.iter().map(|mounted| self.root.join(&mounted.path))
+    }
+
+    fn duration(&self) -> GuardDuration {
+        *lock(&self.duration)
+    }
+
+    /// A command that was waited for goes on beside other work.
+    pub(crate) fn continue_in_background(&self) {
+        *lock(&self.duration) = GuardDuration::Background;
+    }
+
+    /// What does not exist and is held by something that hides an empty directory.
+    pub(crate) fn held_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        self.held.iter().cloned()
     }
 
     /// Compares, and takes back what changed, or tells of it. To be called when nothing of the command
     /// runs.
     pub(crate) fn settle(&self) -> GuardedRootChanges {
-        match self.duration {
+        let mut changes = match self.duration() {
             GuardDuration::Foreground => {
                 GuardedRootChanges { reverted: self.revert_changes(), left_alone: Vec::new() }
             }
-            GuardDuration::Background => {
-                GuardedRootChanges { reverted: Vec::new(), left_alone: self.list_changes() }
+            GuardDuration::Background => self.revert_new_files(),
+        };
+        changes.left_alone.extend(self.list_replaced());
+        changes
+    }
+
+    /// What somebody outside replaced, after which the command could write to it.
+    fn list_replaced(&self) -> Vec<PathBuf> {
+        let replaced = self
+            .mounted
+            .iter()
+            .filter(|mounted| read_identity(&self.directory, &mounted.path) != mounted.identity);
+        replaced.map(|mounted| self.root.join(&mounted.path)).collect()
+    }
+
+    /// What came to be and nobody else is known to have made is moved aside. The rest is told: what
+    /// exists is held by mounts, so the command did not change it.
+    fn revert_new_files(&self) -> GuardedRootChanges {
+        let accepted = lock(&self.accepted);
+        let mut changes = GuardedRootChanges::default();
+        for path in self.list_changes() {
+            let name = path.strip_prefix(&self.root).unwrap_or(&path);
+            let was_absent = matches!(self.originals.get(name), Some(SavedEntry::Absent) | None);
+            if was_absent && !accepted.contains(&path) {
+                changes.reverted.extend(self.revert_path(name, &SavedEntry::Absent));
+            } else {
+                changes.left_alone.push(path);
             }
         }
+        changes
     }
 
     fn list_changes(&self) -> Vec<PathBuf> {
@@ -265,9 +361,10 @@ impl GuardedRoot {
     }
 }
 
-/// Takes hold of directories that stand for missing ones. Those in `.git` are what git makes itself, so
+/// Takes hold of directories that stand for missing names. Those in `.git` are what git makes itself, so
 /// they are made and stay.
 fn hold_placeholders(
+    pool: &Arc<PlaceholderPool>,
     path: &Path,
     root: &OwnedFd,
     method: GuardMethod,
@@ -276,14 +373,19 @@ fn hold_placeholders(
     if method != GuardMethod::Mounts {
         return Ok(Vec::new());
     }
-    let may_create = duration == GuardDuration::Background;
     let mut held = Vec::new();
     // Many programs take a directory of that name for the top of a repository.
     let is_inside_repository = path.ancestors().skip(1).any(|above| above.join(".git").exists());
-    for name in protected_names::list_protected_directories() {
-        let may_create =
-            may_create && !(is_inside_repository && protected_names::is_git_directory(name));
-        held.extend(DirectoryPlaceholder::hold(root, OsStr::new(name), may_create)?);
+    let may_create = |name: &str| match duration {
+        GuardDuration::Foreground => protected_names::HELD_IN_FOREGROUND.contains(&name),
+        // The user could not make a file of that name for as long as the command runs.
+        GuardDuration::Background => !protected_names::HELD_FILES.contains(&name),
+    };
+    let files = protected_names::HELD_FILES.iter().copied();
+    for name in protected_names::list_protected_directories().chain(files) {
+        let is_wanted =
+            may_create(name) && !(is_inside_repository && protected_names::is_git_directory(name));
+        held.extend(DirectoryPlaceholder::hold(pool, root, OsStr::new(name), is_wanted)?);
     }
     let is_git = |one: &DirectoryPlaceholder| protected_names::is_git_directory(one.name());
     if !held.iter().any(is_git)
@@ -362,11 +464,14 @@ fn capture_path(
     if method == GuardMethod::Mounts && (kind.is_dir() || kind.is_file()) {
         return Ok(SavedEntry::Mounted);
     }
-    let spared: Option<OsString> = (Path::new(protected_names::WRITABLE_IN_PROTECTED).parent()
-        == Some(path))
-    .then(|| Path::new(protected_names::WRITABLE_IN_PROTECTED).file_name().map(OsStr::to_os_string))
-    .flatten();
-    SavedEntry::capture(&parent, name, spared.as_deref(), &mut CaptureBudget::for_one_path())
+    let (outer, inner) = protected_names::WRITABLE_IN_PROTECTED;
+    let spared = (Path::new(outer) == path).then(|| OsStr::new(inner));
+    SavedEntry::capture(&parent, name, spared, &mut CaptureBudget::for_one_path())
+}
+
+fn read_identity(root: &OwnedFd, path: &Path) -> Option<(u64, u64)> {
+    let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some((stat.st_dev, stat.st_ino))
 }
 
 fn is_bare(root: &OwnedFd) -> bool {

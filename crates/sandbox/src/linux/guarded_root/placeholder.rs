@@ -1,15 +1,22 @@
-//! An empty directory that stands for a protected one that does not exist, so that a mount can hold it.
+//! An empty directory that stands for a protected name that does not exist, so that a mount can hold it.
 //!
-//! Made for a command that goes on running, removed when the last sandbox that needs it is gone. Git
-//! does not list empty directories, and the user may put files there meanwhile: then it stays. The sticky
-//! bit marks it, so that one that a killed process left behind is known and removed by the next; a
-//! lock on the directory tells those in use, also by other processes.
+//! Taken away when the last sandbox that needs it is gone. Git does not list empty directories, and the
+//! user may put files there meanwhile: then it stays. The sticky bit marks it, so that one that a killed
+//! process left behind is known and removed by the next; a lock on the directory tells those in use,
+//! also by other processes.
+//!
+//! To make a directory takes ten times as long as to rename one, so those that are done with wait in a
+//! directory of ours for the next command.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
+
+use super::lock;
 
 /// As `mkdir` makes them, with the mark.
 const MARKED_MODE: u32 = 0o1755;
@@ -18,30 +25,73 @@ const STICKY: u32 = 0o1000;
 /// Another process may remove it while we take hold of it.
 const TRIES: usize = 5;
 
+/// Directories that wait. A command needs fewer; several roots and commands may give back more.
+const WAITING_MAX: usize = 64;
+
 #[derive(Debug)]
 pub(super) struct DirectoryPlaceholder {
     parent: OwnedFd,
     name: OsString,
-    /// Open and locked as long as a sandbox needs it.
-    directory: OwnedFd,
+    /// Open and locked as long as a sandbox needs it. Gone once it has been given back.
+    directory: Option<OwnedFd>,
+    /// It was put there just now, so there is nothing in it.
+    is_new: bool,
+    pool: Arc<PlaceholderPool>,
+}
+
+/// Empty directories that are ready to stand for something.
+#[derive(Debug, Default)]
+pub(super) struct PlaceholderPool {
+    waiting: Mutex<WaitingDirectories>,
+}
+
+#[derive(Debug, Default)]
+struct WaitingDirectories {
+    /// Made when there is something to put there. Out of the sight of sandboxed commands.
+    place: Option<WaitingPlace>,
+    directories: Vec<WaitingDirectory>,
+    named: u64,
+}
+
+#[derive(Debug)]
+struct WaitingPlace {
+    path: PathBuf,
+    opened: OwnedFd,
+}
+
+/// Open and locked already, so that nobody takes it for one that was left behind.
+#[derive(Debug)]
+struct WaitingDirectory {
+    name: String,
+    opened: OwnedFd,
 }
 
 impl DirectoryPlaceholder {
-    /// Takes hold of the placeholder of this name, or makes one where nothing is and one is wanted.
+    /// Takes hold of the placeholder of this name, or puts one where nothing is if `may_create`.
     /// `None` when the name belongs to something else, or to nothing.
     pub(super) fn hold(
+        pool: &Arc<PlaceholderPool>,
         parent: &OwnedFd,
         name: &OsStr,
         may_create: bool,
     ) -> rustix::io::Result<Option<Self>> {
+        let holding = |directory, is_new| -> rustix::io::Result<Option<Self>> {
+            let parent = rustix::io::fcntl_dupfd_cloexec(parent.as_fd(), 0)?;
+            let (name, pool) = (name.to_os_string(), Arc::clone(pool));
+            Ok(Some(Self { parent, name, directory: Some(directory), is_new, pool }))
+        };
         for _ in 0..TRIES {
             match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) if is_placeholder(&stat) => {}
                 Ok(_) => return Ok(None),
                 Err(Errno::NOENT) if may_create => {
+                    if let Some(directory) = pool.put(parent, name) {
+                        return holding(directory, true);
+                    }
                     match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(MARKED_MODE)) {
                         Ok(()) | Err(Errno::EXIST) => {}
-                        Err(error) => return Err(error),
+                        // What we cannot make the command hardly can; it is compared at its end.
+                        Err(_) => return Ok(None),
                     }
                 }
                 Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
@@ -54,8 +104,7 @@ impl DirectoryPlaceholder {
             let is_locked =
                 rustix::fs::flock(&directory, FlockOperation::NonBlockingLockShared).is_ok();
             if is_locked && is_still_there(parent, name, &directory) {
-                let parent = rustix::io::fcntl_dupfd_cloexec(parent.as_fd(), 0)?;
-                return Ok(Some(Self { parent, name: name.to_os_string(), directory }));
+                return holding(directory, false);
             }
         }
         Err(Errno::BUSY)
@@ -64,26 +113,110 @@ impl DirectoryPlaceholder {
     pub(super) fn name(&self) -> &str {
         self.name.to_str().unwrap_or_default()
     }
+
+    /// Has nobody put anything there?
+    pub(super) fn is_empty(&self) -> bool {
+        self.is_new || self.directory.as_ref().is_some_and(is_empty)
+    }
 }
 
 impl Drop for DirectoryPlaceholder {
     fn drop(&mut self) {
-        // Whoever else holds it removes it later.
-        if rustix::fs::flock(&self.directory, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let Some(directory) = self.directory.take() else {
+            return;
+        };
+        // Whoever else holds it takes it away later.
+        if rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive).is_err() {
             return;
         }
-        if !is_still_there(&self.parent, &self.name, &self.directory) {
+        if !is_still_there(&self.parent, &self.name, &directory) {
             return;
         }
-        let removed = rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
-        if matches!(removed, Err(Errno::NOTEMPTY | Errno::EXIST))
-            && let Ok(stat) = rustix::fs::fstat(&self.directory)
-        {
+        if !is_empty(&directory) {
             // It is the user's now.
-            let mode = Mode::from_raw_mode(stat.st_mode & 0o7777 & !STICKY);
-            let _ = rustix::fs::fchmod(&self.directory, mode);
+            if let Ok(stat) = rustix::fs::fstat(&directory) {
+                let mode = Mode::from_raw_mode(stat.st_mode & 0o7777 & !STICKY);
+                let _ = rustix::fs::fchmod(&directory, mode);
+            }
+            return;
+        }
+        if let Some(directory) = self.pool.take_back(&self.parent, &self.name, directory) {
+            let _ = rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
+            drop(directory);
         }
     }
+}
+
+impl PlaceholderPool {
+    /// Puts a directory that waits where nothing is. `None` when none does, or it cannot go there.
+    fn put(&self, parent: &OwnedFd, name: &OsStr) -> Option<OwnedFd> {
+        let mut waiting = lock(&self.waiting);
+        let WaitingDirectories { place, directories, .. } = &mut *waiting;
+        let (place, directory) = (place.as_ref()?, directories.pop()?);
+        let from = &place.opened;
+        let moved =
+            rustix::fs::renameat_with(from, &directory.name, parent, name, RenameFlags::NOREPLACE);
+        match moved {
+            Ok(()) => Some(directory.opened),
+            Err(_) => {
+                directories.push(directory);
+                None
+            }
+        }
+    }
+
+    /// Takes an empty directory away, to wait. Gives it back where that cannot be.
+    fn take_back(&self, parent: &OwnedFd, name: &OsStr, opened: OwnedFd) -> Option<OwnedFd> {
+        let mut waiting = lock(&self.waiting);
+        if waiting.directories.len() >= WAITING_MAX {
+            return Some(opened);
+        }
+        if waiting.place.is_none() {
+            waiting.place = WaitingPlace::create();
+        }
+        let WaitingDirectories { place, directories, named } = &mut *waiting;
+        let Some(place) = place.as_ref().map(|place| &place.opened) else {
+            return Some(opened);
+        };
+        *named += 1;
+        let own = named.to_string();
+        let flags = RenameFlags::NOREPLACE;
+        if rustix::fs::renameat_with(parent, name, place, &own, flags).is_err() {
+            // Another file system, most likely.
+            return Some(opened);
+        }
+        if !is_empty(&opened) {
+            // The user put something there at this very moment.
+            let _ = rustix::fs::renameat_with(place, &own, parent, name, flags);
+            return None;
+        }
+        if rustix::fs::flock(&opened, FlockOperation::NonBlockingLockShared).is_ok() {
+            directories.push(WaitingDirectory { name: own, opened });
+        }
+        None
+    }
+}
+
+impl WaitingPlace {
+    fn create() -> Option<Self> {
+        let path = crate::linux::create_private_directory().ok()?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(CWD, &path, flags, Mode::empty()).ok()?;
+        Some(Self { path, opened })
+    }
+}
+
+impl Drop for WaitingPlace {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+fn is_empty(directory: &OwnedFd) -> bool {
+    let is_self = |name: &[u8]| name == b"." || name == b"..";
+    Dir::read_from(directory).is_ok_and(|mut entries| {
+        entries.all(|entry| entry.is_ok_and(|entry| is_self(entry.file_name().to_bytes())))
+    })
 }
 
 fn is_placeholder(stat: &rustix::fs::Stat) -> bool {

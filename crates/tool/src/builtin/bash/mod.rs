@@ -16,11 +16,11 @@ use windlass_permission::is_excluded_from_sandbox;
 use windlass_permission::shell_command::{analyze_read_only, is_read_only_line, parse_plain_words};
 use windlass_vocabulary::ToolInspection;
 
-use crate::background::BackgroundCommand;
+use crate::background::{AwaitedCommand, AwaitedCommandEnd, BackgroundCommand};
 use crate::input::{self, InputError};
 use crate::process::{
-    self, ProcessConfinement, ProgramSpec, RunningNote, SuperviseOptions, SuperviseOutputOptions,
-    spawn_with_retry, supervise,
+    self, ProcessConfinement, ProcessOwner, ProgramSpec, SuperviseOptions, SuperviseOutputOptions,
+    spawn_with_retry,
 };
 use crate::process_output::OutputSpill;
 use crate::tool::ToolCallContext;
@@ -103,27 +103,41 @@ impl BashTool {
             timeout: limit,
             output: SuperviseOutputOptions {
                 spill: OutputSpill::new(
-                    output,
+                    output.clone(),
                     limits.output_inline_bytes_max,
                     limits.output_spill_bytes_max,
                 )
                 .with_redaction(&context.secrets),
                 inline_max: limits.output_inline_bytes_max,
                 processes_max: limits.processes_max,
-                update_signal: None,
                 first_line: None,
             },
-            cancel: call.cancel.clone(),
-            progress: call.progress.clone(),
+            owner: ProcessOwner {
+                cancel: call.cancel.clone(),
+                progress: call.progress.clone(),
+                update_signal: None,
+            },
+            handover: None,
         };
         let environment = context.build_child_environment();
         let not_started = |error| process::explain_spawn_failure(&error, &shell.program);
         let process = spawn_with_retry(&program, &context.processes, &environment)
             .await
             .map_err(not_started)?;
-        let note = RunningNote::write(&context.processes, None, &process);
-        let ended = supervise(process, options).await.map_err(not_started)?;
-        drop(note);
+        let awaited = AwaitedCommand {
+            command: &input.command,
+            call_id: &call.call_id,
+            output_path: output,
+            report_files: shell_state.list_report_files(),
+            context,
+        };
+        let ended = context.background.await_command(awaited, process, options).await;
+        let ended = match ended.map_err(not_started)? {
+            AwaitedCommandEnd::Finished(ended) => ended,
+            AwaitedCommandEnd::Moved(task) => {
+                return Ok(outcome::build_background_outcome(&task.id, &task.output_path));
+            }
+        };
         let moved = shell_state.apply_report(context).await;
         Ok(outcome::build_command_outcome(
             &ended,

@@ -94,6 +94,12 @@ impl ShellStateCapture {
         }
     }
 
+    /// Files that the shell leaves at its end, for when nobody reads them.
+    pub(super) fn list_report_files(&self) -> Vec<PathBuf> {
+        let names = self.report_path.as_ref().map(|path| append_names_suffix(path));
+        self.report_path.iter().cloned().chain(names).collect()
+    }
+
     /// Takes over the directory the command ended in. Returns what the model must know.
     pub(super) async fn apply_report(self, context: &ToolSessionContext) -> Option<String> {
         let Some(file) = &self.report_path else {
@@ -199,6 +205,12 @@ async fn prepare_report_path(context: &ToolSessionContext) -> Option<PathBuf> {
     Some(context.processes.new_spill_path("directory"))
 }
 
+fn append_names_suffix(file: &Path) -> PathBuf {
+    let mut names = file.as_os_str().to_owned();
+    names.push(".names");
+    names.into()
+}
+
 /// The command may have put anything in its place: a link would lead us elsewhere, a pipe would keep
 /// us waiting.
 fn open_report(file: &Path) -> Option<std::fs::File> {
@@ -243,9 +255,7 @@ struct ShellExitReport {
 impl ShellExitReport {
     /// Nothing when the shell never came to its end.
     fn read_and_remove(file: &Path) -> Option<Self> {
-        let mut names = file.as_os_str().to_owned();
-        names.push(".names");
-        let _ = std::fs::remove_file(names);
+        let _ = std::fs::remove_file(append_names_suffix(file));
         let mut bytes = Vec::new();
         let opened = open_report(file)?;
         opened.take(REPORT_BYTES_MAX).read_to_end(&mut bytes).ok()?;

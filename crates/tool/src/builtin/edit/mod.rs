@@ -117,6 +117,7 @@ fn create_file(input: &EditInput, call: &ToolCallContext, path: &Path) -> TypedT
         }
     };
     let content = input.new_string.as_bytes();
+    call.tool_context.processes.accept_file(path);
     let metadata = file::write_file(&call.tool_context.files, path, old.as_ref(), content)?;
     call.tool_context
         .files
