@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -167,6 +168,30 @@ def everything():
     client.end()
 
 
+def files():
+    """An editor with text that is not saved, which also writes."""
+    client = Client({"fs": {"readTextFile": True, "writeTextFile": True}})
+    session = client.call("session/new", {"cwd": cwd, "mcpServers": []})["sessionId"]
+    selected = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+    client.answers["session/request_permission"] = selected
+    client.answers["fs/read_text_file"] = {"content": "in the editor\n"}
+    open(f"{cwd}/notes.txt", "w").write("on disk\n")
+    assert client.prompt(session, "read the notes") == {"stopReason": "end_turn"}
+    said = [update for update in client.updates if update["sessionUpdate"] == "agent_message_chunk"]
+    assert "SEEN" in json.dumps(said), said
+    # Taken, but nothing is written: the model is told, and the run goes on.
+    client.answers["fs/write_text_file"] = {}
+    client.updates.clear()
+    if os.path.exists(f"{cwd}/made.txt"):
+        os.remove(f"{cwd}/made.txt")
+    assert client.prompt(session, "write a file") == {"stopReason": "end_turn"}
+    assert "failed" in [update.get("status") for update in client.updates], client.updates
+    written = [frame for frame in client.requests if frame["method"] == "fs/write_text_file"]
+    assert [frame["params"]["content"] for frame in written] == ["made\n"], written
+    client.call("session/close", {"sessionId": session})
+    client.end()
+
+
 def poor_client():
     """One that offers nothing and answers nothing it was not asked for."""
     client = Client({})
@@ -185,5 +210,6 @@ def poor_client():
 
 
 everything()
+files()
 poor_client()
 print("every frame fits the schema")

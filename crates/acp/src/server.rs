@@ -20,6 +20,8 @@ use windlass_provider::base_url::resolve_base_url;
 use windlass_provider::config::Config;
 use windlass_provider::endpoint::read_keyring_key;
 use windlass_provider::key_source::list_configured_sources;
+use windlass_provider::keyring::Keyring;
+use windlass_provider::keyring_key::uses_keyring;
 use windlass_provider::model_choice;
 use windlass_vocabulary::format_timestamp;
 
@@ -138,6 +140,7 @@ impl AcpServer {
         match method {
             "initialize" => Some(parse_params(params).map(|params| self.initialize(params))),
             "authenticate" => self.authenticate(id),
+            "logout" => self.answer_blocking(id, log_out),
             "session/new" => self.open(id, parse_params(params).map(|params| (params, None))),
             "session/load" => self.open_known(id, params, true),
             "session/resume" => self.open_known(id, params, false),
@@ -217,6 +220,7 @@ impl AcpServer {
                     "list": {}, "delete": {}, "additionalDirectories": {}, "resume": {},
                     "close": {},
                 },
+                "auth": { "logout": {} },
             },
             "authMethods": auth_methods,
         })
@@ -378,6 +382,30 @@ fn has_any_key() -> Result<bool, RpcError> {
             || resolve_base_url(name, &config, &lookup)
                 .is_ok_and(|url| read_keyring_key(name, &url, &config, &lookup).is_some())
     }))
+}
+
+/// Takes the keys out of the key ring that `windlass key set` put there. What the environment or a file
+/// gives cannot be taken away from here.
+fn log_out() -> Result<Value, RpcError> {
+    let lookup = |name: &str| std::env::var_os(name);
+    let config = Config::load(&lookup).map_err(|error| RpcError::internal(error.message()))?;
+    // Without a key ring there is no key in it.
+    if let Ok(keyring) = Keyring::detect(&lookup) {
+        let stored = config.providers.iter().filter(|(_, provider)| uses_keyring(provider));
+        for (name, _) in stored {
+            keyring.remove(name).map_err(|error| RpcError::internal(error.to_string()))?;
+        }
+    }
+    let left = config.providers.values().find_map(|provider| {
+        list_configured_sources(provider, &config, &lookup).into_iter().next()
+    });
+    match left {
+        None => Ok(json!({})),
+        Some(source) => Err(RpcError::internal(format!(
+            "the key ring has no key any more, but {source} still gives one; remove it where the \
+             editor starts"
+        ))),
+    }
 }
 
 /// A page of the sessions of one directory, or of all; the cursor is where the next one begins.

@@ -71,6 +71,10 @@ pub struct SessionDescription {
     pub hidden_skills: Vec<String>,
     pub output_style: String,
     pub output_styles: Vec<String>,
+    /// Models that agents and single prompts may ask for.
+    pub named_models: Vec<ModelFacts>,
+    /// The transcript that other programs read, if the session is kept.
+    pub transcript: Option<PathBuf>,
 }
 
 /// A run that answers one prompt.
@@ -218,6 +222,8 @@ impl SessionParts {
             hidden_skills: Vec::new(),
             output_style: resolved.layers.requested_output_style(),
             output_styles: std::mem::take(&mut files.output_styles),
+            named_models: self.named_models.iter().map(|(_, facts)| facts.clone()).collect(),
+            transcript: session.transcript_path(),
         };
         let subagents = tools.selection.build_subagents(std::mem::take(&mut files.agents));
         let subagents = subagents.map(|config| SubagentConfig {

@@ -35,7 +35,7 @@ use args::{
 };
 use subcommand::{
     auth, bound, context, demo, diff, doctor, fork, hooks as hooks_command, journal, key,
-    mcp as mcp_command, models, permission, record, rehearse, rewind, sessions, stats, trust,
+    mcp as mcp_command, models, pack, permission, record, rehearse, rewind, sessions, stats, trust,
 };
 
 fn main() -> ExitCode {
@@ -99,6 +99,8 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         Some(CliCommand::Resume(args)) => run_command(to_resume_args(args)?),
         Some(CliCommand::Diff(args)) => Ok(print_answer(&diff::run(&args, &environment)?)),
         Some(CliCommand::Fork(args)) => Ok(print_answer(&fork::run(&args, &environment)?)),
+        Some(CliCommand::Pack(args)) => Ok(print_answer(&pack::run_pack(&args, &environment)?)),
+        Some(CliCommand::Unpack(args)) => Ok(print_answer(&pack::run_unpack(&args, &environment)?)),
         Some(CliCommand::Rewind(args)) => Ok(print_answer(&rewind::run(&args, &environment)?)),
         Some(CliCommand::Replay(args)) => {
             let (text, exit) = journal::replay::run(&args, &environment)?;

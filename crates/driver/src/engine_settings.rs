@@ -5,4 +5,7 @@
 //! [`SettingsChange`](crate::SettingsChange)s instead, and `cargo xtask tidy` refuses this module there.
 
 pub use windlass_engine::bound::{Bound, bound};
-pub use windlass_engine::settings::{After, CircleGuard, Limits, Settings};
+pub use windlass_engine::settings::{
+    After, Agent, BudgetSettings, CircleGuard, Context, FeatureSwitches, Hooks, Limits,
+    PromptSettings, ReasoningSettings, RefillLimits, RetrySettings, Settings,
+};

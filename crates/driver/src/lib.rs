@@ -54,8 +54,10 @@
 //!
 //! To follow a run, read [`Notices`]: streamed text, tool calls and their results, questions, the end of
 //! each run. The programs in `examples/` show that (`one_shot`), a front end that answers questions
-//! (`own_answerer`), a tool (`own_tool`) and two providers in one session (`two_providers`); each runs
-//! without a key: `cargo run --example own_tool`.
+//! (`own_answerer`), a conversation that is continued (`resume`) or goes two ways (`fork`), a folder of
+//! sessions (`session_store`), a tool (`own_tool`) and two providers in one session (`two_providers`).
+//! Each runs without a key: `cargo run -p windlass-driver --example own_tool`. `docs/library.md` says
+//! what is promised to those who embed this crate.
 //!
 //! # What is promised
 //!
@@ -95,6 +97,7 @@ mod session_end_reason;
 mod session_journal;
 mod session_loop;
 mod session_settings;
+pub mod session_store;
 pub mod snapshot;
 mod spill_writer;
 mod subagent;
@@ -133,12 +136,52 @@ pub use windlass_mcp as mcp;
 pub use windlass_permission::{PermissionGrant, Policy, Rule, Rules};
 pub use windlass_tool::http_client::trust_certificates;
 pub use windlass_tool::{
-    BackgroundTask, GitError, GitOutput, GitRunner, GuardedCommandLine, OneShotCommand,
-    OneShotEndCause, ProgressSender, SkillDefinition, Tool, ToolCallContext, ToolFuture,
-    ToolLimits, ToolRegistry, ToolSessionContext, custom_tool, front_matter, load_skills,
+    BackgroundTask, EditorFiles, EditorWrite, GitError, GitOutput, GitRunner, GuardedCommandLine,
+    OneShotCommand, OneShotEndCause, ProgressSender, SkillDefinition, Tool, ToolCallContext,
+    ToolFuture, ToolLimits, ToolRegistry, ToolSessionContext, custom_tool, front_matter,
+    load_skills,
 };
 pub use windlass_vocabulary as vocabulary;
 pub use windlass_vocabulary::Interrupt;
+
+/// A conversation in the form that every provider takes, besides the types at the root.
+pub mod dialect {
+    pub use windlass_dialect::normalized_conversation::{
+        AnswerPart, AnsweredCall, CallResult, ConversationExchange, MediaPart,
+        NormalizedConversation, UserPart, WireTurn,
+    };
+}
+
+/// What policies, rules and grants are made of, besides the types at the root.
+pub mod permission {
+    pub use windlass_permission::file_system_view::{FileSystemView, MatchingNames, PathEntry};
+    pub use windlass_permission::{
+        CellSupport, Confinement, HiddenPaths, RuleError, SandboxPolicy,
+    };
+}
+
+/// What commands are held by, besides the types at the root.
+pub mod sandbox {
+    pub use windlass_sandbox::{
+        AllowedHost, EntryProgram, ProxyHostRules, ProxyThread, SandboxBackend, SandboxNetwork,
+        SandboxProbeOptions, SandboxUnavailable,
+    };
+}
+
+/// What tools are given and made of, besides the types at the root.
+pub mod tool_types {
+    pub use windlass_tool::side_question::{
+        SideAnswer, SideAnswerFuture, SideModel, SideQuestion, SideSearchDomains,
+    };
+    pub use windlass_tool::task_lists::{TaskItem, TaskStatus, TodoItem};
+    pub use windlass_tool::{
+        BackgroundAgent, BackgroundCostSender, BackgroundEndNotice, BackgroundTasks, CallLimits,
+        CapturedStream, FileBackupStore, FileChange, FileContext, ForegroundAgentGuard,
+        HiddenPathSet, LaunchExit, LaunchRequest, ModelState, NetworkAccess, OneShotLauncher,
+        OneShotResult, PendingFileChange, PreparedLaunch, ProcessContext, ProcessLauncher, Secrets,
+        ShellState, SpawnCommandFn, StoppedTask, TaskLists, ToolSource,
+    };
+}
 
 /// The longest [`Session::close`] takes: tools get 3 seconds to end, then they are dropped.
 pub const CLOSE_MAX: Duration = Duration::from_secs(4);

@@ -17,6 +17,11 @@ const ANSWER_MAX: Duration = Duration::from_secs(600);
 pub trait ElicitationPrompter: Send + Sync {
     /// The future is dropped when the server no longer waits.
     fn prompt(&self, question: ElicitationRequest) -> ElicitationFuture;
+
+    /// The user did what a question sent them to a place for.
+    fn complete(&self, id: &str) {
+        let _ = id;
+    }
 }
 
 /// The interceptor's answer to a question, if it has one.
@@ -65,6 +70,12 @@ impl PrompterSlot {
     pub(crate) fn set_prompter(&self, prompter: Arc<dyn ElicitationPrompter>) {
         if let Some(slot) = &self.prompter {
             let _ = slot.set(prompter);
+        }
+    }
+
+    pub(crate) fn complete(&self, id: &str) {
+        if let Some(prompter) = self.prompter.as_ref().and_then(|slot| slot.get()) {
+            prompter.complete(id);
         }
     }
 

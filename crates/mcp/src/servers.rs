@@ -166,6 +166,26 @@ impl McpServers {
         let _ = windlass_tool::running_time::timeout(limit, waiting).await;
     }
 
+    /// Tells of each server that is still being started after a while. Returns when every one is
+    /// connected, has failed, or was told of.
+    pub async fn report_slow_starts(&self, tell: impl Fn(String)) {
+        for server in self.set.servers() {
+            if let Some(line) = server.wait_until_slow().await {
+                tell(line);
+            }
+        }
+    }
+
+    /// Connects all that are not connected, at the same time, and waits for the end of it.
+    pub async fn connect_all(&self) {
+        let mut connecting = tokio::task::JoinSet::new();
+        for server in self.set.servers() {
+            connecting.spawn(async move { server.connect().await.map(drop) });
+        }
+        // The reports have what came of it.
+        while connecting.join_next().await.is_some() {}
+    }
+
     /// Connects one if it is not connected.
     ///
     /// # Errors

@@ -62,6 +62,44 @@ async fn s1_one_that_never_answers_initialize_fails_in_time() {
 }
 
 #[tokio::test]
+async fn s1_one_that_is_installed_first_gets_the_time_for_it_and_says_so() {
+    let fixture = ServerFixture::new();
+    let patience = McpTimeouts { connect: Duration::from_millis(300), install: LONG, ..quick() };
+    for (name, is_runner) in [("npx", true), ("start", false)] {
+        let program = fixture.folder().join(name);
+        // Waits for the file, as for a package that comes slowly.
+        let wait = "while [ ! -e installed ]; do sleep 0.05; done\nexec \"$@\"\n";
+        std::fs::write(&program, format!("#!/bin/sh\n{wait}")).unwrap();
+        let good = fixture.order("good");
+        let mut order = good.clone();
+        order.command = "sh".to_owned();
+        order.directory = fixture.folder().to_path_buf();
+        order.arguments = vec![program.display().to_string(), good.command];
+        order.arguments.extend(good.arguments);
+        let tool_context =
+            ToolSessionContext::new(fixture.folder(), fixture.folder().join("spill"));
+        let common = McpServerContext::new(tool_context, patience, Arc::new(NoUser));
+        let config = McpServerConfig::new("slow", McpServerTransport::Process(order));
+        let server = McpServer::start(config, &common);
+        if is_runner {
+            until("a word", || server.snapshot().error.is_some()).await;
+            let now = server.snapshot();
+            assert_eq!(now.status, McpServerStatus::Pending);
+            assert!(now.error.unwrap().contains("perhaps it is being installed"));
+            tokio::time::sleep(patience.connect * 2).await;
+            assert_eq!(server.snapshot().status, McpServerStatus::Pending, "it is not ended");
+            std::fs::write(fixture.folder().join("installed"), "").unwrap();
+            server.connect().await.unwrap();
+            assert_eq!(server.snapshot().error, None);
+            std::fs::remove_file(fixture.folder().join("installed")).unwrap();
+        } else {
+            let failure = server.connect().await.unwrap_err();
+            assert!(matches!(failure, McpFailure::TimedOut { .. }), "{failure}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn s2_a_crash_ends_the_call_at_once_and_the_server_is_started_again() {
     let fixture = ServerFixture::new();
     let server = served(&fixture, "good", quick());

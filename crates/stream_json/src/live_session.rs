@@ -22,6 +22,7 @@ use crate::structured_output::{
 use crate::task_tracker::TaskTracker;
 use crate::transcript_mirror::TranscriptMirror;
 use windlass_assembly::PROTOCOL_VERSION;
+use windlass_assembly::mcp;
 use windlass_assembly::options::RunOptions;
 use windlass_assembly::prompt_expansion::PromptExpander;
 use windlass_assembly::retry_cutoff::RetryCutoff;
@@ -168,6 +169,7 @@ impl LiveSession {
             .separate_deltas(options.includes_partial_messages)
             .start()
             .map_err(|error| CommandError::failure(format!("{error}; correct it and try again")))?;
+        mcp::warn_of_slow_servers(&mcp_servers, &session);
         Ok(Self {
             session,
             notices,

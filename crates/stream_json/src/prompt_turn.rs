@@ -175,8 +175,16 @@ pub(crate) fn complete_with_ending(
         (true, SUCCESS) => frame.result = Some(words),
         (true, _) => frame.errors.push(words),
     }
+    if ending.terminal == Terminal::AbortedTools && !frame.errors.is_empty() {
+        frame.errors.push(INTERRUPTED_CALL_DIAGNOSTIC.to_owned());
+    }
     frame
 }
+
+/// The published adapter for editors tells by this line that a plan was rejected, and not that the run
+/// failed. The last message is the user's, a tool result; the last of the model stopped for a call.
+const INTERRUPTED_CALL_DIAGNOSTIC: &str =
+    "[ede_diagnostic] result_type=user last_content_type=tool_result stop_reason=tool_use";
 
 /// A prompt whose object never fitted.
 pub(crate) fn fail_without_structured_output(mut frame: ResultFrame, retries: u32) -> ResultFrame {

@@ -44,7 +44,10 @@ pub use background::{
     StoppedTask,
 };
 pub use builtin::reread_file;
-pub use file::{FileBackupStore, FileChange, FileContext, PendingFileChange, count_changed_lines};
+pub use file::{
+    EditorFiles, EditorWrite, FileBackupStore, FileChange, FileContext, PendingFileChange,
+    count_changed_lines,
+};
 pub use hidden_path_set::HiddenPathSet;
 pub use image_fit::{ImageFit, ImageLimits, fit_image};
 pub use limits::ToolLimits;

@@ -1,7 +1,7 @@
 //! The messages of a request: a list that grows at its end and is shared, not copied.
 //!
 //! A session of ten thousand messages sends nearly the same list ten thousand times. Here a copy
-//! costs one count per [`CHUNK_LEN`] messages, and two lists that grew from one another are compared
+//! costs one count per `CHUNK_LEN` messages, and two lists that grew from one another are compared
 //! by looking at the chunks they share.
 
 use alloc::sync::Arc;

@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fchmod, linkat, mkdirat, openat, symlinkat};
@@ -43,7 +44,7 @@ pub(crate) fn copy_snapshot(
     // Asked first, so that an unknown snapshot leaves no folder behind.
     store.read_folder(&snapshot.digest())?;
     let place = prepare_place(root, store, place)?;
-    let mut copy = SnapshotCopy { root, store, cancel, report: CopyReport::default() };
+    let mut copy = SnapshotCopier { root, store, cancel, report: CopyReport::default() };
     let copied = RootFolder::open(&place.path).and_then(|target| {
         let source = root.handle.try_clone().ok();
         copy.copy_folder(&RelativePath::root(), snapshot.digest(), &target.handle, source.as_ref())
@@ -69,6 +70,9 @@ impl CopyPlace {
         let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
         for entry in entries {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder {
+                open_for_removal(&entry.path());
+            }
             let _ = match is_folder {
                 true => std::fs::remove_dir_all(entry.path()),
                 false => std::fs::remove_file(entry.path()),
@@ -76,6 +80,16 @@ impl CopyPlace {
         }
         if !self.was_there {
             let _ = std::fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// Folders of the copy may be closed to their owner already.
+fn open_for_removal(folder: &Path) {
+    let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_for_removal(&entry.path());
         }
     }
 }
@@ -105,7 +119,7 @@ fn prepare_place(
     Ok(prepared)
 }
 
-struct SnapshotCopy<'a> {
+struct SnapshotCopier<'a> {
     root: &'a RootFolder,
     store: &'a ContentStore,
     cancel: &'a CancelFlag,
@@ -120,7 +134,7 @@ struct CopyFile<'a> {
     mode: u32,
 }
 
-impl SnapshotCopy<'_> {
+impl SnapshotCopier<'_> {
     fn copy_folder(
         &mut self,
         path: &RelativePath,

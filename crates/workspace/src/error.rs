@@ -20,8 +20,8 @@ pub enum WorkspaceError {
     TooSlow(Duration),
     #[error("cancelled")]
     Cancelled,
-    #[error("another process writes to the store of snapshots; this one only reads it")]
-    ReadOnly,
+    #[error("another process uses the snapshots of this directory; try again when it is done")]
+    InUse,
     #[error("no room to keep file contents: the store is at its bound or the disk is nearly full")]
     NoRoom,
     #[error("content {0} is not in the store or is damaged")]

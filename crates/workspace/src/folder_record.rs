@@ -2,7 +2,7 @@
 //! equal folders are found equal without being read.
 
 use crate::digest::ContentDigest;
-use crate::path_image::{PathImage, PathStamp, UncoveredReason};
+use crate::path_image::{PathImage, UncoveredReason, UncoveredStamp};
 use crate::relative_path::is_plain_name;
 
 const MAGIC: &[u8; 4] = b"WFR1";
@@ -33,7 +33,7 @@ pub(crate) enum EntryImage {
     File { content: ContentDigest, size: u64, mode: u32, is_ignored: bool },
     Link { target: Box<[u8]> },
     Folder { record: ContentDigest, mode: u32 },
-    Uncovered { reason: UncoveredReason, stamp: PathStamp },
+    Uncovered { reason: UncoveredReason, stamp: UncoveredStamp },
 }
 
 impl EntryImage {
@@ -152,7 +152,7 @@ impl FolderEntry {
             }
             KIND_UNCOVERED => EntryImage::Uncovered {
                 reason: decode_reason(reader.take_u8()?)?,
-                stamp: PathStamp {
+                stamp: UncoveredStamp {
                     size: reader.take_u64()?,
                     modified_seconds: reader.take_u64()?.cast_signed(),
                     modified_nanos: reader.take_u32()?,

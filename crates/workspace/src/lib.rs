@@ -29,7 +29,7 @@ pub use error::{PackProblem, WorkspaceError};
 pub use look::SnapshotReport;
 pub use options::{LookDepth, WorkspaceLimits, WorkspaceOptions};
 pub use pack::{PackOptions, PackReport};
-pub use path_image::{PathChange, PathImage, PathStamp, UncoveredPath, UncoveredReason};
+pub use path_image::{PathChange, PathImage, UncoveredPath, UncoveredReason, UncoveredStamp};
 pub use relative_path::RelativePath;
 pub use restore::{
     PathStanding, RestoreConsent, RestoreOutcome, RestorePlan, RestoreReport, RestoreResult,

@@ -27,7 +27,7 @@ pub struct WorkspaceLimits {
     pub session_bytes: u64,
     /// What the store may take on disk.
     pub store_bytes: u64,
-    /// Room to leave on the store's disk, in percent of it.
+    /// Room to leave on the store's disk, in percent of it; 2 GiB at most.
     pub free_percent: u64,
     /// What a pack may hold when unpacked.
     pub pack_bytes: u64,

@@ -23,7 +23,7 @@ pub enum PathImage {
     /// There, but its bytes are not kept. The stamp tells when it changed; ignored folders have none.
     Uncovered {
         reason: UncoveredReason,
-        stamp: PathStamp,
+        stamp: UncoveredStamp,
     },
 }
 
@@ -47,7 +47,7 @@ pub enum UncoveredReason {
 
 /// Enough to notice a change without reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PathStamp {
+pub struct UncoveredStamp {
     pub size: u64,
     pub modified_seconds: i64,
     pub modified_nanos: u32,

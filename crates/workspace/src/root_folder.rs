@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::digest::ContentDigest;
 use crate::error::WorkspaceError;
 use crate::folder_record::MODE_MASK;
-use crate::path_image::{PathImage, PathStamp, UncoveredReason};
+use crate::path_image::{PathImage, UncoveredReason, UncoveredStamp};
 use crate::relative_path::RelativePath;
 
 /// What a restore writes beside a file until it takes the file's place. Looks do not see it.
@@ -117,18 +117,20 @@ pub(crate) fn read_image(parent: impl AsFd, name: &[u8], limit: u64) -> io::Resu
                 is_ignored: false,
             }
         }
-        FileType::RegularFile => {
-            PathImage::Uncovered { reason: UncoveredReason::TooLarge, stamp: stamp.to_path_stamp() }
-        }
-        _ => {
-            PathImage::Uncovered { reason: UncoveredReason::NotPlain, stamp: PathStamp::default() }
-        }
+        FileType::RegularFile => PathImage::Uncovered {
+            reason: UncoveredReason::TooLarge,
+            stamp: stamp.to_uncovered_stamp(),
+        },
+        _ => PathImage::Uncovered {
+            reason: UncoveredReason::NotPlain,
+            stamp: UncoveredStamp::default(),
+        },
     })
 }
 
 impl FileStamp {
-    pub(crate) fn to_path_stamp(self) -> PathStamp {
-        PathStamp {
+    pub(crate) fn to_uncovered_stamp(self) -> UncoveredStamp {
+        UncoveredStamp {
             size: self.size,
             modified_seconds: self.modified_seconds,
             modified_nanos: self.modified_nanos,

@@ -18,12 +18,11 @@ use crate::restore::{
     RestoreConsent, RestorePlan, RestoreReport, build_plan, carry_out, finish, has_log,
 };
 use crate::root_folder::RootFolder;
-use crate::store::{ContentStore, StoreUsage};
+use crate::store::{ContentStore, RestoreLock, StoreUsage};
 
 const CACHE_NAME: &str = "look-cache";
 
-/// One for each root and process. The store belongs to this root alone; the first process that opens
-/// it writes, others read.
+/// One for each root and process. Processes share the store of a root.
 #[derive(Debug)]
 pub struct Workspace {
     root: RootFolder,
@@ -31,7 +30,8 @@ pub struct Workspace {
     options: WorkspaceOptions,
     cache: Option<Arc<CachedFolder>>,
     is_cache_saved: bool,
-    has_looked: bool,
+    /// What the store had lost when this process last looked; none before its first look.
+    looked_at_losses: Option<u64>,
     /// File systems whose times cannot be relied on: every look reads every file.
     has_poor_times: bool,
     hook: DiskHook,
@@ -64,7 +64,7 @@ impl Workspace {
             options,
             cache,
             is_cache_saved,
-            has_looked: false,
+            looked_at_losses: None,
             has_poor_times,
             hook,
         })
@@ -76,35 +76,31 @@ impl Workspace {
         &self.root.path
     }
 
-    /// Another process writes to the store: `look`, `plan`, `carry_out`, `finish`, `unpack` and
-    /// `forget` are refused here.
-    #[must_use]
-    pub fn is_read_only(&self) -> bool {
-        self.store.is_read_only()
-    }
-
     /// Takes a snapshot. Its contents are on the disk when this returns.
     ///
     /// # Errors
-    /// `TooManyPaths` and `TooSlow` past the bounds, `Cancelled`, `ReadOnly`, `NoRoom` when not even
+    /// `TooManyPaths` and `TooSlow` past the bounds, `Cancelled`, `NoRoom` when not even
     /// the list of files can be kept, and `Disk`.
     pub fn look(
         &mut self,
         depth: LookDepth,
         cancel: &CancelFlag,
     ) -> Result<SnapshotReport, WorkspaceError> {
+        self.follow_root()?;
+        let losses = self.store.losses();
         let settings = WalkSettings {
             limits: &self.options.limits,
             ignore_patterns: &self.options.ignore_patterns,
             may_trust_cache: depth == LookDepth::Quick && !self.has_poor_times,
-            keeps_coverage: self.has_looked,
+            keeps_coverage: self.looked_at_losses.is_some(),
+            must_ask_store: self.looked_at_losses != Some(losses),
             cancel,
         };
         let result = look(&self.root, &self.store, self.cache.as_ref(), settings)?;
         let is_first = self.cache.is_none();
         self.cache = Some(result.cache);
         self.is_cache_saved = false;
-        self.has_looked = true;
+        self.looked_at_losses = Some(losses);
         if is_first {
             self.save_cache();
         }
@@ -170,7 +166,7 @@ impl Workspace {
     /// are in the report.
     ///
     /// # Errors
-    /// `ReadOnly`, `UnfinishedRestore`, and `Disk` when the list of steps cannot be written; nothing
+    /// `InUse` while another process goes back, `UnfinishedRestore`, and `Disk` when the list of steps cannot be written; nothing
     /// was changed then.
     pub fn carry_out(
         &mut self,
@@ -178,12 +174,11 @@ impl Workspace {
         consent: &RestoreConsent,
         cancel: &CancelFlag,
     ) -> Result<RestoreReport, WorkspaceError> {
-        if self.is_read_only() {
-            return Err(WorkspaceError::ReadOnly);
-        }
+        let _lock = RestoreLock::acquire(self.store.folder())?;
         if self.has_unfinished_restore() {
             return Err(WorkspaceError::UnfinishedRestore);
         }
+        self.follow_root()?;
         let site = crate::restore::RestoreSite {
             root: &self.root,
             store: &self.store,
@@ -191,7 +186,7 @@ impl Workspace {
             file_bytes: self.options.limits.file_bytes,
         };
         let mut report = carry_out(&site, plan, consent, cancel)?;
-        report.after = self.look(LookDepth::Quick, &CancelFlag::new())?.id;
+        self.look_after(&mut report);
         Ok(report)
     }
 
@@ -207,9 +202,8 @@ impl Workspace {
     /// As `carry_out`; `DamagedRestoreLog` when the list of steps cannot be read. It is set aside
     /// then, and nothing else was changed.
     pub fn finish(&mut self) -> Result<Option<RestoreReport>, WorkspaceError> {
-        if self.is_read_only() {
-            return Err(WorkspaceError::ReadOnly);
-        }
+        let _lock = RestoreLock::acquire(self.store.folder())?;
+        self.follow_root()?;
         let site = crate::restore::RestoreSite {
             root: &self.root,
             store: &self.store,
@@ -217,8 +211,27 @@ impl Workspace {
             file_bytes: self.options.limits.file_bytes,
         };
         let Some(mut report) = finish(&site)? else { return Ok(None) };
-        report.after = self.look(LookDepth::Quick, &CancelFlag::new())?.id;
+        self.look_after(&mut report);
         Ok(Some(report))
+    }
+
+    /// The files are back whether or not this look succeeds, so what became of them is told.
+    fn look_after(&mut self, report: &mut RestoreReport) {
+        if let Ok(looked) = self.look(LookDepth::Quick, &CancelFlag::new()) {
+            report.after = looked.id;
+        }
+    }
+
+    /// The folder at the root's path may be another one since: moved away, deleted, cloned anew.
+    fn follow_root(&mut self) -> Result<(), WorkspaceError> {
+        let found = rustix::fs::stat(&self.root.path)
+            .map_err(|error| WorkspaceError::disk("read", &self.root.path, error))?;
+        if (found.st_dev, found.st_ino) != (self.root.device, self.root.inode) {
+            self.root = RootFolder::open(&self.root.path.clone())?;
+            self.cache = None;
+            self.has_poor_times = has_poor_times(&self.root);
+        }
+        Ok(())
     }
 
     /// Writes a snapshot's files to a new or an empty folder outside the root. What ignore rules left
@@ -252,11 +265,8 @@ impl Workspace {
     /// Takes a pack into the store, whole or not at all. The files are then written by `copy_to`.
     ///
     /// # Errors
-    /// `NotAPack`, `PackCut` and `PackRefused` for what is no good pack; `NoRoom`, `ReadOnly`.
+    /// `NotAPack`, `PackCut` and `PackRefused` for what is no good pack; `NoRoom`.
     pub fn unpack(&mut self, from: &mut dyn Read) -> Result<SnapshotId, WorkspaceError> {
-        if self.is_read_only() {
-            return Err(WorkspaceError::ReadOnly);
-        }
         unpack_snapshot(&self.store, &self.options.limits, from)
     }
 
@@ -264,11 +274,8 @@ impl Workspace {
     /// not among them. Returns the bytes that were freed.
     ///
     /// # Errors
-    /// `ReadOnly`, and `Disk`; what `live` names is there in any case.
+    /// `InUse` while another process uses the store, and `Disk`; what `live` names is there in any case.
     pub fn forget(&mut self, live: &[SnapshotId]) -> Result<u64, WorkspaceError> {
-        if self.is_read_only() {
-            return Err(WorkspaceError::ReadOnly);
-        }
         if self.has_unfinished_restore() {
             return Err(WorkspaceError::UnfinishedRestore);
         }
@@ -295,9 +302,7 @@ impl Workspace {
 
     /// A cache that cannot be written costs the next process a longer look.
     fn save_cache(&mut self) {
-        if let Some(cache) = &self.cache
-            && !self.is_read_only()
-        {
+        if let Some(cache) = &self.cache {
             self.is_cache_saved = save_cache(&self.cache_path(), &self.root, cache).is_ok();
         }
     }

@@ -17,9 +17,17 @@ pub(crate) struct InitializeParams {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ClientCapabilities {
+    fs: Option<FileCapabilities>,
     session: Option<SessionCapabilities>,
     auth: Option<AuthCapabilities>,
     elicitation: Option<ElicitationCapabilities>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct FileCapabilities {
+    read_text_file: Option<Value>,
+    write_text_file: Option<Value>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -43,6 +51,14 @@ struct ElicitationCapabilities {
 }
 
 impl ClientCapabilities {
+    pub(crate) fn reads_files(&self) -> bool {
+        self.fs.as_ref().is_some_and(|fs| is_offered(fs.read_text_file.as_ref()))
+    }
+
+    pub(crate) fn writes_files(&self) -> bool {
+        self.fs.as_ref().is_some_and(|fs| is_offered(fs.write_text_file.as_ref()))
+    }
+
     pub(crate) fn takes_notices(&self) -> bool {
         self.session.as_ref().is_some_and(|session| is_offered(session.notices.as_ref()))
     }

@@ -1,8 +1,9 @@
 //! What a session asks the person at the editor: for permission, for answers to the model's questions,
 //! and for what an MCP server wants to know.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -28,6 +29,8 @@ pub(super) struct EditorQuestions {
     pub session_id: String,
     pub cwd: PathBuf,
     pub settings: SettingsOptions,
+    /// Questions for which the user went to a place and that are not done yet.
+    pub open_urls: Arc<Mutex<VecDeque<String>>>,
 }
 
 impl EditorQuestions {
@@ -82,12 +85,20 @@ impl EditorQuestions {
         }
     }
 
-    fn send_warning(&self, text: &str) {
+    pub(super) fn send_warning(&self, text: &str) {
         if self.capabilities.takes_notices() {
             let update = json!({ "sessionUpdate": "notice", "severity": "warning", "title": text });
             let params = json!({ "sessionId": self.session_id, "update": update });
             self.client.notify("session/update", &params);
         }
+    }
+
+    fn remember_url(&self, id: &str) {
+        let mut open = self.open_urls.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= OPEN_URLS_MAX {
+            open.pop_front();
+        }
+        open.push_back(id.to_owned());
     }
 
     async fn ask_model_question(&self, question: &PermissionQuestion) -> PermissionAnswer {
@@ -133,10 +144,21 @@ impl ElicitationPrompter for EditorQuestions {
                 }),
                 Some(_) | None => return ElicitationReply::Decline,
             };
+            let id = params.get("elicitationId").and_then(Value::as_str);
+            id.into_iter().for_each(|id| asker.remember_url(id));
             let reply = asker.client.request("elicitation/create", &params, ANSWER_MAX).await;
             // A client that is gone cannot have agreed to anything.
             reply.as_ref().map_or(ElicitationReply::Cancel, parse_elicitation_reply)
         })
+    }
+
+    /// The client is told only of what it was asked.
+    fn complete(&self, id: &str) {
+        let mut open = self.open_urls.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = open.iter().position(|known| known == id) {
+            open.remove(place);
+            self.client.notify("elicitation/complete", &json!({ "elicitationId": id }));
+        }
     }
 }
 
@@ -169,6 +191,8 @@ fn deny(message: &str, interrupt: bool) -> PermissionAnswer {
     PermissionAnswer::Deny { message: message.to_owned(), interrupt }
 }
 
+/// More are forgotten, the oldest first: then the client is not told that they are done.
+const OPEN_URLS_MAX: usize = 64;
 const ALLOW_ONCE: &str = "allow_once";
 const ALLOW_ALWAYS: &str = "allow_always";
 const REJECT_ONCE: &str = "reject_once";

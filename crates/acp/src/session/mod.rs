@@ -1,6 +1,7 @@
 //! One conversation of an editor: a task that owns a session, carries out what the client wants of it,
 //! and tells the client what happens.
 
+mod client_files;
 mod config_options;
 mod editor_questions;
 mod open;

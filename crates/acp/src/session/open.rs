@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+use windlass_assembly::mcp;
 use windlass_assembly::options::RunOptions;
 use windlass_assembly::session::cleanup::SessionCleanup;
 use windlass_assembly::session_plan::{self, SessionPlan};
 use windlass_driver::AgentDefinition;
 use windlass_host::command_error::{CommandError, CommandRemedy};
 
+use super::client_files::ClientFiles;
 use super::config_options::SessionChoices;
 use super::editor_questions::EditorQuestions;
 use super::update_builder::UpdateBuilder;
@@ -28,6 +30,12 @@ pub(crate) struct SessionRequest {
     pub replays: bool,
 }
 
+/// Where a session works: without links, and as the client spells it.
+struct SessionDirectory {
+    real: PathBuf,
+    spelled: PathBuf,
+}
+
 pub(crate) struct OpenedSession {
     pub handle: SessionHandle,
     /// The result of the method.
@@ -40,7 +48,7 @@ pub(crate) async fn open_session(
     capabilities: Arc<ClientCapabilities>,
 ) -> Result<OpenedSession, RpcError> {
     let SessionRequest { mut options, params, resume, replays } = request;
-    let cwd = check_directory(&params.cwd)?;
+    let directory = SessionDirectory { real: check_directory(&params.cwd)?, spelled: params.cwd };
     for directory in &params.additional_directories {
         options.permission.add_dir.push(check_directory(directory)?);
     }
@@ -50,7 +58,7 @@ pub(crate) async fn open_session(
     let is_resumed = resume.is_some();
     options.session.resume = resume.map(Some);
     let plan_options = options.clone();
-    let plan_directory = cwd.clone();
+    let plan_directory = directory.real.clone();
     let planned = tokio::task::spawn_blocking(move || {
         let environment = |name: &str| std::env::var_os(name);
         let plan = session_plan::plan_editor_session(&plan_options, plan_directory, &environment)?;
@@ -60,7 +68,7 @@ pub(crate) async fn open_session(
     });
     let planned = planned.await.map_err(|error| RpcError::internal(error.to_string()))?;
     let (plan, history) = planned.map_err(|error| explain_refusal(&error))?;
-    let (task, handle, choices) = start_session(plan, options, cwd, client, capabilities)?;
+    let (task, handle, choices) = start_session(plan, options, directory, client, capabilities)?;
     for update in &history {
         task.send_update(update);
     }
@@ -75,7 +83,7 @@ pub(crate) async fn open_session(
 fn start_session(
     plan: SessionPlan,
     options: RunOptions,
-    cwd: PathBuf,
+    directory: SessionDirectory,
     client: ClientConnection,
     capabilities: Arc<ClientCapabilities>,
 ) -> Result<(SessionTask, SessionHandle, SessionChoices), RpcError> {
@@ -106,10 +114,15 @@ fn start_session(
         client,
         capabilities,
         session_id: plan.session_id.clone(),
-        cwd,
+        cwd: directory.real,
         settings: options.settings,
+        open_urls: Arc::default(),
     };
+    if let Some(files) = ClientFiles::new(questions.clone(), directory.spelled) {
+        plan.expander.tools.tool_context.files.set_editor(Arc::new(files));
+    }
     mcp_servers.set_prompter(Arc::new(questions.clone()));
+    mcp::warn_of_slow_servers(&mcp_servers, &session);
     let window = settings.model.window.0;
     let resources = SessionResources {
         settings,

@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use windlass_driver::ToolSessionContext;
 use windlass_driver::mcp::server_config::{McpConfigLayer, resolve_server_configs};
 use windlass_driver::mcp::{
     LoginStore, McpHost, McpServerConfig, McpServerContext, McpServers, McpTimeouts, PrompterSlot,
     ServerListCache,
 };
+use windlass_driver::{Session, ToolSessionContext};
 use windlass_settings::{SettingsSource, SourcedValue};
 
 use crate::options::{McpOptions, RunOptions};
@@ -113,6 +113,8 @@ pub fn read_timeouts(lookup: &impl EnvLookup) -> Result<McpTimeouts, CommandErro
     };
     Ok(McpTimeouts {
         connect: time("MCP_TIMEOUT", usual.connect)?,
+        // Who sets a limit means it, also for what is installed first.
+        install: time("MCP_TIMEOUT", usual.install)?,
         call: time("MCP_TOOL_TIMEOUT", usual.call)?,
         ..usual
     })
@@ -165,6 +167,19 @@ pub(crate) fn start_session_servers(
     };
     let servers = start_servers(configured.servers, tool_context, prompter, lookup)?;
     Ok(StartedServers { servers, is_needed, notes: configured.notes })
+}
+
+/// Lets servers ask the person at the session, and tells that person of those that need long.
+pub fn attach_to_session(servers: &McpServers, session: &Session) {
+    servers.set_prompter(SessionElicitor::new(session.clone()));
+    warn_of_slow_servers(servers, session);
+}
+
+/// Warns the user of servers that need long to start, for as long as they are being started.
+pub fn warn_of_slow_servers(servers: &McpServers, session: &Session) {
+    let servers = servers.clone();
+    let session = session.clone();
+    tokio::spawn(async move { servers.report_slow_starts(|line| session.warn(line)).await });
 }
 
 pub fn start_servers(

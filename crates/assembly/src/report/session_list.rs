@@ -32,9 +32,15 @@ pub fn render_session_list(
     let project = (!options.all).then_some(cwd.as_path());
     let mut listed = catalogue.list(project).map_err(|error| journal_error(&error))?;
     let wanted = if options.limit == 0 { usize::MAX } else { options.limit };
-    listed.extend(session::list_foreign_sessions(&listed, project, wanted, lookup)?);
+    let foreign = session::list_foreign_sessions(&listed, project, wanted, lookup)?;
+    // Only a full list may have left some out.
+    let foreign_count = match foreign.len() == wanted {
+        true => session::count_foreign_sessions(&listed, project, lookup)?,
+        false => foreign.len(),
+    };
+    let there = listed.len() + foreign_count;
+    listed.extend(foreign);
     listed.sort_by_key(|listed| std::cmp::Reverse(listed.summary.updated));
-    let there = listed.len();
     if options.limit > 0 {
         listed.truncate(options.limit);
     }

@@ -52,7 +52,7 @@ impl DamagedSession {
             .collect();
         journals.sort();
         journals.into_iter().rev().find_map(|(_, journal)| {
-            let id = journal.file_stem()?.to_str().filter(|id| super::is_uuid(id))?.to_owned();
+            let id = journal.file_stem()?.to_str().filter(|id| transcript::is_uuid(id))?.to_owned();
             Self::inspect(journal, cwd, &id, transcripts)
         })
     }

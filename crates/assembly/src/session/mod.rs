@@ -13,6 +13,7 @@ pub mod predecessor;
 pub mod rewind_point;
 pub mod session_cost;
 pub mod session_lookup;
+pub mod session_pack;
 pub mod snapshots;
 
 use std::collections::BTreeSet;
@@ -21,7 +22,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use windlass_driver::{TranscriptConfig, TranscriptContext};
-use windlass_journal::transcript::{self, ImportedConversation, TranscriptFile};
+use windlass_journal::transcript::{self, ImportedConversation, TranscriptFile, is_uuid};
 use windlass_journal::{
     JournalEntry, JournalHead, JournalReader, LastRun, ListedSession, SessionCatalogue,
     Transcriber, has_unfinished_run, read_last_run, rewind,
@@ -94,6 +95,17 @@ pub fn list_foreign_sessions(
     let Some(root) = transcript_root(&Config::load(lookup)?, lookup) else { return Ok(Vec::new()) };
     let known: BTreeSet<&str> = known.iter().map(|listed| listed.summary.id.as_str()).collect();
     Ok(transcript::list_transcript_sessions(&root, project, count_max, |id| known.contains(id)))
+}
+
+/// How many [`list_foreign_sessions`] would find without a limit.
+pub fn count_foreign_sessions(
+    known: &[ListedSession],
+    project: Option<&Path>,
+    lookup: &impl EnvLookup,
+) -> Result<usize, CommandError> {
+    let Some(root) = transcript_root(&Config::load(lookup)?, lookup) else { return Ok(0) };
+    let known: BTreeSet<&str> = known.iter().map(|listed| listed.summary.id.as_str()).collect();
+    Ok(transcript::count_transcript_sessions(&root, project, |id| known.contains(id)))
 }
 
 /// The session with this whole id goes, with everything that belongs to it.
@@ -412,8 +424,12 @@ impl SelectedSession {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             agent: None,
         };
-        let path = self.transcript_path.clone().filter(|_| self.journal.is_some());
-        TranscriptConfig::new(path, about, self.read_title())
+        TranscriptConfig::new(self.transcript_path(), about, self.read_title())
+    }
+
+    /// Where it is written down for other programs, if it is kept.
+    pub fn transcript_path(&self) -> Option<PathBuf> {
+        self.transcript_path.clone().filter(|_| self.journal.is_some())
     }
 
     fn read_title(&self) -> Option<String> {
@@ -441,11 +457,6 @@ pub fn rename_session(
         let _ = TranscriptFile::open(path).and_then(|mut file| file.append(&[line]));
     }
     Ok(())
-}
-
-fn is_uuid(id: &str) -> bool {
-    id.split('-').map(str::len).eq([8, 4, 4, 4, 12])
-        && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
 /// Clients name sessions by UUIDs and look for them in files of that name.

@@ -112,7 +112,7 @@ fn find_transcript_file(wanted: &str, cwd: &Path) -> Option<ResumeSource> {
     let path = cwd.join(wanted);
     let is_file = wanted.ends_with(".jsonl") && path.is_file();
     let id = path.file_stem()?.to_str()?.to_ascii_lowercase();
-    let id = if super::is_uuid(&id) { id } else { random::generate_uuid() };
+    let id = if transcript::is_uuid(&id) { id } else { random::generate_uuid() };
     is_file.then_some(ResumeSource::Transcript(id, path))
 }
 
@@ -171,7 +171,7 @@ pub(super) fn find_resume_source(
     if let Some(file) = wanted.and_then(|wanted| find_transcript_file(wanted, cwd)) {
         return Ok(file);
     }
-    let id = wanted.filter(|wanted| super::is_uuid(wanted)).map(str::to_ascii_lowercase);
+    let id = wanted.filter(|wanted| transcript::is_uuid(wanted)).map(str::to_ascii_lowercase);
     let found = find_session(catalogue, id.as_deref().or(wanted), cwd);
     let is_empty = found.as_ref().map_or(true, |listed| !has_prompt(listed));
     if let (true, Some(id), Some(root)) = (is_empty, &id, transcripts)

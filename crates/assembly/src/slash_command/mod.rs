@@ -238,6 +238,7 @@ mod tests {
             "context",
             "copy",
             "cost",
+            "diff",
             "doctor",
             "effort",
             "exit",

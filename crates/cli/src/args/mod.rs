@@ -40,9 +40,9 @@ pub(crate) use permission_command::{
 };
 pub(crate) use rehearsal::{BoundArgs, DemoArgs, ModelsArgs, RecordArgs, RehearseArgs};
 pub(crate) use session::{
-    BugreportArgs, CostArgs, CostGroupingArg, DiffArgs, ForkArgs, ReplayArgs, ResumeArgs,
+    BugreportArgs, CostArgs, CostGroupingArg, DiffArgs, ForkArgs, PackArgs, ReplayArgs, ResumeArgs,
     RewindArgs, SessionArgs, SessionExportFormat, SessionsArgs, SessionsCommand, SessionsListArgs,
-    SessionsRestoreArgs, SessionsSearchArgs, SingleSessionArgs, WhyArgs,
+    SessionsRestoreArgs, SessionsSearchArgs, SingleSessionArgs, UnpackArgs, WhyArgs,
 };
 pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs};
 
@@ -97,6 +97,12 @@ pub(crate) enum CliCommand {
     /// Continue from any point of a session beside the original, with files of its own.
     #[command(after_help = include_str!("../text/help/fork.txt"))]
     Fork(ForkArgs),
+    /// Pack a session with its files into one file, to go on with it on another machine.
+    #[command(after_help = include_str!("../text/help/pack.txt"))]
+    Pack(PackArgs),
+    /// Unpack a session of `windlass pack` and its files.
+    #[command(after_help = include_str!("../text/help/unpack.txt"))]
+    Unpack(UnpackArgs),
     /// Rewind to an earlier prompt: the conversation, the files, or both.
     #[command(after_help = include_str!("../text/help/rewind.txt"))]
     Rewind(RewindArgs),
@@ -160,6 +166,10 @@ impl CliCommand {
         "models",
         "sessions",
         "resume",
+        "diff",
+        "fork",
+        "pack",
+        "unpack",
         "rewind",
         "replay",
         "why",
@@ -278,6 +288,9 @@ mod tests {
         CliArgs::command().debug_assert();
         for name in CliCommand::SUBCOMMAND_NAMES.iter().filter(|name| **name != "help") {
             assert!(CliArgs::command().find_subcommand(name).is_some(), "{name}");
+        }
+        for command in CliArgs::command().get_subcommands().filter(|one| !one.is_hide_set()) {
+            assert!(CliCommand::SUBCOMMAND_NAMES.contains(&command.get_name()), "{command}");
         }
     }
 

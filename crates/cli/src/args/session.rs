@@ -285,6 +285,35 @@ pub(crate) struct ForkArgs {
     pub(crate) json: bool,
 }
 
+/// `windlass pack`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PackArgs {
+    /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
+    pub(crate) session: Option<String>,
+    /// The file to write. [default: <id>.windlass]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Only the conversation, without the files of the working directory.
+    #[arg(long)]
+    pub(crate) no_files: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass unpack`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct UnpackArgs {
+    /// The pack.
+    pub(crate) file: PathBuf,
+    /// The new or empty folder for its files. [default: a folder named as the original's]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) into: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// `windlass replay`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {

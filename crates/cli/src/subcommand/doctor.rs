@@ -2,8 +2,10 @@
 //! where the key would come from; and whether the model server answers. Changes nothing.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use windlass_driver::mcp::McpServerConfig;
 use windlass_provider::model_options::ModelOptions;
 use windlass_sandbox::{Cell, Sandbox, SandboxProbeOptions};
 use windlass_settings::{
@@ -110,10 +112,35 @@ fn check_project_files(
     );
     let stored = &layers.loaded.mcp_servers;
     match mcp::load_server_configs(&McpOptions::default(), stored, cwd, lookup) {
-        Ok(servers) => problems_found.extend(servers.notes),
+        Ok(servers) => {
+            problems_found.extend(servers.notes);
+            problems_found.extend(check_install_time(&servers.servers, lookup));
+        }
         Err(error) => problems_found.push(to_single_line(error.message())),
     }
     problems_found
+}
+
+/// A limit that is right for a start is short for an install.
+fn check_install_time(servers: &[McpServerConfig], lookup: &impl EnvLookup) -> Vec<String> {
+    let limit = match mcp::read_timeouts(lookup) {
+        Ok(timeouts) => timeouts.install,
+        Err(error) => return vec![to_single_line(error.message())],
+    };
+    if limit >= INSTALL_MIN {
+        return Vec::new();
+    }
+    let installed = servers.iter().filter(|server| server.installs_first());
+    let describe = |server: &McpServerConfig| {
+        format!(
+            "the MCP server `{}` is installed at its first start, and MCP_TIMEOUT ends that after \
+             {:.1} s; set it to {} or more, or unset it",
+            server.name,
+            limit.as_secs_f64(),
+            INSTALL_MIN.as_millis()
+        )
+    };
+    installed.map(describe).collect()
 }
 
 fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -> DoctorReport {
@@ -366,3 +393,6 @@ fn render_report(report: &DoctorReport, is_fine: bool) -> String {
 fn indent_lines(text: &str) -> String {
     text.lines().map(|line| format!("  {line}\n")).collect()
 }
+
+/// What a package of some size takes to be installed on a slow line.
+const INSTALL_MIN: Duration = Duration::from_secs(60);

@@ -13,6 +13,7 @@ pub(crate) mod journal;
 pub(crate) mod key;
 pub(crate) mod mcp;
 pub(crate) mod models;
+pub(crate) mod pack;
 pub(crate) mod permission;
 mod provider_redirect;
 pub(crate) mod record;

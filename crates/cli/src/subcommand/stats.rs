@@ -8,6 +8,7 @@ use windlass_vocabulary::format_timestamp;
 use crate::args::SingleSessionArgs;
 use windlass_assembly::report::cost::totals_to_json;
 use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_assembly::session::snapshots::{open_change_log, open_session_snapshots};
 use windlass_assembly::session::{journal_error, session_cost};
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::format_count;
@@ -20,10 +21,23 @@ pub(crate) fn run(
     let listed = find_session_here(args.session.as_deref(), lookup)?;
     let rows = session_cost::read_requests(&listed.path).map_err(|error| journal_error(&error))?;
     let stats = SessionStats::from_rows(&rows);
-    Ok(match args.json {
-        true => format!("{}\n", stats.to_json(&listed.summary.id)),
-        false => stats.render(&listed.summary.id),
-    })
+    let snapshots = open_session_snapshots(&open_change_log(&listed.path)?, lookup);
+    let (bytes, contents) = match snapshots.map(|snapshots| snapshots.measure()) {
+        Some(measured) => measured.map_err(CommandError::failure)?,
+        None => (0, 0),
+    };
+    if args.json {
+        let mut object = stats.to_json(&listed.summary.id);
+        object["snapshots"] = json!({"bytes": bytes, "contents": contents});
+        return Ok(format!("{object}\n"));
+    }
+    let mut text = stats.render(&listed.summary.id);
+    let (kib, contents) = (format_count(bytes.div_ceil(1_024)), format_count(contents));
+    text.push_str(&format!(
+        "  {:<16}{kib} KiB, {contents} contents of the directory\n",
+        "snapshots"
+    ));
+    Ok(text)
 }
 
 struct SessionStats<'a> {

@@ -1,154 +1,14 @@
 //! The front end for editors, driven by a client of its own over the real pipes. What published clients
 //! make of it is tried in `.ci/acp`.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::Instant;
+use std::io::Write;
 
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
-use crate::fixture::{PATIENCE, TestDirs, play, run};
-
-/// A client: sends requests, answers questions, and keeps everything it was told.
-struct AcpClient {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<Value>,
-    seen: Vec<Value>,
-    count: u64,
-}
-
-impl AcpClient {
-    fn start(dirs: &TestDirs, url: &str) -> Self {
-        Self::spawn(&mut dirs.asking(url, &["acp"]))
-    }
-
-    fn spawn(command: &mut Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).spawn().expect("it starts");
-        let stdin = child.stdin.take();
-        let pipe = child.stdout.take().expect("a pipe");
-        let (said, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(pipe).lines() {
-                let Ok(line) = line else { return };
-                let frame = serde_json::from_str(&line).expect("every line is JSON");
-                if said.send(frame).is_err() {
-                    return;
-                }
-            }
-        });
-        Self { child, stdin, lines, seen: Vec::new(), count: 0 }
-    }
-
-    /// With what real editors offer.
-    fn initialize(&mut self) -> Value {
-        let capabilities = json!({
-            "fs": {"readTextFile": true, "writeTextFile": true},
-            "session": {"notices": {}, "compaction": {}},
-            "elicitation": {"form": {}},
-        });
-        self.request(
-            "initialize",
-            &json!({
-                "protocolVersion": 1, "clientCapabilities": capabilities,
-            }),
-        )
-        .expect("it answers")
-    }
-
-    fn say(&mut self, line: &Value) {
-        let stdin = self.stdin.as_mut().expect("its input is open");
-        writeln!(stdin, "{line}").expect("it reads");
-    }
-
-    fn send(&mut self, method: &str, params: &Value) -> u64 {
-        self.count += 1;
-        self.say(&json!({"jsonrpc": "2.0", "id": self.count, "method": method, "params": params}));
-        self.count
-    }
-
-    fn notify(&mut self, method: &str, params: &Value) {
-        self.say(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
-    }
-
-    fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let Ok(frame) = self.lines.recv_timeout(left) else {
-                panic!("it never came; there was {:#?}", self.seen);
-            };
-            assert_eq!(frame["jsonrpc"], "2.0", "{frame}");
-            self.seen.push(frame.clone());
-            if is_it(&frame) {
-                return frame;
-            }
-        }
-    }
-
-    fn response(&mut self, id: u64) -> Result<Value, Value> {
-        let frame = self.until(|frame| frame["id"] == id && frame.get("method").is_none());
-        match frame.get("error") {
-            Some(error) => Err(error.clone()),
-            None => Ok(frame["result"].clone()),
-        }
-    }
-
-    fn request(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
-        let id = self.send(method, params);
-        self.response(id)
-    }
-
-    fn open(&mut self, cwd: &Path) -> String {
-        let opened = self.request("session/new", &json!({"cwd": cwd, "mcpServers": []}));
-        opened.expect("a session")["sessionId"].as_str().expect("an id").to_owned()
-    }
-
-    fn send_prompt(&mut self, session: &str, text: &str) -> u64 {
-        let prompt = json!([{"type": "text", "text": text}]);
-        self.send("session/prompt", &json!({"sessionId": session, "prompt": prompt}))
-    }
-
-    fn prompt(&mut self, session: &str, text: &str) -> Result<Value, Value> {
-        let id = self.send_prompt(session, text);
-        self.response(id)
-    }
-
-    /// Waits for a question of the agent's, and answers it.
-    fn answer(&mut self, method: &str, result: &Value) -> Value {
-        let asked = self.until(|frame| frame["method"] == method && frame.get("id").is_some());
-        self.say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}));
-        asked["params"].clone()
-    }
-
-    fn updates(&self, kind: &str) -> Vec<Value> {
-        let updates = self.seen.iter().filter(|frame| frame["method"] == "session/update");
-        let updates = updates.map(|frame| frame["params"]["update"].clone());
-        updates.filter(|update| update["sessionUpdate"] == kind).collect()
-    }
-
-    /// The text of all chunks of a kind.
-    fn text(&self, kind: &str) -> String {
-        let chunks = self.updates(kind);
-        chunks.iter().filter_map(|chunk| chunk["content"]["text"].as_str()).collect()
-    }
-
-    /// Closes the input and waits for the end.
-    fn end(mut self) -> Option<i32> {
-        drop(self.stdin.take());
-        while let Ok(frame) = self.lines.recv_timeout(PATIENCE) {
-            self.seen.push(frame);
-        }
-        self.child.wait().expect("a status").code()
-    }
-}
-
-fn selected(option: &str) -> Value {
-    json!({"outcome": {"outcome": "selected", "optionId": option}})
-}
+use crate::acp_client::{AcpClient, selected};
+use crate::fixture::{TestDirs, play, run};
+use crate::remote::SERVER;
 
 #[test]
 fn an_editor_opens_a_session_asks_and_is_answered() {
@@ -476,4 +336,50 @@ fn the_entry_of_an_editor_is_shown_first_and_written_with_a_yes() {
     assert!(text.contains("// mine") && text.contains("\"Windlass\""), "{text}");
     let lua = run(&mut dirs.windlass(&["acp", "setup", "--editor", "nvim"]));
     assert!(lua.answer().contains("codecompanion"), "{lua:?}");
+}
+
+#[test]
+fn a_logout_says_which_key_it_cannot_take_away() {
+    let dirs = TestDirs::new();
+    let server = play(Script::new());
+    let mut client = AcpClient::start(&dirs, &server.url());
+    client.initialize();
+    let refused = client.request("logout", &json!({})).expect_err("the environment has a key");
+    let words = refused["message"].as_str().expect("words");
+    assert!(words.contains("ANTHROPIC_API_KEY"), "{words}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn the_client_is_told_when_what_it_opened_a_page_for_is_done() {
+    let dirs = TestDirs::new();
+    let ask = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"mode":"url","message":"Log in","url":"https://example.invalid/login","elicitationId":"e1"}}"#;
+    let done = r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"%s"}}"#;
+    // It also names one that nobody was asked about.
+    let branch = format!(
+        "printf '{ask}\\n'; read -r said; printf '{done}\\n{done}\\n' other e1; \
+         result='{{\"content\":[{{\"type\":\"text\",\"text\":\"logged in\"}}]}}' ;;\n"
+    );
+    let call = "*'\"method\":\"tools/call\"'*) ";
+    let text = SERVER.replacen(call, &format!("{call}{branch}    *never*) "), 1);
+    std::fs::write(dirs.file("server.sh"), text).expect("a file");
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("mcp__box__place", json!({})))
+        .answer(ScriptedAnswer::text("Done."));
+    let server = play(script);
+    let arguments = ["acp", "--allowedTools", "mcp__box"];
+    let mut client = AcpClient::spawn(&mut dirs.asking(&server.url(), &arguments));
+    let capabilities = json!({"elicitation": {"form": {}, "url": {}}});
+    let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
+    client.request("initialize", &params).expect("it answers");
+    let tool = json!({"name": "box", "command": "sh", "args": ["server.sh"], "env": []});
+    let opened = client.request("session/new", &json!({"cwd": dirs.work(), "mcpServers": [tool]}));
+    let session = opened.expect("a session")["sessionId"].as_str().expect("an id").to_owned();
+    let id = client.send_prompt(&session, "log in");
+    let asked = client.answer("elicitation/create", &json!({"action": "accept"}));
+    assert_eq!((&asked["mode"], &asked["elicitationId"]), (&json!("url"), &json!("e1")));
+    let told = client.until(|frame| frame["method"] == "elicitation/complete");
+    assert_eq!(told["params"], json!({"elicitationId": "e1"}), "only what it was asked");
+    client.response(id).expect("an answer");
+    assert_eq!(client.end(), Some(0));
 }

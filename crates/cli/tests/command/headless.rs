@@ -100,7 +100,7 @@ fn the_object_is_the_result_that_clients_read() {
 #[test]
 fn what_models_used_counts_nested_sessions_and_sums_to_the_total() {
     let dirs = TestDirs::new();
-    let agents = r#"{"scout":{"description":"Looks","prompt":"Look.","model":"haiku"}}"#;
+    let agents = r#"{"scout":{"description":"Looks","prompt":"Look.","model":"sonnet"}}"#;
     let call = json!({ "description": "a", "prompt": "look there", "subagent_type": "scout" });
     let script = Script::new()
         .answer(ScriptedAnswer::call("Agent", call).when("send somebody"))
@@ -113,9 +113,13 @@ fn what_models_used_counts_nested_sessions_and_sums_to_the_total() {
     let used = result["modelUsage"].as_object().expect("an object");
     let names: Vec<&str> = used.keys().map(String::as_str).collect();
     assert!(
-        names.len() == 2 && names[0].contains("haiku") && names[1].contains("opus"),
+        names.len() == 2 && names[0].contains("opus") && names[1].contains("sonnet"),
         "{result}"
     );
+    for one in used.values() {
+        assert!(one["contextWindow"].as_u64().is_some_and(|window| window > 0), "{result}");
+        assert!(one["maxOutputTokens"].as_u64().is_some_and(|most| most > 0), "{result}");
+    }
     let sum: f64 = used.values().map(|one| one["costUSD"].as_f64().expect("a cost")).sum();
     let total = result["total_cost_usd"].as_f64().expect("a total");
     assert!(total > 0.0 && (sum - total).abs() < 1e-9, "{result}");

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer, ScriptedFault};
 
+use crate::acp_client::AcpClient;
 use crate::fixture::{PATIENCE, TestDirs, play, run, run_with_input, wait_until_gone};
 use crate::session_bus::SessionBus;
 use crate::terminal::terminal;
@@ -71,6 +72,27 @@ fn a_key_is_kept_used_listed_and_removed() {
 }
 
 /// A command prints the key that was found in the ring; it reaches nothing that is kept or sent.
+#[test]
+fn an_editor_logs_out_and_the_key_is_gone() {
+    let server = ok_server();
+    let dirs = moved(&server);
+    let Some(bus) = SessionBus::with_open_keyring(&dirs) else { return };
+    run_with_input(&mut bus.windlass(&dirs, &["key", "set", "anthropic"]), b"sk-first\n").answer();
+    let mut client = AcpClient::spawn(&mut bus.windlass(&dirs, &["acp"]));
+    let initialized = client.initialize();
+    assert_eq!(initialized["agentCapabilities"]["auth"]["logout"], json!({}));
+    let session = client.open(&dirs.work());
+    assert_eq!(client.request("session/close", &json!({"sessionId": session})), Ok(json!({})));
+    let log_in = json!({"methodId": "windlass-key"});
+    assert_eq!(client.request("authenticate", &log_in), Ok(json!({})));
+    assert_eq!(client.request("logout", &json!({})), Ok(json!({})));
+    let refused = client.request("authenticate", &log_in).expect_err("no key");
+    assert_eq!(refused["code"], -32000, "{refused}");
+    assert_eq!(client.request("logout", &json!({})), Ok(json!({})), "twice is no mistake");
+    assert_eq!(client.end(), Some(0));
+    assert_eq!(sources(&listed(&bus, &dirs), "anthropic"), json!([]));
+}
+
 #[test]
 fn a_key_of_the_ring_is_taken_out_of_what_tools_print() {
     const CANARY: &str = "canary-ring-77c0e1b2";

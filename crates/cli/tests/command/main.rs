@@ -8,6 +8,8 @@
 )]
 
 mod acp;
+mod acp_client;
+mod acp_files;
 mod after;
 mod ask;
 mod available;
@@ -27,6 +29,7 @@ mod expansion;
 mod fault;
 mod fixture;
 mod flags;
+mod foreign_sessions;
 mod headless;
 mod hook_outputs;
 mod hooks;
@@ -66,6 +69,7 @@ mod session_bus;
 mod sessions;
 mod settings;
 mod signal;
+mod slow_servers;
 mod snapshots;
 mod terminal;
 mod time;

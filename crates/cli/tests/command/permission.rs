@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
+use crate::driven::StreamJsonProcess;
 use crate::fixture::{FinishedCommand, TestDirs, play, run};
 
 /// A model that wants to write a file, and says so.
@@ -347,4 +348,32 @@ fn rules_do_not_move_with_the_shell() {
     assert!(finished.stderr.contains("not allowed: Bash"), "{finished:?}");
     let last = server.requests().pop().expect("a request").body.to_string();
     assert!(!last.contains("the-hidden-words"), "{last}");
+}
+
+#[test]
+fn a_rejected_plan_is_told_as_the_published_adapter_expects() {
+    let dirs = TestDirs::new();
+    let plan = json!({"plan": "1. Do it."});
+    let server = play(Script::new().answer(ScriptedAnswer::call("ExitPlanMode", plan)));
+    let flags = ["--permission-mode", "plan", "--permission-prompt-tool", "stdio"];
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &flags);
+    driven.prompt("plan it");
+    let question = driven.asked("can_use_tool");
+    let no = json!({"behavior": "deny", "message": "Keep planning.", "interrupt": true});
+    driven.answer(&question, &no);
+    // The adapter takes the result for a cancel only after it saw what became of the call.
+    let seen = driven.until(|frame| frame["type"] == "user");
+    assert_eq!(seen["message"]["content"][0]["type"], "tool_result", "{seen}");
+    let result = driven.result();
+    assert_eq!(result["subtype"], "error_during_execution", "{result}");
+    assert_eq!(result["is_error"], true, "{result}");
+    let errors = result["errors"].as_array().expect("errors");
+    let first = errors[0].as_str().expect("words");
+    assert!(!first.starts_with('['), "people read the first: {first}");
+    let line = errors[1].as_str().expect("a line");
+    assert!(line.starts_with("[ede_diagnostic] "), "{line}");
+    for pair in ["result_type=user", "stop_reason=tool_use"] {
+        assert!(line.split(' ').any(|word| word == pair), "{line}");
+    }
+    driven.end();
 }

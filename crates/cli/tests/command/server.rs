@@ -2,13 +2,13 @@
 
 use std::io::Write;
 use std::net::TcpListener;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer, ScriptedFault};
 
 use crate::fixture::{FinishedCommand, RunningCommand, TestDirs, play, run};
+use crate::tls_server::TlsServer;
 
 /// Asks a server with this fault over each of the wires.
 fn over_all_wires(fault: &ScriptedFault, check: impl Fn(&str, &str, &FinishedCommand)) {
@@ -137,25 +137,9 @@ fn a_real_proxy_that_wants_a_login() {
 
 #[test]
 fn a_certificate_nobody_trusts_and_no_tls_at_all() {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
-    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("versions")
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key.expect("a key"))
-        .expect("a server");
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("https://localhost:{}", listener.local_addr().expect("an address").port());
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let connection = rustls::ServerConnection::new(Arc::clone(&config)).expect("TLS");
-            // The client hangs up when it has seen the certificate.
-            let _ = rustls::StreamOwned::new(connection, stream).write_all(b"never read");
-        }
-    });
+    // Without a sender its gate is open: it answers the hello at once.
+    let TlsServer { url, go_on, .. } = TlsServer::start(rustls::DEFAULT_VERSIONS);
+    drop(go_on);
     let dirs = TestDirs::new();
     let finished = run(&mut dirs.asking(&url, &["-p", "hi"]));
     let line = finished.error_line(1);

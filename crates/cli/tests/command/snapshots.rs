@@ -8,7 +8,9 @@ use std::process::Command;
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
-use crate::fixture::{TestDirs, play, run};
+use rustix::process::Signal;
+
+use crate::fixture::{RunningCommand, TestDirs, play, run, wait_for_file};
 
 const SESSION: &str = "7a0e9d8c-7b6a-4958-8473-625140312233";
 
@@ -401,4 +403,76 @@ fn a_fork_has_the_files_of_its_moment_and_both_go_on_alone() {
     assert!(said.contains("echo two") && !said.contains("echo three"), "{said}");
     let taken = run(&mut dirs.windlass(&["fork", SESSION, &workspace]));
     assert!(taken.error_line(1).contains("not empty"));
+}
+
+#[test]
+fn a_process_killed_in_the_middle_of_a_command_can_still_be_taken_back() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let script = Script::new()
+        .answer(bash("echo two > a; echo begun > begun; exec sleep 600"))
+        .answer(ScriptedAnswer::text("Going on.").repeat(0));
+    let server = play(script);
+    let mut command = dirs.asking(&server.url(), &["--dangerously-skip-permissions"]);
+    let process = RunningCommand::start(command.args(["--session-id", SESSION, "-p", "go"]));
+    wait_for_file(&dirs.file("begun"));
+    process.signal(Signal::KILL);
+    process.finish();
+    run(&mut dirs.asking(&server.url(), &["-c", "-p", "go on"])).answer();
+    assert!(diff(&dirs, &[]).contains("+two"), "the next look is its end");
+    rewind(&dirs, &["--to", "1", "--files"]);
+    assert_eq!(text(&dirs.file("a")), "one\n");
+    assert!(!dirs.file("begun").exists());
+}
+
+#[test]
+fn a_pack_goes_on_on_another_machine_and_a_bad_one_leaves_nothing() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    write(&dirs.file(".gitignore"), ".env\n");
+    write(&dirs.file(".env"), "SECRET=1\n");
+    let server = record_session(&dirs, &[&["echo two > a; mkdir d; echo x > d/x; chmod 700 d/x"]]);
+    let pack = dirs.work().with_file_name("session.pack");
+    let name = pack.display().to_string();
+    run(&mut dirs.windlass(&["pack", SESSION, "-o", &name])).answer();
+    let bytes = std::fs::read(&pack).expect("a pack");
+    assert!(!String::from_utf8_lossy(&bytes).contains("SECRET=1"), "what is ignored stays");
+
+    let other = TestDirs::new();
+    let place = other.work().with_file_name("elsewhere");
+    let into = place.display().to_string();
+    for length in [0, 10, bytes.len() / 3, bytes.len() / 2, bytes.len() - 1] {
+        let cut = other.file("cut");
+        std::fs::write(&cut, &bytes[..length]).expect("a file");
+        let refused = run(&mut other.windlass(&["unpack", "cut", "--into", &into]));
+        assert!(refused.error_line(1).contains("nothing was unpacked"), "{refused:?}");
+        assert!(!place.exists() && other.journals().is_empty(), "cut at {length}");
+    }
+    let mut damaged = bytes.clone();
+    let middle = damaged.len() - 40;
+    damaged[middle] ^= 1;
+    std::fs::write(other.file("cut"), &damaged).expect("a file");
+    run(&mut other.windlass(&["unpack", "cut", "--into", &into])).error_line(1);
+    assert!(!place.exists() && other.journals().is_empty());
+    let escaping = String::from_utf8_lossy(&bytes).replacen(
+        &format!("{SESSION}.jsonl"),
+        &format!("../{SESSION}.jsonl"),
+        1,
+    );
+    std::fs::write(other.file("cut"), escaping).expect("a file");
+    let refused = run(&mut other.windlass(&["unpack", "cut", "--into", &into]));
+    assert!(refused.error_line(1).contains("no place"), "{refused:?}");
+
+    run(&mut other.windlass(&["unpack", &name, "--into", &into])).answer();
+    assert_eq!(text(&place.join("a")), "two\n");
+    let mode = place.join("d/x").metadata().expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    assert!(!place.join(".env").exists());
+    let mut command = other.asking(&server.url(), &["-c", "-p", "go on"]);
+    run(command.current_dir(&place)).answer();
+    let said =
+        server.requests().pop().expect("a request").json().expect("JSON")["messages"].to_string();
+    assert!(said.contains("prompt 1") && said.contains("go on"), "{said}");
+    let again = run(&mut other.windlass(&["unpack", &name, "--into", &into]));
+    assert!(again.error_line(1).contains("is here already"));
 }

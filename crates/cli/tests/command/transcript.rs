@@ -10,20 +10,20 @@ use windlass_vocabulary::WireFormat;
 
 use crate::fixture::{TestDirs, play, run};
 
-const SESSION: &str = "7c1d3b52-0f4e-4f6a-8d3c-1a2b3c4d5e6f";
+pub(crate) const SESSION: &str = "7c1d3b52-0f4e-4f6a-8d3c-1a2b3c4d5e6f";
 
-fn ask(dirs: &TestDirs, server: &Rehearsal, arguments: &[&str]) -> Value {
+pub(crate) fn ask(dirs: &TestDirs, server: &Rehearsal, arguments: &[&str]) -> Value {
     let mut command = dirs.asking(&server.url(), &["--output-format", "json"]);
     let finished = run(command.args(arguments));
     serde_json::from_str(finished.answer()).expect("one object")
 }
 
-fn projects(dirs: &TestDirs) -> PathBuf {
+pub(crate) fn projects(dirs: &TestDirs) -> PathBuf {
     dirs.home().join(".claude/projects")
 }
 
 /// Every transcript below a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -36,7 +36,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn entries(path: &Path) -> Vec<Value> {
+pub(crate) fn entries(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).expect("a transcript");
     text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
 }
@@ -47,7 +47,7 @@ fn field<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
 
 /// The conversation by the rules of the page: leaves, the nearest that was said, the latest in the
 /// file, its parents, and calls and results beside the branch that share its answers.
-fn conversation(entries: &[Value]) -> Vec<Value> {
+pub(crate) fn conversation(entries: &[Value]) -> Vec<Value> {
     let place: HashMap<&str, usize> = entries
         .iter()
         .enumerate()
@@ -95,7 +95,7 @@ fn conversation(entries: &[Value]) -> Vec<Value> {
 }
 
 /// What was said, shortly: prompts, texts, calls, results.
-fn summarize(entries: &[Value]) -> Vec<String> {
+pub(crate) fn summarize(entries: &[Value]) -> Vec<String> {
     let mut told = Vec::new();
     for entry in conversation(entries) {
         match &entry["message"]["content"] {
@@ -115,7 +115,7 @@ fn summarize(entries: &[Value]) -> Vec<String> {
     told
 }
 
-fn working() -> Rehearsal {
+pub(crate) fn working() -> Rehearsal {
     let both = ScriptedAnswer::text("Looking.")
         .tool_with_id("call_1", "Bash", json!({"command": "echo one"}))
         .tool_with_id("call_2", "Bash", json!({"command": "echo two"}));
@@ -256,7 +256,7 @@ fn counting() -> Rehearsal {
     play(answers.collect::<Script>())
 }
 
-fn requested(server: &Rehearsal) -> String {
+pub(crate) fn requested(server: &Rehearsal) -> String {
     server.requests().pop().expect("a request").json().expect("JSON")["messages"].to_string()
 }
 
@@ -387,55 +387,6 @@ fn a_session_goes_back_under_its_own_id_and_its_chain_branches() {
     assert!(!shown.stdout.contains("Prompt 2."), "{shown:?}");
 }
 
-#[test]
-fn a_session_that_is_only_a_transcript_goes_on() {
-    let dirs = TestDirs::new();
-    let server = working();
-    ask(&dirs, &server, &["--session-id", SESSION, "--allowedTools", "Bash", "-p", "look twice"]);
-    let path = files(&projects(&dirs)).remove(0);
-    let before = entries(&path);
-    // Somewhere else, with nothing but that file: as a client's own store leaves it.
-    let other = TestDirs::new();
-    let config = other.home().join("temporary");
-    let folder = config.join("projects/some-project");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::copy(&path, folder.join(format!("{SESSION}.jsonl"))).expect("a copy");
-    let resume = format!("--resume={SESSION}");
-    let ask = |arguments: &[&str]| {
-        let mut command = other.asking(&server.url(), &["--output-format", "json"]);
-        let finished = run(command.args(arguments).env("CLAUDE_CONFIG_DIR", &config));
-        serde_json::from_str::<Value>(finished.answer()).expect("one object")
-    };
-    std::fs::write(other.file("CLAUDE.md"), "Be kind to files.").expect("a file");
-    let result = ask(&[&resume, "-p", "What did it say?"]);
-    assert_eq!(result["session_id"], SESSION);
-    let words = requested(&server);
-    for said in ["look twice", "call_1", "call_2", "One and two.", "What did it say?", "Be kind"] {
-        assert!(words.contains(said), "{said}: {words}");
-    }
-    let own = files(&config.join("projects"));
-    let own = own.iter().find(|path| !path.starts_with(&folder)).expect("its own transcript");
-    let lines = entries(own);
-    let names = |lines: &[Value]| -> Vec<String> {
-        conversation(lines)
-            .iter()
-            .map(|line| line["uuid"].as_str().expect("it").to_owned())
-            .collect()
-    };
-    assert_eq!(names(&lines)[..names(&before).len()], names(&before), "messages keep their names");
-    assert_eq!(summarize(&lines)[summarize(&before).len()..], ["> What did it say?", "Noted."]);
-    // From then on it is a session like any other.
-    ask(&[&resume, "-p", "And then?"]);
-    assert!(requested(&server).contains("What did it say?"));
-    ask(&["-c", "--fork-session", "-p", "Elsewhere."]);
-    assert!(requested(&server).contains("One and two."));
-    let missing = "00000000-0000-4000-8000-000000000000";
-    run(other
-        .asking(&server.url(), &["-r", missing, "-p", "hi"])
-        .env("CLAUDE_CONFIG_DIR", &config))
-    .error_line(2);
-}
-
 /// A file that a prompt mentions stands in the transcript as what it is; the prompt stays one text.
 #[test]
 fn a_mentioned_file_is_a_line_of_its_own() {
@@ -540,100 +491,4 @@ fn pieces_that_arrive_together_are_passed_on_one_by_one() {
     let frames = frames(&dirs, &server, &["-p", "go"]);
     let deltas = frames.iter().filter(|frame| frame["event"]["delta"]["type"] == "text_delta");
     assert_eq!(deltas.count(), sent);
-}
-
-/// A session as another program keeps it: a skill's text, a team, a parent that was lost.
-fn write_foreign_session(dirs: &TestDirs, id: &str) -> PathBuf {
-    let work = dirs.work().canonicalize().expect("the folder");
-    let work = work.to_string_lossy();
-    let key: String =
-        work.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let folder = projects(dirs).join(key);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let line = |kind: &str, uuid: &str, parent: Option<&str>, is_meta: bool, content: Value| {
-        let role = if kind == "assistant" { "assistant" } else { "user" };
-        json!({
-            "type": kind, "uuid": uuid, "parentUuid": parent, "isSidechain": false,
-            "isMeta": is_meta, "teamName": "crew", "sessionId": id, "cwd": work,
-            "timestamp": "2026-01-01T00:00:00.000Z",
-            "message": { "role": role, "id": format!("msg_{uuid}"), "content": content },
-        })
-    };
-    let text = |words: &str| json!([{ "type": "text", "text": words }]);
-    let lines = [
-        line("user", "u1", None, false, json!("build the harbour")),
-        line("user", "u2", Some("u1"), true, text("The skill says: measure twice.")),
-        line("assistant", "u3", Some("u2"), false, text("Measured.")),
-        line("user", "u4", Some("gone"), false, json!("and the pier")),
-        line("assistant", "u5", Some("u4"), false, text("Built the pier.")),
-    ];
-    let path = folder.join(format!("{id}.jsonl"));
-    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    std::fs::write(&path, lines).expect("a transcript");
-    path
-}
-
-#[test]
-fn sessions_of_other_programs_are_found_shown_and_continued() {
-    const FOREIGN: &str = "abcd1234-0f4e-4f6a-8d3c-1a2b3c4d5e6f";
-    for arguments in [&["-c"][..], &["-r", "abcd12"], &["-r", FOREIGN], &["-r", "PATH"]] {
-        let dirs = TestDirs::new();
-        let path = write_foreign_session(&dirs, FOREIGN);
-        let listed = run(&mut dirs.windlass(&["sessions", "list"]));
-        assert!(listed.answer().contains("build the harbour"), "{listed:?}");
-        let shown = run(&mut dirs.windlass(&["sessions", "show", "abcd12"]));
-        assert!(shown.answer().contains("Built the pier."), "{shown:?}");
-        let found = run(&mut dirs.windlass(&["sessions", "search", "PIER"]));
-        assert!(found.answer().contains("abcd1234"), "{found:?}");
-        let server = play(Script::new().answer(ScriptedAnswer::text("On it.").repeat(0)));
-        let path = path.to_string_lossy();
-        let arguments: Vec<&str> =
-            arguments.iter().map(|one| if *one == "PATH" { &*path } else { one }).collect();
-        let result = ask(&dirs, &server, &[&arguments[..], &["-p", "go on"]].concat());
-        assert_eq!(result["session_id"], FOREIGN, "{arguments:?}");
-        let body = &server.requests()[0].body;
-        for words in ["build the harbour", "measure twice", "Measured.", "Built the pier.", "go on"]
-        {
-            assert!(body.contains(words), "{arguments:?} {words}: {body}");
-        }
-    }
-}
-
-#[test]
-fn to_continue_where_there_is_nothing_begins_a_session() {
-    let dirs = TestDirs::new();
-    let server = working();
-    ask(&dirs, &server, &["-c", "-p", "look", "--allowedTools", "Bash"]);
-    assert_eq!(files(&projects(&dirs)).len(), 1);
-    let dirs = TestDirs::new();
-    let finished = run(&mut dirs.asking(&server.url(), &["-c", "--fork-session", "-p", "look"]));
-    assert!(finished.error_line(2).contains("no session of this directory"), "{finished:?}");
-}
-
-/// What lies among the transcripts is not always one.
-#[test]
-fn a_pipe_a_loop_or_nonsense_among_the_transcripts_is_passed_over() {
-    let dirs = TestDirs::new();
-    let path = write_foreign_session(&dirs, "abcd1234-0f4e-4f6a-8d3c-1a2b3c4d5e6f");
-    let folder = path.parent().expect("a folder");
-    let pipe = folder.join("11111111-0f4e-4f6a-8d3c-1a2b3c4d5e6f.jsonl");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
-    assert!(made.success());
-    let wrong = folder.join("22222222-0f4e-4f6a-8d3c-1a2b3c4d5e6f.jsonl");
-    std::fs::write(&wrong, b"\xff\x00[[[[{\"type\":\"user\"\n".repeat(100)).expect("a file");
-    let circle =
-        json!({"type": "user", "uuid": "a", "parentUuid": "a", "message": {"content": "x"}});
-    let round = folder.join("33333333-0f4e-4f6a-8d3c-1a2b3c4d5e6f.jsonl");
-    std::fs::write(round, format!("{circle}\n")).expect("a file");
-    let listed = run(&mut dirs.windlass(&["sessions", "list"]));
-    assert!(listed.answer().contains("build the harbour"), "{listed:?}");
-    let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
-    write_foreign_session(&dirs, "abcd1299-0f4e-4f6a-8d3c-1a2b3c4d5e6f");
-    let twice = run(&mut dirs.asking(&server.url(), &["-r", "abcd12", "-p", "go on"]));
-    assert!(twice.error_line(2).contains("several sessions"), "{twice:?}");
-    for wanted in ["11111111", "22222222", "33333333", "no such name"] {
-        let finished = run(&mut dirs.asking(&server.url(), &["-r", wanted, "-p", "go on"]));
-        finished.error_line(2);
-    }
-    assert_eq!(server.request_count(), 0);
 }

@@ -14,6 +14,7 @@ use windlass_workspace::{
 use super::{FileRewind, OverwriteChoice, RestoreStatus, RewindError};
 use crate::snapshot::SharedWorkspace;
 use crate::snapshot::change_summary::classify_change;
+use crate::snapshot::span_changes::list_snapshots;
 
 /// What going back would do to files that snapshots cover.
 pub(super) struct SnapshotPlan {
@@ -33,7 +34,7 @@ pub(super) fn plan_before(
             // Killed in the middle of going back: that is completed before anything else.
             workspace.finish()?;
         }
-        let ours = list_own_spans(workspace, &own)?;
+        let ours = list_snapshots(workspace, &own)?;
         let plan = workspace.plan(target, &ours, &CancelFlag::new())?;
         let root = workspace.root().to_owned();
         let files = plan.steps.iter().filter(|step| is_told(step));
@@ -75,27 +76,6 @@ pub(super) fn carry_out(
         kept.end_span(number, Vec::new(), report.after.to_string())?;
     }
     Ok(())
-}
-
-/// The snapshots around each span. One whose process died has no end: the next look is its end.
-fn list_own_spans(
-    workspace: &mut Workspace,
-    spans: &[&SnapshotSpan],
-) -> Result<Vec<(SnapshotId, SnapshotId)>, WorkspaceError> {
-    let mut pairs = Vec::new();
-    for (place, span) in spans.iter().enumerate() {
-        let Some(from) = parse_id(&span.from) else { continue };
-        let next = spans.get(place + 1).and_then(|next| parse_id(&next.from));
-        let to = match (span.to.as_deref().and_then(parse_id), next) {
-            (Some(to), _) | (None, Some(to)) => to,
-            (None, None) => {
-                let depth = windlass_workspace::LookDepth::Quick;
-                workspace.look(depth, &CancelFlag::new())?.id
-            }
-        };
-        pairs.push((from, to));
-    }
-    Ok(pairs)
 }
 
 fn parse_id(text: &str) -> Option<SnapshotId> {

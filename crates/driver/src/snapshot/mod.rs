@@ -11,12 +11,14 @@ mod recorder;
 mod recorder_thread;
 mod shared_workspace;
 mod snapshot_copy;
-mod span_changes;
+mod snapshot_pack;
+pub(crate) mod span_changes;
 
 pub(crate) use recorder::SnapshotRecorder;
 pub(crate) use recorder_thread::RecorderThread;
 pub use shared_workspace::SharedWorkspace;
 pub use snapshot_copy::{SnapshotCopy, copy_snapshot};
+pub use snapshot_pack::{pack_workspace, unpack_workspace};
 pub use span_changes::{FileDifference, HeldContent, visit_span_changes};
 
 use std::path::PathBuf;

@@ -31,6 +31,18 @@ impl SharedWorkspace {
         Self { root: root.to_owned(), config, slot: Mutex::new(WorkspaceSlot::Unopened) }
     }
 
+    /// Bytes that the snapshots of the directory take on the disk, and how many contents they hold.
+    /// Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read, in words.
+    pub fn measure(&self) -> Result<(u64, u64), String> {
+        let usage =
+            self.run(|workspace| Ok(workspace.usage())).map_err(|error| error.to_string())?;
+        Ok(usage.map_or((0, 0), |usage| (usage.bytes, usage.contents)))
+    }
+
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -77,7 +89,7 @@ impl SharedWorkspace {
             register_session(store, change_log).map_err(failed)?;
             match collect_garbage(workspace, store, bytes_max, change_log) {
                 // Another process uses the store; the next session tries again.
-                Ok(_) | Err(WorkspaceError::ReadOnly) => Ok(()),
+                Ok(_) | Err(WorkspaceError::InUse) => Ok(()),
                 Err(error) => Err(error),
             }
         })
@@ -87,8 +99,5 @@ impl SharedWorkspace {
 
 /// Will the next look fail for the same reason?
 fn is_lasting(error: &WorkspaceError) -> bool {
-    matches!(
-        error,
-        WorkspaceError::TooManyPaths(_) | WorkspaceError::TooSlow(_) | WorkspaceError::ReadOnly
-    )
+    matches!(error, WorkspaceError::TooManyPaths(_) | WorkspaceError::TooSlow(_))
 }

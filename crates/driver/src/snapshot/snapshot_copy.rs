@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use windlass_workspace::{CancelFlag, LookDepth, SnapshotId};
+use windlass_workspace::{CancelFlag, CopyReport, LookDepth, SnapshotId};
 
 use super::SharedWorkspace;
 
@@ -15,6 +15,13 @@ pub struct SnapshotCopy {
     pub bytes: u64,
     /// What the original has and the copy has not, for people.
     pub missing: Vec<String>,
+}
+
+impl SnapshotCopy {
+    pub(super) fn from_report(report: &CopyReport) -> Self {
+        let missing = report.missing.iter().map(|path| path.path.to_string()).collect();
+        Self { files: report.files, bytes: report.bytes, missing }
+    }
 }
 
 /// Writes the files of a snapshot, or as they are now, to a new or an empty folder. Blocks.
@@ -37,6 +44,5 @@ pub fn copy_snapshot(
     });
     let report = copied.map_err(|error| error.to_string())?;
     let report = report.ok_or("no snapshots are kept of this directory")?;
-    let missing = report.missing.iter().map(|path| path.path.to_string()).collect();
-    Ok(SnapshotCopy { files: report.files, bytes: report.bytes, missing })
+    Ok(SnapshotCopy::from_report(&report))
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use windlass_journal::snapshot_store::SnapshotSpan;
 use windlass_vocabulary::notice::ChangeKind;
-use windlass_workspace::{PathImage, RelativePath, SnapshotId, Workspace, WorkspaceError};
+use windlass_workspace::{
+    CancelFlag, LookDepth, PathImage, RelativePath, SnapshotId, Workspace, WorkspaceError,
+};
 
 use super::SharedWorkspace;
 use super::change_summary::classify_change;
@@ -70,21 +72,37 @@ type ChangedPaths = BTreeMap<RelativePath, (PathImage, PathImage)>;
 
 /// For each path what was there before the first span that changed it, and after the last.
 fn combine_changes(
-    workspace: &Workspace,
+    workspace: &mut Workspace,
     shared: &SharedWorkspace,
     spans: &[SnapshotSpan],
 ) -> Result<ChangedPaths, WorkspaceError> {
     let mut combined = ChangedPaths::new();
-    for span in spans.iter().filter(|span| span.root == shared.root()) {
-        let ids: (Option<SnapshotId>, Option<SnapshotId>) =
-            (span.from.parse().ok(), span.to.as_ref().and_then(|to| to.parse().ok()));
-        let (Some(from), Some(to)) = ids else { continue };
+    let own: Vec<&SnapshotSpan> = spans.iter().filter(|span| span.root == shared.root()).collect();
+    for (from, to) in list_snapshots(workspace, &own)? {
         for change in workspace.changes(from, to)? {
             let entry = combined.entry(change.path);
             entry.or_insert((change.before, PathImage::Absent)).1 = change.after;
         }
     }
     Ok(combined)
+}
+
+/// The snapshots around each span. One whose process died has no end: the next look is its end.
+pub(crate) fn list_snapshots(
+    workspace: &mut Workspace,
+    spans: &[&SnapshotSpan],
+) -> Result<Vec<(SnapshotId, SnapshotId)>, WorkspaceError> {
+    let mut pairs = Vec::new();
+    for (place, span) in spans.iter().enumerate() {
+        let Ok(from) = span.from.parse() else { continue };
+        let next = spans.get(place + 1).and_then(|next| next.from.parse().ok());
+        let to = match span.to.as_ref().and_then(|to| to.parse().ok()).or(next) {
+            Some(to) => to,
+            None => workspace.look(LookDepth::Quick, &CancelFlag::new())?.id,
+        };
+        pairs.push((from, to));
+    }
+    Ok(pairs)
 }
 
 fn read_content(workspace: &Workspace, image: &PathImage) -> HeldContent {

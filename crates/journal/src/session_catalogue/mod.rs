@@ -6,6 +6,7 @@
 
 mod export;
 mod fork;
+mod pack;
 mod search;
 mod session_index;
 mod session_summary;
@@ -24,6 +25,10 @@ use crate::segment;
 
 pub use export::{JournalExportFormat, export_session};
 pub use fork::fork_journal;
+pub use pack::{
+    PackError, PackManifest, PackedFile, WORKSPACE_NAME, adopt_unpacked, read_pack_manifest,
+    unpack_files, write_pack,
+};
 pub use search::{SessionSearchHit, search_transcripts};
 pub use session_summary::{LastRun, SessionSummary, is_being_written, read_last_run};
 pub use trash::{SessionTrash, TrashedSession};

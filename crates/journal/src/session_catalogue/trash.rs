@@ -236,7 +236,7 @@ fn put_back(manifest: &TrashManifest, folder: &Path) -> Result<(), JournalError>
 }
 
 /// Files and folders that belong to a journal by their name.
-fn list_companions(journal: &Path) -> Vec<PathBuf> {
+pub(super) fn list_companions(journal: &Path) -> Vec<PathBuf> {
     let own = file_name(journal);
     let Some(stem) = own.strip_suffix("jsonl") else { return Vec::new() };
     let belongs = |path: &PathBuf| file_name(path).starts_with(stem) && file_name(path) != own;

@@ -3,7 +3,7 @@
 //! Derived from what the engine tells, and therefore from the journal: the same events always give
 //! the same lines, uuids included, so a transcript can be made anew or completed at any time. A
 //! session that has a journal is never continued from it; one that has only this is taken in by
-//! [`import`].
+//! `import`.
 
 mod api_block;
 mod attached_files;
@@ -37,7 +37,8 @@ pub use import::{
     ImportedConversation, find_transcript, import_transcript, write_imported_journal,
 };
 pub use session_listing::{
-    list_transcript_sessions, read_transcript_conversation, summarize_transcript,
+    count_transcript_sessions, is_uuid, list_transcript_sessions, read_transcript_conversation,
+    summarize_transcript,
 };
 pub use trace::{TracedMessage, render_transcript, trace_messages};
 pub use transcript_file::{TranscriptFile, find_by_title, write_agent_metadata};

@@ -25,6 +25,28 @@ pub fn list_transcript_sessions(
     count_max: usize,
     is_known: impl Fn(&str) -> bool,
 ) -> Vec<ListedSession> {
+    let paths = find_transcripts(config, project, is_known).into_iter();
+    let listed = paths
+        .filter_map(|path| Some(ListedSession { summary: summarize_transcript(&path)?, path }));
+    listed.take(count_max).collect()
+}
+
+/// How many sessions a list without a limit would have. Of each, no more is read than shows that it
+/// would be in the list.
+pub fn count_transcript_sessions(
+    config: &Path,
+    project: Option<&Path>,
+    is_known: impl Fn(&str) -> bool,
+) -> usize {
+    find_transcripts(config, project, is_known).iter().filter(|path| is_session(path)).count()
+}
+
+/// The transcripts that may hold a session, the newest first.
+fn find_transcripts(
+    config: &Path,
+    project: Option<&Path>,
+    is_known: impl Fn(&str) -> bool,
+) -> Vec<PathBuf> {
     let projects = config.join("projects");
     let folders: Vec<PathBuf> = match project {
         Some(project) => vec![projects.join(project_key(project))],
@@ -44,10 +66,19 @@ pub fn list_transcript_sessions(
     });
     let mut stamped: Vec<(Reverse<SystemTime>, PathBuf)> = stamped.take(TRANSCRIPTS_MAX).collect();
     stamped.sort();
-    let paths = stamped.into_iter().map(|(_, path)| path);
-    let listed = paths
-        .filter_map(|path| Some(ListedSession { summary: summarize_transcript(&path)?, path }));
-    listed.take(count_max).collect()
+    stamped.into_iter().map(|(_, path)| path).collect()
+}
+
+/// Would [`summarize_transcript`] find a session here?
+fn is_session(path: &Path) -> bool {
+    // A pipe would be waited for.
+    let file = path.metadata().ok().filter(|file| file.is_file() && file.len() > 0);
+    let file = file.and_then(|_| File::open(path).ok());
+    let Some(beginning) = file.and_then(|mut file| read_part(&mut file, 0)) else { return false };
+    let lines = beginning.split(|byte| *byte == b'\n');
+    let mut lines = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok()).peekable();
+    let is_sidechain = lines.peek().is_none_or(|first| first["isSidechain"] == true);
+    !is_sidechain && lines.any(|line| parse_prompt(&line).is_some())
 }
 
 /// What the two ends of a transcript say of its session. `None` for one in which nothing was said, and
@@ -118,8 +149,10 @@ fn read_part(file: &mut File, from: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn is_uuid(text: &str) -> bool {
-    text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+/// Does this have the form of a session's id?
+pub fn is_uuid(text: &str) -> bool {
+    text.split('-').map(str::len).eq([8, 4, 4, 4, 12])
+        && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
 /// What is read of each end of a transcript.

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
-    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, ProtocolVersion,
-    Root, RootsCapabilities, UrlElicitationCapability,
+    ClientCapabilities, ClientConfig, CustomNotification, ElicitRequestParams, ElicitResult,
+    ElicitationAction, ElicitationCapability, ErrorData, FormElicitationCapability, Implementation,
+    ListRootsResult, LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
+    ProtocolVersion, Root, RootsCapabilities, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
@@ -35,6 +35,11 @@ pub trait McpHost: Send + Sync + 'static {
     fn elicit(&self, question: ElicitationRequest) -> ElicitationFuture {
         drop(question);
         Box::pin(std::future::ready(ElicitationReply::Decline))
+    }
+
+    /// What the user went to a place for is done: the server's name of that question.
+    fn elicitation_completed(&self, id: &str) {
+        let _ = id;
     }
 
     /// One of the server's lists changed.
@@ -74,6 +79,8 @@ pub enum McpListKind {
     Resources,
 }
 
+/// Servers of the newest revision send it; the library has no type for it.
+const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 /// Words of progress that may wait.
 const PROGRESS_MAX: usize = 4;
 
@@ -183,6 +190,17 @@ impl ClientHandler for McpClient {
         _: NotificationContext<RoleClient>,
     ) {
         self.health.log_line(&notification.data.to_string());
+    }
+
+    async fn on_custom_notification(
+        &self,
+        notification: CustomNotification,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let id = notification.params.as_ref().and_then(|params| params.get("elicitationId"));
+        if let (ELICITATION_COMPLETE, Some(Value::String(id))) = (&*notification.method, id) {
+            self.host.elicitation_completed(id);
+        }
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

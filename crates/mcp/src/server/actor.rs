@@ -205,10 +205,18 @@ impl McpServerActor {
                 opened => opened,
             }
         });
+        let began = Instant::now();
+        let slow_after = self.context.timeouts.slow_after();
+        let mut is_slow = false;
         let (connection, known) = loop {
             tokio::select! {
                 biased;
                 opened = &mut opening => break opened?,
+                () = tokio::time::sleep_until(began + slow_after), if !is_slow => {
+                    is_slow = true;
+                    let why = self.describe_slow_start(slow_after);
+                    self.update_snapshot(|now| now.error = Some(why));
+                }
                 command = self.commands.recv() => match command {
                     Some(ServerActorCommand::Connect(waiter) | ServerActorCommand::Reconnect(waiter)) => self.waiters.push(waiter),
                     Some(ServerActorCommand::SetEnabled(false)) => {
@@ -228,6 +236,17 @@ impl McpServerActor {
         Ok(Some(connection))
     }
 
+    fn describe_slow_start(&self, waited: Duration) -> String {
+        let limit = self.context.timeouts.connect_limit(&self.config).as_secs_f64();
+        let waited = waited.as_secs_f64();
+        match self.config.installs_first() {
+            true => format!(
+                "still starting after {waited:.1} s, perhaps it is being installed; it has {limit:.0} s"
+            ),
+            false => format!("still starting after {waited:.1} s; it has {limit:.0} s"),
+        }
+    }
+
     /// Shows what is known now, and keeps it for the next session.
     fn apply_lists(&mut self, known: CachedServerLists, connection: Option<&Arc<McpConnection>>) {
         if let Some(cache) = &self.context.list_cache {
@@ -239,6 +258,7 @@ impl McpServerActor {
             now.description = known.facts;
             if let Some(connection) = connection {
                 now.status = McpServerStatus::Connected;
+                now.error = None;
                 now.connection = Some(Arc::clone(connection));
             }
         });
@@ -352,6 +372,11 @@ impl McpHost for ActorHost {
         }
     }
 
+    fn elicitation_completed(&self, id: &str) {
+        self.prompter.complete(id);
+        self.host.elicitation_completed(id);
+    }
+
     fn list_changed(&self, list: McpListKind) {
         // A full queue holds a refresh already, or the server has other worries.
         if let Some(command_sender) = self.command_sender.upgrade() {
@@ -368,8 +393,24 @@ async fn open_connection(
     host: Arc<dyn McpHost>,
 ) -> Result<(McpConnection, CachedServerLists), McpFailure> {
     // Closed only with the runtime.
-    let _turn = context.start_slots.acquire().await;
-    let limit = context.timeouts.connect;
+    let turn = context.start_slots.acquire().await;
+    let mut opening = std::pin::pin!(open_in_turn(config, context, era, host));
+    // One that installs for minutes must not hold up all others.
+    tokio::select! {
+        biased;
+        opened = &mut opening => return opened,
+        () = tokio::time::sleep(context.timeouts.slow_after()) => drop(turn),
+    }
+    opening.await
+}
+
+async fn open_in_turn(
+    config: &McpServerConfig,
+    context: &McpServerContext,
+    era: ProtocolEra,
+    host: Arc<dyn McpHost>,
+) -> Result<(McpConnection, CachedServerLists), McpFailure> {
+    let limit = context.timeouts.connect_limit(config);
     let name = config.name.as_str();
     config
         .command_line
@@ -405,7 +446,8 @@ async fn open_connection(
         }
     };
     let connection = McpConnection::open(name, channel, era, host, limit).await?;
-    let known = fetch_lists(&connection, limit).await?;
+    // It runs by now, so it has nothing to install any more.
+    let known = fetch_lists(&connection, context.timeouts.connect).await?;
     Ok((connection, known))
 }
 

@@ -5,6 +5,7 @@
 
 mod actor;
 mod list_cache;
+mod package_runner;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +27,7 @@ use crate::transport::http::HttpServerConfig;
 use crate::transport::stdio::StdioServerConfig;
 
 pub use list_cache::ServerListCache;
+use package_runner::runs_package;
 
 /// Orders that may wait for one server.
 const COMMANDS_MAX: usize = 64;
@@ -64,6 +66,19 @@ impl McpServerConfig {
     }
 }
 
+impl McpServerConfig {
+    /// Is it started by a program that installs it first?
+    #[must_use]
+    pub fn installs_first(&self) -> bool {
+        match &self.transport {
+            McpServerTransport::Process(process) => runs_package(process),
+            McpServerTransport::Http(_)
+            | McpServerTransport::InProcess(_)
+            | McpServerTransport::Unavailable(_) => false,
+        }
+    }
+}
+
 /// How a server is reached.
 #[derive(Clone)]
 pub enum McpServerTransport {
@@ -96,6 +111,8 @@ pub trait InProcessServer: Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct McpTimeouts {
     pub connect: Duration,
+    /// To connect where a package runner starts the server, which installs it first.
+    pub install: Duration,
     pub call: Duration,
     /// To show a sign of life after a call was given up.
     pub ping: Duration,
@@ -107,10 +124,26 @@ impl Default for McpTimeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(30),
+            install: Duration::from_secs(300),
             call: Duration::from_secs(600),
             ping: Duration::from_secs(5),
             restart_pause: Duration::from_millis(500),
         }
+    }
+}
+
+impl McpTimeouts {
+    /// How long this server may take to connect.
+    pub(crate) fn connect_limit(&self, config: &McpServerConfig) -> Duration {
+        match config.installs_first() {
+            true => self.install.max(self.connect),
+            false => self.connect,
+        }
+    }
+
+    /// When a server that is still being started is worth a word.
+    fn slow_after(&self) -> Duration {
+        SLOW_AFTER.min(self.connect / 3)
     }
 }
 
@@ -324,6 +357,16 @@ impl McpServer {
         let _ = snapshot.wait_for(|now| now.status != McpServerStatus::Pending).await;
     }
 
+    /// Waits until it is connected, has failed, or needs so long that it is worth a word: those words.
+    pub(crate) async fn wait_until_slow(&self) -> Option<String> {
+        let mut snapshot = self.snapshot.clone();
+        let has_news =
+            |now: &McpServerSnapshot| now.status != McpServerStatus::Pending || now.error.is_some();
+        let now = snapshot.wait_for(has_news).await.ok()?;
+        let why = now.error.clone().filter(|_| now.status == McpServerStatus::Pending)?;
+        Some(format!("The MCP server `{}` is not ready: {why}", self.config.name))
+    }
+
     /// A call was given up. A server that then gives no sign of life is ended.
     pub fn probe_after_cancel(&self, connection: &Arc<McpConnection>) {
         let connection = Arc::clone(connection);
@@ -364,5 +407,7 @@ impl Drop for McpServer {
     }
 }
 
+/// The longest that a server is waited for without a word.
+const SLOW_AFTER: Duration = Duration::from_secs(10);
 /// How long a switch is waited for before a caller may see the old state.
 const SET_ENABLED_MAX: Duration = Duration::from_secs(2);

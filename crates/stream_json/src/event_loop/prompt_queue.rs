@@ -187,8 +187,10 @@ impl EventLoop {
             };
         };
         let settings = plan.builder.settings();
-        let models = std::iter::once(&settings.model).chain(&settings.fallbacks);
+        // The session's own come last: variables may have given them other windows.
+        let models = plan.description.named_models.iter().chain([&settings.model]);
         models
+            .chain(&settings.fallbacks)
             .chain(&settings.small_model)
             .for_each(|facts| self.usage_totals.add_model_facts(facts));
         let options = LiveSessionOptions {

@@ -6,11 +6,12 @@
 use std::path::{Path, PathBuf};
 
 use super::diff::render_unified_diff;
+use super::editor_files::open_current_text;
 use super::file_content::read_bounded;
 use super::file_context::FileContext;
 use super::file_state::{FileState, hash_content};
 use super::known_files::{KnownFile, TEXT_BYTES_MAX};
-use super::open::{OpenedFile, open_regular_file};
+use super::open::OpenedFile;
 use super::text_encoding::TextEncoding;
 
 /// Changes told at a time; more wait for the next time.
@@ -57,7 +58,7 @@ fn describe_change(files: &FileContext, path: &Path, known: &KnownFile) -> Optio
         return None;
     }
     // Something else stands there now, or it may no longer be read: an edit will say so.
-    let OpenedFile { file, metadata } = open_regular_file(files, path).ok()?;
+    let OpenedFile { file, metadata } = open_current_text(files, path).ok()?;
     let told = |digest| FileState::new(&metadata, digest);
     if metadata.len() > COMPARED_BYTES_MAX || !known.state.has_digest() {
         files.update_known_file(path, |known| known.reported_state = Some(told(None)));

@@ -4,8 +4,9 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
+use super::editor_files::open_current_text;
 use super::file_context::FileContext;
-use super::open::{OpenedFile, open_regular_file};
+use super::open::OpenedFile;
 
 /// Larger files are not changed by these tools.
 const CHANGEABLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -22,7 +23,7 @@ pub(crate) struct FileContent {
 /// The content of a file whose present state was read in this session, or why it must not be
 /// changed.
 pub(crate) fn read_for_change(files: &FileContext, path: &Path) -> Result<FileContent, String> {
-    let OpenedFile { file, metadata } = open_regular_file(files, path)?;
+    let OpenedFile { file, metadata } = open_current_text(files, path)?;
     let shown = path.display();
     let Some(known) = files.known_file(path) else {
         return Err(format!("`{shown}` has not been read yet. Read it first, then change it."));

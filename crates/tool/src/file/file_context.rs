@@ -1,10 +1,11 @@
 //! Where a session works and what it knows of its files.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::backup::FileBackupStore;
 use super::changed_files::{self, FileChange};
+use super::editor_files::EditorFiles;
 use super::known_files::{KnownFile, KnownFiles};
 use crate::lock::lock;
 
@@ -14,6 +15,8 @@ pub struct FileContext {
     /// The session's main directory; absolute. The shell starts here and returns here.
     pub cwd: PathBuf,
     pub backup: Option<Arc<dyn FileBackupStore>>,
+    /// Shared with subagents that work in the same directories.
+    editor: Arc<OnceLock<Arc<dyn EditorFiles>>>,
     working_directories: Mutex<Vec<PathBuf>>,
     known_files: Mutex<KnownFiles>,
 }
@@ -22,6 +25,7 @@ impl FileContext {
     pub(crate) fn new(cwd: PathBuf) -> Self {
         Self {
             backup: None,
+            editor: Arc::default(),
             working_directories: Mutex::new(vec![cwd.clone()]),
             known_files: Mutex::default(),
             cwd,
@@ -33,15 +37,25 @@ impl FileContext {
         Self {
             cwd: self.cwd.clone(),
             backup: self.backup.clone(),
+            editor: Arc::clone(&self.editor),
             working_directories: Mutex::new(self.working_directories()),
             known_files: Mutex::default(),
         }
     }
 
-    /// The same in other directories; the first becomes `cwd`.
+    /// The same in other directories, which no editor shows; the first becomes `cwd`.
     pub(crate) fn for_subagent_in(&self, cwd: PathBuf, directories: Vec<PathBuf>) -> Self {
         let working_directories = Mutex::new(directories);
-        Self { cwd, working_directories, ..self.for_subagent() }
+        Self { cwd, working_directories, editor: Arc::default(), ..self.for_subagent() }
+    }
+
+    /// Reads and writes text files through this editor from now on. The first one stays.
+    pub fn set_editor(&self, editor: Arc<dyn EditorFiles>) {
+        let _ = self.editor.set(editor);
+    }
+
+    pub(super) fn editor(&self) -> Option<Arc<dyn EditorFiles>> {
+        self.editor.get().cloned()
     }
 
     pub fn add_directory(&self, directory: impl Into<PathBuf>) {

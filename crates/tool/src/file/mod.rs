@@ -7,6 +7,7 @@
 mod backup;
 mod changed_files;
 mod diff;
+mod editor_files;
 mod file_content;
 mod file_context;
 mod file_state;
@@ -20,6 +21,8 @@ pub use backup::{FileBackupStore, PendingFileChange};
 pub use changed_files::FileChange;
 pub use diff::count_changed_lines;
 pub(crate) use diff::diff_hunks;
+pub(crate) use editor_files::open_current_text;
+pub use editor_files::{EditorFiles, EditorWrite};
 pub(crate) use file_content::{FileContent, ORIGINAL_BYTES_MAX, read_bounded, read_for_change};
 pub use file_context::FileContext;
 pub(crate) use file_state::FileState;

@@ -17,6 +17,7 @@ use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use super::backup::{PendingFileChange, read_current_content};
+use super::editor_files::write_through_editor;
 use super::file_context::FileContext;
 use super::open::{explain_errno, open_without_links};
 
@@ -56,7 +57,8 @@ pub(crate) fn replace_file(
             mode,
         })?;
     }
-    target.write(old, content).map_err(|error| match error {
+    write_target(files, path, &target, old, content).map_err(|error| match error {
+        ReplaceError::Editor(why) => why,
         ReplaceError::ChangedMeanwhile => format!(
             "`{}` was changed by somebody else just now. Read it again before you change it.",
             path.display()
@@ -66,6 +68,28 @@ pub(crate) fn replace_file(
             path.display(),
             parent.display()
         ),
+    })
+}
+
+/// Through the editor if the session works in one, else here.
+fn write_target(
+    files: &FileContext,
+    path: &Path,
+    target: &ReplaceTarget<'_>,
+    old: Option<&Metadata>,
+    content: &[u8],
+) -> Result<Metadata, ReplaceError> {
+    target.check_writable(old)?;
+    target.check_unchanged(old)?;
+    if !write_through_editor(files, path, content).map_err(ReplaceError::Editor)? {
+        return target.write(old, content);
+    }
+    target.read_metadata().map_err(|error| {
+        ReplaceError::Editor(format!(
+            "The editor took the text of `{}`, but the file cannot be read on disk: {error}. It may \
+             not be saved yet.",
+            path.display()
+        ))
     })
 }
 
@@ -105,6 +129,8 @@ pub(crate) fn write_file(
 
 enum ReplaceError {
     ChangedMeanwhile,
+    /// In whole words.
+    Editor(String),
     Io(io::Error),
 }
 
@@ -127,10 +153,6 @@ struct ReplaceTarget<'a> {
 
 impl ReplaceTarget<'_> {
     fn write(&self, old: Option<&Metadata>, content: &[u8]) -> Result<Metadata, ReplaceError> {
-        if old.is_some() {
-            // A rename needs no right to write the file, but changing it should.
-            rustix::fs::accessat(&self.directory, self.name, Access::WRITE_OK, AtFlags::EACCESS)?;
-        }
         let number = TEMPORARY_COUNTER.fetch_add(1, Ordering::Relaxed);
         let temporary = format!(".windlass-{}-{number}.tmp", std::process::id());
         let written = self.write_temporary(&temporary, old, content).and_then(|metadata| {
@@ -143,6 +165,20 @@ impl ReplaceTarget<'_> {
             let _ = rustix::fs::unlinkat(&self.directory, &temporary, AtFlags::empty());
         }
         written
+    }
+
+    /// A rename needs no right to write the file, but changing it should.
+    fn check_writable(&self, old: Option<&Metadata>) -> Result<(), ReplaceError> {
+        if old.is_some() {
+            rustix::fs::accessat(&self.directory, self.name, Access::WRITE_OK, AtFlags::EACCESS)?;
+        }
+        Ok(())
+    }
+
+    fn read_metadata(&self) -> io::Result<Metadata> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&self.directory, self.name, flags, Mode::empty())?;
+        File::from(opened).metadata()
     }
 
     /// Makes the new name last through a power cut. The content is safe either way, and some file

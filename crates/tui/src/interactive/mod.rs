@@ -21,7 +21,7 @@ use windlass_driver::SessionSettingsView;
 
 use prompt_handler::{PromptHandler, PromptHost, SettingsState};
 use startup_questions::StartupDecision;
-use windlass_assembly::mcp::SessionElicitor;
+use windlass_assembly::mcp;
 use windlass_assembly::options::{RunOptions, SettingsOptions};
 use windlass_assembly::prompt_expansion::PromptExpander;
 use windlass_assembly::prompt_input;
@@ -180,13 +180,14 @@ async fn run_session(
         .start()
         .map_err(|error| CommandError::failure(format!("{error}; correct it and try again")))?;
     let _cleanup = plan.cleanup.map(SessionCleanup::spawn);
-    plan.mcp_servers.set_prompter(SessionElicitor::new(session.clone()));
+    mcp::attach_to_session(&plan.mcp_servers, &session);
     let next_session = Arc::new(Mutex::new(None));
     let is_saved = journal.is_some();
     let earlier_prompts = prompt_history.load_prompts();
     let prompt_handler = Arc::new(PromptHandler {
         session: session.clone(),
         journal,
+        transcript: description.transcript,
         expander,
         settings,
         agents,

@@ -90,6 +90,8 @@ impl TuiHost for PromptHost {
 pub(super) struct PromptHandler {
     pub(super) session: Session,
     pub(super) journal: Option<PathBuf>,
+    /// What hooks and the status line are told of.
+    pub(super) transcript: Option<PathBuf>,
     pub(super) expander: PromptExpander,
     pub(super) settings: SessionSettingsView,
     pub(super) agents: Vec<AgentDefinition>,

@@ -46,7 +46,7 @@ impl PromptHandler {
         json!({
             "hook_event_name": "Status",
             "session_id": self.expander.variables.session_id,
-            "transcript_path": self.journal,
+            "transcript_path": self.transcript,
             "cwd": cwd,
             "model": { "id": facts.model, "display_name": facts.model },
             "workspace": { "current_dir": cwd, "project_dir": self.expander.variables.project_directory },

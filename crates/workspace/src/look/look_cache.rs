@@ -48,9 +48,8 @@ pub(crate) struct CachedEntry {
 }
 
 impl CachedFolder {
-    pub(crate) fn find(&self, name: &[u8]) -> Option<&CachedEntry> {
-        let index = self.entries.binary_search_by(|entry| entry.name.as_ref().cmp(name)).ok()?;
-        self.entries.get(index)
+    pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
+        self.entries.binary_search_by(|entry| entry.name.as_ref().cmp(name)).ok()
     }
 }
 
@@ -64,7 +63,8 @@ pub(crate) fn save_cache(
     encode_folder(folder, &mut bytes);
     let digest = ContentDigest::of(&bytes);
     bytes.extend_from_slice(digest.as_bytes());
-    let temporary = path.with_extension("new");
+    // Another process may save its own at the same time.
+    let temporary = path.with_extension(format!("new-{}", std::process::id()));
     std::fs::write(&temporary, &bytes)?;
     std::fs::rename(&temporary, path)
 }

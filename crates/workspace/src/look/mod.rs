@@ -21,7 +21,7 @@ use walk_queue::Walker;
 use crate::digest::{ContentDigest, SnapshotId};
 use crate::error::WorkspaceError;
 use crate::folder_record::{EntryImage, FolderEntry, FolderRecord};
-use crate::path_image::{PathStamp, UncoveredPath, UncoveredReason};
+use crate::path_image::{UncoveredPath, UncoveredReason, UncoveredStamp};
 use crate::relative_path::RelativePath;
 use crate::root_folder::RootFolder;
 use crate::store::ContentStore;
@@ -55,9 +55,6 @@ pub(crate) fn look(
     cached: Option<&Arc<CachedFolder>>,
     settings: WalkSettings<'_>,
 ) -> Result<LookResult, WorkspaceError> {
-    if store.is_read_only() {
-        return Err(WorkspaceError::ReadOnly);
-    }
     let started = Instant::now();
     store.measure_room()?;
     let is_later = cached.is_some() && settings.may_trust_cache;
@@ -73,6 +70,7 @@ pub(crate) fn look(
         path: RelativePath::root(),
         depth: 0,
         cached: cached.cloned(),
+        has_cached_names: false,
         context,
     };
     let walker = Walker::new(root, store, settings);
@@ -161,7 +159,7 @@ fn settle_entry(
             entry.folder = Some(folder);
         }
         AssembledFolder::Uncovered(reason) => {
-            entry.image = EntryImage::Uncovered { reason, stamp: PathStamp::default() };
+            entry.image = EntryImage::Uncovered { reason, stamp: UncoveredStamp::default() };
         }
         AssembledFolder::Vanished => return None,
     }

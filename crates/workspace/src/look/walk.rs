@@ -16,7 +16,7 @@ use super::walk_queue::Walker;
 use crate::digest::ContentDigest;
 use crate::error::WorkspaceError;
 use crate::folder_record::{EntryImage, MODE_MASK};
-use crate::path_image::{PathStamp, UncoveredReason};
+use crate::path_image::{UncoveredReason, UncoveredStamp};
 use crate::relative_path::RelativePath;
 use crate::root_folder::{
     FileStamp, TEMPORARY_PREFIX, open_child_file, open_child_folder, read_small_file, stat_child,
@@ -27,6 +27,8 @@ const READ_TRIES: usize = 3;
 /// Larger files are read one at a time, so that threads together hold few of them.
 const LARGE_BYTES: u64 = 1 << 20;
 const DEPTH_MAX: usize = 1_000;
+/// Text rarely shrinks more than this.
+const COMPRESSION_GUESS: u64 = 8;
 
 /// A folder to look at.
 pub(crate) struct WalkJob {
@@ -37,6 +39,8 @@ pub(crate) struct WalkJob {
     pub(crate) path: RelativePath,
     pub(crate) depth: usize,
     pub(crate) cached: Option<Arc<CachedFolder>>,
+    /// No name can have come or gone since the cache was made.
+    pub(crate) has_cached_names: bool,
     pub(crate) context: WalkContext,
 }
 
@@ -86,10 +90,12 @@ impl Walker<'_> {
             }
             Err(_) => return Ok(FolderOutcome::Uncovered(UncoveredReason::Unreadable)),
         };
-        let Ok(mut names) = list_folder(&handle) else {
+        let Ok(names) = list_names(job, &handle) else {
             return Ok(FolderOutcome::Uncovered(UncoveredReason::Unreadable));
         };
-        names.sort_unstable();
+        if names.len() as u64 > self.settings.limits.paths {
+            return Err(WorkspaceError::TooManyPaths(self.settings.limits.paths));
+        }
         let context = self.enter_folder(job, &handle, &names);
         let source = DecisionSource {
             rules: context.rules.identity,
@@ -99,20 +105,23 @@ impl Walker<'_> {
             walker: self,
             job,
             handle: &handle,
-            names: &names,
+            is_git_folder: contains(&names, b"HEAD"),
             context: &context,
             is_source_same: job.cached.as_ref().is_some_and(|cached| cached.source == source),
             is_rules_same: job.cached.as_ref().is_some_and(|c| c.source.rules == source.rules),
             keeps_covered: Cell::new(false),
+            next_cached: Cell::new(0),
         };
         let mut entries = Vec::with_capacity(names.len());
-        for name in &names {
-            self.check_stop()?;
-            if let Some(entry) = folder.walk_entry(name)? {
-                self.count_path()?;
-                entries.push(entry);
+        self.check_stop()?;
+        for name in names {
+            self.check_cancel()?;
+            if let Some(mut walked) = folder.walk_entry(&name)? {
+                walked.entry.name = name;
+                entries.push(walked);
             }
         }
+        self.count_paths(entries.len())?;
         let source = match folder.keeps_covered.get() {
             true => source.with_kept_coverage(),
             false => source,
@@ -131,22 +140,21 @@ impl Walker<'_> {
     /// The rules and the repository of a folder's entries.
     fn enter_folder(&self, job: &WalkJob, handle: &OwnedFd, names: &[Box<[u8]>]) -> WalkContext {
         let mut context = job.context.clone();
-        let has = |name: &[u8]| names.binary_search_by(|other| other.as_ref().cmp(name)).is_ok();
         if context.zone == WalkZone::GitFolder {
             return context;
         }
-        if has(b".git") {
+        if contains(names, b".git") {
             // Rules of a repository around it say nothing about what is inside.
             let absolute = self.root.path.join(job.path.as_path());
             let repository = Repository::open(handle, &job.path, &absolute);
-            let base = RuleLevel::base(self.ignore_patterns, &RelativePath::root());
+            let base = RuleLevel::base(self.settings.ignore_patterns, &RelativePath::root());
             context.rules = match repository.read_exclude() {
                 Some(lines) => RuleLevel::below(&base, &job.path, lines),
                 None => base,
             };
             context.repository = Arc::new(repository);
         }
-        if has(b".gitignore")
+        if contains(names, b".gitignore")
             && let Some(lines) = read_small_file(handle, b".gitignore", super::RULE_BYTES_MAX)
         {
             context.rules = RuleLevel::below(&context.rules, &job.path, lines);
@@ -160,12 +168,14 @@ struct FolderWalk<'a> {
     walker: &'a Walker<'a>,
     job: &'a WalkJob,
     handle: &'a Arc<OwnedFd>,
-    names: &'a [Box<[u8]>],
+    /// It has what every git folder has.
+    is_git_folder: bool,
     context: &'a WalkContext,
     is_source_same: bool,
     is_rules_same: bool,
     /// A rule ignores something here now that an earlier look of this process covered.
     keeps_covered: Cell<bool>,
+    next_cached: Cell<usize>,
 }
 
 impl FolderWalk<'_> {
@@ -178,7 +188,7 @@ impl FolderWalk<'_> {
         let stat = match stat_child(self.handle, name) {
             Ok(Some(stat)) => stat,
             Ok(None) => return Ok(None),
-            Err(_) => return Ok(Some(uncovered_entry(name, UncoveredReason::Unreadable))),
+            Err(_) => return Ok(Some(uncovered_entry(UncoveredReason::Unreadable))),
         };
         let stamp = FileStamp::from(&stat);
         let kind = FileType::from_raw_mode(stat.st_mode);
@@ -186,16 +196,28 @@ impl FolderWalk<'_> {
             return Ok(None);
         }
         if stat.st_dev != self.walker.root.device {
-            return Ok(Some(uncovered_entry(name, UncoveredReason::OtherMount)));
+            return Ok(Some(uncovered_entry(UncoveredReason::OtherMount)));
         }
-        let cached = self.job.cached.as_ref().and_then(|folder| folder.find(name));
+        let cached = self.find_cached(name);
         match kind {
             FileType::Directory => self.walk_subfolder(name, stamp, cached),
             FileType::RegularFile => self.walk_file(name, stamp, cached),
             FileType::Symlink => Ok(self.walk_link(name, stamp)),
             _ if self.context.zone == WalkZone::InsideIgnored => Ok(None),
-            _ => Ok(Some(uncovered_entry(name, UncoveredReason::NotPlain))),
+            _ => Ok(Some(uncovered_entry(UncoveredReason::NotPlain))),
         }
+    }
+
+    /// Names come in the cache's order, so most are found where the last one was, plus one.
+    fn find_cached(&self, name: &[u8]) -> Option<&CachedEntry> {
+        let folder = self.job.cached.as_ref()?;
+        let next = self.next_cached.get();
+        let index = match folder.entries.get(next) {
+            Some(entry) if entry.name.as_ref() == name => next,
+            Some(_) | None => folder.find(name)?,
+        };
+        self.next_cached.set(index + 1);
+        folder.entries.get(index)
     }
 
     fn walk_subfolder(
@@ -209,7 +231,7 @@ impl FolderWalk<'_> {
         let mut is_ignored = false;
         if self.context.zone == WalkZone::GitFolder {
             if self.is_git_objects(name) {
-                return Ok(Some(uncovered_entry(name, UncoveredReason::GitObjects)));
+                return Ok(Some(uncovered_entry(UncoveredReason::GitObjects)));
             }
         } else if name == b".git" {
             if self.context.zone == WalkZone::InsideIgnored {
@@ -223,7 +245,7 @@ impl FolderWalk<'_> {
         } else if self.decide_ignored(&path, cached) {
             is_ignored = true;
             if !self.has_tracked_below(&path, cached) {
-                let mut entry = uncovered_entry(name, UncoveredReason::Ignored);
+                let mut entry = uncovered_entry(UncoveredReason::Ignored);
                 entry.entry.stamp.mode = stamp.mode;
                 entry.entry.is_ignored = true;
                 return Ok(Some(entry));
@@ -231,8 +253,12 @@ impl FolderWalk<'_> {
             context.zone = WalkZone::InsideIgnored;
         }
         if self.job.depth >= DEPTH_MAX {
-            return Ok(Some(uncovered_entry(name, UncoveredReason::Unreadable)));
+            return Ok(Some(uncovered_entry(UncoveredReason::Unreadable)));
         }
+        // A folder's own time changes with its list of names, and was taken before the names were read.
+        let has_cached_names = self.walker.settings.may_trust_cache
+            && context.zone != WalkZone::InsideIgnored
+            && cached.is_some_and(|entry| entry.is_settled && entry.stamp == stamp);
         let node = self.walker.push(WalkJob {
             node: 0,
             parent: Some(Arc::clone(self.handle)),
@@ -240,14 +266,15 @@ impl FolderWalk<'_> {
             path,
             depth: self.job.depth + 1,
             cached: cached.and_then(|entry| entry.folder.clone()),
+            has_cached_names,
             context,
         });
         let record = ContentDigest::from_bytes([0; 32]);
         let image = EntryImage::Folder { record, mode: stamp.mode & MODE_MASK };
         let entry = CachedEntry {
-            name: name.into(),
+            name: Box::default(),
             stamp,
-            is_settled: false,
+            is_settled: self.walker.is_settled(&stamp),
             is_ignored,
             image,
             folder: None,
@@ -271,29 +298,29 @@ impl FolderWalk<'_> {
             }
             WalkZone::Plain => self.is_ignored_file(name, cached),
         };
-        let limits = self.walker.limits;
+        let limits = self.walker.settings.limits;
         let reason = match is_ignored {
             true if stamp.size > limits.ignored_file_bytes => Some(UncoveredReason::Ignored),
             _ if stamp.size > limits.file_bytes => Some(UncoveredReason::TooLarge),
             _ => None,
         };
         let mut walked = CachedEntry {
-            name: name.into(),
+            name: Box::default(),
             stamp,
             is_settled: self.walker.is_settled(&stamp),
             is_ignored,
             image: EntryImage::Uncovered {
                 reason: UncoveredReason::Unreadable,
-                stamp: stamp.to_path_stamp(),
+                stamp: stamp.to_uncovered_stamp(),
             },
             folder: None,
         };
         if let Some(reason) = reason {
-            walked.image = EntryImage::Uncovered { reason, stamp: stamp.to_path_stamp() };
+            walked.image = EntryImage::Uncovered { reason, stamp: stamp.to_uncovered_stamp() };
         } else if let Some(image) = self.reuse_image(&stamp, cached, is_ignored) {
             walked.image = image;
         } else {
-            self.read_file(&mut walked)?;
+            self.read_file(name, &mut walked)?;
         }
         Ok(Some(WalkedEntry { entry: walked, child: None }))
     }
@@ -306,14 +333,20 @@ impl FolderWalk<'_> {
         is_ignored: bool,
     ) -> Option<EntryImage> {
         let cached = cached.filter(|cached| {
-            self.walker.may_trust_cache && cached.is_settled && cached.stamp == *stamp
+            self.walker.settings.may_trust_cache && cached.is_settled && cached.stamp == *stamp
         })?;
         match cached.image {
-            EntryImage::File { content, size, mode, .. } => self
-                .walker
-                .store
-                .has(&content)
-                .then_some(EntryImage::File { content, size, mode, is_ignored }),
+            EntryImage::File { content, size, mode, .. } => {
+                let is_kept =
+                    !self.walker.settings.must_ask_store || self.walker.store.has(&content);
+                is_kept.then_some(EntryImage::File { content, size, mode, is_ignored })
+            }
+            // Not read again and again while there is clearly no room for it.
+            EntryImage::Uncovered { reason: UncoveredReason::NoRoom, stamp } => {
+                let has_room = self.walker.store.room() > stamp.size / COMPRESSION_GUESS;
+                (!has_room)
+                    .then_some(EntryImage::Uncovered { reason: UncoveredReason::NoRoom, stamp })
+            }
             EntryImage::Link { .. } | EntryImage::Folder { .. } | EntryImage::Uncovered { .. } => {
                 None
             }
@@ -340,7 +373,7 @@ impl FolderWalk<'_> {
     /// its other changes irreversible.
     fn keeps_coverage(&self, cached: Option<&CachedEntry>) -> bool {
         let was_covered = cached.is_some_and(|entry| !entry.is_ignored);
-        let keeps = self.walker.keeps_coverage && was_covered;
+        let keeps = self.walker.settings.keeps_coverage && was_covered;
         if keeps {
             self.keeps_covered.set(true);
         }
@@ -361,11 +394,8 @@ impl FolderWalk<'_> {
         }
     }
 
-    /// `objects` and `lfs` of a folder that has what every git folder has.
     fn is_git_objects(&self, name: &[u8]) -> bool {
-        let has_head =
-            self.names.binary_search_by(|other| other.as_ref().cmp(b"HEAD".as_slice())).is_ok();
-        has_head && (name == b"objects" || name == b"lfs")
+        self.is_git_folder && (name == b"objects" || name == b"lfs")
     }
 
     fn walk_link(&self, name: &[u8], stamp: FileStamp) -> Option<WalkedEntry> {
@@ -380,7 +410,7 @@ impl FolderWalk<'_> {
             Err(rustix::io::Errno::NOENT) => return None,
             Err(_) => EntryImage::Uncovered {
                 reason: UncoveredReason::Unstable,
-                stamp: stamp.to_path_stamp(),
+                stamp: stamp.to_uncovered_stamp(),
             },
         };
         let name = name.into();
@@ -390,13 +420,13 @@ impl FolderWalk<'_> {
     }
 
     /// Reads a file until two looks at its stamp, before and after, agree.
-    fn read_file(&self, walked: &mut CachedEntry) -> Result<(), WorkspaceError> {
+    fn read_file(&self, name: &[u8], walked: &mut CachedEntry) -> Result<(), WorkspaceError> {
         let _one_at_a_time =
             (walked.stamp.size > LARGE_BYTES).then(|| self.walker.large_file_turn());
         let mut reason = UncoveredReason::Unstable;
         for _ in 0..READ_TRIES {
             self.walker.check_stop()?;
-            let Ok((bytes, before, after)) = self.read_once(&walked.name) else {
+            let Ok((bytes, before, after)) = self.read_once(name) else {
                 reason = UncoveredReason::Unreadable;
                 break;
             };
@@ -425,7 +455,7 @@ impl FolderWalk<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let stamp = walked.stamp.to_path_stamp();
+        let stamp = walked.stamp.to_uncovered_stamp();
         walked.image = EntryImage::Uncovered { reason, stamp };
         Ok(())
     }
@@ -433,7 +463,7 @@ impl FolderWalk<'_> {
     fn read_once(&self, name: &[u8]) -> std::io::Result<(Vec<u8>, FileStamp, FileStamp)> {
         let file = open_child_file(self.handle, name)?;
         let before = FileStamp::from(&fstat(&file)?);
-        let limit = self.walker.limits.file_bytes + 1;
+        let limit = self.walker.settings.limits.file_bytes + 1;
         let expected = usize::try_from(before.size.min(limit)).unwrap_or(0);
         let mut bytes = Vec::with_capacity(expected + 1);
         (&file).take(limit).read_to_end(&mut bytes)?;
@@ -447,9 +477,9 @@ fn is_known_folder(entry: &CachedEntry) -> bool {
     FileType::from_raw_mode(entry.stamp.mode) == FileType::Directory
 }
 
-fn uncovered_entry(name: &[u8], reason: UncoveredReason) -> WalkedEntry {
+fn uncovered_entry(reason: UncoveredReason) -> WalkedEntry {
     let entry = CachedEntry {
-        name: name.into(),
+        name: Box::default(),
         stamp: FileStamp {
             modified_seconds: 0,
             modified_nanos: 0,
@@ -461,10 +491,24 @@ fn uncovered_entry(name: &[u8], reason: UncoveredReason) -> WalkedEntry {
         },
         is_settled: false,
         is_ignored: false,
-        image: EntryImage::Uncovered { reason, stamp: PathStamp::default() },
+        image: EntryImage::Uncovered { reason, stamp: UncoveredStamp::default() },
         folder: None,
     };
     WalkedEntry { entry, child: None }
+}
+
+/// Sorted. What an earlier look left out is left out by every look.
+fn list_names(job: &WalkJob, handle: &OwnedFd) -> rustix::io::Result<Vec<Box<[u8]>>> {
+    if let Some(cached) = job.cached.as_ref().filter(|_| job.has_cached_names) {
+        return Ok(cached.entries.iter().map(|entry| entry.name.clone()).collect());
+    }
+    let mut names = list_folder(handle)?;
+    names.sort_unstable();
+    Ok(names)
+}
+
+fn contains(names: &[Box<[u8]>], name: &[u8]) -> bool {
+    names.binary_search_by(|other| other.as_ref().cmp(name)).is_ok()
 }
 
 #[cfg(target_os = "linux")]

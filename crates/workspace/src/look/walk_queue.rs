@@ -20,13 +20,8 @@ const SETTLE_NANOS: i128 = 2_000_000_000;
 pub(crate) struct Walker<'a> {
     pub(crate) root: &'a RootFolder,
     pub(crate) store: &'a ContentStore,
-    pub(crate) limits: &'a WorkspaceLimits,
-    pub(crate) ignore_patterns: &'a [String],
-    pub(crate) may_trust_cache: bool,
-    /// The cache is of an earlier look of this process.
-    pub(crate) keeps_coverage: bool,
+    pub(crate) settings: WalkSettings<'a>,
     pub(crate) bytes_read: AtomicU64,
-    cancel: &'a CancelFlag,
     started: Instant,
     wall_nanos: i128,
     /// Device and inode of the store, which is not part of a snapshot if it is below the root.
@@ -42,17 +37,22 @@ pub(crate) struct Walker<'a> {
 struct WalkQueue {
     jobs: Vec<WalkJob>,
     busy: usize,
+    waiting: usize,
     /// By node; a folder has a higher number than the folder it is in.
     outcomes: Vec<Option<FolderOutcome>>,
     failure: Option<WorkspaceError>,
 }
 
 /// What the caller of a look decides.
+#[derive(Clone, Copy)]
 pub(crate) struct WalkSettings<'a> {
     pub(crate) limits: &'a WorkspaceLimits,
     pub(crate) ignore_patterns: &'a [String],
     pub(crate) may_trust_cache: bool,
+    /// The cache is of an earlier look of this process.
     pub(crate) keeps_coverage: bool,
+    /// Something that the cache names may be gone from the store.
+    pub(crate) must_ask_store: bool,
     pub(crate) cancel: &'a CancelFlag,
 }
 
@@ -67,12 +67,8 @@ impl<'a> Walker<'a> {
         Self {
             root,
             store,
-            limits: settings.limits,
-            ignore_patterns: settings.ignore_patterns,
-            may_trust_cache: settings.may_trust_cache,
-            keeps_coverage: settings.keeps_coverage,
+            settings,
             bytes_read: AtomicU64::new(0),
-            cancel: settings.cancel,
             started: Instant::now(),
             wall_nanos: i128::try_from(wall.as_nanos()).unwrap_or(0),
             store_place: store_stat.map(|stat| (stat.st_dev, stat.st_ino)),
@@ -93,7 +89,11 @@ impl<'a> Walker<'a> {
         self.push(root);
         std::thread::scope(|scope| {
             for _ in 1..threads {
-                scope.spawn(|| self.work());
+                // Where no thread is to be had, this one does all the work.
+                let helper = std::thread::Builder::new().name("look".to_owned());
+                if helper.spawn_scoped(scope, || self.work()).is_err() {
+                    break;
+                }
             }
             self.work();
         });
@@ -110,8 +110,12 @@ impl<'a> Walker<'a> {
         job.node = node;
         queue.outcomes.push(None);
         queue.jobs.push(job);
+        // Waking nobody would still be a call to the system, one for each folder.
+        let is_awaited = queue.waiting > 0;
         drop(queue);
-        self.work_came.notify_one();
+        if is_awaited {
+            self.work_came.notify_one();
+        }
         node
     }
 
@@ -144,7 +148,9 @@ impl<'a> Walker<'a> {
             if queue.busy == 0 {
                 return None;
             }
+            queue.waiting += 1;
             queue = self.work_came.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.waiting -= 1;
         }
     }
 
@@ -153,19 +159,25 @@ impl<'a> Walker<'a> {
         self.queue().failure.get_or_insert(failure);
     }
 
-    pub(crate) fn check_stop(&self) -> Result<(), WorkspaceError> {
-        if self.cancel.is_cancelled() || self.has_failed.load(Ordering::Relaxed) {
-            return Err(WorkspaceError::Cancelled);
-        }
-        match self.started.elapsed() > self.limits.look_time {
-            true => Err(WorkspaceError::TooSlow(self.limits.look_time)),
+    pub(crate) fn check_cancel(&self) -> Result<(), WorkspaceError> {
+        match self.settings.cancel.is_cancelled() || self.has_failed.load(Ordering::Relaxed) {
+            true => Err(WorkspaceError::Cancelled),
             false => Ok(()),
         }
     }
 
-    pub(crate) fn count_path(&self) -> Result<(), WorkspaceError> {
-        match self.paths.fetch_add(1, Ordering::Relaxed) >= self.limits.paths {
-            true => Err(WorkspaceError::TooManyPaths(self.limits.paths)),
+    pub(crate) fn check_stop(&self) -> Result<(), WorkspaceError> {
+        self.check_cancel()?;
+        match self.started.elapsed() > self.settings.limits.look_time {
+            true => Err(WorkspaceError::TooSlow(self.settings.limits.look_time)),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn count_paths(&self, count: usize) -> Result<(), WorkspaceError> {
+        let before = self.paths.fetch_add(count as u64, Ordering::Relaxed);
+        match before + count as u64 > self.settings.limits.paths {
+            true => Err(WorkspaceError::TooManyPaths(self.settings.limits.paths)),
             false => Ok(()),
         }
     }
@@ -200,7 +212,14 @@ impl Drop for BusyMark<'_, '_> {
         if std::thread::panicking() {
             self.0.has_failed.store(true, Ordering::Relaxed);
         }
-        self.0.queue().busy -= 1;
-        self.0.work_came.notify_all();
+        let mut queue = self.0.queue();
+        queue.busy -= 1;
+        // The last one out tells the others that there is nothing more to wait for.
+        let is_end = queue.busy == 0 && queue.jobs.is_empty();
+        let must_wake = queue.waiting > 0 && (is_end || self.0.has_failed.load(Ordering::Relaxed));
+        drop(queue);
+        if must_wake {
+            self.0.work_came.notify_all();
+        }
     }
 }

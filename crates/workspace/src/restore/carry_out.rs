@@ -53,8 +53,9 @@ pub(crate) fn carry_out(
     if !steps.is_empty() {
         let folder_modes = find_closed_folders(site, &steps);
         let log = RestoreLog { before: plan.current, steps, folder_modes };
+        let trash = open_trash(site, &log)?;
         log.write(site.store, site.hook)?;
-        (results, report.is_cancelled) = run_log(site, &log, cancel)?;
+        (results, report.is_cancelled) = run_log(site, &log, trash, cancel)?;
     }
     let mut results = results.into_iter();
     for (step, may_go) in plan.steps.iter().zip(may_go) {
@@ -70,7 +71,8 @@ pub(crate) fn carry_out(
 /// Completes a restore that a kill cut off.
 pub(crate) fn finish(site: &RestoreSite<'_>) -> Result<Option<RestoreReport>, WorkspaceError> {
     let Some(log) = RestoreLog::read(site.store)? else { return Ok(None) };
-    let (results, is_cancelled) = run_log(site, &log, &CancelFlag::new())?;
+    let trash = open_trash(site, &log)?;
+    let (results, is_cancelled) = run_log(site, &log, trash, &CancelFlag::new())?;
     let outcomes = log
         .steps
         .iter()
@@ -91,7 +93,8 @@ fn choose_steps(site: &RestoreSite<'_>, plan: &RestorePlan, consent: &RestoreCon
     for step in &plan.steps {
         if let Some(folder) = git_folder(&step.path) {
             let is_free = !is_git_locked(site.root, &folder);
-            let is_held = step.standing != PathStanding::NotKept && !may_go(step);
+            let is_held = !may_go(step)
+                && (step.standing != PathStanding::NotKept || step.target != PathImage::Absent);
             let allowed = repositories.entry(folder).or_insert(is_free);
             *allowed &= !is_held;
         }
@@ -123,9 +126,9 @@ fn find_closed_folders(site: &RestoreSite<'_>, steps: &[LoggedStep]) -> Vec<(Rel
 fn run_log(
     site: &RestoreSite<'_>,
     log: &RestoreLog,
+    trash: OwnedFd,
     cancel: &CancelFlag,
 ) -> Result<(Vec<RestoreResult>, bool), WorkspaceError> {
-    let trash = open_trash(site, log)?;
     let mut run = RestoreRun {
         site: *site,
         log,
@@ -161,9 +164,15 @@ struct RestoreRun<'a> {
 }
 
 impl RestoreRun<'_> {
+    /// Tells the files of this restore's steps apart, from each other and from those of another one.
+    fn name_part(&self, index: usize) -> String {
+        let before = self.log.before.to_string();
+        format!("{}-{index}", before.get(..8).unwrap_or_default())
+    }
+
     fn clear_temporaries(&mut self) {
         for (index, step) in self.log.steps.iter().enumerate() {
-            if let Ok(place) = StepPlace::open(self.site, step, index, &self.trash)
+            if let Ok(place) = StepPlace::open(self.site, step, &self.name_part(index), &self.trash)
                 && let Err(error) = place.clear_temporary()
             {
                 self.record(index, RestoreResult::Failed(error.kind()));
@@ -237,7 +246,7 @@ impl RestoreRun<'_> {
             self.record(index, RestoreResult::NotDone);
             return;
         }
-        let result = match StepPlace::open(self.site, step, index, &self.trash) {
+        let result = match StepPlace::open(self.site, step, &self.name_part(index), &self.trash) {
             Ok(place) => act(&place).unwrap_or_else(|error| RestoreResult::Failed(error.kind())),
             Err(error) if self.is_gone(step, &error) => RestoreResult::AlreadyThere,
             Err(_) => RestoreResult::NotReachable,
@@ -306,7 +315,7 @@ fn open_trash(site: &RestoreSite<'_>, log: &RestoreLog) -> Result<OwnedFd, Works
         let folder = create_numbered(&trash, log.before)?;
         let mut list = String::new();
         for (index, step) in log.steps.iter().enumerate() {
-            list.push_str(&format!("{index:06} {}\n", step.path));
+            list.push_str(&format!("{index} {}\n", step.path));
         }
         std::fs::write(folder.join("paths"), list)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

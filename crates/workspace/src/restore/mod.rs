@@ -41,7 +41,8 @@ pub enum PathStanding {
     Unchanged,
     /// Somebody else changed it, before or after us: only with consent.
     ChangedByOthers,
-    /// What was there is not in the store, or what is there now is not: it stays.
+    /// What was there is not in the store, or what is there now is not: it stays. So does all of a
+    /// repository's state if a part of it is not kept.
     NotKept,
     /// Git works in this repository at the moment: its state stays.
     GitLocked,
@@ -72,7 +73,7 @@ impl RestoreConsent {
 pub struct RestoreReport {
     /// The state before: going back to it takes this restore back.
     pub before: SnapshotId,
-    /// The state after. Equal to `before` when nothing could be done.
+    /// The state after. Equal to `before` when nothing could be done or no look could be taken.
     pub after: SnapshotId,
     /// One for each step of the plan, in its order.
     pub outcomes: Vec<RestoreOutcome>,

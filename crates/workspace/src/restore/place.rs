@@ -36,14 +36,14 @@ pub(super) struct StepPlace<'a> {
     /// Beside the path: what is about to take its place, then what was there.
     temporary: Vec<u8>,
     trash: &'a OwnedFd,
-    number: usize,
+    trash_name: String,
 }
 
 impl<'a> StepPlace<'a> {
     pub(super) fn open(
         site: RestoreSite<'a>,
         step: &'a LoggedStep,
-        number: usize,
+        name_part: &str,
         trash: &'a OwnedFd,
     ) -> io::Result<Self> {
         let Some((folder, name)) = step.path.split_last() else {
@@ -51,9 +51,9 @@ impl<'a> StepPlace<'a> {
         };
         let name = name.to_vec();
         let mut temporary = TEMPORARY_PREFIX.to_vec();
-        temporary.extend_from_slice(number.to_string().as_bytes());
+        temporary.extend_from_slice(name_part.as_bytes());
         let parent = site.root.open_folder(&folder)?;
-        Ok(Self { site, step, parent, name, temporary, trash, number })
+        Ok(Self { site, step, parent, name, temporary, trash, trash_name: name_part.to_owned() })
     }
 
     /// Completes or reverses what a kill left half done at this path.
@@ -259,7 +259,7 @@ impl<'a> StepPlace<'a> {
         const NAMES_MAX: usize = 100;
         self.site.hook.before("rename to trash");
         for attempt in 0..NAMES_MAX {
-            let name = format!("{:06}-{attempt}", self.number);
+            let name = format!("{}-{attempt}", self.trash_name);
             let flags = RenameFlags::NOREPLACE;
             match renameat_with(&self.parent, &*self.temporary, self.trash, &name, flags) {
                 Err(Errno::EXIST) => {}

@@ -138,11 +138,14 @@ fn hold_back_git(root: &RootFolder, steps: &mut [RestoreStep]) {
             .filter(|step| step.path == folder || step.path.is_below(&folder))
             .collect();
         let is_changed = group.iter().any(|step| step.standing == PathStanding::ChangedByOthers);
+        // A socket that came since is no part of the state; an index that is not kept is.
+        let is_incomplete = group
+            .iter()
+            .any(|step| step.standing == PathStanding::NotKept && step.target != PathImage::Absent);
         for step in &mut group {
-            if step.standing == PathStanding::NotKept {
-                continue;
-            }
-            if is_locked {
+            if is_incomplete || step.standing == PathStanding::NotKept {
+                step.standing = PathStanding::NotKept;
+            } else if is_locked {
                 step.standing = PathStanding::GitLocked;
             } else if is_changed {
                 step.standing = PathStanding::ChangedByOthers;

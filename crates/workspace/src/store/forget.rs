@@ -12,12 +12,16 @@ use crate::error::WorkspaceError;
 use crate::store::segment::{read_header, read_stored};
 
 impl ContentStore {
-    /// Keeps only what `live` names. Returns the bytes that were freed.
+    /// Keeps only what `live` names. Returns the bytes that were freed; `InUse` while another process
+    /// uses the store.
     pub(crate) fn forget(&self, live: &HashSet<ContentDigest>) -> Result<u64, WorkspaceError> {
-        if self.is_read_only() {
-            return Err(WorkspaceError::ReadOnly);
-        }
+        self.lock.run_alone(|| self.forget_alone(live))
+    }
+
+    fn forget_alone(&self, live: &HashSet<ContentDigest>) -> Result<u64, WorkspaceError> {
         self.sync()?;
+        // What others have added since this process came.
+        self.state().load(&self.folder, false)?;
         let before = self.state().total();
         let old = self.find_wasteful_segments(live);
         if old.is_empty() {
@@ -27,6 +31,7 @@ impl ContentStore {
         self.sync()?;
         let mut state = self.state();
         state.index.retain(|_, place| !old.contains(&place.segment));
+        state.losses += 1;
         for number in &old {
             state.segments.remove(number);
             let path = segment_path(&self.folder, *number);
@@ -34,11 +39,13 @@ impl ContentStore {
             std::fs::remove_file(&path)
                 .map_err(|error| WorkspaceError::disk("remove", &path, error))?;
         }
-        let after = state.total();
+        let freed = before.saturating_sub(state.total());
+        // What is gone no longer counts against the session that wrote it.
+        state.added = state.added.saturating_sub(freed);
         drop(state);
         self.sync_folder()?;
         self.measure_room()?;
-        Ok(before.saturating_sub(after))
+        Ok(freed)
     }
 
     /// Segments of which at least a quarter can go. A wholly live segment is left as it is.

@@ -1,10 +1,12 @@
 //! The store: contents and folder records by digest, in append-only segments.
 //!
-//! One process writes, the holder of the lock; others read. What is read is checked against its
-//! digest, so damage is `NotKept` and never wrong bytes.
+//! Several processes may use it: each appends to a segment of its own, and what another has added is
+//! found when it is asked for. Only a process that is alone removes anything. What is read is checked
+//! against its digest, so damage is `NotKept` and never wrong bytes.
 
 mod forget;
 mod segment;
+mod store_lock;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -12,8 +14,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use rustix::fs::{FlockOperation, flock};
 
 use crate::digest::ContentDigest;
 use crate::disk_hook::DiskHook;
@@ -24,14 +24,17 @@ pub(crate) use segment::{
     HEADER_BYTES, RecordHeader, StorageMethod, decompress, encode_mark, encode_record,
 };
 use segment::{read_header, read_stored, scan_segment};
+pub(crate) use store_lock::RestoreLock;
+use store_lock::StoreLock;
 
 /// Segments are closed at this size.
 const SEGMENT_BYTES: u64 = 64 << 20;
 /// Appended bytes are handed to the system in pieces of this size.
 const BUFFER_BYTES: usize = 1 << 20;
+/// Of a large disk a percentage is more than anybody needs free.
+const FREE_BYTES_MAX: u64 = 2 << 30;
 /// Folder records may take this much more than contents, so that a look can end at the bound.
 const RECORD_RESERVE: u64 = 32 << 20;
-const LOCK_NAME: &str = "lock";
 pub(crate) const TRASH_NAME: &str = "trash";
 
 /// What the store takes on disk.
@@ -50,8 +53,7 @@ pub(crate) struct ContentStore {
     folder: PathBuf,
     limits: WorkspaceLimits,
     hook: DiskHook,
-    /// Held by the one process that writes.
-    lock: Option<File>,
+    lock: StoreLock,
     state: Mutex<StoreState>,
 }
 
@@ -64,6 +66,7 @@ struct StoreState {
     /// Appended and not yet handed to the system.
     pending: Vec<u8>,
     is_synced: bool,
+    losses: u64,
     added: u64,
     /// What the disk had to give when it was last asked, less what was written since.
     disk_room: u64,
@@ -94,11 +97,13 @@ impl ContentStore {
             folder: folder.to_owned(),
             limits: limits.clone(),
             hook: hook.clone(),
-            lock: lock_store(folder)?,
+            lock: StoreLock::acquire(folder)?,
             state: Mutex::default(),
         };
         let mut state = StoreState { is_synced: true, ..StoreState::default() };
-        state.load(folder, store.lock.is_some())?;
+        // The last segment of a process that is gone may be continued, while nobody else can do so too.
+        state.load(folder, store.lock.is_exclusive())?;
+        store.lock.share()?;
         store.state = Mutex::new(state);
         store.measure_room()?;
         Ok(store)
@@ -110,10 +115,6 @@ impl ContentStore {
 
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
-    }
-
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.lock.is_none()
     }
 
     pub(crate) fn has(&self, digest: &ContentDigest) -> bool {
@@ -139,9 +140,6 @@ impl ContentStore {
         if self.has(&digest) {
             return Ok(());
         }
-        if self.is_read_only() {
-            return Err(WorkspaceError::ReadOnly);
-        }
         // Outside the lock: compressing is what takes the time.
         let record = encode_record(digest, bytes).ok_or(WorkspaceError::NoRoom)?;
         let mut state = self.state();
@@ -163,10 +161,8 @@ impl ContentStore {
         if let Some(bytes) = self.read_known(digest) {
             return Ok(bytes);
         }
-        // The process that writes may have added it since.
-        if self.is_read_only() {
-            self.state().load(&self.folder, false)?;
-        }
+        // Another process may have added it since.
+        self.state().load(&self.folder, false)?;
         self.read_known(digest).ok_or(WorkspaceError::NotKept(*digest))
     }
 
@@ -193,8 +189,22 @@ impl ContentStore {
             // A later look stores it again when the file is still there.
             state = self.state();
             state.index.remove(digest);
+            state.losses += 1;
         }
         bytes
+    }
+
+    /// How much may still be added before `NoRoom`.
+    pub(crate) fn room(&self) -> u64 {
+        let state = self.state();
+        let session = self.limits.session_bytes.saturating_sub(state.added);
+        let store = self.limits.store_bytes.saturating_sub(state.total());
+        session.min(store).min(state.disk_room)
+    }
+
+    /// Goes up whenever something that was there may be gone.
+    pub(crate) fn losses(&self) -> u64 {
+        self.state().losses
     }
 
     /// Everything put so far is on the disk when this returns.
@@ -252,9 +262,14 @@ impl ContentStore {
             self.hook.before("sync segment");
             old.file.sync_data().map_err(|error| self.disk_error("write", error))?;
         }
-        let number = state.segments.keys().next_back().map_or(1, |last| last + 1);
-        let path = segment_path(&self.folder, number);
+        let mut number = state.segments.keys().next_back().map_or(1, |last| last + 1);
+        let mut path = segment_path(&self.folder, number);
         self.hook.before("create segment");
+        // Another process may have taken the number.
+        while path.exists() {
+            number += 1;
+            path = segment_path(&self.folder, number);
+        }
         let file = File::options()
             .read(true)
             .append(true)
@@ -308,8 +323,10 @@ impl ContentStore {
     pub(crate) fn measure_room(&self) -> Result<(), WorkspaceError> {
         let disk = rustix::fs::statvfs(&self.folder)
             .map_err(|error| self.disk_error("measure", error.into()))?;
-        let kept_free = disk.f_blocks / 100 * self.limits.free_percent;
-        let room = disk.f_bavail.saturating_sub(kept_free).saturating_mul(disk.f_frsize);
+        let kept_free = (disk.f_blocks / 100 * self.limits.free_percent)
+            .saturating_mul(disk.f_frsize)
+            .min(FREE_BYTES_MAX);
+        let room = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_sub(kept_free);
         self.state().disk_room = room;
         Ok(())
     }
@@ -348,8 +365,9 @@ impl StoreState {
             + self.pending.len() as u64
     }
 
-    /// Reads what the segments hold, or what was added to them since the last time.
-    fn load(&mut self, folder: &Path, is_writer: bool) -> Result<(), WorkspaceError> {
+    /// Reads what the segments hold, or what was added to them since the last time. A process that is
+    /// alone continues the last one.
+    fn load(&mut self, folder: &Path, is_alone: bool) -> Result<(), WorkspaceError> {
         let error_at = |path: &Path, error| WorkspaceError::disk("read", path, error);
         let numbers = list_segments(folder).map_err(|error| error_at(folder, error))?;
         self.segments.retain(|number, _| numbers.contains(number));
@@ -357,22 +375,26 @@ impl StoreState {
         for number in numbers {
             let path = segment_path(folder, number);
             let start = self.segments.get(&number).map_or(0, |segment| segment.length);
-            let opened = File::options().read(true).append(is_writer).open(&path);
+            if self.current == Some(number) {
+                // Our own: what is in it is known, and it is open for writing.
+                continue;
+            }
+            let opened = File::options().read(true).append(is_alone).open(&path);
             let file = match opened {
                 Ok(file) => file,
-                // The process that writes has just removed it.
+                // A process that was alone has just removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error_at(&path, error)),
             };
             let scan = scan_segment(&file, start).map_err(|error| error_at(&path, error))?;
-            if is_writer && scan.has_unmarked_tail {
+            if is_alone && scan.has_unmarked_tail {
                 file.sync_data().map_err(|error| WorkspaceError::disk("write", &path, error))?;
             }
             for record in &scan.records {
                 let place = RecordPlace { segment: number, offset: record.offset };
                 self.index.insert(record.header.digest, place);
             }
-            if is_writer && Some(number) == last && scan.is_whole && scan.length < SEGMENT_BYTES {
+            if is_alone && Some(number) == last && scan.is_whole && scan.length < SEGMENT_BYTES {
                 self.current = Some(number);
             }
             self.segments.insert(number, OpenSegment { file: Arc::new(file), length: scan.length });
@@ -392,18 +414,6 @@ fn decode_record(record: &[u8], digest: &ContentDigest) -> Option<Vec<u8>> {
     let header = RecordHeader::decode(record).filter(|header| header.digest == *digest)?;
     let end = HEADER_BYTES + header.stored_length as usize;
     decompress(header.method, record.get(HEADER_BYTES..end)?, header.raw_length as usize)
-}
-
-/// None when another process holds it.
-fn lock_store(folder: &Path) -> Result<Option<File>, WorkspaceError> {
-    let path = folder.join(LOCK_NAME);
-    let opened = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path);
-    let file = opened.map_err(|error| WorkspaceError::disk("open", &path, error))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(WorkspaceError::disk("lock", &path, error)),
-    }
 }
 
 fn segment_path(folder: &Path, number: u32) -> PathBuf {

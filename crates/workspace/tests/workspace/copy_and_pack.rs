@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use windlass_workspace::{
-    CancelFlag, PackOptions, PackProblem, RelativePath, UncoveredReason, WorkspaceError,
-    WorkspaceLimits, WorkspaceOptions,
+    CancelFlag, ContentDigest, PackOptions, PackProblem, RelativePath, UncoveredReason,
+    WorkspaceError, WorkspaceLimits, WorkspaceOptions,
 };
 
 use crate::fixture::{Fixture, Random, assert_same, read_tree, run_git};
+use crate::hostile_pack::HostilePack;
 
 #[test]
 fn w30_a_copy_and_its_origin_do_not_touch_each_other() {
@@ -67,6 +68,31 @@ fn a_copy_goes_to_an_empty_place_outside_or_nowhere() {
     stopped.cancel();
     assert!(fixture.workspace().copy_to(moment, &place, &stopped).is_err());
     assert!(!place.exists());
+}
+
+#[test]
+fn a_copy_that_fails_leaves_nothing_behind() {
+    let mut fixture = Fixture::in_memory();
+    fixture.write("a/closed/f", "f");
+    crate::fixture::set_mode(&fixture.path("a/closed"), 0o555);
+    fixture.write("z", "the content that is lost");
+    let moment = fixture.look().id;
+    fixture.workspace = None;
+    let segment = std::fs::read_dir(&fixture.store)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "segment"))
+        .unwrap();
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let needle = b"the content that is lost";
+    let place = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+    bytes[place] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let place = fixture.store.parent().unwrap().join("copy");
+    let failed = fixture.reopen().copy_to(moment, &place, &CancelFlag::new()).unwrap_err();
+    assert!(matches!(failed, WorkspaceError::NotKept(_)));
+    assert!(!place.exists());
+    crate::fixture::set_mode(&fixture.path("a/closed"), 0o755);
 }
 
 #[test]
@@ -181,4 +207,73 @@ fn w31_a_pack_over_the_bounds_is_refused() {
         assert!(matches!(refused, WorkspaceError::PackRefused(PackProblem::TooLarge)), "{refused}");
         assert_eq!(other.workspace().usage().contents, 0);
     }
+}
+
+/// The problem that a pack with this root is refused for.
+fn refuse(pack: HostilePack, root: ContentDigest) -> PackProblem {
+    let mut other = Fixture::in_memory();
+    let bytes = pack.end(root);
+    let refused = other.workspace().unpack(&mut bytes.as_slice()).unwrap_err();
+    assert_eq!(other.workspace().usage().contents, 0);
+    match refused {
+        WorkspaceError::PackRefused(problem) => problem,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn w31_names_that_lead_elsewhere_are_refused() {
+    for name in ["..", ".", "", "a/b", "/etc", "a\0"] {
+        let mut pack = HostilePack::new();
+        let content = pack.add(b"x");
+        let root = pack.add_folder(&[HostilePack::file(name, content, 1, 0o644)]);
+        assert_eq!(refuse(pack, root), PackProblem::BadRecord, "{name:?}");
+    }
+    for name in [".git", ".GIT"] {
+        let mut pack = HostilePack::new();
+        let content = pack.add(b"x");
+        let root = pack.add_folder(&[HostilePack::file(name, content, 1, 0o644)]);
+        assert_eq!(refuse(pack, root), PackProblem::CarriesGit, "{name:?}");
+    }
+    // A link and a folder of one name: what is in the folder would be written through the link.
+    let mut pack = HostilePack::new();
+    let content = pack.add(b"x");
+    let inner = pack.add_folder(&[HostilePack::file("f", content, 1, 0o644)]);
+    let link = HostilePack::link("a", "/etc");
+    let root = pack.add_folder(&[link, HostilePack::folder("a", inner)]);
+    assert_eq!(refuse(pack, root), PackProblem::BadRecord);
+    // Setuid, and a size that is not the content's.
+    let mut pack = HostilePack::new();
+    let content = pack.add(b"x");
+    let root = pack.add_folder(&[HostilePack::file("f", content, 1, 0o4755)]);
+    assert_eq!(refuse(pack, root), PackProblem::BadRecord);
+    let mut pack = HostilePack::new();
+    let content = pack.add(b"x");
+    let root = pack.add_folder(&[HostilePack::file("f", content, 2, 0o644)]);
+    assert_eq!(refuse(pack, root), PackProblem::MissingContent);
+}
+
+#[test]
+fn w31_bombs_are_refused() {
+    // Forty folders, each naming the next one twice: a million million files.
+    let mut pack = HostilePack::new();
+    let content = pack.add(b"x");
+    let mut folder = pack.add_folder(&[HostilePack::file("f", content, 1, 0o644)]);
+    for _ in 0..40 {
+        let twice = [HostilePack::folder("a", folder), HostilePack::folder("b", folder)];
+        folder = pack.add_folder(&twice);
+    }
+    assert_eq!(refuse(pack, folder), PackProblem::TooLarge);
+    // Two thousand folders in each other.
+    let mut pack = HostilePack::new();
+    let mut folder = pack.add_folder(&[]);
+    for _ in 0..2_000 {
+        folder = pack.add_folder(&[HostilePack::folder("a", folder)]);
+    }
+    assert_eq!(refuse(pack, folder), PackProblem::TooDeep);
+    // A content that claims four gigabytes.
+    let mut pack = HostilePack::new();
+    let content = pack.add_claiming(b"small", u32::MAX);
+    let root = pack.add_folder(&[HostilePack::file("f", content, 1, 0o644)]);
+    assert_eq!(refuse(pack, root), PackProblem::TooLarge);
 }

@@ -15,7 +15,7 @@ use windlass_workspace::{
 
 /// What stands at one path, byte for byte.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Standing {
+pub(crate) enum Standing {
     File { bytes: Vec<u8>, mode: u32 },
     Link(PathBuf),
     Folder { mode: u32 },
@@ -36,27 +36,27 @@ impl std::fmt::Debug for Standing {
     }
 }
 
-pub type TreeState = BTreeMap<PathBuf, Standing>;
+pub(crate) type TreeState = BTreeMap<PathBuf, Standing>;
 
-pub struct Fixture {
-    pub root: PathBuf,
-    pub store: PathBuf,
-    pub workspace: Option<Workspace>,
+pub(crate) struct Fixture {
+    pub(crate) root: PathBuf,
+    pub(crate) store: PathBuf,
+    pub(crate) workspace: Option<Workspace>,
     _folder: TempDir,
 }
 
 impl Fixture {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(WorkspaceOptions::default())
     }
 
     /// Where syncing costs nothing, if the machine has such a place.
-    pub fn in_memory() -> Self {
+    pub(crate) fn in_memory() -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         Self::below(folder, WorkspaceOptions::default())
     }
 
-    pub fn with(options: WorkspaceOptions) -> Self {
+    pub(crate) fn with(options: WorkspaceOptions) -> Self {
         Self::below(tempfile::tempdir().unwrap(), options)
     }
 
@@ -64,66 +64,72 @@ impl Fixture {
         let root = folder.path().join("root");
         let store = folder.path().join("store");
         std::fs::create_dir(&root).unwrap();
-        let workspace = Workspace::open(&root, &store, options).unwrap();
+        let workspace = open_on_any_disk(&root, &store, options);
         Self { root, store, workspace: Some(workspace), _folder: folder }
     }
 
-    pub fn workspace(&mut self) -> &mut Workspace {
+    pub(crate) fn workspace(&mut self) -> &mut Workspace {
         self.workspace.as_mut().unwrap()
     }
 
     /// As another process would find it.
-    pub fn reopen(&mut self) -> &mut Workspace {
+    pub(crate) fn reopen(&mut self) -> &mut Workspace {
         self.reopen_with(WorkspaceOptions::default())
     }
 
-    pub fn reopen_with(&mut self, options: WorkspaceOptions) -> &mut Workspace {
+    pub(crate) fn reopen_with(&mut self, options: WorkspaceOptions) -> &mut Workspace {
         self.workspace = None;
-        self.workspace = Some(Workspace::open(&self.root, &self.store, options).unwrap());
+        self.workspace = Some(open_on_any_disk(&self.root, &self.store, options));
         self.workspace()
     }
 
-    pub fn look(&mut self) -> SnapshotReport {
+    pub(crate) fn look(&mut self) -> SnapshotReport {
         self.workspace().look(LookDepth::Quick, &CancelFlag::new()).unwrap()
     }
 
-    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.root.join(name)
     }
 
-    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         String::from_utf8(std::fs::read(self.path(name)).unwrap()).unwrap()
     }
 
-    pub fn state(&self) -> TreeState {
+    pub(crate) fn state(&self) -> TreeState {
         read_tree(&self.root)
     }
 
     /// Goes back over one batch of ours, with no consent.
-    pub fn undo(&mut self, before: SnapshotId, after: SnapshotId) -> RestoreReport {
+    pub(crate) fn undo(&mut self, before: SnapshotId, after: SnapshotId) -> RestoreReport {
         let plan = self.plan(before, after);
         self.workspace().carry_out(&plan, &RestoreConsent::None, &CancelFlag::new()).unwrap()
     }
 
-    pub fn plan(&mut self, before: SnapshotId, after: SnapshotId) -> RestorePlan {
+    pub(crate) fn plan(&mut self, before: SnapshotId, after: SnapshotId) -> RestorePlan {
         self.workspace().plan(before, &[(before, after)], &CancelFlag::new()).unwrap()
     }
 
     /// Runs git as a person would, with no configuration but the repository's.
-    pub fn git(&self, arguments: &[&str]) -> String {
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
         run_git(&self.root, arguments)
     }
 }
 
+/// Tests must not depend on how full the disk is.
+fn open_on_any_disk(root: &Path, store: &Path, mut options: WorkspaceOptions) -> Workspace {
+    options.limits.free_percent = 0;
+    Workspace::open(root, store, options).unwrap()
+}
+
 /// Fails with the paths that differ and nothing else.
 #[track_caller]
-pub fn assert_same(found: &TreeState, expected: &TreeState, about: &str) {
+pub(crate) fn assert_same(found: &TreeState, expected: &TreeState, about: &str) {
     let paths: std::collections::BTreeSet<_> = found.keys().chain(expected.keys()).collect();
     let different: Vec<_> = paths
         .into_iter()
@@ -133,7 +139,7 @@ pub fn assert_same(found: &TreeState, expected: &TreeState, about: &str) {
     assert!(different.is_empty(), "{about}: found and expected: {different:#?}");
 }
 
-pub fn run_git(folder: &Path, arguments: &[&str]) -> String {
+pub(crate) fn run_git(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
         .args(["-c", "protocol.file.allow=always", "-c", "gc.auto=0"])
@@ -148,7 +154,7 @@ pub fn run_git(folder: &Path, arguments: &[&str]) -> String {
     text(&output.stdout)
 }
 
-pub fn read_tree(root: &Path) -> TreeState {
+pub(crate) fn read_tree(root: &Path) -> TreeState {
     let mut state = TreeState::new();
     read_folder(root, Path::new(""), &mut state);
     state
@@ -174,35 +180,35 @@ fn read_folder(root: &Path, inner: &Path, state: &mut TreeState) {
     }
 }
 
-pub fn set_mode(path: &Path, mode: u32) {
+pub(crate) fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-pub fn bytes_path(bytes: &[u8]) -> &Path {
+pub(crate) fn bytes_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
 /// Paths of the plan with this standing.
-pub fn standing_paths(plan: &RestorePlan, standing: PathStanding) -> Vec<String> {
+pub(crate) fn standing_paths(plan: &RestorePlan, standing: PathStanding) -> Vec<String> {
     let steps = plan.steps.iter().filter(|step| step.standing == standing);
     steps.map(|step| step.path.to_string()).collect()
 }
 
 /// Paths with this result.
-pub fn result_paths(report: &RestoreReport, result: RestoreResult) -> Vec<String> {
+pub(crate) fn result_paths(report: &RestoreReport, result: RestoreResult) -> Vec<String> {
     let outcomes = report.outcomes.iter().filter(|outcome| outcome.result == result);
     outcomes.map(|outcome| outcome.path.to_string()).collect()
 }
 
 /// A small generator of numbers, the same for the same seed.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -210,11 +216,11 @@ impl Random {
     }
 
     /// Bytes that do not compress.
-    pub fn noise(&mut self, length: usize) -> Vec<u8> {
+    pub(crate) fn noise(&mut self, length: usize) -> Vec<u8> {
         (0..length).map(|_| self.below(256) as u8).collect()
     }
 
-    pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
 }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use windlass_workspace::{
-    CancelFlag, PathStanding, RestoreConsent, RestoreResult, UncoveredReason,
+    CancelFlag, PathStanding, RestoreConsent, RestoreResult, UncoveredReason, WorkspaceLimits,
+    WorkspaceOptions,
 };
 
 use crate::fixture::{Fixture, assert_same, result_paths, run_git, standing_paths};
@@ -270,4 +271,23 @@ fn w20_every_kind_of_index_is_read_or_passed_over() {
         fixture.write("a", about);
         fixture.look();
     }
+}
+
+#[test]
+fn w22_state_of_which_a_part_is_not_kept_stays_as_a_whole() {
+    let limits = WorkspaceLimits { file_bytes: 150, ..WorkspaceLimits::default() };
+    let mut fixture = commit_one();
+    fixture.reopen_with(WorkspaceOptions { limits, ..WorkspaceOptions::default() });
+    let before = fixture.look().id;
+    fixture.write("a", "turn\n");
+    fixture.write("new", "turn\n");
+    fixture.git(&["add", "."]);
+    fixture.git(&["commit", "-qam", "turn"]);
+    let after = fixture.look().id;
+    let turn = head(&fixture.root);
+    let plan = fixture.plan(before, after);
+    assert!(standing_paths(&plan, PathStanding::NotKept).contains(&".git/index".to_owned()));
+    fixture.workspace().carry_out(&plan, &RestoreConsent::All, &CancelFlag::new()).unwrap();
+    assert_eq!(head(&fixture.root), turn, "refs do not go back without the index");
+    assert_eq!(fixture.read("a"), "one\n");
 }

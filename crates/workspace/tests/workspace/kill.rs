@@ -205,3 +205,81 @@ fn w10_unpacking_killed_at_any_moment_is_repeated() {
         was_killed
     });
 }
+
+/// Set for the process that is killed: the folder it works in.
+const VICTIM_FOLDER: &str = "WORKSPACE_TEST_VICTIM_FOLDER";
+
+/// Goes back and forth between two states until it is killed. Does nothing in an ordinary run.
+#[test]
+fn victim_of_the_next_test() {
+    let Some(folder) = std::env::var_os(VICTIM_FOLDER).map(std::path::PathBuf::from) else {
+        return;
+    };
+    let root = folder.join("root");
+    let mut workspace = Workspace::open(
+        &root,
+        &folder.join("store"),
+        windlass_workspace::WorkspaceOptions::default(),
+    )
+    .unwrap();
+    let cancel = CancelFlag::new();
+    let look = |workspace: &mut Workspace| workspace.look(LookDepth::Quick, &cancel).unwrap().id;
+    let old = look(&mut workspace);
+    for number in 0..20 {
+        std::fs::write(root.join(format!("f{number}")), "new").unwrap();
+    }
+    let mut span = (old, look(&mut workspace));
+    loop {
+        println!("round");
+        let plan = workspace.plan(span.0, &[span], &cancel).unwrap();
+        let report = workspace.carry_out(&plan, &RestoreConsent::None, &cancel).unwrap();
+        span = (report.before, report.after);
+    }
+}
+
+#[test]
+fn w10_a_process_that_is_killed_leaves_whole_files_and_a_restore_to_finish() {
+    use std::io::BufRead;
+
+    for round in 1..=12_u64 {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let root = folder.path().join("root");
+        std::fs::create_dir(&root).unwrap();
+        for number in 0..20 {
+            std::fs::write(root.join(format!("f{number}")), "old").unwrap();
+        }
+        let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "kill::victim_of_the_next_test", "--nocapture", "--test-threads=1"])
+            .env(VICTIM_FOLDER, folder.path())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = std::io::BufReader::new(victim.stdout.take().unwrap()).lines();
+        let is_round = |line: &std::io::Result<String>| {
+            line.as_ref().is_ok_and(|line| line.ends_with("round"))
+        };
+        let rounds = lines.filter(is_round).take(usize::try_from(round).unwrap()).count();
+        // Some way into the work, a different one each time.
+        for spin in 0..round * 40_000 {
+            std::hint::black_box(spin);
+        }
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        assert_eq!(rounds as u64, round);
+
+        let store = folder.path().join("store");
+        let mut workspace =
+            Workspace::open(&root, &store, windlass_workspace::WorkspaceOptions::default())
+                .unwrap();
+        for number in 0..20 {
+            let bytes = std::fs::read(root.join(format!("f{number}"))).unwrap();
+            assert!([b"old", b"new"].iter().any(|whole| bytes == *whole), "f{number}: {bytes:?}");
+        }
+        let finished = workspace.finish().unwrap();
+        let all: std::collections::BTreeSet<Vec<u8>> =
+            (0..20).map(|number| std::fs::read(root.join(format!("f{number}"))).unwrap()).collect();
+        assert_eq!(all.len(), 1, "one state or the other: {:?}", finished.map(|one| one.outcomes));
+        assert_eq!(std::fs::read_dir(&root).unwrap().count(), 20, "nothing is left beside");
+    }
+}

@@ -78,6 +78,31 @@ fn w2_a_change_is_seen_whatever_the_times_say() {
 }
 
 #[test]
+fn w3_with_a_writer_beside_it_the_last_quick_look_is_the_thorough_one() {
+    for round in 0..15 {
+        let mut fixture = Fixture::new();
+        for number in 0..20 {
+            fixture.write(&number.to_string(), "start");
+        }
+        let root = fixture.root.clone();
+        let writer = std::thread::spawn(move || {
+            for turn in 0..200 {
+                let name = (turn * 7 + round) % 20;
+                std::fs::write(root.join(name.to_string()), format!("{turn:05}")).unwrap();
+            }
+        });
+        while !writer.is_finished() {
+            fixture.look();
+        }
+        writer.join().unwrap();
+        let quick = fixture.look().id;
+        let thorough =
+            fixture.workspace().look(LookDepth::Thorough, &CancelFlag::new()).unwrap().id;
+        assert_eq!(quick, thorough, "round {round}");
+    }
+}
+
+#[test]
 fn w5_rules_changed_by_the_turn_do_not_hide_its_changes() {
     let mut fixture = Fixture::new();
     fixture.write("build/kept", "precious");

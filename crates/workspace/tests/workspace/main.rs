@@ -11,6 +11,7 @@
 mod copy_and_pack;
 mod fixture;
 mod git_state;
+mod hostile_pack;
 mod hostile_repository;
 mod kill;
 mod look;

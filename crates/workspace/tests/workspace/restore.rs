@@ -345,3 +345,52 @@ fn large_new_files_are_moved_away_and_not_deleted() {
     };
     assert_eq!(trash.keys().filter(is_large).count(), 1);
 }
+
+#[test]
+fn w9_with_the_store_on_another_file_system_nothing_is_lost() {
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return };
+    let mut fixture = Fixture::new();
+    fixture.store = memory.path().join("store");
+    let limits = WorkspaceLimits { file_bytes: 1_000, ..WorkspaceLimits::default() };
+    let options = WorkspaceOptions { limits, ..WorkspaceOptions::default() };
+    fixture.reopen_with(options);
+    fixture.write("edited", "old");
+    fixture.write("removed", "old");
+    let before = fixture.look().id;
+    fixture.write("edited", "new");
+    std::fs::remove_file(fixture.path("removed")).unwrap();
+    fixture.write("made", "new");
+    fixture.write("large", vec![b'l'; 5_000]);
+    let after = fixture.look().id;
+    let report = fixture.undo(before, after);
+    for name in ["edited", "removed"] {
+        assert_eq!(fixture.read(name), "old");
+    }
+    assert!(!fixture.path("made").exists());
+    // Its bytes are kept nowhere, and it cannot be moved to the store: it stays.
+    assert_eq!(fixture.path("large").metadata().unwrap().len(), 5_000, "{:?}", report.outcomes);
+    let refused = RestoreResult::Failed(std::io::ErrorKind::CrossesDevices);
+    assert_eq!(result_paths(&report, refused), ["large"]);
+    fixture.undo(report.before, report.after);
+    assert_eq!(fixture.read("edited"), "new");
+    assert_eq!(fixture.read("made"), "new");
+}
+
+#[test]
+fn a_root_that_was_replaced_is_looked_at_anew() {
+    let mut fixture = Fixture::new();
+    fixture.write("a", "old");
+    let before = fixture.look().id;
+    let moved = fixture.root.with_file_name("moved");
+    std::fs::rename(&fixture.root, &moved).unwrap();
+    std::fs::create_dir(&fixture.root).unwrap();
+    fixture.write("a", "new");
+    let after = fixture.look().id;
+    assert_ne!(before, after);
+    fixture.undo(before, after);
+    assert_eq!(fixture.read("a"), "old");
+    assert_eq!(std::fs::read_dir(&moved).unwrap().count(), 1);
+    std::fs::remove_dir_all(&fixture.root).unwrap();
+    let gone = fixture.workspace().look(windlass_workspace::LookDepth::Quick, &CancelFlag::new());
+    assert!(matches!(gone, Err(WorkspaceError::Disk { .. })));
+}

@@ -1,6 +1,7 @@
 //! The store: damage is found, bounds hold, one process writes, and forgetting keeps what is wanted.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use windlass_workspace::{
     CancelFlag, LookDepth, PathStanding, RestoreConsent, SnapshotId, Workspace, WorkspaceError,
@@ -57,9 +58,10 @@ fn check_damaged(fixture: &mut Fixture, before: SnapshotId, after: SnapshotId, a
     let looked = fixture.workspace().look(LookDepth::Quick, &cancel).unwrap();
     assert_eq!(looked.id, after, "{about}: the tree is what it is");
     // What a look stored again can be read again.
-    for change in fixture.workspace().changes(looked.id, looked.id).unwrap() {
-        panic!("{about}: {change:?}");
-    }
+    fixture.write("folder0/f0", "later");
+    let later = fixture.look().id;
+    fixture.undo(after, later);
+    assert_eq!(fixture.read("folder0/f0"), "new 0", "{about}");
 }
 
 #[test]
@@ -154,31 +156,37 @@ fn w26_a_foreign_or_damaged_cache_is_ignored() {
 }
 
 #[test]
-fn w27_a_second_process_only_reads() {
+fn w27_two_use_one_store_and_only_one_that_is_alone_removes() {
     let mut fixture = Fixture::new();
     fixture.write("a", "one");
     let first = fixture.look().id;
     let mut second =
         Workspace::open(&fixture.root, &fixture.store, WorkspaceOptions::default()).unwrap();
-    assert!(second.is_read_only() && !fixture.workspace().is_read_only());
     let cancel = CancelFlag::new();
-    let refused = second.look(LookDepth::Quick, &cancel).unwrap_err();
-    assert!(matches!(refused, WorkspaceError::ReadOnly));
-    assert!(matches!(second.forget(&[]), Err(WorkspaceError::ReadOnly)));
-    // What the first adds later is found.
-    fixture.write("a", "two");
-    let later = fixture.look().id;
-    assert_eq!(second.changes(first, later).unwrap().len(), 1);
+    // Each finds what the other has added, and neither writes over it.
+    for round in 0..20 {
+        fixture.write("a", &format!("by the first {round}"));
+        let by_first = fixture.look().id;
+        fixture.write("b", &format!("by the second {round}"));
+        let by_second = second.look(LookDepth::Quick, &cancel).unwrap().id;
+        assert_eq!(fixture.workspace().changes(by_first, by_second).unwrap().len(), 1);
+        assert!(!second.changes(first, by_first).unwrap().is_empty());
+    }
+    assert!(matches!(second.forget(&[]), Err(WorkspaceError::InUse)));
+    assert!(matches!(fixture.workspace().forget(&[]), Err(WorkspaceError::InUse)));
+    let now = second.look(LookDepth::Quick, &cancel).unwrap().id;
     drop(second);
-    fixture.workspace = None;
-    assert!(!fixture.reopen().is_read_only());
+    fixture.workspace().forget(&[first, now]).unwrap();
+    let plan = fixture.workspace().plan(first, &[(first, now)], &cancel).unwrap();
+    fixture.workspace().carry_out(&plan, &RestoreConsent::None, &cancel).unwrap();
+    assert_eq!(fixture.read("a"), "one", "what is needed is still there");
 }
 
 #[test]
 fn w27_the_store_stays_within_its_bound_and_says_what_it_lacks() {
     let limits = WorkspaceLimits { store_bytes: 60_000, ..WorkspaceLimits::default() };
     let options = WorkspaceOptions { limits, ..WorkspaceOptions::default() };
-    let mut fixture = Fixture::with(options.clone());
+    let mut fixture = Fixture::with(options);
     let mut uncovered = 0;
     for round in 1..20 {
         let noise = Random::new(round).noise(10_000);
@@ -192,6 +200,27 @@ fn w27_the_store_stays_within_its_bound_and_says_what_it_lacks() {
     let last = fixture.look().id;
     assert!(fixture.workspace().forget(&[last]).unwrap() > 40_000);
     assert!(fixture.look().uncovered.is_empty());
+}
+
+#[test]
+fn w27_what_there_is_no_room_for_is_not_read_each_time_and_covered_when_there_is() {
+    let limits = WorkspaceLimits { session_bytes: 20_000, ..WorkspaceLimits::default() };
+    let mut fixture = Fixture::with(WorkspaceOptions { limits, ..WorkspaceOptions::default() });
+    fixture.write("first", Random::new(1).noise(18_000));
+    let first = fixture.look().id;
+    std::fs::remove_file(fixture.path("first")).unwrap();
+    fixture.write("second", Random::new(2).noise(18_000));
+    assert_eq!(fixture.look().uncovered.len(), 1);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while fixture.look().bytes_read > 0 {
+        assert!(Instant::now() < deadline, "it is read again and again");
+    }
+    let report = fixture.look();
+    assert_eq!((report.bytes_read, report.uncovered.len()), (0, 1));
+    assert!(fixture.workspace().has_snapshot(first));
+    fixture.workspace().forget(&[report.id]).unwrap();
+    let report = fixture.look();
+    assert_eq!((report.bytes_read, report.uncovered.len()), (18_000, 0));
 }
 
 #[test]

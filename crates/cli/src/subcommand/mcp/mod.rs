@@ -6,15 +6,12 @@ mod serve;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use windlass_assembly::options::McpOptions;
 use windlass_assembly::options::SettingsOptions;
 use windlass_driver::ToolSessionContext;
-use windlass_driver::mcp::{
-    McpServerConfig, McpServerReport, McpServerTransport, McpServers, PrompterSlot,
-};
+use windlass_driver::mcp::{McpServerConfig, McpServerReport, McpServerTransport, PrompterSlot};
 use windlass_settings::{McpServerScope, write_mcp_server};
 
 use crate::args::{McpAddArgs, McpAddJsonArgs, McpCommand, McpScopeArg, McpTransportArg};
@@ -28,8 +25,6 @@ use windlass_host::user_directories;
 
 pub(crate) use conformance::run_conformance;
 use windlass_assembly::mcp::browser_login::{self, BrowserLogin, find_http_server};
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) async fn run(
     command: McpCommand,
@@ -225,7 +220,8 @@ async fn list_servers(
     let spill = std::env::temp_dir().join(format!("windlass-mcp-{}", std::process::id()));
     let tool_context = ToolSessionContext::new(cwd, spill);
     let servers = mcp::start_servers(configs, &tool_context, PrompterSlot::none(), lookup)?;
-    connect_all(&servers).await;
+    let slow_starts = servers.report_slow_starts(|line| eprintln!("{line}"));
+    tokio::join!(servers.connect_all(), slow_starts);
     for (report, (server, transport)) in servers.server_reports().iter().zip(lines) {
         let _ =
             writeln!(text, "{server} ({}): {transport}: {}", report.scope, describe_status(report));
@@ -237,19 +233,6 @@ async fn list_servers(
     }
     servers.close().await;
     Ok(text)
-}
-
-/// Servers otherwise connect at their first call.
-async fn connect_all(servers: &McpServers) {
-    let names: Vec<String> =
-        servers.server_reports().into_iter().map(|report| report.name).collect();
-    let connecting = async {
-        for name in &names {
-            // The reports have the result.
-            let _ = servers.connect(name).await;
-        }
-    };
-    let _ = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
 }
 
 /// Without variables and headers, which may hold secrets.

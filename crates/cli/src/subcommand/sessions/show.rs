@@ -1,6 +1,8 @@
 //! `windlass sessions show`: the facts about a session and its last messages. `sessions export` writes all
 //! of them.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use windlass_journal::conversation::{ConversationExtractor, ConversationItem, ConversationRole};
 use windlass_journal::{JournalReader, ListedSession, transcript};
@@ -8,8 +10,8 @@ use windlass_vocabulary::format_timestamp;
 
 use crate::args::SingleSessionArgs;
 use windlass_assembly::report::session_list;
-use windlass_assembly::session::journal_error;
 use windlass_assembly::session::session_lookup::{ReadableSession, find_readable_session};
+use windlass_assembly::session::{self, journal_error};
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::{format_count, format_money};
 use windlass_host::display::strip_control_characters;
@@ -20,24 +22,25 @@ pub(super) fn run(
     args: &SingleSessionArgs,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let (listed, items) = match find_readable_session(args.session.as_deref(), lookup)? {
+    let (listed, items, transcript) = match find_readable_session(args.session.as_deref(), lookup)?
+    {
         ReadableSession::Journal(listed) => {
             let items = read_conversation(&listed)?;
-            (listed, items)
+            let transcript = session::find_transcript(&listed, lookup)?;
+            (listed, items, transcript.filter(|path| path.exists()))
         }
         ReadableSession::Transcript(listed) => {
             let items = transcript::read_transcript_conversation(&listed.path);
-            (listed, items.map_err(|error| journal_error(&error))?)
+            (listed, items.map_err(|error| journal_error(&error))?, None)
         }
     };
     if args.json {
         let value = serde_json::to_value(&items).unwrap_or(Value::Null);
-        return Ok(format!(
-            "{}\n",
-            json!({"session": session_list::session_to_json(&listed), "said": value})
-        ));
+        let session = session_list::session_to_json(&listed);
+        let shown = json!({"session": session, "said": value, "transcript": transcript});
+        return Ok(format!("{shown}\n"));
     }
-    let mut text = render_header(&listed);
+    let mut text = render_header(&listed, transcript.as_deref());
     let hidden = items.len().saturating_sub(SHOWN_MAX);
     if hidden > 0 {
         let hidden = format_count(u64::try_from(hidden).unwrap_or(u64::MAX));
@@ -61,7 +64,7 @@ fn read_conversation(listed: &ListedSession) -> Result<Vec<ConversationItem>, Co
     Ok(items)
 }
 
-fn render_header(listed: &ListedSession) -> String {
+fn render_header(listed: &ListedSession, transcript: Option<&Path>) -> String {
     let summary = &listed.summary;
     let mut rows = vec![
         ("session", summary.id.clone()),
@@ -74,6 +77,7 @@ fn render_header(listed: &ListedSession) -> String {
         ("messages", format_count(summary.messages)),
         ("cost", format_money(summary.cost)),
         ("journal", listed.path.display().to_string()),
+        ("transcript", transcript.map(|path| path.display().to_string()).unwrap_or_default()),
     ];
     rows.retain(|(_, value)| !value.is_empty());
     let lines = rows.iter().map(|(name, value)| format!("{name:<11}{}\n", to_single_line(value)));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
-use crate::fixture::{TestDirs, play};
+use crate::fixture::{TestDirs, play, run};
 
 fn ok() -> Script {
     Script::new().answer(ScriptedAnswer::text("ok").repeat(0))
@@ -159,4 +159,32 @@ fn a_projects_script_that_was_changed_does_not_run() {
     assert!(!shown.contains("as-changed"), "{shown}");
     assert_eq!(talk.end(), Some(0));
     assert!(!dirs.file("ran").exists());
+}
+
+#[test]
+fn status_line_hooks_and_sessions_show_name_the_same_transcript() {
+    let dirs = TestDirs::new();
+    let hook = json!([{"hooks": [{"type": "command", "command": "cat > hook.json"}]}]);
+    let more = json!({"hooks": {"Stop": hook}});
+    settings(&user(&dirs), "cat > status.json; echo mine", &more);
+    let server = play(ok());
+    let talk = Talk::begin(dirs.asking(&server.url(), &["hello"]));
+    talk.when("an answer and the line", |screen| {
+        let shown = screen.contents();
+        shown.contains("mine") && shown.contains("ok") && shown.contains(READY)
+    });
+    assert_eq!(talk.end(), Some(0));
+    let read = |name: &str| -> Value {
+        let text = std::fs::read_to_string(dirs.file(name)).expect("it was told");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let status = read("status.json");
+    assert_eq!(status["transcript_path"], read("hook.json")["transcript_path"], "{status:#}");
+    let id = status["session_id"].as_str().expect("an id");
+    let shown = run(&mut dirs.windlass(&["sessions", "show", id, "--json"]));
+    let shown: Value = serde_json::from_str(shown.answer()).expect("JSON");
+    assert_eq!(shown["transcript"], status["transcript_path"]);
+    let path = Path::new(status["transcript_path"].as_str().expect("a path"));
+    let lines = std::fs::read_to_string(path).expect("a transcript");
+    assert!(lines.contains("hello") && lines.contains(id), "{lines}");
 }

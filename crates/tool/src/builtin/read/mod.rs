@@ -73,7 +73,7 @@ impl TypedTool for ReadTool {
 
 fn perform(input: &ReadInput, call: &ToolCallContext) -> TypedToolResult {
     let path = file::resolve_path(&call.tool_context.files, &input.file_path)?;
-    let mut opened = file::open_regular_file(&call.tool_context.files, &path)?;
+    let mut opened = file::open_current_text(&call.tool_context.files, &path)?;
     let start = read_checked_start(&mut opened, &path)?;
     if let Some(kind) = image_fit::detect_media_type(&start) {
         return image::show_image(&call.tool_context.files, &opened, &path, kind);
@@ -121,7 +121,7 @@ pub fn reread_file(
     path: &Path,
     bytes_max: usize,
 ) -> Result<String, String> {
-    let mut opened = file::open_regular_file(&context.files, path)?;
+    let mut opened = file::open_current_text(&context.files, path)?;
     let start = read_checked_start(&mut opened, path)?;
     if image_fit::detect_media_type(&start).is_some() || is_pdf(&start) {
         return Err(format!("`{}` is not plain text. Read it to see it.", path.display()));

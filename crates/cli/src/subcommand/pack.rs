@@ -1,0 +1,57 @@
+//! `windlass pack` and `windlass unpack`: a session in one file.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_assembly::session::session_pack::{pack_session, unpack_session};
+use windlass_host::command_error::CommandError;
+use windlass_host::display::human_format::format_count;
+use windlass_host::environment::EnvLookup;
+
+use crate::args::{PackArgs, UnpackArgs};
+
+pub(crate) fn run_pack(args: &PackArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
+    let listed = find_session_here(args.session.as_deref(), lookup)?;
+    let id = &listed.summary.id;
+    let file = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{id}.windlass")));
+    let packed = pack_session(&listed, &file, !args.no_files, lookup)?;
+    if args.json {
+        let object = json!({
+            "session_id": id, "file": packed.file, "bytes": packed.bytes,
+            "session_files": packed.session_files, "contents": packed.contents,
+        });
+        return Ok(format!("{object}\n"));
+    }
+    let kib = format_count(packed.bytes.div_ceil(1_024));
+    let files = match packed.contents {
+        Some(contents) => format!("with {} contents of its directory", format_count(contents)),
+        None => "without the files of its directory".to_owned(),
+    };
+    Ok(format!(
+        "Packed session {id} {files}: {} ({kib} KiB)\nContinue elsewhere: windlass unpack {}\n",
+        packed.file.display(),
+        packed.file.display()
+    ))
+}
+
+pub(crate) fn run_unpack(
+    args: &UnpackArgs,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    let unpacked = unpack_session(&args.file, args.into.as_deref(), lookup)?;
+    let directory = unpacked.directory.display();
+    let files = unpacked.copied.as_ref().map_or(0, |copied| copied.files);
+    if args.json {
+        let object = json!({
+            "session_id": unpacked.id, "directory": unpacked.directory, "files": files,
+        });
+        return Ok(format!("{object}\n"));
+    }
+    Ok(format!(
+        "Unpacked session {} with {} files\nContinue: cd {directory} && windlass -r {}\n",
+        unpacked.id,
+        format_count(files),
+        unpacked.id
+    ))
+}

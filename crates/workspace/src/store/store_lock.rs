@@ -1,0 +1,108 @@
+//! Who uses a store. Everybody who does holds its lock together with others; whoever removes something
+//! must hold it alone.
+
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::error::WorkspaceError;
+
+#[derive(Debug)]
+pub(crate) struct StoreLock {
+    path: PathBuf,
+    file: File,
+    is_exclusive: bool,
+}
+
+impl StoreLock {
+    /// Alone if nobody else is there, else with the others.
+    pub(super) fn acquire(folder: &Path) -> Result<Self, WorkspaceError> {
+        let (file, path) = open_lock_file(folder, LOCK_NAME)?;
+        let mut lock = Self { path, file, is_exclusive: false };
+        lock.is_exclusive = lock.try_lock(FlockOperation::NonBlockingLockExclusive)?;
+        if !lock.is_exclusive {
+            lock.wait_shared()?;
+        }
+        Ok(lock)
+    }
+
+    pub(super) fn is_exclusive(&self) -> bool {
+        self.is_exclusive
+    }
+
+    /// Lets others in.
+    pub(super) fn share(&mut self) -> Result<(), WorkspaceError> {
+        if std::mem::replace(&mut self.is_exclusive, false) {
+            self.wait_shared()?;
+        }
+        Ok(())
+    }
+
+    /// Does something while nobody else is there; `InUse` if somebody is.
+    pub(super) fn run_alone<T>(
+        &self,
+        work: impl FnOnce() -> Result<T, WorkspaceError>,
+    ) -> Result<T, WorkspaceError> {
+        // What is held is given up for a moment when it changes, so it is taken again in any case.
+        let is_alone = self.try_lock(FlockOperation::NonBlockingLockExclusive)?;
+        let done = if is_alone { work() } else { Err(WorkspaceError::InUse) };
+        self.wait_shared()?;
+        done
+    }
+
+    /// A process is alone for as long as it takes to open a store or to remove something from it.
+    fn wait_shared(&self) -> Result<(), WorkspaceError> {
+        for _ in 0..LOCK_TRIES {
+            if self.try_lock(FlockOperation::NonBlockingLockShared)? {
+                return Ok(());
+            }
+            std::thread::sleep(LOCK_PAUSE);
+        }
+        Err(WorkspaceError::InUse)
+    }
+
+    fn try_lock(&self, operation: FlockOperation) -> Result<bool, WorkspaceError> {
+        try_flock(&self.file, &self.path, operation)
+    }
+}
+
+/// Held while files go back: one process at a time does that.
+#[derive(Debug)]
+pub(crate) struct RestoreLock {
+    _file: File,
+}
+
+impl RestoreLock {
+    pub(crate) fn acquire(folder: &Path) -> Result<Self, WorkspaceError> {
+        let (file, path) = open_lock_file(folder, RESTORE_LOCK_NAME)?;
+        match try_flock(&file, &path, FlockOperation::NonBlockingLockExclusive)? {
+            true => Ok(Self { _file: file }),
+            false => Err(WorkspaceError::InUse),
+        }
+    }
+}
+
+fn open_lock_file(folder: &Path, name: &str) -> Result<(File, PathBuf), WorkspaceError> {
+    let path = folder.join(name);
+    let opened = File::options().write(true).create(true).truncate(false).mode(0o600).open(&path);
+    let file = opened.map_err(|error| WorkspaceError::disk("open", &path, error))?;
+    Ok((file, path))
+}
+
+fn try_flock(file: &File, path: &Path, operation: FlockOperation) -> Result<bool, WorkspaceError> {
+    match flock(file, operation) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(WorkspaceError::disk("lock", path, error)),
+    }
+}
+
+const LOCK_NAME: &str = "lock";
+const RESTORE_LOCK_NAME: &str = "restore-lock";
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+/// Together ten seconds: longer than a large store takes to open.
+const LOCK_TRIES: usize = 2_000;
