@@ -94,9 +94,6 @@ fn ctrl_b_moves_a_command_to_the_background() {
     assert!(shown.contains("echo begun"), "{shown}");
     talk.key("\u{1b}");
     talk.until(READY);
-    // An interrupt is for the turn, which the command is no part of any more.
-    talk.key("\u{1b}");
-    talk.until("· 1 background task ·");
     std::fs::write(dirs.file("go"), "").expect("a file");
     talk.until_gone("1 background task");
     assert_eq!(talk.end(), Some(0));
