@@ -21,7 +21,6 @@ mod lock;
 mod model_state;
 mod network_access;
 mod notebook;
-mod pdf;
 mod process;
 mod process_output;
 mod progress;

@@ -12,26 +12,7 @@ use windlass_journal::snapshot_store::SnapshotSpan;
 
 use crate::session::rewind_point;
 use crate::session::snapshots::{open_change_log, open_session_snapshots};
-
-/// Of what the differences are shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiffArguments {
-    pub scope: DiffScope,
-    /// Only which files, and how many lines.
-    pub is_summary: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DiffScope {
-    /// Everything since the session began.
-    Session,
-    /// The turn of the last prompt.
-    LastTurn,
-    /// The turn of the prompt with this number, from 1.
-    Turn(usize),
-    /// The call with this id, or the beginning of it; calls that ran beside it are one with it.
-    Call(String),
-}
+use crate::slash_command::{DiffArguments, DiffScope};
 
 /// The differences as text and as JSON.
 pub fn diff_journal(

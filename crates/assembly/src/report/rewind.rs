@@ -6,12 +6,13 @@ use std::path::Path;
 use serde_json::{Value, json};
 use windlass_driver::Session;
 use windlass_driver::rewind::{
-    self, FileRewind, REWIND_NOT_COVERED, RestoreStatus, RewindError, RewindOptions, RewindPoint,
+    self, FileRewind, REWIND_NOT_COVERED, RestoreStatus, RewindError, RewindOptions,
 };
 use windlass_driver::snapshot::SharedWorkspace;
 use windlass_journal::transcript::TracedMessage;
 use windlass_journal::{SnapshotStore, lock_journal, rewind_locked};
 
+use crate::session::rewind_point::{RewindTarget, find_target};
 use crate::session::snapshots::{open_change_log, open_session_snapshots};
 use crate::session::{journal_error, rewind_point};
 use crate::slash_command::RewindArguments;
@@ -99,66 +100,6 @@ pub async fn rewind_open_session(
         .await
         .map_err(|error| rewind_error(&error))?;
     Ok(render_rewind(wanted, &target, &rewound.files))
-}
-
-/// What a session goes back to.
-#[derive(Clone, Debug)]
-pub(crate) struct RewindTarget {
-    pub(crate) point: RewindPoint,
-    /// Its name in the transcript.
-    name: String,
-    /// The number of a prompt; a call has none.
-    number: Option<usize>,
-}
-
-impl RewindTarget {
-    fn from_prompt(number: usize, prompt: &TracedMessage) -> Self {
-        let name = prompt.uuids.first().cloned().unwrap_or_default();
-        Self { point: RewindPoint::before_message(prompt), name, number: Some(number) }
-    }
-
-    pub(crate) fn describe(&self) -> String {
-        match self.number {
-            Some(number) => {
-                let text = to_single_line(&self.point.text);
-                format!("prompt {number}: {}", truncate_with_ellipsis(&text, PROMPT_CHARS_MAX))
-            }
-            None => self.point.text.clone(),
-        }
-    }
-}
-
-/// What is called this: a prompt by its number or the beginning of its name in the transcript, or a
-/// call by its id.
-pub(crate) fn find_target(
-    messages: &[TracedMessage],
-    kept: &SnapshotStore,
-    to: &str,
-) -> Result<RewindTarget, CommandError> {
-    let numbered = || (1..).zip(messages.iter().filter(|traced| traced.is_prompt));
-    let number = to.parse::<usize>().ok();
-    if let Some((number, prompt)) = numbered().find(|(place, _)| Some(*place) == number) {
-        return Ok(RewindTarget::from_prompt(number, prompt));
-    }
-    if let Some(point) = find_call(messages, kept, to) {
-        return Ok(RewindTarget { point, name: to.to_owned(), number: None });
-    }
-    let is_named = |traced: &TracedMessage| traced.uuids.iter().any(|own| own.starts_with(to));
-    let found: Vec<(usize, &TracedMessage)> = numbered().filter(|(_, it)| is_named(it)).collect();
-    match found.as_slice() {
-        [(number, prompt)] => Ok(RewindTarget::from_prompt(*number, prompt)),
-        [] => Err(CommandError::usage(format!(
-            "there is no prompt or call `{to}`; without --to the prompts of the session are listed"
-        ))),
-        _ => {
-            Err(CommandError::usage(format!("several prompts are called `{to}`; give more of it")))
-        }
-    }
-}
-
-fn find_call(messages: &[TracedMessage], kept: &SnapshotStore, id: &str) -> Option<RewindPoint> {
-    let is_call = messages.iter().any(|traced| traced.calls.iter().any(|own| own.as_str() == id));
-    is_call.then(|| RewindPoint::find(messages, kept, id)).flatten()
 }
 
 fn render_prompts(

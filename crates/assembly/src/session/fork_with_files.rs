@@ -9,9 +9,9 @@ use windlass_host::environment::EnvLookup;
 use windlass_host::random;
 use windlass_journal::session_catalogue::ListedSession;
 
+use super::rewind_point::{RewindTarget, find_target};
 use super::snapshots::{open_change_log, snapshot_config};
 use super::{fork, open_catalogue, rewind_point};
-use crate::report::rewind::{RewindTarget, find_target};
 
 /// What is copied, and where to.
 #[derive(Clone, Debug)]

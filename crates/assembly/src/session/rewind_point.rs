@@ -8,7 +8,10 @@ use windlass_journal::transcript::{self, ImportedConversation, TracedMessage};
 use windlass_vocabulary::MessageOrigin;
 
 use super::journal_error;
-use windlass_host::command_error::CommandError;
+use windlass_driver::rewind::RewindPoint;
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
+use windlass_journal::SnapshotStore;
 use windlass_provider::config::model::ModelConfig;
 
 /// Every message of a session, with its place in the journal.
@@ -20,6 +23,66 @@ pub fn trace_messages(journal: &Path, id: &str) -> Result<Vec<TracedMessage>, Co
 /// Settings for journals that do not say under which they were decided.
 pub fn fallback_settings() -> Settings {
     Settings::new(ModelConfig::default().to_model_facts("unknown"))
+}
+
+/// What a session goes back to.
+#[derive(Clone, Debug)]
+pub(crate) struct RewindTarget {
+    pub(crate) point: RewindPoint,
+    /// Its name in the transcript.
+    pub(crate) name: String,
+    /// The number of a prompt; a call has none.
+    pub(crate) number: Option<usize>,
+}
+
+impl RewindTarget {
+    fn from_prompt(number: usize, prompt: &TracedMessage) -> Self {
+        let name = prompt.uuids.first().cloned().unwrap_or_default();
+        Self { point: RewindPoint::before_message(prompt), name, number: Some(number) }
+    }
+
+    pub(crate) fn describe(&self) -> String {
+        match self.number {
+            Some(number) => {
+                let text = to_single_line(&self.point.text);
+                format!("prompt {number}: {}", truncate_with_ellipsis(&text, PROMPT_CHARS_MAX))
+            }
+            None => self.point.text.clone(),
+        }
+    }
+}
+
+/// What is called this: a prompt by its number or the beginning of its name in the transcript, or a
+/// call by its id.
+pub(crate) fn find_target(
+    messages: &[TracedMessage],
+    kept: &SnapshotStore,
+    to: &str,
+) -> Result<RewindTarget, CommandError> {
+    let numbered = || (1..).zip(messages.iter().filter(|traced| traced.is_prompt));
+    let number = to.parse::<usize>().ok();
+    if let Some((number, prompt)) = numbered().find(|(place, _)| Some(*place) == number) {
+        return Ok(RewindTarget::from_prompt(number, prompt));
+    }
+    if let Some(point) = find_call(messages, kept, to) {
+        return Ok(RewindTarget { point, name: to.to_owned(), number: None });
+    }
+    let is_named = |traced: &TracedMessage| traced.uuids.iter().any(|own| own.starts_with(to));
+    let found: Vec<(usize, &TracedMessage)> = numbered().filter(|(_, it)| is_named(it)).collect();
+    match found.as_slice() {
+        [(number, prompt)] => Ok(RewindTarget::from_prompt(*number, prompt)),
+        [] => Err(CommandError::usage(format!(
+            "there is no prompt or call `{to}`; without --to the prompts of the session are listed"
+        ))),
+        _ => {
+            Err(CommandError::usage(format!("several prompts are called `{to}`; give more of it")))
+        }
+    }
+}
+
+fn find_call(messages: &[TracedMessage], kept: &SnapshotStore, id: &str) -> Option<RewindPoint> {
+    let is_call = messages.iter().any(|traced| traced.calls.iter().any(|own| own.as_str() == id));
+    is_call.then(|| RewindPoint::find(messages, kept, id)).flatten()
 }
 
 /// The last record to keep, if this message is to be the last.
@@ -88,3 +151,5 @@ fn check_dropped_turn<'a>(
         Some(_) => Ok(()),
     }
 }
+
+const PROMPT_CHARS_MAX: usize = 60;

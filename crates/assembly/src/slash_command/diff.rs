@@ -1,7 +1,6 @@
 //! `/diff [all|NUMBER|CALL] [stat]`: what this session did to files, the last turn by default.
 
 use super::{SlashCommand, SlashCommandAvailability, SlashCommandParser, SlashCommandSpec};
-use crate::report::diff::{DiffArguments, DiffScope};
 use windlass_host::command_error::CommandError;
 
 pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
@@ -14,6 +13,26 @@ pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
         Ok(SlashCommand::Diff(parse_diff_arguments(rest)?))
     }),
 };
+
+/// Of what the differences are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffArguments {
+    pub scope: DiffScope,
+    /// Only which files, and how many lines.
+    pub is_summary: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiffScope {
+    /// Everything since the session began.
+    Session,
+    /// The turn of the last prompt.
+    LastTurn,
+    /// The turn of the prompt with this number, from 1.
+    Turn(usize),
+    /// The call with this id, or the beginning of it; calls that ran beside it are one with it.
+    Call(String),
+}
 
 fn parse_diff_arguments(words: &str) -> Result<DiffArguments, CommandError> {
     let mut wanted = DiffArguments { scope: DiffScope::LastTurn, is_summary: false };

@@ -22,9 +22,9 @@ mod terminal_commands;
 mod unknown_command;
 mod why;
 
-use crate::report::diff::DiffArguments;
 use windlass_driver::PromptSubmission;
 
+pub use diff::{DiffArguments, DiffScope};
 pub use overview_section::OverviewSection;
 pub use rewind::RewindArguments;
 pub use terminal_action::{McpServerAction, RuleAction, RuleFile, TerminalAction};

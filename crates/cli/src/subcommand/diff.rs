@@ -1,7 +1,8 @@
 //! `windlass diff`: what a session did to files.
 
-use windlass_assembly::report::diff::{DiffArguments, DiffScope, diff_journal};
+use windlass_assembly::report::diff::diff_journal;
 use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_assembly::slash_command::{DiffArguments, DiffScope};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 

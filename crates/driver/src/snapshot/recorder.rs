@@ -50,7 +50,7 @@ impl SnapshotRecorder {
         self: Arc<Self>,
         call: Option<ToolCallId>,
         cancelled: impl Future<Output = ()>,
-    ) -> RunningCall {
+    ) -> BatchGuard {
         let (mut before, cancel) = {
             let mut batch = self.lock_batch();
             batch.running += 1;
@@ -64,7 +64,7 @@ impl SnapshotRecorder {
             }
             (batch.before.clone(), batch.cancel.clone())
         };
-        let running = RunningCall(Arc::clone(&self));
+        let running = BatchGuard(Arc::clone(&self));
         if let Some(before) = before.as_mut() {
             tokio::select! {
                 // It ends with an error when the thread is gone; then there is nothing to wait for.
@@ -114,9 +114,9 @@ impl SnapshotRecorder {
 
 /// A call that is under way: ended when this is dropped.
 #[derive(Debug)]
-pub(crate) struct RunningCall(Arc<SnapshotRecorder>);
+pub(crate) struct BatchGuard(Arc<SnapshotRecorder>);
 
-impl Drop for RunningCall {
+impl Drop for BatchGuard {
     fn drop(&mut self) {
         self.0.end_call();
     }

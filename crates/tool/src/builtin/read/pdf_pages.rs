@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use serde_json::json;
+use windlass_pdf::PdfDocument;
 
 use crate::file::{self, FileContext, OpenedFile};
 use crate::input::InputError;
-use crate::pdf::PdfDocument;
 use crate::typed_tool::build_outcome;
 
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;

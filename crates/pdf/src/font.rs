@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use encoding_rs::WINDOWS_1252;
 
-use super::document::PdfDocument;
-use super::glyph::glyph_to_text;
-use super::object::{PdfDictionary, PdfObject, PdfObjectReader};
+use crate::document::PdfDocument;
+use crate::glyph::glyph_to_text;
+use crate::object::{PdfDictionary, PdfObject, PdfObjectReader};
 
 const CHARACTERS_MAX: usize = 70_000;
 

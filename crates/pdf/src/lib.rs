@@ -13,4 +13,4 @@ mod glyph;
 mod object;
 mod page_text;
 
-pub(crate) use document::PdfDocument;
+pub use document::PdfDocument;

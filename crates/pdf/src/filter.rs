@@ -2,7 +2,7 @@
 
 use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit};
 
-use super::object::{PdfDictionary, PdfObject};
+use crate::object::{PdfDictionary, PdfObject};
 
 const UNPACKED_BYTES_MAX: usize = 32 * 1024 * 1024;
 const FILTERS_MAX: usize = 4;

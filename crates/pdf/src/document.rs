@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 
 use memchr::memmem;
 
-use super::filter::decode_stream;
-use super::font::PdfFont;
-use super::object::{PdfDictionary, PdfObject, PdfObjectReader};
-use super::page_text;
+use crate::filter::decode_stream;
+use crate::font::PdfFont;
+use crate::object::{PdfDictionary, PdfObject, PdfObjectReader};
+use crate::page_text;
 
 const OBJECTS_MAX: usize = 1_000_000;
 const PAGES_MAX: usize = 20_000;
@@ -19,7 +19,7 @@ const PACKED_BYTES_MAX: usize = 256 * 1024 * 1024;
 const REFERENCE_STEPS_MAX: usize = 16;
 
 #[derive(Debug)]
-pub(crate) struct PdfDocument<'a> {
+pub struct PdfDocument<'a> {
     bytes: &'a [u8],
     object_offsets: HashMap<u32, usize>,
     packed_objects: HashMap<u32, PdfObject>,
@@ -28,7 +28,7 @@ pub(crate) struct PdfDocument<'a> {
 
 impl<'a> PdfDocument<'a> {
     /// Reads its structure, or says why it cannot be read.
-    pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, &'static str> {
+    pub fn open(bytes: &'a [u8]) -> Result<Self, &'static str> {
         let places = find_object_offsets(bytes);
         let mut document = Self {
             bytes,
@@ -47,12 +47,12 @@ impl<'a> PdfDocument<'a> {
         }
     }
 
-    pub(crate) fn page_count(&self) -> usize {
+    pub fn page_count(&self) -> usize {
         self.pages.len()
     }
 
     /// The text of a page; the first is 0.
-    pub(crate) fn page_text(&self, page: usize) -> String {
+    pub fn page_text(&self, page: usize) -> String {
         let Some(page) = self.pages.get(page) else { return String::new() };
         let mut content = Vec::new();
         let parts = match page.get("Contents").map(|it| self.resolve(it)) {
@@ -70,7 +70,7 @@ impl<'a> PdfDocument<'a> {
     }
 
     /// The fonts of a page or of a part of one, by the names it uses.
-    pub(super) fn load_fonts(&self, resources: &PdfObject) -> HashMap<String, PdfFont> {
+    pub(crate) fn load_fonts(&self, resources: &PdfObject) -> HashMap<String, PdfFont> {
         let fonts =
             resources.as_dictionary().and_then(|it| it.get("Font")).map(|it| self.resolve(it).1);
         let fonts = fonts.as_ref().and_then(PdfObject::as_dictionary);
@@ -82,7 +82,7 @@ impl<'a> PdfDocument<'a> {
     }
 
     /// A value with references followed, and the number of the object it was found in.
-    pub(super) fn resolve(&self, object: &PdfObject) -> (Option<u32>, PdfObject) {
+    pub(crate) fn resolve(&self, object: &PdfObject) -> (Option<u32>, PdfObject) {
         let mut object = object.clone();
         let mut number = None;
         for _ in 0..REFERENCE_STEPS_MAX {
@@ -100,7 +100,7 @@ impl<'a> PdfDocument<'a> {
         self.packed_objects.get(&id).cloned().unwrap_or(PdfObject::Null)
     }
 
-    pub(super) fn read_stream(&self, object: &PdfObject) -> Option<Vec<u8>> {
+    pub(crate) fn read_stream(&self, object: &PdfObject) -> Option<Vec<u8>> {
         let (Some(id), PdfObject::Dictionary(map)) = self.resolve(object) else { return None };
         self.read_stream_of(id, &map)
     }

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use super::document::PdfDocument;
-use super::font::PdfFont;
-use super::object::{PdfObject, PdfObjectReader};
+use crate::document::PdfDocument;
+use crate::font::PdfFont;
+use crate::object::{PdfObject, PdfObjectReader};
 
 const STEPS_MAX: usize = 2_000_000;
 const TEXT_BYTES_MAX: usize = 1_000_000;
