@@ -165,9 +165,9 @@ fn w27_two_use_one_store_and_only_one_that_is_alone_removes() {
     let cancel = CancelFlag::new();
     // Each finds what the other has added, and neither writes over it.
     for round in 0..20 {
-        fixture.write("a", &format!("by the first {round}"));
+        fixture.write("a", format!("by the first {round}"));
         let by_first = fixture.look().id;
-        fixture.write("b", &format!("by the second {round}"));
+        fixture.write("b", format!("by the second {round}"));
         let by_second = second.look(LookDepth::Quick, &cancel).unwrap().id;
         assert_eq!(fixture.workspace().changes(by_first, by_second).unwrap().len(), 1);
         assert!(!second.changes(first, by_first).unwrap().is_empty());
