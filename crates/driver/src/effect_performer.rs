@@ -134,7 +134,7 @@ impl EffectPerformer {
                 self.hooks.run_hooks(ticket, point, subject, policy);
             }
             Effect::Summarize { ticket, request } => {
-                self.summarize(ticket, request, conditions.gate)
+                self.summarize(ticket, request, conditions.gate);
             }
             Effect::Spill { name, text } => self.spills.write(name, text),
             Effect::Keep { chore, text } => self.save_chore(chore, text),

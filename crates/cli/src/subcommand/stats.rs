@@ -28,7 +28,10 @@ pub(crate) fn run(
     };
     if args.json {
         let mut object = stats.to_json(&listed.summary.id);
-        object["snapshots"] = json!({"bytes": bytes, "contents": contents});
+        if let Value::Object(fields) = &mut object {
+            let held = json!({"bytes": bytes, "contents": contents});
+            fields.insert("snapshots".to_owned(), held);
+        }
         return Ok(format!("{object}\n"));
     }
     let mut text = stats.render(&listed.summary.id);

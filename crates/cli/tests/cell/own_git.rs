@@ -51,7 +51,7 @@ fn run_agent_in_worktree(session: &HeldSession, flags: &[&str]) -> String {
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let requests = server.requests();
     // What the agent was told of its own command.
-    last_tool_result(&requests.get(2).expect("a request").body.to_string())
+    last_tool_result(&requests.get(2).expect("a request").body)
 }
 
 #[test]

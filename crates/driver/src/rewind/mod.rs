@@ -280,7 +280,7 @@ impl FileHistory {
     pub(crate) fn rewind(
         &self,
         name: &str,
-        options: RewindOptions,
+        options: &RewindOptions,
     ) -> Result<Vec<FileRewind>, RewindError> {
         self.rewind_files(&self.find_point(name)?, options)
     }
@@ -296,10 +296,10 @@ impl FileHistory {
     pub(crate) fn rewind_files(
         &self,
         point: &RewindPoint,
-        options: RewindOptions,
+        options: &RewindOptions,
     ) -> Result<Vec<FileRewind>, RewindError> {
         let end = self.last_seq.load(Ordering::Relaxed);
-        rewind(&self.store, self.workspace.as_ref(), point.files, end, &options)
+        rewind(&self.store, self.workspace.as_ref(), point.files, end, options)
     }
 
     pub(crate) fn store(&self) -> &SnapshotStore {

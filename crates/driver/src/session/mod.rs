@@ -233,7 +233,7 @@ impl Session {
     ) -> Result<Vec<FileRewind>, RewindError> {
         let file_history = self.file_history.clone().ok_or(RewindError::NotKept)?;
         let message = message.into();
-        run_blocking(move || file_history.rewind(&message, options)).await
+        run_blocking(move || file_history.rewind(&message, &options)).await
     }
 
     /// Goes back to before this message or call, given by its name in the transcript: the conversation from it
@@ -255,7 +255,7 @@ impl Session {
             return run_blocking(move || {
                 let point = file_history.find_point(&message)?;
                 let files = match scope.files {
-                    true => file_history.rewind_files(&point, options)?,
+                    true => file_history.rewind_files(&point, &options)?,
                     false => Vec::new(),
                 };
                 Ok(RewindResult { prompt: point.text, files })

@@ -71,7 +71,7 @@ impl SessionLoop {
         let files = run_blocking(move || {
             let point = history.find_point(&message)?;
             let files = match scope.files {
-                true => history.rewind_files(&point, options)?,
+                true => history.rewind_files(&point, &options)?,
                 false => Vec::new(),
             };
             Ok((point.conversation, RewindResult { prompt: point.text, files }))
