@@ -368,7 +368,7 @@ impl App {
                 StyledLine::from_text(words, TextStyle::Dim).truncate_to_width(self.size.width),
             );
         }
-        if tool_call_view::shows_change(outcome) {
+        if tool_call_view::shows_change(&running.call, outcome) {
             self.run.shown_changes.push(id.clone());
         }
         let entry = TranscriptEntry::ToolCall(running.call, Box::new(outcome.clone()));

@@ -111,6 +111,8 @@ fn pick_rewind_scope(report: &Value) -> Picker {
     if !files.is_empty() {
         // Files of others are only overwritten by a choice that says so.
         if files.iter().any(is_foreign) {
+            let skip = format!(" {number} both skip-changed");
+            items.push(item(&skip, words::REWIND_SKIP, words::REWIND_SKIP_NOTE));
             let scope = format!(" {number} both overwrite");
             items.push(item(&scope, words::REWIND_OVERWRITE, words::REWIND_OVERWRITE_NOTE));
         } else {

@@ -34,6 +34,8 @@ pub(super) const REWIND_NO: &str = "No, back to the list";
 pub(super) const REWIND_BOTH: &str = "Yes, conversation and files";
 pub(super) const REWIND_FILES: &str = "Files only";
 pub(super) const REWIND_CONVERSATION: &str = "Conversation only";
+pub(super) const REWIND_SKIP: &str = "Yes, both, but keep changes by others";
+pub(super) const REWIND_SKIP_NOTE: &str = "those files stay as they are now";
 pub(super) const REWIND_OVERWRITE: &str = "Yes, both, and overwrite changes by others";
 pub(super) const REWIND_OVERWRITE_NOTE: &str = "these files were changed outside this session";
 

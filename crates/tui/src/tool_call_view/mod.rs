@@ -75,8 +75,9 @@ pub fn render_summary_line(call: &ToolCall, outcome: &ToolOutcome, folder: &str)
 }
 
 /// Is what the call changed on the screen with it?
-pub fn shows_change(outcome: &ToolOutcome) -> bool {
-    parse_patch(outcome).is_some()
+pub fn shows_change(call: &ToolCall, outcome: &ToolOutcome) -> bool {
+    // A new file has no patch, and its name stands with the call.
+    call.name.as_str() == "Write" || parse_patch(outcome).is_some()
 }
 
 pub fn render_ended_call(
