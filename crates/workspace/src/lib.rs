@@ -35,5 +35,5 @@ pub use restore::{
     PathStanding, RestoreConsent, RestoreOutcome, RestorePlan, RestoreReport, RestoreResult,
     RestoreStep,
 };
-pub use store::StoreUsage;
+pub use store::{StoreUsage, remove_store};
 pub use workspace::Workspace;

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::oneshot;
+use windlass_driver::snapshot::remove_unused_stores;
 use windlass_journal::{ListedSession, SessionCatalogue, SessionTrash, project_key::project_key};
+
+use super::snapshots::STORES_FOLDER;
 
 /// A clean-up that is due once the session it belongs to is open: from then on its own journal is locked.
 #[derive(Debug)]
@@ -66,6 +69,12 @@ impl SessionCleanup {
                     0 => None,
                     gone => Some(format!("deleted from the trash after a week: {gone} sessions")),
                 });
+                lines.extend(match self.remove_unused_snapshots() {
+                    0 => None,
+                    gone => {
+                        Some(format!("deleted snapshots of {gone} directories without sessions"))
+                    }
+                });
             }
             false => lines.push(
                 "no old session was cleaned up: the clock does not fit the times of the files"
@@ -98,6 +107,11 @@ impl SessionCleanup {
             }
         }
         lines
+    }
+
+    fn remove_unused_snapshots(&self) -> usize {
+        let state = self.catalogue.root().parent();
+        state.map_or(0, |state| remove_unused_stores(&state.join(STORES_FOLDER)))
     }
 
     /// By name: a path may lead through a link, and no two sessions share an id.

@@ -12,9 +12,12 @@ use windlass_journal::{SnapshotLimits, SnapshotStore};
 
 use super::journal_error;
 
+/// Beside the sessions, one store for each working directory.
+pub(super) const STORES_FOLDER: &str = "workspaces";
+
 /// The store of a working directory, shared by all sessions there.
 pub(crate) fn snapshot_config(root: &Path, lookup: &impl EnvLookup) -> Option<SnapshotConfig> {
-    let folder = user_directories::state_directory(lookup)?.join("workspaces");
+    let folder = user_directories::state_directory(lookup)?.join(STORES_FOLDER);
     Some(SnapshotConfig {
         store: folder.join(project_key(root)),
         home: user_directories::home_directory(lookup),

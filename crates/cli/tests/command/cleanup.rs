@@ -180,3 +180,40 @@ fn the_trash_is_emptied_after_a_week() {
     assert!(finished.stderr.contains("deleted from the trash"), "{finished:?}");
     assert!(!folder.exists());
 }
+
+#[test]
+fn snapshots_stay_as_long_as_a_session_may_come_back_and_go_with_it() {
+    let dirs = TestDirs::new();
+    let call = json!({"command": "echo made > made", "description": "Make a file"});
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", call))
+        .answer(ScriptedAnswer::text("ok").repeat(0));
+    let changing = play(script);
+    // It works in a folder of its own, in which no later session takes snapshots.
+    let folder = dirs.file("other");
+    std::fs::create_dir(&folder).expect("a folder");
+    let mut command = dirs.asking(&changing.url(), &["--dangerously-skip-permissions"]);
+    command.args(["-p", "make it", "--session-id", OLD]).current_dir(&folder);
+    run(&mut command).answer();
+    let stores = || std::fs::read_dir(state(&dirs).join("workspaces")).expect("stores").count();
+    assert_eq!(stores(), 1);
+    let journal = journal_of(&dirs, OLD).expect("a journal");
+    age(&journal, 40);
+    let log = journal.with_extension("kept").join("log");
+    let log = std::fs::File::options().append(true).open(log).expect("a log");
+    log.set_modified(SystemTime::now() - DAY * 40).expect("a time");
+    let sweep = || {
+        let _ = std::fs::remove_file(state(&dirs).join("sessions/index"));
+        let _ = std::fs::remove_file(state(&dirs).join("sessions/swept"));
+        ask(&dirs, &server(), &["-p", "new", "--verbose"])
+    };
+    sweep();
+    let trashed = state(&dirs).join("trash").join(OLD);
+    assert!(trashed.is_dir());
+    assert_eq!(stores(), 1, "the session may come back for a week");
+    let manifest = std::fs::File::options().append(true).open(trashed.join("manifest.json"));
+    manifest.expect("a manifest").set_modified(SystemTime::now() - DAY * 8).expect("a time");
+    let finished = sweep();
+    assert!(finished.stderr.contains("deleted snapshots"), "{finished:?}");
+    assert_eq!(stores(), 0);
+}

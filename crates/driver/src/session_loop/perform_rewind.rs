@@ -67,6 +67,10 @@ impl SessionLoop {
         if self.state.control.phase.is_running() {
             return (self, Err(RewindError::StillRunning));
         }
+        if let Some(snapshots) = &self.rewind.snapshots {
+            // What the last calls did is looked at before it is taken back.
+            snapshots.wait_until_idle(RUN_END_WAIT_MAX).await;
+        }
         let history = Arc::clone(&file_history);
         let files = run_blocking(move || {
             let point = history.find_point(&message)?;

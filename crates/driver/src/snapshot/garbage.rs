@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use windlass_journal::session_catalogue::is_being_written;
-use windlass_journal::{Durability, SnapshotLimits, SnapshotStore};
+use windlass_journal::{Durability, SessionTrash, SnapshotLimits, SnapshotStore};
 use windlass_workspace::{SnapshotId, Workspace, WorkspaceError};
 
 /// Says that this session needs the store.
@@ -65,11 +65,11 @@ struct RegisteredSession {
 }
 
 impl RegisteredSession {
-    /// `None` if it is gone.
+    /// `None` if it is gone for good.
     fn read(change_log: &Path) -> Option<Self> {
-        let written = change_log.join("log").metadata().ok()?.modified().ok()?;
-        let opened =
-            SnapshotStore::open(change_log, Durability::Written, SnapshotLimits::default());
+        let folder = find_folder(change_log)?;
+        let written = folder.join("log").metadata().ok()?.modified().ok()?;
+        let opened = SnapshotStore::open(&folder, Durability::Written, SnapshotLimits::default());
         let spans = opened.ok()?.spans();
         let names = spans.iter().flat_map(|span| std::iter::once(&span.from).chain(&span.to));
         let snapshots = names.filter_map(|name| name.parse().ok()).collect();
@@ -80,6 +80,30 @@ impl RegisteredSession {
     fn is_over(&self, own: &Path) -> bool {
         self.change_log != own && !is_being_written(&self.change_log.with_extension("jsonl"))
     }
+}
+
+/// Where the list is: in its place, or in the trash, from which a session may come back.
+fn find_folder(change_log: &Path) -> Option<PathBuf> {
+    let in_trash = || {
+        let sessions = change_log.parent()?.parent()?;
+        let trash = SessionTrash::beside(sessions).root().join(change_log.file_stem()?);
+        Some(trash.join(change_log.file_name()?))
+    };
+    let is_there = |folder: &PathBuf| folder.join("log").is_file();
+    Some(change_log.to_owned()).filter(is_there).or_else(in_trash).filter(is_there)
+}
+
+/// Removes stores whose sessions are all gone, of directories in which nobody works any more. Returns
+/// how many. Blocks.
+pub fn remove_unused_stores(stores: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(stores) else { return 0 };
+    let is_unused = |store: &PathBuf| {
+        let registered = read_registered(store);
+        // One without a list was just made, or is not ours to remove.
+        !registered.is_empty() && registered.iter().all(|path| find_folder(path).is_none())
+    };
+    let unused = entries.flatten().map(|entry| entry.path()).filter(is_unused);
+    unused.filter(|store| windlass_workspace::remove_store(store).is_ok()).count()
 }
 
 fn list_live(sessions: &[RegisteredSession]) -> Vec<SnapshotId> {

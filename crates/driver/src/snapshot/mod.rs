@@ -14,6 +14,7 @@ mod snapshot_copy;
 mod snapshot_pack;
 pub(crate) mod span_changes;
 
+pub use garbage::remove_unused_stores;
 pub(crate) use recorder::SnapshotRecorder;
 pub(crate) use recorder_thread::RecorderThread;
 pub use shared_workspace::SharedWorkspace;

@@ -416,6 +416,18 @@ fn decode_record(record: &[u8], digest: &ContentDigest) -> Option<Vec<u8>> {
     decompress(header.method, record.get(HEADER_BYTES..end)?, header.raw_length as usize)
 }
 
+/// Removes a store with everything in it; `InUse` while a process uses it.
+///
+/// # Errors
+/// `InUse`, and `Disk`.
+pub fn remove_store(folder: &Path) -> Result<(), WorkspaceError> {
+    let lock = StoreLock::acquire(folder)?;
+    if !lock.is_exclusive() {
+        return Err(WorkspaceError::InUse);
+    }
+    std::fs::remove_dir_all(folder).map_err(|error| WorkspaceError::disk("remove", folder, error))
+}
+
 fn segment_path(folder: &Path, number: u32) -> PathBuf {
     folder.join(format!("{number:08}.segment"))
 }
