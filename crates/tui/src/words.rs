@@ -342,7 +342,10 @@ pub const HELP_CUSTOM: &str = "Custom commands and MCP prompts";
 
 /// Commands by what people look for.
 pub const HELP_GROUPS: &[(&str, &[&str])] = &[
-    ("Conversation", &["clear", "compact", "resume", "rewind", "btw", "pin", "export", "copy"]),
+    (
+        "Conversation",
+        &["clear", "compact", "resume", "rewind", "diff", "btw", "pin", "export", "copy"],
+    ),
     ("Model and cost", &["model", "effort", "context", "cost", "why"]),
     ("Project", &["init", "memory", "permissions", "hooks", "mcp", "agents"]),
     ("Terminal", &["help", "status", "config", "doctor", "tasks", "theme", "vim", "exit"]),

@@ -92,6 +92,8 @@ const DESCRIPTION_COLUMN: usize = 26;
 
 #[cfg(test)]
 mod tests {
+    use windlass_assembly::slash_command::SLASH_COMMANDS;
+
     use super::*;
 
     #[test]
@@ -110,5 +112,15 @@ mod tests {
             let text = text.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(text.contains(mine) && text.contains("Shift-Tab"), "{width}: {text}");
         }
+    }
+
+    #[test]
+    fn every_command_of_ours_stands_in_a_group() {
+        let grouped: Vec<&str> =
+            words::HELP_GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        for command in SLASH_COMMANDS {
+            assert!(grouped.contains(&command.name), "/{} would stand below others'", command.name);
+        }
+        assert_eq!(grouped.len(), SLASH_COMMANDS.len());
     }
 }
