@@ -258,7 +258,12 @@ impl EffectPerformer {
         if let Notice::PermissionWithdrawn(ticket) = &notice {
             self.permission_prompts.withdraw(*ticket);
         }
+        let ended =
+            if let Notice::ToolEnded { call, .. } = &notice { Some(call.clone()) } else { None };
         self.notice_sender.send(notice);
+        if let (Some(snapshots), Some(call)) = (&self.snapshots, ended) {
+            snapshots.record_told(&call);
+        }
     }
 
     fn call_model(&mut self, request: Box<ModelRequest>, gate: DurabilityGate) {

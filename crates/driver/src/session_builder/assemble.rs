@@ -30,7 +30,7 @@ use crate::session_journal::{OpenedJournal, SessionJournal};
 use crate::session_loop::{
     self, LoopInbox, LoopLifecycle, LoopOverrides, LoopRewind, LoopWaiters, SessionLoop,
 };
-use crate::snapshot::{RecorderThread, SharedWorkspace, SnapshotRecorder};
+use crate::snapshot::{ChangeNotices, RecorderThread, SharedWorkspace, SnapshotRecorder};
 use crate::subagent::{
     AgentTool, NestedSessionFactory, ParentSession, SubagentConfig, agent_workspace,
 };
@@ -225,7 +225,7 @@ impl SessionBuilder {
         let thread = RecorderThread {
             history: Arc::clone(history),
             tool_context: Arc::clone(tool_context),
-            notice_sender: notice_sender.clone(),
+            notices: Arc::new(ChangeNotices::new(notice_sender.clone())),
         };
         match SnapshotRecorder::start(thread) {
             Ok(recorder) => Some(Arc::new(recorder)),

@@ -5,6 +5,7 @@
 //! on beside the next request, so that a turn seldom waits for either. A look that fails costs the way
 //! back over that batch, never the batch.
 
+mod change_notices;
 pub(crate) mod change_summary;
 mod garbage;
 mod recorder;
@@ -14,6 +15,7 @@ mod snapshot_copy;
 mod snapshot_pack;
 pub(crate) mod span_changes;
 
+pub(crate) use change_notices::ChangeNotices;
 pub use garbage::remove_unused_stores;
 pub(crate) use recorder::SnapshotRecorder;
 pub(crate) use recorder_thread::RecorderThread;

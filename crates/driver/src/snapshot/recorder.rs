@@ -7,6 +7,7 @@ use tokio::sync::{oneshot, watch};
 use windlass_vocabulary::ToolCallId;
 use windlass_workspace::CancelFlag;
 
+use super::change_notices::ChangeNotices;
 use super::recorder_thread::{RecorderThread, SnapshotJob};
 
 /// Has the working directory looked at around batches of calls.
@@ -15,6 +16,7 @@ pub(crate) struct SnapshotRecorder {
     batch: Mutex<CallBatch>,
     /// Read by one thread, which does the jobs in their order and ends when this is gone.
     jobs: mpsc::Sender<SnapshotJob>,
+    notices: Arc<ChangeNotices>,
 }
 
 /// The calls that are under way, and those that ran beside them and have ended.
@@ -31,10 +33,16 @@ struct CallBatch {
 impl SnapshotRecorder {
     pub(crate) fn start(thread: RecorderThread) -> std::io::Result<Self> {
         let (jobs, asked) = mpsc::channel();
+        let notices = Arc::clone(&thread.notices);
         std::thread::Builder::new()
             .name("snapshots".to_owned())
             .spawn(move || thread.run(&asked))?;
-        Ok(Self { batch: Mutex::default(), jobs })
+        Ok(Self { batch: Mutex::default(), jobs, notices })
+    }
+
+    /// The end of a call was told, and what it changed may be.
+    pub(crate) fn record_told(&self, call: &ToolCallId) {
+        self.notices.record_told(call);
     }
 
     /// A call may come soon: the directory is looked at beforehand.
@@ -86,9 +94,10 @@ impl SnapshotRecorder {
         }
     }
 
-    /// Returns when every look that was asked for is over, or that takes too long.
+    /// Returns when every look that was asked for is over and told, or that takes too long.
     pub(crate) async fn wait_until_idle(&self, patience: Duration) {
         self.wait_for(|done| SnapshotJob::Report { done }, patience).await;
+        self.notices.flush();
     }
 
     /// The same at the end of the session, when no work goes on any more.

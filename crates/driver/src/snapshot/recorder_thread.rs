@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
 use windlass_tool::ToolSessionContext;
-use windlass_vocabulary::{Notice, ToolCallId};
+use windlass_vocabulary::ToolCallId;
 use windlass_workspace::{CancelFlag, LookDepth, SnapshotId, WorkspaceError};
 
+use super::change_notices::ChangeNotices;
 use super::change_summary::summarize_changes;
-use crate::notices::NoticeSender;
 use crate::rewind::FileHistory;
 
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(crate) struct RecorderThread {
     pub(crate) history: Arc<FileHistory>,
     /// Asked for work in the background, which goes on when its call has ended.
     pub(crate) tool_context: Arc<ToolSessionContext>,
-    pub(crate) notice_sender: NoticeSender,
+    pub(crate) notices: Arc<ChangeNotices>,
 }
 
 /// What the thread knows between jobs.
@@ -133,7 +133,7 @@ impl RecorderThread {
         let count = files.len();
         files.truncate(FILES_TOLD_MAX);
         if count > 0 {
-            self.notice_sender.send(Notice::FilesChanged { calls, files, count });
+            self.notices.tell(calls, files, count);
         }
         Ok(())
     }
@@ -161,7 +161,7 @@ impl RecorderThread {
     }
 
     fn warn(&self, error: &dyn std::error::Error) {
-        self.notice_sender.warn(format!("what commands change cannot be taken back: {error}"));
+        self.notices.warn(format!("what commands change cannot be taken back: {error}"));
     }
 }
 

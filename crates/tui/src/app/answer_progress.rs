@@ -61,6 +61,16 @@ impl AnswerProgress {
         }
     }
 
+    /// The last of these calls that waits for the answer's end.
+    pub(super) fn find_deferred(&mut self, calls: &[ToolCallId]) -> Option<&mut EndedCall> {
+        match &mut self.state {
+            AnswerState::NotAnswering => None,
+            AnswerState::Answering { ended_calls } => {
+                ended_calls.iter_mut().rev().find(|ended| calls.contains(&ended.id))
+            }
+        }
+    }
+
     pub(super) fn take_ended_call(&mut self, id: &ToolCallId) -> Option<EndedCall> {
         match &mut self.state {
             AnswerState::NotAnswering => None,

@@ -356,9 +356,13 @@ impl App {
     /// Shows a remark, and keeps it in the transcript.
     pub fn show_dim_line(&mut self, words: &str) {
         let words = text::to_one_line(words);
-        let line = StyledLine::from_text(format!("  · {words}"), TextStyle::Dim);
-        self.scrollback.push_remark(line.wrap(self.size.width, 4));
+        self.scrollback.push_remark(Self::wrap_remark(&words, self.size.width));
         self.transcript.push(TranscriptEntry::Note(words));
+    }
+
+    fn wrap_remark(words: &str, width: usize) -> Vec<StyledLine> {
+        let words = text::to_one_line(words);
+        StyledLine::from_text(format!("  · {words}"), TextStyle::Dim).wrap(width, 4)
     }
 
     /// Puts prompts that were taken back into the composer, before what is typed there.

@@ -377,8 +377,15 @@ impl App {
 
     /// What commands changed; what an edit changed is on the screen already.
     fn show_changed_files(&mut self, calls: &[ToolCallId], files: &[ChangedFile], count: usize) {
-        if !calls.iter().all(|call| self.run.shown_changes.contains(call)) {
-            self.show_dim_line(&words::describe_changed_files(files, count));
+        if calls.iter().all(|call| self.run.shown_changes.contains(call)) {
+            return;
+        }
+        let words = words::describe_changed_files(files, count);
+        let width = self.size.width;
+        // A call that waits for its place takes the line along.
+        match self.answer.find_deferred(calls) {
+            Some(ended) => ended.lines.extend(App::wrap_remark(&words, width)),
+            None => self.show_dim_line(&words),
         }
     }
 

@@ -1,0 +1,76 @@
+//! Tells what calls changed, never before the calls themselves are told to have ended: a look at a small
+//! directory may be quicker than the news of the call.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use windlass_vocabulary::notice::ChangedFile;
+use windlass_vocabulary::{Notice, ToolCallId};
+
+use crate::notices::NoticeSender;
+
+#[derive(Debug)]
+pub(crate) struct ChangeNotices {
+    notice_sender: NoticeSender,
+    order: Mutex<NoticeOrder>,
+}
+
+#[derive(Debug, Default)]
+struct NoticeOrder {
+    /// Calls of this run whose end was told.
+    told: Vec<ToolCallId>,
+    /// What waits for calls to be told.
+    held: Vec<HeldChange>,
+}
+
+#[derive(Debug)]
+struct HeldChange {
+    calls: Vec<ToolCallId>,
+    files: Vec<ChangedFile>,
+    count: usize,
+}
+
+impl ChangeNotices {
+    pub(crate) fn new(notice_sender: NoticeSender) -> Self {
+        Self { notice_sender, order: Mutex::default() }
+    }
+
+    pub(super) fn tell(&self, calls: Vec<ToolCallId>, files: Vec<ChangedFile>, count: usize) {
+        let mut order = self.lock_order();
+        order.held.push(HeldChange { calls, files, count });
+        self.send_ready(&mut order);
+    }
+
+    pub(super) fn warn(&self, words: String) {
+        self.notice_sender.warn(words);
+    }
+
+    /// The end of a call was told.
+    pub(super) fn record_told(&self, call: &ToolCallId) {
+        let mut order = self.lock_order();
+        order.told.push(call.clone());
+        self.send_ready(&mut order);
+    }
+
+    /// The run is over: nothing waits any longer.
+    pub(super) fn flush(&self) {
+        let mut order = self.lock_order();
+        let held = std::mem::take(&mut order.held);
+        order.told.clear();
+        held.into_iter().for_each(|change| self.send(change));
+    }
+
+    fn send_ready(&self, order: &mut NoticeOrder) {
+        let NoticeOrder { told, held } = order;
+        let is_ready = |change: &mut HeldChange| change.calls.iter().all(|it| told.contains(it));
+        held.extract_if(.., is_ready).for_each(|change| self.send(change));
+    }
+
+    fn send(&self, change: HeldChange) {
+        let HeldChange { calls, files, count } = change;
+        self.notice_sender.send(Notice::FilesChanged { calls, files, count });
+    }
+
+    fn lock_order(&self) -> MutexGuard<'_, NoticeOrder> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
