@@ -25,7 +25,7 @@ use windlass_driver::{TranscriptConfig, TranscriptContext};
 use windlass_journal::transcript::{self, ImportedConversation, TranscriptFile, is_uuid};
 use windlass_journal::{
     JournalEntry, JournalHead, JournalReader, LastRun, ListedSession, SessionCatalogue,
-    Transcriber, has_unfinished_run, read_last_run, rewind,
+    Transcriber, has_unfinished_run, read_last_run, rewind, session_catalogue,
 };
 use windlass_vocabulary::SessionId;
 
@@ -281,13 +281,22 @@ fn select_journal(
     }
     let journal =
         session.catalogue.as_ref().map(|all| all.journal_path(&session.project, &session.id));
-    if journal.as_ref().is_some_and(|journal| journal.symlink_metadata().is_ok()) {
+    if journal.as_ref().is_some_and(|journal| is_taken(journal)) {
         return Err(CommandError::usage(format!(
             "there is a session {} already; go on with it: --resume {}",
             session.id, session.id
         )));
     }
     Ok(SelectedSession { journal, ..session })
+}
+
+/// Is there a session? A process that was killed before it wrote a word leaves an empty file, which can
+/// neither be resumed nor keep anybody from beginning the session.
+fn is_taken(journal: &Path) -> bool {
+    let is_left = |found: std::fs::Metadata| {
+        found.is_file() && found.len() == 0 && !session_catalogue::is_being_written(journal)
+    };
+    journal.symlink_metadata().is_ok_and(|found| !is_left(found))
 }
 
 fn import_transcript(

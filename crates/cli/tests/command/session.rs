@@ -109,6 +109,19 @@ fn what_may_mean_several_sessions_or_none_is_asked_back() {
 }
 
 #[test]
+fn a_process_killed_before_its_first_word_leaves_its_id_free() {
+    let dirs = TestDirs::new();
+    let server = talkative();
+    let uuid = "3f2a6c1e-51d0-4c0e-9b7e-0d2f4f6a8b1c";
+    ask(&dirs, &server, &["-p", "hi", "--session-id", uuid]);
+    let journal = dirs.journals().pop().expect("a journal");
+    std::fs::write(&journal, "").expect("emptied");
+    let result = ask(&dirs, &server, &["-p", "hi", "--session-id", uuid]);
+    assert_eq!(id(&result), uuid);
+    assert!(journal.metadata().expect("a journal").len() > 0);
+}
+
+#[test]
 fn ids_are_checked_and_taken_once() {
     let dirs = TestDirs::new();
     let server = talkative();
