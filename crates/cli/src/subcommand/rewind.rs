@@ -1,5 +1,7 @@
 //! `windlass rewind`: takes a session back to one of its prompts.
 
+use std::path::Path;
+
 use windlass_assembly::report::rewind::{rewind_journal, undo_rewind};
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_assembly::slash_command::RewindArguments;
@@ -31,7 +33,14 @@ fn choose_overwrite(args: &RewindArgs) -> Result<OverwriteChoice, CommandError> 
     if args.overwrite_file.is_empty() {
         return Ok(if args.skip_changed { OverwriteChoice::Skip } else { OverwriteChoice::Refuse });
     }
-    let files = args.overwrite_file.iter().map(std::path::absolute).collect::<Result<_, _>>();
-    let files = files.map_err(|error| CommandError::failure(error.to_string()))?;
+    let mut files = Vec::new();
+    for path in &args.overwrite_file {
+        let absolute = std::path::absolute(path);
+        files.push(absolute.map_err(|error| CommandError::failure(error.to_string()))?);
+        // The folder may be called by a link.
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+        files.extend(folder.ok().zip(path.file_name()).map(|(folder, name)| folder.join(name)));
+    }
     Ok(OverwriteChoice::Files(files))
 }

@@ -189,7 +189,9 @@ fn what_a_person_changed_stays_unless_that_file_is_named() {
     let line = refused.error_line(1);
     assert!(line.contains("--skip-changed"), "{line}");
     assert_eq!(text(&dirs.file("c")), "new\n", "nothing was begun");
-    let named = dirs.file("b").display().to_string();
+    let link = dirs.work().with_file_name("link");
+    symlink(dirs.work(), &link).expect("a link");
+    let named = link.join("b").display().to_string();
     rewind(&dirs, &["--to", "1", "--files", "--overwrite-file", &named]);
     assert_eq!(text(&dirs.file("a")), "by hand\n", "it was not named");
     assert_eq!(text(&dirs.file("b")), "old\n");
