@@ -54,10 +54,6 @@ pub(crate) struct EffectPerformer {
     snapshots: Option<Arc<SnapshotRecorder>>,
 }
 
-/// Calls of these change no files, so nothing is prepared for them.
-const READING_TOOLS: [&str; 7] =
-    ["Read", "Grep", "Glob", "TodoWrite", "WebFetch", "WebSearch", "AskUserQuestion"];
-
 pub(crate) struct EffectPerformerParts {
     pub(crate) model: Arc<ModelClient>,
     pub(crate) registry: Arc<ToolRegistry>,
@@ -251,9 +247,8 @@ impl EffectPerformer {
     fn send_notice(&mut self, notice: Notice) {
         if let Notice::Streamed { delta: Delta::CallStarted { name, .. }, .. } = &notice
             && let Some(snapshots) = &self.snapshots
-            && !READING_TOOLS.contains(&name.as_str())
         {
-            snapshots.prepare();
+            snapshots.prepare_for(name);
         }
         if let Notice::PermissionWithdrawn(ticket) = &notice {
             self.permission_prompts.withdraw(*ticket);

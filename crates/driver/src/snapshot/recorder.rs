@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
-use windlass_vocabulary::ToolCallId;
+use windlass_vocabulary::{ToolCallId, ToolName};
 use windlass_workspace::CancelFlag;
 
 use super::change_notices::ChangeNotices;
@@ -45,9 +45,10 @@ impl SnapshotRecorder {
         self.notices.record_told(call);
     }
 
-    /// A call may come soon: the directory is looked at beforehand.
-    pub(crate) fn prepare(&self) {
-        if self.lock_batch().running == 0 {
+    /// A call of this tool may come soon: the directory is looked at beforehand.
+    pub(crate) fn prepare_for(&self, tool: &ToolName) {
+        let may_change_files = !READING_TOOLS.contains(&tool.as_str());
+        if may_change_files && self.lock_batch().running == 0 {
             let _ = self.jobs.send(SnapshotJob::Prepare);
         }
     }
@@ -130,3 +131,7 @@ impl Drop for BatchGuard {
         self.0.end_call();
     }
 }
+
+/// Calls of these change no files, so nothing is prepared for them.
+const READING_TOOLS: [&str; 7] =
+    ["Read", "Grep", "Glob", "TodoWrite", "WebFetch", "WebSearch", "AskUserQuestion"];
