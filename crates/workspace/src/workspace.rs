@@ -15,7 +15,7 @@ use crate::options::{LookDepth, WorkspaceOptions};
 use crate::pack::{PackOptions, PackReport, pack_snapshot, unpack_snapshot};
 use crate::path_image::{PathChange, UncoveredPath};
 use crate::restore::{
-    RestoreConsent, RestorePlan, RestoreReport, build_plan, carry_out, finish, has_log,
+    RestoreConsent, RestorePlan, RestoreReport, RestoreSite, build_plan, carry_out, finish, has_log,
 };
 use crate::root_folder::RootFolder;
 use crate::store::{ContentStore, RestoreLock, StoreUsage};
@@ -179,13 +179,7 @@ impl Workspace {
             return Err(WorkspaceError::UnfinishedRestore);
         }
         self.follow_root()?;
-        let site = crate::restore::RestoreSite {
-            root: &self.root,
-            store: &self.store,
-            hook: &self.hook,
-            file_bytes: self.options.limits.file_bytes,
-        };
-        let mut report = carry_out(&site, plan, consent, cancel)?;
+        let mut report = carry_out(&self.restore_site(), plan, consent, cancel)?;
         self.look_after(&mut report);
         Ok(report)
     }
@@ -204,15 +198,18 @@ impl Workspace {
     pub fn finish(&mut self) -> Result<Option<RestoreReport>, WorkspaceError> {
         let _lock = RestoreLock::acquire(self.store.folder())?;
         self.follow_root()?;
-        let site = crate::restore::RestoreSite {
+        let Some(mut report) = finish(&self.restore_site())? else { return Ok(None) };
+        self.look_after(&mut report);
+        Ok(Some(report))
+    }
+
+    fn restore_site(&self) -> RestoreSite<'_> {
+        RestoreSite {
             root: &self.root,
             store: &self.store,
             hook: &self.hook,
             file_bytes: self.options.limits.file_bytes,
-        };
-        let Some(mut report) = finish(&site)? else { return Ok(None) };
-        self.look_after(&mut report);
-        Ok(Some(report))
+        }
     }
 
     /// The files are back whether or not this look succeeds, so what became of them is told.
