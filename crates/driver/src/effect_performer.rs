@@ -111,6 +111,9 @@ impl EffectPerformer {
         match effect {
             Effect::CallModel(request) => {
                 self.hooks.cancel_idle_notification();
+                if let Some(snapshots) = &self.snapshots {
+                    snapshots.warm_up();
+                }
                 self.call_model(request, conditions.gate);
             }
             Effect::CancelModel { attempt } => {

@@ -255,6 +255,11 @@ impl FileHistory {
         self.workspace.is_some()
     }
 
+    /// Did this or another session take snapshots of the working directory?
+    pub(crate) fn has_taken_snapshots(&self) -> bool {
+        self.workspace.as_ref().is_some_and(SharedWorkspace::has_store)
+    }
+
     /// Says that this session needs the snapshots of the working directory. Blocks.
     pub(crate) fn register_snapshots(&self) -> Result<(), WorkspaceError> {
         let change_log = SnapshotStore::folder_for(&self.journal);

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use windlass_journal::session_catalogue::is_being_written;
 use windlass_journal::{Durability, SessionTrash, SnapshotLimits, SnapshotStore};
@@ -99,11 +99,20 @@ pub fn remove_unused_stores(stores: &Path) -> usize {
     let Ok(entries) = fs::read_dir(stores) else { return 0 };
     let is_unused = |store: &PathBuf| {
         let registered = read_registered(store);
-        // One without a list was just made, or is not ours to remove.
-        !registered.is_empty() && registered.iter().all(|path| find_folder(path).is_none())
+        match registered.is_empty() {
+            // Just made, or left by a process that was killed before it wrote its name down.
+            true => is_older_than_a_day(store),
+            false => registered.iter().all(|path| find_folder(path).is_none()),
+        }
     };
     let unused = entries.flatten().map(|entry| entry.path()).filter(is_unused);
     unused.filter(|store| windlass_workspace::remove_store(store).is_ok()).count()
+}
+
+fn is_older_than_a_day(store: &Path) -> bool {
+    let changed = store.metadata().and_then(|found| found.modified()).ok();
+    let age = changed.and_then(|changed| SystemTime::now().duration_since(changed).ok());
+    age.is_some_and(|age| age > Duration::from_secs(24 * 60 * 60))
 }
 
 fn list_live(sessions: &[RegisteredSession]) -> Vec<SnapshotId> {

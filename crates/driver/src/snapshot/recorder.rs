@@ -1,5 +1,6 @@
 //! Which calls are under way, and what the thread that looks is asked for.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -17,6 +18,12 @@ pub(crate) struct SnapshotRecorder {
     /// Read by one thread, which does the jobs in their order and ends when this is gone.
     jobs: mpsc::Sender<SnapshotJob>,
     notices: Arc<ChangeNotices>,
+    /// Shared with every look after a batch that is not over.
+    pending: Arc<()>,
+    /// Ends looks that nothing waits for.
+    cancel_idle: CancelFlag,
+    /// The first look was asked for, or is put off until a call needs it.
+    is_warm: AtomicBool,
 }
 
 /// The calls that are under way, and those that ran beside them and have ended.
@@ -34,10 +41,19 @@ impl SnapshotRecorder {
     pub(crate) fn start(thread: RecorderThread) -> std::io::Result<Self> {
         let (jobs, asked) = mpsc::channel();
         let notices = Arc::clone(&thread.notices);
+        // Where none was taken before, one is taken only for a call: it keeps whatever is there.
+        let is_new = !thread.history.has_taken_snapshots();
         std::thread::Builder::new()
             .name("snapshots".to_owned())
             .spawn(move || thread.run(&asked))?;
-        Ok(Self { batch: Mutex::default(), jobs, notices })
+        Ok(Self {
+            batch: Mutex::default(),
+            jobs,
+            notices,
+            pending: Arc::default(),
+            cancel_idle: CancelFlag::new(),
+            is_warm: AtomicBool::new(is_new),
+        })
     }
 
     /// The end of a call was told, and what it changed may be.
@@ -49,8 +65,20 @@ impl SnapshotRecorder {
     pub(crate) fn prepare_for(&self, tool: &ToolName) {
         let may_change_files = !READING_TOOLS.contains(&tool.as_str());
         if may_change_files && self.lock_batch().running == 0 {
-            let _ = self.jobs.send(SnapshotJob::Prepare);
+            self.prepare();
         }
+    }
+
+    /// The model is asked for the first time: meanwhile the first look, which takes longest, is taken, if
+    /// snapshots of this directory were taken before.
+    pub(crate) fn warm_up(&self) {
+        if !self.is_warm.swap(true, Ordering::Relaxed) {
+            self.prepare();
+        }
+    }
+
+    fn prepare(&self) {
+        let _ = self.jobs.send(SnapshotJob::Prepare { cancel: self.cancel_idle.clone() });
     }
 
     /// Returns when a call, or a hook, which has no id, may begin: the directory was looked at, or that
@@ -91,18 +119,22 @@ impl SnapshotRecorder {
         if batch.running == 0 {
             let calls = std::mem::take(&mut batch.calls);
             batch.before = None;
-            let _ = self.jobs.send(SnapshotJob::After { calls });
+            let _ =
+                self.jobs.send(SnapshotJob::After { calls, pending: Arc::clone(&self.pending) });
         }
     }
 
     /// Returns when every look that was asked for is over and told, or that takes too long.
     pub(crate) async fn wait_until_idle(&self, patience: Duration) {
-        self.wait_for(|done| SnapshotJob::Report { done }, patience).await;
+        if Arc::strong_count(&self.pending) > 1 {
+            self.wait_for(|done| SnapshotJob::Report { done }, patience).await;
+        }
         self.notices.flush();
     }
 
     /// The same at the end of the session, when no work goes on any more.
     pub(crate) async fn finish(&self, patience: Duration) {
+        self.cancel_idle.cancel();
         self.wait_for(|done| SnapshotJob::Finish { done }, patience).await;
     }
 

@@ -15,12 +15,12 @@ use crate::rewind::FileHistory;
 
 #[derive(Debug)]
 pub(super) enum SnapshotJob {
-    /// A look that the next batch may begin with.
-    Prepare,
+    /// A look that the next batch may begin with, or that at least makes the next one quick.
+    Prepare { cancel: CancelFlag },
     /// The look before a batch.
     Before { cancel: CancelFlag, done: watch::Sender<bool> },
     /// The look after a batch.
-    After { calls: Vec<ToolCallId> },
+    After { calls: Vec<ToolCallId>, pending: Arc<()> },
     /// Nothing but an answer.
     Report { done: oneshot::Sender<()> },
     /// The session is over.
@@ -49,8 +49,15 @@ impl RecorderThread {
     pub(super) fn run(self, jobs: &Receiver<SnapshotJob>) {
         let mut state = RecorderState::default();
         let mut is_registered = false;
+        // Told only once there is something to take back.
+        let mut untold = None;
         for job in jobs {
+            let is_prepared = matches!(job, SnapshotJob::Prepare { .. });
+            let is_batch = matches!(job, SnapshotJob::Before { .. });
             let mut done = self.do_job(&mut state, job);
+            if is_batch && let Some(error) = untold.take() {
+                self.warn(&error);
+            }
             // Its list of snapshots is there from the first batch on.
             if done.is_ok() && state.span.is_some() && !is_registered {
                 is_registered = true;
@@ -58,8 +65,10 @@ impl RecorderThread {
             }
             if let Err(error) = done {
                 state = RecorderState::default();
-                if !matches!(error, WorkspaceError::Cancelled) {
-                    self.warn(&error);
+                match error {
+                    WorkspaceError::Cancelled => {}
+                    error if is_prepared => untold = Some(error),
+                    error => self.warn(&error),
                 }
             }
         }
@@ -67,9 +76,9 @@ impl RecorderThread {
 
     fn do_job(&self, state: &mut RecorderState, job: SnapshotJob) -> Result<(), WorkspaceError> {
         match job {
-            SnapshotJob::Prepare => {
+            SnapshotJob::Prepare { cancel } => {
                 let looked_at = Instant::now();
-                let id = self.look(&CancelFlag::new())?;
+                let id = self.look(&cancel)?;
                 state.prepared = id.map(|id| (id, looked_at));
                 Ok(())
             }
@@ -78,7 +87,11 @@ impl RecorderThread {
                 done.send_replace(true);
                 begun
             }
-            SnapshotJob::After { calls } => self.end_batch(state, calls),
+            SnapshotJob::After { calls, pending } => {
+                let ended = self.end_batch(state, calls);
+                drop(pending);
+                ended
+            }
             SnapshotJob::Report { done } => {
                 let _ = done.send(());
                 Ok(())

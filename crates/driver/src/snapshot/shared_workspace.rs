@@ -43,6 +43,10 @@ impl SharedWorkspace {
         Ok(usage.map_or((0, 0), |usage| (usage.bytes, usage.contents)))
     }
 
+    pub(crate) fn has_store(&self) -> bool {
+        self.config.store.is_dir()
+    }
+
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
