@@ -65,10 +65,13 @@ impl RecorderThread {
             }
             if let Err(error) = done {
                 state = RecorderState::default();
-                match error {
-                    WorkspaceError::Cancelled => {}
-                    error if is_prepared => untold = Some(error),
-                    error => self.warn(&error),
+                if matches!(error, WorkspaceError::Cancelled) {
+                    continue;
+                }
+                if is_prepared {
+                    untold = Some(error);
+                } else {
+                    self.warn(&error);
                 }
             }
         }
