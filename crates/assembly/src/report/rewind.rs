@@ -169,7 +169,10 @@ fn render_files(files: &[FileRewind], is_done: bool) -> String {
         ColumnAlignment::Right,
         ColumnAlignment::Left,
     ];
-    let many = match files.len() {
+    let stays = |file: &&FileRewind| file.file_state == RestoreStatus::NotStored;
+    let left = files.iter().filter(stays).count();
+    let many = match files.len() - left {
+        0 if left > 0 => format!("{left} of {left} files cannot be restored."),
         0 => "No files to restore.".to_owned(),
         1 if is_done => "Restored 1 file.".to_owned(),
         1 => "Would restore 1 file.".to_owned(),
@@ -182,7 +185,7 @@ fn render_files(files: &[FileRewind], is_done: bool) -> String {
 fn build_file_row(file: &FileRewind) -> [String; 4] {
     let note = match file.file_state {
         RestoreStatus::ChangedByOthers => "changed by others since",
-        RestoreStatus::NotStored => "too large: cannot go back",
+        RestoreStatus::NotStored => "cannot be restored: too large, or there is no room",
         RestoreStatus::Restorable | RestoreStatus::AlreadyRestored if file.is_removed => "removed",
         RestoreStatus::Restorable | RestoreStatus::AlreadyRestored => "",
     };

@@ -478,3 +478,18 @@ fn a_pack_goes_on_on_another_machine_and_a_bad_one_leaves_nothing() {
     let again = run(&mut other.windlass(&["unpack", &name, "--into", &into]));
     assert!(again.error_line(1).contains("is here already"));
 }
+
+#[test]
+fn what_cannot_be_restored_is_told_and_not_counted() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let big = std::fs::File::create(dirs.file("big")).expect("a file");
+    big.set_len(17 << 20).expect("a size");
+    let _server = record_session(&dirs, &[&["echo two > a; echo more >> big"]]);
+    let told = rewind(&dirs, &["--to", "1", "--files"]);
+    let line = told.lines().find(|line| line.contains("/big")).expect("a line");
+    assert!(line.contains("cannot be restored"), "{told}");
+    assert!(told.contains("Restored 1 file."), "{told}");
+    assert_eq!(text(&dirs.file("a")), "one\n");
+    assert_eq!(dirs.file("big").metadata().expect("a file").len(), (17 << 20) + 5);
+}

@@ -161,7 +161,9 @@ pub fn rewind(
     check_others(&mut files, &options.overwrite)?;
     kept.restore(&plan, end, |planned| options.overwrite.covers(&planned.path))?;
     if let (Some(workspace), Some(planned)) = (workspace, &by_snapshots) {
-        snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, &options.overwrite)?;
+        let failed =
+            snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, &options.overwrite)?;
+        mark_failed(&mut files, &failed);
     }
     Ok(files)
 }
@@ -188,8 +190,17 @@ pub fn undo_rewind(
         return Ok(files);
     }
     check_others(&mut files, &options.overwrite)?;
-    snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, &options.overwrite)?;
+    let failed =
+        snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, &options.overwrite)?;
+    mark_failed(&mut files, &failed);
     Ok(files)
+}
+
+/// What was planned and could not be done is told as what it is.
+fn mark_failed(files: &mut [FileRewind], failed: &[PathBuf]) {
+    for file in files.iter_mut().filter(|file| failed.contains(&file.path)) {
+        file.file_state = RestoreStatus::NotStored;
+    }
 }
 
 fn plan_by_snapshots(

@@ -7,8 +7,8 @@ use windlass_journal::SnapshotStore;
 use windlass_journal::snapshot_store::SnapshotSpan;
 use windlass_tool::count_changed_lines;
 use windlass_workspace::{
-    CancelFlag, PathImage, PathStanding, RelativePath, RestoreConsent, RestorePlan, RestoreStep,
-    SnapshotId, Workspace, WorkspaceError,
+    CancelFlag, PathImage, PathStanding, RelativePath, RestoreConsent, RestorePlan, RestoreResult,
+    RestoreStep, SnapshotId, Workspace, WorkspaceError,
 };
 
 use super::{FileRewind, OverwriteChoice, RestoreStatus, RewindError};
@@ -49,14 +49,15 @@ pub(super) fn plan_before(
     }
 }
 
-/// Goes back as planned. The way there is a span of its own, so that it can be taken back too.
+/// Goes back as planned, and returns what could not. The way there is a span of its own, so that it can
+/// be taken back too.
 pub(super) fn carry_out(
     shared: &SharedWorkspace,
     kept: &SnapshotStore,
     plan: &RestorePlan,
     end: u64,
     overwrite: &OverwriteChoice,
-) -> Result<(), RewindError> {
+) -> Result<Vec<PathBuf>, RewindError> {
     let from = plan.current.to_string();
     let number = kept.begin_span(end, shared.root().to_owned(), from, true)?;
     let consent = match overwrite {
@@ -72,10 +73,23 @@ pub(super) fn carry_out(
     let report = shared
         .run(|workspace| workspace.carry_out(plan, &consent, &CancelFlag::new()))
         .map_err(|error| snapshot_error(&error))?;
-    if let Some(report) = report {
-        kept.end_span(number, Vec::new(), report.after.to_string())?;
+    let Some(report) = report else { return Ok(Vec::new()) };
+    kept.end_span(number, Vec::new(), report.after.to_string())?;
+    let failed = report.outcomes.iter().filter(|outcome| !is_restored(outcome.result));
+    Ok(failed.map(|outcome| shared.resolved_root().join(outcome.path.as_path())).collect())
+}
+
+fn is_restored(result: RestoreResult) -> bool {
+    match result {
+        RestoreResult::Restored | RestoreResult::AlreadyThere => true,
+        RestoreResult::Skipped
+        | RestoreResult::ChangedMeanwhile
+        | RestoreResult::NotEmpty
+        | RestoreResult::NotReachable
+        | RestoreResult::NotKept
+        | RestoreResult::Failed(_)
+        | RestoreResult::NotDone => false,
     }
-    Ok(())
 }
 
 fn parse_id(text: &str) -> Option<SnapshotId> {

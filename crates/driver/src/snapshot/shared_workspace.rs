@@ -43,6 +43,11 @@ impl SharedWorkspace {
         Ok(usage.map_or((0, 0), |usage| (usage.bytes, usage.contents)))
     }
 
+    /// The directory without links on the way, as restored files are called.
+    pub(crate) fn resolved_root(&self) -> PathBuf {
+        self.root.canonicalize().unwrap_or_else(|_| self.root.clone())
+    }
+
     pub(crate) fn has_store(&self) -> bool {
         self.config.store.is_dir()
     }
