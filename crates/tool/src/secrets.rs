@@ -30,6 +30,13 @@ impl Secrets {
         }
     }
 
+    /// Does one of them stand in these bytes?
+    #[must_use]
+    pub fn are_in(&self, bytes: &[u8]) -> bool {
+        let list = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        list.iter().any(|secret| memmem::find(bytes, secret.as_bytes()).is_some())
+    }
+
     #[must_use]
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let list = self.0.read().unwrap_or_else(PoisonError::into_inner);

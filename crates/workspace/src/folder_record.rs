@@ -174,6 +174,7 @@ pub(crate) fn encode_reason(reason: UncoveredReason) -> u8 {
         UncoveredReason::Unstable => 6,
         UncoveredReason::NoRoom => 7,
         UncoveredReason::GitObjects => 8,
+        UncoveredReason::Refused => 9,
     }
 }
 
@@ -187,6 +188,7 @@ pub(crate) fn decode_reason(byte: u8) -> Option<UncoveredReason> {
         6 => Some(UncoveredReason::Unstable),
         7 => Some(UncoveredReason::NoRoom),
         8 => Some(UncoveredReason::GitObjects),
+        9 => Some(UncoveredReason::Refused),
         _ => None,
     }
 }

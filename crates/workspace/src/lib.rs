@@ -6,6 +6,7 @@
 
 mod cancel_flag;
 mod change;
+mod content_filter;
 mod copy;
 mod digest;
 mod disk_hook;
@@ -23,6 +24,7 @@ mod store;
 mod workspace;
 
 pub use cancel_flag::CancelFlag;
+pub use content_filter::ContentFilter;
 pub use copy::CopyReport;
 pub use digest::{ContentDigest, SnapshotId};
 pub use error::{PackProblem, WorkspaceError};

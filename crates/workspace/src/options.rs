@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::content_filter::ContentFilter;
+
 /// What a caller sets when it opens a workspace.
 #[derive(Debug, Clone, Default)]
 pub struct WorkspaceOptions {
@@ -11,6 +13,8 @@ pub struct WorkspaceOptions {
     pub home: Option<PathBuf>,
     /// Lines as in a `.gitignore` at the root, weaker than every rule file.
     pub ignore_patterns: Vec<String>,
+    /// Contents that are never kept.
+    pub content_filter: ContentFilter,
 }
 
 /// Past a bound the answer is "not covered", never a wait.

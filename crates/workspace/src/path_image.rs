@@ -43,6 +43,8 @@ pub enum UncoveredReason {
     NoRoom,
     /// Git's objects, which only grow.
     GitObjects,
+    /// Its bytes are of a kind that the caller does not want kept.
+    Refused,
 }
 
 /// Enough to notice a change without reading.

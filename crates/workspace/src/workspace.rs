@@ -91,6 +91,7 @@ impl Workspace {
         let settings = WalkSettings {
             limits: &self.options.limits,
             ignore_patterns: &self.options.ignore_patterns,
+            content_filter: &self.options.content_filter,
             may_trust_cache: depth == LookDepth::Quick && !self.has_poor_times,
             keeps_coverage: self.looked_at_losses.is_some(),
             must_ask_store: self.looked_at_losses != Some(losses),

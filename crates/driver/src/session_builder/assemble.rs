@@ -197,8 +197,10 @@ impl SessionBuilder {
                 let session = transcript.map(|transcript| transcript.about.session.clone());
                 let settings = self.settings.clone();
                 let snapshots = self.record.snapshots.take();
-                let snapshots =
-                    snapshots.map(|config| SharedWorkspace::new(&tool_context.files.cwd, config));
+                let snapshots = snapshots.map(|config| {
+                    SharedWorkspace::new(&tool_context.files.cwd, config)
+                        .with_secrets(tool_context.secrets.clone())
+                });
                 let opened =
                     FileHistory::open(location, session.unwrap_or_default(), settings, snapshots)?;
                 Some(Arc::new(opened))
@@ -224,7 +226,7 @@ impl SessionBuilder {
         }
         let thread = RecorderThread {
             history: Arc::clone(history),
-            tool_context: Arc::clone(tool_context),
+            tool_context: Arc::downgrade(tool_context),
             notices: Arc::new(ChangeNotices::new(notice_sender.clone())),
         };
         match SnapshotRecorder::start(thread) {

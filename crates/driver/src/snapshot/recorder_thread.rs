@@ -1,7 +1,7 @@
 //! The thread that looks at the working directory, one job after the other.
 
-use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
@@ -30,8 +30,9 @@ pub(super) enum SnapshotJob {
 #[derive(Debug)]
 pub(crate) struct RecorderThread {
     pub(crate) history: Arc<FileHistory>,
-    /// Asked for work in the background, which goes on when its call has ended.
-    pub(crate) tool_context: Arc<ToolSessionContext>,
+    /// Asked for work in the background, which goes on when its call has ended. The session's own: what it
+    /// has made for its commands goes with it, whatever this thread is busy with then.
+    pub(crate) tool_context: Weak<ToolSessionContext>,
     pub(crate) notices: Arc<ChangeNotices>,
 }
 
@@ -139,7 +140,7 @@ impl RecorderThread {
         state.prepared = None;
         let Some((number, from)) = state.span.take() else { return Ok(()) };
         let Some(to) = self.look(&CancelFlag::new())? else { return Ok(()) };
-        state.left_at = (self.tool_context.background.running_count() > 0).then_some(to);
+        state.left_at = self.has_background_work().then_some(to);
         let names = calls.iter().map(|call| call.as_str().to_owned()).collect();
         if let Err(error) = self.history.store().end_span(number, names, to.to_string()) {
             self.warn(&error);
@@ -152,6 +153,11 @@ impl RecorderThread {
             self.notices.tell(calls, files, count);
         }
         Ok(())
+    }
+
+    fn has_background_work(&self) -> bool {
+        let context = self.tool_context.upgrade();
+        context.is_some_and(|context| context.background.running_count() > 0)
     }
 
     /// What changed while work went on in the background counts as that work's.

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use windlass_workspace::{Workspace, WorkspaceError, WorkspaceLimits, WorkspaceOptions};
+use windlass_tool::Secrets;
+use windlass_workspace::{
+    ContentFilter, Workspace, WorkspaceError, WorkspaceLimits, WorkspaceOptions,
+};
 
 use super::SnapshotConfig;
 use super::garbage::{collect_garbage, register_session};
@@ -13,6 +16,8 @@ use super::garbage::{collect_garbage, register_session};
 pub struct SharedWorkspace {
     root: PathBuf,
     config: SnapshotConfig,
+    /// Files that hold one of our own keys are not kept.
+    secrets: Secrets,
     slot: Mutex<WorkspaceSlot>,
 }
 
@@ -28,7 +33,12 @@ impl SharedWorkspace {
     /// Snapshots of this directory.
     #[must_use]
     pub fn new(root: &Path, config: SnapshotConfig) -> Self {
-        Self { root: root.to_owned(), config, slot: Mutex::new(WorkspaceSlot::Unopened) }
+        let secrets = Secrets::default();
+        Self { root: root.to_owned(), config, secrets, slot: Mutex::new(WorkspaceSlot::Unopened) }
+    }
+
+    pub(crate) fn with_secrets(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
     }
 
     /// Bytes that the snapshots of the directory take on the disk, and how many contents they hold.
@@ -82,6 +92,8 @@ impl SharedWorkspace {
         let home = self.config.home.clone();
         let mut options = WorkspaceOptions { home, ..WorkspaceOptions::default() };
         options.limits.store_bytes = self.store_bytes_max();
+        let secrets = self.secrets.clone();
+        options.content_filter = ContentFilter::new(move |bytes| secrets.are_in(bytes));
         Workspace::open(&self.root, &self.config.store, options)
     }
 

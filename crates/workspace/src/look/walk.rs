@@ -436,6 +436,10 @@ impl FolderWalk<'_> {
             }
             walked.stamp = after;
             walked.is_settled = self.walker.is_settled(&after);
+            if self.walker.settings.content_filter.refuses(&bytes) {
+                reason = UncoveredReason::Refused;
+                break;
+            }
             let content = ContentDigest::of(&bytes);
             let image = EntryImage::File {
                 content,

@@ -8,6 +8,7 @@ use rustix::fs::Stat;
 
 use super::walk::{FolderOutcome, WalkJob};
 use crate::cancel_flag::CancelFlag;
+use crate::content_filter::ContentFilter;
 use crate::error::WorkspaceError;
 use crate::options::WorkspaceLimits;
 use crate::root_folder::{FileStamp, RootFolder};
@@ -48,6 +49,7 @@ struct WalkQueue {
 pub(crate) struct WalkSettings<'a> {
     pub(crate) limits: &'a WorkspaceLimits,
     pub(crate) ignore_patterns: &'a [String],
+    pub(crate) content_filter: &'a ContentFilter,
     pub(crate) may_trust_cache: bool,
     /// The cache is of an earlier look of this process.
     pub(crate) keeps_coverage: bool,

@@ -116,7 +116,9 @@ fn can_be_restored(store: &ContentStore, target: &PathImage, current: &PathImage
             | UncoveredReason::NotPlain
             | UncoveredReason::OtherMount
             | UncoveredReason::Unstable
-            | UncoveredReason::GitObjects => false,
+            | UncoveredReason::GitObjects
+            // Moved away it would be kept after all.
+            | UncoveredReason::Refused => false,
         },
         PathImage::Absent
         | PathImage::File { .. }
