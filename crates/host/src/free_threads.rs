@@ -53,8 +53,8 @@ pub fn run_with_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Com
     })
 }
 
-/// Signals, output, settings, the journal, a tool and one to spare.
-const THREADS_MIN: usize = 6;
+/// Signals, output, settings, the journal, snapshots, a tool and one to spare.
+const THREADS_MIN: usize = 7;
 const PROBE_STACK_BYTES: usize = 64 * 1024;
 /// What a first thread usually has.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
