@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 /// Decides by a file's bytes. None is refused by default.
 #[derive(Clone, Default)]
-pub struct ContentFilter(Option<Arc<dyn Fn(&[u8]) -> bool + Send + Sync>>);
+pub struct ContentFilter(Option<Arc<ContentTest>>);
+
+type ContentTest = dyn Fn(&[u8]) -> bool + Send + Sync;
 
 impl ContentFilter {
     /// Refuses what this says yes to.
