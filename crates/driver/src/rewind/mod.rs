@@ -107,7 +107,7 @@ pub enum RewindError {
     #[error("nothing of this session is kept")]
     NotKept,
     /// Nothing was rewound, or something was done since.
-    #[error("the last change of files was no rewind")]
+    #[error("there is no rewind to undo: none was done, or files were changed after it")]
     NoRewind,
     /// What was going on does not end.
     #[error("what is going on does not end; try again")]

@@ -7,8 +7,8 @@ use windlass_journal::SnapshotStore;
 use windlass_journal::snapshot_store::SnapshotSpan;
 use windlass_tool::count_changed_lines;
 use windlass_workspace::{
-    CancelFlag, PathImage, PathStanding, RelativePath, RestoreConsent, RestorePlan, RestoreResult,
-    RestoreStep, SnapshotId, Workspace, WorkspaceError,
+    CancelFlag, PathImage, PathStanding, RelativePath, RestoreConsent, RestorePlan, RestoreStep,
+    SnapshotId, Workspace, WorkspaceError,
 };
 
 use super::{FileRewind, OverwriteChoice, RestoreStatus, RewindError};
@@ -60,13 +60,13 @@ pub(super) fn carry_out(
 ) -> Result<Vec<PathBuf>, RewindError> {
     let from = plan.current.to_string();
     let number = kept.begin_span(end, shared.root().to_owned(), from, true)?;
+    let root = shared.resolved_root();
     let consent = match overwrite {
         OverwriteChoice::Refuse | OverwriteChoice::Skip => RestoreConsent::None,
         OverwriteChoice::All => RestoreConsent::All,
         OverwriteChoice::Files(_) => {
             let steps = plan.steps.iter().map(|step| &step.path);
-            let is_chosen =
-                |path: &&RelativePath| overwrite.covers(&shared.root().join(path.as_path()));
+            let is_chosen = |path: &&RelativePath| overwrite.covers(&root.join(path.as_path()));
             RestoreConsent::Paths(steps.filter(is_chosen).cloned().collect())
         }
     };
@@ -75,21 +75,8 @@ pub(super) fn carry_out(
         .map_err(|error| snapshot_error(&error))?;
     let Some(report) = report else { return Ok(Vec::new()) };
     kept.end_span(number, Vec::new(), report.after.to_string())?;
-    let failed = report.outcomes.iter().filter(|outcome| !is_restored(outcome.result));
-    Ok(failed.map(|outcome| shared.resolved_root().join(outcome.path.as_path())).collect())
-}
-
-fn is_restored(result: RestoreResult) -> bool {
-    match result {
-        RestoreResult::Restored | RestoreResult::AlreadyThere => true,
-        RestoreResult::Skipped
-        | RestoreResult::ChangedMeanwhile
-        | RestoreResult::NotEmpty
-        | RestoreResult::NotReachable
-        | RestoreResult::NotKept
-        | RestoreResult::Failed(_)
-        | RestoreResult::NotDone => false,
-    }
+    let failed = report.outcomes.iter().filter(|outcome| !outcome.result.is_restored());
+    Ok(failed.map(|outcome| root.join(outcome.path.as_path())).collect())
 }
 
 fn parse_id(text: &str) -> Option<SnapshotId> {

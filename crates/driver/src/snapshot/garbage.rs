@@ -16,6 +16,7 @@ use windlass_workspace::{SnapshotId, Workspace, WorkspaceError};
 
 /// Says that this session needs the store.
 pub(super) fn register_session(store: &Path, change_log: &Path) -> io::Result<()> {
+    let _lock = lock_list(store)?;
     if read_registered(store).iter().any(|known| known == change_log) {
         return Ok(());
     }
@@ -24,7 +25,6 @@ pub(super) fn register_session(store: &Path, change_log: &Path) -> io::Result<()
     };
     let mut options = fs::OpenOptions::new();
     let mut file = options.create(true).append(true).mode(0o600).open(list_path(store))?;
-    // One write, so that two processes cannot mix their lines.
     file.write_all(format!("{text}\n").as_bytes())
 }
 
@@ -50,13 +50,40 @@ pub(super) fn collect_garbage(
         kept.remove(place);
         freed += workspace.forget(&list_live(&kept))?;
     }
-    let lines: String =
-        kept.iter().map(|session| format!("{}\n", session.change_log.display())).collect();
-    let temporary = list_path(store).with_extension("new");
+    let is_kept = |path: &PathBuf| kept.iter().any(|session| session.change_log == *path);
+    let dropped: Vec<PathBuf> = registered.into_iter().filter(|path| !is_kept(path)).collect();
     // If this fails, the same is found and done again.
-    let _ = fs::write(&temporary, lines).and_then(|()| fs::rename(&temporary, list_path(store)));
+    let _ = unregister_sessions(store, &dropped);
     Ok(freed)
 }
+
+/// Takes these off the list, and none that another process has added since it was read.
+fn unregister_sessions(store: &Path, dropped: &[PathBuf]) -> io::Result<()> {
+    let _lock = lock_list(store)?;
+    let kept = read_registered(store).into_iter().filter(|path| !dropped.contains(path));
+    let lines: String = kept.map(|path| format!("{}\n", path.display())).collect();
+    let temporary = list_path(store).with_extension("new");
+    fs::write(&temporary, lines)?;
+    fs::rename(&temporary, list_path(store))
+}
+
+/// Held while the list changes, for the moment that takes.
+fn lock_list(store: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    let file = options.create(true).append(true).mode(0o600).open(store.join("sessions-lock"))?;
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Err(io::Error::other("another process does not let go of the list of sessions"))
+}
+
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+/// Together two seconds: a process that was stopped must not stop others.
+const LOCK_TRIES: usize = 400;
 
 struct RegisteredSession {
     change_log: PathBuf,
@@ -129,4 +156,30 @@ fn read_registered(store: &Path) -> Vec<PathBuf> {
 
 fn list_path(store: &Path) -> PathBuf {
     store.join("sessions")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_lost_from_the_list_while_others_are_taken_off_it() {
+        let store = tempfile::tempdir().expect("a folder");
+        let path = |kind: &str, number: usize| PathBuf::from(format!("/{kind}/{number}.kept"));
+        std::thread::scope(|scope| {
+            for worker in 0..4 {
+                let store = store.path();
+                scope.spawn(move || {
+                    for number in (worker * 20)..(worker * 20 + 20) {
+                        register_session(store, &path("stays", number)).expect("registered");
+                        register_session(store, &path("goes", number)).expect("registered");
+                        unregister_sessions(store, &[path("goes", number)]).expect("taken off");
+                    }
+                });
+            }
+        });
+        let mut expected: Vec<PathBuf> = (0..80).map(|number| path("stays", number)).collect();
+        expected.sort();
+        assert_eq!(read_registered(store.path()), expected);
+    }
 }

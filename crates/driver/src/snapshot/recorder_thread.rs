@@ -56,7 +56,11 @@ impl RecorderThread {
             let is_prepared = matches!(job, SnapshotJob::Prepare { .. });
             let is_batch = matches!(job, SnapshotJob::Before { .. });
             let mut done = self.do_job(&mut state, job);
-            if is_batch && let Some(error) = untold.take() {
+            if is_batch
+                && let Some(error) = untold.take()
+                && done.is_ok()
+                && state.span.is_none()
+            {
                 self.warn(&error);
             }
             // Its list of snapshots is there from the first batch on.
@@ -183,7 +187,7 @@ impl RecorderThread {
     }
 
     fn warn(&self, error: &dyn std::error::Error) {
-        self.notices.warn(format!("what commands change cannot be taken back: {error}"));
+        self.notices.warn(format!("changes made by commands cannot be undone: {error}"));
     }
 }
 

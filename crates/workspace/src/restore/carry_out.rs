@@ -227,17 +227,8 @@ impl RestoreRun<'_> {
         act: impl Fn(&StepPlace<'_>) -> io::Result<RestoreResult>,
     ) {
         let Some(step) = self.log.steps.get(index).filter(|step| is_meant(step)) else { return };
-        let is_over =
-            self.results.get(index).copied().flatten().is_some_and(|result| match result {
-                RestoreResult::Restored | RestoreResult::AlreadyThere => false,
-                RestoreResult::Skipped
-                | RestoreResult::ChangedMeanwhile
-                | RestoreResult::NotEmpty
-                | RestoreResult::NotReachable
-                | RestoreResult::NotKept
-                | RestoreResult::Failed(_)
-                | RestoreResult::NotDone => true,
-            });
+        let result = self.results.get(index).copied().flatten();
+        let is_over = result.is_some_and(|result| !result.is_restored());
         if is_over {
             return;
         }
@@ -285,16 +276,7 @@ impl RestoreRun<'_> {
             let is_made = match self.results.get(index).copied().flatten() {
                 // Only its mode differs.
                 None => step.current.is_folder(),
-                Some(RestoreResult::Restored | RestoreResult::AlreadyThere) => true,
-                Some(
-                    RestoreResult::Skipped
-                    | RestoreResult::ChangedMeanwhile
-                    | RestoreResult::NotEmpty
-                    | RestoreResult::NotReachable
-                    | RestoreResult::NotKept
-                    | RestoreResult::Failed(_)
-                    | RestoreResult::NotDone,
-                ) => false,
+                Some(result) => result.is_restored(),
             };
             if is_made {
                 let result = match set_folder_mode(&self.site, &step.path, mode) {

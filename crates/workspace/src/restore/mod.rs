@@ -108,3 +108,20 @@ pub enum RestoreResult {
     /// The restore was cancelled before its turn.
     NotDone,
 }
+
+impl RestoreResult {
+    /// The path is as the plan wanted it.
+    #[must_use]
+    pub fn is_restored(self) -> bool {
+        match self {
+            Self::Restored | Self::AlreadyThere => true,
+            Self::Skipped
+            | Self::ChangedMeanwhile
+            | Self::NotEmpty
+            | Self::NotReachable
+            | Self::NotKept
+            | Self::Failed(_)
+            | Self::NotDone => false,
+        }
+    }
+}
