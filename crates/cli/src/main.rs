@@ -1,7 +1,6 @@
 //! The windlass command: parses the command line, runs a session or a subcommand, sets the exit code.
 
 mod args;
-mod run_display;
 mod subcommand;
 mod words;
 
@@ -17,6 +16,7 @@ use windlass_acp::editor_setup::Editor;
 use windlass_assembly::options::RunOptions;
 use windlass_assembly::report::cost;
 use windlass_assembly::sandbox;
+use windlass_demo::DemoOptions;
 use windlass_host::command_error::CommandError;
 use windlass_host::descriptors::check_free_descriptors;
 use windlass_host::exit::Exit;
@@ -30,11 +30,11 @@ use windlass_provider::external_program;
 use windlass_tui::interactive::{InteractiveOutcome, run_interactive};
 
 use args::{
-    AcpArgs, AcpCommand, AcpSetupArgs, CliArgs, CliCommand, DemoArgs, EditorArg, OutputFormatArg,
-    ResumeArgs, RunArgs, clap_to_command_error,
+    AcpArgs, AcpCommand, AcpSetupArgs, CliArgs, CliCommand, EditorArg, OutputFormatArg, ResumeArgs,
+    RunArgs, clap_to_command_error,
 };
 use subcommand::{
-    auth, bound, context, demo, diff, doctor, fork, hooks as hooks_command, journal, key,
+    auth, bound, context, diff, doctor, fork, hooks as hooks_command, journal, key,
     mcp as mcp_command, models, pack, permission, record, rehearse, rewind, sessions, stats, trust,
 };
 
@@ -86,7 +86,7 @@ fn forbid_process_inspection() {
 fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
     let environment = |name: &str| std::env::var_os(name);
     match args.command {
-        Some(CliCommand::Demo(args)) => block_on_runtime(demo::run(&args)),
+        Some(CliCommand::Demo(args)) => block_on_runtime(windlass_demo::run(args.to_options())),
         Some(CliCommand::Rehearse(args)) if args.example => {
             Ok(print_answer(rehearse::EXAMPLE_SCRIPT))
         }
@@ -168,7 +168,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
             match run_interactive(args.run.try_into()?).await? {
                 InteractiveOutcome::Exit(exit) => Ok(exit),
                 InteractiveOutcome::RunDemo => {
-                    demo::run(&DemoArgs { fast: false, keep: false }).await
+                    windlass_demo::run(DemoOptions { is_fast: false, should_keep: false }).await
                 }
             }
         }),

@@ -88,6 +88,19 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "demo",
+        &[
+            "vocabulary",
+            "permission",
+            "driver",
+            "rehearsal",
+            "host",
+            "provider",
+            "assembly",
+            "stream_json",
+        ],
+    ),
+    (
         "cli",
         &[
             "vocabulary",
@@ -104,6 +117,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "stream_json",
             "acp",
             "tui",
+            "demo",
         ],
     ),
     ("lab", &["vocabulary", "permission", "engine", "dialect"]),

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use windlass_demo::DemoOptions;
+
 use super::{LimitArgs, ModelArgs};
 
 /// `windlass demo`.
@@ -14,6 +16,12 @@ pub(crate) struct DemoArgs {
     /// Keep the project's folder.
     #[arg(long)]
     pub(crate) keep: bool,
+}
+
+impl DemoArgs {
+    pub(crate) fn to_options(&self) -> DemoOptions {
+        DemoOptions { is_fast: self.fast, should_keep: self.keep }
+    }
 }
 
 /// `windlass rehearse`.

@@ -4,7 +4,6 @@ pub(crate) mod auth;
 pub(crate) mod bound;
 mod child_command;
 pub(crate) mod context;
-pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod fork;

@@ -1,6 +1,8 @@
 //! `windlass demo`: the real engine, tools and HTTP client repair a small broken project against a scripted
 //! model server. The output says at the beginning and at the end what was scripted.
 
+mod run_display;
+
 use std::fs::DirBuilder;
 use std::io::IsTerminal;
 use std::os::unix::fs::DirBuilderExt;
@@ -11,11 +13,10 @@ use std::time::Duration;
 use windlass_driver::engine_settings::Settings;
 use windlass_driver::{Endpoint, SessionBuilder, ToolRegistry, ToolSessionContext};
 use windlass_permission::Policy;
-use windlass_rehearsal::{Rehearsal, RehearsalOptions, demo};
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, demo as script};
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{PermissionMode, WireFormat};
 
-use crate::args::DemoArgs;
 use crate::run_display::run_to_end::{RunEnd, run_to_end};
 use crate::run_display::{ConsoleOutput, ConsoleStyle, RunDisplay};
 use windlass_assembly::directories::build_scratch_path;
@@ -29,15 +30,27 @@ use windlass_host::signals::await_unless_signalled;
 use windlass_provider::config::model::ModelConfig;
 use windlass_stream_json::output_writer::OutputClosed;
 
-pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, CommandError> {
+/// How `windlass demo` was asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct DemoOptions {
+    /// At full speed, without the pauses for people who watch.
+    pub is_fast: bool,
+    pub should_keep: bool,
+}
+
+/// Runs the demo to its end.
+///
+/// # Errors
+/// When its project, its model server or its session cannot be made.
+pub async fn run(options: DemoOptions) -> Result<Exit, CommandError> {
     let mut signals = SignalListener::listen()?;
-    let project = DemoProject::create(args.keep)?;
-    let mut script = demo::build_script(&project.directory);
+    let project = DemoProject::create(options.should_keep)?;
+    let mut rehearsed = script::build_script(&project.directory);
     // Pacing is for people who watch.
-    if args.fast || !std::io::stdout().is_terminal() {
-        script = script.pace(Duration::ZERO);
+    if options.is_fast || !std::io::stdout().is_terminal() {
+        rehearsed = rehearsed.pace(Duration::ZERO);
     }
-    let rehearsal = Rehearsal::start(script, RehearsalOptions::default())
+    let rehearsal = Rehearsal::start(rehearsed, RehearsalOptions::default())
         .await
         .map_err(|error| CommandError::failure(error.to_string()))?;
     let (builder, spill_directory) = build_demo_session(&project.directory, &rehearsal.url());
@@ -50,7 +63,7 @@ pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, CommandError> {
             let (session, mut notices) =
                 builder.start().map_err(|error| CommandError::failure(error.to_string()))?;
             session
-                .submit(demo::prompt())
+                .submit(script::prompt())
                 .map_err(|error| CommandError::failure(error.to_string()))?;
             let run_end = run_to_end(&session, &mut notices, &mut signals, &mut display).await;
             let exit = print_ending(&mut display, run_end, &project);
@@ -104,7 +117,7 @@ impl DemoProject {
         let directory = parent.join(format!("windlass-demo-{}", random::generate_name()));
         DirBuilder::new().mode(0o700).create(&directory).map_err(create_error)?;
         let project = Self { directory, should_keep };
-        demo::write_project(&project.directory).map_err(create_error)?;
+        script::write_project(&project.directory).map_err(create_error)?;
         Ok(project)
     }
 }
@@ -131,7 +144,7 @@ fn print_introduction(
     console.write_line(ConsoleStyle::Dim, &format!("project  {}", project.display()))?;
     console.write_line(ConsoleStyle::Dim, &format!("model    {url}"))?;
     console.write_line(ConsoleStyle::Plain, "")?;
-    console.write_line(ConsoleStyle::Strong, &format!("> {}", demo::prompt()))
+    console.write_line(ConsoleStyle::Strong, &format!("> {}", script::prompt()))
 }
 
 fn print_ending(display: &mut RunDisplay, run_end: RunEnd, project: &DemoProject) -> Exit {
