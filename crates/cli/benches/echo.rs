@@ -8,6 +8,8 @@
 //! Without `--bench` a small session runs once.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a bench says no")]
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -24,6 +26,8 @@ const ECHO_MAX: Duration = Duration::from_millis(10);
 const FIRST_FRAME_MAX: Duration = Duration::from_millis(10);
 const IDLE_KILOBYTES_MAX: u64 = 20 * 1024;
 const IDLE_SPAN: Duration = Duration::from_secs(5);
+/// Longer than idle threads of the runtime are kept.
+const SETTLE_SPAN: Duration = Duration::from_secs(12);
 /// Between two keys.
 const PAUSE: Duration = Duration::from_millis(13);
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -72,10 +76,14 @@ fn measure_start(folder: &Path, url: &str, starts: usize) -> bool {
     let mut screen = Screen::open(folder, url, &["hello"]);
     screen.wait_for(b"ok");
     // What belongs to the start and to the run settles.
+    std::thread::sleep(SETTLE_SPAN);
+    let before = screen.count_wakes_by_thread();
     std::thread::sleep(IDLE_SPAN);
-    let before = screen.count_wakes();
-    std::thread::sleep(IDLE_SPAN);
-    let wakes = screen.count_wakes() - before;
+    let after = screen.count_wakes_by_thread();
+    let wakes: u64 = after
+        .iter()
+        .map(|(thread, count)| count - before.get(thread).copied().unwrap_or(0))
+        .sum();
     let kilobytes = screen.resident_kilobytes();
     println!("idle for {IDLE_SPAN:?}: {wakes} wakes, {kilobytes} kB resident");
     times[0] <= FIRST_FRAME_MAX && wakes == 0 && kilobytes <= IDLE_KILOBYTES_MAX
@@ -219,12 +227,13 @@ impl Screen {
         latencies
     }
 
-    /// How often any thread gave up the processor by itself, which is how often it woke. Zero where the
+    /// How often each thread gave up the processor by itself, which is how often it woke. Empty where the
     /// system has no `/proc`.
-    fn count_wakes(&self) -> u64 {
+    fn count_wakes_by_thread(&self) -> BTreeMap<OsString, u64> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id()));
         let tasks = tasks.into_iter().flatten().flatten();
-        tasks.map(|task| read_status(&task.path(), "voluntary_ctxt_switches:")).sum()
+        let count = |path: &Path| read_status(path, "voluntary_ctxt_switches:");
+        tasks.map(|task| (task.file_name(), count(&task.path()))).collect()
     }
 
     fn resident_kilobytes(&self) -> u64 {

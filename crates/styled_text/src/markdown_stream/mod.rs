@@ -150,7 +150,7 @@ fn mark_answer(lines: Vec<StyledLine>, is_first: bool) -> Vec<StyledLine> {
 
 const ANSWER_INDENT: usize = 2;
 /// Bytes that one frame may render, not counting the open chunk.
-const FRAME_BYTES_MAX: usize = 4 * CHUNK_BYTES_MAX;
+const FRAME_BYTES_MAX: usize = CHUNK_BYTES_MAX;
 
 #[cfg(test)]
 mod tests;
