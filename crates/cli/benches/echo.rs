@@ -80,10 +80,8 @@ fn measure_start(folder: &Path, url: &str, starts: usize) -> bool {
     let before = screen.count_wakes_by_thread();
     std::thread::sleep(IDLE_SPAN);
     let after = screen.count_wakes_by_thread();
-    let wakes: u64 = after
-        .iter()
-        .map(|(thread, count)| count - before.get(thread).copied().unwrap_or(0))
-        .sum();
+    let wakes: u64 =
+        after.iter().map(|(thread, count)| count - before.get(thread).copied().unwrap_or(0)).sum();
     let kilobytes = screen.resident_kilobytes();
     println!("idle for {IDLE_SPAN:?}: {wakes} wakes, {kilobytes} kB resident");
     times[0] <= FIRST_FRAME_MAX && wakes == 0 && kilobytes <= IDLE_KILOBYTES_MAX

@@ -202,7 +202,7 @@ pub(crate) fn describe_missing_rule(
         CallSubjectKind::Command(_) => {
             let why = match command {
                 Some(UncoveredCommand { why, has_rule: true }) => {
-                    format!("A rule speaks of it, but {mode} mode asks: {why}.")
+                    format!("An allow rule matches, but {mode} mode asks: {why}.")
                 }
                 Some(UncoveredCommand { why, has_rule: false }) => {
                     format!("No allow rule covers it, and {mode} mode asks: {why}.")

@@ -32,7 +32,22 @@ pub fn find_session_here(
     }
 }
 
-/// The same, also if only the transcript of the session is there.
+/// The session that is called this, or the newest of this directory, also one without a prompt: a rewind
+/// to before the first prompt leaves none.
+pub fn find_rewound_session(
+    wanted: Option<&str>,
+    lookup: &impl EnvLookup,
+) -> Result<ListedSession, CommandError> {
+    if wanted.is_some() {
+        return find_session_here(wanted, lookup);
+    }
+    let here = super::open_catalogue(lookup)?
+        .list(Some(&working_directory()?))
+        .map_err(|error| journal_error(&error))?;
+    here.into_iter().next().ok_or_else(no_session_error)
+}
+
+/// The same as [`find_session_here`], also if only the transcript of the session is there.
 pub fn find_readable_session(
     wanted: Option<&str>,
     lookup: &impl EnvLookup,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use windlass_assembly::report::rewind::{rewind_journal, undo_rewind};
-use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_assembly::session::session_lookup::{find_rewound_session, find_session_here};
 use windlass_assembly::slash_command::RewindArguments;
 use windlass_driver::rewind::{OverwriteChoice, RewindOptions, RewindScope};
 use windlass_host::command_error::CommandError;
@@ -12,16 +12,18 @@ use windlass_host::environment::EnvLookup;
 use crate::args::RewindArgs;
 
 pub(crate) fn run(args: &RewindArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
-    let listed = find_session_here(args.session.as_deref(), lookup)?;
     let arguments = RewindArguments {
         to: args.to.clone(),
         scope: RewindScope { conversation: !args.files, files: !args.conversation },
         options: RewindOptions { dry_run: args.dry_run, overwrite: choose_overwrite(args)? },
     };
+    let wanted = args.session.as_deref();
     if args.undo {
+        let listed = find_rewound_session(wanted, lookup)?;
         let (text, object) = undo_rewind(&listed.path, &arguments, lookup)?;
         return Ok(if args.json { format!("{object}\n") } else { text });
     }
+    let listed = find_session_here(wanted, lookup)?;
     let (text, object) = rewind_journal(&listed.path, &listed.summary.id, &arguments, lookup)?;
     Ok(if args.json { format!("{object}\n") } else { text })
 }

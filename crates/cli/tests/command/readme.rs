@@ -1,20 +1,29 @@
-//! What the README shows is what the command does.
+//! What the README and the pages of `docs/` show is what the command does.
+
+use std::path::{Path, PathBuf};
 
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::fixture::{TestDirs, play, run};
 
 const README: &str = include_str!("../../../../README.md");
+const AUTOMATE: &str = include_str!("../../../../docs/automate.md");
+const DEMO: &str = include_str!("../../../../docs/demo.md");
+const FEATURES: &str = include_str!("../../../../docs/features.md");
+const LIMITS: &str = include_str!("../../../../docs/limits.md");
+const MODELS: &str = include_str!("../../../../docs/models.md");
+const REHEARSE: &str = include_str!("../../../../docs/rehearse.md");
+const TUTORIAL: &str = include_str!("../../../../docs/tutorial.md");
 
 /// The code blocks of this kind, in order.
-fn blocks(kind: &str) -> Vec<&'static str> {
+fn blocks(page: &'static str, kind: &str) -> Vec<&'static str> {
     let open = format!("```{kind}\n");
-    README.split(&open).skip(1).filter_map(|rest| rest.split("```").next()).collect()
+    page.split(&open).skip(1).filter_map(|rest| rest.split("```").next()).collect()
 }
 
 #[test]
 fn the_first_two_commands_are_demo_and_test() {
-    let commands: Vec<&str> = blocks("sh")
+    let commands: Vec<&str> = blocks(README, "sh")
         .iter()
         .flat_map(|block| block.lines())
         .map(|line| line.split('#').next().unwrap_or_default().trim())
@@ -26,7 +35,7 @@ fn the_first_two_commands_are_demo_and_test() {
 #[test]
 fn the_recorded_session_is_what_the_demo_prints() {
     let finished = run(&mut TestDirs::new().windlass(&["demo"]));
-    let recorded = blocks("text")
+    let recorded = blocks(DEMO, "text")
         .into_iter()
         .find(|block| block.starts_with("windlass demo"))
         .expect("a recorded session");
@@ -44,18 +53,19 @@ fn lasting(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_flag_it_names_is_known() {
+fn every_flag_they_name_is_known() {
     let dirs = TestDirs::new();
     let mut known = String::new();
     known.push_str(run(&mut dirs.windlass(&["--help"])).answer());
     let commands = "demo,rehearse,record,bound,models,sessions list,sessions export,context,stats,cost,\
-                    key set,key list";
+                    key set,key list,rewind,resume,diff,permission explain";
     for command in commands.split(',') {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         known.push_str(run(&mut dirs.windlass(&words)).answer());
     }
-    let of_cargo = ["--release", "--workspace", "--path"];
-    let words = README.split(|c: char| c.is_whitespace() || "`|,;.()[]=\"".contains(c));
+    let of_cargo = ["--release", "--workspace", "--path", "--bench", "--minutes"];
+    let pages = [README, AUTOMATE, FEATURES, LIMITS, MODELS, REHEARSE, TUTORIAL].concat();
+    let words = pages.split(|c: char| c.is_whitespace() || "`|,;.()[]=\"".contains(c));
     let flags: Vec<&str> = words
         .filter(|word| {
             word.strip_prefix("--").is_some_and(|name| name.starts_with(char::is_alphabetic))
@@ -71,7 +81,7 @@ fn every_flag_it_names_is_known() {
 #[test]
 fn the_configuration_it_shows_is_read() {
     let dirs = TestDirs::new();
-    let shown = blocks("toml").pop().expect("a configuration");
+    let shown = blocks(MODELS, "toml").pop().expect("a configuration");
     dirs.config(shown);
     let finished = run(&mut dirs.windlass(&["models", "mine/large"]));
     assert!(finished.answer().contains("128,000"), "{finished:?}");
@@ -92,16 +102,89 @@ fn it_lists_the_tools_a_model_is_offered() {
     let tools = body["tools"].as_array().expect("tools");
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
     let listed = format!("- Tools: {}.", names.join(", "));
-    assert!(README.contains(&listed), "the README should say `{listed}`");
+    assert!(FEATURES.contains(&listed), "docs/features.md should say `{listed}`");
 }
 
 /// The example of the library is part of the one that is compiled and run with the documentation.
 #[test]
 fn the_example_of_the_library_is_the_one_that_is_compiled() {
     let documentation = include_str!("../../../driver/src/lib.rs");
-    let examples = blocks("rust");
+    let examples = blocks(README, "rust");
     assert_eq!(examples.len(), 1);
     for line in examples[0].lines().filter(|line| !line.is_empty()) {
         assert!(documentation.contains(&format!("//! {line}\n")), "{line}");
+    }
+}
+
+/// Runs the tutorial line by line. A `…` in what it shows stands for anything.
+#[test]
+fn the_tutorial_runs_as_it_is_written() {
+    let dirs = TestDirs::new();
+    let binary = Path::new(env!("CARGO_BIN_EXE_windlass"));
+    let mut script = String::from("set -e\nexec 2>&1\n");
+    for block in blocks(TUTORIAL, "sh") {
+        script.push_str(block);
+        script.push_str("echo @@block\n");
+    }
+    let mut command = std::process::Command::new("bash");
+    let mut path = binary.parent().expect("a folder").as_os_str().to_owned();
+    path.push(":");
+    path.push(std::env::var_os("PATH").expect("a path"));
+    let environment = dirs.windlass(&["--version"]);
+    command.env_clear();
+    command.envs(environment.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.args(["-c", &script]).env("PATH", path).current_dir(dirs.work());
+    command.stdin(std::process::Stdio::null());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let finished = run(&mut command);
+    let mut printed = finished.answer().split("@@block\n").filter(|part| !part.is_empty());
+    for shown in blocks(TUTORIAL, "text") {
+        let output = printed.next().expect("output for every block that shows some");
+        assert!(fits(&shown.lines().collect::<Vec<_>>(), output), "{shown}\nbut was\n{output}");
+    }
+    assert_eq!(printed.next(), None);
+}
+
+/// A line that is only `…` stands for any number of lines.
+fn fits(shown: &[&str], output: &str) -> bool {
+    let lines: Vec<&str> = output.lines().collect();
+    let Some((first, rest)) = shown.split_first() else { return lines.is_empty() };
+    if *first == "…" {
+        return (0..=lines.len()).any(|skipped| fits(rest, &lines[skipped..].join("\n")));
+    }
+    let Some((line, others)) = lines.split_first() else { return false };
+    line_fits(first, line) && fits(rest, &others.join("\n"))
+}
+
+fn line_fits(shown: &str, line: &str) -> bool {
+    let Some((head, tail)) = shown.split_once('…') else { return shown == line };
+    line.starts_with(head.trim_end()) && line.ends_with(tail.trim_start())
+}
+
+#[test]
+fn every_link_leads_somewhere_and_every_page_is_in_the_index() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = root.join("docs");
+    let mut pages: Vec<PathBuf> = vec![root.join("README.md")];
+    for folder in [docs.clone(), docs.join("wire")] {
+        let entries = std::fs::read_dir(folder).expect("a folder").flatten();
+        pages.extend(
+            entries
+                .map(|entry| entry.path())
+                .filter(|path| path.extension().is_some_and(|extension| extension == "md")),
+        );
+    }
+    let index = std::fs::read_to_string(docs.join("README.md")).expect("the index");
+    for page in &pages {
+        let text = std::fs::read_to_string(page).expect("a page");
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|target| !target.contains("://")) {
+            let file = target.split('#').next().unwrap_or_default();
+            let is_there = page.parent().is_some_and(|folder| folder.join(file).exists());
+            assert!(is_there, "{} links to {target}", page.display());
+        }
+        let name = page.strip_prefix(&docs).unwrap_or(page).display().to_string();
+        let is_listed = index.contains(&format!("({name})")) || page.ends_with("README.md");
+        assert!(is_listed, "docs/README.md does not list {name}");
     }
 }
