@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use windlass_assembly::options::RunOptions;
 use windlass_assembly::session;
 use windlass_host::command_error::CommandError;
+use windlass_host::environment::process_environment;
 use windlass_host::exit::Exit;
 use windlass_host::line_streams::StdinLine;
 use windlass_host::signals::SignalListener;
@@ -330,7 +331,7 @@ impl AcpServer {
             return Some(Err(RpcError::invalid_request(problem)));
         }
         self.answer_blocking(id, move || {
-            let environment = |name: &str| std::env::var_os(name);
+            let environment = process_environment;
             session::delete_session(&session_id, &environment)
                 .map_err(|_| RpcError::session_not_found(&session_id))?;
             Ok(json!({}))
@@ -367,14 +368,14 @@ fn parse_params<T: DeserializeOwned>(params: Value) -> Result<T, RpcError> {
 
 /// The provider whose key is asked for when nothing says which.
 fn default_provider() -> String {
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = process_environment;
     Config::load(&environment)
         .map_or_else(|_| "anthropic".to_owned(), |config| model_choice::default_provider(&config))
 }
 
 /// Asks the key ring if nothing else has a key, so it may block.
 fn has_any_key() -> Result<bool, RpcError> {
-    let lookup = |name: &str| std::env::var_os(name);
+    let lookup = process_environment;
     let config = Config::load(&lookup).map_err(|error| RpcError::internal(error.message()))?;
     Ok(config.providers.iter().any(|(name, provider)| {
         let has_key = !list_configured_sources(provider, &config, &lookup).is_empty();
@@ -387,7 +388,7 @@ fn has_any_key() -> Result<bool, RpcError> {
 /// Takes the keys out of the key ring that `windlass key set` put there. What the environment or a file
 /// gives cannot be taken away from here.
 fn log_out() -> Result<Value, RpcError> {
-    let lookup = |name: &str| std::env::var_os(name);
+    let lookup = process_environment;
     let config = Config::load(&lookup).map_err(|error| RpcError::internal(error.message()))?;
     // Without a key ring there is no key in it.
     if let Ok(keyring) = Keyring::detect(&lookup) {
@@ -416,7 +417,7 @@ fn list_page(params: &ListParams) -> Result<Value, RpcError> {
             RpcError::invalid_params(format!("`{cursor}` is not a cursor of this list"))
         })?,
     };
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = process_environment;
     let fail = |error: CommandError| RpcError::internal(error.message());
     let catalogue = session::open_catalogue(&environment).map_err(fail)?;
     let listed = catalogue

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windlass_driver::{CommandCellConfig, ToolCellLauncher, ToolSessionContext};
+use windlass_host::environment::process_environment;
 use windlass_host::user_directories;
 use windlass_permission::{CellSupport, Policy, Rules};
 use windlass_sandbox::SandboxProbeOptions;
@@ -45,7 +46,7 @@ pub(crate) fn hold_unasked_commands(tool_context: &mut ToolSessionContext, polic
 
 /// Where our journals, settings and caches are: not for commands to read.
 pub(crate) fn list_own_directories() -> Vec<PathBuf> {
-    let lookup = |name: &str| std::env::var_os(name);
+    let lookup = process_environment;
     let own = [
         user_directories::config_directory(&lookup),
         user_directories::state_directory(&lookup),

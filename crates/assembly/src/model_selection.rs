@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use windlass_driver::{Session, SettingsChange};
 use windlass_host::command_error::CommandError;
-use windlass_host::environment::EnvLookup;
+use windlass_host::environment::{EnvLookup, process_environment};
 use windlass_provider::config::Config;
 use windlass_provider::endpoint::{self, CredentialCache, EndpointDescriptions, ModelEndpoint};
 use windlass_provider::key_source;
@@ -75,7 +75,7 @@ impl ModelSwitch {
         endpoints: &EndpointDescriptions,
     ) -> Result<Self, CommandError> {
         let config = endpoints.config.clone();
-        let lookup = layers.overlay_environment(&read_variable);
+        let lookup = layers.overlay_environment(&process_environment);
         let chosen = model_choice::choose_model(wanted, &config, &lookup)?;
         if ![wanted, &chosen.name, &chosen.full_name()].contains(&own) {
             layers.available_models().check(&chosen, &config, &lookup)?;
@@ -102,7 +102,7 @@ impl ModelSwitch {
         }
         let Self { chosen, config, layers, .. } = self.clone();
         let resolved = tokio::task::spawn_blocking(move || {
-            let lookup = layers.overlay_environment(&read_variable);
+            let lookup = layers.overlay_environment(&process_environment);
             endpoint::resolve_endpoint(&chosen, &config, &mut CredentialCache::default(), &lookup)
         });
         let resolved = resolved.await.map_err(|error| CommandError::failure(error.to_string()))?;
@@ -126,8 +126,4 @@ impl ModelSwitch {
         changed.map_err(|error| CommandError::failure(error.to_string()))?;
         Ok(facts)
     }
-}
-
-fn read_variable(name: &str) -> Option<std::ffi::OsString> {
-    std::env::var_os(name)
 }

@@ -19,6 +19,7 @@ use windlass_assembly::sandbox;
 use windlass_demo::DemoOptions;
 use windlass_host::command_error::CommandError;
 use windlass_host::descriptors::check_free_descriptors;
+use windlass_host::environment::process_environment;
 use windlass_host::exit::Exit;
 use windlass_host::free_threads::{check_free_threads, run_with_stack};
 use windlass_host::signals::{
@@ -84,7 +85,7 @@ fn forbid_process_inspection() {
 }
 
 fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = process_environment;
     match args.command {
         Some(CliCommand::Demo(args)) => block_on_runtime(windlass_demo::run(args.to_options())),
         Some(CliCommand::Rehearse(args)) if args.example => {
@@ -184,7 +185,7 @@ fn run_acp(args: AcpArgs) -> Result<Exit, CommandError> {
             EditorArg::Jetbrains => Editor::Jetbrains,
             EditorArg::Nvim => Editor::Neovim,
         };
-        let environment = |name: &str| std::env::var_os(name);
+        let environment = process_environment;
         return Ok(print_answer(&windlass_acp::editor_setup::run(editor, yes, &environment)?));
     }
     block_on_runtime(async {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use windlass_driver::engine_settings::Settings;
 use windlass_driver::{Endpoint, SessionBuilder, ToolRegistry, ToolSessionContext};
+use windlass_host::environment::process_environment;
 use windlass_permission::Policy;
 use windlass_rehearsal::{Rehearsal, RehearsalOptions, demo as script};
 use windlass_vocabulary::notice::RunEnding;
@@ -54,7 +55,7 @@ pub async fn run(options: DemoOptions) -> Result<Exit, CommandError> {
         .await
         .map_err(|error| CommandError::failure(error.to_string()))?;
     let (builder, spill_directory) = build_demo_session(&project.directory, &rehearsal.url());
-    let console = ConsoleOutput::for_stdout(|name| std::env::var_os(name));
+    let console = ConsoleOutput::for_stdout(process_environment);
     let mut display = RunDisplay::new(console, &project.directory);
     let exit = match print_introduction(&mut display.console, &project.directory, &rehearsal.url())
     {

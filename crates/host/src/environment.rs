@@ -11,6 +11,12 @@ use crate::command_error::CommandError;
 pub trait EnvLookup: Fn(&str) -> Option<OsString> {}
 impl<F: Fn(&str) -> Option<OsString>> EnvLookup for F {}
 
+/// The environment of this process. A function, not a closure at each caller: what takes a lookup is
+/// compiled once for each type of it.
+pub fn process_environment(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
 /// Host and port, if the address is one of this machine.
 pub fn parse_local_address(base_url: &str) -> Option<(String, u16)> {
     let (rest, port) = match base_url.split_once("://") {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use windlass_assembly::model_selection::{find_allowed_model, find_ready_providers};
 use windlass_assembly::settings::SettingsLayers;
+use windlass_host::environment::process_environment;
 use windlass_provider::endpoint::EndpointDescriptions;
 use windlass_vocabulary::Effort;
 
@@ -15,7 +16,7 @@ pub(crate) fn list_choosable_models(
     layers: &SettingsLayers,
 ) -> Vec<Value> {
     let config = &endpoints.config;
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = process_environment;
     let mut ready = find_ready_providers(config, &layers.overlay_environment(&environment));
     ready.insert(endpoints.primary.provider.clone());
     let find_offered = |name: &str| {

@@ -4,6 +4,7 @@ use windlass_assembly::options::RunOptions;
 use windlass_assembly::session_plan;
 use windlass_assembly::session_plan::SessionPlan;
 use windlass_host::command_error::CommandError;
+use windlass_host::environment::process_environment;
 
 /// A new plan for the same command line, for a conversation that begins anew.
 pub(crate) fn build_fresh_plan(args: &RunOptions) -> Result<SessionPlan, CommandError> {
@@ -15,8 +16,7 @@ pub(crate) fn build_fresh_plan(args: &RunOptions) -> Result<SessionPlan, Command
     args.session.journal = None;
     args.print = None;
     args.prompt = None;
-    session_plan::plan_streaming_session(&args, &|name: &str| std::env::var_os(name))
-        .map(enable_deferred_calls)
+    session_plan::plan_streaming_session(&args, &process_environment).map(enable_deferred_calls)
 }
 
 /// Hooks may defer calls where another process can resume the session.

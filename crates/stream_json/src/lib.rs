@@ -57,6 +57,7 @@ use windlass_assembly::report::session_report::SessionReport;
 use windlass_assembly::session_plan;
 use windlass_assembly::slash_command::SlashCommand;
 use windlass_host::command_error::CommandError;
+use windlass_host::environment::process_environment;
 use windlass_host::exit::Exit;
 use windlass_host::signals::SignalListener;
 use windlass_host::signals::{await_unless_signalled, run_blocking_unless_signalled};
@@ -87,7 +88,7 @@ pub async fn run(mut args: RunOptions, mut signals: SignalListener) -> Result<Ex
     }
     let plan_args = args.clone();
     let planned = run_blocking_unless_signalled(&mut signals, move || {
-        let lookup = |name: &str| std::env::var_os(name);
+        let lookup = process_environment;
         match is_stream_in {
             true => session_plan::plan_streaming_session(&plan_args, &lookup),
             false => session_plan::plan_print_run(&plan_args, &lookup),
@@ -112,7 +113,7 @@ pub async fn run(mut args: RunOptions, mut signals: SignalListener) -> Result<Ex
     let first_prompt = plan.first_command.take();
     // The journal must not be open when it is rewound.
     if let (Some(SlashCommand::Rewind(options)), Some(journal)) = (&first_prompt, &plan.journal) {
-        let lookup = |name: &str| std::env::var_os(name);
+        let lookup = process_environment;
         let (text, json) = rewind::rewind_journal(journal, &plan.session_id, options, &lookup)?;
         let report = SessionReport { name: "rewind", text, json };
         return Ok(event_loop::print_session_report(report, plan.session_id, format, signals).await);

@@ -12,6 +12,7 @@ use windlass_assembly::settings;
 use windlass_driver::mcp::{
     ElicitationFuture, ElicitationPrompter, ElicitationReply, ElicitationRequest,
 };
+use windlass_host::environment::process_environment;
 use windlass_vocabulary::{PermissionAnswer, PermissionQuestion};
 
 use super::question_elicitation::{QUESTION_TOOL, QuestionElicitation};
@@ -72,7 +73,7 @@ impl EditorQuestions {
         let cwd = self.cwd.clone();
         let rules = rules.to_vec();
         let saved = tokio::task::spawn_blocking(move || {
-            let environment = |name: &str| std::env::var_os(name);
+            let environment = process_environment;
             let request = settings::build_load_request(&options, &cwd, &environment)
                 .map_err(|error| error.to_string())?;
             windlass_settings::add_local_allow_rules(&request, &rules)

@@ -10,6 +10,7 @@ use windlass_assembly::session::cleanup::SessionCleanup;
 use windlass_assembly::session_plan::{self, SessionPlan};
 use windlass_driver::AgentDefinition;
 use windlass_host::command_error::{CommandError, CommandRemedy};
+use windlass_host::environment::process_environment;
 
 use super::client_files::ClientFiles;
 use super::config_options::SessionChoices;
@@ -60,7 +61,7 @@ pub(crate) async fn open_session(
     let plan_options = options.clone();
     let plan_directory = directory.real.clone();
     let planned = tokio::task::spawn_blocking(move || {
-        let environment = |name: &str| std::env::var_os(name);
+        let environment = process_environment;
         let plan = session_plan::plan_editor_session(&plan_options, plan_directory, &environment)?;
         let journal = plan.journal.as_deref().filter(|_| replays);
         let history = journal.map(replay::read_history).transpose()?;
@@ -97,7 +98,7 @@ fn start_session(
     }
     builder.enable_side_questions();
     let settings = builder.settings();
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = process_environment;
     let choices = SessionChoices::new(
         &settings,
         &endpoints.primary.provider,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use similar::TextDiff;
 use windlass_driver::snapshot::{FileDifference, HeldContent, visit_span_changes};
 use windlass_host::command_error::CommandError;
-use windlass_host::environment::EnvLookup;
+use windlass_host::environment::{EnvLookup, process_environment};
 use windlass_journal::SnapshotStore;
 use windlass_journal::snapshot_store::SnapshotSpan;
 
@@ -39,7 +39,7 @@ pub async fn diff_blocking(
 ) -> Result<(String, Value), CommandError> {
     let (journal, id, wanted) = (journal.to_owned(), id.to_owned(), wanted.clone());
     let shown = tokio::task::spawn_blocking(move || {
-        diff_journal(&journal, &id, &wanted, &|name: &str| std::env::var_os(name))
+        diff_journal(&journal, &id, &wanted, &process_environment)
     });
     let broken = |error| CommandError::failure(format!("this should not happen: {error}"));
     shown.await.map_err(broken)?

@@ -19,7 +19,7 @@ use crate::slash_command::RewindArguments;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
-use windlass_host::environment::EnvLookup;
+use windlass_host::environment::{EnvLookup, process_environment};
 
 /// Rewinds, or says what that would change: as text and as JSON.
 pub fn rewind_journal(
@@ -82,9 +82,7 @@ pub async fn rewind_open_session(
     let id = id.to_owned();
     let arguments = wanted.clone();
     let looked = tokio::task::spawn_blocking(move || match &arguments.to {
-        None => {
-            rewind_journal(&journal, &id, &arguments, &|name: &str| std::env::var_os(name)).map(Err)
-        }
+        None => rewind_journal(&journal, &id, &arguments, &process_environment).map(Err),
         Some(to) => {
             let messages = rewind_point::trace_messages(&journal, &id)?;
             find_target(&messages, &open_change_log(&journal)?, to).map(Ok)

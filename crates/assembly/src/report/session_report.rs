@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use windlass_driver::Session;
+use windlass_host::environment::process_environment;
 
 use super::context_usage;
 use crate::report::diff::diff_blocking;
@@ -54,7 +55,7 @@ impl SessionReport {
                 Ok(Self::from_text(section.command_name(), text.clone()))
             }
             SlashCommand::Resume(wanted) => {
-                let lookup = |name: &str| std::env::var_os(name);
+                let lookup = process_environment;
                 let text = render_resume_help(wanted.as_deref(), &lookup)
                     .map_err(|error| error.to_string())?;
                 Ok(Self::from_text("resume", text))

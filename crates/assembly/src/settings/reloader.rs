@@ -16,7 +16,7 @@ use windlass_vocabulary::PermissionMode;
 
 use super::{SettingsLayers, build_load_request};
 use crate::options::{RunOptions, SettingsOptions};
-use windlass_host::environment::EnvLookup;
+use windlass_host::environment::{EnvLookup, process_environment};
 
 /// Reloads the settings files of a session when they change.
 #[derive(Clone, Debug)]
@@ -112,7 +112,7 @@ impl SettingsReloader {
         session: &Session,
         own: Option<HookSet>,
     ) -> ReloadOutcome {
-        let environment = |name: &str| std::env::var_os(name);
+        let environment = process_environment;
         let Some(request) = self.load_request(&environment) else {
             return ReloadOutcome::default();
         };

@@ -10,6 +10,7 @@ use windlass_assembly::report::cost::{CostGrouping, CostOptions};
 use windlass_assembly::report::session_list::SessionListOptions;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment;
+use windlass_host::environment::process_environment;
 use windlass_permission::policy_check::NO_AUTO_MODE;
 use windlass_provider::model_options::ModelOptions;
 use windlass_vocabulary::{Effort, PermissionMode, ThinkingMode};
@@ -35,8 +36,7 @@ impl TryFrom<RunArgs> for RunOptions {
             append_system_prompt: args.append_system_prompt,
             output_format: args.output_format.into(),
             verbose: args.verbose,
-            bare: args.bare
-                || environment::is_set(&|name: &str| std::env::var_os(name), "CLAUDE_CODE_SIMPLE"),
+            bare: args.bare || environment::is_set(&process_environment, "CLAUDE_CODE_SIMPLE"),
             screen_reader: args.screen_reader,
             session: args.session.into(),
             mcp: args.mcp.into(),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{ControlOutcome, answer_later, require_session};
 use crate::event_loop::EventLoop;
+use windlass_host::environment::process_environment;
 use windlass_project::custom_command::CustomCommands;
 use windlass_project::{output_style, skills};
 
@@ -52,7 +53,7 @@ fn reload_then_answer(
                 styles: Vec::new(),
             };
         }
-        let lookup = |name: &str| std::env::var_os(name);
+        let lookup = process_environment;
         let lookup = &layers.overlay_environment(&lookup);
         let folders = skills::find_skill_folders(&root, layers.extension_sources(), lookup);
         let known = windlass_driver::load_skills(&folders, |_| false);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 use windlass_driver::SettingsChange;
+use windlass_host::environment::process_environment;
 use windlass_permission::{Policy, Rule};
 use windlass_settings::{SettingsFileState, SettingsSource, write_setting};
 use windlass_vocabulary::PermissionMode;
@@ -41,8 +42,7 @@ pub(super) fn get_settings(event_loop: &mut EventLoop) -> Result<Value, String> 
 
 fn current_effort(event_loop: &EventLoop) -> Option<Value> {
     let layers = &event_loop.session.live()?.settings.layers;
-    let args =
-        layers.merge_model_options(&event_loop.args.model, &|name: &str| std::env::var_os(name));
+    let args = layers.merge_model_options(&event_loop.args.model, &process_environment);
     serde_json::to_value(args.effort?).ok()
 }
 
@@ -62,7 +62,7 @@ pub(super) fn apply_flag_settings(
     merge_settings(&mut given, more);
     let after =
         SettingsOptions { settings: Some(Value::Object(given).to_string()), ..before.clone() };
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = process_environment;
     let read = |args: &SettingsOptions| {
         load_policy(&event_loop.args.permission, args, &environment)
             .map_err(|refusal| refusal.to_string())
@@ -159,7 +159,7 @@ pub(crate) fn build_settings_request(
     event_loop: &EventLoop,
 ) -> Result<windlass_settings::SettingsRequest, String> {
     let cwd = working_directory().map_err(|refusal| refusal.to_string())?;
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = process_environment;
     settings::build_load_request(&event_loop.args.settings, &cwd, &environment)
         .map_err(|refusal| refusal.to_string())
 }

@@ -12,6 +12,7 @@ use crate::progress_log::ProgressLog;
 use crate::session_state::SessionStateReporter;
 use windlass_assembly::options::RunOptions;
 use windlass_host::command_error::CommandError;
+use windlass_host::environment::process_environment;
 
 pub(crate) struct ClientOutput {
     pub(super) frame_writer: FrameWriter,
@@ -40,7 +41,7 @@ impl ClientOutput {
             printer,
             debug_log: debug_file.map(ProgressLog::from_file).or(stderr_log),
             error_lines: OutputWriter::new(OutputTarget::Stderr),
-            state_reporter: SessionStateReporter::new(|name| std::env::var_os(name)),
+            state_reporter: SessionStateReporter::new(process_environment),
             keep_alive_interval: super::read_env_duration("WINDLASS_KEEP_ALIVE_MS")
                 .unwrap_or(KEEP_ALIVE_INTERVAL),
             results_sent: 0,

@@ -5,6 +5,7 @@ use tokio::sync::oneshot;
 
 use super::EventLoop;
 use windlass_assembly::settings::reloader::{ReloadOutcome, SettingsReloader};
+use windlass_host::environment::process_environment;
 
 pub(super) type ReloadedSettings = (SettingsReloader, ReloadOutcome);
 
@@ -20,7 +21,7 @@ impl EventLoop {
         let _ = self.open_session();
         let own = self.initialize_options.build_hook_set(&self.client.channel);
         let Some(live) = self.session.live_mut() else { return true };
-        let environment = |name: &str| std::env::var_os(name);
+        let environment = process_environment;
         let args = &self.args.settings;
         let is_stale = |reloader: &mut SettingsReloader| {
             reloader.options.clone_from(args);

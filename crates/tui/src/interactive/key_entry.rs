@@ -9,13 +9,14 @@ use std::path::Path;
 use super::words;
 use crate::{Picker, PickerItem, TuiDisplayOptions, run_picker, run_secret_input};
 use windlass_host::command_error::CommandError;
+use windlass_host::environment::process_environment;
 use windlass_provider::config::Config;
 use windlass_provider::keyring::{Keyring, KeyringSlot};
 use windlass_provider::keyring_key;
 
 /// Asks for provider and key, and stores it. Returns whether there is one now.
 pub(super) async fn enter_key(display: TuiDisplayOptions) -> Result<bool, CommandError> {
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = process_environment;
     let config = Config::load(&environment)?;
     let broken = |error: io::Error| CommandError::failure(words::describe_terminal_failure(&error));
     let picker = Picker::new(words::TITLE_PROVIDER, list_providers(&config));
@@ -50,7 +51,7 @@ fn list_providers(config: &Config) -> Vec<PickerItem> {
 }
 
 fn store_key(provider: &str, key: &str, config: &Config) -> Result<(), CommandError> {
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = process_environment;
     let uses_keyring = config.providers.get(provider).is_some_and(keyring_key::uses_keyring);
     let origin = keyring_key::key_origin(provider, config, &environment);
     if let (true, Some(origin), Ok(keyring)) = (uses_keyring, origin, Keyring::detect(&environment))

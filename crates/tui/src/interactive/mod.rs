@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 use crate::{SlashCommandHint, TuiSessionFacts, TuiSetup, run_tui};
 use windlass_driver::SessionEndReason;
 use windlass_driver::SessionSettingsView;
+use windlass_host::environment::process_environment;
 
 use prompt_handler::{PromptHandler, PromptHost, SettingsState};
 use startup_questions::StartupDecision;
@@ -59,7 +60,7 @@ pub enum InteractiveOutcome {
 pub async fn run_interactive(mut args: RunOptions) -> Result<InteractiveOutcome, CommandError> {
     let mut signals = SignalListener::listen()?;
     let mut first = prompt_input::read_from_command_line(&args)?;
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = process_environment;
     let display = appearance::detect_appearance(args.screen_reader);
     let mut unsent_text = String::new();
     loop {
@@ -319,5 +320,5 @@ fn list_command_hints(expander: &PromptExpander) -> Vec<SlashCommandHint> {
 }
 
 fn find_state_directory() -> Option<PathBuf> {
-    windlass_host::user_directories::state_directory(&|name: &str| std::env::var_os(name))
+    windlass_host::user_directories::state_directory(&process_environment)
 }

@@ -8,6 +8,7 @@ use crate::{
 };
 use windlass_driver::SessionSettingsView;
 use windlass_driver::{AgentDefinition, PromptSubmission, Session};
+use windlass_host::environment::process_environment;
 use windlass_permission::Policy;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{ContentBlock, ModelName, Notice};
@@ -71,7 +72,7 @@ impl TuiHost for PromptHost {
     }
 
     fn save_rules(&self, rules: &[String]) -> Result<String, String> {
-        let environment = |name: &str| std::env::var_os(name);
+        let environment = process_environment;
         let request = settings::build_load_request(
             &self.prompt_handler.settings_state.options,
             &self.prompt_handler.cwd,

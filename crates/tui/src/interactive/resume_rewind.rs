@@ -2,6 +2,7 @@
 
 use crate::{Picker, PickerItem, PromptAction};
 use serde_json::Value;
+use windlass_host::environment::process_environment;
 use windlass_journal::transcript::TracedMessage;
 
 use super::prompt_handler::{PromptHandler, no_journal_message};
@@ -29,7 +30,7 @@ impl PromptHandler {
     }
 
     pub(super) fn resume_session(&self, id: &str) -> Result<PromptAction, CommandError> {
-        let catalogue = session::open_catalogue(&|name: &str| std::env::var_os(name))?;
+        let catalogue = session::open_catalogue(&process_environment)?;
         let listed = session::find_session(&catalogue, Some(id), &self.cwd)?;
         match listed.summary.id == self.expander.variables.session_id {
             true => Ok(PromptAction::ShowText(words::SAME_SESSION.to_owned())),
@@ -126,7 +127,7 @@ fn pick_rewind_scope(report: &Value) -> Picker {
 
 /// The sessions of a directory that have a prompt; each value is an id.
 pub(super) fn list_session_items(cwd: &std::path::Path) -> Result<Vec<PickerItem>, CommandError> {
-    let catalogue = session::open_catalogue(&|name: &str| std::env::var_os(name))?;
+    let catalogue = session::open_catalogue(&process_environment)?;
     let sessions = catalogue.list(Some(cwd)).map_err(|error| journal_error(&error))?;
     let with_prompt = sessions.into_iter().filter(|listed| !listed.summary.prompt.is_empty());
     Ok(with_prompt

@@ -2,6 +2,7 @@
 //! without a key, and whether a transcript stands in for a damaged journal.
 
 use crate::{Picker, PickerItem, TuiDisplayOptions, run_picker};
+use windlass_host::environment::process_environment;
 use windlass_settings::load_settings;
 use windlass_settings::trust::TrustStore;
 
@@ -49,7 +50,7 @@ async fn ask_project_trust(
     args: &RunOptions,
     display: TuiDisplayOptions,
 ) -> Result<StartupDecision, CommandError> {
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = process_environment;
     let request =
         settings::build_load_request(&args.settings, &working_directory()?, &environment)?;
     let trust = load_settings(&request).trust;
@@ -83,7 +84,7 @@ pub(super) async fn ask_without_key(
     display: TuiDisplayOptions,
     missing_key: CommandError,
 ) -> Result<StartupDecision, CommandError> {
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = process_environment;
     let config = Config::load(&environment)?;
     let servers = tokio::task::spawn_blocking(move || {
         local_server::find_local_servers(&config, &environment)

@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use crate::{InputFeedback, InputValidator, Picker, PickerItem, PromptAction, ValidatedInput};
 use windlass_driver::AgentDefinition;
+use windlass_host::environment::process_environment;
 use windlass_vocabulary::ToolName;
 
 use super::super::prompt_handler::PromptHandler;
 use super::super::words;
-use super::{build_item, read_environment};
+use super::build_item;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_project::agents;
 
@@ -52,7 +53,7 @@ impl PromptHandler {
             &self.cwd,
             &self.config,
             self.settings_state.startup_layers.extension_sources(),
-            &read_environment,
+            &process_environment,
         )
     }
 

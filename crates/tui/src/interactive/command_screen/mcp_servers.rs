@@ -2,10 +2,11 @@
 
 use crate::{Picker, PickerItem, PromptAction};
 use windlass_driver::mcp::{McpServerReport, McpServerStatus};
+use windlass_host::environment::process_environment;
 
 use super::super::prompt_handler::PromptHandler;
 use super::super::words;
-use super::{build_item, read_environment};
+use super::build_item;
 use windlass_assembly::mcp::browser_login::BrowserLogin;
 use windlass_assembly::slash_command::McpServerAction;
 use windlass_host::command_error::{CommandError, to_single_line};
@@ -66,7 +67,7 @@ impl PromptHandler {
     async fn log_in_to_mcp_server(&self, name: &str) -> Result<PromptAction, CommandError> {
         let name = name.to_owned();
         let servers = self.expander.tools.mcp_servers.clone();
-        let login = BrowserLogin::begin(&name, &self.cwd, &read_environment).await?;
+        let login = BrowserLogin::begin(&name, &self.cwd, &process_environment).await?;
         let words = words::describe_login(login.address());
         Ok(PromptAction::ShowThenAwait(
             words,

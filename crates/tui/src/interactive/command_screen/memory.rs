@@ -6,8 +6,9 @@ use crate::{Picker, PickerItem, PromptAction};
 
 use super::super::prompt_handler::PromptHandler;
 use super::super::words;
-use super::{build_item, read_environment};
+use super::build_item;
 use windlass_host::command_error::CommandError;
+use windlass_host::environment::process_environment;
 use windlass_host::user_directories;
 
 impl PromptHandler {
@@ -22,7 +23,7 @@ impl PromptHandler {
             build_item(format!("/memory edit {path}"), self.shorten_path(&path), description)
         };
         items.extend(read.iter().map(|(path, scope)| row(path, scope)));
-        let own = user_directories::claude_directory(&read_environment)
+        let own = user_directories::claude_directory(&process_environment)
             .map(|folder| folder.join("CLAUDE.md"));
         let project = windlass_settings::find_project_root(&self.cwd);
         let more = [

@@ -102,7 +102,3 @@ fn build_item(
 ) -> PickerItem {
     PickerItem { value: value.into(), label: label.into(), description: description.into() }
 }
-
-fn read_environment(name: &str) -> Option<std::ffi::OsString> {
-    std::env::var_os(name)
-}

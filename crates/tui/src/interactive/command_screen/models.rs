@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::{MutexGuard, PoisonError};
 
 use crate::{Picker, PickerItem, PromptAction};
+use windlass_host::environment::process_environment;
 use windlass_vocabulary::{ModelFacts, ModelName};
 
 use super::super::prompt_handler::PromptHandler;
 use super::super::words;
-use super::{build_item, read_environment};
+use super::build_item;
 use windlass_assembly::model_selection::{
     ModelSwitch, find_allowed_model, find_providers_with_key,
 };
@@ -26,7 +27,7 @@ impl PromptHandler {
         let current = current.as_ref().map(|name| (name, self.find_provider(name)));
         let layers = self.settings_state.reloader.lock().await.layers.clone();
         let is_available =
-            |name: &str| find_allowed_model(name, config, &layers, &read_environment).is_some();
+            |name: &str| find_allowed_model(name, config, &layers, &process_environment).is_some();
         let with_key = self.find_providers_with_key(layers.clone()).await;
         let mut items: Vec<PickerItem> = Vec::new();
         // Models that can be asked at once come first.
@@ -64,7 +65,7 @@ impl PromptHandler {
     async fn find_providers_with_key(&self, layers: SettingsLayers) -> BTreeSet<String> {
         let config = self.config.clone();
         let found = tokio::task::spawn_blocking(move || {
-            find_providers_with_key(&config, &layers.overlay_environment(&read_environment))
+            find_providers_with_key(&config, &layers.overlay_environment(&process_environment))
         });
         found.await.unwrap_or_default()
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::{InputFeedback, InputValidator, Picker, PickerItem, PromptAction, ValidatedInput};
 use serde_json::json;
 use windlass_driver::HostFileSystem;
+use windlass_host::environment::process_environment;
 use windlass_permission::policy_check::{build_report, render_report};
 use windlass_permission::{Policy, Rule, Rules};
 use windlass_settings::{
@@ -16,7 +17,7 @@ use windlass_vocabulary::{Json, ToolCall};
 
 use super::super::prompt_handler::PromptHandler;
 use super::super::words;
-use super::{build_item, read_environment};
+use super::build_item;
 use windlass_assembly::settings;
 use windlass_assembly::slash_command::{RuleAction, RuleFile};
 use windlass_host::command_error::CommandError;
@@ -188,7 +189,7 @@ impl PromptHandler {
     }
 
     pub(super) fn build_settings_request(&self) -> Result<SettingsRequest, CommandError> {
-        settings::build_load_request(&self.settings_state.options, &self.cwd, &read_environment)
+        settings::build_load_request(&self.settings_state.options, &self.cwd, &process_environment)
     }
 }
 
