@@ -1,9 +1,9 @@
 //! Diffs of edits: by line, and within changed lines by word. Pure.
 
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
 use unicode_segmentation::UnicodeSegmentation;
 use windlass_permission::sanitize;
+use windlass_text_diff::{TextChangeKind, TextDifference};
 
 use crate::styled_line::{StyledLine, TextStyle};
 use crate::text::code_highlight;
@@ -62,26 +62,21 @@ pub fn render_diff(
         let words = format!("  {}", words::DIFF_TOO_LONG);
         return vec![StyledLine::from_text(words, TextStyle::Dim)];
     }
-    let diff = TextDiff::from_lines(before, after);
     let mut all = Vec::new();
-    for group in diff.grouped_ops(CONTEXT_LINES) {
+    for hunk in TextDifference::of_lines(before, after).hunks(CONTEXT_LINES) {
         if !all.is_empty() {
             all.push(DiffLine { kind: DiffLineKind::Gap, number: 0, text: "" });
         }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let kind = match change.tag() {
-                ChangeTag::Equal => DiffLineKind::Context,
-                ChangeTag::Delete => DiffLineKind::Removed,
-                ChangeTag::Insert => DiffLineKind::Added,
+        let first = |start| u64::try_from(start).unwrap_or(0) + 1;
+        let mut numbers = LineNumbers { old: first(hunk.old_start), new: first(hunk.new_start) };
+        for change in hunk.changes {
+            let kind = match change.kind {
+                TextChangeKind::Equal => DiffLineKind::Context,
+                TextChangeKind::Removed => DiffLineKind::Removed,
+                TextChangeKind::Added => DiffLineKind::Added,
             };
-            let at = match kind {
-                DiffLineKind::Removed => change.old_index(),
-                DiffLineKind::Context | DiffLineKind::Added | DiffLineKind::Gap => {
-                    change.new_index()
-                }
-            };
-            let number = at.and_then(|at| u64::try_from(at + 1).ok()).unwrap_or(0);
-            all.push(DiffLine { kind, number, text: change.value().trim_end_matches('\n') });
+            let text = change.text_without_newline();
+            all.push(DiffLine { kind, number: numbers.count(kind), text });
         }
     }
     view.render(&all, lines_max)
@@ -251,15 +246,14 @@ fn compare_words(before: &str, after: &str) -> ChangedPair {
     let mut pair = ChangedPair { before: StyledLine::new(), after: StyledLine::new() };
     let old: Vec<&str> = before.split_word_bounds().collect();
     let new: Vec<&str> = after.split_word_bounds().collect();
-    let diff = TextDiff::from_slices(&old, &new);
-    for change in diff.iter_all_changes() {
-        match change.tag() {
-            ChangeTag::Equal => {
-                pair.before.push(change.value(), TextStyle::Failure);
-                pair.after.push(change.value(), TextStyle::Success);
+    for change in TextDifference::of_tokens(old, new).changes() {
+        match change.kind {
+            TextChangeKind::Equal => {
+                pair.before.push(change.text, TextStyle::Failure);
+                pair.after.push(change.text, TextStyle::Success);
             }
-            ChangeTag::Delete => pair.before.push(change.value(), TextStyle::RemovedWord),
-            ChangeTag::Insert => pair.after.push(change.value(), TextStyle::AddedWord),
+            TextChangeKind::Removed => pair.before.push(change.text, TextStyle::RemovedWord),
+            TextChangeKind::Added => pair.after.push(change.text, TextStyle::AddedWord),
         }
     }
     pair

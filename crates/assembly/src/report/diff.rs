@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use similar::TextDiff;
 use windlass_driver::snapshot::{FileDifference, HeldContent, visit_span_changes};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::{EnvLookup, process_environment};
 use windlass_journal::SnapshotStore;
 use windlass_journal::snapshot_store::SnapshotSpan;
+use windlass_text_diff::TextDifference;
 
 use crate::session::rewind_point;
 use crate::session::snapshots::{open_change_log, open_session_snapshots};
@@ -94,20 +94,18 @@ impl DiffReport {
         let mut counts = None;
         let mut shown = String::new();
         if let Some((old, new)) = texts {
-            let diff = TextDiff::from_lines(old.as_str(), new.as_str());
-            let count = |tag| diff.iter_all_changes().filter(|it| it.tag() == tag).count();
-            let (removed, added) =
-                (count(similar::ChangeTag::Delete), count(similar::ChangeTag::Insert));
-            self.insertions += added;
-            self.deletions += removed;
-            counts = Some((added, removed));
+            let difference = TextDifference::of_lines(&old, &new);
+            let changed = difference.count_changes();
+            self.insertions += changed.added;
+            self.deletions += changed.removed;
+            counts = Some((changed.added, changed.removed));
             let [from, to] = [(before, "a"), (after, "b")].map(|(held, side)| match held {
                 HeldContent::Nothing => "/dev/null".to_owned(),
                 HeldContent::File(..) | HeldContent::Link(_) | HeldContent::NotKept => {
                     format!("{side}/{path}")
                 }
             });
-            shown = diff.unified_diff().context_radius(3).header(&from, &to).to_string();
+            shown = difference.to_unified(&from, &to, 3);
         }
         let described = match counts {
             Some((added, removed)) => format!("+{added} -{removed}"),

@@ -1,12 +1,8 @@
 //! The difference between two texts as the hunks clients and hooks are shown.
 
-use std::time::Duration;
-
 use serde::Serialize;
-use similar::{ChangeTag, DiffOp, TextDiff};
+use windlass_text_diff::{TextDifference, TextHunk};
 
-/// Past this the difference is less than minimal, but still right.
-const DIFF_TIME_MAX: Duration = Duration::from_millis(200);
 const CONTEXT_LINES: usize = 3;
 
 #[derive(Debug, Serialize)]
@@ -21,29 +17,28 @@ pub(crate) struct DiffHunk {
 
 #[must_use]
 pub fn count_changed_lines(old: &str, new: &str) -> (usize, usize) {
-    let diff = TextDiff::configure().timeout(DIFF_TIME_MAX).diff_lines(old, new);
-    let of = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
-    (of(ChangeTag::Delete), of(ChangeTag::Insert))
+    let counts = TextDifference::of_lines(old, new).count_changes();
+    (counts.removed, counts.added)
 }
 
 pub(crate) fn diff_hunks(old: &str, new: &str) -> Vec<DiffHunk> {
-    let diff = TextDiff::configure().timeout(DIFF_TIME_MAX).diff_lines(old, new);
-    diff.grouped_ops(CONTEXT_LINES)
-        .iter()
-        .filter_map(|ops| {
-            let first = ops.first()?;
-            let last = ops.last()?;
-            let old_start = first.old_range().start;
-            let new_start = first.new_range().start;
-            Some(DiffHunk {
-                old_start: old_start + 1,
-                old_lines: last.old_range().end - old_start,
-                new_start: new_start + 1,
-                new_lines: last.new_range().end - new_start,
-                lines: ops.iter().flat_map(|op| render_hunk_lines(&diff, op)).collect(),
-            })
-        })
-        .collect()
+    let difference = TextDifference::of_lines(old, new);
+    difference.hunks(CONTEXT_LINES).iter().map(DiffHunk::from_text_hunk).collect()
+}
+
+impl DiffHunk {
+    fn from_text_hunk(hunk: &TextHunk<'_>) -> Self {
+        let lines = hunk.changes.iter();
+        let lines =
+            lines.map(|one| format!("{}{}", one.kind.sign(), one.text_without_newline())).collect();
+        Self {
+            old_start: hunk.old_start + 1,
+            old_lines: hunk.old_length,
+            new_start: hunk.new_start + 1,
+            new_lines: hunk.new_length,
+            lines,
+        }
+    }
 }
 
 pub(crate) fn render_unified_diff(old: &str, new: &str, bytes_max: usize) -> Option<String> {
@@ -62,17 +57,4 @@ pub(crate) fn render_unified_diff(old: &str, new: &str, bytes_max: usize) -> Opt
         }
     }
     Some(text)
-}
-
-fn render_hunk_lines(diff: &TextDiff<'_, '_, str>, op: &DiffOp) -> Vec<String> {
-    let line = |change: similar::Change<&str>| {
-        let sign = match change.tag() {
-            ChangeTag::Equal => ' ',
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-        };
-        let text = change.value();
-        format!("{sign}{}", text.strip_suffix('\n').unwrap_or(text))
-    };
-    diff.iter_changes(op).map(line).collect()
 }
