@@ -9,7 +9,7 @@ use windlass_engine::{Effect, Event, Settings};
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{ContentBlock, Delta, Notice, RequestSource, Terminal, Transition};
 
-use crate::conversation::join_block_texts;
+use crate::conversation::find_own_words;
 use crate::error::JournalError;
 use crate::fold::{ReplayStep, replay};
 use crate::journal_reader::JournalReader;
@@ -226,7 +226,7 @@ fn phase_name(phase: Phase) -> &'static str {
 
 /// The beginning of what was said.
 fn quote_beginning(content: &[ContentBlock]) -> String {
-    let words = join_block_texts(content);
+    let words = find_own_words(content);
     let line: String = words.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("\"{}…\"", line.get(..end).unwrap_or_default()),
