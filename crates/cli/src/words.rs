@@ -10,10 +10,10 @@ use windlass_settings::{SettingsFileState, TrustState};
 
 pub(crate) const NO_PROMPT: &str = "there is no prompt; ask with -p \"your task\"";
 pub(crate) const STREAM_NEEDS_STREAM: &str =
-    "--input-format stream-json is answered in kind; add --output-format stream-json";
+    "--input-format stream-json needs --output-format stream-json; add it";
 
 pub(crate) fn describe_no_terminal(prompt: &str) -> String {
-    format!("there is no terminal to talk in; ask with -p: windlass -p \"{prompt}\"")
+    format!("this is not a terminal; ask with -p: windlass -p \"{prompt}\"")
 }
 
 pub(crate) fn describe_unknown_subcommand(word: &str, near: &str) -> String {

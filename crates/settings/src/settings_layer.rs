@@ -79,8 +79,8 @@ impl SettingsLayer {
         }
         // A project's files are not believed anyway, and one that was named is meant.
         if layer.may_only_restrict() {
-            let what = "everybody on this machine may write to it, so it may only forbid; take that \
-                        right away: chmod o-w";
+            let what = "every user of this machine can write to it, so it may only forbid; remove \
+                        that permission: chmod o-w";
             layer.push_problem(None, what.to_owned(), ProblemSeverity::Entry);
         }
         layer
@@ -187,8 +187,9 @@ impl SettingsLayer {
 
     fn mark_broken(&mut self, place: Option<(usize, usize)>, why: &str) {
         self.state = SettingsFileState::Broken;
-        let what =
-            format!("{why}; until it is mended, everything asks, for what it forbids is lost");
+        let what = format!(
+            "{why}; until it is fixed, everything asks, because its deny rules are unknown"
+        );
         self.push_problem(place, what, ProblemSeverity::File);
     }
 

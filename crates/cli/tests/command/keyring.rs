@@ -66,7 +66,7 @@ fn a_key_is_kept_used_listed_and_removed() {
     assert!(finished.answer().contains("\"key\":\"set\""), "{finished:?}");
 
     let remove = || run(&mut bus.windlass(&dirs, &["key", "remove", "anthropic"]));
-    assert!(remove().answer().contains("out of the key ring"));
+    assert!(remove().answer().contains("from the key ring"));
     assert!(remove().error_line(1).contains("no key for anthropic in the key ring"));
     assert_eq!(sources(&listed(&bus, &dirs), "anthropic"), json!([]));
 }

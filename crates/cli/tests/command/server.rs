@@ -104,7 +104,7 @@ fn a_proxy_that_wants_a_login() {
         &ScriptedFault::Refuse { status: 407, headers: Vec::new(), body: None },
         |_, _, end| {
             let line = end.error_line(1);
-            assert!(line.contains("a proxy wants a login (status 407)"), "{line}");
+            assert!(line.contains("a proxy requires a login (status 407)"), "{line}");
             assert!(line.contains("HTTPS_PROXY") && line.contains("NO_PROXY"), "{line}");
         },
     );
@@ -129,7 +129,7 @@ fn a_real_proxy_that_wants_a_login() {
         let variable = format!("{scheme}_proxy");
         let finished = run(command.env(variable.to_uppercase(), &proxy).env(variable, &proxy));
         let line = finished.error_line(1);
-        assert!(line.contains("a proxy wants a login"), "{line}");
+        assert!(line.contains("a proxy requires a login"), "{line}");
         assert!(line.contains("name:password@proxy"), "{line}");
         assert!(finished.took < Duration::from_secs(45), "{finished:?}");
     }

@@ -492,7 +492,7 @@ fn what_the_user_remembers_counts_without_another_question() {
     let (local, target) =
         (dirs.file(".claude/settings.local.json"), dirs.home().join("target.json"));
     write(&local, "{");
-    assert!(remember("Bash(ls:*)").error_line(1).contains("mend it first"));
+    assert!(remember("Bash(ls:*)").error_line(1).contains("fix it first"));
     write(&target, "{}");
     std::fs::remove_file(&local).expect("removed");
     std::os::unix::fs::symlink(&target, &local).expect("a link");

@@ -73,7 +73,7 @@ fn every_decision_comes_out_the_same() {
     std::fs::write(&other, forged(&text)).expect("a copy");
     let finished = run(&mut dirs.windlass(&["replay", "other.jsonl"]));
     assert_eq!(finished.code, Some(1), "{finished:?}");
-    assert!(finished.stdout.contains("It comes out differently"), "{finished:?}");
+    assert!(finished.stdout.contains("Replay differs"), "{finished:?}");
 }
 
 /// The journal with one decision told otherwise, and the checksum made to fit.

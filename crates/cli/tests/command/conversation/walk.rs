@@ -149,7 +149,7 @@ fn what_changes_something_is_not_taken_from_a_program() {
         ["/permissions add local allow Bash", "/model opus", "/hooks off 1", "/agents new it"]
     {
         let said = run(&mut dirs.asking(&server.url(), &["-p", prompt]));
-        assert!(said.error_line(2).contains("for a person at a terminal"), "{said:?}");
+        assert!(said.error_line(2).contains("works only in the terminal"), "{said:?}");
     }
     assert!(!dirs.file(".claude").exists());
     assert!(server.requests().is_empty());
