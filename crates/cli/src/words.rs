@@ -52,7 +52,7 @@ pub(crate) const BOUND_CALLS_BILLED: &str = "  that are billed";
 pub(crate) const BOUND_MONEY: &str = "money";
 pub(crate) const BOUND_NO_PRICE: &str = "unknown: a model has no price here";
 pub(crate) const BOUND_FREE: &str = "nothing: the model is free";
-pub(crate) const BOUND_USUAL: &str = "a usual task costs";
+pub(crate) const BOUND_USUAL: &str = "a typical task costs";
 pub(crate) const BOUND_WORST: &str = "the worst case";
 pub(crate) const BOUND_LIMIT: &str = "never more than";
 

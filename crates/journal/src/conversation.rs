@@ -249,7 +249,7 @@ const NOT_RUN_TEXT: &str = "(it did not run)";
 /// What blocks say in words.
 /// A prompt in the user's own words, which are its first text. Files and outputs of commands that were
 /// attached to it follow as blocks of their own.
-pub(crate) fn find_own_words(content: &[ContentBlock]) -> String {
+pub fn find_own_words(content: &[ContentBlock]) -> String {
     let own = content.iter().find_map(|block| match block {
         ContentBlock::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
         ContentBlock::Media(_)

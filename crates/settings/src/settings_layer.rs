@@ -104,7 +104,10 @@ impl SettingsLayer {
                 let place = (error.line(), error.column().max(1));
                 // Its own words repeat the place.
                 let words = error.to_string();
-                let words = words.split(" at line ").next().unwrap_or_default();
+                let words = match begins_comment(&text, place) {
+                    true => "comments are not allowed here; remove them",
+                    false => words.split(" at line ").next().unwrap_or_default(),
+                };
                 return self.mark_broken(Some(place), &format!("not JSON: {words}"));
             }
         };
@@ -209,4 +212,13 @@ impl SettingsLayer {
             severity,
         });
     }
+}
+
+/// Does a comment begin at this place? Other editors' settings have them, so the parser's own words
+/// ("key must be a string") would not say what to change.
+fn begins_comment(text: &str, (line, column): (usize, usize)) -> bool {
+    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    let from =
+        line.char_indices().nth(column.saturating_sub(1)).map_or("", |(at, _)| line.split_at(at).1);
+    from.starts_with("//") || from.starts_with("/*")
 }

@@ -152,5 +152,5 @@ fn by_itself_it_tells_what_to_set_and_ends_with_a_signal() {
     running.signal(Signal::INT);
     let finished = running.finish();
     assert_eq!(finished.code, Some(130), "{finished:?}");
-    assert!(finished.stderr.contains("recorded 1 exchanges"), "{finished:?}");
+    assert!(finished.stderr.contains("recorded 1 exchange in"), "{finished:?}");
 }

@@ -95,7 +95,8 @@ fn prompts_are_listed_in_the_words_that_were_typed() {
     let listed = rewind(&dirs, &[]);
     let sessions = run(&mut dirs.windlass(&["sessions", "list"])).answer().to_owned();
     let preview = rewind(&dirs, &["--to", "1", "--dry-run"]);
-    for shown in [listed, sessions, preview] {
+    let why = run(&mut dirs.windlass(&["why", SESSION])).answer().to_owned();
+    for shown in [listed, sessions, preview, why] {
         assert!(shown.contains("sum up @notes.txt please"), "{shown}");
         assert!(!shown.contains("contents of the file"), "{shown}");
     }
