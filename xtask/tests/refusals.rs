@@ -204,6 +204,12 @@ fn words_refuses_leftovers() {
     }
     refuses("words", &[("docs/a.md", "Say `TODO` so.\nTODO: finish.\n")], "a.md:2: `TODO`");
     refuses("words", &[("deny.toml", "# FIXME\n")], "deny.toml:1");
+    for path in ["crates/a/src/b.rs", "crates/cli/src/text/help/why.txt", "docs/a.md"] {
+        refuses("words", &[(path, "//! For whoever reads it.\n")], ":1: `whoever`");
+    }
+    for path in ["crates/engine/src/b.rs", "crates/a/tests/b.rs", "docs/decisions/0001-a.md"] {
+        accepts("words", &[(path, "//! For whoever reads it.\n")], path);
+    }
     let free = "//! Lists TodoWrite.\nconst A: &str = \"TODO: todo!() #[ignore]\";\n\
                 const B: &str = r#\"a \" TODO\"#;\nconst C: char = '\"'; // 'a is a lifetime.\n";
     accepts("words", &[("a/src/b.rs", free)], "a");
@@ -406,6 +412,7 @@ fn pages_refuses_gaps_doubles_and_kindless_lines() {
         ("docs/decisions/0003-c.md", "# C\n## Decision\n"),
         ("docs/glossary.md", "- **Run**: a.\n- **Attempt**: b.\n- **attempt**: c.\n"),
         ("CHANGELOG.md", "# Unreleased\n- Added: a.\n- More b.\n"),
+        ("crates/cli/src/text/help/a.txt", &format!("Short.\n{}\n", "x".repeat(81))),
     ];
     for expected in [
         "0003-c.md: decision pages are numbered without gaps; 0002 was due",
@@ -414,10 +421,11 @@ fn pages_refuses_gaps_doubles_and_kindless_lines() {
         "glossary.md:2: `attempt` comes before `run`",
         "glossary.md:3: `attempt` is defined twice",
         "CHANGELOG.md:3: a line starts with one of",
+        "a.txt:2: a line of help is at most 80 wide",
     ] {
         refuses("pages", &files, expected);
     }
-    assert_eq!(findings("pages", &files).len(), 6);
+    assert_eq!(findings("pages", &files).len(), 7);
 }
 
 #[test]

@@ -247,7 +247,7 @@ impl AcpServer {
         };
         let LoadParams { session_id, new } = params;
         if self.sessions.contains_key(&session_id) {
-            let problem = format!("the session `{session_id}` is open here already");
+            let problem = format!("the session `{session_id}` is already open here");
             return Some(Err(RpcError::invalid_request(problem)));
         }
         self.open(id, Ok((new, Some((session_id, replays)))))

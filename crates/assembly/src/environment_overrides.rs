@@ -137,7 +137,7 @@ const EXTRA_CERTIFICATES: &str = "NODE_EXTRA_CA_CERTS";
 const CERTIFICATES_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 const CLOUD_ADVICE: &str =
-    "this cloud is not spoken to; set ANTHROPIC_BASE_URL to a gateway that speaks to it";
+    "this cloud is not supported; set ANTHROPIC_BASE_URL to a gateway for it";
 /// Switches of other agents that nothing comes of, and what to do instead.
 const UNSUPPORTED_SWITCHES: &[(&str, &str)] = &[
     ("CLAUDE_CODE_USE_BEDROCK", CLOUD_ADVICE),

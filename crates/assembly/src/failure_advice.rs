@@ -34,11 +34,11 @@ pub fn explain_failure(
     let is_no_model_server = failed.kind == FailureKind::Misconfigured && failed.status.is_some()
         || failed.kind == FailureKind::ServerFault && is_html_page(failed);
     let what = if is_proxy_login_required(failed) {
-        "a proxy wants a login"
+        "a proxy requires a login"
     } else if is_tools_unsupported(failed) {
         "the model cannot call tools"
     } else if is_no_model_server {
-        "this is no model server"
+        "this is not a model server"
     } else {
         what
     };
@@ -57,7 +57,7 @@ fn advise_by_kind(
         FailureKind::ModelGone => suggest_other_model(endpoints, endpoint, model),
         FailureKind::Transport | FailureKind::Misconfigured => endpoint.address_advice.clone(),
         FailureKind::ServerFault if is_html_page(failed) => endpoint.address_advice.clone(),
-        FailureKind::Quota => "see to the account at the provider, or use another key".to_owned(),
+        FailureKind::Quota => "check your account at the provider, or use another key".to_owned(),
         FailureKind::Overloaded | FailureKind::RateLimited | FailureKind::ServerFault => {
             "try again later, or add --fallback-model".to_owned()
         }
@@ -65,9 +65,9 @@ fn advise_by_kind(
             "give it less to read".to_owned()
         }
         FailureKind::InvalidRequest | FailureKind::ForeignSignature => {
-            "run it again with --verbose, and report it if it stays".to_owned()
+            "run it again with --verbose, and report it if it happens again".to_owned()
         }
-        FailureKind::Refused => "put the task in other words, or ask another --model".to_owned(),
+        FailureKind::Refused => "rephrase the task, or use another --model".to_owned(),
         FailureKind::OutputLimit => "ask for less at a time".to_owned(),
     }
 }

@@ -62,7 +62,7 @@ fn check_budget(
     let unpriced = model_chain.all().find(|chosen| chosen.model().price.is_none());
     match (limit.max_budget_usd, unpriced) {
         (Some(_), Some(chosen)) if !is_priced => Err(CommandError::usage(format!(
-            "no price is known for the model {}, so --max-budget-usd could not be kept; give its \
+            "no price is known for the model {}, so --max-budget-usd cannot be applied; give its \
              price in dollars per million tokens: --price IN,OUT",
             chosen.full_name()
         ))),

@@ -156,7 +156,10 @@ impl ProjectFiles {
         let missing = self.agents.iter().filter_map(|agent| {
             let wanted = agent.model.as_ref().filter(|wanted| !is_known(wanted.as_str()))?;
             let name = &agent.name;
-            Some(format!("the agent {name} wants {wanted}, which cannot be asked here; it asks what the session asks"))
+            Some(format!(
+                "the agent {name} wants {wanted}, which is not available here; it uses \
+                          the model of the session"
+            ))
         });
         missing.collect()
     }

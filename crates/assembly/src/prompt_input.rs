@@ -121,7 +121,8 @@ fn read_piped_stdin(prompt: PromptOnCommandLine) -> Result<String, StdinError> {
             }
             let may_go_on = is_socket || prompt == PromptOnCommandLine::Complete;
             if may_go_on && bytes.is_empty() {
-                let words = format!("nothing came for {} seconds", WAITING_NOTICE_AFTER.as_secs());
+                let words =
+                    format!("nothing arrived for {} seconds", WAITING_NOTICE_AFTER.as_secs());
                 return Err(StdinError::Unreadable(io::Error::other(words)));
             }
             has_told = true;

@@ -109,7 +109,7 @@ impl PromptPlan {
         }
         if command.needs_history() && !session.is_continued {
             return Err(CommandError::usage(
-                "nothing was said in a new session; go on with one: add -c, or -r and its id",
+                "a new session has nothing to report on; add -c, or -r and an id",
             ));
         }
         if command.is_read_only() && !session.is_continued {
@@ -201,7 +201,7 @@ pub(crate) fn build_with_endpoints(
 ) -> Result<(SessionBuilder, EndpointDescriptions), CommandError> {
     let mut endpoints = endpoints.into_iter();
     let Some((name, primary)) = endpoints.next() else {
-        return Err(CommandError::usage("there is no model to ask; give one with --model"));
+        return Err(CommandError::usage("no model is set; give one with --model"));
     };
     let mut by_model = BTreeMap::from([(name, primary.description.clone())]);
     let mut builder = SessionBuilder::new(settings, primary.endpoint);

@@ -115,8 +115,8 @@ impl ResolvedOptions {
             return;
         }
         self.layers.warn(format!(
-            "CLAUDE_CODE_SUBAGENT_MODEL={wanted} has no effect: it cannot be asked here; agents ask \
-             what the session asks"
+            "CLAUDE_CODE_SUBAGENT_MODEL={wanted} has no effect: it is not available here; agents \
+             use the model of the session"
         ));
     }
 }

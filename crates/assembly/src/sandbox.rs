@@ -176,14 +176,12 @@ pub fn confine_commands(
             Ok(notes)
         }
         Err(unavailable) if config.fail_if_unavailable => Err(CommandError::failure(format!(
-            "a sandbox is required and none can be had: {unavailable}; install bubblewrap, or leave \
+            "a sandbox is required and not available: {unavailable}; install bubblewrap, or leave \
              out --sandbox"
         ))),
         Err(unavailable) => {
             // Who asked for it must know, whatever else they want to know.
-            write_error_line(&format!(
-                "windlass: commands run without a sandbox, because none can be had: {unavailable}"
-            ));
+            write_error_line(&format!("windlass: commands run without a sandbox: {unavailable}"));
             Ok(config.notes.clone())
         }
     }

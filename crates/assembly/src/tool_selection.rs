@@ -147,7 +147,7 @@ pub fn check_tool_names(rules: &[Rule]) -> Result<(), CommandError> {
         None => "rules come after the prompt, and name a tool first".to_owned(),
     };
     Err(CommandError::usage(format!(
-        "a rule names the tool `{tool}`, which there is not; {advice}"
+        "a rule names the tool `{tool}`, which does not exist; {advice}"
     )))
 }
 

@@ -3,9 +3,10 @@
 //! as it can be sent. `cargo bench -p windlass --bench echo`
 //!
 //! Prints the median, the 99th percentile and the maximum, of wall time and of CPU time of the terminal
-//! thread; the latter does not depend on the load of the machine. Fails when the fastest first frame, the
-//! wakes or the memory of an idle session, or the 99th percentile of CPU time for a key is over its limit.
-//! Without `--bench` a small session runs once.
+//! thread; the latter does not depend on the load of the machine and says whether that was the cause.
+//! Fails when the median first frame, the wakes or the memory of an idle session, or the 99th percentile
+//! of the time to an echo under a streaming answer is over its limit: run it on a quiet machine, in
+//! release. Without `--bench` a small session runs once and nothing is held to a limit.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a bench says no")]
 
 use std::collections::BTreeMap;
@@ -54,8 +55,9 @@ fn main() -> ExitCode {
     screen.press(b"STORM\r");
     screen.wait_for(b"Part ");
     let busy = screen.measure_keys(keys);
-    let work = report("an answer pours in", &busy);
-    is_fine &= work <= ECHO_MAX;
+    let echo = report("an answer pours in", &busy);
+    is_fine &= echo <= ECHO_MAX;
+    println!("limits: {}", if is_fine { "held" } else { "not held" });
     match is_measured && !is_fine {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
@@ -84,7 +86,7 @@ fn measure_start(folder: &Path, url: &str, starts: usize) -> bool {
         after.iter().map(|(thread, count)| count - before.get(thread).copied().unwrap_or(0)).sum();
     let kilobytes = screen.resident_kilobytes();
     println!("idle for {IDLE_SPAN:?}: {wakes} wakes, {kilobytes} kB resident");
-    times[0] <= FIRST_FRAME_MAX && wakes == 0 && kilobytes <= IDLE_KILOBYTES_MAX
+    times[starts / 2] <= FIRST_FRAME_MAX && wakes == 0 && kilobytes <= IDLE_KILOBYTES_MAX
 }
 
 /// The empty composer.
@@ -96,7 +98,7 @@ struct KeyLatency {
     work: Duration,
 }
 
-/// Returns the 99th percentile of CPU time.
+/// Returns the 99th percentile of the time to the echo.
 fn report(what: &str, latencies: &[KeyLatency]) -> Duration {
     let percentiles = |durations: fn(&KeyLatency) -> Duration| {
         let mut sorted: Vec<Duration> = latencies.iter().map(durations).collect();
@@ -108,7 +110,7 @@ fn report(what: &str, latencies: &[KeyLatency]) -> Duration {
     println!("{what}: {} keys", latencies.len());
     println!("  time to the echo   p50 {:.1?}  p99 {:.1?}  max {:.1?}", time[0], time[1], time[2]);
     println!("  work of the thread p50 {:.1?}  p99 {:.1?}  max {:.1?}", work[0], work[1], work[2]);
-    work[1]
+    time[1]
 }
 
 fn windlass(folder: &Path, url: &str) -> Command {

@@ -231,7 +231,7 @@ fn block_on_runtime(
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
             CommandError::failure(format!(
-                "the system gives no event queue: {error}; close some programs and try again"
+                "the system provides no event queue: {error}; close some programs and try again"
             ))
         })?;
     let exit = runtime.block_on(task);

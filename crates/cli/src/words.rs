@@ -10,10 +10,10 @@ use windlass_settings::{SettingsFileState, TrustState};
 
 pub(crate) const NO_PROMPT: &str = "there is no prompt; ask with -p \"your task\"";
 pub(crate) const STREAM_NEEDS_STREAM: &str =
-    "--input-format stream-json is answered in kind; add --output-format stream-json";
+    "--input-format stream-json needs --output-format stream-json; add it";
 
 pub(crate) fn describe_no_terminal(prompt: &str) -> String {
-    format!("there is no terminal to talk in; ask with -p: windlass -p \"{prompt}\"")
+    format!("this is not a terminal; ask with -p: windlass -p \"{prompt}\"")
 }
 
 pub(crate) fn describe_unknown_subcommand(word: &str, near: &str) -> String {
@@ -52,7 +52,7 @@ pub(crate) const BOUND_CALLS_BILLED: &str = "  that are billed";
 pub(crate) const BOUND_MONEY: &str = "money";
 pub(crate) const BOUND_NO_PRICE: &str = "unknown: a model has no price here";
 pub(crate) const BOUND_FREE: &str = "nothing: the model is free";
-pub(crate) const BOUND_USUAL: &str = "a usual task costs";
+pub(crate) const BOUND_USUAL: &str = "a typical task costs";
 pub(crate) const BOUND_WORST: &str = "the worst case";
 pub(crate) const BOUND_LIMIT: &str = "never more than";
 

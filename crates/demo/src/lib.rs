@@ -24,6 +24,7 @@ use windlass_assembly::directories::build_scratch_path;
 use windlass_assembly::resolved::{SYSTEM_PROMPT, build_system_context};
 use windlass_assembly::session_close::close_session;
 use windlass_host::command_error::CommandError;
+use windlass_host::display::human_format::format_counted;
 use windlass_host::exit::Exit;
 use windlass_host::random;
 use windlass_host::signals::SignalListener;
@@ -177,16 +178,16 @@ fn print_summary(
             .write_line(ConsoleStyle::Warning, &format!("The demo ended early: {}", ending.why));
     }
     let summary = format!(
-        "Done: {} turns, {} requests, {} tool calls, {}, cost 0.",
-        ending.turns,
-        counters.requests,
-        counters.tools,
+        "Done: {}, {}, {}, {}, cost 0.",
+        format_counted(ending.turns, "turn"),
+        format_counted(counters.requests, "request"),
+        format_counted(counters.tools, "tool call"),
         counters.describe_faults()
     );
     console.write_line(ConsoleStyle::Strong, &summary)?;
     let directory = project.directory.display();
     let project_note = match project.should_keep {
-        true => format!("The mended project is in {directory}."),
+        true => format!("The fixed project is in {directory}."),
         false => "The project was removed; `windlass demo --keep` leaves it there.".to_owned(),
     };
     console.write_line(

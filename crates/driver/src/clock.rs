@@ -1,7 +1,7 @@
 //! The only place that reads the time.
 //!
 //! Spans are measured on the monotonic clock of the runtime, so that a jump of the wall clock
-//! breaks no deadline; the wall clock is read only for what must make sense to others. Whoever waits
+//! breaks no deadline; the wall clock is read only for what must make sense to others. A task that waits
 //! for a server or a program does so by [`timeout`] and its like, which a stop of this process does
 //! not use up.
 

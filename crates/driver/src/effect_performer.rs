@@ -11,7 +11,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use windlass_engine::{Effect, Event};
 use windlass_hook::PermissionRequestAnswer;
 use windlass_permission::Policy;
-use windlass_tool::{CallLimits, ToolRegistry, ToolSessionContext};
+use windlass_tool::{CallLimits, TaskLists, ToolRegistry, ToolSessionContext};
 use windlass_vocabulary::{
     AttachmentKind, AttemptId, Chore, Delta, FailureKind, Json, Millis, ModelFailure, ModelRequest,
     Notice, PermissionAnswer, PermissionQuestion, Ticket,
@@ -193,6 +193,11 @@ impl EffectPerformer {
         self.timer = None;
         self.attachments.path_instructions.reset();
         self.attachments.tool_context.files.forget_files();
+    }
+
+    /// The model's lists are these from now on, and the conversation knows them.
+    pub(crate) fn restore_task_lists(&mut self, lists: TaskLists) {
+        self.tools.restore_task_lists(lists);
     }
 
     /// Does a tool run?

@@ -59,7 +59,7 @@ fn skip_rest(from: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-/// Standard output as a queue of lines. Queueing never blocks and drops nothing; whoever makes lines
+/// Standard output as a queue of lines. Queueing never blocks and drops nothing; the producer of lines
 /// waits for room before making more, so a slow reader slows down output and never input.
 #[derive(Debug)]
 pub struct StdoutLines {

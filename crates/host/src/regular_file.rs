@@ -133,7 +133,7 @@ impl Read for PatientPipe {
             if ready == 0 {
                 return Err(io::Error::new(
                     io::ErrorKind::TimedOut,
-                    "nothing comes from this pipe",
+                    "nothing arrives from this pipe",
                 ));
             }
             match self.file.read(buffer) {

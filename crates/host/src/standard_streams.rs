@@ -1,7 +1,7 @@
 //! Standard input, output and error as they are when other programs share them: non-blocking, full, or
 //! read by nobody.
 //!
-//! Whoever shares a pipe or a terminal with us may switch it to non-blocking. A write that finds no
+//! A program that shares a pipe or a terminal with us may switch it to non-blocking. A write that finds no
 //! room then waits for it, as it would otherwise; a read waits for input. Bytes go to the descriptor
 //! without a buffer in between, because a buffered write that fails does not say how much of it was
 //! written. An error line that nobody reads is not waited for beyond a bound.

@@ -247,6 +247,20 @@ fn push_adopted(messages: &[Message], seq: u64, at: u64, items: &mut Vec<Convers
 const NOT_RUN_TEXT: &str = "(it did not run)";
 
 /// What blocks say in words.
+/// A prompt in the user's own words, which are its first text. Files and outputs of commands that were
+/// attached to it follow as blocks of their own.
+pub fn find_own_words(content: &[ContentBlock]) -> String {
+    let own = content.iter().find_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
+        ContentBlock::Media(_)
+        | ContentBlock::Thinking(_)
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult(_)
+        | ContentBlock::Provider(_) => None,
+    });
+    own.map_or_else(|| join_block_texts(content), str::to_owned)
+}
+
 pub(crate) fn join_block_texts(content: &[ContentBlock]) -> String {
     let mut words = String::new();
     for block in content {

@@ -9,7 +9,7 @@ use windlass_engine::{Effect, Event, Settings};
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{ContentBlock, Delta, Notice, RequestSource, Terminal, Transition};
 
-use crate::conversation::join_block_texts;
+use crate::conversation::find_own_words;
 use crate::error::JournalError;
 use crate::fold::{ReplayStep, replay};
 use crate::journal_reader::JournalReader;
@@ -44,11 +44,11 @@ pub fn explain_journal(
     mut on_step: impl FnMut(ExplainedStep),
 ) -> Result<(), JournalError> {
     // Read a second time beside the replay: the engine keeps the events it is given.
-    let events = RefCell::new(JournalReader::open(journal)?);
+    let events = RefCell::new(EventReader { reader: JournalReader::open(journal)?, next: None });
     let trouble = RefCell::new(None);
     let mut before = "idle";
     let explain_step = |step: ReplayStep<'_>| {
-        let event = match describe_event_at(&mut events.borrow_mut(), step.seq) {
+        let event = match events.borrow_mut().describe_event_at(step.seq) {
             Ok(event) => event,
             Err(error) => {
                 trouble.borrow_mut().get_or_insert(error);
@@ -85,21 +85,38 @@ pub fn explain_journal(
     }
 }
 
-/// The event of this record. Records before it are passed over; one that was read is not read again,
-/// so what the replay adds of itself has no event.
-fn describe_event_at(reader: &mut JournalReader, seq: u64) -> Result<String, JournalError> {
-    while reader.seq() < seq || reader.seq() == 0 {
-        match reader.next_record()? {
-            Some(JournalRecord { seq: found, item: RecordItem::Event(event), .. })
-                if found == seq =>
-            {
-                return Ok(describe_event(&event));
+/// Reads the events of a journal beside its replay.
+struct EventReader {
+    reader: JournalReader,
+    /// Read, and not reached by the replay yet.
+    next: Option<JournalRecord>,
+}
+
+impl EventReader {
+    /// The event of this record. Records before it are passed over, and what the replay adds of itself
+    /// has no event.
+    fn describe_event_at(&mut self, seq: u64) -> Result<String, JournalError> {
+        loop {
+            let next = match self.next.take() {
+                Some(next) => Some(next),
+                None => self.reader.next_record()?,
+            };
+            match next {
+                Some(JournalRecord { seq: found, item: RecordItem::Event(event), .. })
+                    if found == seq =>
+                {
+                    return Ok(describe_event(&event));
+                }
+                Some(later) if later.seq > seq => {
+                    self.next = Some(later);
+                    break;
+                }
+                Some(_) => {}
+                None => break,
             }
-            Some(_) => {}
-            None => break,
         }
+        Ok("(added, because a record was lost)".to_owned())
     }
-    Ok("(added, because a record was lost)".to_owned())
 }
 
 fn describe_event(event: &Event) -> String {
@@ -156,7 +173,7 @@ fn describe_delta(delta: &Delta) -> String {
         Delta::CallInput(text) => format!("writes {} bytes of input", text.len()),
         Delta::Block(block) => format!("block: {}", block_kind(block)),
         Delta::Call { call, .. } => format!("calls {} ({})", call.name, call.id),
-        Delta::Usage(usage) => format!("has used {} tokens", usage.output.0),
+        Delta::Usage(usage) => format!("has used {} output tokens", usage.output.0),
         Delta::Cleared { results, .. } => format!("left out {results} results"),
         Delta::Raw(_) => "raw".to_owned(),
     }
@@ -226,7 +243,7 @@ fn phase_name(phase: Phase) -> &'static str {
 
 /// The beginning of what was said.
 fn quote_beginning(content: &[ContentBlock]) -> String {
-    let words = join_block_texts(content);
+    let words = find_own_words(content);
     let line: String = words.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("\"{}…\"", line.get(..end).unwrap_or_default()),

@@ -56,7 +56,7 @@ pub use record::{
     RecordItem, RunEndedNote, ToolIntent, WriterClaim,
 };
 pub use rescue::{KnownConversation, RescuedSession, rescue_session};
-pub use rewind::{rewind, rewind_locked};
+pub use rewind::{is_rewound, rewind, rewind_locked};
 pub use scrub::scrub;
 pub use session_catalogue::{
     LastRun, ListedSession, SessionCatalogue, SessionSummary, SessionTrash, TrashedSession,

@@ -19,6 +19,20 @@ use crate::record::{JournalHead, encode_head};
 use crate::segment;
 use crate::snapshot_store::{SnapshotLimits, SnapshotStore};
 
+/// Did the conversation of this journal ever go back? Then nothing needs to be left of it, and that is
+/// no damage.
+pub fn is_rewound(journal: &Path) -> bool {
+    let Ok(mut reader) = JournalReader::open(journal) else { return false };
+    while let Ok(Some(entry)) = reader.next_entry() {
+        if let Ok(JournalEntry::Head(head)) = entry
+            && head.rewound > 0
+        {
+            return true;
+        }
+    }
+    false
+}
+
 /// Goes back to this record: it is the last that counts from now on. To go back to where the journal
 /// ends changes nothing.
 pub fn rewind(journal: &Path, to: u64, settings: &Settings) -> Result<(), JournalError> {

@@ -121,13 +121,13 @@ fn resolve_server_config(
             })
         }
         (Some("sdk"), _, _) => {
-            McpServerTransport::Unavailable("it lives in the program that drives us".to_owned())
+            McpServerTransport::Unavailable("it runs inside the client".to_owned())
         }
         (Some("http" | "streamable-http" | "sse"), _, None) => {
             return Err("it has no `url`".to_owned());
         }
         (Some("ws" | "websocket"), _, _) => {
-            return Err("WebSocket is not spoken here; use the server's http address".to_owned());
+            return Err("WebSocket is not supported; use the server's http address".to_owned());
         }
         (Some(other), _, _) => {
             return Err(format!("its type `{other}` is not known; use stdio, http or sse"));

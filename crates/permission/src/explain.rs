@@ -242,7 +242,7 @@ fn describe_absent_user(tool: &str) -> Option<&'static str> {
 }
 
 pub(crate) fn describe_self_answered_question() -> String {
-    "The field `answers` is for whoever is asked. Leave it out.".to_owned()
+    "The field `answers` is for the user's answers. Leave it out.".to_owned()
 }
 
 pub(crate) fn describe_dont_ask_denial(

@@ -197,7 +197,7 @@ impl PermissionLayerReader<'_, '_> {
                 Some(Ok(rule)) => rules.push(self.resolve_rule_path(rule)),
                 Some(Err(error)) if restricts => {
                     let tool = error.rule.split('(').next().unwrap_or_default().trim().to_owned();
-                    let what = format!("{error}; until it is mended, that tool asks");
+                    let what = format!("{error}; until it is fixed, that tool asks");
                     self.add_entry_problem(&pointer, &what);
                     let whole = Rule::parse(&tool).or_else(|_| Rule::parse("*"));
                     self.merged.rules.ask.extend(whole);
@@ -276,7 +276,7 @@ impl PermissionLayerReader<'_, '_> {
 
     /// Its deny rules cannot be known, so nothing may pass them by.
     fn ask_everything(&mut self, pointer: &str, what: &str) {
-        let what = format!("{what}; until it is mended, everything asks");
+        let what = format!("{what}; until it is fixed, everything asks");
         self.push_problem(pointer, &what, PermissionProblemKind::Everything);
         self.merged.rules.ask.extend(Rule::parse("*"));
     }

@@ -71,7 +71,7 @@ pub fn apply_output_style(
     match find_style(styles, name) {
         Some(style) => *prompt = Arc::from(style.apply_to(prompt)),
         None if name.eq_ignore_ascii_case("default") => {}
-        None => return Some(format!("there is no output style `{name}`; answers are as usual")),
+        None => return Some(format!("there is no output style `{name}`; the default one is used")),
     }
     None
 }

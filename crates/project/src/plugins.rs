@@ -22,9 +22,10 @@ pub struct Plugin {
 impl Plugin {
     pub fn load(root: &Path) -> Result<Self, String> {
         let place = root.display();
-        let root = root.canonicalize().map_err(|error| format!("{place} is no plugin: {error}"))?;
+        let root =
+            root.canonicalize().map_err(|error| format!("{place} is not a plugin: {error}"))?;
         if !root.is_dir() {
-            return Err(format!("{place} is no plugin: it is not a folder"));
+            return Err(format!("{place} is not a plugin: it is not a folder"));
         }
         let path = root.join(".claude-plugin/plugin.json");
         let manifest = match read_json(&path)? {
@@ -100,7 +101,7 @@ impl Plugin {
         let servers = value.get("mcpServers").unwrap_or(&value);
         let root = self.root.to_string_lossy();
         let Value::Object(servers) = substitute_root(servers, &root) else {
-            return Err(format!("the servers of the plugin {} are no JSON object", self.name));
+            return Err(format!("the servers of the plugin {} are not a JSON object", self.name));
         };
         Ok(servers
             .into_iter()

@@ -51,9 +51,9 @@ impl ProviderCredential {
     pub(super) fn without_key(name: &str, provider: &ProviderConfig) -> Self {
         let advice = match provider.key_env.first() {
             Some(variable) => {
-                format!("it wants a key: set {variable}, or run `windlass key set {name}`")
+                format!("it needs a key: set {variable}, or run `windlass key set {name}`")
             }
-            None => format!("it wants a key: add key_env to [provider.{name}] in your config.toml"),
+            None => format!("it needs a key: add key_env to [provider.{name}] in your config.toml"),
         };
         Self { credential: Credential::None, advice, refresh: None }
     }
@@ -119,10 +119,10 @@ pub(super) fn find_credential(
         ))),
         Ok(None) => Ok(Err(None)),
         Err((error, IsKeyPresent(true))) => Err(CommandError::failure(format!(
-            "the key for {name} is in the key ring, which does not give it: {error}; or {instead}"
+            "the key for {name} is in the key ring and cannot be read: {error}; or {instead}"
         ))),
         Err((error, _)) if provider.keyring == Some(true) => Err(CommandError::failure(format!(
-            "the key ring, which [provider.{name}] names, cannot be asked: {error}; or {instead}"
+            "the key ring, which [provider.{name}] names, cannot be used: {error}; or {instead}"
         ))),
         Err((error, _)) => Ok(Err(Some(error))),
     }
@@ -130,9 +130,7 @@ pub(super) fn find_credential(
 
 /// The environment counts before everything, so another key must go there, or the variable be unset.
 fn advise_variable(variable: &str, what: &str, name: &str) -> String {
-    format!(
-        "set {variable} to a {what} that is good, or unset it and run `windlass key set {name}`"
-    )
+    format!("set {variable} to a valid {what}, or unset it and run `windlass key set {name}`")
 }
 
 fn advise_alternative(provider: &ProviderConfig) -> String {

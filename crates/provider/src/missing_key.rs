@@ -30,14 +30,14 @@ pub(super) fn missing_key_error(
         _ => String::new(),
     };
     let mut line = format!(
-        "no API key for {}: set one with `export {variable}=...`{or_token}, or keep one{place} in the \
-         key ring with `windlass key set {}`",
+        "no API key for {}: set one with `export {variable}=...`{or_token}, or store one{place} \
+         in the key ring with `windlass key set {}`",
         chosen.full_name(),
         chosen.provider
     );
     // A missing key ring is not worth a word.
     if let Some(error @ (KeyringError::Locked | KeyringError::Failed(_))) = error {
-        line.push_str(&format!("; the key ring could not be asked: {error}"));
+        line.push_str(&format!("; the key ring could not be used: {error}"));
     }
     for suggestion in list_other_keys(chosen, config, lookup) {
         line.push_str("; ");
@@ -50,7 +50,7 @@ pub(super) fn missing_key_error(
             line.push_str(&found.describe());
         }
     }
-    line.push_str("; or see the whole thing without a key: `windlass demo`");
+    line.push_str("; or try it without a key: `windlass demo`");
     CommandError::failure(line).with_remedy(CommandRemedy::EnterKey)
 }
 

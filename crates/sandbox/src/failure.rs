@@ -259,7 +259,7 @@ mod tests {
                 "bwrap: No permissions to create a new namespace",
                 Some(SandboxFailureCause::NotEntered),
             ),
-            (Bubblewrap, 7, "bwrap: said somebody else", None),
+            (Bubblewrap, 7, "bwrap: said another program", None),
             (
                 Bubblewrap,
                 1,

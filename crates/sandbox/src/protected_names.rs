@@ -20,7 +20,7 @@ pub(crate) const DIRECTORIES_IN_GIT: &[&str] = &["hooks", "info", "modules"];
 /// Files that no build reads: an empty directory in their place while a command runs harms nobody.
 pub(crate) const HELD_FILES: &[&str] = &[".envrc", ".mcp.json"];
 
-/// What runs something when somebody merely enters the directory, opens it in an editor or starts an
+/// What runs something when a user merely enters the directory, opens it in an editor or starts an
 /// agent or a build in it. A short list: each name costs time at every start, and shows as an empty
 /// directory while a command runs.
 pub(crate) const HELD_IN_FOREGROUND: &[&str] =

@@ -50,7 +50,7 @@ pub(crate) fn edit_settings_file(
     change: impl FnOnce(&str) -> Result<String, String>,
 ) -> Result<(), SettingsWriteError> {
     if is_link(path) || path.parent().is_some_and(is_link) {
-        return Err(SettingsWriteError::new(path, "it is a link, and may lead anywhere"));
+        return Err(SettingsWriteError::new(path, "it is a link that may lead anywhere"));
     }
     AtomicEdit { path, mode: 0o644, backup: copy }.apply(|old| {
         let old = old.unwrap_or("{}\n");
@@ -65,11 +65,11 @@ fn is_link(path: &Path) -> bool {
 
 fn append_to_text(text: &str, list: &str, rules: &[String]) -> Result<String, String> {
     let Ok(Value::Object(mut settings)) = serde_json::from_str(text) else {
-        return Err("it holds no settings; mend it first".to_owned());
+        return Err("it holds no settings; fix it first".to_owned());
     };
-    let node = JsonSpanNode::parse(text).ok_or("it holds no settings; mend it first")?;
+    let node = JsonSpanNode::parse(text).ok_or("it holds no settings; fix it first")?;
     if let Some((key, _)) = node.find_duplicate_key() {
-        return Err(format!("the key `{key}` is written twice; mend it first"));
+        return Err(format!("the key `{key}` is written twice; fix it first"));
     }
     let permissions = settings.entry("permissions").or_insert_with(|| Value::Object(Map::new()));
     let permissions = permissions.as_object_mut().ok_or("`permissions` is not an object")?;
@@ -105,7 +105,8 @@ fn append_to_text(text: &str, list: &str, rules: &[String]) -> Result<String, St
     let is_meant = new.as_deref().is_some_and(|new| {
         serde_json::from_str::<Value>(new).is_ok_and(|new| new == Value::Object(settings))
     });
-    new.filter(|_| is_meant).ok_or_else(|| "nothing can be added to it as it is written".to_owned())
+    new.filter(|_| is_meant)
+        .ok_or_else(|| "it is not written as expected; add the entry by hand".to_owned())
 }
 
 #[cfg(test)]

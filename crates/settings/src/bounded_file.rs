@@ -14,7 +14,7 @@ pub(crate) fn is_world_writable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0)
 }
 
-/// Opens what stands there without waiting for whoever may be at the other end of it.
+/// Opens what stands there without waiting for the other end of a pipe.
 pub(crate) fn open_without_waiting(path: &Path) -> std::io::Result<File> {
     let wait_for_nobody = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     OpenOptions::new().read(true).custom_flags(wait_for_nobody).open(path)

@@ -95,7 +95,7 @@ fn drop_unfitting(
         }
         _ => {
             let why = reword_serde_error(&why.to_string());
-            let what = format!("`{}` does not fit and is left out: {why}", to_dotted_key(pointer));
+            let what = format!("`{}` is invalid and ignored: {why}", to_dotted_key(pointer));
             cuts.push(PrunedEntry {
                 pointer: pointer.to_owned(),
                 what,

@@ -77,7 +77,7 @@ pub fn add_rule(
     change: RuleChange<'_>,
 ) -> Result<PathBuf, SettingsWriteError> {
     let path = rule_file_path(request, change.source).ok_or_else(|| {
-        SettingsWriteError::new(&request.cwd, "rules of this kind are not written here")
+        SettingsWriteError::new(&request.cwd, "rules of this kind cannot be saved here")
     })?;
     let rules = [change.rule.to_owned()];
     let name = path.display().to_string();
@@ -116,7 +116,7 @@ pub fn remove_rule(
 ) -> Result<Vec<PathBuf>, SettingsWriteError> {
     let refused = |why: &str| SettingsWriteError::new(&request.cwd, why);
     if rule_file_path(request, change.source).is_none() {
-        return Err(refused("rules of this kind are not written here"));
+        return Err(refused("rules of this kind cannot be saved here"));
     }
     let is_meant = |written: &WrittenRule| {
         let source = written.source;
@@ -130,7 +130,7 @@ pub fn remove_rule(
         .collect();
     names.dedup();
     if names.is_empty() {
-        return Err(refused("the rule is not there any more"));
+        return Err(refused("the rule is no longer there"));
     }
     edit_keeping_trust(request, &names, change, false, || {
         for path in names.iter().map(Path::new) {
@@ -162,7 +162,7 @@ fn remove_rule_from_file(
     copy: Option<&Path>,
 ) -> Result<(), SettingsWriteError> {
     edit_settings_file(path, copy, |old| {
-        let why = || "nothing can be taken out of it; mend it first".to_owned();
+        let why = || "nothing can be removed from it; fix it first".to_owned();
         remove_rule_text(old, list, rule).ok_or_else(why)
     })
 }

@@ -205,7 +205,7 @@ pub struct PermissionSettings {
     pub default_mode: Option<String>,
     /// More directories to work in.
     pub additional_directories: Option<Vec<String>>,
-    /// `disable`: nobody may wave everything through.
+    /// `disable`: nothing may allow everything without asking.
     pub disable_bypass_permissions_mode: Option<String>,
 }
 

@@ -79,8 +79,8 @@ impl SettingsLayer {
         }
         // A project's files are not believed anyway, and one that was named is meant.
         if layer.may_only_restrict() {
-            let what = "everybody on this machine may write to it, so it may only forbid; take that \
-                        right away: chmod o-w";
+            let what = "every user of this machine can write to it, so it may only forbid; remove \
+                        that permission: chmod o-w";
             layer.push_problem(None, what.to_owned(), ProblemSeverity::Entry);
         }
         layer
@@ -104,7 +104,10 @@ impl SettingsLayer {
                 let place = (error.line(), error.column().max(1));
                 // Its own words repeat the place.
                 let words = error.to_string();
-                let words = words.split(" at line ").next().unwrap_or_default();
+                let words = match begins_comment(&text, place) {
+                    true => "comments are not allowed here; remove them",
+                    false => words.split(" at line ").next().unwrap_or_default(),
+                };
                 return self.mark_broken(Some(place), &format!("not JSON: {words}"));
             }
         };
@@ -187,8 +190,9 @@ impl SettingsLayer {
 
     fn mark_broken(&mut self, place: Option<(usize, usize)>, why: &str) {
         self.state = SettingsFileState::Broken;
-        let what =
-            format!("{why}; until it is mended, everything asks, for what it forbids is lost");
+        let what = format!(
+            "{why}; until it is fixed, everything asks, because its deny rules are unknown"
+        );
         self.push_problem(place, what, ProblemSeverity::File);
     }
 
@@ -208,4 +212,13 @@ impl SettingsLayer {
             severity,
         });
     }
+}
+
+/// Does a comment begin at this place? Other editors' settings have them, so the parser's own words
+/// ("key must be a string") would not say what to change.
+fn begins_comment(text: &str, (line, column): (usize, usize)) -> bool {
+    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    let from =
+        line.char_indices().nth(column.saturating_sub(1)).map_or("", |(at, _)| line.split_at(at).1);
+    from.starts_with("//") || from.starts_with("/*")
 }

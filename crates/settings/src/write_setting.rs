@@ -51,7 +51,7 @@ pub fn write_setting(
     change: impl FnOnce(Option<Value>) -> Option<Value>,
 ) -> Result<(), SettingsWriteError> {
     if path.parent().is_some_and(|folder| folder.is_symlink()) {
-        return Err(SettingsWriteError::new(path, "its folder is a link, and may lead anywhere"));
+        return Err(SettingsWriteError::new(path, "its folder is a link that may lead anywhere"));
     }
     edit_value(AtomicEdit { path, mode: 0o644, backup: None }, keys, change)
 }
@@ -63,7 +63,7 @@ fn edit_value(
 ) -> Result<(), SettingsWriteError> {
     let path = file.path;
     if path.is_symlink() {
-        return Err(SettingsWriteError::new(path, "it is a link, and may lead anywhere"));
+        return Err(SettingsWriteError::new(path, "it is a link that may lead anywhere"));
     }
     file.apply(|old| {
         let failed = |why: &str| SettingsWriteError::new(path, why);
@@ -80,7 +80,8 @@ fn edit_value(
         }
         if let Some(value) = &value {
             let whole = insert_text(&text, keys, value);
-            text = whole.ok_or_else(|| failed("nothing can be added to it as it is written"))?;
+            text = whole
+                .ok_or_else(|| failed("it is not written as expected; add the entry by hand"))?;
         }
         // What is on the disk must be what was meant, whatever the text looked like.
         let is_meant = apply_to_value(old, keys, value.as_ref()).is_some_and(|expected| {
@@ -88,7 +89,7 @@ fn edit_value(
         });
         match is_meant {
             true => Ok((text != old).then_some(text)),
-            false => Err(failed("it holds no JSON object that can be changed; mend it first")),
+            false => Err(failed("it holds no JSON object that can be changed; fix it first")),
         }
     })
 }

@@ -128,6 +128,18 @@ fn a_broken_file_is_named_with_its_place_and_makes_everything_ask() {
 }
 
 #[test]
+fn a_comment_is_named_as_what_is_wrong() {
+    for (text, line) in [("{\n  // mine\n  \"model\": \"opus\"\n}", 2), ("/* mine */ {}", 1)] {
+        let test_project = TestProject::new();
+        test_project.write(USER, text);
+        let loaded = test_project.load();
+        let problem = &loaded.problems[0];
+        assert!(problem.what.contains("comments are not allowed"), "{problem}");
+        assert_eq!(problem.position.map(|place| place.line), Some(line), "{problem}");
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_broken_too() {
     let test_project = TestProject::new();
     fs::create_dir(test_project.path(USER)).expect("a folder");

@@ -72,7 +72,7 @@ fn what_changed_is_named_once_with_its_layer() {
     }
 }
 
-/// Every way to break a file that denied something: what it said before holds, and one line says so.
+/// Every way to break a file that denied something: its earlier values apply, and one line says so.
 #[test]
 fn a_file_that_breaks_goes_on_saying_what_it_said() {
     for broken in
@@ -87,7 +87,7 @@ fn a_file_that_breaks_goes_on_saying_what_it_said() {
         assert_eq!(denied(&loaded), ["Bash"], "{broken}");
         assert!(loaded.rules.ask.is_empty() && loaded.problems.is_empty(), "{broken} {loaded:?}");
         assert_eq!(lines.len(), 1, "{broken} {lines:?}");
-        assert!(lines[0].contains(USER) && lines[0].ends_with("what it said before holds"));
+        assert!(lines[0].contains(USER) && lines[0].ends_with("its earlier values apply"));
         // It is told once, and another file that changes does not take it back.
         assert!(!watch.is_stale(&request));
         test_project.write(LOCAL, denying("WebFetch"));

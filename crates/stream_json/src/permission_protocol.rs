@@ -70,7 +70,7 @@ pub(crate) fn parse_prompt_tool_reply(
     match (text.and_then(|text| serde_json::from_str(text).ok()), reply.structured) {
         _ if reply.is_error => Err(text.unwrap_or("it failed").to_owned()),
         (Some(value), _) | (None, Some(value)) => Ok(value),
-        (None, None) => Err("what it said is no JSON".to_owned()),
+        (None, None) => Err("what it said is not JSON".to_owned()),
     }
 }
 

@@ -90,7 +90,9 @@ impl ProgressLog {
                 format_count(usage.input_total().0),
                 format_count(usage.output.0)
             )),
-            Notice::Retracted { why, .. } => verbose(format!("the answer so far is void: {why}")),
+            Notice::Retracted { why, .. } => {
+                verbose(format!("the answer so far is discarded: {why}"))
+            }
             Notice::Sealed { .. } => {
                 verbose("the answer was cut; what was whole is kept".to_owned())
             }

@@ -193,7 +193,7 @@ pub(crate) fn fail_without_structured_output(mut frame: ResultFrame, retries: u3
     frame.ending.terminal_reason = "structured_output_retry_exhausted";
     frame.result = None;
     frame.errors =
-        vec![format!("no object that fits the schema was handed over within {retries} more tries")];
+        vec![format!("no object that fits the schema was returned within {retries} more tries")];
     frame
 }
 

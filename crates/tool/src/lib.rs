@@ -42,7 +42,7 @@ pub use background::{
     BackgroundAgent, BackgroundEndNotice, BackgroundTask, BackgroundTasks, ForegroundAgentGuard,
     StoppedTask,
 };
-pub use builtin::reread_file;
+pub use builtin::{changes_task_lists, repeat_task_call, reread_file};
 pub use file::{
     EditorFiles, EditorWrite, FileBackupStore, FileChange, FileContext, PendingFileChange,
     count_changed_lines,

@@ -35,7 +35,7 @@ impl ScriptGuard {
     }
 }
 
-/// Two command lines that run the same are the same, whoever watches over their scripts.
+/// Two command lines that run the same are the same, whichever guard checks their scripts.
 impl PartialEq for ScriptGuard {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -44,19 +44,22 @@ pub(crate) fn into_tool(action: impl TypedTool) -> Arc<dyn Tool> {
     Arc::new(TypedToolAdapter::new(action))
 }
 
-struct TypedToolAdapter<A> {
+pub(crate) struct TypedToolAdapter<A> {
     spec: ToolSpec,
     tool: A,
 }
 
 impl<A: TypedTool> TypedToolAdapter<A> {
-    fn new(tool: A) -> Self {
+    pub(crate) fn new(tool: A) -> Self {
         let ToolDescription { name, text, result_bytes_max } = tool.describe();
         let spec = input::build_spec::<A::Input>(name, text, result_bytes_max);
         Self { spec, tool }
     }
 
-    fn parse_and_check(&self, input: &Json) -> Result<(A::Input, ToolInspection), String> {
+    pub(crate) fn parse_and_check(
+        &self,
+        input: &Json,
+    ) -> Result<(A::Input, ToolInspection), String> {
         let name = self.spec.name.as_str();
         let input = input::parse_input(name, &self.spec.input_schema, input)?;
         let inspection = self.tool.check_input(&input).map_err(|wrong| wrong.to_message(name))?;

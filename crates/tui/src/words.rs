@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use windlass_host::display::human_format::format_counted;
 use windlass_vocabulary::notice::{ChangeKind, ChangedFile};
 use windlass_vocabulary::{PermissionMode, Transition};
 
@@ -17,7 +18,7 @@ pub const COMPOSER_BUSY_MOVABLE: &str =
 pub const MOVABLE_WIDTH_MIN: usize = 70;
 
 pub fn label_paste(lines: usize) -> String {
-    format!("Pasted {}", count(lines, "line"))
+    format!("Pasted {}", format_counted(lines, "line"))
 }
 
 pub fn label_image(number: usize) -> String {
@@ -137,7 +138,7 @@ pub fn describe_changed_files(files: &[ChangedFile], total: usize) -> String {
         })
         .collect();
     let more = if total > names.len() { ", …" } else { "" };
-    format!("{} changed: {}{more}", count(total, "file"), names.join(", "))
+    format!("{} changed: {}{more}", format_counted(total, "file"), names.join(", "))
 }
 
 const CHANGED_NAMES_MAX: usize = 4;
@@ -178,21 +179,24 @@ pub fn title_questions(questions: usize) -> String {
 }
 
 pub fn describe_earlier_entries(entries: usize) -> String {
-    format!("({} not shown here)", count(entries, "earlier entry").replace("entrys", "entries"))
+    match entries {
+        1 => "(1 earlier entry not shown here)".to_owned(),
+        entries => format!("({entries} earlier entries not shown here)"),
+    }
 }
 
 pub fn describe_folded_output(lines: usize) -> String {
-    format!("… {} above (Ctrl-O shows everything)", count(lines, "line"))
+    format!("… {} above (Ctrl-O shows everything)", format_counted(lines, "line"))
 }
 
 pub const DIFF_TOO_LONG: &str = "(too long to compare here)";
 
 pub fn describe_more_lines(lines: usize) -> String {
-    format!("… {} more", count(lines, "line"))
+    format!("… {} more", format_counted(lines, "line"))
 }
 
 pub fn describe_all_lines(lines: usize) -> String {
-    format!("… {} in all", count(lines, "line"))
+    format!("… {} in all", format_counted(lines, "line"))
 }
 
 // Permission prompts.
@@ -251,7 +255,7 @@ pub const KEYS_CHOICE: &str = "↑↓ and Enter, or a number · Esc for no";
 pub const KEYS_FORM: &str = "↑↓ and Enter, or a number · Space to mark · Esc for no";
 
 pub fn describe_hidden_lines(lines: usize) -> String {
-    format!("… {} not shown", count(lines, "line"))
+    format!("… {} not shown", format_counted(lines, "line"))
 }
 
 pub fn describe_waiting_questions(questions: usize) -> String {
@@ -305,13 +309,13 @@ pub const CANNOT_COPY: &str =
     "Not copied: this terminal takes no clipboard, or the answer is too long";
 
 pub fn describe_copied(lines: usize) -> String {
-    format!("Copied the last answer ({})", count(lines, "line"))
+    format!("Copied the last answer ({})", format_counted(lines, "line"))
 }
 
 // Background tasks.
 
 pub fn label_background(tasks: usize) -> String {
-    count(tasks, "background task")
+    format_counted(tasks, "background task")
 }
 
 pub const HINT_MOVED: &str = "Moved to the background; /tasks lists it";
@@ -390,13 +394,5 @@ pub fn format_elapsed(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
         seconds => format!("{} min {} s", seconds / 60, seconds % 60),
-    }
-}
-
-/// `1 line`, `2 lines`.
-pub fn count(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        number => format!("{number} {noun}s"),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Shared by whoever may cancel and the work that asks. Once set it stays set.
+/// Shared by the owner who may cancel and the work that checks. Once set it stays set.
 #[derive(Debug, Clone, Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
 

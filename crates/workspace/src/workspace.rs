@@ -145,7 +145,7 @@ impl Workspace {
 
     /// Takes a look and says what going back to a snapshot would do. `ours` are the snapshots before
     /// and after each batch of effects since the target, oldest first; every other difference is
-    /// somebody else's.
+    /// another program's.
     ///
     /// # Errors
     /// As `look`; `NotKept` when a snapshot is not in the store; `UnfinishedRestore` until `finish`

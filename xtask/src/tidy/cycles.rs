@@ -69,7 +69,7 @@ fn find_crate_paths(code: &str) -> Vec<&str> {
     for (at, path) in code.match_indices("crate::") {
         let (before, after) = code.split_at_checked(at + path.len()).unwrap_or((code, ""));
         let before = before.strip_suffix(path).unwrap_or(before);
-        // `$crate::` is a path of whoever uses the macro.
+        // `$crate::` is a path of the crate that uses the macro.
         if before.ends_with(|c: char| is_word_char(c) || c == '$') {
             continue;
         }

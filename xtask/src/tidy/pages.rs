@@ -1,4 +1,4 @@
-//! The pages people add to keep their form: decisions, glossary, changelog.
+//! The pages people add to keep their form: decisions, glossary, changelog, help.
 //!
 //! A decision nobody can find is taken again, differently; a noun defined twice means two things.
 
@@ -13,7 +13,12 @@ const DECISION_HEADINGS: &[&str] =
 /// What a line of the changelog starts with.
 const CHANGELOG_PREFIXES: &[&str] = &["Added:", "Changed:", "Fixed:", "Removed:", "Security:"];
 
-/// Looks at the three kinds of page.
+const HELP: &str = "crates/cli/src/text/help";
+
+/// Wider lines are wrapped by the terminal, in the middle of an example.
+const HELP_WIDTH_MAX: usize = 80;
+
+/// Looks at the four kinds of page.
 #[must_use]
 pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -26,7 +31,19 @@ pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
         Some(file) => check_changelog(file, &mut findings),
         None => findings.push(Finding::new("CHANGELOG.md", "is missing")),
     }
+    for file in tree.files_below(HELP) {
+        check_help(file, &mut findings);
+    }
     findings
+}
+
+fn check_help(file: &TextFile, findings: &mut Vec<Finding>) {
+    for (index, line) in file.text.lines().enumerate() {
+        if line.chars().count() > HELP_WIDTH_MAX {
+            let problem = format!("a line of help is at most {HELP_WIDTH_MAX} wide");
+            findings.push(Finding::on_line(&file.path, index, problem));
+        }
+    }
 }
 
 fn check_decisions(tree: &RepositoryTree, findings: &mut Vec<Finding>) {

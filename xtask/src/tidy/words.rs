@@ -32,6 +32,10 @@ const TODO_MARKERS: &[&str] = &["TODO", "FIXME", "XXX", "HACK"];
 /// Code that is not finished, or tests that do not run.
 const UNFINISHED_MARKERS: &[&str] = &["dbg!", "todo!", "unimplemented!", "#[ignore"];
 
+/// Words that no reader of today expects in technical prose. The engine keeps its own; decisions and
+/// the changelog are history.
+const QUAINT_WORDS: &[&str] = &["somebody", "whoever", "shall"];
+
 /// Looks at every name and every line that people write.
 #[must_use]
 pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
@@ -50,8 +54,29 @@ pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
         } else if file.path.ends_with(".toml") || file.path.starts_with(".ci/") {
             check_todo_markers(&file.path, &file.text, &mut findings);
         }
+        if is_plain_prose(&file.path) {
+            check_quaint_words(file, &mut findings);
+        }
     }
     findings
+}
+
+/// Sources, help texts and pages that people read.
+fn is_plain_prose(path: &str) -> bool {
+    let of_crate = path.strip_prefix("crates/").and_then(|inside| inside.split_once('/'));
+    match of_crate {
+        Some((name, inside)) => name != "engine" && inside.starts_with("src/"),
+        None => path.starts_with("docs/") && !path.starts_with("docs/decisions/"),
+    }
+}
+
+fn check_quaint_words(file: &TextFile, findings: &mut Vec<Finding>) {
+    for (line, word) in identifiers(&file.text) {
+        if QUAINT_WORDS.iter().any(|quaint| word.eq_ignore_ascii_case(quaint)) {
+            let problem = format!("`{word}`: say who, in plain words (the user, the caller)");
+            findings.push(Finding::on_line(&file.path, line, problem));
+        }
+    }
 }
 
 /// The folder and file names below `src`, `tests`, `benches` or `examples`.

@@ -72,7 +72,7 @@ pub(crate) fn parse_message(line: &[u8]) -> Result<RpcMessage, (Value, RpcError)
     let value: Value = serde_json::from_slice(line)
         .map_err(|error| (Value::Null, RpcError::parse_error(format!("not JSON: {error}"))))?;
     let Value::Object(mut fields) = value else {
-        let problem = "a message is one JSON object; batches are not taken";
+        let problem = "a message is one JSON object; batches are not supported";
         return Err((Value::Null, RpcError::invalid_request(problem)));
     };
     let id = fields.remove("id");

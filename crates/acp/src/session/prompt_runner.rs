@@ -73,7 +73,7 @@ impl SessionTask {
                 self.prompt = PromptState::Running { id, is_side_question, is_cancelled: false };
             }
             Err(error) => {
-                let why = format!("the prompt was not taken: {error}");
+                let why = format!("the prompt was not accepted: {error}");
                 self.questions.client.respond(&id, Err(RpcError::internal(why)));
             }
         }

@@ -48,8 +48,9 @@ impl BrowserLogin {
         browser::open_in_browser(self.login.authorization_url());
         let back =
             tokio::time::timeout(USER_TIMEOUT, wait_for_callback(&self.listener, self.port)).await;
-        let back =
-            back.map_err(|_| CommandError::failure("nobody came back from the login; try again"))??;
+        let back = back.map_err(|_| {
+            CommandError::failure("the login was not finished in the browser in time; try again")
+        })??;
         let passed = self.login.finish(&back).await;
         passed.map_err(|error| CommandError::failure(error.to_string()))?;
         Ok(format!("logged in to {}\n", self.url))
@@ -86,7 +87,7 @@ pub fn log_out(server: &HttpServerConfig, lookup: &impl EnvLookup) -> Result<Str
 
 fn open_token_store(lookup: &impl EnvLookup) -> Result<LoginStore, CommandError> {
     super::open_credential_store(lookup).ok_or_else(|| {
-        CommandError::failure("there is no home directory to keep logins in; set HOME")
+        CommandError::failure("there is no home directory to store logins in; set HOME")
     })
 }
 

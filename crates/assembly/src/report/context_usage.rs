@@ -90,7 +90,7 @@ fn render_levels(inventory: &ContextUsage) -> String {
         }
     }
     match rows.is_empty() {
-        true => "\nNothing had to be left out so far.\n".to_owned(),
+        true => "\nNothing was left out so far.\n".to_owned(),
         false => {
             let sides = [
                 ColumnAlignment::Left,

@@ -56,7 +56,7 @@ pub fn run(options: &CostOptions, lookup: &impl EnvLookup) -> Result<String, Com
     }
     let mut text = render_account_table(&account, options.by);
     for path in unread {
-        text.push_str(&format!("Not counted, because it cannot be read: {}\n", path.display()));
+        text.push_str(&format!("Not counted, not readable: {}\n", path.display()));
     }
     Ok(text)
 }
@@ -151,7 +151,7 @@ pub fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
     let mut text = render_table(sides, &rows);
     if account.all.kept.0 > 0 {
         text.push_str(&format!(
-            "Set aside besides, for requests whose process died before their bill was known: {}\n",
+            "Also reserved, for requests whose process died before their cost was known: {}\n",
             format_money(account.all.kept)
         ));
     }

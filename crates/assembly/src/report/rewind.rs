@@ -17,6 +17,7 @@ use crate::session::snapshots::{open_change_log, open_session_snapshots};
 use crate::session::{journal_error, rewind_point};
 use crate::slash_command::RewindArguments;
 use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::human_format::format_counted;
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 use windlass_host::environment::{EnvLookup, process_environment};
@@ -170,12 +171,10 @@ fn render_files(files: &[FileRewind], is_done: bool) -> String {
     let stays = |file: &&FileRewind| file.file_state == RestoreStatus::NotStored;
     let left = files.iter().filter(stays).count();
     let many = match files.len() - left {
-        0 if left > 0 => format!("{left} of {left} files cannot be restored."),
+        0 if left > 0 => format!("Not restored: {}.", format_counted(left, "file")),
         0 => "No files to restore.".to_owned(),
-        1 if is_done => "Restored 1 file.".to_owned(),
-        1 => "Would restore 1 file.".to_owned(),
-        count if is_done => format!("Restored {count} files."),
-        count => format!("Would restore {count} files."),
+        count if is_done => format!("Restored {}.", format_counted(count, "file")),
+        count => format!("Would restore {}.", format_counted(count, "file")),
     };
     format!("{}{many} {REWIND_NOT_COVERED}\n", render_table(sides, &rows))
 }
@@ -209,7 +208,8 @@ fn file_to_json(file: &FileRewind) -> Value {
 fn rewind_error(error: &RewindError) -> CommandError {
     match error {
         RewindError::ChangedByOthers(_) => CommandError::failure(format!(
-            "nothing was done: {error}; look with --dry-run, and say --skip-changed to restore the rest or --overwrite to overwrite them"
+            "nothing was done: {error}; look with --dry-run, then add --skip-changed to restore \
+             the rest or --overwrite to overwrite them"
         )),
         RewindError::NoMessage(_)
         | RewindError::NotKept

@@ -27,7 +27,7 @@ impl SessionReport {
         id: &str,
         journal: Option<&Path>,
     ) -> Result<Self, String> {
-        let journal = || journal.ok_or_else(|| "this session is not written down".to_owned());
+        let journal = || journal.ok_or_else(|| "this session is not saved".to_owned());
         match command {
             SlashCommand::Context => {
                 let inventory = session.inventory().await.ok_or("the session is over")?;
@@ -66,7 +66,7 @@ impl SessionReport {
                 Ok(Self { name: "rewind", text, json })
             }
             // `slash_command::parse_prompt` refuses it for a front end without a terminal.
-            SlashCommand::TerminalAction(_) => Err("that is for a person at a terminal".to_owned()),
+            SlashCommand::TerminalAction(_) => Err("this works only in the terminal".to_owned()),
             SlashCommand::SubmitPrompt(_)
             | SlashCommand::Compact(_)
             | SlashCommand::ContinueRun

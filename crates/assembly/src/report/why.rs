@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use windlass_journal::conversation::find_own_words;
 use windlass_journal::{ExplainedStep, explain_journal};
 use windlass_vocabulary::format_timestamp;
 use windlass_vocabulary::{Notice, Outcome, Terminal, Transition};
@@ -150,7 +151,10 @@ fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
         Notice::MessageAdded(message)
             if message.origin == windlass_vocabulary::MessageOrigin::User =>
         {
-            let words = truncate_with_ellipsis(&to_single_line(&message.text()), WORDS_MAX);
+            let words = truncate_with_ellipsis(
+                &to_single_line(&find_own_words(&message.content)),
+                WORDS_MAX,
+            );
             Explanation::new("asked", format!("You: {words}"))
         }
         Notice::ContextShrunk { level, freed, losses } => {

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::oneshot;
 use windlass_driver::snapshot::remove_unused_stores;
+use windlass_host::display::human_format::format_counted;
 use windlass_journal::{ListedSession, SessionCatalogue, SessionTrash, project_key::project_key};
 
 use super::snapshots::STORES_FOLDER;
@@ -67,12 +68,16 @@ impl SessionCleanup {
                 lines.extend(self.move_old_sessions(&sessions, &trash));
                 lines.extend(match trash.delete_older(TRASH_AGE) {
                     0 => None,
-                    gone => Some(format!("deleted from the trash after a week: {gone} sessions")),
+                    gone => {
+                        let gone = format_counted(gone, "session");
+                        Some(format!("deleted from the trash after a week: {gone}"))
+                    }
                 });
                 lines.extend(match self.remove_unused_snapshots() {
                     0 => None,
                     gone => {
-                        Some(format!("deleted snapshots of {gone} directories without sessions"))
+                        let gone = format_counted(gone, "folder");
+                        Some(format!("deleted snapshots of {gone} without sessions"))
                     }
                 });
             }
@@ -100,7 +105,7 @@ impl SessionCleanup {
                 let id = &listed.summary.id;
                 lines.push(format!(
                     "session {id} was not used for {} days and is now in {}; for a week, \
-                     `windlass sessions restore {id}` brings it back",
+                     `windlass sessions restore {id}` restores it",
                     self.age.as_secs() / DAY.as_secs(),
                     trash.root().join(id).display()
                 ));

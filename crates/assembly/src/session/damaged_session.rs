@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use windlass_journal::project_key::project_key;
-use windlass_journal::{ListedSession, SessionCatalogue, SessionSummary, transcript};
+use windlass_journal::{ListedSession, SessionCatalogue, SessionSummary, is_rewound, transcript};
 
 use windlass_host::command_error::{CommandError, CommandRemedy};
 
@@ -59,7 +59,9 @@ impl DamagedSession {
 
     fn inspect(journal: PathBuf, cwd: &Path, id: &str, transcripts: &Path) -> Option<Self> {
         // A journal in which nothing is said any more was cut.
-        if SessionSummary::read(&journal).is_ok_and(|summary| !summary.prompt.is_empty()) {
+        if SessionSummary::read(&journal).is_ok_and(|summary| !summary.prompt.is_empty())
+            || is_rewound(&journal)
+        {
             return None;
         }
         let transcript = transcript::find_transcript(transcripts, cwd, id)?;
@@ -70,8 +72,9 @@ impl DamagedSession {
     pub(super) fn refusal(&self) -> CommandError {
         let Self { id, journal, transcript } = self;
         CommandError::usage(format!(
-            "the journal {} cannot be used, and the transcript {} of this session is whole; go on from \
-             it: windlass -r {id} --from-transcript -p \"your prompt\" (the journal is kept beside it)",
+            "the journal {} cannot be used, and the transcript {} of this session is intact; \
+             continue from it: windlass -r {id} --from-transcript -p \"your prompt\" (the journal \
+             is kept beside it)",
             journal.display(),
             transcript.display()
         ))

@@ -208,7 +208,7 @@ fn check_flags(options: &SessionOptions) -> Result<(), CommandError> {
     }
     if options.session_id.is_some() && is_older && !options.fork_session {
         return Err(CommandError::usage(
-            "--session-id is for a new session, and -c and -r go on with one that has its id; add \
+            "--session-id is for a new session, and -c and -r continue one that has an id; add \
              --fork-session, or leave it out",
         ));
     }
@@ -283,7 +283,7 @@ fn select_journal(
         session.catalogue.as_ref().map(|all| all.journal_path(&session.project, &session.id));
     if journal.as_ref().is_some_and(|journal| is_taken(journal)) {
         return Err(CommandError::usage(format!(
-            "there is a session {} already; go on with it: --resume {}",
+            "session {} already exists; continue it with --resume {}",
             session.id, session.id
         )));
     }
@@ -331,7 +331,7 @@ impl SelectedSession {
     pub fn check_unfinished(&self) -> Result<(), CommandError> {
         let ended = || {
             CommandError::usage(format!(
-                "the last run of the session {0} came to its end; go on with a prompt: windlass -r \
+                "the last run of the session {0} has ended; continue with a prompt: windlass -r \
                  {0} -p \"...\"",
                 self.id
             ))
@@ -397,7 +397,8 @@ impl SelectedSession {
         if let Some(damaged) = &self.damaged {
             damaged_session::set_aside(damaged).map_err(|error| {
                 CommandError::failure(format!(
-                    "the damaged journal {} could not be set aside: {error}; move it away and try again",
+                    "the damaged journal {} could not be renamed: {error}; move it away and try \
+                     again",
                     damaged.display()
                 ))
             })?;

@@ -11,7 +11,7 @@ use windlass_journal::is_being_written;
 pub async fn wait_until_free(journal: &Path) -> Result<(), CommandError> {
     let began = Instant::now();
     while is_being_written(journal) {
-        if began.elapsed() >= PREDECESSOR_WAIT {
+        if began.elapsed() >= CLIENT_RESTART_WAIT {
             return Err(CommandError::usage(
                 "the session is open in another process; close it there, or resume a copy with \
                  --fork-session",
@@ -22,5 +22,7 @@ pub async fn wait_until_free(journal: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-const PREDECESSOR_WAIT: Duration = Duration::from_secs(5);
+/// Longer than the journal itself waits: a client that has just closed a session gets an error where a
+/// person would simply try again.
+const CLIENT_RESTART_WAIT: Duration = Duration::from_secs(5);
 const PREDECESSOR_POLL: Duration = Duration::from_millis(20);

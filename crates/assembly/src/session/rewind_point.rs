@@ -141,12 +141,12 @@ fn check_dropped_turn<'a>(
         Err(CommandError::failure(format!("{words} {why}; resume without dropping anything")))
     };
     match dropped.next() {
-        None => rejected("nothing is behind that message"),
+        None => rejected("nothing follows that message"),
         Some((names, _)) if !names.iter().any(|own| own.eq_ignore_ascii_case(drops)) => {
-            rejected(&format!("what is behind that message does not begin with the prompt {drops}"))
+            rejected(&format!("what follows that message does not begin with the prompt {drops}"))
         }
         Some(_) if dropped.any(|(_, is_prompt)| is_prompt) => {
-            rejected(&format!("there is more behind that message than the turn of {drops}"))
+            rejected(&format!("more follows that message than the turn of {drops}"))
         }
         Some(_) => Ok(()),
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_journal::{
     JournalError, ListedSession, SessionCatalogue, SessionSummary, SessionTrash, TrashedSession,
-    transcript,
+    is_rewound, transcript,
 };
 
 use super::damaged_session::DamagedSession;
@@ -92,8 +92,8 @@ pub fn find_newest_session(
 
 pub(super) fn no_session_error() -> CommandError {
     CommandError::usage(
-        "there is no session of this directory yet; name one: `windlass sessions list --all` lists \
-         those of other directories",
+        "no session in this directory yet; `windlass sessions list --all` lists those of other \
+         directories",
     )
 }
 
@@ -157,7 +157,7 @@ fn find_by_beginning(
             }
             several => {
                 return Err(CommandError::usage(format!(
-                    "several sessions may be meant by `{wanted}`; {}",
+                    "several sessions match `{wanted}`; {}",
                     list_candidates(several.iter())
                 )));
             }
@@ -244,7 +244,7 @@ pub fn find_session(
                 found => {
                     let meant = all.iter().filter(|listed| may_match(&listed.summary, wanted));
                     CommandError::usage(format!(
-                        "{found} sessions may be meant by `{wanted}`; {}",
+                        "{found} sessions match `{wanted}`; {}",
                         list_candidates(meant)
                     ))
                 }
@@ -254,7 +254,7 @@ pub fn find_session(
     }
 }
 
-/// A session that was cleaned up is named with the command that brings it back.
+/// A session that was cleaned up is named with the command that restores it.
 fn missing_session_error(
     catalogue: &SessionCatalogue,
     wanted: &str,
@@ -264,7 +264,7 @@ fn missing_session_error(
     let trashed = trash.list().into_iter().find(|trashed| trashed.id.starts_with(wanted));
     CommandError::usage(match trashed.filter(|_| !wanted.is_empty()) {
         Some(TrashedSession { id, folder, .. }) => format!(
-            "the session `{wanted}` was cleaned up and lies in {}; bring it back first: windlass \
+            "the session `{wanted}` was cleaned up and is in {}; restore it first: windlass \
              sessions restore {id}",
             folder.display()
         ),
@@ -278,9 +278,10 @@ fn may_match(summary: &SessionSummary, wanted: &str) -> bool {
     summary.id.starts_with(wanted) || title.contains(&name)
 }
 
-/// A run that was refused before anything was said leaves nothing to go on with.
+/// A run that was refused before anything was said leaves nothing to go on with. A session that was
+/// rewound to its beginning does: what it cost, and its id.
 fn has_prompt(listed: &ListedSession) -> bool {
-    !listed.summary.prompt.is_empty()
+    !listed.summary.prompt.is_empty() || is_rewound(&listed.path)
 }
 
 fn list_candidates<'a>(sessions: impl Iterator<Item = &'a ListedSession>) -> String {

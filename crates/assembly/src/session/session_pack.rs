@@ -46,7 +46,7 @@ pub fn pack_session(
         CommandError::failure(format!("cannot write {}: {error}", file.display()))
     };
     if file.symlink_metadata().is_ok() {
-        let words = format!("{} is there already; name another with -o", file.display());
+        let words = format!("{} already exists; name another with -o", file.display());
         return Err(CommandError::failure(words));
     }
     // Nothing may be added while it is packed.
@@ -97,7 +97,7 @@ pub fn unpack_session(
     let catalogue = open_catalogue(lookup)?;
     let known = catalogue.list(None).map_err(|error| journal_error(&error))?;
     if known.iter().any(|listed| listed.summary.id == manifest.session) {
-        return Err(failed(format!("the session {} is here already", manifest.session)));
+        return Err(failed(format!("the session {} already exists here", manifest.session)));
     }
     let place = choose_place(&manifest, into)?;
     let staging = StagingFolder::create(&catalogue.root().join("unpacking"))

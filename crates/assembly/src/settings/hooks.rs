@@ -106,7 +106,7 @@ fn find_missing_programs(hooks: &HookSet) -> Vec<String> {
         let program = hook.name.split_whitespace().next().unwrap_or_default();
         if program.starts_with('/') && !Path::new(program).exists() {
             let event = hook.event.name();
-            let line = format!("{}: the hook at {event}: {program} is not there", hook.source);
+            let line = format!("{}: the hook at {event}: {program} does not exist", hook.source);
             if !lines.contains(&line) {
                 lines.push(line);
             }

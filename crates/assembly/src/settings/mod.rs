@@ -53,7 +53,7 @@ impl SettingsLayers {
             .iter()
             .find(|problem| problem.severity == ProblemSeverity::File && is_given(&problem.name));
         if let Some(problem) = mistake {
-            let what = problem.what.split("; until it is mended").next().unwrap_or_default();
+            let what = problem.what.split("; until it is fixed").next().unwrap_or_default();
             let place = problem
                 .position
                 .map(|place| format!(", line {}, column {}", place.line, place.column));

@@ -93,7 +93,8 @@ impl SettingsLayers {
         }
         options.fallback_model.retain(stays);
         let words = self.available_models().describe();
-        let warning = |name: String| format!("availableModels leave out the model {name}; {words}");
+        let warning =
+            |name: String| format!("availableModels does not include the model {name}; {words}");
         self.extra_warnings.extend(left_out.into_iter().map(warning));
         Ok(())
     }
@@ -115,7 +116,7 @@ impl SettingsLayers {
         if given.effort.is_none() && can(None, options.effort).is_err() {
             options.effort = None;
             self.extra_warnings.push(format!(
-                "effortLevel is left out: {} does not know it",
+                "effortLevel is ignored: {} does not support it",
                 model_chain.primary.name
             ));
         }

@@ -17,7 +17,7 @@ impl SettingsLayers {
                 Some(path) if given.contains(&path) => {}
                 Some(path) => given.push(path),
                 None => self.extra_warnings.push(format!(
-                    "{}: the directory {} is not there, and is left out",
+                    "{}: the directory {} does not exist and is ignored",
                     one.name,
                     one.value.display()
                 )),
@@ -42,7 +42,8 @@ impl SettingsLayers {
                 loaded.files.iter().rfind(|file| file.keys.iter().any(|k| k == "permissions"));
             let place = place.map_or("settings", |file| file.name.as_str());
             return Err(CommandError::usage(format!(
-                "{place} does not let everything run (disableBypassPermissionsMode); choose another \
+                "{place} forbids bypassing permissions (disableBypassPermissionsMode); choose \
+                 another \
                  --permission-mode, and allow what you need with --allowedTools"
             )));
         }

@@ -127,7 +127,7 @@ impl SettingsReloader {
             if let Err(why) = session.report_config_change(change).await {
                 let place = path.display();
                 lines.push(format!(
-                    "{place}: a hook refused the change, so it does not count: {why}"
+                    "{place}: a hook refused the change, so it is not applied: {why}"
                 ));
                 refused.push(path.clone());
             }

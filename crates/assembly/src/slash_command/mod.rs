@@ -134,10 +134,7 @@ impl SlashCommandSpec {
     fn parse_arguments(&self, rest: &str) -> Result<SlashCommand, CommandError> {
         let alone = |command| match rest.is_empty() {
             true => Ok(command),
-            false => Err(CommandError::usage(format!(
-                "/{} takes no words after it; leave them out",
-                self.name
-            ))),
+            false => Err(CommandError::usage(format!("/{} takes no arguments", self.name))),
         };
         let show =
             |topic: &OverviewSection| SlashCommand::Show { section: *topic, text: String::new() };
@@ -158,13 +155,12 @@ impl SlashCommandSpec {
         }
         if self.availability == SlashCommandAvailability::Terminal {
             return Some(CommandError::usage(format!(
-                "/{name} is about the terminal, and there is none here; run windlass without -p"
+                "/{name} works only in the terminal; run windlass without -p"
             )));
         }
         matches!(command, SlashCommand::TerminalAction(_)).then(|| {
             CommandError::usage(format!(
-                "/{name} with words changes something and is for a person at a terminal; /{name} \
-                 alone shows what there is"
+                "/{name} with arguments works only in the terminal; /{name} alone lists"
             ))
         })
     }

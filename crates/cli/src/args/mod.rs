@@ -79,7 +79,7 @@ pub(crate) enum CliCommand {
     /// Record the traffic between a command and a real model server, without secrets.
     #[command(after_help = include_str!("../text/help/record.txt"))]
     Record(RecordArgs),
-    /// Print the worst case for these settings and what a usual task costs.
+    /// Print the worst case for these settings and what a typical task costs.
     #[command(after_help = include_str!("../text/help/bound.txt"))]
     Bound(BoundArgs),
     /// List known models: window, output, prices, and whether there is a key.

@@ -97,7 +97,7 @@ fn render_bound(settings: &Settings, worst: &Bound, usual: Option<MicroUsd>) -> 
     let retries = settings.limits.retries_max;
     let mut text = words::introduce_bound(&models.join(", then "), &turns, retries);
     for (what, number) in rows {
-        text.push_str(&format!("  {what:<20}{number}\n"));
+        text.push_str(&format!("  {what:<22}{number}\n"));
     }
     let advice = match (worst.money, settings.budget.budget_max) {
         (Some(_), Some(_)) | (Some(MicroUsd(0)), None) => "",

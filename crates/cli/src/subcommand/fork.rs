@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass_assembly::session::fork_with_files::{ForkArguments, ForkFiles, fork_with_files};
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_host::command_error::CommandError;
-use windlass_host::display::human_format::format_count;
+use windlass_host::display::human_format::format_counted;
 use windlass_host::environment::EnvLookup;
 
 use crate::args::ForkArgs;
@@ -35,8 +35,8 @@ pub(crate) fn run(args: &ForkArgs, lookup: &impl EnvLookup) -> Result<String, Co
         None => "Forked as it is now\n".to_owned(),
     };
     if let Some(copied) = &forked.copied {
-        let files = format_count(copied.files);
-        text.push_str(&format!("Copied {files} files to {directory}\n"));
+        let files = format_counted(copied.files, "file");
+        text.push_str(&format!("Copied {files} to {directory}\n"));
         if !copied.missing.is_empty() {
             text.push_str(&format!("Not copied: {}\n", copied.missing.join(", ")));
         }

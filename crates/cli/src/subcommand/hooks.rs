@@ -284,7 +284,7 @@ fn render_test_result(event: HookEvent, combined: &CombinedHookResult, notes: &[
         text.push_str(&format!("! {}\n", to_single_line(note)));
     }
     if combined.results.is_empty() {
-        text.push_str(&format!("No hook is meant at {}.\n", event.name()));
+        text.push_str(&format!("No hook matches {}.\n", event.name()));
         return text;
     }
     for run in &combined.results {
@@ -324,7 +324,7 @@ fn describe_verdict(verdict: &HookVerdict) -> String {
         HookVerdict::Pass => "no opinion".to_owned(),
         HookVerdict::Allow => "allow; deny and ask rules still hold".to_owned(),
         HookVerdict::Ask(why) => format!("ask: {why}"),
-        HookVerdict::Defer(why) => format!("put it off: {why}"),
+        HookVerdict::Defer(why) => format!("defer: {why}"),
         HookVerdict::Block(why) => format!("no: {why}"),
         HookVerdict::Halt(why) => format!("end the run: {why}"),
     }

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ModelsArgs, lookup: &impl EnvLookup) -> Result<String, 
         rows.retain(|row| row.full_name().to_lowercase().contains(&part.to_lowercase()));
         if rows.is_empty() {
             return Err(CommandError::usage(format!(
-                "no model that is known has `{part}` in its name; `windlass models` lists all, and \
+                "no known model has `{part}` in its name; `windlass models` lists all, and \
                  one that is not listed can be asked all the same"
             )));
         }
@@ -188,7 +188,7 @@ fn render_model_table(config: &Config, rows: &[ModelRow]) -> String {
     let path = path.unwrap_or_else(|| "config.toml".to_owned());
     text.push_str(&format!(
         "\nWindow and output in tokens; dollars per million tokens, as of {day}; where a price \
-         depends on\nthe length of the prompt, the dearer one. Another model can be asked as \
+         depends on\nthe length of the prompt, the higher one. Other models work, too, as \
          provider/name. To add or\ncorrect a row: {path}\n"
     ));
     text

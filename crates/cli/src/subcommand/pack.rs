@@ -6,7 +6,7 @@ use serde_json::json;
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_assembly::session::session_pack::{pack_session, unpack_session};
 use windlass_host::command_error::CommandError;
-use windlass_host::display::human_format::format_count;
+use windlass_host::display::human_format::{format_count, format_counted};
 use windlass_host::environment::EnvLookup;
 
 use crate::args::{PackArgs, UnpackArgs};
@@ -49,9 +49,9 @@ pub(crate) fn run_unpack(
         return Ok(format!("{object}\n"));
     }
     Ok(format!(
-        "Unpacked session {} with {} files\nContinue: cd {directory} && windlass -r {}\n",
+        "Unpacked session {} with {}\nContinue: cd {directory} && windlass -r {}\n",
         unpacked.id,
-        format_count(files),
+        format_counted(files, "file"),
         unpacked.id
     ))
 }

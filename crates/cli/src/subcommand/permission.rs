@@ -210,7 +210,7 @@ fn explain_call(
         }
         false => {
             let source =
-                source.map(|source| format!("\nThe rule stands in {}\n", to_single_line(source)));
+                source.map(|source| format!("\nThe rule is in {}\n", to_single_line(source)));
             let width = width.map(|width| format!("\nThe rule is wide: {width}.\n"));
             format!(
                 "{}{}{}",

@@ -11,7 +11,7 @@ use windlass_vocabulary::WireFormat;
 use super::{child_command, provider_redirect};
 use crate::args::RecordArgs;
 use windlass_host::command_error::{CommandError, to_single_line};
-use windlass_host::display::human_format::format_count;
+use windlass_host::display::human_format::{format_count, format_counted};
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
 use windlass_host::signals::SignalListener;
@@ -73,7 +73,8 @@ pub(crate) async fn run(
             let mut output = OutputWriter::new(OutputTarget::Stdout);
             let exports = provider_redirect::build_exports(&provider, &url).join(" ");
             let _ = output.write(format!(
-                "Recording {name} at {url}. Ctrl-C ends it. In another terminal:\nexport {exports}\n"
+                "Recording {name} at {url}. Ctrl-C stops it. In another terminal:\nexport \
+                 {exports}\n"
             ));
             let signal = signals.next().await;
             let _ = await_unless_signalled(&mut signals, output.finish()).await;
@@ -97,9 +98,10 @@ fn render_summary(summary: &RecordSummary, args: &RecordArgs) -> String {
              it with --provider\n"
         ),
         _ => format!(
-            "windlass: recorded {exchanges} exchanges in {directory}, {} bytes, {scrubbed} values \
-             replaced; read them before you pass them on\n",
-            format_count(*bytes)
+            "windlass: recorded {} in {directory}, {} bytes, {} replaced; read them before you share them\n",
+            format_counted(*exchanges, "exchange"),
+            format_count(*bytes),
+            format_counted(*scrubbed, "value")
         ),
     };
     for reason in reasons {

@@ -54,7 +54,7 @@ pub(crate) async fn run(args: RehearseArgs, lookup: &impl EnvLookup) -> Result<E
 fn load_script(path: &Path) -> Result<Script, CommandError> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         CommandError::usage(format!(
-            "the script {} cannot be read: {error}; for one to begin with: windlass rehearse \
+            "the script {} cannot be read: {error}; for an example: windlass rehearse \
              --example > script.toml",
             path.display()
         ))
@@ -81,7 +81,7 @@ async fn serve(rehearsal: &Rehearsal, signals: &mut SignalListener) -> Exit {
 
 pub(super) fn render_greeting(what: &str, url: &str) -> String {
     format!(
-        "Serving {what} at {url}. Ctrl-C ends it. In another terminal:\n\
+        "Serving {what} at {url}. Ctrl-C stops it. In another terminal:\n\
          export ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=rehearsal\n"
     )
 }

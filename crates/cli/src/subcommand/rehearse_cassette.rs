@@ -12,6 +12,7 @@ use super::rehearse::render_greeting;
 use super::{child_command, provider_redirect};
 use crate::args::RehearseArgs;
 use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::human_format::format_counted;
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
 use windlass_host::signals::SignalListener;
@@ -64,11 +65,15 @@ fn report_differences(summary: &ReplaySummary, output: &mut OutputWriter, verbos
         report(format!("not as it was recorded: {refusal}"));
     }
     if let Some(first) = summary.unused.first() {
-        let count = summary.unused.len();
-        report(format!("{count} recorded exchanges were not asked for, the first is {first}"));
+        let unused = format_counted(summary.unused.len(), "recorded exchange");
+        report(format!("not requested: {unused}, the first is {first}"));
     }
     if verbose {
-        report(format!("{} requests, {} answered", summary.requests, summary.used));
+        report(format!(
+            "{}, {} answered",
+            format_counted(summary.requests, "request"),
+            summary.used
+        ));
     }
     summary.is_exact()
 }

@@ -82,11 +82,11 @@ impl<'a> SessionStats<'a> {
             ("requests", format_count(all.requests)),
             ("fresh input", format!("{} tokens", format_count(all.usage.input.0))),
             ("cache written", format!("{} tokens", format_count(all.usage.cache_write.0))),
-            ("cache read", format!("{read} tokens, {predicted} foreseen")),
+            ("cache read", format!("{read} tokens, {predicted} predicted")),
             ("output", format!("{} tokens", format_count(all.usage.output.0))),
             ("cost", windlass_host::display::human_format::format_money(all.cost)),
             (
-                "input foreseen",
+                "input predicted",
                 format!("median error {first} in the first half, {last} in the last"),
             ),
             ("cache misses", format_count(all.cache_misses)),

@@ -96,7 +96,7 @@ fn list_trusted(store: &TrustStore, is_json: bool) -> Result<String, CommandErro
         return Ok(format!("{}\n", json!({ "trusted": rows })));
     }
     if trusted.is_empty() {
-        return Ok("no project is trusted\n".to_owned());
+        return Ok("No project is trusted.\n".to_owned());
     }
     Ok(trusted
         .iter()

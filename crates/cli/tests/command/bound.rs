@@ -79,9 +79,9 @@ fn it_is_said_in_plain_words() {
     for words in [
         "model calls",
         "in one tool turn",
-        "tool turns          20",
-        "never more than     $1.00, the limit you set",
-        "a usual task costs  about $0.",
+        "tool turns            20",
+        "never more than       $1.00, the limit you set",
+        "a typical task costs  about $0.",
     ] {
         assert!(text.contains(words), "`{words}` is missing in:\n{text}");
     }

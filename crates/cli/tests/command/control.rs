@@ -273,6 +273,33 @@ fn hooks_are_listed_names_are_given_and_what_is_unknown_is_refused() {
     assert!(listed.stdout.contains("the sea"), "{listed:?}");
 }
 
+/// What adapters ask for before they show a session: models with their efforts, and a title.
+#[test]
+fn models_come_with_their_efforts_and_a_session_gets_a_title() {
+    let dirs = TestDirs::new();
+    let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
+    let mut driven = StreamJsonProcess::start(&dirs, &server.url(), &[]);
+    let greeting = driven.ask(&json!({"subtype": "initialize"})).expect("a greeting");
+    let models = greeting["models"].as_array().expect("models");
+    let default = models.iter().find(|row| row["value"] == "default").expect("the session's own");
+    assert_eq!(default["supportsEffort"], true, "{default}");
+    let levels = default["supportedEffortLevels"].as_array().expect("levels");
+    assert!(levels.contains(&json!("low")) && levels.contains(&json!("high")), "{default}");
+    let without_key =
+        |row: &&Value| row["value"].as_str().is_some_and(|name| name.starts_with("openai/"));
+    assert!(!models.iter().any(|row| without_key(&row)), "models without a key are not listed");
+    driven.prompt("hello");
+    driven.result();
+    let about = json!({"subtype": "generate_session_title",
+        "description": "repair the date test of the calendar", "persist": true});
+    let titled = driven.ask(&about).expect("a title");
+    let title = titled["title"].as_str().expect("words").to_owned();
+    assert!(title.starts_with("repair the date test"), "{titled}");
+    assert_eq!(driven.end().code, Some(0));
+    let listed = crate::fixture::run(&mut dirs.windlass(&["sessions", "list"]));
+    assert!(listed.stdout.contains(&title), "{listed:?}");
+}
+
 /// An open conversation goes back to before a prompt, and on from there.
 #[test]
 fn a_prompt_takes_the_conversation_back() {

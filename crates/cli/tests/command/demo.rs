@@ -19,7 +19,7 @@ fn piped_it_is_plain_and_ends_well() {
         "5 passed, 1 failed",
         "! 529: the model is overloaded",
         "● Read days_in_month.sh",
-        "the text above is void",
+        "the text above is discarded",
         "● Edit days_in_month.sh",
         "│ -    if [ $((year % 4)) -eq 0 ]; then",
         "│ +        [ $((year % 400)) -eq 0 ]; then",

@@ -124,7 +124,7 @@ fn to_continue_where_there_is_nothing_begins_a_session() {
     assert_eq!(files(&projects(&dirs)).len(), 1);
     let dirs = TestDirs::new();
     let finished = run(&mut dirs.asking(&server.url(), &["-c", "--fork-session", "-p", "look"]));
-    assert!(finished.error_line(2).contains("no session of this directory"), "{finished:?}");
+    assert!(finished.error_line(2).contains("no session in this directory"), "{finished:?}");
 }
 
 /// What lies among the transcripts is not always one.

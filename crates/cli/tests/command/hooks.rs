@@ -228,7 +228,7 @@ fn hooks_can_be_listed_and_tried() {
     let finished = test(&["SessionStart"]);
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert!(finished.stdout.contains("failed: ended with exit code 1"), "{finished:?}");
-    assert!(test(&["Stop"]).stdout.contains("No hook is meant"));
+    assert!(test(&["Stop"]).stdout.contains("No hook matches"));
     assert!(test(&["PreTool"]).error_line(2).contains("PreToolUse"));
     assert!(test(&["Stop", "--input", "[]"]).error_line(2).contains("--input"));
 }

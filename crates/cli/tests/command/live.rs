@@ -64,7 +64,7 @@ fn rules_take_effect_at_the_next_prompt_and_a_broken_file_loosens_nothing() {
     let lines: Vec<&str> = over.stderr.lines().collect();
     assert_eq!(lines.len(), 1, "{over:?}");
     assert!(lines[0].contains("settings.json, line 1, column"), "{over:?}");
-    assert!(lines[0].ends_with("what it said before holds"), "{over:?}");
+    assert!(lines[0].ends_with("its earlier values apply"), "{over:?}");
 }
 
 #[test]

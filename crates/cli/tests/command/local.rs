@@ -99,7 +99,7 @@ fn whoever_moved_the_provider_is_not_offered_others() {
     let finished = run(command.env("ANTHROPIC_BASE_URL", "https://gateway.example"));
     let line = finished.error_line(1);
     assert!(line.contains("ANTHROPIC_API_KEY") && !line.contains("smollm2"), "{line}");
-    assert!(line.contains("keep one for https://gateway.example in the key ring"), "{line}");
+    assert!(line.contains("store one for https://gateway.example in the key ring"), "{line}");
 }
 
 #[test]

@@ -210,8 +210,11 @@ fn what_a_model_cannot_do_is_said_before_the_network() {
     let cases: &[(&[&str], &[&str])] = &[
         (&["--model", "openai-chat/gpt-6.1-sol"], &["cannot call tools", "openai/gpt-6.1-sol"]),
         (&["--model", "fable", "--thinking", "disabled"], &["always thinks", "--effort low"]),
-        (&["--model", "claude-haiku-4-5", "--thinking", "adaptive"], &["does not think"]),
-        (&["--model", "claude-haiku-4-5", "--effort", "low"], &["knows no effort"]),
+        (
+            &["--model", "claude-haiku-4-5", "--thinking", "adaptive"],
+            &["does not support thinking"],
+        ),
+        (&["--model", "claude-haiku-4-5", "--effort", "low"], &["does not support effort"]),
         (&["--model", "claude-opus-4-6", "--effort", "xhigh"], &["`xhigh`", "high, max"]),
         (&["--fallback-model", "openai-chat/gpt-6-astra"], &["gpt-6-astra", "tools"]),
     ];

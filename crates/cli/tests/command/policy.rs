@@ -67,7 +67,7 @@ fn a_sandbox_holds_commands_to_where_the_session_works() {
     let server = play(script);
     let flags = ["-p", "go", "--dangerously-skip-permissions", "--sandbox=required", "--verbose"];
     let finished = run(&mut dirs.asking(&server.url(), &flags));
-    if finished.code == Some(1) && finished.stderr.contains("none can be had") {
+    if finished.code == Some(1) && finished.stderr.contains("required and not available") {
         let words = finished.stderr;
         assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{words}");
         eprintln!("not tried: {words}");
@@ -99,7 +99,7 @@ fn run_sandboxed(dirs: &TestDirs, flags: &[&str], input: Value) -> Option<String
     let server = play(script);
     let mut command = dirs.asking(&server.url(), &["-p", "go", "--sandbox=required"]);
     let finished = run(command.args(flags));
-    if finished.code == Some(1) && finished.stderr.contains("none can be had") {
+    if finished.code == Some(1) && finished.stderr.contains("required and not available") {
         assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{finished:?}");
         return None;
     }

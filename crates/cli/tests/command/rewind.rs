@@ -72,6 +72,37 @@ fn files_go_back_to_where_they_were_before_a_prompt() {
 }
 
 #[test]
+fn a_session_that_was_rewound_to_its_beginning_goes_on() {
+    let dirs = TestDirs::new();
+    let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
+    ask(&dirs, &server, &["--session-id", SESSION, "-p", "the first try"]);
+    rewind(&dirs, &["--to", "1", "--conversation"]);
+    ask(&dirs, &server, &["-c", "-p", "the second try"]);
+    let sent = server.requests().pop().expect("a request").body.to_string();
+    assert!(sent.contains("the second try") && !sent.contains("the first try"), "{sent}");
+    let listed = rewind(&dirs, &[]);
+    assert!(listed.contains("the second try"), "it is the same session: {listed}");
+}
+
+#[test]
+fn prompts_are_listed_in_the_words_that_were_typed() {
+    let dirs = TestDirs::new();
+    std::fs::write(dirs.file("notes.txt"), "contents of the file\n").expect("a file");
+    let server = play(Script::new().answer(ScriptedAnswer::text("Read.").repeat(0)));
+    ask(&dirs, &server, &["--session-id", SESSION, "-p", "sum up @notes.txt please"]);
+    let sent = server.requests().pop().expect("a request").body.to_string();
+    assert!(sent.contains("contents of the file"), "{sent}");
+    let listed = rewind(&dirs, &[]);
+    let sessions = run(&mut dirs.windlass(&["sessions", "list"])).answer().to_owned();
+    let preview = rewind(&dirs, &["--to", "1", "--dry-run"]);
+    let why = run(&mut dirs.windlass(&["why", SESSION])).answer().to_owned();
+    for shown in [listed, sessions, preview, why] {
+        assert!(shown.contains("sum up @notes.txt please"), "{shown}");
+        assert!(!shown.contains("contents of the file"), "{shown}");
+    }
+}
+
+#[test]
 fn what_others_changed_since_is_left_alone() {
     let dirs = TestDirs::new();
     let _server = record_session(&dirs);

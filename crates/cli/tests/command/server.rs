@@ -46,10 +46,7 @@ fn a_wrong_key_is_told_with_how_to_set_another() {
                 "GEMINI_API_KEY" => "gemini",
                 _ => "openai",
             };
-            assert!(
-                line.contains(&format!("; set {key} to a key that is good, or unset")),
-                "{line}"
-            );
+            assert!(line.contains(&format!("; set {key} to a valid key, or unset")), "{line}");
             assert!(line.contains(&format!("`windlass key set {provider}")), "{line}");
         });
     }
@@ -60,7 +57,7 @@ fn a_wrong_address_and_a_page_instead_of_an_answer() {
     for status in [404, 200] {
         over_all_wires(&ScriptedFault::Html { status }, |address, _, finished| {
             let line = finished.error_line(1);
-            assert!(line.contains("no model server"), "{line}");
+            assert!(line.contains("not a model server"), "{line}");
             assert!(line.contains(&format!("status {status}")), "{line}");
             assert!(line.ends_with(&format!("; check {address}")), "{line}");
         });
@@ -104,7 +101,7 @@ fn a_proxy_that_wants_a_login() {
         &ScriptedFault::Refuse { status: 407, headers: Vec::new(), body: None },
         |_, _, end| {
             let line = end.error_line(1);
-            assert!(line.contains("a proxy wants a login (status 407)"), "{line}");
+            assert!(line.contains("a proxy requires a login (status 407)"), "{line}");
             assert!(line.contains("HTTPS_PROXY") && line.contains("NO_PROXY"), "{line}");
         },
     );
@@ -129,7 +126,7 @@ fn a_real_proxy_that_wants_a_login() {
         let variable = format!("{scheme}_proxy");
         let finished = run(command.env(variable.to_uppercase(), &proxy).env(variable, &proxy));
         let line = finished.error_line(1);
-        assert!(line.contains("a proxy wants a login"), "{line}");
+        assert!(line.contains("a proxy requires a login"), "{line}");
         assert!(line.contains("name:password@proxy"), "{line}");
         assert!(finished.took < Duration::from_secs(45), "{finished:?}");
     }

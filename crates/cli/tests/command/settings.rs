@@ -130,7 +130,7 @@ fn a_file_that_stops_parsing_never_allows_what_it_denied() {
             let (finished, is_made) = touch(&dirs, flags);
             assert!(!is_made, "{broken} {flags:?}");
             assert_eq!(finished.code, Some(0), "{finished:?}");
-            assert!(finished.stderr.contains("until it is mended"), "{finished:?}");
+            assert!(finished.stderr.contains("until it is fixed"), "{finished:?}");
         }
     }
     // Without any of it the command would have run.
@@ -168,7 +168,7 @@ fn each_mistake_is_one_line_and_the_rest_works() {
     assert!(is_made && finished.code == Some(0), "{finished:?}");
     let lines: Vec<&str> = finished.stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{finished:?}");
-    assert!(finished.stderr.contains("line 3, column 1: `model` does not fit"), "{finished:?}");
+    assert!(finished.stderr.contains("line 3, column 1: `model` is invalid"), "{finished:?}");
     assert!(
         finished.stderr.contains("line 4, column 1: there is no setting `modle`"),
         "{finished:?}"
@@ -492,7 +492,7 @@ fn what_the_user_remembers_counts_without_another_question() {
     let (local, target) =
         (dirs.file(".claude/settings.local.json"), dirs.home().join("target.json"));
     write(&local, "{");
-    assert!(remember("Bash(ls:*)").error_line(1).contains("mend it first"));
+    assert!(remember("Bash(ls:*)").error_line(1).contains("fix it first"));
     write(&target, "{}");
     std::fs::remove_file(&local).expect("removed");
     std::os::unix::fs::symlink(&target, &local).expect("a link");

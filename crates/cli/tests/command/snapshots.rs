@@ -476,7 +476,7 @@ fn a_pack_goes_on_on_another_machine_and_a_bad_one_leaves_nothing() {
         server.requests().pop().expect("a request").json().expect("JSON")["messages"].to_string();
     assert!(said.contains("prompt 1") && said.contains("go on"), "{said}");
     let again = run(&mut other.windlass(&["unpack", &name, "--into", &into]));
-    assert!(again.error_line(1).contains("is here already"));
+    assert!(again.error_line(1).contains("already exists here"));
 }
 
 #[test]

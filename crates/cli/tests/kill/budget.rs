@@ -72,7 +72,7 @@ fn the_limit_holds_however_often_the_process_dies() {
     let spent = figure("cost_micro_usd");
     let aside = figure("set_aside_micro_usd");
     assert!(aside > 0 && spent + aside <= LIMIT, "{told}");
-    assert!(cost(&[]).contains("Set aside besides"), "{}", cost(&[]));
+    assert!(cost(&[]).contains("Also reserved"), "{}", cost(&[]));
 }
 
 #[test]

@@ -176,7 +176,7 @@ impl ConsoleOutput {
         }
         // The outermost cause is enough; the rest is detail of the network stack.
         let why = to_single_line(why.split(": ").next().unwrap_or(why));
-        let line = format!("✗ the answer broke off, {why}; the text above is void");
+        let line = format!("✗ the answer broke off, {why}; the text above is discarded");
         self.write_line(ConsoleStyle::Warning, &line)
     }
 

@@ -124,7 +124,7 @@ fn call_signature(call: &ToolCall) -> Option<&str> {
 fn note_orphans(results: &[UnpairedResult<'_>], at: usize, notes: &mut NormalizationNotes) {
     for orphan in results {
         let call = &orphan.result.call;
-        let line = format!("a result for {call}, which nobody called, was left out");
+        let line = format!("a result for {call}, which was never called, was left out");
         notes.add(NormalizationStep::Pair, at, line);
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn describe_changed_files(tool_context: &ToolSessionContext) -> Optio
     let mut lines: Vec<String> = ended.into_iter().map(|end| end.note).collect();
     let changes = tool_context.files.find_changed_files();
     if !changes.is_empty() {
-        let words = "Files you have seen changed since, by somebody else's hand or by a command. \
+        let words = "Files you have seen changed since, by someone else or by a command. \
                      Read them again before you rely on them.";
         lines.push(words.to_owned());
         lines.extend(changes.into_iter().map(|change| change.note));

@@ -104,13 +104,13 @@ pub enum RewindError {
     #[error("there is no message or call {0} in this session")]
     NoMessage(String),
     /// Nothing of the session is kept.
-    #[error("nothing of this session is kept")]
+    #[error("this session is not saved")]
     NotKept,
     /// Nothing was rewound, or something was done since.
     #[error("there is no rewind to undo: none was done, or files were changed after it")]
     NoRewind,
     /// What was going on does not end.
-    #[error("what is going on does not end; try again")]
+    #[error("the current run does not end; try again")]
     StillRunning,
     /// The session is over.
     #[error("the session is over")]

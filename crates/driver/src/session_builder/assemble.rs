@@ -34,6 +34,7 @@ use crate::snapshot::{ChangeNotices, RecorderThread, SharedWorkspace, SnapshotRe
 use crate::subagent::{
     AgentTool, NestedSessionFactory, ParentSession, SubagentConfig, agent_workspace,
 };
+use crate::tool::past_task_lists::rebuild_task_lists;
 use crate::transcript_writer::SessionTranscriptWriter;
 
 impl SessionBuilder {
@@ -96,6 +97,9 @@ impl SessionBuilder {
             notice_sender: notice_sender.clone(),
             events: event_sender,
         });
+        if let Some(lists) = rebuild_task_lists(state.transcript.messages()) {
+            performer.restore_task_lists(lists);
+        }
         if !leftover_worktrees.is_empty() {
             let sender = notice_sender.clone();
             performer

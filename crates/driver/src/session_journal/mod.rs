@@ -231,8 +231,7 @@ impl SessionJournal {
             Self::Broken(broken) => broken.message(),
             Self::On(open) => match &open.abandoned_reason {
                 Some(left) => format!(
-                    "the session ends, because {left}; nothing is lost: look after the disk, and \
-                     resume it"
+                    "the session ends, because {left}; nothing is lost: check the disk, then resume it"
                 ),
                 None => String::new(),
             },
@@ -393,8 +392,7 @@ impl BrokenJournal {
         match rescued {
             None => format!("the session ends, because {error}"),
             Some(RescuedSession { id, journal }) => format!(
-                "the session ends, because {error}; everything that was said is kept in {}: go on by \
-                 resuming session {id}",
+                "the session ends, because {error}; everything that was said is kept in {}: resume session {id}",
                 journal.display()
             ),
         }

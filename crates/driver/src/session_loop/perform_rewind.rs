@@ -19,6 +19,7 @@ use crate::rewind::{
 };
 use crate::session_command::RewindRequest;
 use crate::session_journal::RewoundState;
+use crate::tool::past_task_lists::rebuild_task_lists;
 
 impl SessionLoop {
     /// Ends what is going on, so that the session can go back.
@@ -116,6 +117,8 @@ impl SessionLoop {
         let spent = match done {
             Ok(Some(RewoundState { state, transcript, spent })) => {
                 (self.state, self.transcript) = (state, transcript);
+                let lists = rebuild_task_lists(self.state.transcript.messages());
+                self.performer.restore_task_lists(lists.unwrap_or_default());
                 spent
             }
             Ok(None) if self.journal.has_failed() => {

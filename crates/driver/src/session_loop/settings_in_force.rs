@@ -27,7 +27,7 @@ impl SessionLoop {
         if let Some(wanted) = model.as_ref().filter(|wanted| !self.is_known_model(wanted)) {
             let asked = &self.settings.model.name;
             self.performer.warn(format!(
-                "the page wants {wanted}, which cannot be asked here; {asked} is asked as usual"
+                "the page wants {wanted}, which is not available here; {asked} is used"
             ));
         }
         self.inbox.ready_items.push_front(IntakeItem::Prompt(submission));

@@ -11,7 +11,7 @@ use windlass_workspace::{
 use super::SnapshotConfig;
 use super::garbage::{collect_garbage, register_session};
 
-/// Used by the thread that looks and by whoever goes back.
+/// Used by the thread that looks and by a rewind.
 #[derive(Debug)]
 pub struct SharedWorkspace {
     root: PathBuf,

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use windlass_tool::ToolSessionContext;
+use windlass_tool::{TaskLists, ToolSessionContext};
 use windlass_vocabulary::ToolOutcome;
 
 /// Files told with one outcome.
@@ -22,6 +22,12 @@ struct ReportedContext {
 }
 
 impl ContextReporter {
+    /// The list is known already, from an earlier process or before a rewind.
+    pub(crate) fn with_task_lists(lists: &TaskLists) -> Self {
+        let tasks = lists.render().map(Arc::from);
+        Self { last: Mutex::new(ReportedContext { tasks, ..ReportedContext::default() }) }
+    }
+
     /// Adds what is new to what came of a call.
     pub(crate) fn append_changes(
         &self,

@@ -8,6 +8,7 @@
 pub(crate) mod cell_launcher;
 mod context_reporter;
 mod execute;
+pub(crate) mod past_task_lists;
 pub(crate) mod sandbox_launcher;
 
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ use windlass_engine::Event;
 use windlass_permission::PermissionGrant;
 use windlass_tool::side_question::SideModel;
 use windlass_tool::{
-    BackgroundCostSender, CallLimits, ProgressSender, ToolCallContext, ToolRegistry,
+    BackgroundCostSender, CallLimits, ProgressSender, TaskLists, ToolCallContext, ToolRegistry,
     ToolSessionContext,
 };
 use windlass_vocabulary::{EffectClass, Ticket, ToolCall, ToolOutcome};
@@ -156,6 +157,12 @@ impl ToolRunner {
     pub(crate) fn report_to(&mut self, events: mpsc::Sender<Event>) {
         self.events = events;
         self.context_reporter = Arc::default();
+    }
+
+    /// The model's lists are these from now on, and the conversation knows them.
+    pub(crate) fn restore_task_lists(&mut self, lists: TaskLists) {
+        self.context_reporter = Arc::new(ContextReporter::with_task_lists(&lists));
+        self.tool_context.model.restore_task_lists(lists);
     }
 
     /// Asks a call to end, with everything it started.

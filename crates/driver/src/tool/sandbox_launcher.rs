@@ -217,7 +217,9 @@ impl PreparedLaunch for SandboxedCommand {
         words.extend(settled.problem);
         let reason = sandbox.explain_failure(&plan, end.code, &end.stderr);
         let refused = gate.map(|gate| gate.refusals()).unwrap_or_default();
-        words.extend(refused.into_iter().map(|why| format!("The sandbox let nobody out: {why}.")));
+        words.extend(
+            refused.into_iter().map(|why| format!("The sandbox blocked a connection: {why}.")),
+        );
         if let Some(reason) = reason {
             words.push(reason.words);
             words.extend(may_be_left.then(|| ASK_TO_RUN_UNCONFINED.to_owned()));

@@ -191,3 +191,61 @@ async fn a_run_is_ended_before_the_session_goes_back() {
     let gone = session.rewind(PROMPT, BOTH, RewindOptions::default()).await;
     assert!(matches!(gone, Err(RewindError::Closed)), "{gone:?}");
 }
+
+#[tokio::test]
+async fn task_lists_go_back_with_the_conversation_and_are_there_when_it_is_resumed() {
+    let options = FixtureOptions::default();
+    let directory = options.directory.path().to_owned();
+    let create = |subject: &str| json!({ "subject": subject, "description": "in full" });
+    let list = || Says::empty().tool("TaskList", json!({}));
+    let complete_first = json!({ "taskId": "1", "status": "completed" });
+    let answers = [
+        Says::empty().tool("TaskCreate", create("look")).tool("TaskCreate", create("fix")),
+        Says::text("planned"),
+        Says::empty().tool("TaskUpdate", complete_first).tool("TaskCreate", create("dropped")),
+        Says::text("worked"),
+        list(),
+        Says::empty().tool("TaskCreate", create("test")),
+        Says::text("planned anew"),
+        list(),
+        Says::text("resumed"),
+    ];
+    let rehearsal = rehearse(answers).await;
+    let about = TranscriptContext { session: SESSION.into(), ..TranscriptContext::default() };
+    let start = || {
+        options
+            .builder(&rehearsal.url())
+            .journal(directory.join("session.jsonl"), Durability::Written)
+            .transcript(TranscriptConfig::new(None, about.clone(), None))
+            .start()
+            .unwrap()
+    };
+    let (session, mut notices) = start();
+    session.submit("plan").unwrap();
+    assert_completed(&ended(&mut notices).await.0);
+    session.submit(PromptSubmission::from("work").with_name(PROMPT)).unwrap();
+    assert_completed(&ended(&mut notices).await.0);
+    let conversation = RewindScope { conversation: true, files: false };
+    session.rewind(PROMPT, conversation, RewindOptions::default()).await.unwrap();
+    session.submit("another way").unwrap();
+    let (ending, received) = ended(&mut notices).await;
+    assert_completed(&ending);
+    let words = last_request_text(&rehearsal);
+    assert!(words.contains("[ ] #1 look") && words.contains("[ ] #2 fix"), "{words}");
+    assert!(!words.contains("dropped") && words.contains("Made task #3: test"), "{words}");
+    // A list that is as it was is not told as news with the first call.
+    let updates = received.iter().filter_map(|notice| match notice {
+        Notice::ToolEnded { outcome, .. } => outcome.update.as_ref()?.tasks.as_deref(),
+        _ => None,
+    });
+    assert_eq!(updates.collect::<Vec<_>>(), ["Tasks:\n[ ] #1 look\n[ ] #2 fix\n[ ] #3 test\n"]);
+    session.close().await;
+
+    let (session, mut notices) = start();
+    session.submit("and on").unwrap();
+    assert_completed(&ended(&mut notices).await.0);
+    let words = last_request_text(&rehearsal);
+    let resumed = words.split("and on").nth(1).unwrap();
+    assert!(resumed.contains("[ ] #1 look") && resumed.contains("[ ] #3 test"), "{words}");
+    session.close().await;
+}

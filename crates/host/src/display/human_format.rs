@@ -19,10 +19,10 @@ pub fn format_count(number: u64) -> String {
 }
 
 /// `1 tool`, `1,200 tools`.
-pub fn format_counted(number: usize, noun: &str) -> String {
-    match number {
+pub fn format_counted(number: impl TryInto<u64>, noun: &str) -> String {
+    match number.try_into().unwrap_or(u64::MAX) {
         1 => format!("1 {noun}"),
-        number => format!("{} {noun}s", format_count(u64::try_from(number).unwrap_or(u64::MAX))),
+        number => format!("{} {noun}s", format_count(number)),
     }
 }
 
@@ -50,11 +50,11 @@ pub fn describe_failure_kind(kind: FailureKind) -> &'static str {
         FailureKind::ServerFault => "the server failed",
         FailureKind::Transport => "the connection failed",
         FailureKind::ModelGone => "there is no such model",
-        FailureKind::InvalidRequest => "the request was called invalid",
+        FailureKind::InvalidRequest => "the request was rejected as invalid",
         FailureKind::ForeignSignature => "reasoning of another model was refused",
         FailureKind::Unauthorised => "the key was refused",
         FailureKind::Quota => "the account's quota is used up",
-        FailureKind::Refused => "refused as a matter of policy",
+        FailureKind::Refused => "refused by the provider's policy",
         FailureKind::OutputLimit => "the answer was cut at the output limit",
         FailureKind::Misconfigured => "the request cannot be made",
     }
@@ -93,11 +93,11 @@ pub fn describe_run_failure(
                 | Outcome::ToolDeferred
                 | Outcome::StorageFailed,
             ) => return None,
-            Some(Outcome::Refusal) => "put the task in other words, or ask another --model",
+            Some(Outcome::Refusal) => "rephrase the task, or use another --model",
             Some(Outcome::OutputLimitExhausted) => "ask for less at a time",
             Some(Outcome::NotCompacted) => "there may be too little to summarise yet",
             Some(Outcome::Empty | Outcome::PausesExhausted | Outcome::Circled) => {
-                "ask again, or ask another --model"
+                "try again, or use another --model"
             }
         },
         Terminal::BlockingLimit | Terminal::PromptTooLong => {

@@ -153,7 +153,7 @@ pub fn unpack_files(
     Ok(())
 }
 
-/// Moves the unpacked files of a session to where its journal shall be, as a session of this project.
+/// Moves the unpacked files of a session to where its journal belongs, as a session of this project.
 /// The journal goes last: before it is there, there is no session.
 pub fn adopt_unpacked(
     manifest: &PackManifest,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use windlass_engine::Event;
 use windlass_vocabulary::{Delta, MessageOrigin, MicroUsd, Terminal};
 
-use crate::conversation::join_block_texts;
+use crate::conversation::find_own_words;
 use crate::disk::{RealDisk, open_regular};
 use crate::error::JournalError;
 use crate::journal_reader::{JournalEntry, JournalReader};
@@ -153,14 +153,14 @@ impl SessionSummary {
             RecordItem::Event(Event::UserSubmitted { content, .. }) => {
                 count.messages += 1;
                 if self.prompt.is_empty() {
-                    self.prompt = shorten_to_line(&join_block_texts(&content));
+                    self.prompt = shorten_to_line(&find_own_words(&content));
                 }
             }
             RecordItem::Event(Event::Adopted { messages }) => {
                 count.messages += messages.len() as u64;
                 let first = messages.iter().find(|message| message.origin == MessageOrigin::User);
                 if let Some(first) = first.filter(|_| self.prompt.is_empty()) {
-                    self.prompt = shorten_to_line(&join_block_texts(&first.content));
+                    self.prompt = shorten_to_line(&find_own_words(&first.content));
                 }
             }
             RecordItem::Event(Event::ModelStarted { .. }) => count.has_calls = false,

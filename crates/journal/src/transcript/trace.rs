@@ -7,6 +7,7 @@ use windlass_engine::{Effect, Settings};
 use windlass_vocabulary::{AttachmentKind, Message, MessageId, MessageOrigin, Notice, ToolCallId};
 
 use super::{Transcriber, TranscriptContext};
+use crate::conversation::find_own_words;
 use crate::error::JournalError;
 use crate::fold::{ReplayStep, fold_entries};
 use crate::journal_reader::JournalReader;
@@ -23,7 +24,7 @@ pub struct TracedMessage {
     pub last_record: u64,
     /// A person or a client said it.
     pub is_prompt: bool,
-    /// What was said, for people.
+    /// What was said, for people. A prompt is in the user's own words, without what was attached.
     pub text: String,
     /// The tools it calls.
     pub calls: Vec<ToolCallId>,
@@ -54,7 +55,10 @@ pub fn trace_messages(
                     record: step.seq,
                     last_record: u64::MAX,
                     is_prompt: is_prompt(message),
-                    text: message.text(),
+                    text: match is_prompt(message) {
+                        true => find_own_words(&message.content),
+                        false => message.text(),
+                    },
                     calls: message.tool_calls().map(|call| call.id.clone()).collect(),
                 });
             }

@@ -95,7 +95,7 @@ impl ConnectionHealth {
         let noted = self.lock_notes();
         let reason = noted.reason.as_deref().unwrap_or("it closed the connection");
         match noted.lines.iter().rev().find(|line| !line.starts_with("skipped: ")) {
-            Some(last) => format!("{reason}; its last words: {last}"),
+            Some(last) => format!("{reason}; its last output: {last}"),
             None => reason.to_owned(),
         }
     }

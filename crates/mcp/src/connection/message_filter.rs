@@ -84,7 +84,7 @@ impl<T> FilteredTransport<T> {
         if is_known {
             return Some(is_open);
         }
-        (!self.health.note_bad_message(&format!("an answer to {id}, which was not asked")))
+        (!self.health.note_bad_message(&format!("an answer to {id}, which was not requested")))
             .then_some(false)
     }
 }

@@ -220,5 +220,5 @@ fn to_call_result(outcome: ToolOutcome, tool_context: &ToolSessionContext) -> Ca
 }
 
 const INSTRUCTIONS: &str = "Tools for one project on this machine. Calls are judged by the rules of \
-whoever started this server; nobody can be asked, so a call that would need a yes is refused with \
+the user who started this server; nobody can be asked, so a call that would need a yes is refused with \
 the rule that would allow it.";

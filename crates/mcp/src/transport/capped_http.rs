@@ -182,7 +182,7 @@ fn check_auth_challenge(status: StatusCode, headers: &HeaderMap) -> Result<(), H
         None => return Ok(()),
         Some(Ok(text)) => text.to_owned(),
         Some(Err(_)) => {
-            let words = "its challenge is no text";
+            let words = "its challenge is not text";
             return Err(StreamableHttpError::UnexpectedServerResponse(words.into()));
         }
     };

@@ -43,7 +43,7 @@ pub(crate) struct ReadOnlyWords<'w> {
     pub(crate) changes_directory: bool,
     /// It walks directories, so a rule about one file below cannot be seen in its words.
     pub(crate) walks_directories: bool,
-    /// It asks the repository it stands in, which may be somebody else's.
+    /// It asks the repository it stands in, which may be someone else's.
     pub(crate) asks_repository: bool,
     /// Whether it runs unasked where nothing holds it.
     pub(crate) cell: CellNeed,

@@ -139,7 +139,7 @@ impl MemoryLoader {
             return None;
         }
         if author == MemoryAuthor::Project && !self.is_trusted(path, &real) {
-            self.note_skipped(path, "it belongs to somebody else, or lies outside the project");
+            self.note_skipped(path, "it belongs to another user, or lies outside the project");
             return None;
         }
         Some(real)
@@ -164,7 +164,7 @@ impl MemoryLoader {
                 let place = real.display();
                 self.notes.push(format!("@{import} of {place} lies outside the project"));
             } else if depth == 0 {
-                self.notes.push(format!("@{import} of {} is taken in too deep", real.display()));
+                self.notes.push(format!("@{import} of {} is nested too deep", real.display()));
             } else {
                 self.add_with_imports(&target, author, depth - 1);
             }

@@ -35,7 +35,7 @@ impl ConfigError {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => format!("known words are {}", known.join(", ")),
         };
-        Self::new(at, format!("`{key}` does not know \"{word}\""), remedy)
+        Self::new(at, format!("`{key}` cannot be \"{word}\""), remedy)
     }
 
     pub(super) fn format_in_file(&self, path: &Path, text: &str) -> String {

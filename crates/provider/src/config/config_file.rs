@@ -22,13 +22,13 @@ pub(super) fn read_config_text(path: &Path) -> Result<Option<String>, CommandErr
     let refuse = |problem: String, remedy: &str| {
         CommandError::usage(format!("{} cannot be used: {problem}; {remedy}", path.display()))
     };
-    let unreadable = |error: std::io::Error| refuse(error.to_string(), "mend or remove it");
+    let unreadable = |error: std::io::Error| refuse(error.to_string(), "fix or remove it");
     let file = match open_regular(path) {
         Ok(file) => file,
         Err(error) if error.is_missing() => return Ok(None),
         Err(RegularFileError::Io(error)) => return Err(unreadable(error)),
         Err(_) if path.is_dir() => {
-            return Err(refuse("it is not a file".to_owned(), "put a file there, or nothing"));
+            return Err(refuse("it is not a file".to_owned(), "put a file there, or remove it"));
         }
         Err(error) => {
             report_if_special(path, &error);
@@ -37,8 +37,8 @@ pub(super) fn read_config_text(path: &Path) -> Result<Option<String>, CommandErr
     };
     let metadata = file.metadata().map_err(unreadable)?;
     if metadata.mode() & 0o002 != 0 {
-        let problem = "everybody on this machine may write to it".to_owned();
-        return Err(refuse(problem, "take that right away: chmod o-w"));
+        let problem = "every user of this machine can write to it".to_owned();
+        return Err(refuse(problem, "remove that permission: chmod o-w"));
     }
     let mut bytes = Vec::new();
     file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;

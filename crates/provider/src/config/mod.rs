@@ -1,8 +1,8 @@
 //! What is known of providers and models, and what the user says about them.
 //!
 //! Two files of one form, the later one winning field by field: the table that is built in, and the
-//! user's own `config.toml`. Nothing is ever read from the project that is worked on: whoever wrote
-//! it must not choose where keys go. The environment and the flags are looked at elsewhere.
+//! user's own `config.toml`. Nothing is ever read from the project that is worked on: its author
+//! must not choose where keys go. The environment and the flags are looked at elsewhere.
 
 mod config_error;
 mod config_file;

@@ -140,10 +140,10 @@ fn parse_inherits_from(entry: &ConfigEntry<'_>, config: &Config) -> Result<Strin
     match config.models.contains_key(&name) {
         true => Ok(name),
         false => {
-            let problem = format!("`like` names a row that is not there, \"{name}\"");
+            let problem = format!("`like` names an unknown row, \"{name}\"");
             let remedy = match find_similar_name(&name, config.models.keys().map(String::as_str)) {
                 Some(near) => format!("did you mean \"{near}\"?"),
-                None => "name one that stands above; `windlass models` lists them".to_owned(),
+                None => "name one above it; `windlass models` lists them".to_owned(),
             };
             Err(ConfigError::new(entry.offset, problem, remedy))
         }

@@ -158,7 +158,7 @@ impl Keyring {
         };
         match stored.as_deref() == Some(key) {
             true => Ok(()),
-            false => Err(KeyringError::Failed("it does not give back what was put in".to_owned())),
+            false => Err(KeyringError::Failed("it does not return what was stored".to_owned())),
         }
     }
 

@@ -38,7 +38,7 @@ impl AvailableModels<'_> {
         match self.allows(chosen, config, lookup) {
             true => Ok(()),
             false => Err(CommandError::usage(format!(
-                "settings (availableModels) do not leave {} to choose; {}",
+                "the setting availableModels does not include {}; {}",
                 chosen.name,
                 self.describe()
             ))),
@@ -47,7 +47,7 @@ impl AvailableModels<'_> {
 
     pub fn describe(self) -> String {
         match self.0.unwrap_or_default() {
-            [] => "there is only the usual one".to_owned(),
+            [] => "only the default model is available".to_owned(),
             list => format!("there are {}", list.join(", ")),
         }
     }

@@ -40,7 +40,7 @@ pub fn check_capabilities(
         let is_never = model.thinking == Some(ThinkingSupport::None);
         if requirements.thinking == Some(ThinkingMode::Adaptive) && is_never {
             return refuse(format!(
-                "{name} does not think when asked to; leave out --thinking adaptive, or choose \
+                "{name} does not support thinking; leave out --thinking adaptive, or choose \
                  another --model"
             ));
         }
@@ -49,9 +49,9 @@ pub fn check_capabilities(
         {
             let known: Vec<&str> = known.iter().map(|effort| effort.name()).collect();
             return refuse(match known.as_slice() {
-                [] => format!("{name} knows no effort; leave out --effort"),
+                [] => format!("{name} does not support effort; leave out --effort"),
                 known => format!(
-                    "{name} knows no effort `{}`; use one of {}",
+                    "{name} does not support the effort `{}`; use one of {}",
                     effort.name(),
                     known.join(", ")
                 ),

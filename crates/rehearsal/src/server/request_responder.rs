@@ -14,7 +14,7 @@ pub(crate) trait RequestResponder: Send + Sync + 'static {
     /// What it calls itself when it must refuse something that is no request.
     const NAME: &'static str;
 
-    /// Does it act for whoever asks, with rights that a web page must not borrow? Then only requests
+    /// Does it act for every caller, with rights that a web page must not borrow? Then only requests
     /// for this machine by its own name are taken, and none from a page of another origin.
     const IS_GUARDED: bool = false;
 

@@ -102,8 +102,8 @@ impl ProjectTrust {
         let open = self.endpoints.iter().find(|one| !one.is_accepted);
         let open = open.filter(|_| self.is_given())?;
         Some(format!(
-            "{} in {} does not apply: your key would go to {}; if that is meant, say so with \
-             `windlass trust --endpoint {}`",
+            "{} in {} does not apply: your key would go to {}; to allow that: `windlass trust \
+             --endpoint {}`",
             open.variable, open.name, open.host, open.host
         ))
     }

@@ -17,7 +17,7 @@ pub struct TrustStore {
 
 /// The record cannot be read: nothing is trusted.
 #[derive(Debug, thiserror::Error)]
-#[error("{} cannot be used: {why}; mend or remove it, until then no project is trusted", path.display())]
+#[error("{} cannot be used: {why}; fix or remove it; until then no project is trusted", path.display())]
 pub struct TrustError {
     path: PathBuf,
     why: String,

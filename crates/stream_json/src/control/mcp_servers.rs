@@ -101,7 +101,7 @@ pub(super) fn read_resource(
     uri: String,
 ) -> Result<ControlOutcome, String> {
     if !uri.starts_with("ui://") {
-        return Err(format!("`{uri}` is no ui:// resource; only those are read here"));
+        return Err(format!("`{uri}` is not a ui:// resource; only those are read here"));
     }
     let own = client_mcp_servers::list_client_server_names(
         &event_loop.args,

@@ -165,7 +165,7 @@ fn rename_session(
 ) -> Result<Value, String> {
     let live = require_session(event_loop)?;
     if session_id.is_some_and(|meant| meant != live.files.session_id) {
-        return Err("another session goes on here now".to_owned());
+        return Err("another session is open here now".to_owned());
     }
     live.session.rename(title).map_err(|error| error.to_string())?;
     Ok(json!({}))

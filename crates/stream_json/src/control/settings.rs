@@ -147,7 +147,7 @@ pub(super) fn update_settings(
     let path = settings_file_path(event_loop, *source)?;
     for value in values {
         if !value.is_string() {
-            return Err(format!("`{key}` is no text"));
+            return Err(format!("`{key}` is not text"));
         }
         write_setting(&path, &[*key], |_| Some(value.clone()))
             .map_err(|error| error.to_string())?;

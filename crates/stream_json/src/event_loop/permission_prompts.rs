@@ -128,7 +128,7 @@ impl EventLoop {
             self.output
                 .frame_writer
                 .write_frame(&OutgoingFrame::ControlCancelRequest { request_id });
-            self.resolve_request(waiter, Err("nobody answered in time".to_owned()));
+            self.resolve_request(waiter, Err("no answer came in time".to_owned()));
         }
     }
 
@@ -167,7 +167,7 @@ impl EventLoop {
         }
         for update in &updates {
             if let Err(why) = self.save_permission_update(update) {
-                self.send_frame(build_warning_frame(format!("not written down: {why}")));
+                self.send_frame(build_warning_frame(format!("not saved: {why}")));
             }
         }
         let live = self.session.live();

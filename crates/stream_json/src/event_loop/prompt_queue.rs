@@ -316,7 +316,7 @@ impl EventLoop {
         };
         match sent {
             Ok(()) => self.turn = Some(turn),
-            Err(error) => self.fail_turn(turn, format!("the prompt was not taken: {error}")),
+            Err(error) => self.fail_turn(turn, format!("the prompt was not accepted: {error}")),
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) struct AskUserQuestionTool;
 pub(crate) struct AskUserQuestionInput {
     /// One to four questions.
     questions: Vec<AskUserQuestionItem>,
-    /// Question to answer, put in by whoever answered.
+    /// Question to answer, put in by the client that answered.
     #[serde(default)]
     #[schemars(skip)]
     answers: Option<BTreeMap<String, AskUserQuestionAnswer>>,

@@ -7,7 +7,7 @@ use windlass_vocabulary::ToolInspection;
 
 use super::task_item::{EXCLUSIVE_PURE, RESULT_BYTES_MAX, TOO_LONG};
 use crate::input::InputError;
-use crate::task_lists::{ENTRIES_MAX, TEXT_CHARS_MAX, TaskItem};
+use crate::task_lists::{ENTRIES_MAX, TEXT_CHARS_MAX, TaskItem, TaskLists};
 use crate::tool::ToolCallContext;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, build_outcome};
 
@@ -19,7 +19,7 @@ pub(crate) struct TaskCreateTool;
 pub(crate) struct TaskCreateInput {
     /// What it is about, in a few words.
     subject: String,
-    /// All that whoever does it must know.
+    /// Everything needed to do it.
     description: String,
     /// What is said while it is under way, for example "Running tests".
     #[serde(default)]
@@ -57,26 +57,31 @@ impl TypedTool for TaskCreateTool {
     fn run(&self, input: TaskCreateInput, call: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(async move {
             let subject = input.subject.clone();
-            let made = call.tool_context.model.update_task_lists(|lists| {
-                if lists.tasks.len() >= ENTRIES_MAX {
-                    return None;
-                }
-                lists.tasks_made += 1;
-                let task = TaskItem {
-                    subject: input.subject,
-                    description: input.description,
-                    active_form: input.active_form,
-                    metadata: input.metadata.unwrap_or_default(),
-                    ..TaskItem::default()
-                };
-                lists.tasks.insert(lists.tasks_made, task);
-                Some(lists.tasks_made)
-            });
+            let made = call.tool_context.model.update_task_lists(|lists| input.apply(lists));
             let Some(number) = made else {
                 return Err(format!("There are {ENTRIES_MAX} tasks, the most there may be."));
             };
             let structured = json!({"task": {"id": number.to_string(), "subject": subject}});
             Ok(build_outcome(format!("Made task #{number}: {subject}"), &structured))
         })
+    }
+}
+
+impl TaskCreateInput {
+    /// Adds the task and returns its number; `None` if the list is full.
+    pub(crate) fn apply(self, lists: &mut TaskLists) -> Option<u64> {
+        if lists.tasks.len() >= ENTRIES_MAX {
+            return None;
+        }
+        lists.tasks_made += 1;
+        let task = TaskItem {
+            subject: self.subject,
+            description: self.description,
+            active_form: self.active_form,
+            metadata: self.metadata.unwrap_or_default(),
+            ..TaskItem::default()
+        };
+        lists.tasks.insert(lists.tasks_made, task);
+        Some(lists.tasks_made)
     }
 }

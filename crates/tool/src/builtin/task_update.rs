@@ -79,7 +79,7 @@ impl TypedTool for TaskUpdateTool {
 
 fn update_task(input: &TaskUpdateInput, call: &ToolCallContext) -> TypedToolResult {
     let number = input.task_number().map_err(|wrong| wrong.to_message("TaskUpdate"))?;
-    let changed = call.tool_context.model.update_task_lists(|lists| input.apply(number, lists))?;
+    let changed = call.tool_context.model.update_task_lists(|lists| input.apply(lists))?;
     let text = match changed.as_slice() {
         [] => format!("Nothing of task #{number} was changed."),
         fields if fields == ["deleted"] => format!("Deleted task #{number}."),
@@ -111,7 +111,8 @@ impl TaskUpdateInput {
     }
 
     /// Makes the change and names the fields it touched, or leaves everything as it is.
-    fn apply(&self, id: u64, lists: &mut TaskLists) -> Result<Vec<&'static str>, String> {
+    pub(crate) fn apply(&self, lists: &mut TaskLists) -> Result<Vec<&'static str>, String> {
+        let id = self.task_number().map_err(|wrong| wrong.to_message("TaskUpdate"))?;
         if !lists.tasks.contains_key(&id) {
             return Err(explain_unknown_task(id));
         }

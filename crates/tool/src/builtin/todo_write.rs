@@ -6,7 +6,7 @@ use serde_json::json;
 use windlass_vocabulary::ToolInspection;
 
 use crate::input::InputError;
-use crate::task_lists::{ENTRIES_MAX, TEXT_CHARS_MAX, TaskStatus, TodoItem};
+use crate::task_lists::{ENTRIES_MAX, TEXT_CHARS_MAX, TaskLists, TaskStatus, TodoItem};
 use crate::tool::ToolCallContext;
 use crate::typed_tool::{ToolDescription, TypedTool, TypedToolFuture, build_outcome};
 
@@ -53,14 +53,19 @@ impl TypedTool for TodoWriteTool {
 
     fn run(&self, input: TodoWriteInput, call: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(async move {
-            let before = call.tool_context.model.update_task_lists(|lists| {
-                std::mem::replace(&mut lists.todos, input.todos.clone())
-            });
+            let before = call.tool_context.model.update_task_lists(|lists| input.apply(lists));
             let done =
                 input.todos.iter().filter(|todo| todo.status == TaskStatus::Completed).count();
             let structured = json!({"oldTodos": before, "newTodos": input.todos});
             let text = format!("Noted: {done} of {} done.", input.todos.len());
             Ok(build_outcome(text, &structured))
         })
+    }
+}
+
+impl TodoWriteInput {
+    /// Replaces the list and returns the old one.
+    pub(crate) fn apply(&self, lists: &mut TaskLists) -> Vec<TodoItem> {
+        std::mem::replace(&mut lists.todos, self.todos.clone())
     }
 }

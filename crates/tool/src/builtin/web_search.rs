@@ -87,7 +87,7 @@ fn check_domains(field: &'static str, domains: &[String]) -> Result<(), InputErr
 async fn perform(input: WebSearchInput, call: ToolCallContext) -> TypedToolResult {
     let began = Instant::now();
     let Some(side_model) = call.side_model.clone() else {
-        return Err("There is nobody here who searches the web.".to_owned());
+        return Err("Web search is not available here.".to_owned());
     };
     let question = SideQuestion {
         prompt: build_prompt(&input),

@@ -60,7 +60,7 @@ pub(crate) fn replace_file(
     write_target(files, path, &target, old, content).map_err(|error| match error {
         ReplaceError::Editor(why) => why,
         ReplaceError::ChangedMeanwhile => format!(
-            "`{}` was changed by somebody else just now. Read it again before you change it.",
+            "`{}` was changed by another program just now. Read it again before you change it.",
             path.display()
         ),
         ReplaceError::Io(error) => format!(

@@ -128,6 +128,27 @@ async fn says_why_a_text_was_not_found() {
     assert!(project.inspect("Edit", &same).problem.unwrap().contains("nothing to change"));
 }
 
+/// What is shown after a try that differs in indentation is what the next try needs.
+#[tokio::test]
+async fn the_text_that_is_shown_makes_the_next_try_succeed() {
+    let project = TestProject::new();
+    let path = project.write("a.rs", "fn a() {\n    one();\n\ttwo();\n}\n");
+    project.read(&path).await;
+    let refused = edit(&project, &path, "  one();\n  two();\n", "three();\n").await;
+    let words = text(&refused);
+    assert!(
+        refused.is_error && words.contains("Only spaces, tabs or line ends differ."),
+        "{words}"
+    );
+    let (_, shown) = words.split_once("There it reads:\n").expect("the text of the file");
+    // As with Read, the line without its number is the text.
+    let copied: Vec<&str> =
+        shown.lines().filter_map(|line| Some(line.split_once('\t')?.1)).collect();
+    let done = edit(&project, &path, &copied.join("\n"), "    three();").await;
+    assert!(!done.is_error, "{}", text(&done));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "fn a() {\n    three();\n}\n");
+}
+
 #[tokio::test]
 async fn an_empty_old_text_creates_a_file() {
     let project = TestProject::new();

@@ -1,6 +1,7 @@
 //! How notices of the session change the state.
 
 use windlass_host::display::human_format;
+use windlass_host::display::human_format::format_counted;
 use windlass_permission::sanitize;
 use windlass_vocabulary::notice::{ChangedFile, RunEnding};
 use windlass_vocabulary::{
@@ -362,7 +363,7 @@ impl App {
             &self.session.facts.working_directory,
         );
         for child in &running.subagents {
-            let calls = words::count(child.calls, "call");
+            let calls = format_counted(child.calls, "call");
             let words = format!("  └ {}: {} · {calls}", child.agent, child.activity);
             lines.push(
                 StyledLine::from_text(words, TextStyle::Dim).truncate_to_width(self.size.width),

@@ -456,7 +456,7 @@ mod tests {
         let mut composer = Composer::default();
         let long = "a line\n".repeat(100_000);
         composer.set_text(long.clone());
-        assert_eq!(composer.text(), "[Pasted 100000 lines]");
+        assert_eq!(composer.text(), "[Pasted 100,000 lines]");
         composer.insert(" more");
         assert_eq!(composer.submit().text, format!("{long} more"));
     }

@@ -88,7 +88,7 @@ impl TuiEventLoop {
 
     pub(super) fn read_file_before(&mut self, ticket: Ticket, path: String) {
         if self.renderer.is_linear() {
-            // Whoever listens hears a line once: the question must be whole before it is said.
+            // A screen reader says a line once: the question must be whole before it is said.
             return self.app.set_file_before(ticket, read_text_file(&path));
         }
         let outcome_sender = self.outcome_sender.clone();

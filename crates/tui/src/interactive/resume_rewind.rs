@@ -13,6 +13,7 @@ use windlass_assembly::session;
 use windlass_assembly::session::{journal_error, rewind_point};
 use windlass_assembly::slash_command::RewindArguments;
 use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::human_format::format_counted;
 use windlass_host::display::text_table::format_time_ago;
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
 
@@ -137,8 +138,7 @@ pub(super) fn list_session_items(cwd: &std::path::Path) -> Result<Vec<PickerItem
             let title = summary.title.as_deref().unwrap_or(&summary.prompt);
             let label = truncate_with_ellipsis(&to_single_line(title), LABEL_MAX);
             let age = format_time_ago(summary.updated);
-            let messages = usize::try_from(summary.messages).unwrap_or(usize::MAX);
-            let messages = crate::words::count(messages, "message");
+            let messages = format_counted(summary.messages, "message");
             let description = format!("{age}, {messages}");
             PickerItem { value: summary.id, label, description }
         })

@@ -141,18 +141,22 @@ impl PermissionPrompt {
 
     fn list_choices(&self) -> Vec<PermissionPromptChoice> {
         let mut choices = vec![PermissionPromptChoice::Deny, PermissionPromptChoice::AllowOnce];
+        let mut parts = Vec::new();
         if self.is_plan() {
             choices.push(PermissionPromptChoice::AllowAndAcceptEdits);
         } else if !self.question.suggestions.is_empty() {
             choices.push(PermissionPromptChoice::AllowForSession);
             if self.rules_file.is_some() {
                 choices.push(PermissionPromptChoice::AllowAlways);
-                choices.extend(self.list_part_choices());
+                parts = self.list_part_choices();
+                choices.extend(parts.drain(..parts.len().min(NUMBERED_PARTS_MAX)));
             }
         }
         choices.extend(self.input_field("command").map(|_| PermissionPromptChoice::EditCommand));
         choices.push(PermissionPromptChoice::DenyWithReason);
         choices.push(PermissionPromptChoice::AllowWithComment);
+        // Beyond the ten number keys: chosen with the arrows.
+        choices.extend(parts);
         choices
     }
 
@@ -160,9 +164,7 @@ impl PermissionPrompt {
     fn list_part_choices(&self) -> Vec<PermissionPromptChoice> {
         match self.question.suggestions.len() {
             0 | 1 => Vec::new(),
-            count => {
-                (0..count.min(PARTS_MAX)).map(PermissionPromptChoice::AllowPartAlways).collect()
-            }
+            count => (0..count).map(PermissionPromptChoice::AllowPartAlways).collect(),
         }
     }
 
@@ -363,5 +365,43 @@ fn build_deny(message: &str, interrupt: bool) -> PermissionPromptReply {
     }
 }
 
-/// Choices for single parts; with them all choices stay within the ten number keys.
-const PARTS_MAX: usize = 3;
+/// Choices for single parts that stand before the last three; these ten have a number key.
+const NUMBERED_PARTS_MAX: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use windlass_vocabulary::{ToolCallId, ToolName};
+
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_command_can_be_allowed_for_good() {
+        let rules = ["a:*", "b:*", "c:*", "d:*", "e:*"].map(|rule| format!("Bash({rule})"));
+        let question = PermissionQuestion {
+            call: ToolCall {
+                id: ToolCallId::from("c1"),
+                name: ToolName::from("Bash"),
+                input: Json::from_checked(r#"{"command":"a && b && c && d && e"}"#),
+                signature: None,
+            },
+            why: String::new(),
+            suggestions: rules.to_vec(),
+            agent: None,
+        };
+        let facts = TuiSessionFacts {
+            rules_file: Some("settings.local.json".to_owned()),
+            ..TuiSessionFacts::default()
+        };
+        let mut prompt = PermissionPrompt::new(Ticket(1), question, &facts);
+        let choices = prompt.list_choices();
+        for at in 0..rules.len() {
+            assert!(choices.contains(&PermissionPromptChoice::AllowPartAlways(at)), "{choices:?}");
+        }
+        assert_eq!(choices.get(9), Some(&PermissionPromptChoice::AllowWithComment));
+        for _ in 0..choices.len() {
+            prompt.handle_key(InputKey::Move(CursorMove::Down));
+        }
+        let reply = prompt.handle_key(InputKey::Enter).expect("an answer");
+        assert_eq!(reply.rules_to_save, [rules[4].clone()]);
+    }
+}

@@ -218,9 +218,12 @@ impl PermissionPrompt {
 fn render_choice(number: usize, is_selected: bool, words: &str) -> StyledLine {
     let (sign, style) =
         if is_selected { ("›", TextStyle::Selected) } else { (" ", TextStyle::Plain) };
-    // The digit that chooses it: ten choices are numbered 1 to 9 and 0.
-    let digit = (number + 1) % 10;
-    StyledLine::from_text(format!("{sign} {digit}. {words}"), style)
+    // The digit that chooses it: ten choices are numbered 1 to 9 and 0, further ones have none.
+    let key = match number {
+        0..10 => format!("{}.", (number + 1) % 10),
+        _ => "  ".to_owned(),
+    };
+    StyledLine::from_text(format!("{sign} {key} {words}"), style)
 }
 
 fn render_key_hint(is_armed: bool, may_mark: bool) -> StyledLine {

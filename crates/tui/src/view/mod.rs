@@ -7,6 +7,7 @@ pub mod help_page;
 mod status_line;
 
 use std::time::Duration;
+use windlass_host::display::human_format::format_counted;
 
 use crate::app::{App, RunningCall, SubagentProgress, TaskMark};
 use crate::painter::Cursor;
@@ -177,7 +178,7 @@ fn render_subagent(child: &SubagentProgress, is_last: bool) -> StyledLine {
     let branch = if is_last { "└" } else { "├" };
     let style = if child.is_over { TextStyle::Dim } else { TextStyle::Plain };
     let indent = "  ".repeat(child.depth + 1);
-    let calls = words::count(child.calls, "call");
+    let calls = format_counted(child.calls, "call");
     StyledLine::from_text(format!("{indent}{branch} {}: ", child.agent), TextStyle::Dim)
         .with_span(child.activity.clone(), style)
         .with_span(format!(" · {calls}"), TextStyle::Dim)

@@ -135,7 +135,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Waits for a job; none when all work is done or the look has failed. Whoever holds a job ends
+    /// Waits for a job; none when all work is done or the look has failed. The holder of a job ends
     /// it within the bounds that `check_stop` keeps, so this wait ends too.
     fn take_job(&self) -> Option<WalkJob> {
         let mut queue = self.queue();

@@ -39,7 +39,7 @@ pub struct RestoreStep {
 pub enum PathStanding {
     /// As we left it: it goes back.
     Unchanged,
-    /// Somebody else changed it, before or after us: only with consent.
+    /// Another program changed it, before or after us: only with consent.
     ChangedByOthers,
     /// What was there is not in the store, or what is there now is not: it stays. So does all of a
     /// repository's state if a part of it is not kept.

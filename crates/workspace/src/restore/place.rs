@@ -73,7 +73,7 @@ impl<'a> StepPlace<'a> {
         } else if is_exchanged {
             self.put_back_exchanged().map(drop)
         } else if self.step.target.is_leaf() {
-            // A content that was not written to its end, or a version of somebody's that is not the
+            // A content that was not written to its end, or a version of another program's that is not the
             // newest any more. Too little is known to delete it.
             self.move_to_trash()
         } else {
@@ -191,7 +191,7 @@ impl<'a> StepPlace<'a> {
         }
     }
 
-    /// What came out is not what was planned: it goes back. Should somebody have written to our file
+    /// What came out is not what was planned: it goes back. Should another program have written to our file
     /// in the meantime, the newest stays and the other is in the trash.
     fn put_back_exchanged(&self) -> io::Result<RestoreResult> {
         self.site.hook.before("exchange back");
@@ -210,7 +210,7 @@ impl<'a> StepPlace<'a> {
         self.site.hook.before("rename back");
         match self.rename(&self.temporary, &self.name, RenameFlags::NOREPLACE) {
             Ok(()) => {}
-            // Somebody made a new one: that is the newest.
+            // Another program made a new one: that is the newest.
             Err(Errno::EXIST) => self.move_to_trash()?,
             Err(error) => return Err(error.into()),
         }

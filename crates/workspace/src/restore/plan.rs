@@ -76,7 +76,7 @@ impl ImageComparison<'_> {
         !ours.is_empty() && self.is_equivalent(left, current)
     }
 
-    /// Equal, or git's index with the same entries: whoever asks for the status writes it anew.
+    /// Equal, or git's index with the same entries: `git status` writes it anew.
     fn is_equivalent(&self, one: &PathImage, other: &PathImage) -> bool {
         one.is_same_as(other) || self.is_git_index() && self.are_same_indexes(one, other)
     }

@@ -1,4 +1,4 @@
-//! Who uses a store. Everybody who does holds its lock together with others; whoever removes something
+//! Who uses a store. Every user holds its lock together with others; a process that removes something
 //! must hold it alone.
 
 use std::fs::File;
@@ -42,7 +42,7 @@ impl StoreLock {
         Ok(())
     }
 
-    /// Does something while nobody else is there; `InUse` if somebody is.
+    /// Does something while nobody else is there; `InUse` otherwise.
     pub(super) fn run_alone<T>(
         &self,
         work: impl FnOnce() -> Result<T, WorkspaceError>,

@@ -9,7 +9,7 @@ use super::{fallback_settings, resolve_journal_path};
 use crate::args::ReplayArgs;
 use windlass_assembly::session::journal_error;
 use windlass_host::command_error::CommandError;
-use windlass_host::display::human_format::format_count;
+use windlass_host::display::human_format::{format_count, format_counted};
 use windlass_host::display::strip_control_characters;
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;
@@ -40,13 +40,16 @@ pub(crate) fn run(
 
 fn render_verification(verified: &VerifyReport) -> String {
     let VerifyReport { folded, same, missing, difference } = verified;
-    let mut text =
-        format!("{} records, {} decisions the same", format_count(folded.seq), format_count(*same));
+    let (records, same) = (format_counted(folded.seq, "record"), format_counted(*same, "decision"));
+    let mut text = format!("{records}, {same} identical");
     if *missing > 0 {
-        text.push_str(&format!(", {} not noted down then", format_count(*missing)));
+        text.push_str(&format!(", {} not recorded then", format_count(*missing)));
     }
     if !folded.damages.is_empty() {
-        text.push_str(&format!(", {} damaged lines left out", folded.damages.len()));
+        text.push_str(&format!(
+            ", {} ignored",
+            format_counted(folded.damages.len(), "damaged line")
+        ));
     }
     text.push_str(".\n");
     match difference {
@@ -54,7 +57,7 @@ fn render_verification(verified: &VerifyReport) -> String {
         Some((seq, note)) => {
             let note: String = note.describe().chars().take(NOTE_CHARS_MAX).collect();
             text.push_str(&format!(
-                "It comes out differently: record {seq} says {}, and that does not follow now.\n",
+                "Replay differs: record {seq} says {}, which does not follow now.\n",
                 strip_control_characters(&note)
             ));
         }

@@ -50,7 +50,7 @@ fn read_stdin(is_terminal: bool) -> io::Result<Vec<u8>> {
     let mut chunk = [0; 4096];
     while bytes.len() <= INPUT_BYTES_MAX && !(is_terminal && bytes.ends_with(b"\n")) {
         if !is_ready(&input, deadline.saturating_duration_since(Instant::now()))? {
-            return Err(io::Error::other("nothing came in time"));
+            return Err(io::Error::other("no input arrived in time"));
         }
         match input.read(&mut chunk) {
             Ok(0) => break,
@@ -84,10 +84,10 @@ fn validate_key(bytes: &[u8], provider: &str) -> Result<String, CommandError> {
         "" => refuse("no key came"),
         text if text.len() > KEY_BYTES_MAX => refuse("that is too long for a key"),
         text if text.split_whitespace().nth(1).is_some() => {
-            refuse("a key is one word, and there are more")
+            refuse("a key is one word; this is more than one")
         }
         text if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            refuse("that has characters in it that no key has")
+            refuse("it contains characters that no key has")
         }
         text => Ok(text.to_owned()),
     }

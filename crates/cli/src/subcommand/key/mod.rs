@@ -70,7 +70,7 @@ pub(crate) async fn run(
 /// The error for arguments that cannot be parsed. Does not repeat them: one may be a key.
 pub(crate) fn unreadable_arguments_error() -> CommandError {
     CommandError::usage(
-        "that is not how `windlass key` is used; write `windlass key set PROVIDER`, `windlass key \
+        "unknown arguments; use `windlass key set PROVIDER`, `windlass key \
          list` or `windlass key remove PROVIDER`; see windlass key --help",
     )
 }
@@ -108,7 +108,7 @@ fn resolve_keyring_target(
     if !keyring_key::uses_keyring(&provider) {
         return Err(CommandError::usage(match provider.keyring {
             Some(_) => format!(
-                "the key ring is not looked at for {name}; take `keyring = false` out of \
+                "the key ring is turned off for {name}; remove `keyring = false` from \
                  [provider.{name}] in {}",
                 describe_config_path(config)
             ),
@@ -121,7 +121,7 @@ fn resolve_keyring_target(
     let keyring =
         Keyring::detect(lookup).map_err(|error| keyring_use_error(name, &error, config))?;
     let origin = keyring_key::key_origin(name, config, lookup).ok_or_else(|| {
-        CommandError::failure(format!("the address of {name} is not one that a key could go to"))
+        CommandError::failure(format!("no key can be sent to the address of {name}"))
     })?;
     Ok((keyring, origin))
 }
@@ -133,11 +133,11 @@ fn describe_stored_key(
     lookup: &impl EnvLookup,
 ) -> String {
     let mut text =
-        format!("The key for {name} is in the key ring. It goes to {origin} and nowhere else.\n");
+        format!("Stored the key for {name} in the key ring. It is sent only to {origin}.\n");
     if let Some(first) =
         key_source::list_configured_sources(&find_provider(name, config), config, lookup).first()
     {
-        text.push_str(&format!("It is not used as long as there is another: {first}.\n"));
+        text.push_str(&format!("It is not used while there is another: {first}.\n"));
     }
     text
 }
@@ -154,9 +154,9 @@ fn remove_key(
     let remaining =
         key_source::list_configured_sources(&find_provider(name, config), config, lookup);
     match (is_removed, remaining.first()) {
-        (true, None) => Ok(format!("The key for {name} is out of the key ring.\n")),
+        (true, None) => Ok(format!("Removed the key for {name} from the key ring.\n")),
         (true, Some(remaining)) => Ok(format!(
-            "The key for {name} is out of the key ring. There is another: {remaining}.\n"
+            "Removed the key for {name} from the key ring. There is another: {remaining}.\n"
         )),
         (false, None) => {
             Err(CommandError::failure(format!("there is no key for {name} in the key ring")))
@@ -170,7 +170,7 @@ fn remove_key(
 fn keyring_use_error(name: &str, error: &KeyringError, config: &Config) -> CommandError {
     let provider = find_provider(name, config);
     let instead = match provider.key_env.first() {
-        Some(variable) => format!("or do without: export {variable}=..."),
+        Some(variable) => format!("or use the environment: export {variable}=..."),
         None => {
             format!("or name a key_file in [provider.{name}] in {}", describe_config_path(config))
         }

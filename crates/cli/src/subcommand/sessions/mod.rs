@@ -85,8 +85,8 @@ fn delete_session(
     let all = catalogue.list(None).map_err(|error| journal_error(&error))?;
     let Some(listed) = all.iter().find(|listed| listed.summary.id == id) else {
         let similar = session::find_session(&catalogue, Some(id), &working_directory()?);
-        let suggestion =
-            similar.map(|listed| format!("the whole id is needed, perhaps {}", listed.summary.id));
+        let suggestion = similar
+            .map(|listed| format!("the full id is needed; did you mean {}?", listed.summary.id));
         let advice =
             suggestion.unwrap_or_else(|_| "`windlass sessions list --all` lists all".to_owned());
         return Err(CommandError::usage(format!(

@@ -8,6 +8,7 @@ use windlass_assembly::session;
 use windlass_assembly::session::cleanup::restore_session;
 use windlass_assembly::session::journal_error;
 use windlass_host::command_error::CommandError;
+use windlass_host::display::human_format::format_counted;
 use windlass_host::environment::EnvLookup;
 
 pub(super) fn run(
@@ -31,7 +32,7 @@ pub(super) fn run(
     })?;
     Ok(match args.json {
         true => format!("{}\n", json!({"session_id": id, "journal": journal})),
-        false => format!("session {id} is back; go on with it: windlass -r {id}\n"),
+        false => format!("Restored session {id}; continue with: windlass -r {id}\n"),
     })
 }
 
@@ -43,7 +44,8 @@ fn render_trash(sessions: &[TrashedSession], is_json: bool) -> String {
         return format!("{}\n", json!({"sessions": listed}));
     }
     let line = |trashed: &TrashedSession| {
-        format!("{}  {} days  {}\n", trashed.id, days(trashed), trashed.folder.display())
+        let age = format_counted(days(trashed), "day");
+        format!("{}  {age}  {}\n", trashed.id, trashed.folder.display())
     };
     sessions.iter().map(line).collect()
 }

@@ -136,7 +136,7 @@ fn ten_megabytes_are_pasted_without_a_hitch() {
         talk.key(&chunk);
     }
     talk.key("\u{1b}[201~ and this");
-    talk.until("[Pasted 350000 lines] and this");
+    talk.until("[Pasted 350,000 lines] and this");
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     // It is one word: one key takes it away.
     talk.key("\u{3}hello");

@@ -15,13 +15,13 @@ type Case = (&'static str, &'static str, Result<&'static str, &'static str>);
 const CASES: &[Case] = &[
     ("/agents", "Create an agent", Ok("No agents of your own")),
     ("/btw what is it", "Second.", Ok("Second.")),
-    ("/config", "Settings files", Err("about the terminal")),
-    ("/copy", "Copied the last answer", Err("about the terminal")),
-    ("/doctor", "No problems found", Err("about the terminal")),
-    ("/effort", "Choose an effort", Err("about the terminal")),
-    ("/export", "Conversation written to", Err("about the terminal")),
-    ("/status", "Background tasks", Err("about the terminal")),
-    ("/tasks", "No background tasks", Err("about the terminal")),
+    ("/config", "Settings files", Err("only in the terminal")),
+    ("/copy", "Copied the last answer", Err("only in the terminal")),
+    ("/doctor", "No problems found", Err("only in the terminal")),
+    ("/effort", "Choose an effort", Err("only in the terminal")),
+    ("/export", "Conversation written to", Err("only in the terminal")),
+    ("/status", "Background tasks", Err("only in the terminal")),
+    ("/tasks", "No background tasks", Err("only in the terminal")),
     ("/compact", "too little to summarise", Err("too little to summarise")),
     ("/context", "reserved for the answer", Ok("reserved for the answer")),
     ("/cost", "requests", Ok("requests")),
@@ -35,11 +35,11 @@ const CASES: &[Case] = &[
     ("/pin never push", "Second.", Ok("Second.")),
     ("/resume", "No other session", Ok("hello")),
     ("/rewind", "Rewind to before which prompt?", Ok("hello")),
-    ("/theme", "Choose a theme", Err("about the terminal")),
-    ("/vim", "Vim mode on", Err("about the terminal")),
+    ("/theme", "Choose a theme", Err("only in the terminal")),
+    ("/vim", "Vim mode on", Err("only in the terminal")),
     ("/why", "You: hello", Ok("You: hello")),
     ("/clear", "", Ok("")),
-    ("/exit", "", Err("about the terminal")),
+    ("/exit", "", Err("only in the terminal")),
 ];
 
 fn server() -> Rehearsal {
@@ -149,7 +149,7 @@ fn what_changes_something_is_not_taken_from_a_program() {
         ["/permissions add local allow Bash", "/model opus", "/hooks off 1", "/agents new it"]
     {
         let said = run(&mut dirs.asking(&server.url(), &["-p", prompt]));
-        assert!(said.error_line(2).contains("for a person at a terminal"), "{said:?}");
+        assert!(said.error_line(2).contains("works only in the terminal"), "{said:?}");
     }
     assert!(!dirs.file(".claude").exists());
     assert!(server.requests().is_empty());

@@ -14,7 +14,7 @@ const ALL_PROVIDER_RULES: [ProviderRules; 4] =
     [ANTHROPIC_MESSAGES, OPENAI_CHAT, OPENAI_RESPONSES, GEMINI];
 const CHECK_EVERY: u64 = 8;
 /// What the second step says when it had to put calls and results together by itself.
-const INVENTED_RESULT_NOTES: [&str; 2] = ["had no result", "nobody called"];
+const INVENTED_RESULT_NOTES: [&str; 2] = ["had no result", "was never called"];
 
 #[derive(Debug, Default)]
 pub(super) struct ProviderRulesChecker {

@@ -227,7 +227,7 @@ impl<'t> SyntaxWalker<'t, '_> {
                 _ if child.is_named() => {
                     self.walk_statement(child, inside.clone());
                 }
-                "select" => self.add_doubt("a menu waits for somebody", node),
+                "select" => self.add_doubt("a menu waits for input", node),
                 _ => {}
             }
         }

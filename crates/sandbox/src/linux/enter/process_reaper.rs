@@ -26,7 +26,7 @@ pub(super) fn run_parent(before: &[OsString], entry: &EntryArguments) -> Result<
         .map_err(|error| format!("no death signal: {error}"))?;
     // It may have died before that.
     if rustix::process::getppid() != entry.parent_pid.and_then(Pid::from_raw) {
-        return Err("whoever started this is gone".into());
+        return Err("the process that started this is gone".into());
     }
     let us = rustix::process::getpid().as_raw_nonzero().get();
     let mut keeper =

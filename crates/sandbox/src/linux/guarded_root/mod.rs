@@ -265,7 +265,7 @@ impl GuardedRoot {
         changes
     }
 
-    /// What somebody outside replaced, after which the command could write to it.
+    /// What a process outside replaced, after which the command could write to it.
     fn list_replaced(&self) -> Vec<PathBuf> {
         let replaced = self
             .mounted

@@ -125,7 +125,7 @@ impl Drop for DirectoryPlaceholder {
         let Some(directory) = self.directory.take() else {
             return;
         };
-        // Whoever else holds it takes it away later.
+        // Another holder takes it away later.
         if rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive).is_err() {
             return;
         }

@@ -10,6 +10,7 @@ use super::build_item;
 use windlass_assembly::mcp::browser_login::BrowserLogin;
 use windlass_assembly::slash_command::McpServerAction;
 use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::human_format::format_counted;
 
 impl PromptHandler {
     pub(super) fn build_mcp_server_picker(&self) -> Picker {
@@ -86,7 +87,7 @@ fn build_server_item(server: &McpServerReport) -> PickerItem {
     let description = format!(
         "{} · {} · {}{}",
         server.status.as_str(),
-        crate::words::count(server.tools.len(), "tool"),
+        format_counted(server.tools.len(), "tool"),
         server.scope,
         error.unwrap_or_default()
     );
