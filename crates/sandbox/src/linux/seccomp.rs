@@ -107,9 +107,11 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
         ]);
     }
     if refusals.foreign_processes != ForeignProcesses::OutOfReach {
-        // The first argument says what the second is the number of.
+        // The first argument says what the second is the number of; of a user it is all processes.
         list.extend([
-            if_equal(to_u32(libc::SYS_setpriority), 0, 4),
+            if_equal(to_u32(libc::SYS_setpriority), 0, 6),
+            load(FIRST_ARGUMENT),
+            if_equal(PRIORITY_OF_USER, 2, 0),
             load(SECOND_ARGUMENT),
             if_equal(0, 1, 0),
             refused,
@@ -204,6 +206,9 @@ fn jump(over: u32) -> sock_filter {
 fn return_with(with: u32) -> sock_filter {
     instruction(0x06, 0, 0, with)
 }
+
+/// What the first argument of `setpriority` says for all processes of a user.
+const PRIORITY_OF_USER: u32 = 2;
 
 /// Calls and requests fit in 32 bits; one that did not would match nothing.
 fn to_u32(call: i64) -> u32 {
@@ -366,8 +371,10 @@ const METADATA: &[i64] = &[
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
-    // `fchmodat2`, `setxattrat` and `removexattrat`, which the library does not name everywhere.
+    // `fchmodat2`, `setxattrat`, `removexattrat` and `file_setattr`, which the library does not name
+    // everywhere.
     452,
     463,
     466,
+    469,
 ];
