@@ -223,10 +223,6 @@ impl GitConfigEntry {
             ("diff", "external" | "command" | "textconv") | ("hook", "command") => {
                 GitEntryMeaning::CannotBeDisabled
             }
-            // Asked for help, git starts what shows it.
-            ("man", "viewer" | "cmd" | "path")
-            | ("browser", "cmd" | "path")
-            | ("help", "browser" | "format") => GitEntryMeaning::CannotBeDisabled,
             // Newer versions take an alias for a sub-command that they want to be rid of.
             ("alias", "whatchanged") => GitEntryMeaning::CannotBeDisabled,
             // A submodule and its repository name each other so; any other place is elsewhere.

@@ -75,7 +75,7 @@ fn programs_beside_a_ruled_one_are_held_one_by_one() {
         ("make; echo done; cd sub; test -f a", &[]),
         ("make && LC_ALL=C sort a && command cat b", &["sort", "cat"]),
         ("time timeout 5 wc -l a; make", &["timeout"]),
-        ("make \"$(cat a)\" `head b`", &["cat", "head"]),
+        ("echo \"$(cat a)\" `head b`; make", &["cat", "head"]),
         ("f() { cat a; }; make; f", &["cat"]),
         (
             "if git diff --quiet; then make; else find . -name x | xargs wc; fi",

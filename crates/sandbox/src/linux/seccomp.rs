@@ -114,6 +114,14 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
             if_equal(PRIORITY_OF_USER, 2, 0),
             load(SECOND_ARGUMENT),
             if_equal(0, 1, 0),
+            refused.clone(),
+            return_with(ALLOW),
+        ]);
+        // Who opens a file with a lease on it waits for the one who has it.
+        list.extend([
+            if_equal(to_u32(libc::SYS_fcntl), 0, 4),
+            load(SECOND_ARGUMENT),
+            if_equal(libc::F_SETLEASE.unsigned_abs(), 0, 1),
             refused,
             return_with(ALLOW),
         ]);
@@ -277,6 +285,8 @@ const NEVER: &[i64] = &[
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
+    // `open_tree_attr`.
+    467,
     // The kernel itself.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
@@ -341,11 +351,15 @@ const SIGNALS: &[i64] = &[
     libc::SYS_pidfd_send_signal,
 ];
 
-/// The letters of requests that file systems know: attributes, versions, keys, freezing.
-const ATTRIBUTE_KINDS: &[u8] = b"fvX";
+/// The letters of requests that file systems know: attributes, versions, keys, freezing, and those of
+/// btrfs, bcachefs, f2fs and FAT. They make and remove subvolumes, and set attributes, through a
+/// directory that was opened to be read.
+const ATTRIBUTE_KINDS: &[u8] = b"fvX\x94\xbc\xf5r";
 
-/// Those among them that only look: flags, extended flags, version.
-const READING_ATTRIBUTES: &[u32] = &[0x8008_6601, 0x801c_581f, 0x8008_7601];
+/// Those among them that only look (flags, extended flags, version), and those that copy into a file that
+/// was opened to be written.
+const READING_ATTRIBUTES: &[u32] =
+    &[0x8008_6601, 0x801c_581f, 0x8008_7601, 0x4004_9409, 0x4020_940d];
 
 const METADATA: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
