@@ -10,12 +10,13 @@ use windlass_driver::{CommandCellConfig, ToolCellLauncher, ToolSessionContext};
 use windlass_host::environment::process_environment;
 use windlass_host::user_directories;
 use windlass_permission::{CellSupport, Policy, Rules};
-use windlass_sandbox::SandboxProbeOptions;
+use windlass_sandbox::{SYSTEM_SECRETS, SandboxProbeOptions, secrets};
 
 use crate::sandbox::{ENTRY_SUBCOMMAND, resolve_path};
 
 /// Sets up the cell of a session and tells the policy whether there is one.
 pub(crate) fn hold_unasked_commands(tool_context: &mut ToolSessionContext, policy: &mut Policy) {
+    tool_context.hidden_paths.secrets = list_secrets(policy, &tool_context.files.cwd);
     if tool_context.processes.launcher.is_some() {
         // The session's sandbox holds them at least as strictly.
         policy.cell = CellSupport::Available;
@@ -42,6 +43,15 @@ pub(crate) fn hold_unasked_commands(tool_context: &mut ToolSessionContext, polic
         }
         Err(_) => CellSupport::Missing,
     };
+}
+
+/// Files that tools of ours do not read by a second name.
+fn list_secrets(policy: &Policy, cwd: &Path) -> Vec<PathBuf> {
+    let home = std::env::home_dir();
+    let mut secrets = list_denied_paths(&policy.rules, cwd, home.as_deref());
+    secrets.extend(home.iter().flat_map(|home| secrets::list_home_secrets(home)));
+    secrets.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
+    secrets
 }
 
 /// Where our journals, settings and caches are: not for commands to read.

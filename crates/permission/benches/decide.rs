@@ -1,7 +1,8 @@
 //! How long a ruling takes, the parse of the shell line included.
 //!
 //! `cargo bench -p windlass-permission --bench decide`. Prints a table and fails when a typical
-//! command takes 200 µs or longer, or when ten thousand rules add a millisecond or more. Without
+//! command takes 200 µs or longer, when ten thousand rules add a millisecond or more, or when a pattern
+//! made to be slow takes five milliseconds. Without
 //! `--bench` (when tests build everything) each is tried once.
 
 use std::hint::black_box;
@@ -16,6 +17,9 @@ const RULING_MAX: Duration = Duration::from_micros(200);
 
 /// What ten thousand rules may add.
 const RULES_MAX: Duration = Duration::from_millis(1);
+
+/// A pattern made to be slow, on a path made for it.
+const HOSTILE_MAX: Duration = Duration::from_millis(5);
 
 /// Rounds; the best counts, because noise only ever adds.
 const ROUNDS: u32 = 300;
@@ -79,6 +83,32 @@ fn best(rounds: u32, policy: &Policy, command: &str) -> Duration {
     timed.min().unwrap_or_default()
 }
 
+/// The longest that a ruling takes on a path that nearly fits, many times over.
+fn measure_hostile_patterns(rounds: u32) -> Duration {
+    let deep = format!("/w/repo/{}", vec!["a"; 200].join("/"));
+    let wide = format!("/w/repo/{}", "a".repeat(250));
+    let patterns = ["a*".repeat(60), "**/a/".repeat(40), "**/a*/".repeat(40), "[a-z]*".repeat(40)];
+    let mut longest = Duration::ZERO;
+    for pattern in patterns {
+        let rule = Rule::parse(&format!("Read({pattern}b)"));
+        let mut policy = policy(0);
+        policy.rules.deny.push(rule.unwrap_or_else(|error| unreadable(&error)));
+        for path in [&deep, &wide] {
+            let timed = (0..rounds).map(|_| {
+                let input = serde_json::json!({ "file_path": path }).to_string();
+                let input = Json::from_checked(&input);
+                let call = ToolCall { name: ToolName::from("Read"), input, ..call("") };
+                let start = Instant::now();
+                let facts = ToolInspection::SHARED_READ;
+                black_box(decide(&policy, call, &facts, PriorDecision::None));
+                start.elapsed()
+            });
+            longest = longest.max(timed.min().unwrap_or_default());
+        }
+    }
+    longest
+}
+
 fn main() -> ExitCode {
     let is_measured = std::env::args().any(|argument| argument == "--bench");
     let rounds = if is_measured { ROUNDS } else { 1 };
@@ -92,5 +122,8 @@ fn main() -> ExitCode {
         let shown = command.lines().next().unwrap_or_default();
         println!("{plain:>10.1?} {:>12}  {shown}", format!("+{added:.1?}"));
     }
+    let hostile = measure_hostile_patterns(rounds);
+    println!("{hostile:>10.1?} {:>12}  a path pattern made to be slow", "");
+    is_missed |= hostile >= HOSTILE_MAX;
     if is_measured && is_missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

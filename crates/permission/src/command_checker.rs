@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use windlass_vocabulary::PermissionMode;
 
@@ -17,10 +17,10 @@ use crate::file_system_view::{FileSystemView, PathAccess, PathEntry, resolve_lin
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::shell_command::{
-    CellNeed, CommandEffect, CommandPattern, ParsedCommandLine, ReadOnlyWords, RuleCoverage,
-    ShellWord, SimpleCommand, analyze_read_only_words, base_name, classify_effect,
-    find_git_directory, find_path_candidates, find_search_roots, is_file_reader,
-    may_leave_workspace, strip_wrappers,
+    CellNeed, CommandEffect, CommandPattern, ParsedCommandLine, ProgramStart, ReadOnlyWords,
+    RuleCoverage, ShellWord, SimpleCommand, analyze_read_only_words, base_name, classify_effect,
+    find_git_directory, find_path_candidates, find_program_start, find_search_roots,
+    is_file_reader, may_leave_workspace, strip_wrappers,
 };
 use crate::workspace_roots::{WorkspaceRoots, is_harmless_device};
 
@@ -165,11 +165,42 @@ impl<'a> CommandChecker<'a> {
                 Ok(AllowReason::Reading)
             }
             CommandEffect::Edits(files) if self.policy.mode == PermissionMode::AcceptEdits => {
-                files.iter().try_for_each(|word| self.check_file(word, part, PathAccess::Write))?;
+                files.iter().try_for_each(|word| self.check_edited_word(word, part))?;
                 Ok(AllowReason::Editing)
             }
             CommandEffect::Edits(_) => Err("it changes files".to_owned()),
             CommandEffect::Anything => Err("not known to be read-only".to_owned()),
+        }
+    }
+
+    /// A word of a command that makes, moves, copies or removes files.
+    fn check_edited_word(&self, word: &ShellWord, part: &SimpleCommand) -> Result<(), String> {
+        let words = strip_wrappers(&part.words).unwrap_or(&part.words);
+        let is_word = |own: &&ShellWord| std::ptr::eq(*own, word);
+        let is_behind_dashes =
+            words.iter().take_while(|own| !is_word(own)).any(|own| own.text == "--");
+        // A file that is called like an option is one, and sends the others elsewhere.
+        let may_be_option = word.known.is_none() && word.may_be_option() && !is_behind_dashes;
+        if may_be_option && self.policy.cell == CellSupport::Missing {
+            return Err(format!("`{}` may turn out to be an option", word.text));
+        }
+        // What is moved, removed or backed up is the device itself.
+        let is_source = words.first().is_some_and(|program| program.text == "cp")
+            && words.last().is_some_and(|last| !is_word(&last));
+        let is_touched = words.first().is_some_and(|program| program.text == "touch");
+        let is_device = |text: &str| is_harmless_device(&self.resolve_spelled(text, part));
+        if !is_source && !is_touched && word.as_known().is_some_and(is_device) {
+            return Err(format!("`{}` is a device", word.text));
+        }
+        self.check_file(word, part, PathAccess::Write)
+    }
+
+    /// Where a text leads as it is spelled; nowhere when that is not certain.
+    fn resolve_spelled(&self, text: &str, part: &SimpleCommand) -> PathBuf {
+        let resolved = self.roots.resolve_text(text, part.working_directories.as_slice());
+        match resolved.unwrap_or_default().as_slice() {
+            [one] => one.spelled.clone(),
+            _ => PathBuf::new(),
         }
     }
 
@@ -197,8 +228,31 @@ impl<'a> CommandChecker<'a> {
         self.policy.cell == CellSupport::Available && !look.asks_repository
     }
 
+    /// Where the program of a part that reads begins, if a cell must hold it on a line that nothing holds
+    /// as a whole. Or why the part may not run there.
+    pub(crate) fn find_held_word(&self, part: &SimpleCommand) -> Result<Option<usize>, String> {
+        if self.policy.cell != CellSupport::Available || self.policy.held.is_some() {
+            return Ok(None);
+        }
+        match find_program_start(part) {
+            ProgramStart::InShell => Ok(None),
+            ProgramStart::At(start) => Ok(Some(start)),
+            ProgramStart::Unknown if self.relies_on_hiding(part) => {
+                Err(explain::describe_unhidden_line())
+            }
+            ProgramStart::Unknown if self.needs_cell(part) => {
+                Err(explain::describe_unheld_part(&part.text))
+            }
+            ProgramStart::Unknown => Ok(None),
+        }
+    }
+
+    fn needs_cell(&self, part: &SimpleCommand) -> bool {
+        matches!(classify_effect(part), CommandEffect::Reads(look) if look.cell == CellNeed::Needed)
+    }
+
     /// May it run only because what deny rules hide is out of its sight?
-    pub(crate) fn relies_on_hiding(&self, part: &SimpleCommand) -> bool {
+    fn relies_on_hiding(&self, part: &SimpleCommand) -> bool {
         self.hides_files()
             && matches!(classify_effect(part), CommandEffect::Reads(look)
                 if look.walks_directories && self.is_hidden_by_cell(&look))

@@ -47,9 +47,20 @@ pub enum PermissionDecision {
 /// A ruling before it is put into words for the loop.
 #[derive(Debug)]
 pub(crate) enum ExplainedDecision {
-    Allow { why: String, rule: Option<String>, confinement: Confinement },
-    Ask { reason: AskReason },
-    Deny { why: String, rule: Option<String> },
+    Allow {
+        why: String,
+        rule: Option<String>,
+        confinement: Confinement,
+        /// Programs on a line that is not held as a whole, by where they begin.
+        held_words: Vec<usize>,
+    },
+    Ask {
+        reason: AskReason,
+    },
+    Deny {
+        why: String,
+        rule: Option<String>,
+    },
 }
 
 /// Rules on one call. Links are followed as far as the inspection has seen them.
@@ -73,8 +84,9 @@ pub fn decide_with_file_system(
     let roots = WorkspaceRoots::new(policy, file_system);
     let subject = CallSubject::new(policy, &roots, &call);
     match evaluate_call(policy, &roots, &subject, inspection, prior) {
-        ExplainedDecision::Allow { confinement, .. } => {
-            PermissionDecision::Allow(PermissionGrant::new(call, confinement))
+        ExplainedDecision::Allow { confinement, held_words, .. } => {
+            let grant = PermissionGrant::new(call, confinement);
+            PermissionDecision::Allow(grant.with_held_words(held_words))
         }
         ExplainedDecision::Deny { why, .. } => PermissionDecision::Deny { call, why },
         ExplainedDecision::Ask { reason } => {
@@ -139,6 +151,7 @@ pub(crate) fn evaluate_call(
             why: explain::describe_rule_allowance(rule),
             rule: Some(rule.to_string()),
             confinement: Confinement::Unconfined,
+            held_words: Vec::new(),
         };
     }
     let by_mode = mode_allows(policy, roots, subject, inspection);
@@ -153,6 +166,7 @@ pub(crate) fn evaluate_call(
             why: explain::describe_mode_allowance(policy, allows_hook),
             rule: None,
             confinement,
+            held_words: Vec::new(),
         };
     }
     if outside == SandboxEscape::Sandboxed
@@ -163,6 +177,7 @@ pub(crate) fn evaluate_call(
             why: explain::describe_sandboxed(),
             rule: None,
             confinement: Confinement::Unconfined,
+            held_words: Vec::new(),
         };
     }
     let mut why = None;
@@ -260,19 +275,22 @@ struct AllowedParts {
     rule: Option<String>,
     /// What the whole is held to: parts share a shell, so the freest decides.
     confinement: Confinement,
+    /// Where the programs begin that are held by themselves, because the whole is not.
+    held_words: Vec<usize>,
 }
 
 impl AllowedParts {
     /// They may run, unless the call asks to run outside what would hold it.
     fn into_decision(self, policy: &Policy, subject: &CallSubject) -> ExplainedDecision {
-        let Self { rule, confinement } = self;
-        if confinement != Confinement::Unconfined && asks_to_leave_cell(policy, subject) {
+        let Self { rule, confinement, held_words } = self;
+        let is_held = confinement != Confinement::Unconfined || !held_words.is_empty();
+        if is_held && asks_to_leave_cell(policy, subject) {
             return ExplainedDecision::Ask {
                 reason: AskReason::without_rule(LEAVES_CELL.to_owned()),
             };
         }
         let why = explain::describe_covered_parts(rule.as_deref());
-        ExplainedDecision::Allow { why, rule, confinement }
+        ExplainedDecision::Allow { why, rule, confinement, held_words }
     }
 }
 
@@ -287,16 +305,18 @@ fn check_all_parts(
         return Err(UncoveredCommand { why: explain::describe_doubt(doubt), has_rule: false });
     }
     let checker = CommandChecker::new(policy, roots, command);
-    let mut allowed = AllowedParts { rule: None, confinement: Confinement::ReadOnly };
+    let mut allowed =
+        AllowedParts { rule: None, confinement: Confinement::ReadOnly, held_words: Vec::new() };
     let mut open = Vec::new();
     let mut has_rule = false;
-    let mut relies_on_hiding = false;
+    let mut reading = Vec::new();
     for part in command.own_parts() {
         match checker.check_part(part) {
             Ok(reason) => {
                 let confinement = checker.confinement(part, &reason);
-                relies_on_hiding |=
-                    reason == AllowReason::Reading && checker.relies_on_hiding(part);
+                if reason == AllowReason::Reading {
+                    reading.push(part);
+                }
                 allowed.confinement = allowed.confinement.max(confinement);
                 if let AllowReason::Rule(rule) = reason {
                     allowed.rule = allowed.rule.or(Some(rule));
@@ -311,9 +331,14 @@ fn check_all_parts(
     if open.is_empty() && checker.only_reads_repository(command) {
         allowed.confinement = Confinement::ReadOnly;
     }
-    if relies_on_hiding && allowed.confinement == Confinement::Unconfined {
-        // One part needs a rule, so nothing hides files from the whole line.
-        return Err(UncoveredCommand { why: explain::describe_unhidden_line(), has_rule });
+    if allowed.confinement == Confinement::Unconfined && open.is_empty() {
+        // A rule lets one part run, and is no yes to the others: those that read are held one by one.
+        let held = reading.iter().map(|part| checker.find_held_word(part));
+        let held = held.collect::<Result<Vec<_>, _>>();
+        let held = held.map_err(|why| UncoveredCommand { why, has_rule })?;
+        allowed.held_words = held.into_iter().flatten().collect();
+        allowed.held_words.sort_unstable();
+        allowed.held_words.dedup();
     }
     match open.is_empty() {
         true => Ok(allowed),

@@ -157,6 +157,10 @@ pub(crate) fn describe_unhidden_line() -> String {
     "a part of it may meet a file that a deny rule hides; run that part alone".to_owned()
 }
 
+pub(crate) fn describe_unheld_part(part: &str) -> String {
+    format!("`{}` cannot be held to reading on this line; run it alone", truncate_text(part))
+}
+
 pub(crate) fn describe_uncovered_part(part: &str, why: &str) -> String {
     format!("`{}`: {why}", truncate_text(part))
 }

@@ -13,11 +13,22 @@ use crate::confinement::Confinement;
 pub struct PermissionGrant<T> {
     inner: T,
     confinement: Confinement,
+    held_words: Vec<usize>,
 }
 
 impl<T> PermissionGrant<T> {
     pub(crate) fn new(inner: T, confinement: Confinement) -> Self {
-        Self { inner, confinement }
+        Self { inner, confinement, held_words: Vec::new() }
+    }
+
+    pub(crate) fn with_held_words(self, held_words: Vec<usize>) -> Self {
+        Self { held_words, ..self }
+    }
+
+    /// Where programs begin in a command line that nothing holds as a whole, which must each be held to
+    /// reading: a rule lets another part of the line run.
+    pub fn held_words(&self) -> &[usize] {
+        &self.held_words
     }
 
     /// What it must be held to while it is acted on.

@@ -17,6 +17,7 @@
 mod cell_plan;
 mod error;
 mod failure;
+mod held_program_plan;
 #[cfg(target_os = "linux")]
 mod linux;
 mod plan;
@@ -33,6 +34,7 @@ use std::ffi::OsString;
 pub use cell_plan::{CellPlan, SYSTEM_SECRETS, list_other_homes};
 pub use error::{SandboxPlanRefused, SandboxUnavailable};
 pub use failure::{SandboxFailure, SandboxFailureCause, explain_cell_failure};
+pub use held_program_plan::HeldProgramPlan;
 #[cfg(target_os = "linux")]
 pub use linux::cell::{Cell, PreparedCell};
 #[cfg(target_os = "linux")]

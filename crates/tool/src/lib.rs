@@ -17,6 +17,7 @@ pub mod http_client;
 pub mod image_fit;
 pub mod input;
 mod limits;
+mod linked_secrets;
 mod lock;
 mod model_state;
 mod network_access;
@@ -56,9 +57,9 @@ pub use process::one_shot_command::{
     CapturedStream, OneShotCommand, OneShotEndCause, OneShotLauncher, OneShotResult,
 };
 pub use process::{
-    ASK_TO_RUN_UNCONFINED, LaunchExit, LaunchRequest, LongLivedProcess, LongLivedProgram,
-    PreparedLaunch, ProcessContext, ProcessLauncher, ProcessStreams, SpawnCommandFn,
-    may_hold_token,
+    ASK_TO_RUN_UNCONFINED, HeldProgramsRequest, LaunchExit, LaunchRequest, LongLivedProcess,
+    LongLivedProgram, PreparedLaunch, ProcessContext, ProcessLauncher, ProcessStreams,
+    SpawnCommandFn, may_hold_token,
 };
 pub use progress::ProgressSender;
 pub use registry::ToolRegistry;

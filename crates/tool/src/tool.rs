@@ -46,6 +46,8 @@ pub struct ToolCallContext {
     pub side_model: Option<Arc<dyn SideModel>>,
     /// What processes of the call are held to.
     pub confinement: Confinement,
+    /// Where programs begin in its command line that are held one by one.
+    pub held_words: Vec<usize>,
 }
 
 /// Reports what a session in the background has spent, once.
@@ -88,6 +90,7 @@ impl ToolCallContext {
             cost_sender: BackgroundCostSender::default(),
             side_model: None,
             confinement: Confinement::default(),
+            held_words: Vec::new(),
         }
     }
 }

@@ -60,7 +60,7 @@ impl ToolSessionContext {
     pub fn for_subagent(&self) -> Self {
         Self {
             files: self.files.for_subagent(),
-            hidden_paths: HiddenPathSet::default(),
+            hidden_paths: self.hidden_paths.for_subagent(),
             processes: self.processes.for_subagent(),
             shell: ShellState::new(self.files.cwd.clone()),
             model: ModelState::default(),

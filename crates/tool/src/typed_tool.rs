@@ -85,7 +85,11 @@ impl<A: TypedTool> Tool for TypedToolAdapter<A> {
         context: ToolCallContext,
     ) -> ToolFuture<'a> {
         // Taken from the proof itself, so that no caller can forget it.
-        let context = ToolCallContext { confinement: call.confinement(), ..context };
+        let context = ToolCallContext {
+            confinement: call.confinement(),
+            held_words: call.held_words().to_vec(),
+            ..context
+        };
         Box::pin(async move {
             let done = match self.parse_and_check(&call.get().input) {
                 Ok((input, _)) => self.tool.run(input, context).await,

@@ -73,6 +73,16 @@ if command -v python3 >/dev/null; then
   try fifo-both-ways python3 -c "import os; os.open('BASE/fifo', os.O_RDWR|os.O_NONBLOCK)"
   try own-mount call '165,0,0,0,0,0'
   try new-mount call '430,0,0'
+  try priority-of-all python3 -c "import os; os.setpriority(os.PRIO_USER, 0, os.getpriority(os.PRIO_PROCESS, 0) + 1)"
+  subvolume() { python3 -c "import errno,fcntl,os,sys
+try: fcntl.ioctl(os.open('.', os.O_RDONLY), $1, b'x' * 64)
+except OSError as e: sys.exit(e.errno == errno.EPERM)"; }
+  try make-subvolume subvolume 0x5000940e
+  try remove-subvolume subvolume 0x5000943f
+  try other-file-system subvolume 0x4020bc10
+  try lease python3 -c "import fcntl,os; fcntl.fcntl(os.open('a.json', os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)"
+  try open-tree python3 -c "import ctypes,sys; sys.exit(ctypes.CDLL(None).syscall(467,-100,b'.',0,0,0) < 0)"
+  try file-attributes call '469,-100,b"a.json",b"\\0"*32,32,0'
   try process-limits python3 -c "import resource; resource.prlimit($engine, resource.RLIMIT_NOFILE, (1, 1))"
   try queue python3 -c "import ctypes,os,sys; sys.exit(ctypes.CDLL(None).syscall(240,b'q',os.O_CREAT|os.O_RDWR,0o600,0) < 0)"
   try group-change call '116,0,0'

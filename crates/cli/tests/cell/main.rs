@@ -17,8 +17,10 @@ mod everyday;
 #[path = "../command/fixture.rs"]
 #[allow(dead_code, reason = "another program's tests need the rest")]
 mod fixture;
+mod held_parts;
 mod held_session;
 mod hostile_git;
 mod leave;
+mod linked_secret;
 mod own_git;
 mod sandboxed;

@@ -4,6 +4,7 @@
 //! that may write inside the working directories. What cannot be held does not start: the model is
 //! told how to have the user asked instead.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -11,12 +12,12 @@ use std::sync::{Arc, OnceLock};
 use tokio::process::Child;
 use windlass_permission::Confinement;
 use windlass_sandbox::{
-    Cell, CellPlan, PreparedCell, SYSTEM_SECRETS, SandboxProbeOptions, SandboxUnavailable,
-    explain_cell_failure, list_other_homes, secrets,
+    Cell, CellPlan, HeldProgramPlan, PreparedCell, SYSTEM_SECRETS, SandboxProbeOptions,
+    SandboxUnavailable, explain_cell_failure, list_other_homes, secrets,
 };
 use windlass_tool::{
-    ASK_TO_RUN_UNCONFINED, LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher,
-    SpawnCommandFn,
+    ASK_TO_RUN_UNCONFINED, HeldProgramsRequest, LaunchExit, LaunchRequest, PreparedLaunch,
+    ProcessLauncher, SpawnCommandFn,
 };
 
 use super::sandbox_launcher::{CommandSandboxConfig, ToolSandboxLauncher};
@@ -69,20 +70,27 @@ impl ToolCellLauncher {
     }
 
     fn prepare_reading(&self, launch: &LaunchRequest<'_>) -> Result<HeldReader, String> {
-        let mut plan = CellPlan {
-            temporary_directory: launch.scratch_directory.to_owned(),
-            hidden: self.hidden.clone(),
-            shown: self.config.shown.clone(),
-        };
-        plan.hidden.extend(launch.hidden.iter().cloned());
-        plan.shown.extend(self.config.roots.iter().cloned());
-        // Its siblings come and go, the place of all of them does not.
-        plan.shown.extend(launch.scratch_directory.parent().map(Path::to_owned));
+        let scratch = launch.scratch_directory;
+        let plan = self.build_plan(scratch, scratch, launch.hidden);
         let cell = self
             .cell
             .prepare(&plan)
             .map_err(|refused| format!("{refused}. {ASK_TO_RUN_UNCONFINED}"))?;
         Ok(HeldReader { cell: Some(cell), command: Some(launch.build_command()) })
+    }
+
+    /// What a command may see that writes its temporary files here, in a directory of its own.
+    fn build_plan(&self, temporary: &Path, own: &Path, hidden: &[PathBuf]) -> CellPlan {
+        let mut plan = CellPlan {
+            temporary_directory: temporary.to_owned(),
+            hidden: self.hidden.clone(),
+            shown: self.config.shown.clone(),
+        };
+        plan.hidden.extend(hidden.iter().cloned());
+        plan.shown.extend(self.config.roots.iter().cloned());
+        // Its siblings come and go, the place of all of them does not.
+        plan.shown.extend(own.parent().map(Path::to_owned));
+        plan
     }
 
     fn prepare_editing(
@@ -125,8 +133,27 @@ impl ProcessLauncher for ToolCellLauncher {
         match launch.confinement {
             Confinement::ReadOnly => Ok(Box::new(self.prepare_reading(launch)?)),
             Confinement::WriteInsideRoots => self.prepare_editing(launch),
-            Confinement::Unconfined => Err("nothing holds this call to anything".to_owned()),
+            // Only programs of it are held, each by the words before it.
+            Confinement::Unconfined => {
+                Ok(Box::new(HeldReader { cell: None, command: Some(launch.build_command()) }))
+            }
         }
+    }
+
+    fn hold_programs(&self, programs: &HeldProgramsRequest<'_>) -> Result<Vec<OsString>, String> {
+        let cell =
+            self.build_plan(programs.temporary_directory, programs.directory, programs.hidden);
+        let plan =
+            HeldProgramPlan { cell, set: programs.set.to_vec(), unset: programs.unset.to_vec() };
+        // Not where they may write: one could change what the next is held to.
+        let file = programs.directory.join("plan");
+        std::fs::write(&file, plan.to_bytes())
+            .map_err(|error| format!("{} cannot be written: {error}.", file.display()))?;
+        let entry = &self.config.sandbox.entry;
+        let mut words = vec![entry.program.clone().into_os_string()];
+        words.extend(entry.arguments.iter().cloned());
+        words.extend(["cell".into(), file.into_os_string(), "--".into()]);
+        Ok(words)
     }
 
     fn for_directories(&self, directories: &[PathBuf]) -> Option<Arc<dyn ProcessLauncher>> {
@@ -137,14 +164,18 @@ impl ProcessLauncher for ToolCellLauncher {
 
 #[derive(Debug)]
 struct HeldReader {
+    /// Around the whole of it; otherwise around programs in it.
     cell: Option<PreparedCell>,
     command: Option<std::process::Command>,
 }
 
 impl PreparedLaunch for HeldReader {
     fn spawn(&mut self, start: &mut SpawnCommandFn<'_>) -> io::Result<Child> {
-        let (Some(cell), Some(command)) = (self.cell.take(), self.command.take()) else {
+        let Some(command) = self.command.take() else {
             return Err(io::Error::other("it was started before"));
+        };
+        let Some(cell) = self.cell.take() else {
+            return start(command);
         };
         // The process is started on another thread and watched from this one's event loop.
         let runtime = tokio::runtime::Handle::current();

@@ -108,6 +108,7 @@ impl ToolRunner {
             cost_sender: BackgroundCostSender::from_sender(bill),
             side_model: Some(Arc::clone(&self.side_model)),
             confinement: granted.confinement(),
+            held_words: granted.held_words().to_vec(),
         };
         let registry = Arc::clone(&self.registry);
         let events = self.events.clone();

@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 
 use super::file_operands::find_file_operands;
-use super::parsed_script::SimpleCommand;
+use super::parsed_script::{SimpleCommand, VariableAssignment};
 use super::program_table::{ReadOnlyOperands, ReadOnlyProgram, find_read_only_program};
 use super::read_only_command::{ReadOnlyWords, analyze_read_only_words};
 use super::rule_reach::writes_its_words;
 use super::sed_awk::{is_plain_sed, parse_sed_arguments};
 use super::shell_builtin::is_plain_declaration;
-use super::shell_variable::{is_harmless_assignment, is_line_local_variable};
+use super::shell_variable::{
+    is_harmless_assignment, is_line_local_assignment, is_line_local_variable,
+};
 use super::shell_word::ShellWord;
 use super::strip_wrappers::strip_wrappers;
 use super::xargs_command::analyze_xargs;
@@ -28,7 +30,12 @@ pub(crate) enum CommandEffect<'p> {
 
 pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
     let Some(first) = part.words.first() else {
-        let is_own = part.assigns.iter().all(|assign| is_line_local_variable(&assign.name));
+        // A loop gives its variable values that are not told here.
+        let is_own = |assign: &VariableAssignment| match assign.text.contains('=') {
+            true => is_line_local_assignment(assign),
+            false => is_line_local_variable(&assign.name),
+        };
+        let is_own = part.assigns.iter().all(is_own);
         return if is_own { CommandEffect::ChangesShellState } else { CommandEffect::Anything };
     };
     match first.as_certain() {
@@ -41,7 +48,7 @@ pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
             };
         }
         Some("declare" | "typeset" | "local" | "readonly" | "unset") => {
-            let is_own = part.assigns.iter().all(|assign| is_line_local_variable(&assign.name));
+            let is_own = part.assigns.iter().all(is_line_local_assignment);
             let is_fine = is_own && is_plain_declaration(part);
             return if is_fine {
                 CommandEffect::ChangesShellState

@@ -65,7 +65,9 @@ fn read_arguments<'w>(
     arguments: &'w [ShellWord],
 ) -> Option<ReadOnlyWords<'w>> {
     let divided = reading.options.divide(arguments, false)?;
+    // Help is shown by a program that the repository may name.
     if divided.has_unknown_option
+        || divided.has_option("help")
         || verifies_signatures(&divided)
         || arguments.iter().any(enters_submodules)
     {

@@ -22,6 +22,11 @@ pub(crate) struct ParsedShellScript {
 }
 
 impl ParsedShellScript {
+    /// What was read is not the line itself, so nothing in it has a place there.
+    pub(crate) fn forget_word_starts(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.word_starts.clear());
+    }
+
     /// Is every bit of the line accounted for?
     pub(crate) fn is_understood(&self) -> bool {
         self.doubts.is_empty()
@@ -38,6 +43,8 @@ pub(crate) struct ParseDoubt {
 pub(crate) struct SimpleCommand {
     pub(crate) text: String,
     pub(crate) words: Vec<ShellWord>,
+    /// Where each of them begins in the line, as far as they stand in it.
+    pub(crate) word_starts: Vec<usize>,
     /// Variables set in front of it, or alone.
     pub(crate) assigns: Vec<VariableAssignment>,
     pub(crate) redirects: Vec<ShellRedirect>,

@@ -137,6 +137,9 @@ fn analyze_listed_program<'w>(
     if reader.program == "strings" && names_option_file(&divided) {
         return None;
     }
+    if reader.program == "printf" && !shell_builtin::is_plain_printf(arguments) {
+        return None;
+    }
     let has_any = |names: &[&str]| names.iter().any(|name| divided.has_option(name));
     let has_pattern = has_any(reader.pattern_options);
     let walks = reader.walking_options.contains(&"*") || has_any(reader.walking_options);

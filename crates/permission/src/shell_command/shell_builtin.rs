@@ -52,6 +52,11 @@ pub(super) fn takes_known_name(name: &str) -> bool {
         || ["git", "find", "sed", "awk", "gawk", "mawk", "jq", "xxd", "ps", "ip"].contains(&name)
 }
 
+/// Does bash do this by itself, without starting a program?
+pub(super) fn is_builtin(name: &str) -> bool {
+    BUILTINS.contains(&name) || matches!(name, ":" | "[")
+}
+
 const BUILTINS: &[&str] = &[
     "alias",
     "bg",
@@ -123,12 +128,47 @@ pub(super) fn is_plain_read(arguments: &[ShellWord]) -> bool {
         }
         match text.strip_prefix('-') {
             Some(letters) if !letters.is_empty() => {
-                takes_value = letters.ends_with(['d', 'n', 'N', 'p', 't', 'u']);
-                letters.chars().all(|c| "rsednNptu".contains(c))
+                // The first letter that takes a value has the rest of the word for it, if there is any.
+                let end = letters.find(['d', 'n', 'N', 'p', 't', 'u']);
+                takes_value = end.is_some_and(|end| end + 1 == letters.len());
+                let flags = letters.get(..end.unwrap_or(letters.len())).unwrap_or_default();
+                flags.chars().all(|c| "rse".contains(c))
             }
             _ => is_variable_name(text) && is_line_local_variable(text),
         }
     })
+}
+
+/// `printf`: `%n` in its format sets the variable that an argument names. So a format that has it, or
+/// may turn out to have it, takes no name that the shell or a program looks at.
+pub(super) fn is_plain_printf(arguments: &[ShellWord]) -> bool {
+    let skip = usize::from(arguments.first().is_some_and(|word| word.as_certain() == Some("--")));
+    let Some((format, values)) = arguments.get(skip..).and_then(<[ShellWord]>::split_first) else {
+        return true;
+    };
+    let sets = format.as_certain().is_none_or(sets_variables);
+    let is_harmless = |word: &ShellWord| {
+        let text = word.as_certain();
+        text.is_some_and(|text| !is_variable_name(text) || is_line_local_variable(text))
+    };
+    let may_be_several = format.known.is_none() && (format.is_split || format.is_glob);
+    !may_be_several && (!sets || values.iter().all(is_harmless))
+}
+
+/// Does a format ask for the number of letters so far?
+fn sets_variables(format: &str) -> bool {
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        let behind = rest.get(at + 1..).unwrap_or_default();
+        let kind =
+            behind.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #'.*hlLqjzt".contains(c));
+        if kind.starts_with('n') {
+            return true;
+        }
+        let taken = behind.len() - kind.len() + kind.chars().next().map_or(0, char::len_utf8);
+        rest = behind.get(taken..).unwrap_or_default();
+    }
+    false
 }
 
 /// `set` with switches that make the shell stricter.

@@ -1,5 +1,8 @@
 //! Variables: which ones may be set in front of a command that is allowed, and which by themselves.
 
+use super::parsed_script::VariableAssignment;
+use super::shell_word::ShellWord;
+
 /// Does this word set a variable when it stands in front of a command?
 pub(crate) fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
@@ -25,14 +28,25 @@ pub(crate) fn is_harmless_assignment(name: &str, value: &str) -> bool {
     is_harmless_variable(name) && (is_zone || !value.contains('/'))
 }
 
-/// May it be set for the rest of the line? Nothing that programs or the shell itself look at: a
-/// variable of the line's own is not even seen by programs.
+/// May it be set for the rest of the line, to a value that is not known? Nothing that programs or the
+/// shell itself look at: a variable of the line's own is not even seen by programs.
 pub(crate) fn is_line_local_variable(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let is_looked_at = INFLUENTIAL.contains(&upper.as_str())
         || INFLUENTIAL_STARTS.iter().any(|start| upper.starts_with(start))
         || INFLUENTIAL_ENDS.iter().any(|end| upper.ends_with(end));
-    is_variable_name(name) && (is_harmless_variable(name) || !is_looked_at)
+    is_variable_name(name) && !is_harmless_variable(name) && !is_looked_at
+}
+
+/// The same for a variable that is set to this. One that the environment holds is passed on with its
+/// new value, and the shell itself reads the files of a locale: such a value must be harmless.
+pub(super) fn is_line_local_assignment(assign: &VariableAssignment) -> bool {
+    if !is_harmless_variable(&assign.name) {
+        return is_line_local_variable(&assign.name);
+    }
+    let value = assign.value.as_ref().and_then(ShellWord::as_certain);
+    let is_harmless = |value: &str| is_harmless_assignment(&assign.name, value);
+    is_variable_name(&assign.name) && (!assign.text.contains('=') || value.is_some_and(is_harmless))
 }
 
 const HARMLESS: &[&str] = &[

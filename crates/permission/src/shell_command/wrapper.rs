@@ -89,6 +89,7 @@ impl NestedShellText<'_> {
             loose_scanner::scan_loosely(text, self.context, self.nested + 1, &mut inner);
         }
         inner.parts.iter_mut().for_each(|part| part.is_inner = true);
+        inner.forget_word_starts();
         script.has_hidden |= inner.has_hidden;
         script.parts.append(&mut inner.parts);
         script.removals.append(&mut inner.removals);

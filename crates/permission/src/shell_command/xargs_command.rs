@@ -34,6 +34,10 @@ pub(super) fn lists_names(part: &SimpleCommand) -> bool {
         return false;
     }
     let has = |names: &[&str]| arguments.iter().any(|word| names.contains(&word.text.as_str()));
+    let has_long = |names: &[&str]| {
+        let is_one = |word: &ShellWord| names.iter().any(|name| word.text.starts_with(name));
+        arguments.iter().any(is_one)
+    };
     let second = arguments.first().map_or("", |word| word.text.as_str());
     match first.text.as_str() {
         "find" => {
@@ -44,12 +48,19 @@ pub(super) fn lists_names(part: &SimpleCommand) -> bool {
                 word.text.starts_with('-') && word.text.contains(['l', 'g', 'o', 's', 'i']);
             is_long || word.text.starts_with("--")
         }),
-        "fd" => true,
-        "rg" => has(&["-l", "--files", "--files-with-matches"]),
-        "grep" => arguments.iter().any(|word| {
-            let is_cluster = word.text.starts_with('-') && !word.text.starts_with("--");
-            is_cluster && word.text.contains(['l', 'L'])
-        }),
+        // Another separator makes another name of a path, and a label is no file at all.
+        "fd" => !has_long(&["--path-separator", "--format", "--base-directory"]),
+        "rg" => {
+            has(&["-l", "--files", "--files-with-matches"])
+                && !has_long(&["--path-separator", "--replace", "--hyperlink-format"])
+        }
+        "grep" => {
+            let lists = arguments.iter().any(|word| {
+                let is_cluster = word.text.starts_with('-') && !word.text.starts_with("--");
+                is_cluster && word.text.contains(['l', 'L'])
+            });
+            lists && !has_long(&["--label"])
+        }
         "git" => match second {
             "ls-files" => !has(&["-s", "--stage", "--format"]),
             "diff" | "show" | "log" => false,

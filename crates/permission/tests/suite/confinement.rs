@@ -64,3 +64,45 @@ fn what_runs_unasked_is_held_to_what_it_was_judged_to_do() {
     let hook = confinement(&policy(Default, &[]), "ls", PriorDecision::Allow);
     assert_eq!(hook, Some(Unconfined));
 }
+
+/// What a rule lets run is free, and what runs beside it only because it reads is held by itself.
+#[test]
+fn programs_beside_a_ruled_one_are_held_one_by_one() {
+    let rules = &["+Bash(make:*)"][..];
+    for (command, expected) in [
+        ("make", &[][..]),
+        ("make | grep x | head -3", &["grep", "head"]),
+        ("make; echo done; cd sub; test -f a", &[]),
+        ("make && LC_ALL=C sort a && command cat b", &["sort", "cat"]),
+        ("time timeout 5 wc -l a; make", &["timeout"]),
+        ("echo \"$(cat a)\" `head b`; make", &["cat", "head"]),
+        ("f() { cat a; }; make; f", &["cat"]),
+        (
+            "if git diff --quiet; then make; else find . -name x | xargs wc; fi",
+            &["git", "find", "xargs"],
+        ),
+        ("make <<E\n$(cat a)\nE", &["cat"]),
+        ("<a cat | make", &["cat"]),
+        ("l\\\ns; make", &["l"]),
+        ("{ls,-l}; make", &["{ls"]),
+        ("ls; cat a", &[]),
+    ] {
+        let policy =
+            Policy { cell: CellSupport::Available, ..policy(PermissionMode::Default, rules) };
+        let call = call("Bash", &json!({ "command": command }));
+        let decided = decide(&policy, call, &inspection(EffectClass::Effect), PriorDecision::None);
+        let PermissionDecision::Allow(granted) = decided else { panic!("{command}: {decided:?}") };
+        let held: Vec<&str> = granted.held_words().iter().map(|at| &command[*at..]).collect();
+        assert_eq!(held.len(), expected.len(), "{command}: {held:?}");
+        assert!(held.iter().zip(expected).all(|(at, word)| at.starts_with(word)), "{held:?}");
+        let policy = Policy { cell: CellSupport::Missing, ..policy };
+        if let PermissionDecision::Allow(granted) = decide(
+            &policy,
+            crate::case::call("Bash", &json!({ "command": command })),
+            &inspection(EffectClass::Effect),
+            PriorDecision::None,
+        ) {
+            assert!(granted.held_words().is_empty(), "{command}");
+        }
+    }
+}

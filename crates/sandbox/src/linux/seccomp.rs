@@ -107,11 +107,21 @@ pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
         ]);
     }
     if refusals.foreign_processes != ForeignProcesses::OutOfReach {
-        // The first argument says what the second is the number of.
+        // The first argument says what the second is the number of; of a user it is all processes.
         list.extend([
-            if_equal(to_u32(libc::SYS_setpriority), 0, 4),
+            if_equal(to_u32(libc::SYS_setpriority), 0, 6),
+            load(FIRST_ARGUMENT),
+            if_equal(PRIORITY_OF_USER, 2, 0),
             load(SECOND_ARGUMENT),
             if_equal(0, 1, 0),
+            refused.clone(),
+            return_with(ALLOW),
+        ]);
+        // Who opens a file with a lease on it waits for the one who has it.
+        list.extend([
+            if_equal(to_u32(libc::SYS_fcntl), 0, 4),
+            load(SECOND_ARGUMENT),
+            if_equal(libc::F_SETLEASE.unsigned_abs(), 0, 1),
             refused,
             return_with(ALLOW),
         ]);
@@ -205,6 +215,9 @@ fn return_with(with: u32) -> sock_filter {
     instruction(0x06, 0, 0, with)
 }
 
+/// What the first argument of `setpriority` says for all processes of a user.
+const PRIORITY_OF_USER: u32 = 2;
+
 /// Calls and requests fit in 32 bits; one that did not would match nothing.
 fn to_u32(call: i64) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
@@ -272,6 +285,8 @@ const NEVER: &[i64] = &[
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
+    // `open_tree_attr`.
+    467,
     // The kernel itself.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
@@ -336,11 +351,15 @@ const SIGNALS: &[i64] = &[
     libc::SYS_pidfd_send_signal,
 ];
 
-/// The letters of requests that file systems know: attributes, versions, keys, freezing.
-const ATTRIBUTE_KINDS: &[u8] = b"fvX";
+/// The letters of requests that file systems know: attributes, versions, keys, freezing, and those of
+/// btrfs, bcachefs, f2fs and FAT. They make and remove subvolumes, and set attributes, through a
+/// directory that was opened to be read.
+const ATTRIBUTE_KINDS: &[u8] = b"fvX\x94\xbc\xf5r";
 
-/// Those among them that only look: flags, extended flags, version.
-const READING_ATTRIBUTES: &[u32] = &[0x8008_6601, 0x801c_581f, 0x8008_7601];
+/// Those among them that only look (flags, extended flags, version), and those that copy into a file that
+/// was opened to be written.
+const READING_ATTRIBUTES: &[u32] =
+    &[0x8008_6601, 0x801c_581f, 0x8008_7601, 0x4004_9409, 0x4020_940d];
 
 const METADATA: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
@@ -366,8 +385,10 @@ const METADATA: &[i64] = &[
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
-    // `fchmodat2`, `setxattrat` and `removexattrat`, which the library does not name everywhere.
+    // `fchmodat2`, `setxattrat`, `removexattrat` and `file_setattr`, which the library does not name
+    // everywhere.
     452,
     463,
     466,
+    469,
 ];

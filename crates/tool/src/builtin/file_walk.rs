@@ -7,14 +7,15 @@
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use rustix::fs::{AtFlags, Mode, OFlags};
 
 use crate::file;
+use crate::linked_secrets::{LinkedSecrets, has_other_names};
 use crate::tool::ToolCallContext;
 
 /// After this a search returns what it has.
@@ -30,6 +31,8 @@ pub(crate) struct FileWalk {
     has_timed_out: AtomicBool,
     is_stopped: AtomicBool,
     stop_checks: AtomicU64,
+    /// Looked up when the first file with a second name is met.
+    linked_secrets: OnceLock<Result<LinkedSecrets, String>>,
 }
 
 impl FileWalk {
@@ -52,6 +55,7 @@ impl FileWalk {
             has_timed_out: AtomicBool::new(false),
             is_stopped: AtomicBool::new(false),
             stop_checks: AtomicU64::new(0),
+            linked_secrets: OnceLock::new(),
         })
     }
 
@@ -101,11 +105,19 @@ impl FileWalk {
 
     /// Opens a file that was found, by its spelling alone.
     pub(crate) fn open_file(&self, path: &Path) -> Result<File, String> {
-        match &self.directory {
-            Some(directory) => file::open_beneath(directory, self.relative_path(path), path),
-            None => file::open_regular_file(&self.call.tool_context.files, path)
-                .map(|opened| opened.file),
+        let file = match &self.directory {
+            Some(directory) => file::open_beneath(directory, self.relative_path(path), path)?,
+            None => file::open_regular_file(&self.call.tool_context.files, path)?.file,
+        };
+        let metadata = file.metadata().map_err(|error| format!("`{}`: {error}", path.display()))?;
+        if has_other_names(&metadata) {
+            let list = || LinkedSecrets::list(&self.call.tool_context);
+            match self.linked_secrets.get_or_init(list) {
+                Ok(linked) => linked.refuse(path, &metadata)?,
+                Err(why) => return Err(why.clone()),
+            }
         }
+        Ok(file)
     }
 
     fn root_fd(&self) -> BorrowedFd<'_> {

@@ -71,10 +71,28 @@ const TOKEN_NAMES: &[&str] = &[
     "PRIVATE_KEY",
     "SSH_AUTH_SOCK",
     "GPG_AGENT_INFO",
+    "AUTH_CONFIG",
+    "CONNECTION_STRING",
+    "COOKIE",
+    "WEBHOOK",
+    // Addresses of stores are written with the password in them.
     "DATABASE_URL",
+    "DATABASE_URI",
+    "DB_URL",
+    "DB_URI",
+    "POSTGRES_URL",
+    "POSTGRESQL_URL",
+    "MYSQL_URL",
+    "REDIS_URL",
+    "MONGO_URL",
+    "MONGO_URI",
+    "MONGODB_URL",
+    "MONGODB_URI",
+    "AMQP_URL",
 ];
 
-const TOKEN_ENDINGS: &[&str] = &["_PAT", "_DSN", "_AUTH", "_KEY"];
+const TOKEN_ENDINGS: &[&str] =
+    &["_PAT", "_DSN", "_AUTH", "_KEY", "_PWD", "_PASS", "_JWT", "_CREDS"];
 
 const GIT_VARIABLES: &[(&str, &str)] = &[
     // Without it `git status` would want to write the index.
@@ -103,13 +121,31 @@ mod tests {
 
     #[test]
     fn tokens_are_told_from_other_variables() {
-        for token in
-            ["GITHUB_TOKEN", "aws_secret_access_key", "NPM_TOKEN", "CI_JOB_TOKEN", "MY_PAT"]
-        {
+        for token in [
+            "GITHUB_TOKEN",
+            "aws_secret_access_key",
+            "NPM_TOKEN",
+            "CI_JOB_TOKEN",
+            "MY_PAT",
+            "MYSQL_PWD",
+            "DOCKER_AUTH_CONFIG",
+            "REDIS_URL",
+            "SMTP_PASS",
+        ] {
             assert!(may_hold_token(token), "{token}");
         }
-        for plain in ["PATH", "HOME", "LANG", "KEYBOARD", "PATTERN", "CARGO_HOME", "XDG_DATA_HOME"]
-        {
+        for plain in [
+            "PATH",
+            "HOME",
+            "LANG",
+            "KEYBOARD",
+            "PATTERN",
+            "CARGO_HOME",
+            "XDG_DATA_HOME",
+            "PWD",
+            "OLDPWD",
+            "COMPASS",
+        ] {
             assert!(!may_hold_token(plain), "{plain}");
         }
     }

@@ -52,6 +52,20 @@ impl LaunchRequest<'_> {
     }
 }
 
+/// What programs that are held one by one may see and write.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldProgramsRequest<'a> {
+    /// Theirs and ours alone; exists.
+    pub directory: &'a Path,
+    /// The one place that they may write to; exists, below that directory.
+    pub temporary_directory: &'a Path,
+    /// Files inside the working directories that they must not see.
+    pub hidden: &'a [PathBuf],
+    /// Variables that they have instead of the shell's, and those that they do not have.
+    pub set: &'a [(OsString, OsString)],
+    pub unset: &'a [OsString],
+}
+
 /// Says how processes are really started: behind which program, held by what.
 pub trait ProcessLauncher: fmt::Debug + Send + Sync {
     /// Makes everything ready.
@@ -59,6 +73,14 @@ pub trait ProcessLauncher: fmt::Debug + Send + Sync {
     /// # Errors
     /// Why it cannot be started the way it must be, in words for the model. Then it is not.
     fn prepare(&self, launch: &LaunchRequest<'_>) -> Result<Box<dyn PreparedLaunch>, String>;
+
+    /// Words to stand before each program of a line that is held by itself, while the line is not.
+    ///
+    /// # Errors
+    /// Why programs cannot be held so, in words for the model. Then the line does not run.
+    fn hold_programs(&self, _programs: &HeldProgramsRequest<'_>) -> Result<Vec<OsString>, String> {
+        Err("programs of a line cannot be held one by one here".to_owned())
+    }
 
     /// A tool of ours has made this file, which it may: commands that still run are not blamed for it.
     fn accept_file(&self, _path: &Path) {}
@@ -186,7 +208,7 @@ pub(super) fn spawn_in_environment(
     mark.push(&name);
     environment.push((CALL_MARK_VARIABLE.into(), mark));
     environment.push(("PWD".into(), program.directory.clone().into()));
-    let ProcessConfinement { kind, private_directory, hidden, git_variables } =
+    let ProcessConfinement { kind, private_directory, hidden, git_variables, held_programs } =
         &program.confinement;
     let kind = *kind;
     if let Some(directory) = private_directory {
@@ -197,7 +219,10 @@ pub(super) fn spawn_in_environment(
     }
     let launcher = match &processes.launcher {
         Some(launcher) => Some(launcher),
-        None => processes.cell.as_ref().filter(|_| kind != Confinement::Unconfined),
+        None => {
+            let is_held = kind != Confinement::Unconfined || held_programs.is_some();
+            processes.cell.as_ref().filter(|_| is_held)
+        }
     };
     let session = processes.setsid_program.as_ref().filter(|_| needs_session(program));
     let mut arguments = program.arguments.clone();
@@ -239,7 +264,7 @@ pub(super) fn spawn_in_environment(
     match ProcessTree::from_child(&child, name, program.is_leaf_program) {
         Some(tree) => {
             let is_leaf_program = program.is_leaf_program;
-            let private_directory = private_directory.clone();
+            let private_directory = private_directory.clone().or(held_programs.clone());
             Ok(SpawnedProcess { child, tree, is_leaf_program, prepared, private_directory })
         }
         None => Err(io::Error::other("the process has no number")),

@@ -8,6 +8,7 @@
 mod confined_environment;
 mod end_report;
 mod fork_bomb_guard;
+mod held_programs;
 mod launch;
 mod long_lived_process;
 pub(crate) mod one_shot_command;
@@ -27,10 +28,13 @@ pub const ASK_TO_RUN_UNCONFINED: &str =
 pub(crate) use confined_environment::is_changed_by_confinement;
 pub use confined_environment::may_hold_token;
 pub(crate) use end_report::{explain_spawn_failure, render_end_cause, render_exit_status};
-pub use launch::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
+pub(crate) use held_programs::{HeldProgramsLine, hold_programs};
+pub use launch::{
+    HeldProgramsRequest, LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn,
+};
 pub(crate) use launch::{ProgramSpec, SpawnedProcess, end_process_tree};
 pub use long_lived_process::{LongLivedProcess, LongLivedProgram, ProcessStreams};
-pub(crate) use process_confinement::ProcessConfinement;
+pub(crate) use process_confinement::{ProcessConfinement, find_hidden_files};
 pub use process_context::ProcessContext;
 pub(crate) use running_note::RunningNote;
 pub(crate) use spawn_retry::spawn_with_retry;

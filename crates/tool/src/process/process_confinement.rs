@@ -26,6 +26,8 @@ pub(crate) struct ProcessConfinement {
     pub(crate) hidden: Vec<PathBuf>,
     /// For a command that may start git, what the environment says about it.
     pub(super) git_variables: Option<Vec<(OsString, OsString)>>,
+    /// Where programs of the line are held one by one: what they were told lies here.
+    pub(super) held_programs: Option<Arc<PrivateDirectory>>,
 }
 
 /// A directory that one command may write to. Removed with its last owner.
@@ -46,7 +48,7 @@ impl ProcessConfinement {
             .map_err(|error| format!("No directory for temporary files can be made: {error}."))?;
         let hidden = find_hidden_files(context)?;
         let private_directory = Some(Arc::new(directory));
-        Ok(Self { kind, private_directory, hidden, git_variables: None })
+        Ok(Self { kind, private_directory, hidden, ..Self::default() })
     }
 
     /// Keeps git in this command from running what the repository names, if it may start git. A command
@@ -81,9 +83,16 @@ impl ProcessConfinement {
     }
 }
 
+impl ProcessConfinement {
+    /// The line runs with these programs held.
+    pub(crate) fn with_held_programs(self, directory: Arc<PrivateDirectory>) -> Self {
+        Self { held_programs: Some(directory), ..self }
+    }
+}
+
 /// Is a word of the line git, or may one become it? Programs that run unasked start it only by that
 /// name.
-fn may_start_git(command: &str) -> bool {
+pub(super) fn may_start_git(command: &str) -> bool {
     let plain = command.replace(['"', '\''], "");
     let mut words = plain.split(|c: char| c.is_whitespace() || ";|&()<>".contains(c));
     plain.contains(['\\', '$', '`', '{', '*', '?', '['])
@@ -91,7 +100,7 @@ fn may_start_git(command: &str) -> bool {
 }
 
 impl PrivateDirectory {
-    fn create(processes: &ProcessContext) -> std::io::Result<Self> {
+    pub(super) fn create(processes: &ProcessContext) -> std::io::Result<Self> {
         std::fs::create_dir_all(&processes.spill_directory)?;
         let path = processes.new_spill_path("private");
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;
@@ -110,7 +119,11 @@ impl Drop for PrivateDirectory {
     }
 }
 
-fn find_hidden_files(context: &ToolSessionContext) -> Result<Vec<PathBuf>, String> {
+/// Files and directories inside the working directories that deny rules hide.
+///
+/// # Errors
+/// There is too much to look through, in words for the model.
+pub(crate) fn find_hidden_files(context: &ToolSessionContext) -> Result<Vec<PathBuf>, String> {
     if context.hidden_paths.is_empty() {
         return Ok(Vec::new());
     }

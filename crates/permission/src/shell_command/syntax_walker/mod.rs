@@ -64,6 +64,7 @@ pub(crate) fn parse_script(text: &str, context: ScriptContext<'_>) -> ParsedShel
         parse_script_at(&line.text, context, directories, 0, &mut second);
         wrapper::parse_shell_input(0, &line.documents, context, 0, &mut second);
         if second.is_understood() {
+            second.forget_word_starts();
             script = second;
         }
     }

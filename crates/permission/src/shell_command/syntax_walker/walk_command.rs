@@ -61,6 +61,8 @@ impl<'t> SyntaxWalker<'t, '_> {
                     let inner = if is_name { child.child(0).unwrap_or(child) } else { child };
                     self.check_reserved(inner, is_name, &part.words);
                     let words = self.parse_words(inner);
+                    let starts = words.iter().map(|_| inner.start_byte());
+                    part.word_starts.extend(starts);
                     part.words.extend(words);
                 }
             }

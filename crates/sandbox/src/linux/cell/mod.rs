@@ -137,7 +137,8 @@ impl PreparedCell {
         })
     }
 
-    fn restrict_thread(self) -> Result<(), String> {
+    /// Gives up the rights of this thread, and of what it becomes.
+    pub(in crate::linux) fn restrict_thread(self) -> Result<(), String> {
         drop_capabilities()?;
         for rules in [self.reading, self.writing] {
             let status = rules.restrict_self().map_err(|error| format!("Landlock: {error}"))?;

@@ -9,6 +9,7 @@
 //! set that only count inside, or a proxy to reach.
 
 mod entry_arguments;
+mod held_program;
 mod process_reaper;
 mod proxy_bridge;
 mod restricted_process;
@@ -48,6 +49,7 @@ pub(crate) fn enter(arguments: &[OsString]) -> i32 {
                 .and_then(|entry| proxy_bridge::run_with_proxy_bridge(&entry)),
             Some("without-landlock") => EntryArguments::parse(rest)
                 .and_then(|entry| restricted_process::run_without_landlock(&entry)),
+            Some("cell") => held_program::run_held_program(rest),
             Some("check") => restricted_process::check_landlock(),
             _ => Err(format!("`{}` is no part of it", role.display())),
         },

@@ -11,6 +11,7 @@
 //! second would take what the first has planted for the way things were.
 
 mod placeholder;
+mod root_watch;
 mod saved_entry;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags};
 use crate::error::SandboxPlanRefused;
 use crate::protected_names::{self, PROTECTED_IN_GIT};
 use placeholder::{DirectoryPlaceholder, PlaceholderPool};
+use root_watch::RootWatch;
 use saved_entry::{CaptureBudget, SavedEntry};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +63,21 @@ pub(crate) struct GuardedRoot {
     /// What others were seen to have made or changed meanwhile.
     accepted: Mutex<BTreeSet<PathBuf>>,
     revert_lock: Mutex<()>,
+    seen: Mutex<SeenChanges>,
+    watch: Mutex<Option<RootWatch>>,
 }
+
+/// What was seen while the command ran.
+#[derive(Debug, Default)]
+struct SeenChanges {
+    /// Taken back at once.
+    reverted: Vec<RevertedProtectedFile>,
+    /// Put by others in the place of what a mount held, as it was then. The mount is gone with it.
+    replaced: BTreeMap<PathBuf, SavedEntry>,
+}
+
+/// Taken back at once so often; what comes after that is taken back at the end.
+const SEEN_MAX: usize = 64;
 
 /// What a mount holds. A program outside that puts another file in its place, as editors and git do, takes
 /// the mount away.
@@ -131,6 +147,7 @@ impl GuardedRoots {
         })?;
         let watched = Arc::new(watched);
         if is_shared {
+            watched.start_watch();
             roots.insert(root.to_path_buf(), Arc::downgrade(&watched));
         }
         // One in the foreground may be sent into the background later.
@@ -222,11 +239,51 @@ impl GuardedRoot {
             is_bare,
             accepted: Mutex::default(),
             revert_lock: Mutex::new(()),
+            seen: Mutex::default(),
+            watch: Mutex::default(),
         })
     }
 
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// From now on what comes to be at a guarded place is seen at once.
+    fn start_watch(self: &Arc<Self>) {
+        let missing =
+            self.originals.iter().filter(|(_, saved)| matches!(saved, SavedEntry::Absent));
+        let missing = missing.map(|(path, _)| path.clone());
+        let paths: Vec<PathBuf> =
+            missing.chain(self.mounted.iter().map(|mounted| mounted.path.clone())).collect();
+        *lock(&self.watch) = RootWatch::start(self, &paths).ok();
+    }
+
+    /// A guarded name came to be, or something else has it now.
+    fn handle_new_name(&self, path: &Path) {
+        if self.duration() != GuardDuration::Foreground {
+            return;
+        }
+        let _turn = lock(&self.revert_lock);
+        let mut seen = lock(&self.seen);
+        let now = capture_path(&self.directory, path, GuardMethod::Nothing);
+        match (self.originals.get(path), now) {
+            (Some(SavedEntry::Absent), Ok(now)) => {
+                let is_ours = placeholder::stands_at(&self.directory, path);
+                if now != SavedEntry::Absent && !is_ours && seen.reverted.len() < SEEN_MAX {
+                    seen.reverted.extend(self.revert_path(path, &SavedEntry::Absent));
+                }
+            }
+            // The first time it was not the command: a mount kept it from that. Later nobody knows.
+            (None, Ok(now)) if self.is_replaced(path) => {
+                seen.replaced.entry(path.to_owned()).or_insert(now);
+            }
+            (Some(_) | None, _) => {}
+        }
+    }
+
+    fn is_replaced(&self, path: &Path) -> bool {
+        let mounted = self.mounted.iter().find(|mounted| mounted.path == path);
+        mounted.is_some_and(|one| read_identity(&self.directory, path) != one.identity)
     }
 
     pub(crate) fn is_git_directory(&self) -> bool {
@@ -261,7 +318,18 @@ impl GuardedRoot {
             }
             GuardDuration::Background => self.revert_new_files(),
         };
-        changes.left_alone.extend(self.list_replaced());
+        let SeenChanges { reverted, replaced } = std::mem::take(&mut *lock(&self.seen));
+        changes.reverted.extend(reverted);
+        for (path, before) in &replaced {
+            let now = capture_path(&self.directory, path, GuardMethod::Nothing);
+            if now.is_ok_and(|now| now != *before) {
+                changes.reverted.extend(self.revert_path(path, before));
+            }
+        }
+        let is_back = |path: &PathBuf| changes.reverted.iter().any(|one| one.path == *path);
+        let replaced: Vec<PathBuf> = self.list_replaced();
+        let told: Vec<PathBuf> = replaced.into_iter().filter(|path| !is_back(path)).collect();
+        changes.left_alone.extend(told);
         changes
     }
 

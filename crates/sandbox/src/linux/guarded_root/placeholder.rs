@@ -219,6 +219,12 @@ fn is_empty(directory: &OwnedFd) -> bool {
     })
 }
 
+/// Does one of ours stand at this path, whoever's command it is for?
+pub(super) fn stands_at(root: &OwnedFd, path: &std::path::Path) -> bool {
+    let stat = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW);
+    stat.is_ok_and(|stat| is_placeholder(&stat))
+}
+
 fn is_placeholder(stat: &rustix::fs::Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
         && stat.st_mode & STICKY != 0

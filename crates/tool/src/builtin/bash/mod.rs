@@ -19,8 +19,8 @@ use windlass_vocabulary::ToolInspection;
 use crate::background::{AwaitedCommand, AwaitedCommandEnd, BackgroundCommand};
 use crate::input::{self, InputError};
 use crate::process::{
-    self, ProcessConfinement, ProcessOwner, ProgramSpec, SuperviseOptions, SuperviseOutputOptions,
-    spawn_with_retry,
+    self, HeldProgramsLine, ProcessConfinement, ProcessOwner, ProgramSpec, SuperviseOptions,
+    SuperviseOutputOptions, hold_programs, spawn_with_retry,
 };
 use crate::process_output::OutputSpill;
 use crate::tool::ToolCallContext;
@@ -91,8 +91,11 @@ impl BashTool {
             None | Some(0) => limits.command_timeout_default,
             Some(millis) => Duration::from_millis(millis).min(limits.command_timeout_max),
         };
+        let held = hold_programs(&input.command, &call.held_words, &shell_state.directory, context)
+            .await?;
+        let (line, confinement) = take_held_line(&input.command, held, confinement);
         let shell = self.choose_shell(context);
-        let script = shell_state.wrap_script(&input.command, shell.is_bash);
+        let script = shell_state.wrap_script(&line, shell.is_bash);
         let program = ProgramSpec {
             is_leaf_program: is_plain && context.processes.command_prefix.is_none(),
             confinement,
@@ -160,10 +163,12 @@ impl BashTool {
             None | Some(0) => timeout_max,
             Some(millis) => Duration::from_millis(millis).min(timeout_max),
         };
-        let script = input.command.clone();
         let confinement = ProcessConfinement::prepare(call.confinement, context)?
             .neutralize_git(&input.command, &shell_state.directory, context)
             .await?;
+        let held = hold_programs(&input.command, &call.held_words, &shell_state.directory, context)
+            .await?;
+        let (script, confinement) = take_held_line(&input.command, held, confinement);
         let program = ProgramSpec {
             confinement,
             ..self.build_program(input, script, shell_state.directory.clone(), context)
@@ -216,6 +221,18 @@ impl BashTool {
             is_excluded: is_excluded_from_sandbox(outside, &input.command),
             confinement: ProcessConfinement::default(),
         }
+    }
+}
+
+/// The line as it runs, and what holds it.
+fn take_held_line(
+    command: &str,
+    held: Option<HeldProgramsLine>,
+    confinement: ProcessConfinement,
+) -> (String, ProcessConfinement) {
+    match held {
+        Some(held) => (held.text, confinement.with_held_programs(held.directory)),
+        None => (command.to_owned(), confinement),
     }
 }
 

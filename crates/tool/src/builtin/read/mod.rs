@@ -21,6 +21,7 @@ use windlass_vocabulary::ToolInspection;
 use crate::file::{self, OpenedFile};
 use crate::image_fit;
 use crate::input::{self, InputError};
+use crate::linked_secrets::refuse_linked_secret;
 use crate::tool::ToolCallContext;
 use crate::tool_session_context::ToolSessionContext;
 use crate::typed_tool::{
@@ -74,6 +75,7 @@ impl TypedTool for ReadTool {
 fn perform(input: &ReadInput, call: &ToolCallContext) -> TypedToolResult {
     let path = file::resolve_path(&call.tool_context.files, &input.file_path)?;
     let mut opened = file::open_current_text(&call.tool_context.files, &path)?;
+    refuse_linked_secret(&call.tool_context, &path, &opened.metadata)?;
     let start = read_checked_start(&mut opened, &path)?;
     if let Some(kind) = image_fit::detect_media_type(&start) {
         return image::show_image(&call.tool_context.files, &opened, &path, kind);
@@ -122,6 +124,7 @@ pub fn reread_file(
     bytes_max: usize,
 ) -> Result<String, String> {
     let mut opened = file::open_current_text(&context.files, path)?;
+    refuse_linked_secret(context, path, &opened.metadata)?;
     let start = read_checked_start(&mut opened, path)?;
     if image_fit::detect_media_type(&start).is_some() || is_pdf(&start) {
         return Err(format!("`{}` is not plain text. Read it to see it.", path.display()));

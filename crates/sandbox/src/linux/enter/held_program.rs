@@ -1,0 +1,51 @@
+//! One program of a line that nothing holds as a whole: reads its plan, gives up its rights in a cell of
+//! its own, and becomes the program.
+
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use crate::held_program_plan::HeldProgramPlan;
+use crate::linux::cell::Cell;
+
+/// Longer than any plan of ours.
+const PLAN_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// What a shell says of a program that is not there, and of one that it may not start.
+const EXIT_NOT_FOUND: i32 = 127;
+const EXIT_NOT_STARTED: i32 = 126;
+
+pub(super) fn run_held_program(arguments: &[OsString]) -> Result<i32, String> {
+    let [plan, end, program, rest @ ..] = arguments else {
+        return Err("no plan, or no command".to_owned());
+    };
+    if end != "--" {
+        return Err("no `--`".to_owned());
+    }
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(plan);
+    opened
+        .and_then(|file| file.take(PLAN_BYTES_MAX).read_to_end(&mut bytes))
+        .map_err(|error| format!("the plan cannot be read: {error}"))?;
+    let plan = HeldProgramPlan::parse(&bytes)?;
+    let cell = Cell::probe().map_err(|missing| missing.to_string())?;
+    let prepared = cell.prepare(&plan.cell).map_err(|refused| refused.to_string())?;
+    prepared.restrict_thread()?;
+    let mut command = Command::new(program);
+    command.args(rest).envs(plan.set);
+    plan.unset.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    let error = command.exec();
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            eprintln!("bash: {}: command not found", program.display());
+            Ok(EXIT_NOT_FOUND)
+        }
+        _ => {
+            eprintln!("bash: {}: {error}", program.display());
+            Ok(EXIT_NOT_STARTED)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Programs of a line that are held one by one, because a rule lets another part of the line run freely.
+//!
+//! One shell runs all parts, and the kernel holds processes. So the words of our entry are put before each
+//! program that no rule names: it gives up its rights and becomes the program. Variables, directory,
+//! pipes and redirects stay the shell's.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::confined_environment::{confine_environment, neutralize_git};
+use super::launch::HeldProgramsRequest;
+use super::process_confinement::{PrivateDirectory, find_hidden_files, may_start_git};
+use crate::tool_session_context::ToolSessionContext;
+
+/// A line with the words in it, and where what they need lies.
+#[derive(Debug)]
+pub(crate) struct HeldProgramsLine {
+    pub(crate) text: String,
+    pub(crate) directory: Arc<PrivateDirectory>,
+}
+
+/// The line in which the programs that begin at these places are held. `None` where the line is held as
+/// a whole, or nothing can hold it: then it was judged with that in mind.
+///
+/// # Errors
+/// They cannot be held, in words for the model.
+pub(crate) async fn hold_programs(
+    command: &str,
+    starts: &[usize],
+    standing: &Path,
+    context: &ToolSessionContext,
+) -> Result<Option<HeldProgramsLine>, String> {
+    let processes = &context.processes;
+    let is_free = processes.launcher.is_none() && processes.command_prefix.is_none();
+    let Some(cell) = processes.cell.as_ref().filter(|_| is_free && !starts.is_empty()) else {
+        return Ok(None);
+    };
+    let broken = |error: std::io::Error| format!("Programs of the line cannot be held: {error}.");
+    let directory = PrivateDirectory::create(processes).map_err(broken)?;
+    let temporary = directory.path().join("tmp");
+    std::fs::create_dir(&temporary).map_err(broken)?;
+    let before = context.build_child_environment();
+    let mut after = before.clone();
+    confine_environment(&mut after, &temporary);
+    if may_start_git(command) {
+        let held_git = Arc::clone(&processes.held_git);
+        let standing = standing.to_owned();
+        let found = tokio::task::spawn_blocking(move || held_git.neutralize(&standing)).await;
+        let found = found.map_err(|_| "What git would run here is not known.".to_owned())?;
+        if let Some(why) = found.obstacle {
+            return Err(format!(
+                "{why} Git does not run so without the user's yes. {}",
+                super::ASK_TO_RUN_UNCONFINED
+            ));
+        }
+        neutralize_git(&mut after, found.variables);
+    }
+    let set: Vec<_> = after.iter().filter(|pair| !before.contains(pair)).cloned().collect();
+    let is_gone = |name: &OsString| !after.iter().any(|(own, _)| own == name);
+    let unset: Vec<_> = before.into_iter().map(|(name, _)| name).filter(is_gone).collect();
+    let hidden = find_hidden_files(context)?;
+    let words = cell.hold_programs(&HeldProgramsRequest {
+        directory: directory.path(),
+        temporary_directory: &temporary,
+        hidden: &hidden,
+        set: &set,
+        unset: &unset,
+    })?;
+    let prefix = quote_words(&words)
+        .ok_or("Programs of the line cannot be held: our own path cannot be written in a line.")?;
+    let text = insert_before(command, starts, &prefix)
+        .ok_or("Programs of the line cannot be held: they are not where they were judged to be.")?;
+    Ok(Some(HeldProgramsLine { text, directory: Arc::new(directory) }))
+}
+
+/// Words as the shell reads them anywhere in a line. `None` where quotes would not keep them whole.
+fn quote_words(words: &[OsString]) -> Option<String> {
+    let mut text = String::new();
+    for word in words {
+        let word = word.to_str().filter(|word| !word.contains(['\'', '\\', '\n', '!']))?;
+        text.push('\'');
+        text.push_str(word);
+        text.push_str("' ");
+    }
+    Some(text)
+}
+
+fn insert_before(command: &str, starts: &[usize], prefix: &str) -> Option<String> {
+    let mut text = String::with_capacity(command.len() + starts.len() * prefix.len());
+    let mut last = 0;
+    for start in starts {
+        text.push_str(command.get(last..*start)?);
+        text.push_str(prefix);
+        last = *start;
+    }
+    text.push_str(command.get(last..)?);
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_before_each_program() {
+        let line = insert_before("make | grep x && wc -l a", &[7, 17], "'p' '--' ");
+        assert_eq!(line.as_deref(), Some("make | 'p' '--' grep x && 'p' '--' wc -l a"));
+        assert_eq!(insert_before("abc", &[9], "x"), None);
+        assert_eq!(insert_before("abc", &[2, 1], "x"), None);
+        assert_eq!(quote_words(&["/a b/c".into(), "--".into()]).as_deref(), Some("'/a b/c' '--' "));
+        assert_eq!(quote_words(&["/it's".into()]), None);
+    }
+}
