@@ -35,6 +35,7 @@ pub mod task_lists;
 pub mod tool;
 pub mod tool_session_context;
 mod tool_source;
+mod trace_context;
 mod typed_tool;
 pub mod worktree;
 
@@ -70,4 +71,5 @@ pub use task_lists::TaskLists;
 pub use tool::{BackgroundCostSender, CallLimits, Tool, ToolCallContext, ToolFuture};
 pub use tool_session_context::ToolSessionContext;
 pub use tool_source::ToolSource;
+pub use trace_context::TraceContext;
 pub use windlass_git::{GitError, GitOutput, GitRunner};

@@ -12,6 +12,7 @@ use windlass_vocabulary::{Json, MicroUsd, ToolCall, ToolInspection, ToolOutcome,
 use crate::progress::ProgressSender;
 use crate::side_question::SideModel;
 use crate::tool_session_context::ToolSessionContext;
+use crate::trace_context::TraceContext;
 
 /// A call under way. Dropping it ends whatever it started.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
@@ -46,6 +47,8 @@ pub struct ToolCallContext {
     pub side_model: Option<Arc<dyn SideModel>>,
     /// What processes of the call are held to.
     pub confinement: Confinement,
+    /// Where the call stands in a trace, if there is one.
+    pub trace_context: Option<TraceContext>,
 }
 
 /// Reports what a session in the background has spent, once.
@@ -88,6 +91,7 @@ impl ToolCallContext {
             cost_sender: BackgroundCostSender::default(),
             side_model: None,
             confinement: Confinement::default(),
+            trace_context: None,
         }
     }
 }

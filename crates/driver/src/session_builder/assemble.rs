@@ -21,6 +21,7 @@ use crate::model::side_model::SessionSideModel;
 use crate::model::{AnswerIdSource, ModelClient, ModelRoutes};
 use crate::model_spending::{ModelSpending, SpendingRecorder};
 use crate::notices::{self, NoticeSender, Notices};
+use crate::observer::ObservedSession;
 use crate::rewind::FileHistory;
 use crate::scratch_directory::create_scratch_directory;
 use crate::session::WeakSessionResources;
@@ -30,6 +31,7 @@ use crate::session_journal::{OpenedJournal, SessionJournal};
 use crate::session_loop::{
     self, LoopInbox, LoopLifecycle, LoopOverrides, LoopRewind, LoopWaiters, SessionLoop,
 };
+use crate::session_watch::SessionWatch;
 use crate::snapshot::{ChangeNotices, RecorderThread, SharedWorkspace, SnapshotRecorder};
 use crate::subagent::{
     AgentTool, NestedSessionFactory, ParentSession, SubagentConfig, agent_workspace,
@@ -47,6 +49,7 @@ impl SessionBuilder {
         let AssembledToolContext { tool_context, scratch, file_history } =
             self.prepare_tool_context(secrets)?;
         let (notice_sender, notices) = notices::channel(self.model.separate_deltas);
+        let notice_sender = notice_sender.with_watch(self.build_watch(&tool_context));
         let snapshots = self.start_snapshots(file_history.as_ref(), &tool_context, &notice_sender);
         let base_hooks = SharedHooks::new(RwLock::new(std::mem::take(&mut self.hooks.set)));
         if let Some(subagents) = self.tools.subagents.take() {
@@ -138,6 +141,19 @@ impl SessionBuilder {
             waiting_prompts,
             spending,
         })
+    }
+
+    fn build_watch(&self, tool_context: &ToolSessionContext) -> Option<Arc<SessionWatch>> {
+        let observer = Arc::clone(self.nesting.observer.as_ref()?);
+        let identity = &self.hooks.identity;
+        let session = ObservedSession {
+            id: identity.session.clone(),
+            agent: self.settings.agent.id.clone(),
+            agent_kind: identity.agent.as_ref().map(|agent| agent.kind.clone()),
+            started_by: self.nesting.started_by.clone(),
+            secrets: tool_context.secrets.clone(),
+        };
+        Some(Arc::new(SessionWatch { observer, session }))
     }
 
     /// Lets every endpoint say what its keys are, so that they are taken out of everything.
@@ -263,6 +279,7 @@ impl SessionBuilder {
             parent,
             depth: self.nesting.depth + 1,
             tree: self.nesting.tree.clone(),
+            observer: self.nesting.observer.clone(),
             notice_sender: notice_sender.clone(),
         };
         self.tools.registry.insert(Arc::new(AgentTool::new(Arc::new(factory))));
