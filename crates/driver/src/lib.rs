@@ -119,7 +119,8 @@ pub use model::{CredentialRenewal, Endpoint, ModelTimeouts, RENEWAL_MAX};
 pub use model_spending::ModelSpending;
 pub use notices::Notices;
 pub use observer::{
-    HookBatchResult, Observation, ObservedSession, ObserverFuture, SessionObserver, TracePosition,
+    HookBatchResult, ModelServer, Observation, ObservedSession, ObserverFuture, SessionObserver,
+    TracePosition,
 };
 pub use prompt_submission::{PromptSubmission, QueuedMessage, SlashCommandCall};
 pub use session::{PromptResult, Session};

@@ -12,7 +12,7 @@ use windlass_tool::{Secrets, TraceContext};
 use windlass_vocabulary::{
     AgentId, AttemptId, ContentBlock, HookVerdict, MicroUsd, Millis, ModelFailure, ModelName,
     ModelRequest, ModelStopReason, Notice, PermissionAnswer, PermissionMode, Ticket, ToolCall,
-    ToolCallId, ToolOutcome, Usage,
+    ToolCallId, ToolOutcome, Usage, WireFormat,
 };
 
 /// Watches sessions. One observer may watch many.
@@ -51,6 +51,28 @@ pub struct ObservedSession {
     pub started_by: Option<(AgentId, ToolCallId)>,
     /// What must not leave the session.
     pub secrets: Secrets,
+    /// Where models live that have no server of their own below.
+    pub server: ModelServer,
+    /// Models that live elsewhere.
+    pub other_servers: Vec<(ModelName, ModelServer)>,
+}
+
+impl ObservedSession {
+    /// Where a model lives.
+    #[must_use]
+    pub fn server_of(&self, model: &ModelName) -> &ModelServer {
+        let other = self.other_servers.iter().find(|(name, _)| name == model);
+        other.map_or(&self.server, |(_, server)| server)
+    }
+}
+
+/// A model server, without what proves who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelServer {
+    /// The language it speaks.
+    pub wire: WireFormat,
+    /// Its address.
+    pub base_url: String,
 }
 
 /// What is about to be started.
