@@ -36,9 +36,9 @@ pub(crate) fn start_telemetry(
     let mut config = config?;
     // A collector's headers are keys like any other.
     config.secrets().for_each(|value| secrets.add(value));
-    if let Some(helper) = &layers.loaded.settings.helpers.otel_headers_helper {
+    if let Some(helper) = &layers.loaded.settings.secret_programs.otel_headers_helper {
         let command = layers.guard_command_line("otelHeadersHelper", helper);
-        config.set_headers_helper(command, cwd.to_owned(), lookup);
+        config.set_headers_program(command, cwd.to_owned(), lookup);
     }
     match TelemetryObserver::start(config) {
         Ok(observer) => Some(Arc::new(observer)),

@@ -27,7 +27,7 @@ pub struct SettingsFile {
     /// Do not run the shell snippets of skills and commands.
     pub disable_skill_shell_execution: Option<bool>,
     #[serde(flatten)]
-    pub helpers: HelperSettings,
+    pub secret_programs: SecretProgramSettings,
     #[serde(flatten)]
     pub hooks: HookSettings,
     #[serde(flatten)]
@@ -50,7 +50,7 @@ pub struct SettingsFile {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
-pub struct HelperSettings {
+pub struct SecretProgramSettings {
     /// A program that prints the API key.
     pub api_key_helper: Option<String>,
     /// A program that prints the headers for telemetry, as a JSON object.

@@ -11,11 +11,11 @@ use windlass_host::regular_file::read_or_skip;
 use crate::config::TelemetryConfig;
 use crate::names;
 use crate::record::{AttributeValue, Attributes};
-use crate::wire::otlp_messages::RequestHead;
+use crate::wire::otlp_messages::OtlpRequestHead;
 
 #[derive(Debug)]
 pub(crate) struct StandardAttributes {
-    pub(crate) head: RequestHead,
+    pub(crate) head: OtlpRequestHead,
     pub(crate) of_events: Attributes,
     pub(crate) of_metrics: Attributes,
 }
@@ -50,7 +50,7 @@ impl StandardAttributes {
             .text("host.arch", host_architecture())
             // What the user wrote goes before what we know: `service.name` may be theirs.
             .join(written);
-        let head = RequestHead { resource, version: process.version.clone() };
+        let head = OtlpRequestHead { resource, version: process.version.clone() };
         Self { head, of_events, of_metrics }
     }
 }

@@ -15,7 +15,9 @@ use windlass_host::user_directories;
 use windlass_tool::GuardedCommandLine;
 
 pub use self::header_list::HeaderList;
-pub use self::signal_config::{ClientCertificate, OtlpProtocol, OtlpTarget, Signal, SignalConfig};
+pub use self::signal_config::{
+    ClientCertificate, OtlpProtocol, OtlpTarget, SignalConfig, TelemetrySignal,
+};
 use crate::content::ContentSwitches;
 use crate::metric_table::Temporality;
 use crate::record::SpanContext;
@@ -37,7 +39,7 @@ pub struct TelemetryConfig {
     pub shutdown: Duration,
     /// Show on standard error why something could not be sent.
     pub shows_errors: bool,
-    pub headers_helper: Option<HeadersHelper>,
+    pub headers_program: Option<HeadersProgram>,
 }
 
 /// What is said of the process besides the environment.
@@ -81,7 +83,7 @@ pub struct TraceConfig {
 
 /// A program of the user's that prints headers.
 #[derive(Clone, Debug)]
-pub struct HeadersHelper {
+pub struct HeadersProgram {
     pub command: GuardedCommandLine,
     /// How long its headers are used.
     pub lifetime: Duration,
@@ -98,12 +100,12 @@ pub fn read_config(
         return (None, Vec::new());
     }
     let mut reader = EnvironmentReader { lookup, is_managed, warnings: Vec::new() };
-    let metrics = reader.read_signal(Signal::Metrics, &process);
-    let logs = reader.read_signal(Signal::Logs, &process);
+    let metrics = reader.read_signal(TelemetrySignal::Metrics, &process);
+    let logs = reader.read_signal(TelemetrySignal::Logs, &process);
     let has_spans = environment::is_switched_on(lookup, "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA")
         || environment::is_switched_on(lookup, "ENABLE_ENHANCED_TELEMETRY_BETA");
     let traces = match has_spans {
-        true => reader.read_signal(Signal::Traces, &process),
+        true => reader.read_signal(TelemetrySignal::Traces, &process),
         false => SignalConfig::off(),
     };
     if [&metrics, &logs, &traces].iter().all(|signal| !signal.is_on()) {
@@ -128,14 +130,14 @@ pub fn read_config(
         process,
         shutdown: reader.millis("CLAUDE_CODE_OTEL_SHUTDOWN_TIMEOUT_MS", SHUTDOWN).min(SHUTDOWN_MAX),
         shows_errors: environment::is_switched_on(lookup, "CLAUDE_CODE_OTEL_DIAG_STDERR"),
-        headers_helper: None,
+        headers_program: None,
     };
     (Some(config), reader.warnings)
 }
 
 impl TelemetryConfig {
     /// Lets a program say the headers. How long they are used stands in the environment.
-    pub fn set_headers_helper(
+    pub fn set_headers_program(
         &mut self,
         command: GuardedCommandLine,
         directory: PathBuf,
@@ -144,7 +146,7 @@ impl TelemetryConfig {
         let text = environment::read_variable(lookup, HELPER_LIFETIME_VARIABLE).ok().flatten();
         let millis = text.and_then(|text| text.parse().ok()).map(Duration::from_millis);
         let lifetime = millis.unwrap_or(HELPER_LIFETIME);
-        self.headers_helper = Some(HeadersHelper { command, lifetime, directory });
+        self.headers_program = Some(HeadersProgram { command, lifetime, directory });
     }
 
     /// Where each signal goes, for people: no header and no secret.

@@ -8,13 +8,13 @@ use super::header_list::HeaderList;
 use super::{EnvironmentReader, ProcessFacts};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
+pub enum TelemetrySignal {
     Metrics,
     Logs,
     Traces,
 }
 
-impl Signal {
+impl TelemetrySignal {
     pub const ALL: [Self; 3] = [Self::Metrics, Self::Logs, Self::Traces];
 
     /// As variables say it.
@@ -126,12 +126,22 @@ pub struct ClientCertificate {
 }
 
 impl<L: EnvLookup> EnvironmentReader<'_, L> {
-    pub(super) fn read_signal(&mut self, signal: Signal, process: &ProcessFacts) -> SignalConfig {
+    pub(super) fn read_signal(
+        &mut self,
+        signal: TelemetrySignal,
+        process: &ProcessFacts,
+    ) -> SignalConfig {
         let variable = format!("OTEL_{}_EXPORTER", signal.word());
         let interval = match signal {
-            Signal::Metrics => self.millis("OTEL_METRIC_EXPORT_INTERVAL", Duration::from_secs(60)),
-            Signal::Logs => self.millis("OTEL_LOGS_EXPORT_INTERVAL", Duration::from_secs(5)),
-            Signal::Traces => self.millis("OTEL_TRACES_EXPORT_INTERVAL", Duration::from_secs(5)),
+            TelemetrySignal::Metrics => {
+                self.millis("OTEL_METRIC_EXPORT_INTERVAL", Duration::from_secs(60))
+            }
+            TelemetrySignal::Logs => {
+                self.millis("OTEL_LOGS_EXPORT_INTERVAL", Duration::from_secs(5))
+            }
+            TelemetrySignal::Traces => {
+                self.millis("OTEL_TRACES_EXPORT_INTERVAL", Duration::from_secs(5))
+            }
         };
         let mut config = SignalConfig { interval, ..SignalConfig::default() };
         let list = self.text(&variable).unwrap_or_default();
@@ -146,7 +156,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
                     ));
                 }
                 "console" => config.has_console = true,
-                "prometheus" if signal == Signal::Metrics => config.is_scraped = true,
+                "prometheus" if signal == TelemetrySignal::Metrics => config.is_scraped = true,
                 "none" => {}
                 _ => self.warnings.push(format!(
                     "{variable}: there is no exporter `{word}`; give otlp, console or none"
@@ -156,7 +166,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
         config
     }
 
-    fn read_target(&mut self, signal: Signal) -> Option<OtlpTarget> {
+    fn read_target(&mut self, signal: TelemetrySignal) -> Option<OtlpTarget> {
         let own = |what: &str| format!("OTEL_EXPORTER_OTLP_{}_{what}", signal.word());
         let both = |what: &str| [own(what), format!("OTEL_EXPORTER_OTLP_{what}")];
         let protocol = both("PROTOCOL").iter().find_map(|name| self.text(name));
@@ -202,7 +212,7 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
 
     /// The address as it was written, and the one that requests go to. An administrator who says where
     /// telemetry goes, or with which headers, is not overruled by anyone else.
-    fn read_address(&self, signal: Signal, protocol: OtlpProtocol) -> (String, String) {
+    fn read_address(&self, signal: TelemetrySignal, protocol: OtlpProtocol) -> (String, String) {
         let own_name = format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", signal.word());
         let own_headers = format!("OTEL_EXPORTER_OTLP_{}_HEADERS", signal.word());
         let is_managed = |name: &str| (self.is_managed)(name);

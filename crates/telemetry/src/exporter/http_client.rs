@@ -11,7 +11,7 @@ use windlass_tool::http_client::{with_connect_limit, with_trusted_certificates};
 
 use super::CONNECT_MAX;
 use super::grpc;
-use super::headers_helper::HelperHeaders;
+use super::headers_program::ProgramHeaders;
 use super::send_result::SendResult;
 use crate::config::{ClientCertificate, OtlpProtocol, OtlpTarget};
 
@@ -24,7 +24,7 @@ pub(super) struct OutgoingRequest {
 
 impl OutgoingRequest {
     /// Sends it, within the time of its target.
-    pub(super) async fn send(self, helper: &HelperHeaders) -> SendResult {
+    pub(super) async fn send(self, helper: &ProgramHeaders) -> SendResult {
         let limit = self.target.timeout;
         match tokio::time::timeout(limit, self.send_unbounded(helper)).await {
             Ok(result) => result,
@@ -32,7 +32,7 @@ impl OutgoingRequest {
         }
     }
 
-    async fn send_unbounded(self, helper: &HelperHeaders) -> SendResult {
+    async fn send_unbounded(self, helper: &ProgramHeaders) -> SendResult {
         let Self { target, client, body } = self;
         let client = match client.get_or_init(|| build_client(&target)) {
             Ok(client) => client,

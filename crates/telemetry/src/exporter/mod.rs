@@ -7,7 +7,7 @@
 
 mod console;
 mod grpc;
-mod headers_helper;
+mod headers_program;
 mod http_client;
 mod send_result;
 mod signal_worker;
@@ -20,10 +20,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use windlass_host::standard_streams::write_error_line;
 
-use self::headers_helper::HelperHeaders;
+use self::headers_program::ProgramHeaders;
 use self::send_result::SendResult;
 use self::signal_worker::SignalWorker;
-use crate::config::{Signal, TelemetryConfig};
+use crate::config::{TelemetryConfig, TelemetrySignal};
 use crate::metric_table::MetricTable;
 use crate::queue::{QueueLevel, RecordReceiver};
 use crate::record::TelemetryRecord;
@@ -55,9 +55,9 @@ impl Exporter {
 
     async fn run(mut self) {
         let standard = Arc::new(StandardAttributes::gather(&self.config));
-        let helper = Arc::new(HelperHeaders::new(self.config.headers_helper.clone()));
+        let helper = Arc::new(ProgramHeaders::new(self.config.headers_program.clone()));
         let now = Instant::now();
-        let mut workers: Vec<SignalWorker> = Signal::ALL
+        let mut workers: Vec<SignalWorker> = TelemetrySignal::ALL
             .into_iter()
             .filter_map(|signal| SignalWorker::new(signal, &self.config, &standard, now))
             .collect();
@@ -74,7 +74,9 @@ impl Exporter {
             }
             if workers.iter().all(SignalWorker::is_flushed) {
                 // A caller that no longer waits has gone on.
-                waiting.drain(..).for_each(|done| drop(done.send(())));
+                for done in waiting.drain(..) {
+                    let _ = done.send(());
+                }
                 if !is_open {
                     self.report_losses();
                     return;
@@ -84,7 +86,7 @@ impl Exporter {
             tokio::select! {
                 biased;
                 record = self.records.next(), if is_open => match record {
-                    Some(record) => self.stage(record, &mut workers),
+                    Some(record) => self.take_record(record, &mut workers),
                     None => {
                         is_open = false;
                         workers.iter_mut().for_each(SignalWorker::flush);
@@ -92,7 +94,7 @@ impl Exporter {
                 },
                 Some(done) = self.flushes.recv() => {
                     while let Some(record) = self.records.try_next() {
-                        self.stage(record, &mut workers);
+                        self.take_record(record, &mut workers);
                     }
                     workers.iter_mut().for_each(SignalWorker::flush);
                     waiting.extend(done);
@@ -105,12 +107,24 @@ impl Exporter {
         }
     }
 
-    fn stage(&self, record: TelemetryRecord, workers: &mut [SignalWorker]) {
-        let lost: u64 = workers.iter_mut().map(|worker| worker.stage(&record)).sum();
-        self.level.add_dropped(lost);
+    fn take_record(&self, record: TelemetryRecord, workers: &mut [SignalWorker]) {
+        let signal = match &record {
+            TelemetryRecord::Span(_) => TelemetrySignal::Traces,
+            TelemetryRecord::Event(_) => TelemetrySignal::Logs,
+            // Counters are added up where they are counted.
+            TelemetryRecord::Increment(_) => return,
+        };
+        if let Some(worker) = workers.iter_mut().find(|worker| worker.signal == signal) {
+            self.level.add_dropped(worker.take_record(record));
+        }
     }
 
-    fn take_result(&self, signal: Signal, result: &SendResult, workers: &mut [SignalWorker]) {
+    fn take_result(
+        &self,
+        signal: TelemetrySignal,
+        result: &SendResult,
+        workers: &mut [SignalWorker],
+    ) {
         let Some(worker) = workers.iter_mut().find(|worker| worker.signal == signal) else {
             return;
         };

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::console;
 use super::http_client::OutgoingRequest;
 use super::send_result::SendResult;
-use crate::config::{OtlpProtocol, OtlpTarget, Signal, SignalConfig, TelemetryConfig};
+use crate::config::{OtlpProtocol, OtlpTarget, SignalConfig, TelemetryConfig, TelemetrySignal};
 use crate::metric_table::{MetricTable, Temporality};
 use crate::record::{EventRecord, SpanRecord, TelemetryRecord};
 use crate::standard_attributes::StandardAttributes;
@@ -17,7 +17,7 @@ use crate::wire::otlp_messages::{build_log_request, build_metric_request, build_
 use crate::wire::{WireMessage, json, protobuf};
 
 pub(super) struct SignalWorker {
-    pub(super) signal: Signal,
+    pub(super) signal: TelemetrySignal,
     target: Option<Arc<OtlpTarget>>,
     has_console: bool,
     interval: Duration,
@@ -59,15 +59,15 @@ enum BatchState {
 impl SignalWorker {
     /// `None` if nothing of this signal is sent.
     pub(super) fn new(
-        signal: Signal,
+        signal: TelemetrySignal,
         config: &TelemetryConfig,
         standard: &Arc<StandardAttributes>,
         now: Instant,
     ) -> Option<Self> {
         let SignalConfig { otlp, has_console, interval, is_scraped: _ } = match signal {
-            Signal::Metrics => &config.metrics,
-            Signal::Logs => &config.logs,
-            Signal::Traces => &config.traces,
+            TelemetrySignal::Metrics => &config.metrics,
+            TelemetrySignal::Logs => &config.logs,
+            TelemetrySignal::Traces => &config.traces,
         };
         if otlp.is_none() && !has_console {
             return None;
@@ -89,27 +89,20 @@ impl SignalWorker {
         })
     }
 
-    /// Takes a record if it is of this signal. Returns how many were dropped.
-    pub(super) fn stage(&mut self, record: &TelemetryRecord) -> u64 {
+    /// Takes a record of this signal. Returns how many were dropped.
+    pub(super) fn take_record(&mut self, record: TelemetryRecord) -> u64 {
         let bytes = record.bytes();
-        let is_full = self.waiting.bytes + bytes > WAITING_BYTES_MAX
-            || self.waiting.events.len() + self.waiting.spans.len() >= WAITING_MAX;
-        match (self.signal, record) {
-            (Signal::Logs, TelemetryRecord::Event(_))
-            | (Signal::Traces, TelemetryRecord::Span(_))
-                if is_full =>
-            {
-                return 1;
-            }
-            (Signal::Logs, TelemetryRecord::Event(event)) => {
-                self.waiting.events.push(event.clone());
-            }
-            (Signal::Traces, TelemetryRecord::Span(span)) => {
-                self.waiting.spans.push(SpanRecord::clone(span));
-            }
-            (Signal::Metrics | Signal::Logs | Signal::Traces, _) => return 0,
+        if self.waiting.bytes + bytes > WAITING_BYTES_MAX
+            || self.waiting.events.len() + self.waiting.spans.len() >= WAITING_MAX
+        {
+            return 1;
         }
         self.waiting.bytes += bytes;
+        match record {
+            TelemetryRecord::Event(event) => self.waiting.events.push(event),
+            TelemetryRecord::Span(span) => self.waiting.spans.push(*span),
+            TelemetryRecord::Increment(_) => {}
+        }
         0
     }
 
@@ -220,9 +213,9 @@ impl SignalWorker {
 
     fn name(&self) -> &'static str {
         match self.signal {
-            Signal::Metrics => "metrics were",
-            Signal::Logs => "events were",
-            Signal::Traces => "spans were",
+            TelemetrySignal::Metrics => "metrics were",
+            TelemetrySignal::Logs => "events were",
+            TelemetrySignal::Traces => "spans were",
         }
     }
 
@@ -231,7 +224,7 @@ impl SignalWorker {
         let standard = Arc::clone(&self.standard);
         let head = &standard.head;
         match self.signal {
-            Signal::Metrics => {
+            TelemetrySignal::Metrics => {
                 let points = {
                     let mut table = metrics.lock().unwrap_or_else(PoisonError::into_inner);
                     table.take_points(self.temporality, unix_nanos())
@@ -241,27 +234,27 @@ impl SignalWorker {
                     build_metric_request(head, &standard.of_metrics, &points, self.temporality);
                 (count > 0).then(|| (self.encode(&message), count as u64))
             }
-            Signal::Logs => {
+            TelemetrySignal::Logs => {
                 let kept = self.waiting.events.len().min(BATCH_MAX);
                 let events: Vec<EventRecord> = self.waiting.events.drain(..kept).collect();
-                self.count_waiting();
+                self.count_waiting(kept);
                 let message = build_log_request(head, &standard.of_events, &events);
                 (!events.is_empty()).then(|| (self.encode(&message), events.len() as u64))
             }
-            Signal::Traces => {
+            TelemetrySignal::Traces => {
                 let kept = self.waiting.spans.len().min(BATCH_MAX);
                 let spans: Vec<SpanRecord> = self.waiting.spans.drain(..kept).collect();
-                self.count_waiting();
+                self.count_waiting(kept);
                 let message = build_trace_request(head, &spans);
                 (!spans.is_empty()).then(|| (self.encode(&message), spans.len() as u64))
             }
         }
     }
 
-    fn count_waiting(&mut self) {
-        if self.waiting.events.is_empty() && self.waiting.spans.is_empty() {
-            self.waiting.bytes = 0;
-        }
+    /// What was taken is no longer counted; records are taken to be of one size.
+    fn count_waiting(&mut self, taken: usize) {
+        let left = self.waiting.events.len() + self.waiting.spans.len();
+        self.waiting.bytes = self.waiting.bytes * left / (left + taken).max(1);
     }
 
     fn encode(&self, message: &WireMessage<'_>) -> Vec<u8> {

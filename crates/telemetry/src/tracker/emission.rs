@@ -77,7 +77,7 @@ impl<'a> Emission<'a> {
     /// A span begins below this one; without one, where the environment says, or a trace of its own.
     pub(super) fn begin_span(&self, parent: Option<SpanContext>) -> OpenSpan {
         let parent = parent.or(self.config.trace.parent);
-        let trace = parent.map_or_else(|| generate_id(), |parent| parent.trace);
+        let trace = parent.map_or_else(generate_id, |parent| parent.trace);
         OpenSpan {
             context: SpanContext { trace, span: generate_id() },
             parent: parent.map(|parent| parent.span),

@@ -137,7 +137,7 @@ fn dispatch(
             requests::side_request_ended(track, ticket, failure, (usage, cost), emission);
         }
         Observation::SideQuestionEnded { model, usage, cost, took, is_answered } => {
-            let answer = requests::SideQuestion { model, usage, cost, took, is_answered };
+            let answer = requests::EndedSideQuestion { model, usage, cost, took, is_answered };
             requests::side_question_ended(track, session, &answer, emission);
         }
         Observation::HooksAsked { ticket, call } => {

@@ -71,7 +71,7 @@ pub(super) struct FailedAttempts {
 }
 
 /// A question beside the conversation that was answered, or was not.
-pub(super) struct SideQuestion<'a> {
+pub(super) struct EndedSideQuestion<'a> {
     pub(super) model: &'a ModelName,
     pub(super) usage: Usage,
     pub(super) cost: MicroUsd,
@@ -271,7 +271,7 @@ pub(super) fn side_request_ended(
 pub(super) fn side_question_ended(
     track: &AgentTrack,
     session: &ObservedSession,
-    question: &SideQuestion<'_>,
+    question: &EndedSideQuestion<'_>,
     emission: &mut Emission<'_>,
 ) {
     let server = session.server_of(question.model);

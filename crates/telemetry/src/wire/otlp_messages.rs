@@ -9,21 +9,24 @@ use crate::record::{AttributeValue, Attributes, EventRecord, SpanEvent, SpanKind
 
 /// What all records of a request have in common.
 #[derive(Clone, Debug, Default)]
-pub struct RequestHead {
+pub struct OtlpRequestHead {
     pub resource: Attributes,
     pub version: String,
 }
 
 /// Spans, ready to be written.
 #[must_use]
-pub fn build_trace_request<'a>(head: &'a RequestHead, spans: &'a [SpanRecord]) -> WireMessage<'a> {
+pub fn build_trace_request<'a>(
+    head: &'a OtlpRequestHead,
+    spans: &'a [SpanRecord],
+) -> WireMessage<'a> {
     build_request(head, ["resourceSpans", "scopeSpans", "spans"], spans.iter().map(build_span))
 }
 
 /// Events, ready to be written. The attributes stand before each event's own.
 #[must_use]
 pub fn build_log_request<'a>(
-    head: &'a RequestHead,
+    head: &'a OtlpRequestHead,
     standard: &'a Attributes,
     events: &'a [EventRecord],
 ) -> WireMessage<'a> {
@@ -34,7 +37,7 @@ pub fn build_log_request<'a>(
 /// The points of counters, ready to be written.
 #[must_use]
 pub fn build_metric_request<'a>(
-    head: &'a RequestHead,
+    head: &'a OtlpRequestHead,
     standard: &'a Attributes,
     metrics: &'a [(&'static MetricName, Vec<MetricPoint>)],
     temporality: Temporality,
@@ -46,7 +49,7 @@ pub fn build_metric_request<'a>(
 
 /// All three signals have the same outer form.
 fn build_request<'a>(
-    head: &'a RequestHead,
+    head: &'a OtlpRequestHead,
     [resource_list, scope_list, record_list]: [&'static str; 3],
     records: impl Iterator<Item = WireMessage<'a>>,
 ) -> WireMessage<'a> {

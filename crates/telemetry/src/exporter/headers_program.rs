@@ -10,16 +10,16 @@ use tokio_util::sync::CancellationToken;
 use windlass_tool::environment::build_child_environment;
 use windlass_tool::{OneShotCommand, OneShotEndCause};
 
-use crate::config::{HeaderList, HeadersHelper};
+use crate::config::{HeaderList, HeadersProgram};
 
-pub(super) struct HelperHeaders {
-    helper: Option<HeadersHelper>,
+pub(super) struct ProgramHeaders {
+    helper: Option<HeadersProgram>,
     /// What it printed last, and until when that is used. Three signals share one run.
     known: Mutex<Option<(HeaderList, Instant)>>,
 }
 
-impl HelperHeaders {
-    pub(super) fn new(helper: Option<HeadersHelper>) -> Self {
+impl ProgramHeaders {
+    pub(super) fn new(helper: Option<HeadersProgram>) -> Self {
         Self { helper, known: Mutex::new(None) }
     }
 
@@ -38,7 +38,7 @@ impl HelperHeaders {
     }
 }
 
-async fn run(helper: &HeadersHelper) -> Result<HeaderList, String> {
+async fn run(helper: &HeadersProgram) -> Result<HeaderList, String> {
     let failed = |why: String| format!("otelHeadersHelper {why}");
     if let Some(path) = helper.command.guard.find_changed_script(&helper.command.line) {
         return Err(failed(format!(
