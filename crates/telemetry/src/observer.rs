@@ -95,7 +95,7 @@ impl SessionObserver for TelemetryObserver {
         let trace = &self.config.trace;
         if let TracePosition::Request { base_url, .. } = position
             && !is_vendor(base_url)
-            && !trace.goes_anywhere
+            && !trace.goes_to_any_model
         {
             return None;
         }
@@ -103,7 +103,7 @@ impl SessionObserver for TelemetryObserver {
         Some(TraceContext {
             traceparent: format_traceparent(&context),
             tracestate: trace.state.clone(),
-            goes_to_servers: trace.goes_anywhere,
+            goes_to_servers: trace.goes_to_servers,
         })
     }
 

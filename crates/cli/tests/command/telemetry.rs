@@ -31,7 +31,7 @@ fn one_command(line: &str) -> Rehearsal {
     )
 }
 
-fn asked<'a>(dirs: &TestDirs, server: &Rehearsal, more: &[&'a str]) -> Command {
+fn asked(dirs: &TestDirs, server: &Rehearsal, more: &[&str]) -> Command {
     let arguments = [&["-p", "the secret plan", "--dangerously-skip-permissions"], more].concat();
     dirs.asking(&server.url(), &arguments)
 }
@@ -261,7 +261,9 @@ fn a_trace_comes_in_by_the_environment_and_goes_out_where_it_may() {
     let is_told = |switch: &str| {
         let (dirs, collector) = (TestDirs::new(), Collector::start(CollectorBehaviour::Accept));
         let server = one_command("echo \"$TRACESTATE\" > state");
-        let mut command = asked(&dirs, &server, &[]);
+        let hook = json!({ "type": "command", "command": "echo \"$TRACEPARENT\" > hook" });
+        let settings = json!({ "hooks": { "PreToolUse": [{ "hooks": [hook] }] } }).to_string();
+        let mut command = asked(&dirs, &server, &["--settings", &settings]);
         let finished = run(send_to(&mut command, "http/json", collector.url())
             .env("TRACEPARENT", &parent)
             .env("TRACESTATE", "vendor=1")
@@ -272,6 +274,11 @@ fn a_trace_comes_in_by_the_environment_and_goes_out_where_it_may() {
         assert!(spans.iter().any(|span| span["parentSpanId"] == "b7ad6b7169203331"), "{spans:?}");
         let state = std::fs::read_to_string(dirs.file("state")).expect("a file");
         assert_eq!(state, "vendor=1\n");
+        let tool = spans.iter().find(|span| span["name"] == "claude_code.tool").expect("a span");
+        let hook = std::fs::read_to_string(dirs.file("hook")).expect("a file");
+        assert_eq!(hook, format!("00-{trace}-{}-01\n", tool["spanId"].as_str().expect("an id")));
+        let events = names_of(&collector.events(), "eventName");
+        assert!(events.contains("claude_code.hook_execution_complete"), "{events:?}");
         let requests = server.requests();
         let told: Vec<String> = requests
             .iter()

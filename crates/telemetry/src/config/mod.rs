@@ -75,8 +75,10 @@ pub struct TraceConfig {
     /// The trace that this process continues.
     pub parent: Option<SpanContext>,
     pub state: Option<String>,
-    /// Servers of others may know the trace too.
-    pub goes_anywhere: bool,
+    /// Every model server may know the trace, not only a vendor's own.
+    pub goes_to_any_model: bool,
+    /// MCP servers may know it.
+    pub goes_to_servers: bool,
     /// The newest names of the conventions for models.
     pub uses_latest_names: bool,
 }
@@ -230,11 +232,13 @@ impl<L: EnvLookup> EnvironmentReader<'_, L> {
         let parent = parent.and_then(|text| parse_traceparent(&text));
         let opted = self.text("OTEL_SEMCONV_STABILITY_OPT_IN").unwrap_or_default();
         let base = self.text("ANTHROPIC_BASE_URL");
+        let goes_to_any_model = self.flag("CLAUDE_CODE_PROPAGATE_TRACEPARENT", false);
         TraceConfig {
             // Without a place in a trace, its state means nothing.
             state: self.text("TRACESTATE").filter(|_| parent.is_some()),
             parent,
-            goes_anywhere: self.flag("CLAUDE_CODE_PROPAGATE_TRACEPARENT", false)
+            goes_to_any_model,
+            goes_to_servers: goes_to_any_model
                 || base.as_deref().is_none_or(crate::propagation::is_vendor),
             uses_latest_names: opted.split(',').any(|word| word.trim() == LATEST_NAMES),
         }
