@@ -143,7 +143,6 @@ const UNSUPPORTED_SWITCHES: &[(&str, &str)] = &[
     ("CLAUDE_CODE_USE_BEDROCK", CLOUD_ADVICE),
     ("CLAUDE_CODE_USE_VERTEX", CLOUD_ADVICE),
     ("CLAUDE_CODE_USE_FOUNDRY", CLOUD_ADVICE),
-    ("CLAUDE_CODE_ENABLE_TELEMETRY", "no telemetry is sent"),
 ];
 /// Tokens that must be left besides an answer.
 const WINDOW_MIN: u64 = 8_000;

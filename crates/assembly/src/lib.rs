@@ -28,6 +28,7 @@ pub mod session_overview;
 pub mod session_plan;
 pub mod settings;
 pub mod slash_command;
+pub mod telemetry;
 mod tool_context;
 pub mod tool_selection;
 mod tool_setup;

@@ -24,6 +24,7 @@ use crate::session::{self, SelectedSession};
 use crate::settings::SettingsLayers;
 use crate::settings::reloader::SettingsReloader;
 use crate::slash_command::{self, SlashCommand};
+use crate::telemetry::start_telemetry;
 use crate::tool_selection;
 use crate::tool_setup::ToolSetup;
 use windlass_host::command_error::CommandError;
@@ -235,6 +236,9 @@ impl SessionParts {
         // No prompt holds the context any more; if one did, the session would get its own.
         let tool_context =
             Arc::try_unwrap(tools.tool_context).unwrap_or_else(|shared| shared.for_subagent());
+        let secrets = &tool_context.secrets;
+        let layers = &mut resolved.layers;
+        let observer = start_telemetry(options, &description.cwd, layers, secrets, lookup);
         let builder = files
             .apply_to_builder(builder)
             .registry(tools.selection.registry)
@@ -247,6 +251,9 @@ impl SessionParts {
             .keep_file_history(resolved.layers.has_file_checkpointing());
         let mut builder =
             set_identity_and_journal(builder, &session, &description.cwd, &endpoints.config);
+        if let Some(observer) = observer {
+            builder = builder.observer(observer);
+        }
         if let Some(config) = snapshot_config(&description.cwd, lookup) {
             builder = builder.snapshots(config);
         }

@@ -97,6 +97,7 @@ pub(crate) const DOCTOR_BROAD_RULES: &str = "\nBroad allow rules\n";
 pub(crate) const DOCTOR_SANDBOX: &str = "\nSandbox\n";
 pub(crate) const DOCTOR_CELL: &str = "\nCell\n";
 pub(crate) const DOCTOR_MODEL: &str = "\nModel\n";
+pub(crate) const DOCTOR_TELEMETRY: &str = "\nTelemetry\n";
 pub(crate) const DOCTOR_FINE: &str = "\nNo problems found.\n";
 pub(crate) const DOCTOR_PROBLEMS: &str = "\nProblems\n";
 pub(crate) const NONE: &str = "none";

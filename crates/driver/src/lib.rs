@@ -85,6 +85,7 @@ mod model;
 mod model_spending;
 mod nested_questions;
 mod notices;
+mod observer;
 mod panic_guard;
 mod permission_prompts;
 mod prompt_submission;
@@ -98,6 +99,7 @@ mod session_journal;
 mod session_loop;
 mod session_settings;
 pub mod session_store;
+mod session_watch;
 pub mod snapshot;
 mod spill_writer;
 mod subagent;
@@ -116,6 +118,10 @@ pub use latency::LatencyHistogram;
 pub use model::{CredentialRenewal, Endpoint, ModelTimeouts, RENEWAL_MAX};
 pub use model_spending::ModelSpending;
 pub use notices::Notices;
+pub use observer::{
+    HookBatchResult, ModelServer, Observation, ObservedSession, ObserverFuture, SessionObserver,
+    TracePosition,
+};
 pub use prompt_submission::{PromptSubmission, QueuedMessage, SlashCommandCall};
 pub use session::{PromptResult, Session};
 pub use session_builder::SessionBuilder;
@@ -179,7 +185,7 @@ pub mod tool_types {
         CapturedStream, FileBackupStore, FileChange, FileContext, ForegroundAgentGuard,
         HiddenPathSet, LaunchExit, LaunchRequest, ModelState, NetworkAccess, OneShotLauncher,
         OneShotResult, PendingFileChange, PreparedLaunch, ProcessContext, ProcessLauncher, Secrets,
-        ShellState, SpawnCommandFn, StoppedTask, TaskLists, ToolSource,
+        ShellState, SpawnCommandFn, StoppedTask, TaskLists, ToolSource, TraceContext,
     };
 }
 

@@ -21,6 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use crate::joinable_delta::find_joinable_delta;
+use crate::observer::Observation;
+use crate::session_watch::SessionWatch;
 use futures_core::Stream;
 use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
@@ -38,13 +40,14 @@ pub struct Notices {
 #[derive(Clone, Debug)]
 pub(crate) struct NoticeSender {
     shared: Arc<SharedNoticeQueue>,
+    watch: Option<Arc<SessionWatch>>,
 }
 
 /// With `separate_deltas`, pieces of text stay as they came, unless a great many wait.
 pub(crate) fn channel(separate_deltas: bool) -> (NoticeSender, Notices) {
     let queue = NoticeQueue { separate_deltas, ..NoticeQueue::default() };
     let shared = Arc::new(SharedNoticeQueue { queue: Mutex::new(queue) });
-    (NoticeSender { shared: Arc::clone(&shared) }, Notices { shared })
+    (NoticeSender { shared: Arc::clone(&shared), watch: None }, Notices { shared })
 }
 
 impl Notices {
@@ -97,7 +100,23 @@ impl Stream for Notices {
 }
 
 impl NoticeSender {
+    /// Whatever is sent from now on is told the observer first.
+    pub(crate) fn with_watch(self, watch: Option<Arc<SessionWatch>>) -> Self {
+        Self { watch, ..self }
+    }
+
+    pub(crate) fn watch(&self) -> Option<&Arc<SessionWatch>> {
+        self.watch.as_ref()
+    }
+
+    pub(crate) fn observe(&self, observation: Observation<'_>) {
+        if let Some(watch) = &self.watch {
+            watch.observe(observation);
+        }
+    }
+
     pub(crate) fn send(&self, notice: Notice) {
+        self.observe(Observation::Notice(&notice));
         self.shared.update(|queue| queue.push(notice));
     }
 

@@ -11,7 +11,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use windlass_tool::{OneShotCommand, OneShotEndCause, OneShotLauncher, OneShotResult};
+use windlass_tool::{
+    OneShotCommand, OneShotEndCause, OneShotLauncher, OneShotResult, TraceContext,
+};
 
 use crate::hook_environment::HookEnvironment;
 use crate::raw_hook_output::{HookCompletion, RawHookOutput};
@@ -42,6 +44,7 @@ pub(crate) struct HookCommandRun<'a> {
     pub(crate) limit: Duration,
     pub(crate) cancel: CancellationToken,
     pub(crate) first_line: oneshot::Sender<String>,
+    pub(crate) trace_context: Option<&'a TraceContext>,
 }
 
 /// How long a program that said so goes on beside everything: what it asks for, within a day.
@@ -74,6 +77,9 @@ pub(crate) async fn run_command(
     let mut environment = session.env_vars.clone();
     environment.retain(|(name, _)| !variables.iter().any(|(own, _)| name == own.as_str()));
     environment.extend(variables.into_iter().map(|(name, value)| (name.into(), value)));
+    if let Some(trace) = run.trace_context {
+        trace.apply_to(&mut environment);
+    }
     let command_run =
         OneShotCommand {
             program,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use windlass_tool::ProcessLauncher;
+use windlass_tool::{ProcessLauncher, TraceContext};
 
 use crate::background_hooks::BackgroundHooks;
 use crate::event::HookEvent;
@@ -70,6 +70,8 @@ pub struct HookInvocation {
     /// All of them together may take so long; each may take its own time besides.
     pub timeout: Option<Duration>,
     pub cancel: CancellationToken,
+    /// Where the moment stands in a trace, for programs.
+    pub trace_context: Option<TraceContext>,
 }
 
 /// Passes on what an async hook says.

@@ -145,6 +145,11 @@ impl HookSet {
 
 impl SelectedHooks {
     #[must_use]
+    pub fn len(&self) -> usize {
+        self.hooks.len()
+    }
+
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hooks.is_empty()
     }

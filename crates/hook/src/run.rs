@@ -182,7 +182,14 @@ impl SingleHookRun {
             };
             let input = one.invocation.input.to_string().into_bytes();
             let env_file = one.invocation.env_file.as_deref();
-            let hook_run = HookCommandRun { input, env_file, limit, cancel, first_line: first };
+            let hook_run = HookCommandRun {
+                input,
+                env_file,
+                limit,
+                cancel,
+                first_line: first,
+                trace_context: one.invocation.trace_context.as_ref(),
+            };
             command_hook::run_command(command, &one.environment, hook_run).await
         });
         let going_on = tokio::select! {

@@ -17,7 +17,7 @@ use windlass_mcp::{
     HttpServerConfig, McpCallOptions, McpChannel, McpConnection, McpFailure, McpHost,
     McpServerConfig, McpServerContext, McpServerTransport, McpTimeouts, ProtocolEra,
 };
-use windlass_tool::ToolSessionContext;
+use windlass_tool::{ToolSessionContext, TraceContext};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -117,6 +117,30 @@ async fn s4_an_answer_over_the_cap_is_not_kept() {
         let small = call("small", LONG).await.unwrap();
         assert_eq!(format!("{:?}", small.parts), r#"[Text("small")]"#, "{kind}");
     }
+}
+
+#[tokio::test]
+async fn a_call_carries_its_place_in_a_trace() {
+    let (url, requests) = serve(Arc::new(|request| good(request, "one"))).await;
+    let connection = open(&url).await.unwrap();
+    let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".to_owned();
+    let trace = TraceContext {
+        traceparent: traceparent.clone(),
+        tracestate: Some("vendor=1".to_owned()),
+        goes_to_servers: true,
+    };
+    let terms = McpCallOptions { trace_context: Some(trace), ..McpCallOptions::with_limit(LONG) };
+    connection.call_tool("look", Map::new(), &terms).await.unwrap();
+    let requests = requests.lock().unwrap();
+    let call = requests.iter().find(|request| request.method() == "tools/call").unwrap();
+    assert!(call.head.contains(&format!("traceparent: {traceparent}")), "{}", call.head);
+    let meta = &call.body["params"]["_meta"];
+    assert_eq!(
+        (&meta["traceparent"], &meta["tracestate"]),
+        (&json!(traceparent), &json!("vendor=1"))
+    );
+    let others = requests.iter().filter(|request| request.method() != "tools/call");
+    assert!(others.into_iter().all(|request| !request.head.contains("traceparent")));
 }
 
 #[tokio::test]

@@ -20,14 +20,14 @@ pub struct SettingsFile {
     pub allow_managed_permission_rules_only: Option<bool>,
     /// Variables to set, for the session and its tools.
     pub env: Option<BTreeMap<String, Scalar>>,
-    /// A program that prints the API key.
-    pub api_key_helper: Option<String>,
     /// The fence around shell commands.
     pub sandbox: Option<SandboxSettings>,
     /// Plugins, by `name@marketplace`.
     pub enabled_plugins: Option<Map<String, Value>>,
     /// Do not run the shell snippets of skills and commands.
     pub disable_skill_shell_execution: Option<bool>,
+    #[serde(flatten)]
+    pub secret_programs: SecretProgramSettings,
     #[serde(flatten)]
     pub hooks: HookSettings,
     #[serde(flatten)]
@@ -44,6 +44,17 @@ pub struct SettingsFile {
     pub storage: StorageSettings,
     #[serde(flatten)]
     pub unused: UnusedSettings,
+}
+
+/// Programs that print secrets when they are needed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct SecretProgramSettings {
+    /// A program that prints the API key.
+    pub api_key_helper: Option<String>,
+    /// A program that prints the headers for telemetry, as a JSON object.
+    pub otel_headers_helper: Option<String>,
 }
 
 /// Programs run at fixed points of a session.

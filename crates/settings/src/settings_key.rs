@@ -303,7 +303,6 @@ const ELSEWHERE: &[&str] = &[
     "managedMcpServers",
     "minimumVersion",
     "modelOverrides",
-    "otelHeadersHelper",
     "parentSettingsBehavior",
     "permissions.disableAutoMode",
     "pluginConfigs",

@@ -214,7 +214,9 @@ const WANTS: &str = r#"{
 
 fn assert_nothing(loaded: &LoadedSettings) {
     assert!(loaded.rules.allow.is_empty() && loaded.directories.is_empty());
-    assert!(loaded.settings.env.is_none() && loaded.settings.api_key_helper.is_none());
+    assert!(
+        loaded.settings.env.is_none() && loaded.settings.secret_programs.api_key_helper.is_none()
+    );
     assert!(loaded.hooks.is_empty() && loaded.mcp_servers.is_empty());
     // What forbids applies; what the model would be told with authority does not.
     assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
@@ -225,7 +227,9 @@ fn assert_nothing(loaded: &LoadedSettings) {
 fn assert_everything(loaded: &LoadedSettings) {
     assert_eq!(texts(&loaded.rules.allow), ["Bash"]);
     assert_eq!(loaded.directories.len(), 1);
-    assert!(loaded.settings.env.is_some() && loaded.settings.api_key_helper.is_some());
+    assert!(
+        loaded.settings.env.is_some() && loaded.settings.secret_programs.api_key_helper.is_some()
+    );
     assert_eq!((loaded.hooks.len(), loaded.mcp_servers.len()), (1, 1));
     assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
     assert_eq!(loaded.trust.render_warning(), None);

@@ -76,6 +76,8 @@ const NEVER_CARRIED_OVER: &[&str] = &[
     "PWD",
     "SHLVL",
     "WINDLASS_CALL",
+    "TRACEPARENT",
+    "TRACESTATE",
     "SHELLOPTS",
     "BASHOPTS",
     "PROMPT_COMMAND",

@@ -36,6 +36,7 @@ pub mod task_lists;
 pub mod tool;
 pub mod tool_session_context;
 mod tool_source;
+mod trace_context;
 mod typed_tool;
 pub mod worktree;
 
@@ -71,4 +72,5 @@ pub use task_lists::TaskLists;
 pub use tool::{BackgroundCostSender, CallLimits, Tool, ToolCallContext, ToolFuture};
 pub use tool_session_context::ToolSessionContext;
 pub use tool_source::ToolSource;
+pub use trace_context::TraceContext;
 pub use windlass_git::{GitError, GitOutput, GitRunner};

@@ -12,6 +12,7 @@ use windlass_vocabulary::{Json, MicroUsd, ToolCall, ToolInspection, ToolOutcome,
 use crate::progress::ProgressSender;
 use crate::side_question::SideModel;
 use crate::tool_session_context::ToolSessionContext;
+use crate::trace_context::TraceContext;
 
 /// A call under way. Dropping it ends whatever it started.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
@@ -48,6 +49,8 @@ pub struct ToolCallContext {
     pub confinement: Confinement,
     /// Where programs begin in its command line that are held one by one.
     pub held_words: Vec<usize>,
+    /// Where the call stands in a trace, if there is one.
+    pub trace_context: Option<TraceContext>,
 }
 
 /// Reports what a session in the background has spent, once.
@@ -91,6 +94,7 @@ impl ToolCallContext {
             side_model: None,
             confinement: Confinement::default(),
             held_words: Vec::new(),
+            trace_context: None,
         }
     }
 }

@@ -45,6 +45,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("host", &["vocabulary", "permission"]),
     ("provider", &["vocabulary", "driver", "host"]),
     ("project", &["vocabulary", "permission", "settings", "driver", "host", "provider"]),
+    ("telemetry", &["vocabulary", "tool", "driver", "host"]),
     (
         "assembly",
         &[
@@ -55,6 +56,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "settings",
             "journal",
             "driver",
+            "telemetry",
             "host",
             "provider",
             "project",

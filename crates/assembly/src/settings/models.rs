@@ -127,7 +127,7 @@ impl SettingsLayers {
 
     /// `apiKeyHelper`, unless the user's `config.toml` names a source of the key.
     pub fn apply_key_command(&self, config: &mut Config) {
-        let Some(helper) = &self.loaded.settings.api_key_helper else { return };
+        let Some(helper) = &self.loaded.settings.secret_programs.api_key_helper else { return };
         if let Some(provider) = config.providers.get_mut("anthropic")
             && provider.key_command.is_empty()
             && provider.key_file.is_none()

@@ -21,6 +21,7 @@ use windlass_assembly::options::{McpOptions, SettingsOptions};
 use windlass_assembly::report::server_check::{ServerCheck, check_model_server};
 use windlass_assembly::sandbox::ENTRY_SUBCOMMAND;
 use windlass_assembly::settings::SettingsLayers;
+use windlass_assembly::telemetry::describe_telemetry;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::environment::EnvLookup;
@@ -43,6 +44,8 @@ struct DoctorReport {
     /// What holds commands that run unasked.
     cell: Result<String, String>,
     config: Option<PathBuf>,
+    /// What is sent where; empty if telemetry is off.
+    telemetry: Vec<String>,
 }
 
 enum ServerState {
@@ -172,6 +175,8 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
     }
     layers.add_directories(Vec::new());
     problems_found.extend(layers.extra_warnings().iter().cloned());
+    let (telemetry, wrong_variables) = describe_telemetry(&layers, lookup);
+    problems_found.extend(wrong_variables);
     let executable = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("windlass"));
     let sandbox =
         Sandbox::probe(&SandboxProbeOptions::best_available(executable, [ENTRY_SUBCOMMAND]));
@@ -188,6 +193,7 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
         sandbox,
         cell,
         config: path,
+        telemetry,
     }
 }
 
@@ -283,6 +289,7 @@ fn report_to_json(report: &DoctorReport, is_fine: bool) -> Value {
         "key": report.key,
         "server": server_to_json(&report.server),
         "config": report.config,
+        "telemetry": report.telemetry,
     })
 }
 
@@ -377,6 +384,13 @@ fn render_report(report: &DoctorReport, is_fine: bool) -> String {
         &or_none(&report.key),
         &describe_server(&report.server),
     ));
+    if !report.telemetry.is_empty() {
+        text.push_str(&format!(
+            "{}{}",
+            words::DOCTOR_TELEMETRY,
+            indent_lines(&report.telemetry.join("\n"))
+        ));
+    }
     text.push_str(if is_fine { words::DOCTOR_FINE } else { words::DOCTOR_PROBLEMS });
     let mut problems: Vec<&SettingsProblem> = problems.iter().collect();
     problems.sort_by_key(|problem| std::cmp::Reverse(problem.severity));

@@ -171,12 +171,7 @@ fn nothing_is_asked_after_a_run_if_the_variable_says_so() {
 
 #[test]
 fn switches_without_effect_are_named_at_the_start() {
-    let switches = [
-        "CLAUDE_CODE_USE_BEDROCK",
-        "CLAUDE_CODE_USE_VERTEX",
-        "CLAUDE_CODE_USE_FOUNDRY",
-        "CLAUDE_CODE_ENABLE_TELEMETRY",
-    ];
+    let switches = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
     for name in switches {
         for (value, is_named) in [("1", true), ("true", true), ("0", false)] {
             let (dirs, server) = (TestDirs::new(), ok());

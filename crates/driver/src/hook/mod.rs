@@ -9,6 +9,7 @@ mod hook_backend;
 pub(crate) mod hook_input;
 mod hook_notices;
 pub(crate) mod hook_tasks;
+mod observed_hooks;
 pub(crate) mod prompt_intake;
 mod redact_hook_result;
 mod session_waker;
@@ -34,6 +35,7 @@ use windlass_vocabulary::{
 use self::hook_backend::SessionHookBackend;
 use self::hook_input::{HookFacts, SessionIdentity};
 use self::hook_notices::HookNoticeWatcher;
+use self::observed_hooks::ObservedHooks;
 use self::redact_hook_result::redact_hook_result;
 use self::session_waker::SessionWaker;
 use crate::call_inspector::{CallInspector, HostFileSystem};
@@ -69,8 +71,16 @@ pub(crate) struct PendingHooks {
 
 impl PendingHooks {
     /// Asks them, and tells people what they should know of it.
-    pub(crate) async fn run(self) -> CombinedHookResult {
+    pub(crate) async fn run(mut self) -> CombinedHookResult {
+        let observed =
+            ObservedHooks::begin(&self.hooks.notice_sender, &self.chosen, &self.occasion);
+        if let Some(observed) = &observed {
+            self.occasion.trace_context = observed.trace_context(&self.occasion);
+        }
         let mut combined = self.chosen.run(self.occasion, &self.hooks.ground).await;
+        if let Some(observed) = observed {
+            observed.end(&combined);
+        }
         redact_hook_result(&mut combined, &self.hooks.inspector.tool_context.secrets);
         for words in combined.warnings.iter().chain(&combined.messages) {
             self.hooks.notice_sender.warn(words.clone());

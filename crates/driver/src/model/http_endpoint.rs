@@ -92,6 +92,10 @@ impl HttpEndpoint {
         })
     }
 
+    pub(crate) fn base_url(&self) -> &str {
+        self.base.as_str()
+    }
+
     /// Sends a body and waits for the headers of the reply. The caller sets the deadline.
     pub(crate) async fn post(
         &self,

@@ -22,6 +22,7 @@ use super::model_routes::{EndpointRoute, ModelRoutes};
 use super::watchdog::{ReplyWatchdog, StreamWatchdog, WatchdogVerdict};
 use crate::call_inspector::CallInspector;
 use crate::notices::NoticeSender;
+use crate::observer::TracePosition;
 use crate::session_journal::durability::DurabilityGate;
 use windlass_engine::Event;
 
@@ -197,12 +198,16 @@ impl ModelClient {
         body: Vec<u8>,
     ) -> Result<Response, ModelFailure> {
         let path = route.dialect.path(&request.model);
-        let mut post = pin!(route.http.post(
-            &path,
-            route.dialect.extra_headers(request),
-            request.source,
-            body
-        ));
+        let trace_context = self.notice_sender.watch().and_then(|watch| {
+            let base_url = route.http.base_url();
+            watch.trace_context(TracePosition::Request { attempt: request.attempt, base_url })
+        });
+        let mut headers: Vec<(&str, &str)> = route.dialect.extra_headers(request).to_vec();
+        if let Some(trace) = &trace_context {
+            headers.push(("traceparent", &trace.traceparent));
+            headers.extend(trace.tracestate.as_deref().map(|state| ("tracestate", state)));
+        }
+        let mut post = pin!(route.http.post(&path, &headers, request.source, body));
         let mut watchdog = ReplyWatchdog::new(self.timeouts);
         loop {
             if let Ok(reply) = timeout(watchdog.next_wait(), &mut post).await {

@@ -22,6 +22,7 @@ use windlass_vocabulary::{
 
 use super::ModelClient;
 use crate::clock;
+use crate::observer::Observation;
 use crate::panic_guard::catch_panic;
 
 /// The most an answer may be.
@@ -93,6 +94,7 @@ impl SessionSideModel {
             let text = Err("there is too little money left for it.".to_owned());
             return SideAnswer { answer: text, links: Vec::new(), spent: MicroUsd(0) };
         };
+        let begun = clock::now();
         let mut answer_so_far = SideAnswerBuilder::default();
         let answered =
             catch_panic(self.collect_answer(&question, facts, output, &mut answer_so_far));
@@ -107,8 +109,17 @@ impl SessionSideModel {
             },
         };
         let searched = multiply_fee(fee, answer_so_far.search_count());
+        let usage = answer_so_far.usage;
         let reply = answer_so_far.into_answer(text, facts, input);
-        SideAnswer { spent: reply.spent + searched, ..reply }
+        let reply = SideAnswer { spent: reply.spent + searched, ..reply };
+        self.model.notice_sender.observe(Observation::SideQuestionEnded {
+            model: &facts.name,
+            usage,
+            cost: reply.spent,
+            took: clock::elapsed_since(begun),
+            is_answered: reply.answer.is_ok(),
+        });
+        reply
     }
 
     /// The small model reads; the first one, whose provider is known to search, searches.

@@ -18,9 +18,10 @@ use crate::error::SessionStartError;
 use crate::hook::{self, SessionHooks, SessionHooksParts, SharedHooks};
 use crate::memory_file::MemoryFile;
 use crate::model::side_model::SessionSideModel;
-use crate::model::{AnswerIdSource, ModelClient, ModelRoutes};
+use crate::model::{AnswerIdSource, Endpoint, ModelClient, ModelRoutes};
 use crate::model_spending::{ModelSpending, SpendingRecorder};
 use crate::notices::{self, NoticeSender, Notices};
+use crate::observer::{ModelServer, ObservedSession};
 use crate::rewind::FileHistory;
 use crate::scratch_directory::create_scratch_directory;
 use crate::session::WeakSessionResources;
@@ -30,6 +31,7 @@ use crate::session_journal::{OpenedJournal, SessionJournal};
 use crate::session_loop::{
     self, LoopInbox, LoopLifecycle, LoopOverrides, LoopRewind, LoopWaiters, SessionLoop,
 };
+use crate::session_watch::SessionWatch;
 use crate::snapshot::{ChangeNotices, RecorderThread, SharedWorkspace, SnapshotRecorder};
 use crate::subagent::{
     AgentTool, NestedSessionFactory, ParentSession, SubagentConfig, agent_workspace,
@@ -47,7 +49,7 @@ impl SessionBuilder {
         let routes = ModelRoutes::new(&model.endpoint, &model.endpoints, model.timeouts)?;
         let AssembledToolContext { tool_context, scratch, file_history } =
             self.prepare_tool_context(secrets)?;
-        let (notice_sender, notices) = notices::channel(self.model.separate_deltas);
+        let (notice_sender, notices) = self.open_notices(&tool_context);
         let snapshots = self.start_snapshots(file_history.as_ref(), &tool_context, &notice_sender);
         let base_hooks = SharedHooks::new(RwLock::new(std::mem::take(&mut self.hooks.set)));
         if let Some(subagents) = self.tools.subagents.take() {
@@ -142,6 +144,32 @@ impl SessionBuilder {
             waiting_prompts,
             spending,
         })
+    }
+
+    /// What is told on this channel is also observed, if there is an observer.
+    fn open_notices(&self, tool_context: &ToolSessionContext) -> (NoticeSender, Notices) {
+        let (notice_sender, notices) = notices::channel(self.model.separate_deltas);
+        (notice_sender.with_watch(self.build_watch(tool_context)), notices)
+    }
+
+    fn build_watch(&self, tool_context: &ToolSessionContext) -> Option<Arc<SessionWatch>> {
+        let observer = Arc::clone(self.nesting.observer.as_ref()?);
+        let identity = &self.hooks.identity;
+        let describe = |endpoint: &Endpoint| ModelServer {
+            wire: endpoint.wire,
+            base_url: endpoint.base_url.clone(),
+        };
+        let others = self.model.endpoints.iter();
+        let session = ObservedSession {
+            id: identity.session.clone(),
+            agent: self.settings.agent.id.clone(),
+            agent_kind: identity.agent.as_ref().map(|agent| agent.kind.clone()),
+            started_by: self.nesting.started_by.clone(),
+            secrets: tool_context.secrets.clone(),
+            server: describe(&self.model.endpoint),
+            other_servers: others.map(|(model, it)| (model.clone(), describe(it))).collect(),
+        };
+        Some(Arc::new(SessionWatch { observer, session }))
     }
 
     /// Lets every endpoint say what its keys are, so that they are taken out of everything.
@@ -267,6 +295,7 @@ impl SessionBuilder {
             parent,
             depth: self.nesting.depth + 1,
             tree: self.nesting.tree.clone(),
+            observer: self.nesting.observer.clone(),
             notice_sender: notice_sender.clone(),
         };
         self.tools.registry.insert(Arc::new(AgentTool::new(Arc::new(factory))));

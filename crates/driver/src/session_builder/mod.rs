@@ -26,6 +26,7 @@ use crate::journal_location::JournalLocation;
 use crate::latency::LatencyHistogram;
 use crate::model::{Endpoint, ModelTimeouts};
 use crate::notices::Notices;
+use crate::observer::SessionObserver;
 use crate::session::{CLOSE_GRACE, Session};
 use crate::session_loop;
 use crate::session_settings::SessionSettingsView;
@@ -344,6 +345,13 @@ impl SessionBuilder {
         self
     }
 
+    /// Lets an observer see what this session and those nested in it do.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn SessionObserver>) -> Self {
+        self.nesting.observer = Some(observer);
+        self
+    }
+
     pub(crate) fn effort(mut self, effort: Option<Effort>) -> Self {
         self.settings.reasoning.effort = effort.or(self.settings.reasoning.effort);
         self
@@ -386,7 +394,8 @@ impl SessionBuilder {
             spending,
         } = self.assemble()?;
         let (over, closed) = watch::channel(false);
-        let close_max = crate::CLOSE_MAX.max(run.hooks.session_end_timeout() + CLOSE_GRACE);
+        let close_max = crate::CLOSE_MAX.max(run.hooks.session_end_timeout() + CLOSE_GRACE)
+            + notice_sender.watch().map(|watch| watch.finish_max()).unwrap_or_default();
         let outside = ClientQuestions::new(notice_sender.clone());
         runtime.spawn(session_loop::supervise(
             run.run_until_closed(),

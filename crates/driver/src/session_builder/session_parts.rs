@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use windlass_hook::HookSet;
 use windlass_tool::{ToolRegistry, ToolSessionContext};
-use windlass_vocabulary::{ModelFacts, ModelName};
+use windlass_vocabulary::{AgentId, ModelFacts, ModelName, ToolCallId};
 
 use crate::attachment::AttachmentFinder;
 use crate::attachment::path_instructions::PathInstructionSource;
 use crate::hook::hook_input::SessionIdentity;
 use crate::journal_location::JournalLocation;
 use crate::model::{Endpoint, ModelTimeouts};
+use crate::observer::SessionObserver;
 use crate::snapshot::SnapshotConfig;
 use crate::subagent::{SessionTree, SubagentConfig};
 use crate::transcript_writer::TranscriptConfig;
@@ -99,4 +100,7 @@ pub(super) struct HookSetup {
 pub(crate) struct Nesting {
     pub(crate) depth: u8,
     pub(crate) tree: SessionTree,
+    pub(crate) observer: Option<Arc<dyn SessionObserver>>,
+    /// The agent and the call that started the session.
+    pub(crate) started_by: Option<(AgentId, ToolCallId)>,
 }

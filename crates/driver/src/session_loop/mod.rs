@@ -31,6 +31,7 @@ use crate::hook::SessionHooks;
 use crate::hook::prompt_intake::{IntakeItem, PromptIntake, RunStatus};
 use crate::model_spending::SpendingRecorder;
 use crate::nested_questions::NestedQuestions;
+use crate::observer::{Observation, TracePosition};
 use crate::rewind::FileHistory;
 use crate::session_command::{RewindRequest, SessionCommand};
 use crate::session_end_reason::SessionEndReason;
@@ -155,6 +156,7 @@ impl SessionLoop {
             (None, true) => "resume",
             (None, false) => "startup",
         };
+        self.performer.notice_sender().observe(Observation::SessionStarted { source });
         self.inbox.prompt_intake.run_start_hooks(source, self.state.tool_context.policy.mode);
     }
 
@@ -244,8 +246,13 @@ impl SessionLoop {
     fn decide(mut self, event: Event) -> (Self, Vec<Effect>) {
         let event = redact_event(event, &self.performer.tool_context().secrets);
         let held = self.journal.buffer_event(&event);
+        let watch = self.performer.notice_sender().watch().cloned();
+        let watched = watch.as_ref().map(|watch| watch.observe_event(&event, &self.state));
         let Step { state, effects } = step(self.state, event, &self.settings);
         self.state = state;
+        if let (Some(watch), Some(watched)) = (&watch, watched) {
+            watch.observe_effects(watched, &self.state, &effects);
+        }
         self.spending.record(&self.state);
         let decided =
             DecidedStep { state: &self.state, settings: &self.settings, effects: &effects };
@@ -297,12 +304,14 @@ impl SessionLoop {
     fn perform_effects(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             let gate = self.journal.build_gate(&effect, &self.state);
-            let class = if let Effect::StartTool { ticket, .. } = &effect {
-                effect_class(&self.state, *ticket)
-            } else {
-                EffectClass::Pure
-            };
-            let conditions = StartConditions { gate, class };
+            let mut conditions =
+                StartConditions { gate, class: EffectClass::Pure, trace_context: None };
+            if let Effect::StartTool { ticket, granted, .. } = &effect {
+                let position = TracePosition::Call(granted.get().id.as_str());
+                let watch = self.performer.notice_sender().watch();
+                conditions.class = effect_class(&self.state, *ticket);
+                conditions.trace_context = watch.and_then(|watch| watch.trace_context(position));
+            }
             self.performer.perform(effect, &self.state.tool_context.policy, conditions);
         }
     }

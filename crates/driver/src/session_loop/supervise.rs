@@ -30,6 +30,9 @@ pub(crate) async fn supervise(
         // Not empty. Best effort: it lies in the system's temporary directory and was ours alone.
         let _ = spawn_blocking(move || std::fs::remove_dir_all(scratch)).await;
     }
+    if let Some(watch) = notice_sender.watch() {
+        watch.finish().await;
+    }
     notice_sender.close();
     let _ = over.send(true);
 }

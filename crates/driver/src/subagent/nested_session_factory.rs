@@ -23,6 +23,7 @@ use crate::model::switch_model;
 use crate::model_spending::ModelSpending;
 use crate::nested_questions::SharedNestedQuestions;
 use crate::notices::NoticeSender;
+use crate::observer::SessionObserver;
 use crate::session_builder::{ModelAccess, Nesting, SessionBuilder};
 use crate::transcript_writer::TranscriptConfig;
 
@@ -48,6 +49,7 @@ pub(crate) struct NestedSessionFactory {
     /// How deep the sessions that come from here are: 1 for children of the first.
     pub(crate) depth: u8,
     pub(crate) tree: SessionTree,
+    pub(crate) observer: Option<Arc<dyn SessionObserver>>,
     pub(crate) notice_sender: NoticeSender,
 }
 
@@ -127,7 +129,12 @@ impl NestedSessionFactory {
                 .or_else(|| Some(agent_journal_path(parent.journal.as_ref()?, id))),
         };
         let identity = SessionIdentity { agent: Some(agent), ..parent.identity.clone() };
-        let nesting = Nesting { depth: self.depth, tree: self.tree.clone() };
+        let nesting = Nesting {
+            depth: self.depth,
+            tree: self.tree.clone(),
+            observer: self.observer.clone(),
+            started_by: Some((parent.settings.agent.id.clone(), call.clone())),
+        };
         let mut builder = SessionBuilder::new(settings, parent.model.endpoint.clone())
             .model_access(parent.model.clone())
             .registry(self.select_tools(definition))

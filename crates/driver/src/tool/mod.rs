@@ -22,7 +22,7 @@ use windlass_permission::PermissionGrant;
 use windlass_tool::side_question::SideModel;
 use windlass_tool::{
     BackgroundCostSender, CallLimits, ProgressSender, TaskLists, ToolCallContext, ToolRegistry,
-    ToolSessionContext,
+    ToolSessionContext, TraceContext,
 };
 use windlass_vocabulary::{EffectClass, Ticket, ToolCall, ToolOutcome};
 
@@ -37,12 +37,13 @@ use crate::snapshot::SnapshotRecorder;
 pub(crate) struct StartConditions {
     pub(crate) gate: DurabilityGate,
     pub(crate) class: EffectClass,
+    pub(crate) trace_context: Option<TraceContext>,
 }
 
 impl StartConditions {
     /// For what starts no call.
     pub(crate) fn none() -> Self {
-        Self { gate: DurabilityGate::open(), class: EffectClass::Pure }
+        Self { gate: DurabilityGate::open(), class: EffectClass::Pure, trace_context: None }
     }
 }
 
@@ -109,6 +110,7 @@ impl ToolRunner {
             side_model: Some(Arc::clone(&self.side_model)),
             confinement: granted.confinement(),
             held_words: granted.held_words().to_vec(),
+            trace_context: conditions.trace_context,
         };
         let registry = Arc::clone(&self.registry);
         let events = self.events.clone();
@@ -119,7 +121,7 @@ impl ToolRunner {
         let mode = call_context.call_limits.policy.mode;
         let called_off = call_context.cancel.clone();
         let call = granted.get().id.clone();
-        let StartConditions { gate, class } = conditions;
+        let StartConditions { gate, class, .. } = conditions;
         let snapshots = self.snapshots.clone().filter(|_| class != EffectClass::Pure);
         self.running.spawn(async move {
             let looked_at = async {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequest,
-    InputRequiredResult, InputResponses, ServerResult,
+    InputRequiredResult, InputResponses, RequestParamsMeta, ServerResult,
 };
 use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
 use serde_json::{Map, Value};
@@ -37,6 +37,12 @@ impl McpConnection {
     ) -> Result<McpCallReply, McpFailure> {
         let mut timer = RunningTimer::new(terms.limit);
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        if let Some(trace) = &terms.trace_context {
+            params.set_traceparent(&trace.traceparent);
+            if let Some(state) = &trace.tracestate {
+                params.set_tracestate(state);
+            }
+        }
         for _ in 0..ROUNDS_MAX {
             match self.run_round(params.clone(), &mut timer, terms).await? {
                 CallRound::Done(result) => return Ok((*result).into()),

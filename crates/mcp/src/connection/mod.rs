@@ -25,7 +25,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use windlass_tool::running_time::{self, RunningTimer};
-use windlass_tool::{ProgressSender, ToolSessionContext};
+use windlass_tool::{ProgressSender, ToolSessionContext, TraceContext};
 
 pub(crate) use client::McpClient;
 pub use client::{ElicitationFuture, ElicitationReply, ElicitationRequest, McpHost, McpListKind};
@@ -88,13 +88,20 @@ pub struct McpCallOptions {
     pub cancel: CancellationToken,
     /// Where the server's words of progress go.
     pub progress: ProgressSender,
+    /// Where the call stands in a trace, if the server is to know.
+    pub trace_context: Option<TraceContext>,
 }
 
 impl McpCallOptions {
     /// A call without cancellation and progress.
     #[must_use]
     pub fn with_limit(limit: Duration) -> Self {
-        Self { limit, cancel: CancellationToken::new(), progress: ProgressSender::default() }
+        Self {
+            limit,
+            cancel: CancellationToken::new(),
+            progress: ProgressSender::default(),
+            trace_context: None,
+        }
     }
 }
 

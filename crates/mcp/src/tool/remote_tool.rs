@@ -82,6 +82,7 @@ impl RemoteTool {
             limit: self.server.call_limit(),
             cancel: context.cancel.clone(),
             progress: context.progress.clone(),
+            trace_context: context.trace_context.clone().filter(|trace| trace.goes_to_servers),
         };
         let connection = tokio::select! {
             biased;

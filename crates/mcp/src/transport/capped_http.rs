@@ -12,7 +12,8 @@ use reqwest::header::{
 };
 use reqwest::{Response, StatusCode};
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, RequestParamsMeta,
+    ServerJsonRpcMessage,
 };
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, StreamableHttpClient,
@@ -67,6 +68,9 @@ impl StreamableHttpClient for CappedHttpClient {
         let is_in_session = session.is_some();
         if let Some(session) = session {
             request = request.header(SESSION_HEADER, session.as_ref());
+        }
+        if let Some(parent) = find_traceparent(&message) {
+            request = request.header(TRACEPARENT_HEADER, parent);
         }
         let response = request.json(&message).send().await?;
         read_response(response, &message, is_in_session, bytes_max).await
@@ -174,6 +178,15 @@ async fn read_response(
         }
     }
 }
+
+/// The place in a trace that a call carries: gateways on the way look for it in a header.
+fn find_traceparent(message: &ClientJsonRpcMessage) -> Option<&str> {
+    let JsonRpcMessage::Request(request) = message else { return None };
+    let ClientRequest::CallToolRequest(call) = &request.request else { return None };
+    call.params.traceparent()
+}
+
+const TRACEPARENT_HEADER: &str = "traceparent";
 
 /// It wants to know who we are, or more than we may.
 fn check_auth_challenge(status: StatusCode, headers: &HeaderMap) -> Result<(), HttpTransportError> {

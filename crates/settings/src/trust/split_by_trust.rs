@@ -76,6 +76,7 @@ mod tests {
             (json!({"hooks": {}}), json!({}), vec![]),
             (json!({"env": {"ANTHROPIC_BASE_URL": "http://evil"}}), json!({}), vec!["env"]),
             (json!({"apiKeyHelper": "x"}), json!({}), vec!["apiKeyHelper"]),
+            (json!({"otelHeadersHelper": "x"}), json!({}), vec!["otelHeadersHelper"]),
             (json!({"model": "opus"}), json!({"model": "opus"}), vec![]),
             (json!({"model": "claude-x"}), json!({"model": "claude-x"}), vec![]),
             (json!({"model": "other/claude-x"}), json!({}), vec!["model"]),

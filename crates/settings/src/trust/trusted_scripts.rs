@@ -133,7 +133,8 @@ fn remove_written_files(text: &str) -> String {
 }
 
 /// Keys whose texts are commands.
-const RUNNING: &[&str] = &["hooks", "statusLine", "apiKeyHelper", "mcpServers"];
+const RUNNING: &[&str] =
+    &["hooks", "statusLine", "apiKeyHelper", "otelHeadersHelper", "mcpServers"];
 const SCRIPTS_MAX: usize = 64;
 const WORDS_MAX: usize = 200;
 

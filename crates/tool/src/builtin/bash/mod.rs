@@ -122,7 +122,7 @@ impl BashTool {
             },
             handover: None,
         };
-        let environment = context.build_child_environment();
+        let environment = build_environment(&call);
         let not_started = |error| process::explain_spawn_failure(&error, &shell.program);
         let process = spawn_with_retry(&program, &context.processes, &environment)
             .await
@@ -177,7 +177,7 @@ impl BashTool {
             program: &program,
             command: &input.command,
             timeout: limit,
-            environment: &context.build_child_environment(),
+            environment: &build_environment(call),
             processes: &context.processes,
             limits: &context.limits,
             secrets: &context.secrets,
@@ -234,6 +234,15 @@ fn take_held_line(
         Some(held) => (held.text, confinement.with_held_programs(held.directory)),
         None => (command.to_owned(), confinement),
     }
+}
+
+/// The environment of the command: the session's, and the call's place in a trace.
+fn build_environment(call: &ToolCallContext) -> Vec<(OsString, OsString)> {
+    let mut environment = call.tool_context.build_child_environment();
+    if let Some(trace) = &call.trace_context {
+        trace.apply_to(&mut environment);
+    }
+    environment
 }
 
 impl TypedTool for BashTool {

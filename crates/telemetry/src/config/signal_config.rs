@@ -1,0 +1,244 @@
+//! Where one signal goes.
+
+use std::time::Duration;
+
+use windlass_host::environment::EnvLookup;
+
+use super::header_list::HeaderList;
+use super::{EnvironmentReader, ProcessFacts};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TelemetrySignal {
+    Metrics,
+    Logs,
+    Traces,
+}
+
+impl TelemetrySignal {
+    pub const ALL: [Self; 3] = [Self::Metrics, Self::Logs, Self::Traces];
+
+    /// As variables say it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Metrics => "METRICS",
+            Self::Logs => "LOGS",
+            Self::Traces => "TRACES",
+        }
+    }
+
+    /// As addresses say it.
+    #[must_use]
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Metrics => "/v1/metrics",
+            Self::Logs => "/v1/logs",
+            Self::Traces => "/v1/traces",
+        }
+    }
+
+    #[must_use]
+    pub fn grpc_path(self) -> &'static str {
+        match self {
+            Self::Metrics => "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+            Self::Logs => "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+            Self::Traces => "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+        }
+    }
+}
+
+/// Where one signal goes, and how often.
+#[derive(Clone, Debug, Default)]
+pub struct SignalConfig {
+    pub otlp: Option<OtlpTarget>,
+    pub has_console: bool,
+    /// Counters are collected from outside.
+    pub is_scraped: bool,
+    pub interval: Duration,
+}
+
+impl SignalConfig {
+    #[must_use]
+    pub fn off() -> Self {
+        Self::default()
+    }
+
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.otlp.is_some() || self.has_console || self.is_scraped
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let otlp = self.otlp.iter().map(|target| {
+            let address = target.base.split_once("://").map_or("", |(_, rest)| rest);
+            let scheme = target.base.split_once("://").map_or("http", |(scheme, _)| scheme);
+            // What stands before an @ may be a secret.
+            let address = address.rsplit('@').next().unwrap_or(address);
+            format!("{scheme}://{address} ({})", target.protocol.name())
+        });
+        let console = self.has_console.then(|| "standard error".to_owned());
+        let scraped = self.is_scraped.then(|| "prometheus".to_owned());
+        otlp.chain(console).chain(scraped).collect::<Vec<_>>().join(" and ")
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtlpProtocol {
+    Grpc,
+    HttpJson,
+    HttpProtobuf,
+}
+
+impl OtlpProtocol {
+    fn parse(word: &str) -> Option<Self> {
+        [Self::Grpc, Self::HttpJson, Self::HttpProtobuf].into_iter().find(|it| it.name() == word)
+    }
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Grpc => "grpc",
+            Self::HttpJson => "http/json",
+            Self::HttpProtobuf => "http/protobuf",
+        }
+    }
+}
+
+/// A collector, for one signal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtlpTarget {
+    pub protocol: OtlpProtocol,
+    /// As it was written, for people.
+    pub base: String,
+    /// Where requests go.
+    pub url: String,
+    pub headers: HeaderList,
+    /// For one request, from its first byte to its answer.
+    pub timeout: Duration,
+    pub certificate: ClientCertificate,
+}
+
+/// Files in PEM form: what to trust, and what proves who we are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientCertificate {
+    pub trusted: Option<String>,
+    pub certificate: Option<String>,
+    pub key: Option<String>,
+}
+
+impl<L: EnvLookup> EnvironmentReader<'_, L> {
+    pub(super) fn read_signal(
+        &mut self,
+        signal: TelemetrySignal,
+        process: &ProcessFacts,
+    ) -> SignalConfig {
+        let variable = format!("OTEL_{}_EXPORTER", signal.word());
+        let interval = match signal {
+            TelemetrySignal::Metrics => {
+                self.millis("OTEL_METRIC_EXPORT_INTERVAL", Duration::from_secs(60))
+            }
+            TelemetrySignal::Logs => {
+                self.millis("OTEL_LOGS_EXPORT_INTERVAL", Duration::from_secs(5))
+            }
+            TelemetrySignal::Traces => {
+                self.millis("OTEL_TRACES_EXPORT_INTERVAL", Duration::from_secs(5))
+            }
+        };
+        let mut config = SignalConfig { interval, ..SignalConfig::default() };
+        let list = self.text(&variable).unwrap_or_default();
+        for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            match word {
+                "otlp" => config.otlp = self.read_target(signal),
+                "console" if process.speaks_protocol || process.is_interactive => {
+                    self.warnings.push(format!(
+                        "{variable}: console is left out, because the output belongs to the \
+                         {}; use otlp",
+                        if process.is_interactive { "screen" } else { "protocol" }
+                    ));
+                }
+                "console" => config.has_console = true,
+                "prometheus" if signal == TelemetrySignal::Metrics => config.is_scraped = true,
+                "none" => {}
+                _ => self.warnings.push(format!(
+                    "{variable}: there is no exporter `{word}`; give otlp, console or none"
+                )),
+            }
+        }
+        config
+    }
+
+    fn read_target(&mut self, signal: TelemetrySignal) -> Option<OtlpTarget> {
+        let own = |what: &str| format!("OTEL_EXPORTER_OTLP_{}_{what}", signal.word());
+        let both = |what: &str| [own(what), format!("OTEL_EXPORTER_OTLP_{what}")];
+        let protocol = both("PROTOCOL").iter().find_map(|name| self.text(name));
+        let Some(protocol) = protocol.as_deref().and_then(OtlpProtocol::parse) else {
+            self.warnings.push(format!(
+                "OTEL_EXPORTER_OTLP_PROTOCOL is {}; give grpc, http/json or http/protobuf: until \
+                 then {} are not sent",
+                if protocol.is_some() { "none that is known" } else { "not set" },
+                signal.word().to_ascii_lowercase()
+            ));
+            return None;
+        };
+        let (base, url) = self.read_address(signal, protocol);
+        if !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) {
+            self.warnings.push(format!(
+                "OTEL_EXPORTER_OTLP_ENDPOINT is no address that begins with http:// or https://; \
+                 {} are not sent",
+                signal.word().to_ascii_lowercase()
+            ));
+            return None;
+        }
+        let mut headers = HeaderList::default();
+        for name in both("HEADERS").iter().rev() {
+            match HeaderList::parse(&self.text(name).unwrap_or_default()) {
+                Some(list) => headers = headers.merge(list),
+                // Not repeated: it may hold a secret.
+                None => self.warnings.push(format!(
+                    "{name} is not a list of name=value, separated by commas, and is left out"
+                )),
+            }
+        }
+        let file = |what: &str| both(what).iter().find_map(|name| self.text(name));
+        let certificate = ClientCertificate {
+            trusted: file("CERTIFICATE"),
+            certificate: file("CLIENT_CERTIFICATE"),
+            key: file("CLIENT_KEY"),
+        };
+        let [own_timeout, timeout] = both("TIMEOUT");
+        let timeout = self.millis(&timeout, REQUEST_MAX);
+        let timeout = self.millis(&own_timeout, timeout).min(REQUEST_MAX);
+        Some(OtlpTarget { protocol, base, url, headers, timeout, certificate })
+    }
+
+    /// The address as it was written, and the one that requests go to. An administrator who says where
+    /// telemetry goes, or with which headers, is not overruled by anyone else.
+    fn read_address(&self, signal: TelemetrySignal, protocol: OtlpProtocol) -> (String, String) {
+        let own_name = format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", signal.word());
+        let own_headers = format!("OTEL_EXPORTER_OTLP_{}_HEADERS", signal.word());
+        let is_managed = |name: &str| (self.is_managed)(name);
+        let has_managed_headers =
+            is_managed("OTEL_EXPORTER_OTLP_HEADERS") || is_managed(&own_headers);
+        let may_say = |name: &str| is_managed(name) || !has_managed_headers;
+        let common = self.text(ENDPOINT).filter(|_| may_say(ENDPOINT));
+        let may_say_own = may_say(&own_name) && (is_managed(&own_name) || !is_managed(ENDPOINT));
+        let own = self.text(&own_name).filter(|_| may_say_own);
+        match (protocol, own) {
+            (OtlpProtocol::Grpc, own) => {
+                let base = own.or(common).unwrap_or_else(|| "http://localhost:4317".to_owned());
+                let base = if base.contains("://") { base } else { format!("http://{base}") };
+                let url = format!("{}{}", base.trim_end_matches('/'), signal.grpc_path());
+                (base, url)
+            }
+            (OtlpProtocol::HttpJson | OtlpProtocol::HttpProtobuf, Some(own)) => (own.clone(), own),
+            (OtlpProtocol::HttpJson | OtlpProtocol::HttpProtobuf, None) => {
+                let base = common.unwrap_or_else(|| "http://localhost:4318".to_owned());
+                let url = format!("{}{}", base.trim_end_matches('/'), signal.path());
+                (base, url)
+            }
+        }
+    }
+}
+
+const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+/// The longest a request may take.
+const REQUEST_MAX: Duration = Duration::from_secs(10);

@@ -1,0 +1,100 @@
+//! What people and models said: sent only where the user asked for it, and never without a bound.
+
+use windlass_host::environment::{self, EnvLookup};
+
+/// What may be sent of contents. All off unless asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentSwitches {
+    pub prompts: bool,
+    pub responses: bool,
+    /// Names of tools, files and agents, and what commands say.
+    pub tool_details: bool,
+    /// What tools were given and what they returned.
+    pub tool_content: bool,
+    /// UTF-16 units of one text, the mark of a cut included.
+    pub length_max: usize,
+}
+
+impl ContentSwitches {
+    pub(crate) fn read(lookup: &impl EnvLookup, warnings: &mut Vec<String>) -> Self {
+        let is_on = |name: &str| environment::is_switched_on(lookup, name);
+        let prompts = is_on("OTEL_LOG_USER_PROMPTS");
+        let responses = match environment::is_set(lookup, RESPONSES) {
+            true => is_on(RESPONSES),
+            false => prompts,
+        };
+        if environment::is_set(lookup, RAW_BODIES) {
+            warnings.push(format!(
+                "{RAW_BODIES} has no effect: bodies of requests are not sent; see `windlass record`"
+            ));
+        }
+        Self {
+            prompts,
+            responses,
+            tool_details: is_on("OTEL_LOG_TOOL_DETAILS"),
+            tool_content: is_on("OTEL_LOG_TOOL_CONTENT"),
+            length_max: read_length(lookup),
+        }
+    }
+
+    /// The text, if its switch is on.
+    pub(crate) fn reveal(&self, is_on: bool, text: &str) -> String {
+        if is_on { cut(text, self.length_max) } else { REDACTED.to_owned() }
+    }
+}
+
+/// The lowest of the limits counts.
+fn read_length(lookup: &impl EnvLookup) -> usize {
+    let read = |name: &str| {
+        let text = environment::read_variable(lookup, name).ok().flatten()?;
+        text.parse::<usize>().ok().filter(|length| *length > 0)
+    };
+    let own = read("CLAUDE_CODE_OTEL_CONTENT_MAX_LENGTH").unwrap_or(LENGTH_DEFAULT);
+    let general = [
+        "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+        "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+        "OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    ];
+    general.iter().filter_map(|name| read(name)).fold(own, usize::min).min(LENGTH_MAX)
+}
+
+/// At most so many UTF-16 units; what was cut ends with a mark.
+pub(crate) fn cut(text: &str, length_max: usize) -> String {
+    // A unit is at least a byte, so most texts need no counting.
+    if text.len() <= length_max || text.encode_utf16().count() <= length_max {
+        return text.to_owned();
+    }
+    let room = length_max.saturating_sub(CUT_MARK.len());
+    let mut used = 0;
+    let kept = text.chars().take_while(|c| {
+        used += c.len_utf16();
+        used <= room
+    });
+    let mut kept: String = kept.collect();
+    kept.push_str(CUT_MARK.get(..length_max.min(CUT_MARK.len())).unwrap_or_default());
+    kept
+}
+
+const RESPONSES: &str = "OTEL_LOG_ASSISTANT_RESPONSES";
+const RAW_BODIES: &str = "OTEL_LOG_RAW_API_BODIES";
+pub(crate) const REDACTED: &str = "<REDACTED>";
+const CUT_MARK: &str = "[TRUNCATED]";
+const LENGTH_DEFAULT: usize = 61_440;
+/// Whatever is asked for, the queue has a bound too.
+const LENGTH_MAX: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_counts_utf16_units_and_its_own_mark() {
+        assert_eq!(cut("short", 5), "short");
+        // Ten units of five characters: nothing is cut although it has twenty bytes.
+        assert_eq!(cut("😀😀😀😀😀", 10), "😀😀😀😀😀");
+        let long = cut(&"😀".repeat(20), 20);
+        assert_eq!(long, format!("{}[TRUNCATED]", "😀".repeat(4)));
+        assert!(long.encode_utf16().count() <= 20);
+        assert_eq!(cut("abcdefghijkl", 3), "[TR");
+    }
+}

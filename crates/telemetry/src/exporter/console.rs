@@ -1,0 +1,9 @@
+//! What would be sent, shown on standard error as JSON, one request a line.
+
+use windlass_host::standard_streams::write_error_line;
+
+use crate::wire::{WireMessage, json};
+
+pub(super) fn show(message: &WireMessage<'_>) {
+    write_error_line(&String::from_utf8_lossy(&json::encode(message)));
+}

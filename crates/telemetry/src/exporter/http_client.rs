@@ -1,0 +1,151 @@
+//! One request over HTTP/1, or as grpc over HTTP/2.
+
+use std::fs;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::{Certificate, Client, ClientBuilder, Identity, Response};
+use windlass_host::environment::parse_local_address;
+use windlass_tool::http_client::{with_connect_limit, with_trusted_certificates};
+
+use super::CONNECT_MAX;
+use super::grpc;
+use super::headers_program::ProgramHeaders;
+use super::send_result::SendResult;
+use crate::config::{ClientCertificate, OtlpProtocol, OtlpTarget};
+
+/// A batch on its way to a collector.
+pub(super) struct OutgoingRequest {
+    pub(super) target: Arc<OtlpTarget>,
+    pub(super) client: Arc<OnceLock<Result<Client, String>>>,
+    pub(super) body: Vec<u8>,
+}
+
+impl OutgoingRequest {
+    /// Sends it, within the time of its target.
+    pub(super) async fn send(self, helper: &ProgramHeaders) -> SendResult {
+        let limit = self.target.timeout;
+        match tokio::time::timeout(limit, self.send_unbounded(helper)).await {
+            Ok(result) => result,
+            Err(_) => SendResult::retry(format!("no answer within {} s", limit.as_secs_f32())),
+        }
+    }
+
+    async fn send_unbounded(self, helper: &ProgramHeaders) -> SendResult {
+        let Self { target, client, body } = self;
+        let client = match client.get_or_init(|| build_client(&target)) {
+            Ok(client) => client,
+            Err(why) => return SendResult::Refused { why: why.clone() },
+        };
+        let mut headers = target.headers.clone();
+        if target.protocol != OtlpProtocol::Grpc {
+            match helper.current().await {
+                Ok(more) => headers = headers.merge(more),
+                Err(why) => return SendResult::retry(why),
+            }
+        }
+        let mut map = HeaderMap::new();
+        for (name, value) in headers.iter() {
+            let parsed =
+                HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
+            let Some((name, mut value)) = parsed else {
+                return SendResult::Refused { why: format!("the header {name} cannot be sent") };
+            };
+            value.set_sensitive(true);
+            map.insert(name, value);
+        }
+        let (content_type, body) = match target.protocol {
+            OtlpProtocol::Grpc => ("application/grpc", grpc::frame(&body)),
+            OtlpProtocol::HttpJson => ("application/json", body),
+            OtlpProtocol::HttpProtobuf => ("application/x-protobuf", body),
+        };
+        map.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        if target.protocol == OtlpProtocol::Grpc {
+            map.insert("te", HeaderValue::from_static("trailers"));
+        }
+        match client.post(&target.url).headers(map).body(body).send().await {
+            Err(error) => SendResult::retry(describe_error(&error)),
+            Ok(response) => match target.protocol {
+                OtlpProtocol::Grpc => grpc::read_status(response).await,
+                OtlpProtocol::HttpJson | OtlpProtocol::HttpProtobuf => read_http(response).await,
+            },
+        }
+    }
+}
+
+/// Reads a short answer, so that the connection can be used again; a long one is left.
+async fn read_http(mut response: Response) -> SendResult {
+    let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let result = SendResult::from_status(response.status().as_u16(), retry_after);
+    let mut read = 0;
+    let drain = async {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            read += chunk.len();
+            if read > ANSWER_BYTES_MAX {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(ANSWER_MAX, drain).await;
+    result
+}
+
+fn build_client(target: &OtlpTarget) -> Result<Client, String> {
+    // Another client of the process may have installed it before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = Client::builder().redirect(reqwest::redirect::Policy::none()).referer(false);
+    let mut builder = with_connect_limit(builder, CONNECT_MAX);
+    if parse_local_address(&target.url).is_some() {
+        builder = builder.no_proxy();
+    }
+    if target.protocol == OtlpProtocol::Grpc {
+        builder = builder.http2_prior_knowledge();
+    }
+    let builder = match target.url.starts_with("https://") {
+        true => with_certificates(with_trusted_certificates(builder), &target.certificate)?,
+        // Nothing to trust and nothing to load.
+        false => builder.tls_certs_only([]),
+    };
+    builder.build().map_err(|error| describe_error(&error))
+}
+
+fn with_certificates(
+    mut builder: ClientBuilder,
+    files: &ClientCertificate,
+) -> Result<ClientBuilder, String> {
+    let read = |path: &str| fs::read(path).map_err(|error| format!("{path}: {error}"));
+    if let Some(path) = &files.trusted {
+        let trusted = Certificate::from_pem_bundle(&read(path)?);
+        let trusted = trusted.map_err(|_| format!("{path}: no certificates in PEM form"))?;
+        builder = builder.tls_certs_merge(trusted);
+    }
+    if let (Some(certificate), Some(key)) = (&files.certificate, &files.key) {
+        let mut pem = read(certificate)?;
+        pem.push(b'\n');
+        pem.extend(read(key)?);
+        let identity = Identity::from_pem(&pem);
+        let identity = identity.map_err(|_| format!("{certificate}: no certificate and key"))?;
+        builder = builder.identity(identity);
+    }
+    Ok(builder)
+}
+
+/// Without the address: it may hold a secret.
+fn describe_error(error: &reqwest::Error) -> String {
+    use std::error::Error;
+    let mut words = "the collector cannot be reached".to_owned();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !words.contains(&text) && !text.contains("http") {
+            words = format!("{words}: {text}");
+        }
+        cause = error.source();
+    }
+    words
+}
+
+/// Of an answer: nothing in it changes what we do.
+pub(super) const ANSWER_BYTES_MAX: usize = 64 * 1024;
+const ANSWER_MAX: Duration = Duration::from_secs(1);

@@ -1,0 +1,149 @@
+//! Sends what is queued, from a thread of its own: encoding, certificates and slow collectors are never
+//! felt by a session.
+//!
+//! Each signal has at most one request under way and keeps at most one batch for another try. A collector
+//! that fails is asked less and less often. When a session ends, everything is sent at once, all signals
+//! at the same time; the session waits no longer than it was told to.
+
+mod console;
+mod grpc;
+mod headers_program;
+mod http_client;
+mod send_result;
+mod signal_worker;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+use windlass_host::standard_streams::write_error_line;
+
+use self::headers_program::ProgramHeaders;
+use self::send_result::SendResult;
+use self::signal_worker::SignalWorker;
+use crate::config::{TelemetryConfig, TelemetrySignal};
+use crate::metric_table::MetricTable;
+use crate::queue::{QueueLevel, RecordReceiver};
+use crate::record::TelemetryRecord;
+use crate::standard_attributes::StandardAttributes;
+
+/// Send everything now, and say when that was tried.
+pub(crate) type FlushRequest = Option<oneshot::Sender<()>>;
+
+pub(crate) struct Exporter {
+    pub(crate) config: Arc<TelemetryConfig>,
+    pub(crate) records: RecordReceiver,
+    pub(crate) flushes: mpsc::Receiver<FlushRequest>,
+    pub(crate) metrics: Arc<Mutex<MetricTable>>,
+    pub(crate) level: Arc<QueueLevel>,
+}
+
+impl Exporter {
+    /// Starts the thread. It ends when the sessions are gone, or with the process.
+    pub(crate) fn spawn(self) -> std::io::Result<()> {
+        let thread = std::thread::Builder::new().name("telemetry".to_owned());
+        thread.stack_size(STACK_BYTES).spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            if let Ok(runtime) = runtime {
+                runtime.block_on(self.run());
+            }
+        })?;
+        Ok(())
+    }
+
+    async fn run(mut self) {
+        let standard = Arc::new(StandardAttributes::gather(&self.config));
+        let helper = Arc::new(ProgramHeaders::new(self.config.headers_program.clone()));
+        let now = Instant::now();
+        let mut workers: Vec<SignalWorker> = TelemetrySignal::ALL
+            .into_iter()
+            .filter_map(|signal| SignalWorker::new(signal, &self.config, &standard, now))
+            .collect();
+        let mut sending = JoinSet::new();
+        let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
+        let mut is_open = true;
+        loop {
+            for worker in &mut workers {
+                if let Some(request) = worker.start_if_due(&self.metrics, Instant::now()) {
+                    let signal = worker.signal;
+                    let helper = Arc::clone(&helper);
+                    sending.spawn(async move { (signal, request.send(&helper).await) });
+                }
+            }
+            if workers.iter().all(SignalWorker::is_flushed) {
+                // A caller that no longer waits has gone on.
+                for done in waiting.drain(..) {
+                    let _ = done.send(());
+                }
+                if !is_open {
+                    self.report_losses();
+                    return;
+                }
+            }
+            let due = workers.iter().filter_map(SignalWorker::next_due).min();
+            tokio::select! {
+                biased;
+                record = self.records.next(), if is_open => match record {
+                    Some(record) => self.take_record(record, &mut workers),
+                    None => {
+                        is_open = false;
+                        workers.iter_mut().for_each(SignalWorker::flush);
+                    }
+                },
+                Some(done) = self.flushes.recv() => {
+                    while let Some(record) = self.records.try_next() {
+                        self.take_record(record, &mut workers);
+                    }
+                    workers.iter_mut().for_each(SignalWorker::flush);
+                    waiting.extend(done);
+                }
+                Some(Ok((signal, result))) = sending.join_next() => {
+                    self.take_result(signal, &result, &mut workers);
+                }
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
+            }
+        }
+    }
+
+    fn take_record(&self, record: TelemetryRecord, workers: &mut [SignalWorker]) {
+        let signal = match &record {
+            TelemetryRecord::Span(_) => TelemetrySignal::Traces,
+            TelemetryRecord::Event(_) => TelemetrySignal::Logs,
+            // Counters are added up where they are counted.
+            TelemetryRecord::Increment(_) => return,
+        };
+        if let Some(worker) = workers.iter_mut().find(|worker| worker.signal == signal) {
+            self.level.add_dropped(worker.take_record(record));
+        }
+    }
+
+    fn take_result(
+        &self,
+        signal: TelemetrySignal,
+        result: &SendResult,
+        workers: &mut [SignalWorker],
+    ) {
+        let Some(worker) = workers.iter_mut().find(|worker| worker.signal == signal) else {
+            return;
+        };
+        self.level.add_dropped(worker.take_result(result, Instant::now()));
+        if let Some(problem) = worker.describe_new_failure(result)
+            && self.config.shows_errors
+        {
+            write_error_line(&format!("windlass: telemetry: {problem}"));
+        }
+    }
+
+    fn report_losses(&self) {
+        let dropped = self.level.dropped();
+        if dropped > 0 && self.config.shows_errors {
+            write_error_line(&format!("windlass: telemetry: {dropped} records were not sent"));
+        }
+    }
+}
+
+const STACK_BYTES: usize = 2 << 20;
+/// For a connection, TLS included.
+const CONNECT_MAX: Duration = Duration::from_secs(1);

@@ -1,0 +1,76 @@
+//! Every name that leaves this crate as a metric, an event or a span, as charts of the reference CLI know
+//! them. `docs/telemetry.md` lists the same, and a test compares the two.
+
+/// A counter.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MetricName {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub description: &'static str,
+}
+
+macro_rules! metrics {
+    ($($constant:ident = $name:literal, $unit:literal, $description:literal;)*) => {
+        $(pub static $constant: MetricName =
+            MetricName { name: $name, unit: $unit, description: $description };)*
+
+        /// All of them.
+        pub static METRICS: &[&MetricName] = &[$(&$constant),*];
+    };
+}
+
+metrics! {
+    SESSION_COUNT = "claude_code.session.count", "", "Sessions started";
+    LINES_OF_CODE = "claude_code.lines_of_code.count", "", "Lines of code added and removed";
+    PULL_REQUESTS = "claude_code.pull_request.count", "", "Pull requests created";
+    COMMITS = "claude_code.commit.count", "", "Commits created";
+    COST = "claude_code.cost.usage", "USD", "Cost of requests";
+    TOKENS = "claude_code.token.usage", "tokens", "Tokens used";
+    EDIT_DECISIONS = "claude_code.code_edit_tool.decision", "", "Decisions about edits";
+    ACTIVE_TIME = "claude_code.active_time.total", "s", "Time at work";
+}
+
+macro_rules! names {
+    ($list:ident: $($constant:ident = $name:literal;)*) => {
+        $(pub const $constant: &str = $name;)*
+
+        /// All of them.
+        pub static $list: &[&str] = &[$($constant),*];
+    };
+}
+
+names! { EVENTS:
+    USER_PROMPT = "claude_code.user_prompt";
+    ASSISTANT_RESPONSE = "claude_code.assistant_response";
+    API_REQUEST = "claude_code.api_request";
+    API_ERROR = "claude_code.api_error";
+    API_RETRIES_EXHAUSTED = "claude_code.api_retries_exhausted";
+    API_REFUSAL = "claude_code.api_refusal";
+    TOOL_DECISION = "claude_code.tool_decision";
+    TOOL_RESULT = "claude_code.tool_result";
+    PERMISSION_MODE_CHANGED = "claude_code.permission_mode_changed";
+    HOOK_EXECUTION_START = "claude_code.hook_execution_start";
+    HOOK_EXECUTION_COMPLETE = "claude_code.hook_execution_complete";
+    COMPACTION = "claude_code.compaction";
+    SUBAGENT_COMPLETED = "claude_code.subagent_completed";
+    SKILL_ACTIVATED = "claude_code.skill_activated";
+}
+
+names! { SPANS:
+    INTERACTION_SPAN = "claude_code.interaction";
+    LLM_REQUEST_SPAN = "claude_code.llm_request";
+    TOOL_SPAN = "claude_code.tool";
+    BLOCKED_ON_USER_SPAN = "claude_code.tool.blocked_on_user";
+    EXECUTION_SPAN = "claude_code.tool.execution";
+}
+
+/// Events inside spans.
+pub const REQUEST_ATTEMPT: &str = "gen_ai.request.attempt";
+pub const TOOL_OUTPUT: &str = "tool.output";
+
+pub const SCOPE: &str = "com.anthropic.claude_code";
+pub const SERVICE: &str = "claude-code";
+/// What `event.name` leaves out.
+pub const PREFIX: &str = "claude_code.";
+/// The conventions that `gen_ai.*` follows.
+pub const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.41.0";

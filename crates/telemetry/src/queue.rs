@@ -1,0 +1,116 @@
+//! The one queue between sessions and the exporter. Putting something in never waits: what does not fit is
+//! dropped and counted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use tokio::sync::mpsc;
+
+use crate::record::TelemetryRecord;
+
+#[derive(Clone, Debug)]
+pub(crate) struct RecordSender {
+    records: mpsc::Sender<TelemetryRecord>,
+    level: Arc<QueueLevel>,
+}
+
+#[derive(Debug)]
+pub(crate) struct RecordReceiver {
+    records: mpsc::Receiver<TelemetryRecord>,
+    level: Arc<QueueLevel>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct QueueLevel {
+    bytes: AtomicUsize,
+    dropped: AtomicU64,
+}
+
+impl QueueLevel {
+    /// Records that were given up, for whatever reason.
+    pub(crate) fn add_dropped(&self, count: u64) {
+        self.dropped.fetch_add(count, Ordering::Relaxed);
+    }
+
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+}
+
+pub(crate) fn record_queue() -> (RecordSender, RecordReceiver, Arc<QueueLevel>) {
+    let (sender, receiver) = mpsc::channel(RECORDS_MAX);
+    let level = Arc::new(QueueLevel::default());
+    (
+        RecordSender { records: sender, level: Arc::clone(&level) },
+        RecordReceiver { records: receiver, level: Arc::clone(&level) },
+        level,
+    )
+}
+
+impl RecordSender {
+    pub(crate) fn push(&self, record: TelemetryRecord) {
+        let bytes = record.bytes();
+        if self.level.bytes.load(Ordering::Relaxed) + bytes > BYTES_MAX {
+            self.level.add_dropped(1);
+            return;
+        }
+        self.level.bytes.fetch_add(bytes, Ordering::Relaxed);
+        if self.records.try_send(record).is_err() {
+            self.level.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            self.level.add_dropped(1);
+        }
+    }
+}
+
+impl RecordReceiver {
+    pub(crate) async fn next(&mut self) -> Option<TelemetryRecord> {
+        let record = self.records.recv().await?;
+        self.level.bytes.fetch_sub(record.bytes(), Ordering::Relaxed);
+        Some(record)
+    }
+
+    pub(crate) fn try_next(&mut self) -> Option<TelemetryRecord> {
+        let record = self.records.try_recv().ok()?;
+        self.level.bytes.fetch_sub(record.bytes(), Ordering::Relaxed);
+        Some(record)
+    }
+}
+
+/// Records that may wait.
+const RECORDS_MAX: usize = 4_096;
+/// Bytes that may wait.
+const BYTES_MAX: usize = 8 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::USER_PROMPT;
+    use crate::record::{Attributes, EventRecord};
+
+    fn event(text: &str) -> TelemetryRecord {
+        let attributes = Attributes::default().text("prompt", text);
+        TelemetryRecord::Event(EventRecord {
+            name: USER_PROMPT,
+            time: 1,
+            attributes,
+            context: None,
+        })
+    }
+
+    #[test]
+    fn what_does_not_fit_is_dropped_and_counted() {
+        let (sender, mut receiver, level) = record_queue();
+        for _ in 0..RECORDS_MAX + 10 {
+            sender.push(event("x"));
+        }
+        assert_eq!(level.dropped(), 10);
+        while receiver.try_next().is_some() {}
+        assert_eq!(level.bytes.load(Ordering::Relaxed), 0);
+        let long = "x".repeat(1 << 20);
+        for _ in 0..20 {
+            sender.push(event(&long));
+        }
+        assert_eq!(level.dropped(), 10 + 13);
+        assert!(level.bytes.load(Ordering::Relaxed) <= BYTES_MAX);
+    }
+}
