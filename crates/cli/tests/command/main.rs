@@ -10,6 +10,7 @@
 mod acp;
 mod acp_client;
 mod acp_files;
+mod action;
 mod after;
 mod ask;
 mod available;
@@ -17,6 +18,7 @@ mod bad_input;
 mod bound;
 mod cassette;
 mod cleanup;
+mod completions;
 mod config;
 mod context;
 mod control;
@@ -79,5 +81,6 @@ mod tour;
 mod transcript;
 #[cfg(target_os = "linux")]
 mod two_interrupts;
+mod update;
 mod variable_effects;
 mod variables;
