@@ -41,7 +41,8 @@ def main():
     headers = {"content-type": "application/json", "x-api-key": "test-key"}
     while True:
         body = {"model": "floor", "max_tokens": 1000, "stream": True, "tools": [TOOL]}
-        connection.request("POST", "/v1/messages", json.dumps(body | {"messages": messages}), headers)
+        text = json.dumps(body | {"messages": messages})
+        connection.request("POST", server.path + "/v1/messages", text, headers)
         running = []
         for call in read_answer(connection.getresponse()):
             command = ["bash", "-c", call["input"]["command"]]

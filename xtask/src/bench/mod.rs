@@ -96,8 +96,8 @@ impl BenchOptions {
 pub fn run(root: &Path, options: &BenchOptions) -> Result<(), String> {
     let kept = root.join(FIGURES_FILE);
     if options.is_page_only {
-        let text = fs::read_to_string(&kept).map_err(|error| format!("{FIGURES_FILE}: {error}"))?;
-        return write_page(root, &BenchFigures::parse(&text)?);
+        let figures = fs::read_to_string(&kept).ok().map(|text| BenchFigures::parse(&text));
+        return write_page(root, figures.transpose()?.as_ref());
     }
     let (reps, turns) = if options.is_short { ("7", "20") } else { ("15", "50") };
     let words = [".ci/bench/measure.py", &options.binary, "--reps", reps, "--turns", turns];
@@ -112,7 +112,7 @@ pub fn run(root: &Path, options: &BenchOptions) -> Result<(), String> {
         let folder = root.join("docs/benchmarks");
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         fs::write(&kept, figures.to_text()).map_err(|error| error.to_string())?;
-        write_page(root, &figures)?;
+        write_page(root, Some(&figures))?;
     }
     let missed =
         figures.judge(if options.is_short { LimitKind::Wide } else { LimitKind::Promised });
@@ -122,12 +122,15 @@ pub fn run(root: &Path, options: &BenchOptions) -> Result<(), String> {
     }
 }
 
-fn write_page(root: &Path, figures: &BenchFigures) -> Result<(), String> {
+fn write_page(root: &Path, figures: Option<&BenchFigures>) -> Result<(), String> {
     let write = |path: &str, text: &str| {
         fs::write(root.join(path), text).map_err(|error| format!("{path}: {error}"))
     };
     write(PAGE_FILE, &render_page(figures))?;
     for limit in figures::LIMITS {
+        let Some(figures) = figures else {
+            break;
+        };
         let path = format!("docs/benchmarks/{}.svg", limit.name);
         write(&path, &render_plot(figures, limit))?;
     }

@@ -3,22 +3,36 @@
 use super::figures::{BenchFigures, LIMITS, LimitKind, is_fine};
 use crate::json::text;
 
-/// The whole page.
+const HEADER: &str = "\
+# Benchmarks
+
+Made by `cargo xtask bench`, which fails when a limit is missed; a short form with wide limits runs on every
+change. Every number is kept in JSON beside the plots.
+
+The floor is the least an agent can be: `.ci/bench/floor.py`, a loop in Python that asks, runs the command and
+asks again, with no permissions, journal, limits or snapshots. Both talk, in turns, to a server on the same machine
+that answers at once. Medians count.
+";
+
+/// The whole page; without numbers, what will be measured and the limits.
 #[must_use]
-pub fn render_page(figures: &BenchFigures) -> String {
-    let mut page = format!(
-        "# Benchmarks\n\n\
-         Made by `cargo xtask bench`, which fails when a limit is missed; a short form with wide limits runs on \
-         every change.\nEvery number is kept in `docs/benchmarks/figures.json`.\n\n\
-         The floor is the least an agent can be: {}.\nIt is `.ci/bench/floor.py`: a loop in Python that asks, runs \
-         the command, and asks again. Both talk to a\nserver on this machine that answers at once, in turns, {} \
-         runs of each, {} turns a session. Medians count.\n\nMeasured on {}.\n\n\
+pub fn render_page(figures: Option<&BenchFigures>) -> String {
+    let mut page = HEADER.to_owned();
+    let Some(figures) = figures else {
+        page.push_str("\nNo release was measured yet.\n\n| what | limit |\n|---|---|\n");
+        for limit in LIMITS {
+            let bound = limit.promised.describe(limit.unit);
+            page.push_str(&format!("| {} | {bound} |\n", limit.what));
+        }
+        return page;
+    };
+    page.push_str(&format!(
+        "\nMeasured on {}: {} runs of each, {} turns a session.\n\n\
          | what | windlass | floor | limit | kept |\n|---|---|---|---|---|\n",
-        "no permissions, no journal, no limits, no snapshots",
+        figures.text("machine"),
         figures.text("reps"),
         figures.text("turns"),
-        figures.text("machine"),
-    );
+    ));
     for limit in LIMITS {
         let (name, unit) = (limit.name, limit.unit);
         let kept = if figures.keeps(limit, LimitKind::Promised) { "yes" } else { "**no**" };
