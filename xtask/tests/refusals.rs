@@ -520,3 +520,36 @@ fn sizes_notes_long_files_and_functions() {
         ]
     );
 }
+
+#[test]
+fn links_refuses_what_leads_nowhere() {
+    let page = |link: &str| {
+        [("docs/a.md", format!("# A b\n\n{link}\n")), ("docs/c/d.md", "# A b\n# A b\n".to_owned())]
+    };
+    let check = |link: &str| {
+        let files = page(link);
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        findings("links", &files)
+    };
+    for broken in [
+        "[x](b.md)",
+        "[x](c/d.md#b)",
+        "[x](#c)",
+        "[x](../../a.md)",
+        "![x](none.svg)",
+        "[x](c/d.md) and [y](c/e.md)",
+        "<img src=\"none.svg\">",
+    ] {
+        assert_eq!(check(broken).len(), 1, "{broken}");
+    }
+    for fine in [
+        "[x](c/d.md#a-b-1)",
+        "[x](#a-b)",
+        "`[x](b.md)`",
+        "[x](https://example.com/b.md)",
+        "[x](c/)",
+    ] {
+        assert_eq!(check(fine), Vec::<String>::new(), "{fine}");
+    }
+}

@@ -30,5 +30,5 @@ macro_rules! rules {
 
 rules!(
     edges purity branches engine_types lints headers words type_names metaphors wide_structs cycles crate_sizes
-    catch_all paths folders map pages glossary faults dependencies
+    catch_all paths folders links map pages glossary faults dependencies
 );

@@ -29,13 +29,14 @@ use windlass_host::similar_name;
 use windlass_host::standard_streams::{StandardOutput, write_error_line};
 use windlass_provider::external_program;
 use windlass_tui::interactive::{InteractiveOutcome, run_interactive};
+use windlass_update::UpdateOptions;
 
 use args::{
     AcpArgs, AcpCommand, AcpSetupArgs, CliArgs, CliCommand, EditorArg, OutputFormatArg, ResumeArgs,
     RunArgs, clap_to_command_error,
 };
 use subcommand::{
-    auth, bound, context, diff, doctor, fork, hooks as hooks_command, journal, key,
+    auth, bound, completions, context, diff, doctor, fork, hooks as hooks_command, journal, key,
     mcp as mcp_command, models, pack, permission, record, rehearse, rewind, sessions, stats, trust,
 };
 
@@ -88,6 +89,17 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
     let environment = process_environment;
     match args.command {
         Some(CliCommand::Demo(args)) => block_on_runtime(windlass_demo::run(args.to_options())),
+        Some(CliCommand::Update(args)) => block_on_runtime(async {
+            let options = UpdateOptions { is_check: args.check, version: args.version };
+            let running = env!("CARGO_PKG_VERSION");
+            Ok(print_answer(&windlass_update::run(options, running, &environment).await?))
+        }),
+        Some(CliCommand::Completions { shell }) => {
+            Ok(print_answer(completions::render_script(shell)))
+        }
+        Some(CliCommand::Complete { words }) => {
+            Ok(print_answer(&completions::complete(&words, &environment)))
+        }
         Some(CliCommand::Rehearse(args)) if args.example => {
             Ok(print_answer(rehearse::EXAMPLE_SCRIPT))
         }

@@ -123,8 +123,10 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "acp",
             "tui",
             "demo",
+            "update",
         ],
     ),
+    ("update", &["tool", "host"]),
     ("lab", &["vocabulary", "permission", "engine", "dialect"]),
     ("xtask", &[]),
 ];

@@ -17,6 +17,7 @@ pub mod folders;
 pub mod glossary;
 pub mod headers;
 pub mod licence;
+pub mod links;
 pub mod lints;
 pub mod map;
 pub mod metaphors;
@@ -120,6 +121,11 @@ pub const RULES: &[TidyRule] = &[
         name: "folders",
         description: "each family has one file and one scenario per member",
         check: folders::check,
+    },
+    TidyRule {
+        name: "links",
+        description: "every link of a page leads to a file and a heading that are there",
+        check: links::check,
     },
     TidyRule {
         name: "map",

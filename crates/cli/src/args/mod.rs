@@ -44,7 +44,7 @@ pub(crate) use session::{
     RewindArgs, SessionArgs, SessionExportFormat, SessionsArgs, SessionsCommand, SessionsListArgs,
     SessionsRestoreArgs, SessionsSearchArgs, SingleSessionArgs, UnpackArgs, WhyArgs,
 };
-pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs};
+pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs, UpdateArgs};
 
 /// An agent you can leave alone: it asks a model, runs the tools the model wants, and stops for a
 /// reason it can name.
@@ -142,6 +142,22 @@ pub(crate) enum CliCommand {
     /// Serve an editor over the Agent Client Protocol; `acp setup` writes the editor's entry.
     #[command(after_help = include_str!("../text/help/acp.txt"))]
     Acp(Box<AcpArgs>),
+    /// Update this copy, or say which program does.
+    #[command(after_help = include_str!("../text/help/update.txt"))]
+    Update(UpdateArgs),
+    /// Print completions for a shell: flags, commands, sessions, models, agents.
+    #[command(after_help = include_str!("../text/help/completions.txt"))]
+    Completions {
+        /// Whose syntax to use.
+        #[arg(value_enum)]
+        shell: ShellArg,
+    },
+    /// Answer the scripts of `completions`.
+    #[command(name = "__complete", hide = true)]
+    Complete {
+        #[arg(last = true)]
+        words: Vec<String>,
+    },
     /// The client of the official conformance runner.
     #[command(name = "__mcp-conformance", hide = true)]
     McpConformance {
@@ -185,8 +201,18 @@ impl CliCommand {
         "acp",
         "key",
         "auth",
+        "update",
+        "completions",
         "help",
     ];
+}
+
+/// A shell that can be completed in.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ShellArg {
+    Bash,
+    Zsh,
+    Fish,
 }
 
 /// Asking a model.

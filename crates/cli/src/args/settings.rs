@@ -67,3 +67,13 @@ pub(crate) struct TrustArgs {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+/// `windlass update`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct UpdateArgs {
+    /// This version instead of the newest; one that was installed before needs no network.
+    pub(crate) version: Option<String>,
+    /// Only say whether there is a newer version.
+    #[arg(long)]
+    pub(crate) check: bool,
+}

@@ -10,6 +10,7 @@
 mod acp;
 mod acp_client;
 mod acp_files;
+mod action;
 mod after;
 mod ask;
 mod available;
@@ -18,6 +19,7 @@ mod bound;
 mod cassette;
 mod cleanup;
 mod collector;
+mod completions;
 mod config;
 mod context;
 mod control;
@@ -81,5 +83,6 @@ mod tour;
 mod transcript;
 #[cfg(target_os = "linux")]
 mod two_interrupts;
+mod update;
 mod variable_effects;
 mod variables;

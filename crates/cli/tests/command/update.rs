@@ -1,0 +1,389 @@
+//! `install.sh` and `windlass update` against a place of releases on loopback: a whole release, and every
+//! way to get a broken one. What was installed before stays.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use crate::fixture::{FinishedCommand, TestDirs, run};
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../install.sh");
+const NEWER: &str = "9.9.9";
+
+/// What the server says to a path.
+#[derive(Clone)]
+enum ServedFile {
+    Whole(Vec<u8>),
+    /// Says the length of the whole and ends the connection early.
+    Cut(Vec<u8>),
+}
+
+/// A file server that lives as long as the test's process.
+pub(crate) struct ReleaseHost {
+    pub(crate) url: String,
+    files: Arc<Mutex<BTreeMap<String, ServedFile>>>,
+}
+
+impl ReleaseHost {
+    pub(crate) fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/releases", listener.local_addr().expect("an address"));
+        let files = Arc::new(Mutex::new(BTreeMap::new()));
+        let served = Arc::clone(&files);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let served: BTreeMap<String, ServedFile> = served.lock().expect("files").clone();
+                // A client that went away is no failure of the server.
+                std::thread::spawn(move || answer(&stream, &served).ok());
+            }
+        });
+        Self { url, files }
+    }
+
+    fn put(&self, path: &str, file: ServedFile) {
+        self.files.lock().expect("files").insert(format!("/releases/{path}"), file);
+    }
+
+    /// A release of this version whose program is a script, as if it were the newest.
+    pub(crate) fn publish(&self, version: &str, program: &str) -> Vec<u8> {
+        let packed = pack(program.as_bytes());
+        self.publish_list(version, &sha256(&packed), packed.len());
+        self.put(
+            &format!("download/v{version}/{}", file_name()),
+            ServedFile::Whole(packed.clone()),
+        );
+        packed
+    }
+
+    fn publish_list(&self, version: &str, sum: &str, bytes: usize) {
+        let list = format!("windlass {version}\n{sum}  {bytes}  {}\n", file_name());
+        for path in ["latest/download".to_owned(), format!("download/v{version}")] {
+            self.put(&format!("{path}/manifest.txt"), ServedFile::Whole(list.clone().into_bytes()));
+        }
+    }
+}
+
+fn answer(mut stream: &TcpStream, files: &BTreeMap<String, ServedFile>) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream).lines();
+    let first = lines.next().unwrap_or_else(|| Ok(String::new()))?;
+    for line in lines {
+        if line?.is_empty() {
+            break;
+        }
+    }
+    let path = first.split(' ').nth(1).unwrap_or_default();
+    let (status, length, body) = match files.get(path) {
+        Some(ServedFile::Whole(body)) => ("200 OK", body.len(), body.as_slice()),
+        Some(ServedFile::Cut(body)) => ("200 OK", body.len(), &body[..body.len() / 2]),
+        None => ("404 Not Found", 0, &[][..]),
+    };
+    write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n")?;
+    stream.write_all(body)
+}
+
+fn file_name() -> String {
+    format!("windlass-{}-{}.gz", std::env::consts::ARCH, std::env::consts::OS)
+}
+
+/// Runs a filter of the system on bytes.
+fn filter(command: &mut Command, bytes: &[u8]) -> Vec<u8> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a filter");
+    let mut stdin = child.stdin.take().expect("an input");
+    let bytes = bytes.to_vec();
+    let writer = std::thread::spawn(move || stdin.write_all(&bytes).expect("written"));
+    let output = child.wait_with_output().expect("an output");
+    writer.join().expect("written");
+    assert!(output.status.success());
+    output.stdout
+}
+
+fn pack(bytes: &[u8]) -> Vec<u8> {
+    filter(Command::new("gzip").arg("-nc"), bytes)
+}
+
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    let said = filter(&mut Command::new("sha256sum"), bytes);
+    String::from_utf8_lossy(&said)[..64].to_owned()
+}
+
+/// A program that says this version.
+fn program(version: &str) -> String {
+    format!("#!/bin/sh\necho windlass {version}\n")
+}
+
+/// A home with an installed copy of the program under test.
+struct InstalledCopy {
+    dirs: TestDirs,
+    host: ReleaseHost,
+}
+
+impl InstalledCopy {
+    fn new() -> Self {
+        let copy = Self { dirs: TestDirs::new(), host: ReleaseHost::open() };
+        let own = copy.versions().join(env!("CARGO_PKG_VERSION"));
+        std::fs::create_dir_all(&own).expect("a folder");
+        let binary = env!("CARGO_BIN_EXE_windlass");
+        if std::fs::hard_link(binary, own.join("windlass")).is_err() {
+            std::fs::copy(binary, own.join("windlass")).expect("a copy");
+        }
+        let current = copy.versions().join("current");
+        std::os::unix::fs::symlink(env!("CARGO_PKG_VERSION"), current).expect("a link");
+        copy
+    }
+
+    fn versions(&self) -> PathBuf {
+        self.dirs.home().join(".local/share/windlass/versions")
+    }
+
+    fn update(&self, words: &[&str]) -> FinishedCommand {
+        let mut command = Command::new(self.versions().join("current/windlass"));
+        run(self.with_environment(command.arg("update").args(words)))
+    }
+
+    fn install(&self, words: &[&str]) -> FinishedCommand {
+        let mut command = Command::new("sh");
+        run(self.with_environment(command.arg(SCRIPT).args(words)))
+    }
+
+    fn with_environment<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").expect("a path"))
+            .env("HOME", self.dirs.home())
+            .env("WINDLASS_RELEASES_URL", &self.host.url)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+    }
+
+    /// The version that would start now; and nothing half-made lies about.
+    fn current(&self) -> String {
+        for entry in std::fs::read_dir(self.versions()).expect("a folder") {
+            let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+            assert!(!name.starts_with('.'), "{name} was left");
+        }
+        let link = std::fs::read_link(self.versions().join("current")).expect("a link");
+        link.to_string_lossy().into_owned()
+    }
+
+    /// Both ways to a new version must fail with these words and change nothing.
+    fn refuses(&self, words: &str) {
+        let mut said = vec![self.update(&[])];
+        said[0].error_line(1);
+        said.push(self.install(&[]));
+        for finished in said {
+            assert_eq!(finished.code, Some(1), "{finished:?}");
+            assert!(finished.stderr.contains(words), "{words}: {finished:?}");
+        }
+        assert_eq!(self.current(), env!("CARGO_PKG_VERSION"));
+        let entries = std::fs::read_dir(self.versions()).expect("a folder").count();
+        assert_eq!(entries, 2, "only the installed version and the link");
+    }
+}
+
+#[test]
+fn a_newer_version_is_put_beside_the_old_one_and_back() {
+    let copy = InstalledCopy::new();
+    copy.host.publish(NEWER, &program(NEWER));
+    let own = env!("CARGO_PKG_VERSION");
+    let looked = copy.update(&["--check"]);
+    assert!(looked.answer().contains(NEWER), "{looked:?}");
+    assert_eq!(copy.current(), own);
+    // What an update left that was killed, and the lock of a process that is gone.
+    std::fs::create_dir(copy.versions().join(".begun-1")).expect("a folder");
+    std::fs::create_dir(copy.versions().join(".lock")).expect("a folder");
+    std::fs::write(copy.versions().join(".lock/pid"), "999999999").expect("a file");
+    let updated = copy.update(&[]);
+    assert!(updated.answer().starts_with(&format!("{own} → {NEWER}")), "{updated:?}");
+    assert_eq!(copy.current(), NEWER);
+    // The old program is still whole, finds itself up to date, and can be gone back to without a network.
+    copy.host.publish(own, "not a program");
+    let mut command = Command::new(copy.versions().join(own).join("windlass"));
+    let same = run(copy.with_environment(command.arg("update")));
+    assert_eq!(same.answer(), format!("{own} is up to date\n"));
+    let mut command = Command::new(copy.versions().join(own).join("windlass"));
+    command.args(["update", own]);
+    let back = run(copy.with_environment(&mut command).env_remove("WINDLASS_RELEASES_URL"));
+    assert!(back.answer().contains("still here"), "{back:?}");
+    assert_eq!(copy.current(), own);
+}
+
+#[test]
+fn install_sh_installs_runs_and_leaves_what_is_not_its_own() {
+    let copy = InstalledCopy::new();
+    copy.host.publish(NEWER, &program(NEWER));
+    let installed = copy.install(&[]);
+    assert_eq!(installed.code, Some(0), "{installed:?}");
+    assert!(installed.stderr.contains("is not on PATH"), "{installed:?}");
+    assert_eq!(copy.current(), NEWER);
+    let launcher = copy.dirs.home().join(".local/bin/windlass");
+    let said = run(Command::new(&launcher).arg("--version").stdout(Stdio::piped()));
+    assert_eq!(said.stdout, format!("windlass {NEWER}\n"));
+    assert!(!copy.dirs.home().join(".profile").exists(), "no profile is touched");
+    // Again, and another version by name.
+    copy.host.publish("9.9.10", &program("9.9.10"));
+    assert_eq!(copy.install(&[NEWER]).code, Some(0));
+    assert_eq!(copy.current(), NEWER);
+    assert_eq!(copy.install(&["v9.9.10"]).code, Some(0));
+    assert_eq!(copy.current(), "9.9.10");
+    // A launcher of the user's own stays.
+    std::fs::remove_file(&launcher).expect("removed");
+    std::fs::write(&launcher, "mine").expect("a file");
+    let left = copy.install(&[]);
+    assert!(left.stderr.contains("is not ours and stays"), "{left:?}");
+    assert_eq!(std::fs::read_to_string(&launcher).expect("a file"), "mine");
+    for wrong in ["../1.2.3", "1.2.3/..", "a b"] {
+        assert!(copy.install(&[wrong]).stderr.contains("is not a version"), "{wrong}");
+    }
+}
+
+#[test]
+fn another_copy_on_the_path_is_named() {
+    let copy = InstalledCopy::new();
+    copy.host.publish(NEWER, &program(NEWER));
+    let other = copy.dirs.work().join("windlass");
+    std::fs::write(&other, "#!/bin/sh\n").expect("a file");
+    std::fs::set_permissions(&other, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    let path = format!("{}:{}", copy.dirs.work().display(), std::env::var("PATH").expect("a path"));
+    let mut command = Command::new("sh");
+    let installed = run(copy.with_environment(command.arg(SCRIPT)).env("PATH", path));
+    let words = format!("another copy comes first on PATH: {}", other.display());
+    assert!(installed.stderr.contains(&words), "{installed:?}");
+}
+
+#[test]
+fn a_broken_release_changes_nothing() {
+    let copy = InstalledCopy::new();
+    copy.refuses("manifest.txt");
+    let marker = copy.dirs.work().join("ran");
+    let evil = format!("#!/bin/sh\ntouch {}\necho windlass {NEWER}\n", marker.display());
+    let packed = copy.host.publish(NEWER, &evil);
+    let wrong_sum = "0".repeat(64);
+    copy.host.publish_list(NEWER, &wrong_sum, packed.len());
+    copy.refuses("checksum");
+    copy.host.publish_list(NEWER, &sha256(&packed), packed.len() + 1);
+    copy.refuses("bytes, not");
+    let path = format!("download/v{NEWER}/{}", file_name());
+    copy.host.publish_list(NEWER, &sha256(&packed), packed.len());
+    copy.host.put(&path, ServedFile::Cut(packed));
+    copy.refuses("cannot be read");
+    assert!(!marker.exists(), "nothing of it was run");
+    // Whole, and still not the program.
+    copy.host.publish(NEWER, "#!/bin/sh\nexit 3\n");
+    copy.refuses("does not run here");
+    copy.host.publish(NEWER, &program("1.0.0"));
+    copy.refuses("does not run here");
+    copy.host.put("latest/download/manifest.txt", ServedFile::Whole(b"<html>".to_vec()));
+    let page = copy.update(&[]);
+    assert!(page.error_line(1).contains("names no version"), "{page:?}");
+    assert!(copy.install(&[]).stderr.contains("is not a version"));
+    // Held by a process that lives: this one.
+    copy.host.publish(NEWER, &program(NEWER));
+    let lock = copy.versions().join(".lock");
+    std::fs::create_dir(&lock).expect("a folder");
+    std::fs::write(lock.join("pid"), std::process::id().to_string()).expect("a file");
+    assert!(copy.update(&[]).error_line(1).contains("another update is running"));
+    assert!(copy.install(&[]).stderr.contains("another install is running"));
+    std::fs::remove_dir_all(&lock).expect("removed");
+    assert_eq!(copy.current(), env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn plain_http_of_others_and_a_missing_address_are_refused() {
+    let copy = InstalledCopy::new();
+    for (value, words) in [("", "WINDLASS_RELEASES_URL"), ("http://192.0.2.1/r", "https://")] {
+        let mut update = Command::new(copy.versions().join("current/windlass"));
+        let mut install = Command::new("sh");
+        for command in [update.arg("update"), install.arg(SCRIPT)] {
+            let refused = run(copy.with_environment(command).env("WINDLASS_RELEASES_URL", value));
+            assert_ne!(refused.code, Some(0), "{refused:?}");
+            assert!(refused.stderr.contains(words), "{refused:?}");
+        }
+    }
+    let mut update = Command::new(copy.versions().join("current/windlass"));
+    let off = run(copy.with_environment(update.arg("update")).env("DISABLE_UPDATES", "1"));
+    assert!(off.error_line(1).contains("DISABLE_UPDATES"));
+}
+
+#[test]
+fn a_copy_of_a_package_manager_is_left_to_it() {
+    let dirs = TestDirs::new();
+    let built = run(&mut dirs.windlass(&["update"]));
+    assert!(built.error_line(1).contains("cargo build --release"), "{built:?}");
+    let folder = dirs.home().join("node_modules/windlass-agent-linux-x64");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let copy = folder.join("windlass");
+    std::fs::copy(env!("CARGO_BIN_EXE_windlass"), &copy).expect("a copy");
+    let mut command = Command::new(&copy);
+    command.arg("update").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let refused = run(&mut command);
+    assert!(refused.error_line(1).contains("npm install -g windlass-agent@latest"), "{refused:?}");
+}
+
+/// Runs the command where the folder of versions is a small disk of its own: room for what is installed and
+/// two megabytes. Then lists the folder. Nothing where nothing may be mounted.
+#[cfg(target_os = "linux")]
+fn run_on_small_disk(copy: &InstalledCopy, change: &str, command: &str) -> Option<FinishedCommand> {
+    let binary = std::fs::metadata(env!("CARGO_BIN_EXE_windlass")).expect("the binary").len();
+    let text = format!(
+        "cp -R $VERSIONS $OLD && mount -t tmpfs -o size={kilobytes}k tmpfs $VERSIONS && \
+         cp -R $OLD/. $VERSIONS/ && rm -r $OLD && {change} && mounted=yes; \
+         [ -n \"$mounted\" ] || {{ echo not mounted >&2; exit 99; }}; \
+         {command}; code=$?; ls -A $VERSIONS; exit $code",
+        kilobytes = binary / 1024 + 2 * 1024,
+    );
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "--propagation", "private", "sh", "-c", &text]);
+    copy.with_environment(&mut unshare)
+        .env("VERSIONS", copy.versions())
+        .env("OLD", copy.dirs.work().join("old"))
+        .env("SCRIPT", SCRIPT);
+    let finished = run(&mut unshare);
+    if finished.code == Some(99) || finished.stderr.starts_with("unshare:") {
+        assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{finished:?}");
+        return None;
+    }
+    Some(finished)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_and_a_read_only_folder_change_nothing() {
+    let copy = InstalledCopy::new();
+    // Digits of checksums cannot be packed to less than half.
+    let noise: String = (0..120_000).map(|line| sha256_like(line) + "\n").collect();
+    copy.host.publish(NEWER, &format!("{}exit\n{noise}", program(NEWER)));
+    for command in ["$VERSIONS/current/windlass update", "sh $SCRIPT"] {
+        for (change, words) in [
+            (":", ["No space left", "space left"]),
+            ("mount -o remount,ro $VERSIONS", ["Read-only file system", "read-only for you"]),
+        ] {
+            let Some(finished) = run_on_small_disk(&copy, change, command) else {
+                return;
+            };
+            assert_eq!(finished.code, Some(1), "{finished:?}");
+            let has_words = words.iter().any(|words| finished.stderr.contains(words));
+            assert!(has_words, "{command}: {finished:?}");
+            let left = format!("{}\ncurrent\n", env!("CARGO_PKG_VERSION"));
+            assert_eq!(finished.stdout, left, "{finished:?}");
+        }
+    }
+    assert_eq!(copy.current(), env!("CARGO_PKG_VERSION"));
+}
+
+/// Sixty-four digits without a pattern that a packer would find.
+#[cfg(target_os = "linux")]
+fn sha256_like(seed: u64) -> String {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1);
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        format!("{state:016x}")
+    };
+    (0..4).map(|_| next()).collect()
+}

@@ -1,0 +1,166 @@
+//! `cargo xtask bench`: the program beside the least an agent can be (`.ci/bench/floor.py`), and the
+//! benches of the crates. Writes `docs/benchmarks.md` with its plots, and fails when a limit is missed.
+//!
+//! `--short` is for every change: fewer runs, wide limits, no page. Both compare medians of runs that were
+//! made in turns, so a busy machine slows both and trips nothing.
+
+mod figures;
+mod page;
+mod plot;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::json::put;
+use crate::program::{run_text, run_to_end};
+pub use figures::{BenchFigures, FigureLimit, LimitKind};
+pub use page::render_page;
+pub use plot::render_plot;
+
+/// How it is called.
+pub const USAGE: &str = "cargo xtask bench [--short] [--binary PROGRAM] [--page]";
+/// Where the numbers are kept that the page is made from.
+pub const FIGURES_FILE: &str = "docs/benchmarks/figures.json";
+/// The page.
+pub const PAGE_FILE: &str = "docs/benchmarks.md";
+
+/// A bench of a crate that fails by itself when it is over its limit.
+struct CrateBench {
+    what: &'static str,
+    package: &'static str,
+    bench: &'static str,
+}
+
+const CRATE_BENCHES: &[CrateBench] = &[
+    CrateBench {
+        what: "one step of the loop, at most 1 µs a delta",
+        package: "windlass-lab",
+        bench: "step",
+    },
+    CrateBench {
+        what: "open a session of 100 MB, at most 300 ms",
+        package: "windlass-journal",
+        bench: "open",
+    },
+    CrateBench {
+        what: "list 10,000 sessions, at most 100 ms",
+        package: "windlass-journal",
+        bench: "list",
+    },
+    CrateBench {
+        what: "first frame, idle memory at most 20 MB, key to echo",
+        package: "windlass",
+        bench: "echo",
+    },
+    CrateBench { what: "what the journal costs a turn", package: "windlass-driver", bench: "turn" },
+];
+
+/// What was asked for.
+#[derive(Debug)]
+pub struct BenchOptions {
+    is_short: bool,
+    /// Only write the page again from the numbers that are kept.
+    is_page_only: bool,
+    binary: String,
+}
+
+impl BenchOptions {
+    /// Reads the words behind `cargo xtask bench`.
+    ///
+    /// # Errors
+    ///
+    /// When a word is not known.
+    pub fn parse(words: &[&str]) -> Result<Self, String> {
+        let binary = "target/release/windlass".to_owned();
+        let mut options = Self { is_short: false, is_page_only: false, binary };
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            match *word {
+                "--short" => options.is_short = true,
+                "--page" => options.is_page_only = true,
+                "--binary" => options.binary = rest.next().copied().unwrap_or_default().to_owned(),
+                other => return Err(format!("`{other}` is not known; {USAGE}")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Measures, writes and judges.
+///
+/// # Errors
+///
+/// When something cannot be measured, or a limit is missed; each missed one is a line.
+pub fn run(root: &Path, options: &BenchOptions) -> Result<(), String> {
+    let kept = root.join(FIGURES_FILE);
+    if options.is_page_only {
+        let figures = fs::read_to_string(&kept).ok().map(|text| BenchFigures::parse(&text));
+        return write_page(root, figures.transpose()?.as_ref());
+    }
+    let (reps, turns) = if options.is_short { ("7", "20") } else { ("15", "50") };
+    let words = [".ci/bench/measure.py", &options.binary, "--reps", reps, "--turns", turns];
+    let measured = run_text(root, "python3", &words)?;
+    let mut value: Value = serde_json::from_str(&measured).map_err(|error| error.to_string())?;
+    put(&mut value, "machine", json!(describe_machine(root)));
+    if !options.is_short {
+        put(&mut value, "benches", run_crate_benches(root));
+    }
+    let figures = BenchFigures::from_value(value)?;
+    if !options.is_short {
+        let folder = root.join("docs/benchmarks");
+        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        fs::write(&kept, figures.to_text()).map_err(|error| error.to_string())?;
+        write_page(root, Some(&figures))?;
+    }
+    let missed =
+        figures.judge(if options.is_short { LimitKind::Wide } else { LimitKind::Promised });
+    match missed.is_empty() {
+        true => Ok(()),
+        false => Err(missed.join("\n")),
+    }
+}
+
+fn write_page(root: &Path, figures: Option<&BenchFigures>) -> Result<(), String> {
+    let write = |path: &str, text: &str| {
+        fs::write(root.join(path), text).map_err(|error| format!("{path}: {error}"))
+    };
+    write(PAGE_FILE, &render_page(figures))?;
+    for limit in figures::LIMITS {
+        let Some(figures) = figures else {
+            break;
+        };
+        let path = format!("docs/benchmarks/{}.svg", limit.name);
+        write(&path, &render_plot(figures, limit))?;
+    }
+    Ok(())
+}
+
+/// Runs each bench to its end; one that fails is noted, so that the page shows all of them.
+fn run_crate_benches(root: &Path) -> Value {
+    let rows = CRATE_BENCHES.iter().map(|one| {
+        println!("bench: {} {}", one.package, one.bench);
+        let words =
+            ["bench", "--locked", "--quiet", "--package", one.package, "--bench", one.bench];
+        let ended = run_to_end(root, "cargo", &words);
+        let (is_fine, text) = match ended {
+            Ok(output) => {
+                (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+            }
+            Err(problem) => (false, problem),
+        };
+        let command = format!("cargo bench -p {} --bench {}", one.package, one.bench);
+        json!({"what": one.what, "command": command, "is_fine": is_fine, "said": text.trim_end()})
+    });
+    Value::Array(rows.collect())
+}
+
+fn describe_machine(root: &Path) -> String {
+    let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = processor.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let name = name.map_or("unknown processor", |(_, name)| name.trim());
+    let count = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let kernel = run_text(root, "uname", &["-sr"]).unwrap_or_default();
+    format!("{count} × {name}, {}", kernel.trim())
+}

@@ -1,0 +1,157 @@
+//! What is handed out beside the program: workflows and the action, the site's contents, the page of
+//! numbers.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a panic is how a test says no"
+)]
+
+use std::path::Path;
+
+use xtask::bench::{BenchFigures, FIGURES_FILE, LimitKind, PAGE_FILE, render_page};
+use xtask::site::render_contents;
+use xtask::tidy::RepositoryTree;
+use yaml_rust2::{Yaml, YamlLoader};
+
+fn tree() -> RepositoryTree {
+    RepositoryTree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap()
+}
+
+fn parse(tree: &RepositoryTree, path: &str) -> Yaml {
+    let text = &tree.file(path).unwrap_or_else(|| panic!("{path}")).text;
+    YamlLoader::load_from_str(text).unwrap_or_else(|error| panic!("{path}: {error}")).remove(0)
+}
+
+/// Every `uses` of a document, however deep.
+fn find_uses(value: &Yaml, found: &mut Vec<String>) {
+    match value {
+        Yaml::Hash(table) => {
+            for (key, value) in table {
+                if key.as_str() == Some("uses") {
+                    found.push(value.as_str().unwrap_or_default().to_owned());
+                }
+                find_uses(value, found);
+            }
+        }
+        Yaml::Array(rows) => rows.iter().for_each(|row| find_uses(row, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn actions_of_others_are_pinned_by_their_commit() {
+    let tree = tree();
+    let mut pages: Vec<&str> =
+        tree.files_below(".github/workflows").map(|file| file.path.as_str()).collect();
+    assert!(!pages.is_empty());
+    pages.push("action.yml");
+    for page in pages {
+        let mut found = Vec::new();
+        find_uses(&parse(&tree, page), &mut found);
+        for used in found.iter().filter(|used| !used.starts_with("./")) {
+            let commit = used.split('@').nth(1).unwrap_or_default();
+            let is_commit = commit.len() == 40 && commit.chars().all(|c| c.is_ascii_hexdigit());
+            assert!(is_commit, "{page}: {used} is not pinned by a commit");
+        }
+    }
+}
+
+#[test]
+fn jobs_have_deadlines_and_no_more_rights_than_they_need() {
+    let tree = tree();
+    for file in tree.files_below(".github/workflows") {
+        let page = parse(&tree, &file.path);
+        assert!(page["name"].as_str().is_some() && !page["on"].is_badvalue(), "{}", file.path);
+        assert_eq!(page["permissions"]["contents"].as_str(), Some("read"), "{}", file.path);
+        let jobs = page["jobs"].as_hash().unwrap();
+        assert!(!jobs.is_empty());
+        for (name, job) in jobs {
+            assert!(job["timeout-minutes"].as_i64().is_some_and(|limit| limit <= 60), "{name:?}");
+            assert!(
+                job["runs-on"].as_str().is_some_and(|machine| !machine.contains("latest")),
+                "{name:?}"
+            );
+            for step in job["steps"].as_vec().unwrap() {
+                let is_whole = step["run"].as_str().is_some() || step["uses"].as_str().is_some();
+                assert!(is_whole, "{name:?}: {step:?}");
+                // What others can write, such as a title, must not be read as shell.
+                let text = step["run"].as_str().unwrap_or_default();
+                assert!(!text.contains("${{"), "{name:?}: a value goes in by `env`");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_action_is_whole_and_reads_no_input_as_shell() {
+    let tree = tree();
+    let action = parse(&tree, "action.yml");
+    for key in ["name", "description"] {
+        assert!(action[key].as_str().is_some_and(|text| !text.is_empty()), "{key}");
+    }
+    let script = &tree.file("deploy/action.sh").unwrap().text;
+    assert_eq!(action["runs"]["using"].as_str(), Some("composite"));
+    let step = &action["runs"]["steps"][0];
+    assert_eq!(step["shell"].as_str(), Some("bash"));
+    assert!(!step["run"].as_str().unwrap().contains("${{"));
+    for (name, input) in action["inputs"].as_hash().unwrap() {
+        let name = name.as_str().unwrap();
+        assert!(input["description"].as_str().is_some(), "{name}");
+        let is_required = input["required"].as_bool().unwrap();
+        assert_eq!(is_required, input["default"].is_badvalue(), "{name}");
+        let variable = format!("INPUT_{}", name.to_uppercase().replace('-', "_"));
+        let expected = format!("${{{{ inputs.{name} }}}}");
+        assert_eq!(step["env"][variable.as_str()].as_str(), Some(expected.as_str()), "{name}");
+        assert!(script.contains(&variable), "{variable} is not used");
+    }
+    for (name, output) in action["outputs"].as_hash().unwrap() {
+        let name = name.as_str().unwrap();
+        let expected = format!("${{{{ steps.run.outputs.{name} }}}}");
+        assert_eq!(output["value"].as_str(), Some(expected.as_str()));
+        assert!(script.contains(&format!("output {name} ")), "{name} is not set");
+    }
+}
+
+#[test]
+fn the_site_has_every_page_once() {
+    let tree = tree();
+    let contents = render_contents(&tree);
+    let pages = tree.files_below("docs").filter(|file| file.path.ends_with(".md"));
+    for page in pages {
+        let link = format!("]({})", page.path.trim_start_matches("docs/"));
+        assert_eq!(contents.matches(&link).count(), 1, "{}", page.path);
+    }
+}
+
+#[test]
+fn the_page_of_numbers_is_what_the_kept_numbers_say() {
+    let tree = tree();
+    let kept = tree.file(FIGURES_FILE).map(|file| BenchFigures::parse(&file.text).unwrap());
+    let page = &tree.file(PAGE_FILE).unwrap().text;
+    assert!(*page == render_page(kept.as_ref()), "cargo xtask bench --page");
+    if let Some(figures) = kept {
+        assert_eq!(figures.judge(LimitKind::Wide), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_missed_limit_is_named() {
+    let samples = |value: f64| serde_json::json!([value, value, value]);
+    let agent = |scale: f64| {
+        serde_json::json!({
+            "start_ms": samples(10.0 * scale), "turn_ms": samples(2.0 * scale),
+            "tool_start_ms": samples(1.0), "peak_mb": samples(20.0), "ten_sessions_s": samples(0.1 * scale),
+            "first_request_kb": samples(9.0),
+        })
+    };
+    let judge = |ours: f64| {
+        let value = serde_json::json!({"agents": {"windlass": agent(ours), "floor": agent(4.0)}});
+        BenchFigures::parse(&value.to_string()).unwrap().judge(LimitKind::Promised)
+    };
+    assert_eq!(judge(1.0), Vec::<String>::new());
+    let missed = judge(8.0);
+    assert_eq!(missed.len(), 3, "{missed:?}");
+    assert!(missed[0].starts_with("missed: from start to the first request"), "{missed:?}");
+    BenchFigures::parse("{}").map(|_| ()).unwrap_err();
+}
