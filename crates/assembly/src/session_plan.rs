@@ -20,6 +20,7 @@ use crate::prompt_plan::{PromptPlan, PromptSource, build_with_endpoints, expand_
 use crate::resolved::ResolvedOptions;
 use crate::session::cleanup::SessionCleanup;
 use crate::session::snapshots::snapshot_config;
+use crate::session::trials::{report_session, trial_config};
 use crate::session::{self, SelectedSession};
 use crate::settings::SettingsLayers;
 use crate::settings::reloader::SettingsReloader;
@@ -247,9 +248,14 @@ impl SessionParts {
             .keep_file_history(resolved.layers.has_file_checkpointing());
         let mut builder =
             set_identity_and_journal(builder, &session, &description.cwd, &endpoints.config);
-        if let Some(config) = snapshot_config(&description.cwd, lookup) {
+        if let Some(mut config) = snapshot_config(&description.cwd, lookup) {
+            resolved.layers.limit_snapshots(&mut config);
             builder = builder.snapshots(config);
         }
+        if let Some(config) = trial_config(lookup) {
+            builder = builder.trials(config);
+        }
+        report_session(&session.id, lookup);
         let cleanup = session.create_files(resolved.layers.cleanup_days())?;
         let mut notes = resolved.notes;
         notes.extend(session.journal.is_some().then(|| format!("this is session {}", session.id)));

@@ -103,6 +103,7 @@ mod spill_writer;
 mod subagent;
 mod tool;
 mod transcript_writer;
+pub mod trial;
 
 use std::time::Duration;
 
@@ -179,7 +180,7 @@ pub mod tool_types {
         CapturedStream, FileBackupStore, FileChange, FileContext, ForegroundAgentGuard,
         HiddenPathSet, LaunchExit, LaunchRequest, ModelState, NetworkAccess, OneShotLauncher,
         OneShotResult, PendingFileChange, PreparedLaunch, ProcessContext, ProcessLauncher, Secrets,
-        ShellState, SpawnCommandFn, StoppedTask, TaskLists, ToolSource,
+        ShellState, SpawnCommandFn, StoppedTask, TaskLists, ToolSource, may_hold_token,
     };
 }
 

@@ -25,6 +25,7 @@ mod protected_names;
 pub mod proxy;
 pub mod seatbelt;
 pub mod secrets;
+mod trial_mount;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
 
@@ -39,6 +40,7 @@ pub use linux::cell::{Cell, PreparedCell};
 pub use linux::{RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch};
 pub use plan::{SandboxLimits, SandboxNetwork, SandboxPlan};
 pub use probe_options::{EntryProgram, SandboxBackend, SandboxProbeOptions};
+pub use trial_mount::TrialMount;
 pub use proxy::{AllowedHost, Proxy, ProxyHostRules, ProxyThread};
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{

@@ -100,6 +100,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "stream_json",
         ],
     ),
+    ("trial", &["vocabulary", "journal", "driver", "host", "assembly"]),
     (
         "cli",
         &[
@@ -118,6 +119,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "acp",
             "tui",
             "demo",
+            "trial",
         ],
     ),
     ("lab", &["vocabulary", "permission", "engine", "dialect"]),

@@ -11,6 +11,7 @@ use windlass_journal::project_key::project_key;
 use windlass_journal::{SnapshotLimits, SnapshotStore};
 
 use super::journal_error;
+use super::trials::is_on_trial;
 
 /// Beside the sessions, one store for each working directory.
 pub(super) const STORES_FOLDER: &str = "workspaces";
@@ -22,6 +23,8 @@ pub(crate) fn snapshot_config(root: &Path, lookup: &impl EnvLookup) -> Option<Sn
         store: folder.join(project_key(root)),
         home: user_directories::home_directory(lookup),
         store_bytes_max: None,
+        age_max: None,
+        is_overlay: is_on_trial(lookup),
     })
 }
 

@@ -1,6 +1,9 @@
 //! How a session answers, and how long it is kept.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
+
+use windlass_driver::snapshot::SnapshotConfig;
 
 use super::SettingsLayers;
 
@@ -30,6 +33,15 @@ impl SettingsLayers {
 
     pub fn has_file_checkpointing(&self) -> bool {
         self.loaded.settings.storage.file_checkpointing_enabled != Some(false)
+    }
+
+    /// What the snapshots of a directory may take, and how long those of ended sessions are kept.
+    pub(crate) fn limit_snapshots(&self, config: &mut SnapshotConfig) {
+        let storage = &self.loaded.settings.storage;
+        let megabytes = storage.snapshot_megabytes_max.map(NonZeroU32::get);
+        config.store_bytes_max = megabytes.map(|megabytes| u64::from(megabytes) << 20);
+        let days = storage.snapshot_period_days.map(NonZeroU32::get);
+        config.age_max = days.map(|days| Duration::from_secs(u64::from(days) * 24 * 60 * 60));
     }
 
     /// Days after which sessions are removed.

@@ -9,7 +9,8 @@ use windlass_rehearsal::cassette::ReplaySummary;
 use windlass_rehearsal::{Cassette, Replay, ReplayOptions};
 
 use super::rehearse::render_greeting;
-use super::{child_command, provider_redirect};
+use super::provider_redirect;
+use windlass_host::child_command;
 use crate::args::RehearseArgs;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::environment::EnvLookup;

@@ -71,6 +71,7 @@ mod settings;
 mod signal;
 mod slow_servers;
 mod snapshots;
+mod trial;
 mod terminal;
 mod time;
 mod tls_server;

@@ -126,7 +126,7 @@ pub enum RewindError {
     Snapshots(String),
 }
 
-fn join_paths(paths: &[PathBuf]) -> String {
+pub(crate) fn join_paths(paths: &[PathBuf]) -> String {
     let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     paths.join(", ")
 }
@@ -166,6 +166,23 @@ pub fn rewind(
         mark_failed(&mut files, &failed);
     }
     Ok(files)
+}
+
+/// Were the snapshots of this moment given up, for room or for their age? Then what commands changed since
+/// cannot be taken back. Blocks.
+#[must_use]
+pub fn are_snapshots_given_up(
+    kept: &SnapshotStore,
+    workspace: &SharedWorkspace,
+    to_record: u64,
+) -> bool {
+    let spans = kept.find_spans_after(to_record);
+    let first = spans.iter().find(|span| span.root == workspace.root());
+    let Some(target) = first.and_then(|span| span.from.parse::<SnapshotId>().ok()) else {
+        return false;
+    };
+    let found = workspace.run(|workspace| Ok(workspace.has_snapshot(target)));
+    matches!(found, Ok(Some(false)))
 }
 
 /// Takes back the last rewind of files, or says what that would change.
@@ -266,15 +283,21 @@ impl FileHistory {
         self.workspace.is_some()
     }
 
+    /// The snapshots of the working directory.
+    pub(crate) fn shared_workspace(&self) -> Result<&SharedWorkspace, String> {
+        self.workspace.as_ref().ok_or_else(|| "no snapshots of files are taken here".to_owned())
+    }
+
     /// Did this or another session take snapshots of the working directory?
     pub(crate) fn has_taken_snapshots(&self) -> bool {
         self.workspace.as_ref().is_some_and(SharedWorkspace::has_store)
     }
 
     /// Says that this session needs the snapshots of the working directory. Blocks.
-    pub(crate) fn register_snapshots(&self) -> Result<(), WorkspaceError> {
+    /// Returns whether another session works there too.
+    pub(crate) fn register_snapshots(&self) -> Result<bool, WorkspaceError> {
         let change_log = SnapshotStore::folder_for(&self.journal);
-        self.workspace.as_ref().map_or(Ok(()), |workspace| workspace.register(&change_log))
+        self.workspace.as_ref().map_or(Ok(false), |workspace| workspace.register(&change_log))
     }
 
     /// Does something with the snapshots of the working directory. Blocks.

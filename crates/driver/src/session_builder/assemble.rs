@@ -13,6 +13,7 @@ use super::{ModelAccess, SessionBuilder};
 use crate::attachment::AttachmentSources;
 use crate::attachment::path_instructions::PathInstructions;
 use crate::call_inspector::CallInspector;
+use crate::client_questions::ClientQuestions;
 use crate::effect_performer::{EffectPerformer, EffectPerformerParts};
 use crate::error::SessionStartError;
 use crate::hook::{self, SessionHooks, SessionHooksParts, SharedHooks};
@@ -35,6 +36,7 @@ use crate::subagent::{
     AgentTool, NestedSessionFactory, ParentSession, SubagentConfig, agent_workspace,
 };
 use crate::transcript_writer::SessionTranscriptWriter;
+use crate::trial::SessionTrials;
 
 impl SessionBuilder {
     pub(crate) fn assemble(mut self) -> Result<AssembledSession, SessionStartError> {
@@ -44,9 +46,10 @@ impl SessionBuilder {
         let secrets = self.register_secrets();
         let model = &self.model;
         let routes = ModelRoutes::new(&model.endpoint, &model.endpoints, model.timeouts)?;
-        let AssembledToolContext { tool_context, scratch, file_history } =
-            self.prepare_tool_context(secrets)?;
         let (notice_sender, notices) = notices::channel(self.model.separate_deltas);
+        let client_questions = ClientQuestions::new(notice_sender.clone());
+        let AssembledToolContext { tool_context, scratch, file_history } =
+            self.prepare_tool_context(secrets, &client_questions)?;
         let snapshots = self.start_snapshots(file_history.as_ref(), &tool_context, &notice_sender);
         let base_hooks = SharedHooks::new(RwLock::new(std::mem::take(&mut self.hooks.set)));
         if let Some(subagents) = self.tools.subagents.take() {
@@ -137,6 +140,7 @@ impl SessionBuilder {
             resources,
             waiting_prompts,
             spending,
+            client_questions,
         })
     }
 
@@ -177,6 +181,7 @@ impl SessionBuilder {
     fn prepare_tool_context(
         &mut self,
         secrets: Secrets,
+        client_questions: &Arc<ClientQuestions>,
     ) -> Result<AssembledToolContext, SessionStartError> {
         let journal = self.record.journal.as_ref();
         let (mut tool_context, scratch) = match self.tools.tool_context.take() {
@@ -209,6 +214,16 @@ impl SessionBuilder {
         };
         if let Some(history) = file_history.as_ref().filter(|_| self.record.keeps_file_history) {
             tool_context.files.backup = Some(Arc::<FileHistory>::clone(history));
+        }
+        if let Some(history) = file_history.as_ref().filter(|history| history.has_snapshots())
+            && let Some(config) = self.record.trials.take()
+        {
+            tool_context.processes.trials = Some(Arc::new(SessionTrials {
+                config,
+                history: Arc::clone(history),
+                questions: Arc::clone(client_questions),
+                secrets: tool_context.secrets.clone(),
+            }));
         }
         Ok(AssembledToolContext { tool_context: Arc::new(tool_context), scratch, file_history })
     }
@@ -329,6 +344,7 @@ pub(crate) struct AssembledSession {
     pub(crate) resources: WeakSessionResources,
     pub(crate) waiting_prompts: watch::Receiver<usize>,
     pub(crate) spending: ModelSpending,
+    pub(crate) client_questions: Arc<ClientQuestions>,
 }
 
 /// The settings, with less to spend: what the conversation went back from was paid for all the same.

@@ -19,7 +19,6 @@ use windlass_vocabulary::{Effort, ModelFacts, ModelName};
 
 use crate::attachment::AttachmentFinder;
 use crate::attachment::path_instructions::PathInstructionSource;
-use crate::client_questions::ClientQuestions;
 use crate::error::SessionStartError;
 use crate::hook::hook_input::SessionIdentity;
 use crate::journal_location::JournalLocation;
@@ -30,6 +29,7 @@ use crate::session::{CLOSE_GRACE, Session};
 use crate::session_loop;
 use crate::session_settings::SessionSettingsView;
 use crate::snapshot::SnapshotConfig;
+use crate::trial::TrialConfig;
 use crate::subagent::SubagentConfig;
 use crate::transcript_writer::{TranscriptConfig, TranscriptListener};
 
@@ -301,6 +301,14 @@ impl SessionBuilder {
         self
     }
 
+    /// Lets the user try commands before they are applied, on an overlay of the working directory. Needs
+    /// snapshots.
+    #[must_use]
+    pub fn trials(mut self, config: TrialConfig) -> Self {
+        self.record.trials = Some(config);
+        self
+    }
+
     /// Takes snapshots of the working directory around calls that may change files, so that what
     /// commands do can be taken back too. Needs a journal.
     #[must_use]
@@ -384,10 +392,10 @@ impl SessionBuilder {
             resources: late,
             waiting_prompts,
             spending,
+            client_questions,
         } = self.assemble()?;
         let (over, closed) = watch::channel(false);
         let close_max = crate::CLOSE_MAX.max(run.hooks.session_end_timeout() + CLOSE_GRACE);
-        let outside = ClientQuestions::new(notice_sender.clone());
         runtime.spawn(session_loop::supervise(
             run.run_until_closed(),
             notice_sender,
@@ -400,7 +408,7 @@ impl SessionBuilder {
                 closed,
                 close_max,
                 file_history,
-                client_questions: outside,
+                client_questions,
                 resources: late,
                 waiting_prompts,
                 spending,

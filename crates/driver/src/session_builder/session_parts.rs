@@ -13,6 +13,7 @@ use crate::hook::hook_input::SessionIdentity;
 use crate::journal_location::JournalLocation;
 use crate::model::{Endpoint, ModelTimeouts};
 use crate::snapshot::SnapshotConfig;
+use crate::trial::TrialConfig;
 use crate::subagent::{SessionTree, SubagentConfig};
 use crate::transcript_writer::TranscriptConfig;
 
@@ -71,6 +72,7 @@ pub(super) struct SessionRecord {
     pub(super) transcript: Option<TranscriptConfig>,
     pub(super) keeps_file_history: bool,
     pub(super) snapshots: Option<SnapshotConfig>,
+    pub(super) trials: Option<TrialConfig>,
     pub(super) resumes_run: bool,
 }
 
@@ -81,6 +83,7 @@ impl Default for SessionRecord {
             transcript: None,
             keeps_file_history: true,
             snapshots: None,
+            trials: None,
             resumes_run: false,
         }
     }

@@ -66,7 +66,11 @@ impl RecorderThread {
             // Its list of snapshots is there from the first batch on.
             if done.is_ok() && state.span.is_some() && !is_registered {
                 is_registered = true;
-                done = self.history.register_snapshots();
+                done = self.history.register_snapshots().map(|is_shared| {
+                    if is_shared {
+                        self.notices.warn(OTHER_SESSION.to_owned());
+                    }
+                });
             }
             if let Err(error) = done {
                 state = RecorderState::default();
@@ -191,7 +195,8 @@ impl RecorderThread {
     }
 }
 
+const OTHER_SESSION: &str = "another session works in this directory: what it changes while a command runs here counts as the command's, and a rewind asks before it overwrites the rest";
 /// How old a look may be that a batch begins with.
 const PREPARED_AGE_MAX: Duration = Duration::from_secs(2);
 /// Of more files only the number is told.
-const FILES_TOLD_MAX: usize = 200;
+pub(super) const FILES_TOLD_MAX: usize = 200;

@@ -9,7 +9,7 @@ use windlass_workspace::{
 };
 
 use super::SnapshotConfig;
-use super::garbage::{collect_garbage, register_session};
+use super::garbage::{GarbageBounds, collect_garbage, has_other_writer, register_session};
 
 /// Used by the thread that looks and by whoever goes back.
 #[derive(Debug)]
@@ -62,6 +62,10 @@ impl SharedWorkspace {
         self.config.store.is_dir()
     }
 
+    pub(crate) fn config(&self) -> &SnapshotConfig {
+        &self.config
+    }
+
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -92,6 +96,7 @@ impl SharedWorkspace {
         let home = self.config.home.clone();
         let mut options = WorkspaceOptions { home, ..WorkspaceOptions::default() };
         options.limits.store_bytes = self.store_bytes_max();
+        options.is_overlay = self.config.is_overlay;
         let secrets = self.secrets.clone();
         options.content_filter = ContentFilter::new(move |bytes| secrets.are_in(bytes));
         Workspace::open(&self.root, &self.config.store, options)
@@ -102,19 +107,21 @@ impl SharedWorkspace {
         self.config.store_bytes_max.unwrap_or(usual)
     }
 
-    /// Says that this session needs the snapshots, and gives up those that no session needs. Blocks.
-    pub(crate) fn register(&self, change_log: &Path) -> Result<(), WorkspaceError> {
+    /// Says that this session needs the snapshots, and gives up those that no session needs. Returns
+    /// whether another session works in the directory at the moment. Blocks.
+    pub(crate) fn register(&self, change_log: &Path) -> Result<bool, WorkspaceError> {
         let (store, bytes_max) = (&self.config.store, self.store_bytes_max());
         self.run(|workspace| {
             let failed = |error| WorkspaceError::Disk { what: "write", path: store.clone(), error };
             register_session(store, change_log).map_err(failed)?;
-            match collect_garbage(workspace, store, bytes_max, change_log) {
+            let bounds = GarbageBounds { bytes_max, age_max: self.config.age_max };
+            match collect_garbage(workspace, store, bounds, change_log) {
                 // Another process uses the store; the next session tries again.
-                Ok(_) | Err(WorkspaceError::InUse) => Ok(()),
+                Ok(_) | Err(WorkspaceError::InUse) => Ok(has_other_writer(store, change_log)),
                 Err(error) => Err(error),
             }
         })
-        .map(drop)
+        .map(|is_shared| is_shared.unwrap_or(false))
     }
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn list_snapshots(
     Ok(pairs)
 }
 
-fn read_content(workspace: &Workspace, image: &PathImage) -> HeldContent {
+pub(crate) fn read_content(workspace: &Workspace, image: &PathImage) -> HeldContent {
     match image {
         PathImage::Absent | PathImage::Folder { .. } => HeldContent::Nothing,
         PathImage::File { content, mode, .. } => match workspace.read(content) {

@@ -49,6 +49,7 @@ pub(crate) fn enter(arguments: &[OsString]) -> i32 {
             Some("without-landlock") => EntryArguments::parse(rest)
                 .and_then(|entry| restricted_process::run_without_landlock(&entry)),
             Some("check") => restricted_process::check_landlock(),
+            Some(crate::trial_mount::TRIAL_ROLE) => super::trial::run_trial(rest),
             _ => Err(format!("`{}` is no part of it", role.display())),
         },
         None => Err("called without an order; it is not for people".into()),
