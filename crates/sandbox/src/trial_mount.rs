@@ -19,6 +19,9 @@ pub struct TrialMount {
     pub work: PathBuf,
     /// Folders that stay as they are on the host, and may be written.
     pub writable: Vec<PathBuf>,
+    /// End the command when the thread ends that started it. For one that is started by a thread that
+    /// stays.
+    pub ends_with_parent: bool,
 }
 
 /// The role of the entry that mounts a trial.
@@ -36,6 +39,9 @@ impl TrialMount {
         }
         for path in &self.writable {
             wrapped.arg("write").arg(path);
+        }
+        if self.ends_with_parent {
+            wrapped.arg("parent").arg(std::process::id().to_string());
         }
         wrapped.arg("--").arg(command.get_program()).args(command.get_args());
         wrapped.env_clear();
@@ -82,6 +88,8 @@ fn strip_prefix(words: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TrialArguments {
     pub(crate) mount: TrialMount,
+    /// Whose child this must be.
+    pub(crate) parent_pid: Option<i32>,
     pub(crate) command: Vec<OsString>,
 }
 
@@ -90,6 +98,7 @@ impl TrialArguments {
         let mut list = arguments.iter();
         let [mut root, mut upper, mut work] = [None, None, None];
         let mut writable = Vec::new();
+        let mut parent_pid = None;
         while let Some(word) = list.next().filter(|word| *word != "--") {
             let path = list.next().map(PathBuf::from);
             match word.to_str() {
@@ -97,6 +106,10 @@ impl TrialArguments {
                 Some("upper") => upper = path,
                 Some("work") => work = path,
                 Some("write") => writable.extend(path),
+                Some("parent") => {
+                    let text = path.as_deref().and_then(|pid| pid.to_str());
+                    parent_pid = text.and_then(|pid| pid.parse().ok());
+                }
                 _ => return Err(format!("`{}` is no part of a trial", word.display())),
             }
         }
@@ -107,6 +120,8 @@ impl TrialArguments {
         if command.is_empty() {
             return Err("no command after `--`".to_owned());
         }
-        Ok(Self { mount: TrialMount { root, upper, work, writable }, command })
+        let ends_with_parent = parent_pid.is_some();
+        let mount = TrialMount { root, upper, work, writable, ends_with_parent };
+        Ok(Self { mount, parent_pid, command })
     }
 }

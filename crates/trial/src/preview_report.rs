@@ -23,7 +23,8 @@ pub(crate) fn summarize_preview(preview: &TrialPreview) -> String {
     };
     for change in &preview.outside {
         let path = to_single_line(&change.path);
-        line.push_str(&format!("; {path}: {} paths, not shown", change.count));
+        let paths = if change.count == 1 { "path" } else { "paths" };
+        line.push_str(&format!("; {path}: {} {paths}, not shown", change.count));
     }
     if preview.changes_git {
         line.push_str("; git's own state too");

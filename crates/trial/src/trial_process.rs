@@ -33,7 +33,7 @@ pub(crate) fn build_command(
         transcripts.filter(|folder| std::fs::create_dir_all(folder).is_ok()),
     ];
     let writable: Vec<PathBuf> = own.into_iter().flatten().collect();
-    Ok(trial.wrap_command(&command, &writable))
+    Ok(trial.wrap_child(&command, &writable))
 }
 
 /// Everything on the trial has ended: says what it left, and which session ran there.

@@ -2,8 +2,9 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 use tokio::process::Child;
@@ -64,7 +65,7 @@ impl CommandTrials for SessionTrials {
                 let history = Arc::clone(&self.history);
                 move || Trial::begin(history.shared_workspace()?, &config, &name)
             });
-            let trial = Arc::new(TrialGuard(Some(begun.await?)));
+            let trial = Arc::new(SharedTrial(Mutex::new(Some(TrialGuard(Some(begun.await?))))));
             let launcher = TrialLauncher { trial: Arc::clone(&trial), held_by, scratch_directory };
             let launcher: Arc<dyn ProcessLauncher> = Arc::new(launcher);
             Ok(Box::new(PendingTrial { trial, launcher, tools }) as Box<dyn CommandTrial>)
@@ -84,9 +85,26 @@ impl Drop for TrialGuard {
     }
 }
 
+/// A trial that its command's launcher knows until it is settled.
+#[derive(Debug)]
+struct SharedTrial(Mutex<Option<TrialGuard>>);
+
+impl SharedTrial {
+    fn take(&self) -> Option<TrialGuard> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn wrap_command(&self, command: &Command, writable: &[PathBuf]) -> io::Result<Command> {
+        let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let trial = guard.as_ref().and_then(|guard| guard.0.as_ref());
+        let trial = trial.ok_or_else(|| io::Error::other("the trial is over"))?;
+        Ok(trial.wrap_command(command, writable))
+    }
+}
+
 #[derive(Debug)]
 struct PendingTrial {
-    trial: Arc<TrialGuard>,
+    trial: Arc<SharedTrial>,
     launcher: Arc<dyn ProcessLauncher>,
     tools: TrialTools,
 }
@@ -100,11 +118,9 @@ impl CommandTrial for PendingTrial {
         self: Box<Self>,
         ended: TriedCommand,
     ) -> CommandTrialFuture<'static, Result<TrialVerdict, String>> {
-        let Self { trial, launcher, tools } = *self;
-        // The command has ended, and its launcher with it.
-        drop(launcher);
+        let Self { trial, tools, .. } = *self;
         Box::pin(async move {
-            let taken = Arc::into_inner(trial).ok_or("the command has not ended")?;
+            let taken = trial.take().ok_or("the trial is over")?;
             let looked = run_blocking({
                 let tools = tools.clone();
                 move || look_at(taken, &tools)
@@ -213,7 +229,7 @@ async fn run_blocking<T: Send + 'static>(
 /// Starts commands on a trial, held as they would be without it.
 #[derive(Debug)]
 struct TrialLauncher {
-    trial: Arc<TrialGuard>,
+    trial: Arc<SharedTrial>,
     held_by: Option<Arc<dyn ProcessLauncher>>,
     scratch_directory: PathBuf,
 }
@@ -233,25 +249,24 @@ impl ProcessLauncher for TrialLauncher {
 
 #[derive(Debug)]
 struct TriedLaunch {
-    trial: Arc<TrialGuard>,
+    trial: Arc<SharedTrial>,
     held: Option<Box<dyn PreparedLaunch>>,
-    command: Option<std::process::Command>,
+    command: Option<Command>,
     writable: Vec<PathBuf>,
 }
 
 impl PreparedLaunch for TriedLaunch {
     fn spawn(&mut self, start: &mut SpawnCommandFn<'_>) -> io::Result<Child> {
         let Self { trial, held, command, writable } = self;
-        let trial = trial.0.as_ref().ok_or_else(|| io::Error::other("the trial is gone"))?;
         match held {
             Some(held) => {
-                held.spawn(&mut |command| start(trial.wrap_command(&command, writable)))
+                held.spawn(&mut |command| start(trial.wrap_command(&command, writable)?))
             }
             None => {
                 let command = command.take();
                 let command =
                     command.ok_or_else(|| io::Error::other("it was started before"))?;
-                start(trial.wrap_command(&command, writable))
+                start(trial.wrap_command(&command, writable)?)
             }
         }
     }

@@ -126,7 +126,8 @@ impl Trial {
         }
         let made = made.map_err(|error| format!("{}: {error}", folder.display()));
         let checked = made.and_then(|()| {
-            let mount = TrialMount { root, upper, work, writable: config.writable.clone() };
+            let writable = config.writable.clone();
+            let mount = TrialMount { root, upper, work, writable, ends_with_parent: false };
             mount.check(&config.entry)
         });
         remove_tree(&folder);
@@ -181,12 +182,21 @@ impl Trial {
         mount.wrap_command(&self.config.entry, command)
     }
 
+    /// The same for a command that ends when the calling thread does.
+    #[must_use]
+    pub fn wrap_child(&self, command: &Command, writable: &[PathBuf]) -> Command {
+        let mut mount = TrialMount { ends_with_parent: true, ..self.mount() };
+        mount.writable.extend(writable.iter().cloned());
+        mount.wrap_command(&self.config.entry, command)
+    }
+
     fn mount(&self) -> TrialMount {
         TrialMount {
             root: self.record.root.clone(),
             upper: self.folder.join("upper"),
             work: self.folder.join("work"),
             writable: self.config.writable.clone(),
+            ends_with_parent: false,
         }
     }
 

@@ -22,6 +22,9 @@ use crate::root_folder::{
 /// Marks of the overlay that mean nothing elsewhere.
 const OVERLAY_MARKS: [&str; 2] = ["user.overlay.origin", "user.overlay.impure"];
 
+/// A larger file is not copied to another file system: a sparse one would fill it.
+const COPIED_BYTES_MAX: u64 = 4 << 30;
+
 pub(crate) struct CarryOver<'a> {
     pub(crate) root: &'a RootFolder,
     pub(crate) upper: &'a Path,
@@ -102,6 +105,9 @@ impl CarryOver<'_> {
         self.hook.before("move out of the overlay");
         match renameat(source, name, parent, name) {
             Ok(()) => Ok(()),
+            Err(Errno::XDEV) if stat.st_size.cast_unsigned() > COPIED_BYTES_MAX => {
+                Err(io::ErrorKind::FileTooLarge.into())
+            }
             Err(Errno::XDEV) => copy_then_rename(source, parent, name, stat.st_mode),
             Err(error) => Err(error.into()),
         }
