@@ -233,6 +233,8 @@ impl SessionParts {
         });
         let settings_reloader =
             SettingsReloader::new(options, &description.cwd, &mut resolved.layers, lookup);
+        let working_directories = tools.tool_context.files.working_directories();
+        let added_directories = select_added_directories(&working_directories);
         // No prompt holds the context any more; if one did, the session would get its own.
         let tool_context =
             Arc::try_unwrap(tools.tool_context).unwrap_or_else(|shared| shared.for_subagent());
@@ -251,6 +253,12 @@ impl SessionParts {
         if let Some(mut config) = snapshot_config(&description.cwd, lookup) {
             resolved.layers.limit_snapshots(&mut config);
             builder = builder.snapshots(config);
+            for root in &added_directories {
+                if let Some(mut config) = snapshot_config(root, lookup) {
+                    resolved.layers.limit_snapshots(&mut config);
+                    builder = builder.added_snapshots(root, config);
+                }
+            }
         }
         if let Some(config) = trial_config(lookup) {
             builder = builder.trials(config);
@@ -350,3 +358,20 @@ fn set_identity_and_journal(
             .price_table(config.facts_date.clone().unwrap_or_default()),
     }
 }
+
+/// Directories besides the first that lie neither in another nor around it: what one look covers is not
+/// looked at twice.
+fn select_added_directories(directories: &[PathBuf]) -> Vec<PathBuf> {
+    let mut chosen: Vec<&PathBuf> = Vec::new();
+    for directory in directories {
+        let overlaps =
+            |known: &&PathBuf| directory.starts_with(known) || known.starts_with(directory);
+        if !chosen.iter().any(overlaps) {
+            chosen.push(directory);
+        }
+    }
+    chosen.into_iter().skip(1).take(ADDED_DIRECTORIES_MAX).cloned().collect()
+}
+
+/// More are worked in without snapshots.
+const ADDED_DIRECTORIES_MAX: usize = 8;

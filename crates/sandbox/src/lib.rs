@@ -40,8 +40,8 @@ pub use linux::cell::{Cell, PreparedCell};
 pub use linux::{RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch};
 pub use plan::{SandboxLimits, SandboxNetwork, SandboxPlan};
 pub use probe_options::{EntryProgram, SandboxBackend, SandboxProbeOptions};
-pub use trial_mount::TrialMount;
 pub use proxy::{AllowedHost, Proxy, ProxyHostRules, ProxyThread};
+pub use trial_mount::TrialMount;
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{
     Cell, PreparedCell, RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch,

@@ -55,8 +55,7 @@ pub fn run(options: &ApplyOptions, lookup: &impl EnvLookup) -> Result<String, Co
 }
 
 fn find_trial(wanted: Option<&str>, lookup: &impl EnvLookup) -> Result<Trial, CommandError> {
-    let config =
-        trial_config(lookup).ok_or_else(|| CommandError::failure("HOME is not set"))?;
+    let config = trial_config(lookup).ok_or_else(|| CommandError::failure("HOME is not set"))?;
     let trials = list_trials(&config).into_iter().rev();
     let here = working_directory()?;
     let here = here.canonicalize().unwrap_or(here);
@@ -66,9 +65,9 @@ fn find_trial(wanted: Option<&str>, lookup: &impl EnvLookup) -> Result<Trial, Co
     });
     let first = found.next();
     match (wanted, first, found.next()) {
-        (Some(wanted), Some(_), Some(_)) => {
-            Err(CommandError::usage(format!("several dry runs are called `{wanted}`; give more of it")))
-        }
+        (Some(wanted), Some(_), Some(_)) => Err(CommandError::usage(format!(
+            "several dry runs are called `{wanted}`; give more of it"
+        ))),
         (_, Some(trial), _) => Ok(trial),
         (Some(wanted), None, _) => {
             Err(CommandError::usage(format!("there is no dry run of `{wanted}` to apply")))

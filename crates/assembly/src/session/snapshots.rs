@@ -1,6 +1,6 @@
 //! Where snapshots of working directories are kept.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use windlass_driver::Durability;
 use windlass_driver::snapshot::{SharedWorkspace, SnapshotConfig};
@@ -40,7 +40,16 @@ pub fn open_session_snapshots(
     kept: &SnapshotStore,
     lookup: &impl EnvLookup,
 ) -> Option<SharedWorkspace> {
-    let root = kept.spans().pop()?.root;
-    let config = snapshot_config(&root, lookup).filter(|config| config.store.is_dir())?;
-    Some(SharedWorkspace::new(&root, config))
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for span in kept.spans() {
+        if !roots.contains(&span.root) {
+            roots.push(span.root);
+        }
+    }
+    let open =
+        |root: &PathBuf| snapshot_config(root, lookup).filter(|config| config.store.is_dir());
+    let mut roots = roots.into_iter().filter_map(|root| Some((open(&root)?, root)));
+    let (config, first) = roots.next()?;
+    let shared = SharedWorkspace::new(&first, config);
+    Some(roots.fold(shared, |shared, (config, root)| shared.with_added(&root, config)))
 }

@@ -38,8 +38,8 @@ impl SettingsLayers {
     /// What the snapshots of a directory may take, and how long those of ended sessions are kept.
     pub(crate) fn limit_snapshots(&self, config: &mut SnapshotConfig) {
         let storage = &self.loaded.settings.storage;
-        let megabytes = storage.snapshot_megabytes_max.map(NonZeroU32::get);
-        config.store_bytes_max = megabytes.map(|megabytes| u64::from(megabytes) << 20);
+        let megabytes = storage.snapshot_megabytes_max.map_or(SNAPSHOT_MEGABYTES, NonZeroU32::get);
+        config.store_bytes_max = Some(u64::from(megabytes) << 20);
         let days = storage.snapshot_period_days.map(NonZeroU32::get);
         config.age_max = days.map(|days| Duration::from_secs(u64::from(days) * 24 * 60 * 60));
     }
@@ -49,3 +49,6 @@ impl SettingsLayers {
         self.loaded.settings.storage.cleanup_period_days.map(NonZeroU32::get)
     }
 }
+
+/// What the snapshots of one directory may take, unless settings say otherwise.
+const SNAPSHOT_MEGABYTES: u32 = 2_048;

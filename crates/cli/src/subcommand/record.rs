@@ -9,8 +9,8 @@ use windlass_rehearsal::{RecordOptions, Recorder};
 use windlass_vocabulary::WireFormat;
 
 use super::provider_redirect;
-use windlass_host::child_command;
 use crate::args::RecordArgs;
+use windlass_host::child_command;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::format_count;
 use windlass_host::environment::EnvLookup;

@@ -8,10 +8,10 @@ use std::path::Path;
 use windlass_rehearsal::cassette::ReplaySummary;
 use windlass_rehearsal::{Cassette, Replay, ReplayOptions};
 
-use super::rehearse::render_greeting;
 use super::provider_redirect;
-use windlass_host::child_command;
+use super::rehearse::render_greeting;
 use crate::args::RehearseArgs;
+use windlass_host::child_command;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;

@@ -71,13 +71,13 @@ mod settings;
 mod signal;
 mod slow_servers;
 mod snapshots;
-mod trial;
 mod terminal;
 mod time;
 mod tls_server;
 mod tool_selection;
 mod tour;
 mod transcript;
+mod trial;
 #[cfg(target_os = "linux")]
 mod two_interrupts;
 mod variable_effects;

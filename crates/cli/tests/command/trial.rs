@@ -17,9 +17,8 @@ fn bash(command: &str) -> ScriptedAnswer {
 
 /// A dry run of one command.
 fn dry_run(dirs: &TestDirs, command: &str, flags: &[&str]) -> (Rehearsal, FinishedCommand) {
-    let script = Script::new()
-        .answer(bash(command))
-        .answer(ScriptedAnswer::text("Tried.").repeat(0));
+    let script =
+        Script::new().answer(bash(command)).answer(ScriptedAnswer::text("Tried.").repeat(0));
     let server = play(script);
     let asked = ["--dry-run", "--dangerously-skip-permissions", "--session-id", SESSION];
     let mut asking = dirs.asking(&server.url(), &asked);
@@ -149,9 +148,8 @@ fn everything_else_is_read_only_in_a_dry_run() {
         std::fs::create_dir(path).expect("a folder");
     }
     let command = "echo in > in; echo out > ../out || echo HELD; echo out > $HOME/out || echo HELD";
-    let server = play(
-        Script::new().answer(bash(command)).answer(ScriptedAnswer::text("Over.").repeat(0)),
-    );
+    let server =
+        play(Script::new().answer(bash(command)).answer(ScriptedAnswer::text("Over.").repeat(0)));
     let dirs = TestDirs::new();
     let flags = ["--dry-run", "--dangerously-skip-permissions", "-p", "go"];
     let mut asking = dirs.asking(&server.url(), &flags);
@@ -217,17 +215,18 @@ fn continuations_race_and_one_is_applied() {
     let dirs = TestDirs::new();
     write(&dirs.file("a"), "one\n");
     let script = Script::new()
-        .answer(bash("echo first >> a").when("start"))
-        .answer(ScriptedAnswer::text("Started.").when_result("wrote nothing").when("start"))
         .answer(bash("echo opus >> a; echo o > o").when_model("opus"))
         .answer(ScriptedAnswer::text("By opus.").when_model("opus").repeat(0))
         .answer(bash("echo haiku >> a").when_model("haiku"))
-        .answer(ScriptedAnswer::text("By haiku.").when_model("haiku").repeat(0));
+        .answer(ScriptedAnswer::text("By haiku.").when_model("haiku").repeat(0))
+        .answer(bash("echo first >> a"))
+        .answer(ScriptedAnswer::text("Started.").repeat(0));
     let server = play(script);
     let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "-p", "start"];
     run(&mut dirs.asking(&server.url(), &flags)).answer();
     assert_eq!(text(&dirs.file("a")), "one\nfirst\n");
-    let race = ["race", "--models", "opus,haiku", "--json", "--apply", "2", "--max-budget-usd", "5"];
+    let race =
+        ["race", "--models", "opus,haiku", "--json", "--apply", "2", "--max-budget-usd", "5"];
     let mut racing = dirs.asking(&server.url(), &race);
     let ended = run(racing.args(["--", "--dangerously-skip-permissions"]));
     let object: Value = serde_json::from_str(output(&ended)).expect("JSON");

@@ -8,8 +8,8 @@ use windlass_engine::HookSubject;
 use windlass_hook::HookEvent;
 use windlass_tool::BackgroundTask;
 use windlass_vocabulary::{
-    Effort, FailureKind, Json, PermissionMode, PermissionQuestion, ToolCall, ToolOutcome,
-    ToolCallId, ToolResultPart, notice::ChangedFile,
+    Effort, FailureKind, Json, PermissionMode, PermissionQuestion, ToolCall, ToolCallId,
+    ToolOutcome, ToolResultPart, notice::ChangedFile,
 };
 
 #[derive(Clone, Debug, Default)]

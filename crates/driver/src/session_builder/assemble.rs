@@ -202,9 +202,11 @@ impl SessionBuilder {
                 let session = transcript.map(|transcript| transcript.about.session.clone());
                 let settings = self.settings.clone();
                 let snapshots = self.record.snapshots.take();
+                let added = std::mem::take(&mut self.record.added_snapshots);
                 let snapshots = snapshots.map(|config| {
-                    SharedWorkspace::new(&tool_context.files.cwd, config)
-                        .with_secrets(tool_context.secrets.clone())
+                    let own = SharedWorkspace::new(&tool_context.files.cwd, config)
+                        .with_secrets(tool_context.secrets.clone());
+                    added.into_iter().fold(own, |own, (root, config)| own.with_added(&root, config))
                 });
                 let opened =
                     FileHistory::open(location, session.unwrap_or_default(), settings, snapshots)?;

@@ -29,9 +29,9 @@ use crate::session::{CLOSE_GRACE, Session};
 use crate::session_loop;
 use crate::session_settings::SessionSettingsView;
 use crate::snapshot::SnapshotConfig;
-use crate::trial::TrialConfig;
 use crate::subagent::SubagentConfig;
 use crate::transcript_writer::{TranscriptConfig, TranscriptListener};
+use crate::trial::TrialConfig;
 
 pub(crate) use assemble::AssembledSession;
 use session_parts::{BuilderTools, ContextSources, HookSetup, SessionRecord};
@@ -298,6 +298,13 @@ impl SessionBuilder {
     #[must_use]
     pub fn keep_file_history(mut self, on: bool) -> Self {
         self.record.keeps_file_history = on;
+        self
+    }
+
+    /// Takes snapshots of a further directory, too, as [`SessionBuilder::snapshots`] does of the first.
+    #[must_use]
+    pub fn added_snapshots(mut self, root: impl Into<PathBuf>, config: SnapshotConfig) -> Self {
+        self.record.added_snapshots.push((root.into(), config));
         self
     }
 

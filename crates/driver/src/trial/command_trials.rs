@@ -168,7 +168,9 @@ fn apply(guard: &TrialGuard, tools: &TrialTools) -> Result<String, String> {
                 }
             })
         }
-        Err(error @ (TrialError::ChangedByOthers(_) | TrialError::NotEnded)) => Err(error.to_string()),
+        Err(error @ (TrialError::ChangedByOthers(_) | TrialError::NotEnded)) => {
+            Err(error.to_string())
+        }
         Err(TrialError::Snapshots(words)) => Err(words),
     }
 }
@@ -259,13 +261,10 @@ impl PreparedLaunch for TriedLaunch {
     fn spawn(&mut self, start: &mut SpawnCommandFn<'_>) -> io::Result<Child> {
         let Self { trial, held, command, writable } = self;
         match held {
-            Some(held) => {
-                held.spawn(&mut |command| start(trial.wrap_command(&command, writable)?))
-            }
+            Some(held) => held.spawn(&mut |command| start(trial.wrap_command(&command, writable)?)),
             None => {
                 let command = command.take();
-                let command =
-                    command.ok_or_else(|| io::Error::other("it was started before"))?;
+                let command = command.ok_or_else(|| io::Error::other("it was started before"))?;
                 start(trial.wrap_command(&command, writable)?)
             }
         }

@@ -63,7 +63,10 @@ impl Trial {
     ) -> Result<Self, String> {
         let root = shared.resolved_root();
         if config.folder.starts_with(&root) {
-            return Err(format!("trials are kept inside the directory, in {}", config.folder.display()));
+            return Err(format!(
+                "trials are kept inside the directory, in {}",
+                config.folder.display()
+            ));
         }
         refuse_foreign_owners(&root)?;
         let folder = config.folder.join(name);

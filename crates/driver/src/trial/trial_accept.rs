@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use windlass_workspace::{
-    CancelFlag, OverlayMoveKind, OverlayPlan, OverlayTrial, RelativePath, RestoreConsent, Workspace,
-    WorkspaceError,
+    CancelFlag, OverlayMoveKind, OverlayPlan, OverlayTrial, RelativePath, RestoreConsent,
+    Workspace, WorkspaceError,
 };
 
 use super::Trial;
@@ -105,7 +105,8 @@ impl Trial {
                 OverwriteChoice::Refuse | OverwriteChoice::Skip => RestoreConsent::None,
                 OverwriteChoice::All => RestoreConsent::All,
                 OverwriteChoice::Files(chosen) => {
-                    let is_chosen = |path: &&&RelativePath| chosen.contains(&root.join(path.as_path()));
+                    let is_chosen =
+                        |path: &&&RelativePath| chosen.contains(&root.join(path.as_path()));
                     let conflicts = plan.conflicts();
                     let agreed = conflicts.iter().filter(is_chosen);
                     RestoreConsent::Paths(agreed.map(|path| (*path).clone()).collect())

@@ -133,7 +133,9 @@ fn prepare(
     });
     if let Err(why) = set_up {
         trial.discard();
-        return Err(CommandError::failure(format!("the files of that moment cannot be had: {why}")));
+        return Err(CommandError::failure(format!(
+            "the files of that moment cannot be had: {why}"
+        )));
     }
     let directory = forked.directory;
     Ok(Continuation { session: forked.id, directory, trial, variant, spent_before, budget: None })
@@ -157,7 +159,8 @@ async fn run_all(
         match await_unless_signalled(&mut signals, tasks.join_next()).await {
             Ok(None) => break,
             Ok(Some(joined)) => {
-                let (place, end) = joined.map_err(|error| CommandError::failure(error.to_string()))?;
+                let (place, end) =
+                    joined.map_err(|error| CommandError::failure(error.to_string()))?;
                 if let Some(slot) = ended.get_mut(place) {
                     *slot = Some(end);
                 }

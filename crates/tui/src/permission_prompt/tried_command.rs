@@ -26,9 +26,8 @@ pub(super) struct TriedCommandReport {
 
 impl TriedCommandReport {
     pub(super) fn from_input(input: &Value) -> Self {
-        let text = |name: &str| {
-            input.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-        };
+        let text =
+            |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let list = |name: &str| {
             let items = input.get(name).and_then(Value::as_array).into_iter().flatten();
             items.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<String>>()

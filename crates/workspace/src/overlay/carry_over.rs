@@ -7,7 +7,9 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::SystemTime;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, fchmod, mkdirat, openat, renameat, unlinkat,
+};
 use rustix::io::Errno;
 
 use super::upper_folder::{is_newer, removals_mark};
@@ -146,12 +148,7 @@ impl CarryOver<'_> {
 }
 
 /// To another file system: whole beside its place, then exchanged for what is there.
-fn copy_then_rename(
-    source: &OwnedFd,
-    parent: &OwnedFd,
-    name: &[u8],
-    mode: u32,
-) -> io::Result<()> {
+fn copy_then_rename(source: &OwnedFd, parent: &OwnedFd, name: &[u8], mode: u32) -> io::Result<()> {
     let mut temporary = TEMPORARY_PREFIX.to_vec();
     temporary.extend_from_slice(b"moved");
     let _ = unlinkat(parent, temporary.as_slice(), AtFlags::empty());

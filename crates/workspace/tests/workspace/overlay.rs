@@ -39,8 +39,7 @@ fn try_changes() -> Option<Tried> {
     let merged = folder.path().join("merged");
     std::fs::create_dir_all(upper.join("build/sub")).unwrap();
     std::fs::create_dir_all(upper.join("anew")).unwrap();
-    let marked =
-        setxattr(upper.join("anew"), "user.overlay.opaque", b"y", XattrFlags::empty());
+    let marked = setxattr(upper.join("anew"), "user.overlay.opaque", b"y", XattrFlags::empty());
     if marked.is_err() || !white_out(&upper.join("removed")) {
         return None;
     }

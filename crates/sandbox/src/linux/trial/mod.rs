@@ -16,9 +16,7 @@ use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change, mount_remount,
 };
-use rustix::process::{
-    Pid, Signal, getegid, geteuid, getppid, set_parent_process_death_signal,
-};
+use rustix::process::{Pid, Signal, getegid, geteuid, getppid, set_parent_process_death_signal};
 use rustix::thread::UnshareFlags;
 
 use self::mount_table::{MountEntry, read_mount_table};
@@ -79,9 +77,8 @@ fn mount_trial(trial: &TrialMount) -> Result<(), String> {
         .map_err(|error| format!("mounts cannot be made private: {error}"))?;
     let folder = trial.upper.parent().unwrap_or(&trial.upper);
     let table = read_mount_table()?;
-    let is_inside = |entry: &&MountEntry| {
-        entry.point.starts_with(&trial.root) && entry.point != trial.root
-    };
+    let is_inside =
+        |entry: &&MountEntry| entry.point.starts_with(&trial.root) && entry.point != trial.root;
     if let Some(inner) = table.iter().find(is_inside) {
         return Err(format!("{} is a mount inside the directory", inner.point.display()));
     }
@@ -126,8 +123,7 @@ fn remount(point: &Path, flags: MountFlags) -> Result<(), String> {
 
 fn mount_overlay(trial: &TrialMount) -> Result<(), String> {
     let mut options = Vec::new();
-    let layers =
-        [("lowerdir", &trial.root), ("upperdir", &trial.upper), ("workdir", &trial.work)];
+    let layers = [("lowerdir", &trial.root), ("upperdir", &trial.upper), ("workdir", &trial.work)];
     for (name, path) in layers {
         options.extend_from_slice(name.as_bytes());
         options.push(b'=');
@@ -143,7 +139,6 @@ fn mount_overlay(trial: &TrialMount) -> Result<(), String> {
     let options =
         CString::new(options).map_err(|_| "a path of the trial has a NUL byte".to_owned())?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    mount("windlass-trial", &trial.root, "overlay", flags, options.as_c_str()).map_err(|error| {
-        format!("no overlay over {}: {error}", trial.root.display())
-    })
+    mount("windlass-trial", &trial.root, "overlay", flags, options.as_c_str())
+        .map_err(|error| format!("no overlay over {}: {error}", trial.root.display()))
 }

@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn lines_are_read_with_blanks_in_paths_and_flags() {
-        let line = "36 35 98:0 /mnt1 /mnt\\040two\\134x rw,nosuid,relatime shared:1 - ext4 /dev/r rw";
+        let line =
+            "36 35 98:0 /mnt1 /mnt\\040two\\134x rw,nosuid,relatime shared:1 - ext4 /dev/r rw";
         let entry = MountEntry::parse(line).expect("a mount");
         assert_eq!(entry.point, PathBuf::from("/mnt two\\x"));
         assert!(!entry.is_read_only && !entry.is_system());

@@ -12,9 +12,12 @@ pub(super) async fn begin(
 ) -> Result<Box<dyn CommandTrial>, String> {
     let processes = &context.processes;
     let not_possible = |why: &str| {
-        format!("The user wants to try this command first, which is not possible here: {why}. It was not run.")
+        format!(
+            "The user wants to try this command first, which is not possible here: {why}. It was not run."
+        )
     };
-    let trials = processes.trials.as_ref().ok_or_else(|| not_possible("nothing is kept of this session"))?;
+    let trials =
+        processes.trials.as_ref().ok_or_else(|| not_possible("nothing is kept of this session"))?;
     let cell = processes.cell.as_ref().filter(|_| confinement.kind != Confinement::Unconfined);
     let held_by = processes.launcher.as_ref().or(cell).cloned();
     let scratch = match &confinement.private_directory {
@@ -51,7 +54,12 @@ pub(super) async fn settle(
         TrialVerdict::Applied(words) => (format!("[Tried first, then applied: {words}]"), true),
         TrialVerdict::Refused(words) => {
             let why = if words.is_empty() { String::new() } else { format!(": {words}") };
-            (format!("[Tried only: the user did not accept what it changed, so nothing was changed{why}]"), false)
+            (
+                format!(
+                    "[Tried only: the user did not accept what it changed, so nothing was changed{why}]"
+                ),
+                false,
+            )
         }
     };
     let text = format!("{note}\n{}", read_text(&outcome));
