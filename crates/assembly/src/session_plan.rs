@@ -20,6 +20,7 @@ use crate::prompt_plan::{PromptPlan, PromptSource, build_with_endpoints, expand_
 use crate::resolved::ResolvedOptions;
 use crate::session::cleanup::SessionCleanup;
 use crate::session::snapshots::snapshot_config;
+use crate::session::trials::{report_session, trial_config};
 use crate::session::{self, SelectedSession};
 use crate::settings::SettingsLayers;
 use crate::settings::reloader::SettingsReloader;
@@ -233,6 +234,8 @@ impl SessionParts {
         });
         let settings_reloader =
             SettingsReloader::new(options, &description.cwd, &mut resolved.layers, lookup);
+        let working_directories = tools.tool_context.files.working_directories();
+        let added_directories = select_added_directories(&working_directories);
         // No prompt holds the context any more; if one did, the session would get its own.
         let tool_context =
             Arc::try_unwrap(tools.tool_context).unwrap_or_else(|shared| shared.for_subagent());
@@ -254,9 +257,20 @@ impl SessionParts {
         if let Some(observer) = observer {
             builder = builder.observer(observer);
         }
-        if let Some(config) = snapshot_config(&description.cwd, lookup) {
+        if let Some(mut config) = snapshot_config(&description.cwd, lookup) {
+            resolved.layers.limit_snapshots(&mut config);
             builder = builder.snapshots(config);
+            for root in &added_directories {
+                if let Some(mut config) = snapshot_config(root, lookup) {
+                    resolved.layers.limit_snapshots(&mut config);
+                    builder = builder.added_snapshots(root, config);
+                }
+            }
         }
+        if let Some(config) = trial_config(lookup) {
+            builder = builder.trials(config);
+        }
+        report_session(&session.id, lookup);
         let cleanup = session.create_files(resolved.layers.cleanup_days())?;
         let mut notes = resolved.notes;
         notes.extend(session.journal.is_some().then(|| format!("this is session {}", session.id)));
@@ -351,3 +365,20 @@ fn set_identity_and_journal(
             .price_table(config.facts_date.clone().unwrap_or_default()),
     }
 }
+
+/// Directories besides the first that lie neither in another nor around it: what one look covers is not
+/// looked at twice.
+fn select_added_directories(directories: &[PathBuf]) -> Vec<PathBuf> {
+    let mut chosen: Vec<&PathBuf> = Vec::new();
+    for directory in directories {
+        let overlaps =
+            |known: &&PathBuf| directory.starts_with(known) || known.starts_with(directory);
+        if !chosen.iter().any(overlaps) {
+            chosen.push(directory);
+        }
+    }
+    chosen.into_iter().skip(1).take(ADDED_DIRECTORIES_MAX).cloned().collect()
+}
+
+/// More are worked in without snapshots.
+const ADDED_DIRECTORIES_MAX: usize = 8;

@@ -16,6 +16,7 @@ use windlass_acp::editor_setup::Editor;
 use windlass_assembly::options::RunOptions;
 use windlass_assembly::report::cost;
 use windlass_assembly::sandbox;
+use windlass_assembly::session::trials;
 use windlass_demo::DemoOptions;
 use windlass_host::command_error::CommandError;
 use windlass_host::descriptors::check_free_descriptors;
@@ -28,6 +29,8 @@ use windlass_host::signals::{
 use windlass_host::similar_name;
 use windlass_host::standard_streams::{StandardOutput, write_error_line};
 use windlass_provider::external_program;
+use windlass_trial::dry_run::{self, DryRunOptions};
+use windlass_trial::{apply, race};
 use windlass_tui::interactive::{InteractiveOutcome, run_interactive};
 use windlass_update::UpdateOptions;
 
@@ -42,6 +45,9 @@ use subcommand::{
 
 fn main() -> ExitCode {
     if let Some(code) = sandbox::enter_if_requested() {
+        return ExitCode::from(u8::try_from(code).unwrap_or(1));
+    }
+    if let Some(code) = trials::look_if_requested() {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
     forbid_process_inspection();
@@ -112,6 +118,8 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         Some(CliCommand::Resume(args)) => run_command(to_resume_args(args)?),
         Some(CliCommand::Diff(args)) => Ok(print_answer(&diff::run(&args, &environment)?)),
         Some(CliCommand::Fork(args)) => Ok(print_answer(&fork::run(&args, &environment)?)),
+        Some(CliCommand::Apply(args)) => Ok(print_answer(&apply::run(&args.into(), &environment)?)),
+        Some(CliCommand::Race(args)) => block_on_runtime(race::run(args.into(), &environment)),
         Some(CliCommand::Pack(args)) => Ok(print_answer(&pack::run_pack(&args, &environment)?)),
         Some(CliCommand::Unpack(args)) => Ok(print_answer(&pack::run_unpack(&args, &environment)?)),
         Some(CliCommand::Rewind(args)) => Ok(print_answer(&rewind::run(&args, &environment)?)),
@@ -173,6 +181,14 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         {
             Err(CommandError::usage(words::STREAM_NEEDS_STREAM))
         }
+        None if args.run.trial.dry_run => block_on_runtime(dry_run::run(
+            DryRunOptions {
+                prints_text: args.run.output_format == OutputFormatArg::Text,
+                applies: args.run.trial.apply,
+            },
+            dry_run::remove_flags(std::env::args_os().skip(1)),
+            &environment,
+        )),
         None if args.run.is_headless() => block_on_runtime(async {
             let options = RunOptions::try_from(args.run)?;
             windlass_stream_json::run(options, SignalListener::listen()?).await

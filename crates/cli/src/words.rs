@@ -96,6 +96,9 @@ pub(crate) const DOCTOR_TRUST: &str = "\nTrust\n";
 pub(crate) const DOCTOR_BROAD_RULES: &str = "\nBroad allow rules\n";
 pub(crate) const DOCTOR_SANDBOX: &str = "\nSandbox\n";
 pub(crate) const DOCTOR_CELL: &str = "\nCell\n";
+pub(crate) const DOCTOR_TRIAL: &str = "\nDry run\n";
+pub(crate) const TRIAL_AVAILABLE: &str =
+    "available: --dry-run, `Try it first` and `windlass race` work on an overlay";
 pub(crate) const DOCTOR_MODEL: &str = "\nModel\n";
 pub(crate) const DOCTOR_TELEMETRY: &str = "\nTelemetry\n";
 pub(crate) const DOCTOR_FINE: &str = "\nNo problems found.\n";
@@ -151,6 +154,10 @@ pub(crate) fn describe_no_sandbox(why: &str) -> String {
 
 pub(crate) fn describe_cell(cell: &str) -> String {
     format!("commands that run unasked are confined to {cell}")
+}
+
+pub(crate) fn describe_no_trial(why: &str) -> String {
+    format!("not available: {why}; commands cannot be tried first here")
 }
 
 pub(crate) fn describe_no_cell(why: &str) -> String {

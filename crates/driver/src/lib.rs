@@ -105,6 +105,7 @@ mod spill_writer;
 mod subagent;
 mod tool;
 mod transcript_writer;
+pub mod trial;
 
 use std::time::Duration;
 
@@ -186,6 +187,7 @@ pub mod tool_types {
         HiddenPathSet, LaunchExit, LaunchRequest, ModelState, NetworkAccess, OneShotLauncher,
         OneShotResult, PendingFileChange, PreparedLaunch, ProcessContext, ProcessLauncher, Secrets,
         ShellState, SpawnCommandFn, StoppedTask, TaskLists, ToolSource, TraceContext,
+        may_hold_token,
     };
 }
 

@@ -4,6 +4,7 @@
 //! Both front ends and everything that turns flags into a session need these; they know nothing of a
 //! session, a model or a project. A module that only one crate uses belongs into that crate.
 
+pub mod child_command;
 pub mod command_error;
 pub mod descriptors;
 pub mod display;

@@ -26,6 +26,7 @@ mod protected_names;
 pub mod proxy;
 pub mod seatbelt;
 pub mod secrets;
+mod trial_mount;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
 
@@ -42,6 +43,7 @@ pub use linux::{RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch};
 pub use plan::{SandboxLimits, SandboxNetwork, SandboxPlan};
 pub use probe_options::{EntryProgram, SandboxBackend, SandboxProbeOptions};
 pub use proxy::{AllowedHost, Proxy, ProxyHostRules, ProxyThread};
+pub use trial_mount::TrialMount;
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{
     Cell, PreparedCell, RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch,

@@ -32,6 +32,8 @@ pub(crate) fn merge_values(
         if layer.is_project_or_local() {
             // A project's author does not say when the user's sessions are deleted.
             settings.remove("cleanupPeriodDays");
+            settings.remove("snapshotMegabytesMax");
+            settings.remove("snapshotPeriodDays");
             // Nor where the user's key is sent, unless the user said yes to that host.
             if let Some(Value::Object(variables)) = settings.get_mut("env") {
                 variables.retain(|name, _| loaded.trust.accepts_endpoint(&layer.name, name));

@@ -159,6 +159,10 @@ pub struct StorageSettings {
     pub cleanup_period_days: Option<NonZeroU32>,
     /// Keep what edits replace, to take them back.
     pub file_checkpointing_enabled: Option<bool>,
+    /// Megabytes that the snapshots of one directory may take; 2048 unless given.
+    pub snapshot_megabytes_max: Option<NonZeroU32>,
+    /// Days after which snapshots of a session that has ended are given up; kept with it unless given.
+    pub snapshot_period_days: Option<NonZeroU32>,
 }
 
 /// Known keys without effect here; `settings_key` says why.

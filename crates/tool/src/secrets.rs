@@ -30,6 +30,12 @@ impl Secrets {
         }
     }
 
+    /// All of them, for a process of ours that must know them too.
+    #[must_use]
+    pub fn list(&self) -> Vec<String> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Does one of them stand in these bytes?
     #[must_use]
     pub fn are_in(&self, bytes: &[u8]) -> bool {

@@ -221,6 +221,10 @@ pub fn describe_purpose(words: &str) -> String {
 pub const CHOICE_NO: &str = "No";
 pub const CHOICE_YES: &str = "Yes, this once";
 pub const CHOICE_EDIT_COMMAND: &str = "Edit the command";
+pub const CHOICE_TRY_FIRST: &str = "Try it first, and show what it changes";
+pub const APPLY_TRIAL: &str = "Apply what this command changed?";
+pub const TRIAL_NO: &str = "No, drop the changes";
+pub const TRIAL_YES: &str = "Yes, apply them";
 pub const CHOICE_NO_REASON: &str = "No, and say what to do instead";
 pub const CHOICE_YES_COMMENT: &str = "Yes, and add a comment";
 

@@ -1,6 +1,6 @@
 //! What differs between two snapshots. Folders with equal digests are not read.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::digest::{ContentDigest, SnapshotId};
 use crate::error::WorkspaceError;
@@ -118,6 +118,21 @@ pub(crate) fn list_uncovered(
         {
             let path = path.clone();
             uncovered.push(UncoveredPath { path, reason: *reason, bytes: stamp.size });
+        }
+        Ok(())
+    })?;
+    Ok(uncovered)
+}
+
+/// Every path whose bytes a snapshot does not hold, git's objects among them.
+pub(crate) fn collect_uncovered(
+    store: &ContentStore,
+    snapshot: SnapshotId,
+) -> Result<BTreeSet<RelativePath>, WorkspaceError> {
+    let mut uncovered = BTreeSet::new();
+    visit_snapshot(store, snapshot, &mut |path, image| {
+        if matches!(image, EntryImage::Uncovered { .. }) {
+            uncovered.insert(path.clone());
         }
         Ok(())
     })?;

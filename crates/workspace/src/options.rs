@@ -13,6 +13,9 @@ pub struct WorkspaceOptions {
     pub home: Option<PathBuf>,
     /// Lines as in a `.gitignore` at the root, weaker than every rule file.
     pub ignore_patterns: Vec<String>,
+    /// The root is an overlay of the folder that the store is for. What that folder's looks know of
+    /// files is used here, and nothing that is seen here is handed on to them.
+    pub is_overlay: bool,
     /// Contents that are never kept.
     pub content_filter: ContentFilter,
 }

@@ -24,6 +24,8 @@ pub(crate) struct RootFolder {
     pub(crate) handle: OwnedFd,
     pub(crate) device: u64,
     pub(crate) inode: u64,
+    /// An overlay may call its files by the devices of its layers.
+    pub(crate) is_overlay: bool,
 }
 
 /// What the system says of a file, as far as a change of its bytes shows in it.
@@ -49,7 +51,8 @@ impl RootFolder {
                 error => WorkspaceError::disk("open", &path, error),
             })?;
         let stat = fstat(&handle).map_err(|error| WorkspaceError::disk("open", &path, error))?;
-        Ok(Self { device: stat.st_dev, inode: stat.st_ino, path, handle })
+        let is_overlay = is_overlay(&handle);
+        Ok(Self { device: stat.st_dev, inode: stat.st_ino, path, handle, is_overlay })
     }
 
     /// Opens a folder part by part, so that a link planted on the way is refused.
@@ -63,6 +66,18 @@ impl RootFolder {
         }
         Ok(folder)
     }
+}
+
+#[cfg(target_os = "linux")]
+fn is_overlay(folder: &OwnedFd) -> bool {
+    const OVERLAY: u64 = 0x794c_7630;
+    rustix::fs::fstatfs(folder)
+        .is_ok_and(|system| system.f_type.cast_unsigned() & 0xffff_ffff == OVERLAY)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_overlay(_folder: &OwnedFd) -> bool {
+    false
 }
 
 pub(crate) fn open_child_folder(parent: impl AsFd, name: &[u8]) -> io::Result<OwnedFd> {

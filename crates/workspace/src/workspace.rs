@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cancel_flag::CancelFlag;
-use crate::change::{collect_live, compare_snapshots, list_uncovered};
+use crate::change::{collect_live, collect_uncovered, compare_snapshots, list_uncovered};
 use crate::copy::{CopyReport, copy_snapshot};
 use crate::digest::{ContentDigest, SnapshotId};
 use crate::disk_hook::DiskHook;
 use crate::error::WorkspaceError;
 use crate::look::{CachedFolder, SnapshotReport, WalkSettings, load_cache, look, save_cache};
 use crate::options::{LookDepth, WorkspaceOptions};
+use crate::overlay::{
+    CarryOver, OverlayPlan, OverlayReport, OverlayTrial, UncoveredSets, UpperFolder, carry_over,
+};
 use crate::pack::{PackOptions, PackReport, pack_snapshot, unpack_snapshot};
-use crate::path_image::{PathChange, UncoveredPath};
+use crate::path_image::{PathChange, PathImage, UncoveredPath};
 use crate::restore::{
     RestoreConsent, RestorePlan, RestoreReport, RestoreSite, build_plan, carry_out, finish, has_log,
 };
@@ -55,9 +58,9 @@ impl Workspace {
         }
         let hook = DiskHook::default();
         let store = ContentStore::open(store, &options.limits, &hook)?;
-        let cache = load_cache(&store.folder().join(CACHE_NAME), &root);
+        let cache = load_cache(&store.folder().join(CACHE_NAME), &root, options.is_overlay);
         let has_poor_times = has_poor_times(&root);
-        let is_cache_saved = cache.is_some();
+        let is_cache_saved = cache.is_some() || options.is_overlay;
         Ok(Self {
             root,
             store,
@@ -100,9 +103,9 @@ impl Workspace {
         let result = look(&self.root, &self.store, self.cache.as_ref(), settings)?;
         let is_first = self.cache.is_none();
         self.cache = Some(result.cache);
-        self.is_cache_saved = false;
+        self.is_cache_saved = self.options.is_overlay;
         self.looked_at_losses = Some(losses);
-        if is_first {
+        if is_first && !self.options.is_overlay {
             self.save_cache();
         }
         Ok(result.report)
@@ -183,6 +186,57 @@ impl Workspace {
         let mut report = carry_out(&self.restore_site(), plan, consent, cancel)?;
         self.look_after(&mut report);
         Ok(report)
+    }
+
+    /// Takes a look and says what accepting a trial would do. What the trial did not touch is left out,
+    /// whoever changed it.
+    ///
+    /// # Errors
+    /// As `plan`; `Disk` when what the overlay collected cannot be read.
+    pub fn plan_trial(
+        &mut self,
+        trial: &OverlayTrial,
+        cancel: &CancelFlag,
+    ) -> Result<OverlayPlan, WorkspaceError> {
+        // Going from the trial's end to its beginning would be ours; so is the way there.
+        let mut restore = self.plan(trial.after, &[(trial.after, trial.before)], cancel)?;
+        let uncovered = UncoveredSets {
+            before: collect_uncovered(&self.store, trial.before)?,
+            after: collect_uncovered(&self.store, trial.after)?,
+        };
+        let upper = UpperFolder::read(&trial.upper, &self.root, &uncovered, trial.began)?;
+        restore.steps.retain(|step| {
+            let is_moved = matches!(step.target, PathImage::Uncovered { .. })
+                || uncovered.before.contains(&step.path) && step.target == PathImage::Absent;
+            upper.covers(&step.path) && !is_moved
+        });
+        Ok(OverlayPlan { restore, moves: upper.into_moves() })
+    }
+
+    /// Accepts a trial as planned. A kill in the middle leaves `has_unfinished_restore`, or a trial that
+    /// can be planned and accepted again.
+    ///
+    /// # Errors
+    /// As `carry_out`.
+    pub fn accept_trial(
+        &mut self,
+        trial: &OverlayTrial,
+        plan: &OverlayPlan,
+        consent: &RestoreConsent,
+        cancel: &CancelFlag,
+    ) -> Result<OverlayReport, WorkspaceError> {
+        self.follow_root()?;
+        let request = CarryOver {
+            root: &self.root,
+            upper: &trial.upper,
+            began: trial.began,
+            consent,
+            hook: &self.hook,
+        };
+        // First, because git's objects must be there before the refs that name them.
+        let not_moved = carry_over(&request, &plan.moves);
+        let restore = self.carry_out(&plan.restore, consent, cancel)?;
+        Ok(OverlayReport { restore, not_moved })
     }
 
     /// Whether a restore was cut off by a crash.

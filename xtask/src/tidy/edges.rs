@@ -39,6 +39,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "mcp",
             "journal",
             "workspace",
+            "text_diff",
         ],
     ),
     ("styled_text", &["permission"]),
@@ -52,7 +53,6 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "vocabulary",
             "permission",
             "sandbox",
-            "text_diff",
             "settings",
             "journal",
             "driver",
@@ -105,6 +105,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "stream_json",
         ],
     ),
+    ("trial", &["vocabulary", "journal", "driver", "host", "assembly"]),
     (
         "cli",
         &[
@@ -124,6 +125,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "tui",
             "demo",
             "update",
+            "trial",
         ],
     ),
     ("update", &["tool", "host"]),

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_driver::snapshot::{FileDifference, HeldContent, visit_span_changes};
+use windlass_driver::snapshot::{
+    DiffCounts, FileDifference, count_differences, render_difference, render_differences,
+    visit_span_changes,
+};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::{EnvLookup, process_environment};
 use windlass_journal::SnapshotStore;
 use windlass_journal::snapshot_store::SnapshotSpan;
-use windlass_text_diff::TextDifference;
 
 use crate::session::rewind_point;
 use crate::session::snapshots::{open_change_log, open_session_snapshots};
@@ -80,7 +82,7 @@ fn select_spans(
 }
 
 #[derive(Default)]
-struct DiffReport {
+pub(crate) struct DiffReport {
     text: String,
     objects: Vec<Value>,
     insertions: usize,
@@ -88,46 +90,32 @@ struct DiffReport {
 }
 
 impl DiffReport {
-    fn add(&mut self, file: &FileDifference, is_summary: bool) {
-        let FileDifference { path, kind, before, after } = file;
-        let texts = to_text(before).zip(to_text(after));
-        let mut counts = None;
-        let mut shown = String::new();
-        if let Some((old, new)) = texts {
-            let difference = TextDifference::of_lines(&old, &new);
-            let changed = difference.count_changes();
-            self.insertions += changed.added;
-            self.deletions += changed.removed;
-            counts = Some((changed.added, changed.removed));
-            let [from, to] = [(before, "a"), (after, "b")].map(|(held, side)| match held {
-                HeldContent::Nothing => "/dev/null".to_owned(),
-                HeldContent::File(..) | HeldContent::Link(_) | HeldContent::NotKept => {
-                    format!("{side}/{path}")
-                }
-            });
-            shown = difference.to_unified(&from, &to, 3);
-        }
+    pub(crate) fn add(&mut self, file: &FileDifference, is_summary: bool) {
+        let FileDifference { path, kind, .. } = file;
+        let counts = count_differences(file);
         let described = match counts {
-            Some((added, removed)) => format!("+{added} -{removed}"),
+            Some(DiffCounts { insertions, deletions }) => format!("+{insertions} -{deletions}"),
             None => "not text, or not kept".to_owned(),
         };
+        self.insertions += counts.map_or(0, |counts| counts.insertions);
+        self.deletions += counts.map_or(0, |counts| counts.deletions);
+        let mut shown = None;
         if is_summary {
             self.text.push_str(&format!("{:<9} {path}  {described}\n", kind.name()));
         } else {
-            self.text.push_str(&format!("diff {path} ({}, {described})\n", kind.name()));
-            self.text.push_str(&describe_mode_change(before, after));
-            self.text.push_str(&shown);
+            self.text.push_str(&render_differences(std::slice::from_ref(file)));
+            shown = render_difference(file).filter(|shown| !shown.is_empty());
         }
         self.objects.push(json!({
             "path": path,
             "kind": kind.name(),
-            "insertions": counts.map(|(added, _)| added),
-            "deletions": counts.map(|(_, removed)| removed),
-            "diff": (!is_summary && !shown.is_empty()).then_some(shown),
+            "insertions": counts.map(|counts| counts.insertions),
+            "deletions": counts.map(|counts| counts.deletions),
+            "diff": shown,
         }));
     }
 
-    fn finish(self, id: &str, is_summary: bool) -> (String, Value) {
+    pub(crate) fn finish(self, id: &str, is_summary: bool) -> (String, Value) {
         let Self { mut text, objects, insertions, deletions } = self;
         match objects.len() {
             0 => text.push_str("No files changed.\n"),
@@ -146,26 +134,3 @@ impl DiffReport {
         (text, object)
     }
 }
-
-/// A file as text; nothing is empty text. `None` for what is no text.
-fn to_text(held: &HeldContent) -> Option<String> {
-    match held {
-        HeldContent::Nothing => Some(String::new()),
-        HeldContent::File(bytes, _) if bytes.len() <= TEXT_BYTES_MAX => {
-            String::from_utf8(bytes.clone()).ok().filter(|text| !text.contains('\0'))
-        }
-        HeldContent::Link(target) => Some(format!("link to {}\n", String::from_utf8_lossy(target))),
-        HeldContent::File(..) | HeldContent::NotKept => None,
-    }
-}
-
-fn describe_mode_change(before: &HeldContent, after: &HeldContent) -> String {
-    match (before, after) {
-        (HeldContent::File(_, old), HeldContent::File(_, new)) if old != new => {
-            format!("mode {:o} -> {:o}\n", old & 0o7777, new & 0o7777)
-        }
-        _ => String::new(),
-    }
-}
-
-const TEXT_BYTES_MAX: usize = 4 << 20;

@@ -50,7 +50,11 @@ pub fn rewind_journal(
         rewind_locked(&lock, target.point.conversation, &rewind_point::fallback_settings())
             .map_err(|error| journal_error(&error))?;
     }
-    Ok(render_rewind(wanted, &target, &files))
+    let is_given_up = wanted.scope.files
+        && workspace.is_some_and(|workspace| {
+            rewind::are_snapshots_given_up(&snapshots, workspace, target.point.files)
+        });
+    Ok(render_rewind(wanted, &target, &files, is_given_up))
 }
 
 /// Takes back the last rewind of files, or says what that would change.
@@ -86,11 +90,18 @@ pub async fn rewind_open_session(
         None => rewind_journal(&journal, &id, &arguments, &process_environment).map(Err),
         Some(to) => {
             let messages = rewind_point::trace_messages(&journal, &id)?;
-            find_target(&messages, &open_change_log(&journal)?, to).map(Ok)
+            let kept = open_change_log(&journal)?;
+            let target = find_target(&messages, &kept, to)?;
+            let workspace = open_session_snapshots(&kept, &|name: &str| std::env::var_os(name));
+            let is_given_up = arguments.scope.files
+                && workspace.is_some_and(|workspace| {
+                    rewind::are_snapshots_given_up(&kept, &workspace, target.point.files)
+                });
+            Ok(Ok((target, is_given_up)))
         }
     });
     let broken = |error| CommandError::failure(format!("this should not happen: {error}"));
-    let target = match looked.await.map_err(broken)?? {
+    let (target, is_given_up) = match looked.await.map_err(broken)?? {
         Ok(found) => found,
         Err(listed) => return Ok(listed),
     };
@@ -98,7 +109,7 @@ pub async fn rewind_open_session(
         .rewind(target.name.clone(), wanted.scope, wanted.options.clone())
         .await
         .map_err(|error| rewind_error(&error))?;
-    Ok(render_rewind(wanted, &target, &rewound.files))
+    Ok(render_rewind(wanted, &target, &rewound.files, is_given_up))
 }
 
 fn render_prompts(
@@ -138,6 +149,7 @@ fn render_rewind(
     wanted: &RewindArguments,
     target: &RewindTarget,
     files: &[FileRewind],
+    is_given_up: bool,
 ) -> (String, Value) {
     let is_done = !wanted.options.dry_run;
     let mut text = String::new();
@@ -149,8 +161,12 @@ fn render_rewind(
     if wanted.scope.files {
         text.push_str(&render_files(files, is_done));
     }
+    if is_given_up {
+        text.push_str(SNAPSHOTS_GIVEN_UP);
+    }
     let objects: Vec<Value> = files.iter().map(file_to_json).collect();
     let object = json!({
+        "snapshots_given_up": is_given_up,
         "prompt": target.number,
         "uuid": target.name,
         "conversation": wanted.scope.conversation,
@@ -222,3 +238,4 @@ fn rewind_error(error: &RewindError) -> CommandError {
 }
 
 const PROMPT_CHARS_MAX: usize = 60;
+const SNAPSHOTS_GIVEN_UP: &str = "The snapshots of that moment were given up, for room or for their age: what commands changed since is not restored.\n";

@@ -8,10 +8,12 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::oneshot;
 use windlass_driver::snapshot::remove_unused_stores;
+use windlass_driver::trial::remove_stale_trials;
 use windlass_host::display::human_format::format_counted;
 use windlass_journal::{ListedSession, SessionCatalogue, SessionTrash, project_key::project_key};
 
 use super::snapshots::STORES_FOLDER;
+use super::trials::TRIALS_FOLDER;
 
 /// A clean-up that is due once the session it belongs to is open: from then on its own journal is locked.
 #[derive(Debug)]
@@ -116,6 +118,9 @@ impl SessionCleanup {
 
     fn remove_unused_snapshots(&self) -> usize {
         let state = self.catalogue.root().parent();
+        if let Some(state) = state {
+            remove_stale_trials(&state.join(TRIALS_FOLDER));
+        }
         state.map_or(0, |state| remove_unused_stores(&state.join(STORES_FOLDER)))
     }
 

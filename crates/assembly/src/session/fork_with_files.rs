@@ -8,6 +8,7 @@ use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_host::random;
 use windlass_journal::session_catalogue::ListedSession;
+use windlass_vocabulary::MicroUsd;
 
 use super::rewind_point::{RewindTarget, find_target};
 use super::snapshots::{open_change_log, snapshot_config};
@@ -40,6 +41,10 @@ pub struct ForkedSession {
     /// What it begins before, for people.
     pub point: Option<String>,
     pub copied: Option<SnapshotCopy>,
+    /// The journal of the copy.
+    pub journal: PathBuf,
+    /// The files of that moment, if they are not as they are now.
+    pub snapshot: Option<String>,
 }
 
 pub fn fork_with_files(
@@ -64,13 +69,12 @@ pub fn fork_with_files(
         ForkFiles::Beside => Some(choose_place(&project, &id)?),
         ForkFiles::In(place) => Some(place.clone()),
     };
+    let files_at = target.as_ref().map(|target| target.point.files);
+    let spans = files_at.map(|record| kept.find_spans_after(record)).unwrap_or_default();
+    let snapshot = spans.into_iter().find(|span| span.root == project).map(|span| span.from);
     let copied = match &place {
         None => None,
         Some(place) => {
-            let files_at = target.as_ref().map(|target| target.point.files);
-            let spans = files_at.map(|record| kept.find_spans_after(record)).unwrap_or_default();
-            let span = spans.into_iter().find(|span| span.root == project);
-            let snapshot = span.map(|span| span.from);
             let config = snapshot_config(&project, lookup)
                 .ok_or_else(|| CommandError::failure("there is no place for snapshots"))?;
             let shared = SharedWorkspace::new(&project, config);
@@ -91,7 +95,7 @@ pub fn fork_with_files(
     let until = target.as_ref().map(|target| target.point.conversation);
     fork::fork_session(&source.path, until, &journal, &id, Some(&directory))?;
     let point = target.as_ref().map(RewindTarget::describe);
-    Ok(ForkedSession { id, directory, point, copied })
+    Ok(ForkedSession { id, directory, point, copied, journal, snapshot })
 }
 
 /// A folder beside the original, named after it and the session.
@@ -101,4 +105,25 @@ fn choose_place(project: &Path, id: &str) -> Result<PathBuf, CommandError> {
         return Err(CommandError::usage("give a folder: --workspace=DIR"));
     };
     Ok(parent.join(format!("{name}-{}", id.get(..8).unwrap_or(id))))
+}
+
+/// The number and the words of the last prompt of a session, or of the one that is called this.
+pub fn find_prompt(
+    source: &ListedSession,
+    at: Option<&str>,
+) -> Result<(String, String), CommandError> {
+    let messages = rewind_point::trace_messages(&source.path, &source.summary.id)?;
+    let last = messages.iter().filter(|traced| traced.is_prompt).count().to_string();
+    let target = find_target(&messages, &open_change_log(&source.path)?, at.unwrap_or(&last))?;
+    match target.number {
+        Some(number) => Ok((number.to_string(), target.point.text)),
+        None => Err(CommandError::usage("a call has no prompt to repeat; give one with --prompt")),
+    }
+}
+
+/// What a session has spent so far, as its own limit counts it.
+pub fn read_spending(journal: &Path) -> Result<MicroUsd, CommandError> {
+    windlass_journal::fold(journal, &rewind_point::fallback_settings())
+        .map(|folded| folded.state.ledger.committed())
+        .map_err(|error| super::journal_error(&error))
 }

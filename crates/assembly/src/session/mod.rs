@@ -15,6 +15,7 @@ pub mod session_cost;
 pub mod session_lookup;
 pub mod session_pack;
 pub mod snapshots;
+pub mod trials;
 
 use std::collections::BTreeSet;
 use std::fs::DirBuilder;

@@ -1,6 +1,6 @@
 //! Where snapshots of working directories are kept.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use windlass_driver::Durability;
 use windlass_driver::snapshot::{SharedWorkspace, SnapshotConfig};
@@ -11,6 +11,7 @@ use windlass_journal::project_key::project_key;
 use windlass_journal::{SnapshotLimits, SnapshotStore};
 
 use super::journal_error;
+use super::trials::is_on_trial;
 
 /// Beside the sessions, one store for each working directory.
 pub(super) const STORES_FOLDER: &str = "workspaces";
@@ -22,6 +23,8 @@ pub(crate) fn snapshot_config(root: &Path, lookup: &impl EnvLookup) -> Option<Sn
         store: folder.join(project_key(root)),
         home: user_directories::home_directory(lookup),
         store_bytes_max: None,
+        age_max: None,
+        is_overlay: is_on_trial(lookup),
     })
 }
 
@@ -37,7 +40,16 @@ pub fn open_session_snapshots(
     kept: &SnapshotStore,
     lookup: &impl EnvLookup,
 ) -> Option<SharedWorkspace> {
-    let root = kept.spans().pop()?.root;
-    let config = snapshot_config(&root, lookup).filter(|config| config.store.is_dir())?;
-    Some(SharedWorkspace::new(&root, config))
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for span in kept.spans() {
+        if !roots.contains(&span.root) {
+            roots.push(span.root);
+        }
+    }
+    let open =
+        |root: &PathBuf| snapshot_config(root, lookup).filter(|config| config.store.is_dir());
+    let mut roots = roots.into_iter().filter_map(|root| Some((open(&root)?, root)));
+    let (config, first) = roots.next()?;
+    let shared = SharedWorkspace::new(&first, config);
+    Some(roots.fold(shared, |shared, (config, root)| shared.with_added(&root, config)))
 }

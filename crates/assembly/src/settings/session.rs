@@ -1,6 +1,9 @@
 //! How a session answers, and how long it is kept.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
+
+use windlass_driver::snapshot::SnapshotConfig;
 
 use super::SettingsLayers;
 
@@ -32,8 +35,20 @@ impl SettingsLayers {
         self.loaded.settings.storage.file_checkpointing_enabled != Some(false)
     }
 
+    /// What the snapshots of a directory may take, and how long those of ended sessions are kept.
+    pub(crate) fn limit_snapshots(&self, config: &mut SnapshotConfig) {
+        let storage = &self.loaded.settings.storage;
+        let megabytes = storage.snapshot_megabytes_max.map_or(SNAPSHOT_MEGABYTES, NonZeroU32::get);
+        config.store_bytes_max = Some(u64::from(megabytes) << 20);
+        let days = storage.snapshot_period_days.map(NonZeroU32::get);
+        config.age_max = days.map(|days| Duration::from_secs(u64::from(days) * 24 * 60 * 60));
+    }
+
     /// Days after which sessions are removed.
     pub fn cleanup_days(&self) -> Option<u32> {
         self.loaded.settings.storage.cleanup_period_days.map(NonZeroU32::get)
     }
 }
+
+/// What the snapshots of one directory may take, unless settings say otherwise.
+const SNAPSHOT_MEGABYTES: u32 = 2_048;

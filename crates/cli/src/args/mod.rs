@@ -17,6 +17,7 @@ mod permission_command;
 mod rehearsal;
 mod session;
 mod settings;
+mod trial;
 
 use std::ffi::OsString;
 
@@ -45,6 +46,7 @@ pub(crate) use session::{
     SessionsRestoreArgs, SessionsSearchArgs, SingleSessionArgs, UnpackArgs, WhyArgs,
 };
 pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs, UpdateArgs};
+pub(crate) use trial::{ApplyArgs, RaceArgs, TrialArgs};
 
 /// An agent you can leave alone: it asks a model, runs the tools the model wants, and stops for a
 /// reason it can name.
@@ -97,6 +99,12 @@ pub(crate) enum CliCommand {
     /// Continue from any point of a session beside the original, with files of its own.
     #[command(after_help = include_str!("../text/help/fork.txt"))]
     Fork(ForkArgs),
+    /// Apply, show or drop what a dry run changed.
+    #[command(after_help = include_str!("../text/help/apply.txt"))]
+    Apply(ApplyArgs),
+    /// Run several continuations of a session side by side, and apply the best.
+    #[command(after_help = include_str!("../text/help/race.txt"))]
+    Race(RaceArgs),
     /// Pack a session with its files into one file, to go on with it on another machine.
     #[command(after_help = include_str!("../text/help/pack.txt"))]
     Pack(PackArgs),
@@ -184,6 +192,8 @@ impl CliCommand {
         "resume",
         "diff",
         "fork",
+        "apply",
+        "race",
         "pack",
         "unpack",
         "rewind",
@@ -252,6 +262,8 @@ pub(crate) struct RunArgs {
     pub(crate) screen_reader: bool,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
+    #[command(flatten)]
+    pub(crate) trial: TrialArgs,
     #[command(flatten)]
     pub(crate) mcp: McpConfigArgs,
     #[command(flatten)]

@@ -74,7 +74,7 @@ pub(crate) enum ThinkingArg {
     Disabled,
 }
 
-fn parse_budget_usd(text: &str) -> Result<MicroUsd, String> {
+pub(super) fn parse_budget_usd(text: &str) -> Result<MicroUsd, String> {
     match parse_micro_dollars(text)? {
         0 => Err("must be more than 0".to_owned()),
         micros => Ok(MicroUsd(micros)),

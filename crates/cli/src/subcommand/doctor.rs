@@ -43,6 +43,8 @@ struct DoctorReport {
     sandbox: Result<String, String>,
     /// What holds commands that run unasked.
     cell: Result<String, String>,
+    /// Can runs be tried on a copy?
+    trial: Result<(), String>,
     config: Option<PathBuf>,
     /// What is sent where; empty if telemetry is off.
     telemetry: Vec<String>,
@@ -192,6 +194,7 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
         server: ServerState::CannotBeAsked,
         sandbox,
         cell,
+        trial: windlass_trial::dry_run::check_support(lookup),
         config: path,
         telemetry,
     }
@@ -275,6 +278,10 @@ fn report_to_json(report: &DoctorReport, is_fine: bool) -> Value {
         "trust": { "root": trust.root, "given": trust.is_given(), "withheld": withheld },
         "sandbox": match &report.sandbox {
             Ok(text) => json!({ "available": true, "report": text }),
+            Err(why) => json!({ "available": false, "report": why }),
+        },
+        "dry_run": match &report.trial {
+            Ok(()) => json!({ "available": true }),
             Err(why) => json!({ "available": false, "report": why }),
         },
         "wide_rules": list_wide_rules(&report.layers.loaded)
@@ -378,6 +385,11 @@ fn render_report(report: &DoctorReport, is_fine: bool) -> String {
         Err(why) => words::describe_no_cell(why),
     };
     text.push_str(&format!("{}  {}\n", words::DOCTOR_CELL, to_single_line(&cell)));
+    let trial = match &report.trial {
+        Ok(()) => words::TRIAL_AVAILABLE.to_owned(),
+        Err(why) => words::describe_no_trial(why),
+    };
+    text.push_str(&format!("{}  {}\n", words::DOCTOR_TRIAL, to_single_line(&trial)));
     text.push_str(words::DOCTOR_MODEL);
     text.push_str(&words::describe_model(
         &or_none(&report.model),

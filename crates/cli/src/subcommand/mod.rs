@@ -2,7 +2,6 @@
 
 pub(crate) mod auth;
 pub(crate) mod bound;
-mod child_command;
 pub(crate) mod completions;
 pub(crate) mod context;
 pub(crate) mod diff;

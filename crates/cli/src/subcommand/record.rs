@@ -8,8 +8,9 @@ use windlass_rehearsal::cassette::RecordSummary;
 use windlass_rehearsal::{RecordOptions, Recorder};
 use windlass_vocabulary::WireFormat;
 
-use super::{child_command, provider_redirect};
+use super::provider_redirect;
 use crate::args::RecordArgs;
+use windlass_host::child_command;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::{format_count, format_counted};
 use windlass_host::environment::EnvLookup;

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use windlass_rehearsal::{ReceivedRequest, Rehearsal, RehearsalOptions, Script};
 
-use super::{child_command, provider_redirect, rehearse_cassette};
+use super::{provider_redirect, rehearse_cassette};
 use crate::args::RehearseArgs;
+use windlass_host::child_command;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::environment::EnvLookup;
 use windlass_host::exit::Exit;

@@ -8,9 +8,10 @@ use std::path::Path;
 use windlass_rehearsal::cassette::ReplaySummary;
 use windlass_rehearsal::{Cassette, Replay, ReplayOptions};
 
+use super::provider_redirect;
 use super::rehearse::render_greeting;
-use super::{child_command, provider_redirect};
 use crate::args::RehearseArgs;
+use windlass_host::child_command;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::human_format::format_counted;
 use windlass_host::environment::EnvLookup;

@@ -81,6 +81,7 @@ mod tls_server;
 mod tool_selection;
 mod tour;
 mod transcript;
+mod trial;
 #[cfg(target_os = "linux")]
 mod two_interrupts;
 mod update;

@@ -493,3 +493,110 @@ fn what_cannot_be_restored_is_told_and_not_counted() {
     assert_eq!(text(&dirs.file("a")), "one\n");
     assert_eq!(dirs.file("big").metadata().expect("a file").len(), (17 << 20) + 5);
 }
+
+#[test]
+fn directories_that_were_added_are_taken_back_too() {
+    let dirs = TestDirs::new();
+    let other = dirs.work().parent().expect("a folder").join("other");
+    write(&dirs.file("a"), "one\n");
+    write(&other.join("deep/b"), "one\n");
+    let before = (read_tree(&dirs.work()), read_tree(&other));
+    let change = format!("echo two > a; echo two > {0}/deep/b; echo n > {0}/new", other.display());
+    let script =
+        Script::new().answer(bash(&change)).answer(ScriptedAnswer::text("Done.").repeat(0));
+    let server = play(script);
+    let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "--add-dir"];
+    let mut asking = dirs.asking(&server.url(), &flags);
+    run(asking.arg(&other).args(["-p", "go"])).answer();
+    let after = (read_tree(&dirs.work()), read_tree(&other));
+    let shown = diff(&dirs, &["--stat"]);
+    let named = format!("modified  {}/deep/b", other.display());
+    assert!(shown.contains(&named) && shown.contains("modified  a  "), "{shown}");
+    rewind(&dirs, &["--to", "1", "--files"]);
+    assert_eq!((read_tree(&dirs.work()), read_tree(&other)), before);
+    rewind(&dirs, &["--undo"]);
+    assert_eq!((read_tree(&dirs.work()), read_tree(&other)), after);
+}
+
+#[test]
+fn hooks_are_told_which_files_changed_commands_included() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let log = dirs.home().join("hooks.log");
+    let script = Script::new()
+        .answer(bash("echo two > a; echo b > b"))
+        .answer(bash("rm b"))
+        .answer(ScriptedAnswer::text("Done.").repeat(0));
+    let server = play(script);
+    let command = format!("tr -d '\\n' >> {0}; echo >> {0}", log.display());
+    let hooks = json!([{"hooks": [{"type": "command", "command": command}]}]);
+    let settings = json!({"hooks": {"PostToolUse": hooks.clone(), "Stop": hooks}}).to_string();
+    let flags = ["--dangerously-skip-permissions", "--settings", &settings, "-p", "go"];
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
+    let told: Vec<Value> = text(&log)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect();
+    let files = |told: &Value| told["files_changed"].to_string();
+    let [first, second, stop] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(
+        files(first),
+        json!([{"path": "a", "kind": "modified"}, {"path": "b", "kind": "created"}]).to_string()
+    );
+    assert_eq!(files(second), json!([{"path": "b", "kind": "deleted"}]).to_string());
+    assert_eq!(
+        (&stop["hook_event_name"], &stop["files_changed_count"]),
+        (&json!("Stop"), &json!(2))
+    );
+}
+
+#[test]
+fn snapshots_are_bounded_by_settings() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let _server = record_session(&dirs, &[&["echo two > a"]]);
+    let journal = dirs.journals().pop().expect("a journal");
+    let folder = journal.parent().expect("a folder");
+    let lists = std::fs::read_dir(folder).expect("a folder").flatten();
+    let log = lists.map(|entry| entry.path().join("log")).find(|path| path.is_file());
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 24 * 60 * 60);
+    let log = std::fs::File::options().write(true).open(log.expect("a list")).expect("a file");
+    log.set_modified(old).expect("an older time");
+    let looked = rewind(&dirs, &["--to", "1", "--files", "--dry-run"]);
+    assert!(looked.contains("Would restore 1 file") && !looked.contains("given up"), "{looked}");
+    // Noise does not become smaller: more than a megabyte of it has no room.
+    let script = Script::new()
+        .answer(bash("head -c 3000000 /dev/urandom > noise; echo three > a"))
+        .answer(bash("echo four > a"))
+        .answer(ScriptedAnswer::text("Done.").repeat(0));
+    let server = play(script);
+    let settings = json!({"snapshotPeriodDays": 1, "snapshotMegabytesMax": 1}).to_string();
+    let flags = ["--dangerously-skip-permissions", "--settings", &settings, "-p", "go"];
+    let ended = run(&mut dirs.asking(&server.url(), &flags));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let given_up = rewind(&dirs, &["--to", "1", "--files", "--dry-run"]);
+    assert!(given_up.contains("were given up"), "{given_up}");
+    let stats = run(&mut dirs.windlass(&["stats", "--json"])).answer().to_owned();
+    let stats: Value = serde_json::from_str(&stats).expect("JSON");
+    assert!(stats["snapshots"]["bytes"].as_u64().expect("a size") <= 1 << 20, "{stats}");
+}
+
+#[test]
+fn a_second_session_in_a_directory_is_told_of_the_first() {
+    let dirs = TestDirs::new();
+    let ready = dirs.file("ready");
+    let wait = format!("echo r > {}; while [ ! -e go ]; do sleep 0.02; done", ready.display());
+    let slow =
+        play(Script::new().answer(bash(&wait)).answer(ScriptedAnswer::text("First.").repeat(0)));
+    let quick = play(
+        Script::new().answer(bash("echo x > x")).answer(ScriptedAnswer::text("Second.").repeat(0)),
+    );
+    let flags = ["--dangerously-skip-permissions", "-p", "go"];
+    let first = RunningCommand::start(&mut dirs.asking(&slow.url(), &flags));
+    wait_for_file(&ready);
+    let mut second = dirs.asking(&quick.url(), &flags);
+    let second = run(second.arg("--verbose"));
+    write(&dirs.file("go"), "");
+    assert_eq!(first.finish().code, Some(0));
+    assert!(second.stderr.contains("another session works in this directory"), "{second:?}");
+}

@@ -8,8 +8,8 @@ use windlass_engine::HookSubject;
 use windlass_hook::HookEvent;
 use windlass_tool::BackgroundTask;
 use windlass_vocabulary::{
-    Effort, FailureKind, Json, PermissionMode, PermissionQuestion, ToolCall, ToolOutcome,
-    ToolResultPart,
+    Effort, FailureKind, Json, PermissionMode, PermissionQuestion, ToolCall, ToolCallId,
+    ToolOutcome, ToolResultPart, notice::ChangedFile,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -133,6 +133,27 @@ impl HookFacts {
             }
         }
     }
+}
+
+/// The calls that hooks are asked about; none at the end of a run, where all of them are meant.
+pub(crate) fn list_calls(subject: &HookSubject) -> Vec<ToolCallId> {
+    match subject {
+        HookSubject::Call(call) | HookSubject::Outcome(call, _) => vec![call.id.clone()],
+        HookSubject::Batch(calls) => calls.iter().map(|(call, _)| call.id.clone()).collect(),
+        HookSubject::Stop { .. }
+        | HookSubject::Failure { .. }
+        | HookSubject::Compaction { .. }
+        | HookSubject::Compacted { .. } => Vec::new(),
+    }
+}
+
+/// What calls changed, commands included, as far as snapshots know.
+pub(crate) fn build_changed_files(files: &[ChangedFile], count: usize) -> Map<String, Value> {
+    let one = |file: &ChangedFile| json!({ "path": file.path, "kind": file.kind.name() });
+    into_object(json!({
+        "files_changed": files.iter().map(one).collect::<Vec<_>>(),
+        "files_changed_count": count,
+    }))
 }
 
 /// Something that runs in the background; nothing, if it has ended.

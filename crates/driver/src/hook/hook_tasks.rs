@@ -65,11 +65,17 @@ impl HookTasks {
         let run = self.run.clone();
         let snapshots = self.snapshots.clone().filter(|_| may_change_files(point));
         match (ticket, pending) {
-            (Some(ticket), Some(pending)) => {
+            (Some(ticket), Some(mut pending)) => {
                 self.running.spawn(async move {
                     let running = match snapshots {
                         Some(recorder) => {
-                            Some(recorder.begin_call(None, run.clone().cancelled_owned()).await)
+                            let cancelled = run.clone().cancelled_owned();
+                            let running = Arc::clone(&recorder).begin_call(None, cancelled).await;
+                            // The directory was looked at after the calls that the hook follows.
+                            let calls = hook_input::list_calls(&subject);
+                            let (files, count) = recorder.list_changes(&calls);
+                            pending.add_changed_files(&files, count);
+                            Some(running)
                         }
                         None => None,
                     };

@@ -28,6 +28,7 @@ use windlass_hook::{
     CombinedHookResult, HookEnvironment, HookEvent, HookInvocation, HookSet, SelectedHooks,
 };
 use windlass_permission::{Policy, Rule, rule_matches_call};
+use windlass_vocabulary::notice::ChangedFile;
 use windlass_vocabulary::{
     HookPoint, HookReport, Json, MicroUsd, Notice, PermissionMode, ToolCall,
 };
@@ -86,6 +87,13 @@ impl PendingHooks {
             self.hooks.notice_sender.warn(words.clone());
         }
         combined
+    }
+
+    /// What the calls changed that they are asked about.
+    pub(crate) fn add_changed_files(&mut self, files: &[ChangedFile], count: usize) {
+        if let Value::Object(fields) = &mut self.occasion.input {
+            fields.extend(hook_input::build_changed_files(files, count));
+        }
     }
 
     pub(crate) fn with_cancel(mut self, cancel: CancellationToken) -> Self {

@@ -23,7 +23,7 @@ use snapshot_rewind::SnapshotPlan;
 pub use windlass_journal::snapshot_store::RestoreStatus;
 use windlass_journal::snapshot_store::SnapshotSpan;
 
-use windlass_workspace::{SnapshotId, Workspace, WorkspaceError};
+use windlass_workspace::{SnapshotId, WorkspaceError};
 
 use crate::journal_location::JournalLocation;
 use crate::snapshot::SharedWorkspace;
@@ -126,7 +126,7 @@ pub enum RewindError {
     Snapshots(String),
 }
 
-fn join_paths(paths: &[PathBuf]) -> String {
+pub(crate) fn join_paths(paths: &[PathBuf]) -> String {
     let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     paths.join(", ")
 }
@@ -147,25 +147,45 @@ pub fn rewind(
 ) -> Result<Vec<FileRewind>, RewindError> {
     let spans = kept.find_spans_after(to_record);
     let by_snapshots = plan_by_snapshots(workspace, &spans)?;
-    let covered = by_snapshots.as_ref().map(snapshot_rewind::list_paths).unwrap_or_default();
+    let covered: Vec<PathBuf> =
+        by_snapshots.iter().flat_map(|(_, planned)| snapshot_rewind::list_paths(planned)).collect();
     let mut plan = kept.plan_restore(to_record);
     plan.retain(|planned| {
         planned.status != RestoreStatus::AlreadyRestored && !covered.contains(&planned.path)
     });
     let mut files: Vec<FileRewind> =
         plan.iter().map(|planned| describe_file_rewind(kept, planned)).collect();
-    files.extend(by_snapshots.iter().flat_map(|planned| planned.files.iter().cloned()));
+    files.extend(by_snapshots.iter().flat_map(|(_, planned)| planned.files.iter().cloned()));
     if options.dry_run {
         return Ok(files);
     }
     check_others(&mut files, &options.overwrite)?;
     kept.restore(&plan, end, |planned| options.overwrite.covers(&planned.path))?;
-    if let (Some(workspace), Some(planned)) = (workspace, &by_snapshots) {
+    for (workspace, planned) in &by_snapshots {
         let failed =
             snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, &options.overwrite)?;
         mark_failed(&mut files, &failed);
     }
     Ok(files)
+}
+
+/// Were the snapshots of this moment given up, for room or for their age? Then what commands changed since
+/// cannot be taken back. Blocks.
+#[must_use]
+pub fn are_snapshots_given_up(
+    kept: &SnapshotStore,
+    workspace: &SharedWorkspace,
+    to_record: u64,
+) -> bool {
+    let spans = kept.find_spans_after(to_record);
+    workspace.members().any(|member| {
+        let first = spans.iter().find(|span| span.root == member.root());
+        let Some(target) = first.and_then(|span| span.from.parse::<SnapshotId>().ok()) else {
+            return false;
+        };
+        let found = member.run(|workspace| Ok(workspace.has_snapshot(target)));
+        matches!(found, Ok(Some(false)))
+    })
 }
 
 /// Takes back the last rewind of files, or says what that would change.
@@ -180,20 +200,38 @@ pub fn undo_rewind(
     end: u64,
     options: &RewindOptions,
 ) -> Result<Vec<FileRewind>, RewindError> {
-    let last = kept.spans().pop().filter(|span| span.is_rewind).ok_or(RewindError::NoRewind)?;
-    let planned = plan_by_snapshots(workspace, std::slice::from_ref(&last))?;
-    let (Some(workspace), Some(planned)) = (workspace, planned) else {
+    let last = find_last_rewind(kept);
+    if last.is_empty() {
+        return Err(RewindError::NoRewind);
+    }
+    let planned = plan_by_snapshots(workspace, &last)?;
+    if planned.is_empty() {
         return Err(RewindError::NotKept);
-    };
-    let mut files = planned.files;
+    }
+    let mut files: Vec<FileRewind> =
+        planned.iter().flat_map(|(_, planned)| planned.files.iter().cloned()).collect();
     if options.dry_run {
         return Ok(files);
     }
     check_others(&mut files, &options.overwrite)?;
-    let failed =
-        snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, &options.overwrite)?;
-    mark_failed(&mut files, &failed);
+    for (workspace, planned) in &planned {
+        let failed =
+            snapshot_rewind::carry_out(workspace, kept, &planned.plan, end, &options.overwrite)?;
+        mark_failed(&mut files, &failed);
+    }
     Ok(files)
+}
+
+/// The spans of the last rewind, if nothing was done since: one for each directory.
+fn find_last_rewind(kept: &SnapshotStore) -> Vec<SnapshotSpan> {
+    let mut group: Vec<SnapshotSpan> = Vec::new();
+    for span in kept.spans().into_iter().rev().take_while(|span| span.is_rewind) {
+        if group.iter().any(|known| known.root == span.root) {
+            break;
+        }
+        group.push(span);
+    }
+    group
 }
 
 /// What was planned and could not be done is told as what it is.
@@ -203,11 +241,16 @@ fn mark_failed(files: &mut [FileRewind], failed: &[PathBuf]) {
     }
 }
 
-fn plan_by_snapshots(
-    workspace: Option<&SharedWorkspace>,
+/// For each directory that snapshots say something about.
+fn plan_by_snapshots<'a>(
+    workspace: Option<&'a SharedWorkspace>,
     spans: &[SnapshotSpan],
-) -> Result<Option<SnapshotPlan>, RewindError> {
-    workspace.map_or(Ok(None), |workspace| snapshot_rewind::plan_before(workspace, spans))
+) -> Result<Vec<(&'a SharedWorkspace, SnapshotPlan)>, RewindError> {
+    let mut planned = Vec::new();
+    for member in workspace.into_iter().flat_map(SharedWorkspace::members) {
+        planned.extend(snapshot_rewind::plan_before(member, spans)?.map(|plan| (member, plan)));
+    }
+    Ok(planned)
 }
 
 /// May files that others changed be dealt with as chosen? Those that stay are left out of the list.
@@ -266,30 +309,31 @@ impl FileHistory {
         self.workspace.is_some()
     }
 
+    /// The snapshots of the working directory.
+    pub(crate) fn shared_workspace(&self) -> Result<&SharedWorkspace, String> {
+        self.workspace.as_ref().ok_or_else(|| "no snapshots of files are taken here".to_owned())
+    }
+
     /// Did this or another session take snapshots of the working directory?
     pub(crate) fn has_taken_snapshots(&self) -> bool {
         self.workspace.as_ref().is_some_and(SharedWorkspace::has_store)
     }
 
     /// Says that this session needs the snapshots of the working directory. Blocks.
-    pub(crate) fn register_snapshots(&self) -> Result<(), WorkspaceError> {
+    /// Returns whether another session works there too.
+    pub(crate) fn register_snapshots(&self) -> Result<bool, WorkspaceError> {
         let change_log = SnapshotStore::folder_for(&self.journal);
-        self.workspace.as_ref().map_or(Ok(()), |workspace| workspace.register(&change_log))
+        let mut is_shared = false;
+        for member in self.workspace.iter().flat_map(SharedWorkspace::members) {
+            is_shared |= member.register(&change_log)?;
+        }
+        Ok(is_shared)
     }
 
-    /// Does something with the snapshots of the working directory. Blocks.
-    pub(crate) fn run_workspace<T>(
-        &self,
-        work: impl FnOnce(&mut Workspace) -> Result<T, WorkspaceError>,
-    ) -> Result<Option<T>, WorkspaceError> {
-        self.workspace.as_ref().map_or(Ok(None), |workspace| workspace.run(work))
-    }
-
-    /// Calls are about to change the working directory, which stands as this snapshot says.
-    pub(crate) fn begin_span(&self, from: SnapshotId) -> Result<usize, JournalError> {
-        let root = self.workspace.as_ref().map(|workspace| workspace.root().to_owned());
+    /// Calls are about to change this directory, which stands as this snapshot says.
+    pub(crate) fn begin_span(&self, root: &Path, from: SnapshotId) -> Result<usize, JournalError> {
         let record = self.last_seq.load(Ordering::Relaxed);
-        self.store.begin_span(record, root.unwrap_or_default(), from.to_string(), false)
+        self.store.begin_span(record, root.to_owned(), from.to_string(), false)
     }
 
     /// Takes files back to where they were before this message or call, or looks. Blocks.

@@ -13,6 +13,7 @@ use super::{ModelAccess, SessionBuilder};
 use crate::attachment::AttachmentSources;
 use crate::attachment::path_instructions::PathInstructions;
 use crate::call_inspector::CallInspector;
+use crate::client_questions::ClientQuestions;
 use crate::effect_performer::{EffectPerformer, EffectPerformerParts};
 use crate::error::SessionStartError;
 use crate::hook::{self, SessionHooks, SessionHooksParts, SharedHooks};
@@ -38,6 +39,7 @@ use crate::subagent::{
 };
 use crate::tool::past_task_lists::rebuild_task_lists;
 use crate::transcript_writer::SessionTranscriptWriter;
+use crate::trial::SessionTrials;
 
 impl SessionBuilder {
     pub(crate) fn assemble(mut self) -> Result<AssembledSession, SessionStartError> {
@@ -47,9 +49,10 @@ impl SessionBuilder {
         let secrets = self.register_secrets();
         let model = &self.model;
         let routes = ModelRoutes::new(&model.endpoint, &model.endpoints, model.timeouts)?;
+        let (notice_sender, notices) = self.open_notices(&secrets);
+        let client_questions = ClientQuestions::new(notice_sender.clone());
         let AssembledToolContext { tool_context, scratch, file_history } =
-            self.prepare_tool_context(secrets)?;
-        let (notice_sender, notices) = self.open_notices(&tool_context);
+            self.prepare_tool_context(secrets, &client_questions)?;
         let snapshots = self.start_snapshots(file_history.as_ref(), &tool_context, &notice_sender);
         let base_hooks = SharedHooks::new(RwLock::new(std::mem::take(&mut self.hooks.set)));
         if let Some(subagents) = self.tools.subagents.take() {
@@ -143,16 +146,17 @@ impl SessionBuilder {
             resources,
             waiting_prompts,
             spending,
+            client_questions,
         })
     }
 
     /// What is told on this channel is also observed, if there is an observer.
-    fn open_notices(&self, tool_context: &ToolSessionContext) -> (NoticeSender, Notices) {
+    fn open_notices(&self, secrets: &Secrets) -> (NoticeSender, Notices) {
         let (notice_sender, notices) = notices::channel(self.model.separate_deltas);
-        (notice_sender.with_watch(self.build_watch(tool_context)), notices)
+        (notice_sender.with_watch(self.build_watch(secrets)), notices)
     }
 
-    fn build_watch(&self, tool_context: &ToolSessionContext) -> Option<Arc<SessionWatch>> {
+    fn build_watch(&self, secrets: &Secrets) -> Option<Arc<SessionWatch>> {
         let observer = Arc::clone(self.nesting.observer.as_ref()?);
         let identity = &self.hooks.identity;
         let describe = |endpoint: &Endpoint| ModelServer {
@@ -165,7 +169,7 @@ impl SessionBuilder {
             agent: self.settings.agent.id.clone(),
             agent_kind: identity.agent.as_ref().map(|agent| agent.kind.clone()),
             started_by: self.nesting.started_by.clone(),
-            secrets: tool_context.secrets.clone(),
+            secrets: secrets.clone(),
             server: describe(&self.model.endpoint),
             other_servers: others.map(|(model, it)| (model.clone(), describe(it))).collect(),
         };
@@ -209,6 +213,7 @@ impl SessionBuilder {
     fn prepare_tool_context(
         &mut self,
         secrets: Secrets,
+        client_questions: &Arc<ClientQuestions>,
     ) -> Result<AssembledToolContext, SessionStartError> {
         let journal = self.record.journal.as_ref();
         let (mut tool_context, scratch) = match self.tools.tool_context.take() {
@@ -229,9 +234,11 @@ impl SessionBuilder {
                 let session = transcript.map(|transcript| transcript.about.session.clone());
                 let settings = self.settings.clone();
                 let snapshots = self.record.snapshots.take();
+                let added = std::mem::take(&mut self.record.added_snapshots);
                 let snapshots = snapshots.map(|config| {
-                    SharedWorkspace::new(&tool_context.files.cwd, config)
-                        .with_secrets(tool_context.secrets.clone())
+                    let own = SharedWorkspace::new(&tool_context.files.cwd, config)
+                        .with_secrets(tool_context.secrets.clone());
+                    added.into_iter().fold(own, |own, (root, config)| own.with_added(&root, config))
                 });
                 let opened =
                     FileHistory::open(location, session.unwrap_or_default(), settings, snapshots)?;
@@ -241,6 +248,16 @@ impl SessionBuilder {
         };
         if let Some(history) = file_history.as_ref().filter(|_| self.record.keeps_file_history) {
             tool_context.files.backup = Some(Arc::<FileHistory>::clone(history));
+        }
+        if let Some(history) = file_history.as_ref().filter(|history| history.has_snapshots())
+            && let Some(config) = self.record.trials.take()
+        {
+            tool_context.processes.trials = Some(Arc::new(SessionTrials {
+                config,
+                history: Arc::clone(history),
+                questions: Arc::clone(client_questions),
+                secrets: tool_context.secrets.clone(),
+            }));
         }
         Ok(AssembledToolContext { tool_context: Arc::new(tool_context), scratch, file_history })
     }
@@ -362,6 +379,7 @@ pub(crate) struct AssembledSession {
     pub(crate) resources: WeakSessionResources,
     pub(crate) waiting_prompts: watch::Receiver<usize>,
     pub(crate) spending: ModelSpending,
+    pub(crate) client_questions: Arc<ClientQuestions>,
 }
 
 /// The settings, with less to spend: what the conversation went back from was paid for all the same.

@@ -19,7 +19,6 @@ use windlass_vocabulary::{Effort, ModelFacts, ModelName};
 
 use crate::attachment::AttachmentFinder;
 use crate::attachment::path_instructions::PathInstructionSource;
-use crate::client_questions::ClientQuestions;
 use crate::error::SessionStartError;
 use crate::hook::hook_input::SessionIdentity;
 use crate::journal_location::JournalLocation;
@@ -33,6 +32,7 @@ use crate::session_settings::SessionSettingsView;
 use crate::snapshot::SnapshotConfig;
 use crate::subagent::SubagentConfig;
 use crate::transcript_writer::{TranscriptConfig, TranscriptListener};
+use crate::trial::TrialConfig;
 
 pub(crate) use assemble::AssembledSession;
 use session_parts::{BuilderTools, ContextSources, HookSetup, SessionRecord};
@@ -302,6 +302,21 @@ impl SessionBuilder {
         self
     }
 
+    /// Takes snapshots of a further directory, too, as [`SessionBuilder::snapshots`] does of the first.
+    #[must_use]
+    pub fn added_snapshots(mut self, root: impl Into<PathBuf>, config: SnapshotConfig) -> Self {
+        self.record.added_snapshots.push((root.into(), config));
+        self
+    }
+
+    /// Lets the user try commands before they are applied, on an overlay of the working directory. Needs
+    /// snapshots.
+    #[must_use]
+    pub fn trials(mut self, config: TrialConfig) -> Self {
+        self.record.trials = Some(config);
+        self
+    }
+
     /// Takes snapshots of the working directory around calls that may change files, so that what
     /// commands do can be taken back too. Needs a journal.
     #[must_use]
@@ -392,11 +407,11 @@ impl SessionBuilder {
             resources: late,
             waiting_prompts,
             spending,
+            client_questions,
         } = self.assemble()?;
         let (over, closed) = watch::channel(false);
         let close_max = crate::CLOSE_MAX.max(run.hooks.session_end_timeout() + CLOSE_GRACE)
             + notice_sender.watch().map(|watch| watch.finish_max()).unwrap_or_default();
-        let outside = ClientQuestions::new(notice_sender.clone());
         runtime.spawn(session_loop::supervise(
             run.run_until_closed(),
             notice_sender,
@@ -409,7 +424,7 @@ impl SessionBuilder {
                 closed,
                 close_max,
                 file_history,
-                client_questions: outside,
+                client_questions,
                 resources: late,
                 waiting_prompts,
                 spending,

@@ -16,6 +16,7 @@ use crate::observer::SessionObserver;
 use crate::snapshot::SnapshotConfig;
 use crate::subagent::{SessionTree, SubagentConfig};
 use crate::transcript_writer::TranscriptConfig;
+use crate::trial::TrialConfig;
 
 #[derive(Clone, Debug)]
 pub(crate) struct ModelAccess {
@@ -72,6 +73,8 @@ pub(super) struct SessionRecord {
     pub(super) transcript: Option<TranscriptConfig>,
     pub(super) keeps_file_history: bool,
     pub(super) snapshots: Option<SnapshotConfig>,
+    pub(super) added_snapshots: Vec<(PathBuf, SnapshotConfig)>,
+    pub(super) trials: Option<TrialConfig>,
     pub(super) resumes_run: bool,
 }
 
@@ -82,6 +85,8 @@ impl Default for SessionRecord {
             transcript: None,
             keeps_file_history: true,
             snapshots: None,
+            added_snapshots: Vec::new(),
+            trials: None,
             resumes_run: false,
         }
     }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use windlass_vocabulary::notice::ChangedFile;
 use windlass_vocabulary::{Notice, ToolCallId};
 
+use super::recorder_thread::FILES_TOLD_MAX;
 use crate::notices::NoticeSender;
 
 #[derive(Debug)]
@@ -20,9 +21,11 @@ struct NoticeOrder {
     told: Vec<ToolCallId>,
     /// What waits for calls to be told.
     held: Vec<HeldChange>,
+    /// Everything that was changed in this run, for hooks.
+    changed: Vec<HeldChange>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct HeldChange {
     calls: Vec<ToolCallId>,
     files: Vec<ChangedFile>,
@@ -36,8 +39,29 @@ impl ChangeNotices {
 
     pub(super) fn tell(&self, calls: Vec<ToolCallId>, files: Vec<ChangedFile>, count: usize) {
         let mut order = self.lock_order();
-        order.held.push(HeldChange { calls, files, count });
+        let change = HeldChange { calls, files, count };
+        order.changed.push(change.clone());
+        order.held.push(change);
         self.send_ready(&mut order);
+    }
+
+    /// What one of these calls changed, or all calls of this run if none is named: the files that are
+    /// told, and how many there were.
+    pub(super) fn list_changes(&self, calls: &[ToolCallId]) -> (Vec<ChangedFile>, usize) {
+        let order = self.lock_order();
+        let is_meant = |change: &&HeldChange| {
+            calls.is_empty() || change.calls.iter().any(|call| calls.contains(call))
+        };
+        let mut files: Vec<ChangedFile> = Vec::new();
+        let mut count = 0;
+        for change in order.changed.iter().filter(is_meant) {
+            let is_new = |file: &&ChangedFile| !files.iter().any(|known| known.path == file.path);
+            let new: Vec<ChangedFile> = change.files.iter().filter(is_new).cloned().collect();
+            count += new.len() + change.count.saturating_sub(change.files.len());
+            files.extend(new);
+        }
+        files.truncate(FILES_TOLD_MAX);
+        (files, count)
     }
 
     pub(super) fn warn(&self, words: String) {
@@ -56,11 +80,12 @@ impl ChangeNotices {
         let mut order = self.lock_order();
         let held = std::mem::take(&mut order.held);
         order.told.clear();
+        order.changed.clear();
         held.into_iter().for_each(|change| self.send(change));
     }
 
     fn send_ready(&self, order: &mut NoticeOrder) {
-        let NoticeOrder { told, held } = order;
+        let NoticeOrder { told, held, .. } = order;
         let is_ready = |change: &mut HeldChange| change.calls.iter().all(|it| told.contains(it));
         held.extract_if(.., is_ready).for_each(|change| self.send(change));
     }

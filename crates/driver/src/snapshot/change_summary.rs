@@ -3,10 +3,13 @@
 use windlass_vocabulary::notice::{ChangeKind, ChangedFile};
 use windlass_workspace::{PathChange, PathImage, RelativePath};
 
-pub(super) fn summarize_changes(changes: &[PathChange]) -> Vec<ChangedFile> {
+pub(super) fn summarize_changes(
+    changes: &[PathChange],
+    name_file: impl Fn(&RelativePath) -> String,
+) -> Vec<ChangedFile> {
     let told = changes.iter().filter_map(|change| {
         let kind = classify_change(&change.path, &change.before, &change.after)?;
-        Some(ChangedFile { path: change.path.to_string(), kind })
+        Some(ChangedFile { path: name_file(&change.path), kind })
     });
     told.collect()
 }

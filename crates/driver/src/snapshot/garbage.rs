@@ -28,17 +28,33 @@ pub(super) fn register_session(store: &Path, change_log: &Path) -> io::Result<()
     file.write_all(format!("{text}\n").as_bytes())
 }
 
-/// Gives up what no session needs, if some is gone or the store is near its bound. Returns the bytes
-/// that became free.
+/// How much a store may hold, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GarbageBounds {
+    pub(super) bytes_max: u64,
+    pub(super) age_max: Option<Duration>,
+}
+
+/// Does another session work in the same directory at the moment?
+pub(super) fn has_other_writer(store: &Path, own: &Path) -> bool {
+    let registered = read_registered(store);
+    let mut others = registered.iter().filter(|path| path.as_path() != own);
+    others.any(|path| is_being_written(&path.with_extension("jsonl")))
+}
+
+/// Gives up what no session needs, if some is gone or too old, or the store is near its bound. Returns
+/// the bytes that became free.
 pub(super) fn collect_garbage(
     workspace: &mut Workspace,
     store: &Path,
-    bytes_max: u64,
+    bounds: GarbageBounds,
     own: &Path,
 ) -> Result<u64, WorkspaceError> {
+    let GarbageBounds { bytes_max, age_max } = bounds;
     let registered = read_registered(store);
     let mut kept: Vec<RegisteredSession> =
         registered.iter().filter_map(|path| RegisteredSession::read(path)).collect();
+    kept.retain(|session| !session.is_older_than(age_max) || !session.is_over(own));
     let is_crowded = workspace.usage().bytes > bytes_max / 4 * 3;
     if kept.len() == registered.len() && !is_crowded {
         return Ok(0);
@@ -101,6 +117,11 @@ impl RegisteredSession {
         let names = spans.iter().flat_map(|span| std::iter::once(&span.from).chain(&span.to));
         let snapshots = names.filter_map(|name| name.parse().ok()).collect();
         Some(Self { change_log: change_log.to_owned(), written, snapshots })
+    }
+
+    fn is_older_than(&self, age_max: Option<Duration>) -> bool {
+        let age = SystemTime::now().duration_since(self.written).ok();
+        age_max.is_some_and(|max| age.is_some_and(|age| age > max))
     }
 
     /// Nobody works in it, and it is not the one that asks.

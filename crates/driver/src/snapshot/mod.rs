@@ -10,6 +10,7 @@ pub(crate) mod change_summary;
 mod garbage;
 mod recorder;
 mod recorder_thread;
+mod render_diff;
 mod shared_workspace;
 mod snapshot_copy;
 mod snapshot_pack;
@@ -19,12 +20,14 @@ pub(crate) use change_notices::ChangeNotices;
 pub use garbage::remove_unused_stores;
 pub(crate) use recorder::SnapshotRecorder;
 pub(crate) use recorder_thread::RecorderThread;
+pub use render_diff::{DiffCounts, count_differences, render_difference, render_differences};
 pub use shared_workspace::SharedWorkspace;
 pub use snapshot_copy::{SnapshotCopy, copy_snapshot};
 pub use snapshot_pack::{pack_workspace, unpack_workspace};
 pub use span_changes::{FileDifference, HeldContent, visit_span_changes};
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Where snapshots are kept, and what may be in them.
 #[derive(Clone, Debug, Default)]
@@ -35,4 +38,8 @@ pub struct SnapshotConfig {
     pub home: Option<PathBuf>,
     /// The most bytes the folder may take. [default: 2 GiB]
     pub store_bytes_max: Option<u64>,
+    /// How long snapshots of a session that has ended are kept. [default: as long as the session]
+    pub age_max: Option<Duration>,
+    /// The directory is an overlay of the one that the store is for: a trial.
+    pub is_overlay: bool,
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
+use windlass_vocabulary::notice::ChangedFile;
 use windlass_vocabulary::{ToolCallId, ToolName};
 use windlass_workspace::CancelFlag;
 
@@ -24,6 +25,8 @@ pub(crate) struct SnapshotRecorder {
     cancel_idle: CancelFlag,
     /// The first look was asked for, or is put off until a call needs it.
     is_warm: AtomicBool,
+    /// A call did not wait for its look, and that was told.
+    has_told_slow: AtomicBool,
 }
 
 /// The calls that are under way, and those that ran beside them and have ended.
@@ -53,12 +56,18 @@ impl SnapshotRecorder {
             pending: Arc::default(),
             cancel_idle: CancelFlag::new(),
             is_warm: AtomicBool::new(is_new),
+            has_told_slow: AtomicBool::new(false),
         })
     }
 
     /// The end of a call was told, and what it changed may be.
     pub(crate) fn record_told(&self, call: &ToolCallId) {
         self.notices.record_told(call);
+    }
+
+    /// What these calls changed, or the whole run if none is named.
+    pub(crate) fn list_changes(&self, calls: &[ToolCallId]) -> (Vec<ChangedFile>, usize) {
+        self.notices.list_changes(calls)
     }
 
     /// A call of this tool may come soon: the directory is looked at beforehand.
@@ -107,9 +116,22 @@ impl SnapshotRecorder {
                 // It ends with an error when the thread is gone; then there is nothing to wait for.
                 _ = before.wait_for(|is_done| *is_done) => {}
                 () = cancelled => cancel.cancel(),
+                () = tokio::time::sleep(BEFORE_LOOK_WAIT_MAX) => self.give_up_before_look(&cancel),
             }
         }
         running
+    }
+
+    /// A call does not wait for long. A look that went on beside it would see half of its work.
+    fn give_up_before_look(&self, cancel: &CancelFlag) {
+        cancel.cancel();
+        if !self.has_told_slow.swap(true, Ordering::Relaxed) {
+            self.notices.warn(format!(
+                "looking at the files of this directory takes more than {} s: what the call changes \
+                 cannot be undone; the look goes on when it has ended",
+                BEFORE_LOOK_WAIT_MAX.as_secs()
+            ));
+        }
     }
 
     /// A call has ended. After the last of a batch the directory is looked at.
@@ -121,6 +143,9 @@ impl SnapshotRecorder {
             batch.before = None;
             let _ =
                 self.jobs.send(SnapshotJob::After { calls, pending: Arc::clone(&self.pending) });
+            if batch.cancel.is_cancelled() && self.has_told_slow.load(Ordering::Relaxed) {
+                self.prepare();
+            }
         }
     }
 
@@ -163,6 +188,9 @@ impl Drop for BatchGuard {
         self.0.end_call();
     }
 }
+
+/// How long a call waits for the look before it; the first look at a large directory takes longest.
+const BEFORE_LOOK_WAIT_MAX: Duration = Duration::from_secs(4);
 
 /// Calls of these change no files, so nothing is prepared for them.
 const READING_TOOLS: [&str; 7] =

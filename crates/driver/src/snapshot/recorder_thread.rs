@@ -9,6 +9,7 @@ use windlass_tool::ToolSessionContext;
 use windlass_vocabulary::ToolCallId;
 use windlass_workspace::{CancelFlag, LookDepth, SnapshotId, WorkspaceError};
 
+use super::SharedWorkspace;
 use super::change_notices::ChangeNotices;
 use super::change_summary::summarize_changes;
 use crate::rewind::FileHistory;
@@ -36,9 +37,14 @@ pub(crate) struct RecorderThread {
     pub(crate) notices: Arc<ChangeNotices>,
 }
 
-/// What the thread knows between jobs.
+/// What the thread knows between jobs, for each directory.
 #[derive(Debug, Default)]
 struct RecorderState {
+    roots: Vec<RootState>,
+}
+
+#[derive(Debug, Default)]
+struct RootState {
     prepared: Option<(SnapshotId, Instant)>,
     /// The batch under way: the number of its span, and how the directory stood before.
     span: Option<(usize, SnapshotId)>,
@@ -46,30 +52,41 @@ struct RecorderState {
     left_at: Option<SnapshotId>,
 }
 
+impl RecorderState {
+    fn has_span(&self) -> bool {
+        self.roots.iter().any(|root| root.span.is_some())
+    }
+}
+
 impl RecorderThread {
     pub(super) fn run(self, jobs: &Receiver<SnapshotJob>) {
+        let Ok(shared) = self.history.shared_workspace() else { return };
         let mut state = RecorderState::default();
+        state.roots.resize_with(shared.members().count(), RootState::default);
         let mut is_registered = false;
         // Told only once there is something to take back.
         let mut untold = None;
         for job in jobs {
             let is_prepared = matches!(job, SnapshotJob::Prepare { .. });
             let is_batch = matches!(job, SnapshotJob::Before { .. });
-            let mut done = self.do_job(&mut state, job);
+            let mut done = self.do_job(shared, &mut state, job);
             if is_batch
                 && let Some(error) = untold.take()
                 && done.is_ok()
-                && state.span.is_none()
+                && !state.has_span()
             {
                 self.warn(&error);
             }
             // Its list of snapshots is there from the first batch on.
-            if done.is_ok() && state.span.is_some() && !is_registered {
+            if done.is_ok() && state.has_span() && !is_registered {
                 is_registered = true;
-                done = self.history.register_snapshots();
+                done = self.history.register_snapshots().map(|is_shared| {
+                    if is_shared {
+                        self.notices.warn(OTHER_SESSION.to_owned());
+                    }
+                });
             }
             if let Err(error) = done {
-                state = RecorderState::default();
                 if matches!(error, WorkspaceError::Cancelled) {
                     continue;
                 }
@@ -82,21 +99,27 @@ impl RecorderThread {
         }
     }
 
-    fn do_job(&self, state: &mut RecorderState, job: SnapshotJob) -> Result<(), WorkspaceError> {
+    fn do_job(
+        &self,
+        shared: &SharedWorkspace,
+        state: &mut RecorderState,
+        job: SnapshotJob,
+    ) -> Result<(), WorkspaceError> {
         match job {
-            SnapshotJob::Prepare { cancel } => {
+            SnapshotJob::Prepare { cancel } => for_each_root(shared, state, |root, state| {
                 let looked_at = Instant::now();
-                let id = self.look(&cancel)?;
-                state.prepared = id.map(|id| (id, looked_at));
+                state.prepared = look(root, &cancel)?.map(|id| (id, looked_at));
                 Ok(())
-            }
+            }),
             SnapshotJob::Before { cancel, done } => {
-                let begun = self.begin_batch(state, &cancel);
+                let begun = for_each_root(shared, state, |root, state| {
+                    self.begin_batch(root, state, &cancel)
+                });
                 done.send_replace(true);
                 begun
             }
             SnapshotJob::After { calls, pending } => {
-                let ended = self.end_batch(state, calls);
+                let ended = self.end_batch(shared, state, calls);
                 drop(pending);
                 ended
             }
@@ -105,31 +128,28 @@ impl RecorderThread {
                 Ok(())
             }
             SnapshotJob::Finish { done } => {
-                let finished = self.finish(state);
+                let finished = for_each_root(shared, state, |root, state| self.finish(root, state));
                 let _ = done.send(());
                 finished
             }
         }
     }
 
-    fn look(&self, cancel: &CancelFlag) -> Result<Option<SnapshotId>, WorkspaceError> {
-        self.history.run_workspace(|workspace| Ok(workspace.look(LookDepth::Quick, cancel)?.id))
-    }
-
     fn begin_batch(
         &self,
-        state: &mut RecorderState,
+        root: &SharedWorkspace,
+        state: &mut RootState,
         cancel: &CancelFlag,
     ) -> Result<(), WorkspaceError> {
         // What a person changed since an older look would count as the batch's.
         let prepared = state.prepared.take().filter(|(_, at)| at.elapsed() <= PREPARED_AGE_MAX);
         let from = match prepared {
             Some((id, _)) => Some(id),
-            None => self.look(cancel)?,
+            None => look(root, cancel)?,
         };
         let Some(from) = from else { return Ok(()) };
-        self.record_background(state, from);
-        match self.history.begin_span(from) {
+        self.record_background(root, state, from);
+        match self.history.begin_span(root.root(), from) {
             Ok(number) => state.span = Some((number, from)),
             Err(error) => self.warn(&error),
         }
@@ -138,25 +158,32 @@ impl RecorderThread {
 
     fn end_batch(
         &self,
+        shared: &SharedWorkspace,
         state: &mut RecorderState,
         calls: Vec<ToolCallId>,
     ) -> Result<(), WorkspaceError> {
-        state.prepared = None;
-        let Some((number, from)) = state.span.take() else { return Ok(()) };
-        let Some(to) = self.look(&CancelFlag::new())? else { return Ok(()) };
-        state.left_at = self.has_background_work().then_some(to);
-        let names = calls.iter().map(|call| call.as_str().to_owned()).collect();
-        if let Err(error) = self.history.store().end_span(number, names, to.to_string()) {
-            self.warn(&error);
-        }
-        let changes = self.history.run_workspace(|workspace| workspace.changes(from, to))?;
-        let mut files = summarize_changes(&changes.unwrap_or_default());
+        let has_background_work = self.has_background_work();
+        let names: Vec<String> = calls.iter().map(|call| call.as_str().to_owned()).collect();
+        let mut files = Vec::new();
+        let ended = for_each_root(shared, state, |root, state| {
+            state.prepared = None;
+            let Some((number, from)) = state.span.take() else { return Ok(()) };
+            let Some(to) = look(root, &CancelFlag::new())? else { return Ok(()) };
+            state.left_at = has_background_work.then_some(to);
+            let ended = self.history.store().end_span(number, names.clone(), to.to_string());
+            if let Err(error) = ended {
+                self.warn(&error);
+            }
+            let changes = root.run(|workspace| workspace.changes(from, to))?.unwrap_or_default();
+            files.extend(summarize_changes(&changes, |path| shared.name_file(root, path)));
+            Ok(())
+        });
         let count = files.len();
         files.truncate(FILES_TOLD_MAX);
         if count > 0 {
             self.notices.tell(calls, files, count);
         }
-        Ok(())
+        ended
     }
 
     fn has_background_work(&self) -> bool {
@@ -165,11 +192,11 @@ impl RecorderThread {
     }
 
     /// What changed while work went on in the background counts as that work's.
-    fn record_background(&self, state: &mut RecorderState, now: SnapshotId) {
+    fn record_background(&self, root: &SharedWorkspace, state: &mut RootState, now: SnapshotId) {
         let Some(from) = state.left_at.take().filter(|from| *from != now) else { return };
         let recorded = self
             .history
-            .begin_span(from)
+            .begin_span(root.root(), from)
             .and_then(|number| self.history.store().end_span(number, Vec::new(), now.to_string()));
         if let Err(error) = recorded {
             self.warn(&error);
@@ -177,11 +204,11 @@ impl RecorderThread {
     }
 
     /// The last look of a session, for what went on in the background until its end.
-    fn finish(&self, state: &mut RecorderState) -> Result<(), WorkspaceError> {
+    fn finish(&self, root: &SharedWorkspace, state: &mut RootState) -> Result<(), WorkspaceError> {
         if state.left_at.is_some()
-            && let Some(now) = self.look(&CancelFlag::new())?
+            && let Some(now) = look(root, &CancelFlag::new())?
         {
-            self.record_background(state, now);
+            self.record_background(root, state, now);
         }
         Ok(())
     }
@@ -191,7 +218,29 @@ impl RecorderThread {
     }
 }
 
+fn look(root: &SharedWorkspace, cancel: &CancelFlag) -> Result<Option<SnapshotId>, WorkspaceError> {
+    root.run(|workspace| Ok(workspace.look(LookDepth::Quick, cancel)?.id))
+}
+
+/// Does it for every directory. What fails in one costs the way back there, and the first such error is
+/// returned.
+fn for_each_root(
+    shared: &SharedWorkspace,
+    state: &mut RecorderState,
+    mut work: impl FnMut(&SharedWorkspace, &mut RootState) -> Result<(), WorkspaceError>,
+) -> Result<(), WorkspaceError> {
+    let mut done = Ok(());
+    for (root, state) in shared.members().zip(&mut state.roots) {
+        if let Err(error) = work(root, state) {
+            *state = RootState::default();
+            done = done.and(Err(error));
+        }
+    }
+    done
+}
+
+const OTHER_SESSION: &str = "another session works in this directory: what it changes while a command runs here counts as the command's, and a rewind asks before it overwrites the rest";
 /// How old a look may be that a batch begins with.
 const PREPARED_AGE_MAX: Duration = Duration::from_secs(2);
 /// Of more files only the number is told.
-const FILES_TOLD_MAX: usize = 200;
+pub(super) const FILES_TOLD_MAX: usize = 200;

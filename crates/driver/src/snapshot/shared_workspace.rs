@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use windlass_tool::Secrets;
 use windlass_workspace::{
-    ContentFilter, Workspace, WorkspaceError, WorkspaceLimits, WorkspaceOptions,
+    ContentFilter, RelativePath, Workspace, WorkspaceError, WorkspaceLimits, WorkspaceOptions,
 };
 
 use super::SnapshotConfig;
-use super::garbage::{collect_garbage, register_session};
+use super::garbage::{GarbageBounds, collect_garbage, has_other_writer, register_session};
 
 /// Used by the thread that looks and by a rewind.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct SharedWorkspace {
     /// Files that hold one of our own keys are not kept.
     secrets: Secrets,
     slot: Mutex<WorkspaceSlot>,
+    /// Further directories of the same session.
+    added: Vec<Self>,
 }
 
 #[derive(Debug)]
@@ -33,12 +35,38 @@ impl SharedWorkspace {
     /// Snapshots of this directory.
     #[must_use]
     pub fn new(root: &Path, config: SnapshotConfig) -> Self {
-        let secrets = Secrets::default();
-        Self { root: root.to_owned(), config, secrets, slot: Mutex::new(WorkspaceSlot::Unopened) }
+        Self {
+            root: root.to_owned(),
+            config,
+            secrets: Secrets::default(),
+            slot: Mutex::new(WorkspaceSlot::Unopened),
+            added: Vec::new(),
+        }
+    }
+
+    /// With snapshots of further directories, whose files are called by their absolute paths.
+    #[must_use]
+    pub fn with_added(mut self, root: &Path, config: SnapshotConfig) -> Self {
+        let added = Self::new(root, config).with_secrets(self.secrets.clone());
+        self.added.push(added);
+        self
     }
 
     pub(crate) fn with_secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
+    }
+
+    /// This directory, then those that were added.
+    pub(crate) fn members(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.added)
+    }
+
+    /// How a file of one of the members is called for people.
+    pub(crate) fn name_file(&self, member: &Self, path: &RelativePath) -> String {
+        match member.root == self.root {
+            true => path.to_string(),
+            false => format!("{}/{path}", member.root.display()),
+        }
     }
 
     /// Bytes that the snapshots of the directory take on the disk, and how many contents they hold.
@@ -48,9 +76,14 @@ impl SharedWorkspace {
     ///
     /// When they cannot be read, in words.
     pub fn measure(&self) -> Result<(u64, u64), String> {
-        let usage =
-            self.run(|workspace| Ok(workspace.usage())).map_err(|error| error.to_string())?;
-        Ok(usage.map_or((0, 0), |usage| (usage.bytes, usage.contents)))
+        let mut sum = (0, 0);
+        for member in self.members() {
+            let usage =
+                member.run(|workspace| Ok(workspace.usage())).map_err(|error| error.to_string())?;
+            let (bytes, contents) = usage.map_or((0, 0), |usage| (usage.bytes, usage.contents));
+            sum = (sum.0 + bytes, sum.1 + contents);
+        }
+        Ok(sum)
     }
 
     /// The directory without links on the way, as restored files are called.
@@ -60,6 +93,10 @@ impl SharedWorkspace {
 
     pub(crate) fn has_store(&self) -> bool {
         self.config.store.is_dir()
+    }
+
+    pub(crate) fn config(&self) -> &SnapshotConfig {
+        &self.config
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -92,29 +129,42 @@ impl SharedWorkspace {
         let home = self.config.home.clone();
         let mut options = WorkspaceOptions { home, ..WorkspaceOptions::default() };
         options.limits.store_bytes = self.store_bytes_max();
+        options.is_overlay = self.config.is_overlay;
         let secrets = self.secrets.clone();
         options.content_filter = ContentFilter::new(move |bytes| secrets.are_in(bytes));
         Workspace::open(&self.root, &self.config.store, options)
     }
 
+    /// A session says its bound; commands about sessions keep to the last one that was said.
     fn store_bytes_max(&self) -> u64 {
+        let said = || std::fs::read_to_string(self.bound_path()).ok()?.trim().parse().ok();
         let usual = WorkspaceLimits::default().store_bytes;
-        self.config.store_bytes_max.unwrap_or(usual)
+        self.config.store_bytes_max.or_else(said).unwrap_or(usual)
     }
 
-    /// Says that this session needs the snapshots, and gives up those that no session needs. Blocks.
-    pub(crate) fn register(&self, change_log: &Path) -> Result<(), WorkspaceError> {
+    fn bound_path(&self) -> PathBuf {
+        self.config.store.join("bytes-max")
+    }
+
+    /// Says that this session needs the snapshots, and gives up those that no session needs. Returns
+    /// whether another session works in the directory at the moment. Blocks.
+    pub(crate) fn register(&self, change_log: &Path) -> Result<bool, WorkspaceError> {
         let (store, bytes_max) = (&self.config.store, self.store_bytes_max());
         self.run(|workspace| {
+            if let Some(said) = self.config.store_bytes_max {
+                // Where it cannot be written, others keep to the usual bound.
+                let _ = std::fs::write(self.bound_path(), said.to_string());
+            }
             let failed = |error| WorkspaceError::Disk { what: "write", path: store.clone(), error };
             register_session(store, change_log).map_err(failed)?;
-            match collect_garbage(workspace, store, bytes_max, change_log) {
+            let bounds = GarbageBounds { bytes_max, age_max: self.config.age_max };
+            match collect_garbage(workspace, store, bounds, change_log) {
                 // Another process uses the store; the next session tries again.
-                Ok(_) | Err(WorkspaceError::InUse) => Ok(()),
+                Ok(_) | Err(WorkspaceError::InUse) => Ok(has_other_writer(store, change_log)),
                 Err(error) => Err(error),
             }
         })
-        .map(drop)
+        .map(|is_shared| is_shared.unwrap_or(false))
     }
 }
 

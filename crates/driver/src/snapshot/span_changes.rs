@@ -49,23 +49,26 @@ pub fn visit_span_changes(
     spans: &[SnapshotSpan],
     mut visit: impl FnMut(FileDifference),
 ) -> Result<(), String> {
-    let visited = shared.run(|workspace| {
-        let changed = combine_changes(workspace, shared, spans)?;
-        for (path, (before, after)) in changed {
-            if let Some(kind) = classify_change(&path, &before, &after)
-                && before != after
-            {
-                visit(FileDifference {
-                    path: path.to_string(),
-                    kind,
-                    before: read_content(workspace, &before),
-                    after: read_content(workspace, &after),
-                });
+    for member in shared.members() {
+        let visited = member.run(|workspace| {
+            let changed = combine_changes(workspace, member, spans)?;
+            for (path, (before, after)) in changed {
+                if let Some(kind) = classify_change(&path, &before, &after)
+                    && before != after
+                {
+                    visit(FileDifference {
+                        path: shared.name_file(member, &path),
+                        kind,
+                        before: read_content(workspace, &before),
+                        after: read_content(workspace, &after),
+                    });
+                }
             }
-        }
-        Ok(())
-    });
-    visited.map(drop).map_err(|error| error.to_string())
+            Ok(())
+        });
+        visited.map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 type ChangedPaths = BTreeMap<RelativePath, (PathImage, PathImage)>;
@@ -105,7 +108,7 @@ pub(crate) fn list_snapshots(
     Ok(pairs)
 }
 
-fn read_content(workspace: &Workspace, image: &PathImage) -> HeldContent {
+pub(crate) fn read_content(workspace: &Workspace, image: &PathImage) -> HeldContent {
     match image {
         PathImage::Absent | PathImage::Folder { .. } => HeldContent::Nothing,
         PathImage::File { content, mode, .. } => match workspace.read(content) {

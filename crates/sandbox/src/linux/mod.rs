@@ -13,6 +13,7 @@ mod probe;
 mod process_limits;
 mod sandbox_launch;
 mod seccomp;
+pub(crate) mod trial;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::DirBuilderExt as _;

@@ -5,6 +5,7 @@
 //! everything a process started. `supervisor` drains pipes and keeps deadlines. What is run, and
 //! whether it may run, is decided elsewhere.
 
+mod command_trial;
 mod confined_environment;
 mod end_report;
 mod fork_bomb_guard;
@@ -25,6 +26,9 @@ mod supervisor;
 pub const ASK_TO_RUN_UNCONFINED: &str =
     "With dangerouslyDisableSandbox the user is asked to let it run outside.";
 
+pub use command_trial::{
+    CommandTrial, CommandTrialFuture, CommandTrials, TrialVerdict, TriedCommand,
+};
 pub(crate) use confined_environment::is_changed_by_confinement;
 pub use confined_environment::may_hold_token;
 pub(crate) use end_report::{explain_spawn_failure, render_end_cause, render_exit_status};

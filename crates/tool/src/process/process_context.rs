@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use windlass_git::HeldGit;
 
+use super::command_trial::CommandTrials;
 use super::launch::ProcessLauncher;
 use super::running_note::{self, RunningNote};
 use crate::environment::build_child_environment;
@@ -23,6 +24,8 @@ pub struct ProcessContext {
     pub launcher: Option<Arc<dyn ProcessLauncher>>,
     /// Where there is no launcher, starts those processes whose grant holds them to something.
     pub cell: Option<Arc<dyn ProcessLauncher>>,
+    /// Runs commands on trial, where that can be had.
+    pub trials: Option<Arc<dyn CommandTrials>>,
     /// Commands the user lets run without confinement.
     pub unsandboxed_commands: Vec<String>,
     /// How git is kept from running what a repository names.
@@ -55,6 +58,7 @@ impl ProcessContext {
             environment: Vec::new(),
             launcher: None,
             cell: None,
+            trials: None,
             unsandboxed_commands: Vec::new(),
             held_git: Arc::default(),
             bash_program: None,
@@ -70,12 +74,18 @@ impl ProcessContext {
             environment: self.environment.clone(),
             launcher: self.launcher.clone(),
             cell: self.cell.clone(),
+            trials: self.trials.clone(),
             unsandboxed_commands: self.unsandboxed_commands.clone(),
             held_git: Arc::clone(&self.held_git),
             bash_program: self.bash_program.clone(),
             command_prefix: self.command_prefix.clone(),
             ..Self::unconfined(self.spill_directory.clone())
         }
+    }
+
+    /// The same, with processes started by another launcher.
+    pub(crate) fn with_launcher(&self, launcher: Arc<dyn ProcessLauncher>) -> Self {
+        Self { launcher: Some(launcher), ..self.for_subagent() }
     }
 
     /// Ends commands that an earlier process of this session left running when it was killed.

@@ -2,6 +2,7 @@
 //! selected at first, so that a stray key allows nothing.
 
 mod question_form;
+mod tried_command;
 mod view;
 
 use serde_json::Value;
@@ -14,6 +15,7 @@ use crate::input::{CursorMove, InputKey};
 use crate::session_facts::TuiSessionFacts;
 use crate::tool_call_view;
 use question_form::QuestionForm;
+use tried_command::TriedCommandReport;
 
 #[derive(Debug)]
 pub struct PermissionPrompt {
@@ -40,6 +42,8 @@ enum PromptSubject {
     Plan(String),
     /// Questions of the model to the user.
     Questions(QuestionForm),
+    /// A command ran on trial, and what it changed may be applied.
+    Trial(TriedCommandReport),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +80,8 @@ enum PermissionPromptChoice {
     /// Only this one of several rules, by its index.
     AllowPartAlways(usize),
     EditCommand,
+    /// Run it on a trial copy and ask again with what it changed.
+    TryFirst,
     DenyWithReason,
     AllowWithComment,
 }
@@ -125,21 +131,41 @@ impl PermissionPrompt {
         matches!(self.subject, PromptSubject::Plan(_))
     }
 
+    fn is_trial(&self) -> bool {
+        matches!(self.subject, PromptSubject::Trial(_))
+    }
+
+    /// A command that runs here and ends can be tried on an overlay, which only Linux has.
+    fn can_be_tried(&self) -> bool {
+        let is_set = |name: &str| self.input.get(name).and_then(Value::as_bool).unwrap_or(false);
+        cfg!(target_os = "linux")
+            && self.question.call.name.as_str() == "Bash"
+            && !is_set("run_in_background")
+            && !is_set("dry_run")
+    }
+
     fn form(&self) -> Option<&QuestionForm> {
         match &self.subject {
             PromptSubject::Questions(form) => Some(form),
-            PromptSubject::ToolCall | PromptSubject::Plan(_) => None,
+            PromptSubject::ToolCall | PromptSubject::Plan(_) | PromptSubject::Trial(_) => None,
         }
     }
 
     fn form_mut(&mut self) -> Option<&mut QuestionForm> {
         match &mut self.subject {
             PromptSubject::Questions(form) => Some(form),
-            PromptSubject::ToolCall | PromptSubject::Plan(_) => None,
+            PromptSubject::ToolCall | PromptSubject::Plan(_) | PromptSubject::Trial(_) => None,
         }
     }
 
     fn list_choices(&self) -> Vec<PermissionPromptChoice> {
+        if self.is_trial() {
+            return vec![
+                PermissionPromptChoice::Deny,
+                PermissionPromptChoice::AllowOnce,
+                PermissionPromptChoice::DenyWithReason,
+            ];
+        }
         let mut choices = vec![PermissionPromptChoice::Deny, PermissionPromptChoice::AllowOnce];
         let mut parts = Vec::new();
         if self.is_plan() {
@@ -149,10 +175,12 @@ impl PermissionPrompt {
             if self.rules_file.is_some() {
                 choices.push(PermissionPromptChoice::AllowAlways);
                 parts = self.list_part_choices();
-                choices.extend(parts.drain(..parts.len().min(NUMBERED_PARTS_MAX)));
+                let numbered = NUMBERED_PARTS_MAX - usize::from(self.can_be_tried());
+                choices.extend(parts.drain(..parts.len().min(numbered)));
             }
         }
         choices.extend(self.input_field("command").map(|_| PermissionPromptChoice::EditCommand));
+        choices.extend(self.can_be_tried().then_some(PermissionPromptChoice::TryFirst));
         choices.push(PermissionPromptChoice::DenyWithReason);
         choices.push(PermissionPromptChoice::AllowWithComment);
         // Beyond the ten number keys: chosen with the arrows.
@@ -192,6 +220,12 @@ impl PermissionPrompt {
             }
             InputKey::Char('y') if self.form().is_none() => {
                 self.selected = 1;
+                return self.confirm_selected();
+            }
+            InputKey::Char('t') if self.form().is_none() => {
+                let choices = self.list_choices();
+                let tries = choices.iter().position(|it| *it == PermissionPromptChoice::TryFirst);
+                self.selected = tries?;
                 return self.confirm_selected();
             }
             InputKey::Char(' ') => {
@@ -291,6 +325,11 @@ impl PermissionPrompt {
                 self.text_entry = Some((PromptTextKind::Command, composer));
                 None
             }
+            PermissionPromptChoice::TryFirst => {
+                let mut input = self.input.clone();
+                input.as_object_mut()?.insert("dry_run".to_owned(), Value::Bool(true));
+                Some(build_allow(Some(Json::from_checked(&input.to_string())), Vec::new()))
+            }
             PermissionPromptChoice::DenyWithReason => {
                 self.text_entry = Some((PromptTextKind::Reason, Composer::default()));
                 None
@@ -336,6 +375,7 @@ impl PromptSubject {
                 let plan = input.get("plan").and_then(Value::as_str);
                 plan.map(|plan| Self::Plan(plan.to_owned()))
             }
+            "ApplyTrial" => Some(Self::Trial(TriedCommandReport::from_input(input))),
             _ => None,
         };
         subject.unwrap_or(Self::ToolCall)
@@ -365,7 +405,8 @@ fn build_deny(message: &str, interrupt: bool) -> PermissionPromptReply {
     }
 }
 
-/// Choices for single parts that stand before the last three; these ten have a number key.
+/// Choices for single parts that stand before the last ones, one less where a command can be tried: these
+/// ten have a number key.
 const NUMBERED_PARTS_MAX: usize = 3;
 
 #[cfg(test)]

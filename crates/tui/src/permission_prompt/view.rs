@@ -64,6 +64,7 @@ impl PermissionPrompt {
                 lines
             }
             PromptSubject::ToolCall => self.render_call(width),
+            PromptSubject::Trial(report) => report.render(width),
         }
     }
 
@@ -174,6 +175,8 @@ impl PermissionPrompt {
         let file = || self.rules_file.as_deref().unwrap_or_default();
         match choice {
             PermissionPromptChoice::Deny if self.is_plan() => words::PLAN_NO.to_owned(),
+            PermissionPromptChoice::Deny if self.is_trial() => words::TRIAL_NO.to_owned(),
+            PermissionPromptChoice::AllowOnce if self.is_trial() => words::TRIAL_YES.to_owned(),
             PermissionPromptChoice::Deny => words::CHOICE_NO.to_owned(),
             PermissionPromptChoice::AllowOnce if self.is_plan() => words::PLAN_YES.to_owned(),
             PermissionPromptChoice::AllowOnce => words::CHOICE_YES.to_owned(),
@@ -185,6 +188,7 @@ impl PermissionPrompt {
                 words::choice_part_always(rule.unwrap_or_default())
             }
             PermissionPromptChoice::EditCommand => words::CHOICE_EDIT_COMMAND.to_owned(),
+            PermissionPromptChoice::TryFirst => words::CHOICE_TRY_FIRST.to_owned(),
             PermissionPromptChoice::DenyWithReason => words::CHOICE_NO_REASON.to_owned(),
             PermissionPromptChoice::AllowWithComment => words::CHOICE_YES_COMMENT.to_owned(),
         }

@@ -12,6 +12,8 @@ use crate::root_folder::{FileStamp, RootFolder};
 const MAGIC: &[u8; 4] = b"WLC1";
 const CACHE_BYTES_MAX: u64 = 256 << 20;
 const DEPTH_MAX: usize = 2_000;
+/// Device and inode of the root, at the end of the head.
+const IDENTITY_LENGTH: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct CachedFolder {
@@ -69,8 +71,13 @@ pub(crate) fn save_cache(
     std::fs::rename(&temporary, path)
 }
 
-/// None for a file that is missing, damaged, of another root or of another version.
-pub(crate) fn load_cache(path: &Path, root: &RootFolder) -> Option<Arc<CachedFolder>> {
+/// None for a file that is missing, damaged, of another root or of another version. An overlay shows the
+/// files below it with their own times and inodes, so what is known of them holds there too.
+pub(crate) fn load_cache(
+    path: &Path,
+    root: &RootFolder,
+    is_overlay: bool,
+) -> Option<Arc<CachedFolder>> {
     if std::fs::metadata(path).ok()?.len() > CACHE_BYTES_MAX {
         return None;
     }
@@ -79,7 +86,13 @@ pub(crate) fn load_cache(path: &Path, root: &RootFolder) -> Option<Arc<CachedFol
     if ContentDigest::of(body).as_bytes() != digest {
         return None;
     }
-    let mut reader = ByteReader { rest: body.strip_prefix(encode_head(root).as_slice())? };
+    let head = encode_head(root);
+    let own_length = if is_overlay { head.len().checked_sub(IDENTITY_LENGTH)? } else { head.len() };
+    let (found, rest) = body.split_at_checked(head.len())?;
+    if found.get(..own_length)? != head.get(..own_length)? {
+        return None;
+    }
+    let mut reader = ByteReader { rest };
     let folder = decode_folder(&mut reader, 0)?;
     reader.rest.is_empty().then_some(folder)
 }

@@ -195,7 +195,8 @@ impl FolderWalk<'_> {
         if kind == FileType::Directory && self.walker.is_store(&stat) {
             return Ok(None);
         }
-        if stat.st_dev != self.walker.root.device {
+        let may_differ = self.walker.root.is_overlay && kind != FileType::Directory;
+        if stat.st_dev != self.walker.root.device && !may_differ {
             return Ok(Some(uncovered_entry(UncoveredReason::OtherMount)));
         }
         let cached = self.find_cached(name);

@@ -291,3 +291,28 @@ fn w22_state_of_which_a_part_is_not_kept_stays_as_a_whole() {
     assert_eq!(head(&fixture.root), turn, "refs do not go back without the index");
     assert_eq!(fixture.read("a"), "one\n");
 }
+
+#[test]
+fn w21_files_come_back_though_git_has_lost_its_objects() {
+    let mut fixture = commit_one();
+    fixture.write("second", "second\n");
+    fixture.git(&["add", "."]);
+    fixture.git(&["commit", "-qm", "second"]);
+    let before = fixture.look().id;
+    // The turn rewrites history, and has everything collected that it no longer names.
+    fixture.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    fixture.git(&["reflog", "expire", "--expire=now", "--all"]);
+    fixture.git(&["gc", "-q", "--prune=now"]);
+    fixture.write("a", "changed\n");
+    let after = fixture.look().id;
+    fixture.undo(before, after);
+    assert_eq!((fixture.read("a"), fixture.read("second")), ("one\n".into(), "second\n".into()));
+
+    let mut fixture = commit_one();
+    let before = fixture.look().id;
+    std::fs::remove_dir_all(fixture.path(".git")).unwrap();
+    fixture.write("a", "changed\n");
+    let after = fixture.look().id;
+    fixture.undo(before, after);
+    assert_eq!(fixture.read("a"), "one\n", "a store of our own");
+}

@@ -14,7 +14,11 @@ use windlass_workspace::{
 use crate::fixture::{Fixture, Random, TreeState, assert_same};
 
 /// Lets `act` run until it is killed before operation `moment`. Returns whether it was.
-fn kill_at(fixture: &mut Fixture, moment: usize, act: impl FnOnce(&mut Workspace)) -> bool {
+pub(crate) fn kill_at(
+    fixture: &mut Fixture,
+    moment: usize,
+    act: impl FnOnce(&mut Workspace),
+) -> bool {
     let count = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&count);
     let workspace = fixture.workspace();
@@ -29,7 +33,7 @@ fn kill_at(fixture: &mut Fixture, moment: usize, act: impl FnOnce(&mut Workspace
 }
 
 /// Runs `check` for every moment at which the work can be killed.
-fn for_every_moment(least: usize, mut check: impl FnMut(usize) -> bool) {
+pub(crate) fn for_every_moment(least: usize, mut check: impl FnMut(usize) -> bool) {
     let mut moment = 0;
     while check(moment) {
         moment += 1;

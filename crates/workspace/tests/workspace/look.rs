@@ -351,3 +351,27 @@ fn the_store_is_no_part_of_the_snapshot_it_keeps() {
     assert_eq!(first.id, second.id);
     assert_eq!(first.files, 1);
 }
+
+#[test]
+fn w25_a_clock_that_steps_back_and_an_inode_that_is_used_again_hide_nothing() {
+    let mut fixture = Fixture::new();
+    fixture.write("a", "one");
+    let path = fixture.path("a");
+    let future = std::time::SystemTime::now() + std::time::Duration::from_secs(3_600);
+    let set_future = |path: &std::path::Path| {
+        std::fs::File::options().write(true).open(path).unwrap().set_modified(future).unwrap();
+    };
+    set_future(&path);
+    let before = fixture.look();
+    // A time that has not come yet proves nothing: such a file is read each time.
+    assert_eq!(fixture.look().bytes_read, 3);
+    fixture.write("a", "two");
+    set_future(&path);
+    let after = fixture.look().id;
+    assert_ne!(before.id, after);
+    // The next file may get the inode of the one that was removed; the time of its change is its own.
+    std::fs::remove_file(&path).unwrap();
+    fixture.write("a", "six");
+    set_future(&path);
+    assert_ne!(fixture.look().id, after);
+}

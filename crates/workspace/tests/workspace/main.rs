@@ -15,6 +15,7 @@ mod hostile_pack;
 mod hostile_repository;
 mod kill;
 mod look;
+mod overlay;
 mod random_trees;
 mod restore;
 mod store;

@@ -51,6 +51,7 @@ pub(crate) fn enter(arguments: &[OsString]) -> i32 {
                 .and_then(|entry| restricted_process::run_without_landlock(&entry)),
             Some("cell") => held_program::run_held_program(rest),
             Some("check") => restricted_process::check_landlock(),
+            Some(crate::trial_mount::TRIAL_ROLE) => super::trial::run_trial(rest),
             _ => Err(format!("`{}` is no part of it", role.display())),
         },
         None => Err("called without an order; it is not for people".into()),

@@ -5,6 +5,7 @@
 
 mod outcome;
 mod shell_state_capture;
+mod trial;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,11 @@ pub(crate) struct BashInput {
     /// Run outside the sandbox, where there is one and it is in the way.
     #[serde(default, rename = "dangerouslyDisableSandbox", deserialize_with = "input::flag")]
     dangerously_disable_sandbox: bool,
+    /// Run it on an overlay first and ask whether what it changed is wanted. Set by the user's answer
+    /// to a permission prompt; models are not told of it.
+    #[serde(default, deserialize_with = "input::flag")]
+    #[schemars(skip)]
+    dry_run: bool,
 }
 
 const DESCRIPTION: &str = "Runs a command line with bash and returns what it wrote. The working \
@@ -78,6 +84,9 @@ impl BashTool {
         let limits = &context.limits;
         let words = parse_plain_words(&input.command);
         let is_plain = words.as_deref().is_some_and(|words| analyze_read_only(words).is_some());
+        if input.dry_run && input.run_in_background {
+            return Err("A command that runs in the background cannot be tried first.".into());
+        }
         if input.run_in_background {
             return self.start_in_background(&input, &call).await;
         }
@@ -124,9 +133,15 @@ impl BashTool {
         };
         let environment = build_environment(&call);
         let not_started = |error| process::explain_spawn_failure(&error, &shell.program);
-        let process = spawn_with_retry(&program, &context.processes, &environment)
-            .await
-            .map_err(not_started)?;
+        let trial = match input.dry_run {
+            true => Some(trial::begin(context, &program.confinement).await?),
+            false => None,
+        };
+        let trial_processes =
+            trial.as_ref().map(|trial| context.processes.with_launcher(trial.launcher()));
+        let processes = trial_processes.as_ref().unwrap_or(&context.processes);
+        let process =
+            spawn_with_retry(&program, processes, &environment).await.map_err(not_started)?;
         let awaited = AwaitedCommand {
             command: &input.command,
             call_id: &call.call_id,
@@ -141,14 +156,19 @@ impl BashTool {
                 return Ok(outcome::build_background_outcome(&task.id, &task.output_path));
             }
         };
-        let moved = shell_state.apply_report(context).await;
-        Ok(outcome::build_command_outcome(
-            &ended,
-            words.as_deref(),
-            limits,
-            limit,
-            moved.as_deref(),
-        ))
+        let build = |moved: Option<&str>| {
+            outcome::build_command_outcome(&ended, words.as_deref(), limits, limit, moved)
+        };
+        let Some(trial) = trial else {
+            return Ok(build(shell_state.apply_report(context).await.as_deref()));
+        };
+        let exit_code = ended.status.and_then(|status| status.code());
+        let settled =
+            trial::settle(trial, &call.call_id, &input.command, exit_code, build(None)).await?;
+        if settled.is_applied {
+            shell_state.apply_report(context).await;
+        }
+        Ok(settled.outcome)
     }
 
     async fn start_in_background(

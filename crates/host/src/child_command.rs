@@ -12,12 +12,12 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
-use windlass_host::command_error::CommandError;
-use windlass_host::exit::Exit;
-use windlass_host::signals::await_unless_signalled;
-use windlass_host::signals::{ExitSignal, SignalListener};
+use crate::command_error::CommandError;
+use crate::exit::Exit;
+use crate::signals::await_unless_signalled;
+use crate::signals::{ExitSignal, SignalListener};
 
-pub(super) fn build_command(words: &[OsString]) -> Option<Command> {
+pub fn build_command(words: &[OsString]) -> Option<Command> {
     let (program, arguments) = words.split_first()?;
     let mut command = Command::new(program);
     command.args(arguments).kill_on_drop(true);
@@ -25,7 +25,7 @@ pub(super) fn build_command(words: &[OsString]) -> Option<Command> {
 }
 
 /// Runs the command to its end, and polls `beside` meanwhile.
-pub(super) async fn run(
+pub async fn run(
     mut command: Command,
     signals: &mut SignalListener,
     companion: impl Future<Output = ()>,

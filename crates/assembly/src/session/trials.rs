@@ -1,0 +1,82 @@
+//! Trials of this user: where they are kept, and how a process of ours comes to be on one.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use windlass_driver::sandbox::EntryProgram;
+use windlass_driver::snapshot::SharedWorkspace;
+use windlass_driver::trial::{Trial, TrialConfig, run_trial_look};
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_host::user_directories;
+
+use super::snapshots::snapshot_config;
+use crate::sandbox::ENTRY_SUBCOMMAND;
+
+/// The hidden subcommand that looks at an overlay.
+pub const LOOK_SUBCOMMAND: &str = "__look";
+/// Set where a whole session runs on a trial: the trial's folder.
+pub const TRIAL_VARIABLE: &str = "WINDLASS_TRIAL";
+/// Beside the sessions.
+pub(super) const TRIALS_FOLDER: &str = "trials";
+
+/// If this process was started to look at an overlay, it does; the result is its exit code.
+pub fn look_if_requested() -> Option<i32> {
+    let mut arguments = std::env::args_os().skip(1);
+    let is_meant = arguments.next().is_some_and(|word| word == LOOK_SUBCOMMAND);
+    is_meant.then(|| run_trial_look(&arguments.collect::<Vec<OsString>>()))
+}
+
+pub fn trial_config(lookup: &impl EnvLookup) -> Option<TrialConfig> {
+    let ourselves = std::env::current_exe().ok()?;
+    let folder = user_directories::state_directory(lookup)?.join(TRIALS_FOLDER);
+    let temporary = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+    let mut writable: Vec<PathBuf> = temporary.into_iter().chain([std::env::temp_dir()]).collect();
+    writable.retain(|path| path.is_dir());
+    writable.dedup();
+    Some(TrialConfig {
+        entry: EntryProgram { program: ourselves, arguments: vec![ENTRY_SUBCOMMAND.into()] },
+        look_arguments: vec![LOOK_SUBCOMMAND.into()],
+        folder,
+        writable,
+    })
+}
+
+/// Is this process on a trial?
+pub(crate) fn is_on_trial(lookup: &impl EnvLookup) -> bool {
+    lookup(TRIAL_VARIABLE).is_some_and(|folder| !folder.is_empty())
+}
+
+/// Tells the process that began the trial which session runs on it.
+pub(crate) fn report_session(id: &str, lookup: &impl EnvLookup) {
+    if let Some(folder) = lookup(TRIAL_VARIABLE).filter(|folder| !folder.is_empty()) {
+        // Without it the trial can still be accepted at its end.
+        let _ = std::fs::write(session_file(Path::new(&folder)), id);
+    }
+}
+
+/// Where the session on a trial says its name: beside the folder, which it cannot write.
+pub fn session_file(folder: &Path) -> PathBuf {
+    folder.with_extension("session")
+}
+
+/// The snapshots of a directory.
+pub fn open_workspace(
+    root: &Path,
+    lookup: &impl EnvLookup,
+) -> Result<SharedWorkspace, CommandError> {
+    let config = snapshot_config(root, lookup)
+        .ok_or_else(|| CommandError::failure("there is no place for snapshots: HOME is not set"))?;
+    Ok(SharedWorkspace::new(root, config))
+}
+
+/// Every trial of a run that was not accepted or dropped yet, the latest last.
+pub fn list_trials(config: &TrialConfig) -> Vec<Trial> {
+    let entries = std::fs::read_dir(&config.folder).into_iter().flatten().flatten();
+    let mut folders: Vec<_> = entries
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.file_name())))
+        .collect();
+    folders.sort();
+    let names = folders.iter().filter_map(|(_, name)| name.to_str());
+    names.filter_map(|name| Trial::open(config, name).ok()).collect()
+}

@@ -1,0 +1,247 @@
+//! Work on trial: a dry run changes nothing until it is applied, what people do meanwhile is a conflict,
+//! a command can be tried from a permission prompt, and several continuations run side by side.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
+
+use crate::conversation::talk::{ASKED, Talk};
+use crate::fixture::{FinishedCommand, TestDirs, play, run};
+
+const SESSION: &str = "7a0e9d8c-7b6a-4958-8473-625140312244";
+
+fn bash(command: &str) -> ScriptedAnswer {
+    ScriptedAnswer::call("Bash", json!({"command": command, "description": "Change files"}))
+}
+
+/// A dry run of one command.
+fn dry_run(dirs: &TestDirs, command: &str, flags: &[&str]) -> (Rehearsal, FinishedCommand) {
+    let script =
+        Script::new().answer(bash(command)).answer(ScriptedAnswer::text("Tried.").repeat(0));
+    let server = play(script);
+    let asked = ["--dry-run", "--dangerously-skip-permissions", "--session-id", SESSION];
+    let mut asking = dirs.asking(&server.url(), &asked);
+    let ended = run(asking.args(flags).args(["-p", "change it"]));
+    (server, ended)
+}
+
+/// Standard output of a run that succeeded; what is left to do stands on standard error.
+fn output(ended: &FinishedCommand) -> &str {
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    &ended.stdout
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(path, text).expect("a file");
+}
+
+fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+fn count_trials(dirs: &TestDirs) -> usize {
+    let folder = dirs.work().parent().expect("a folder").join("state/windlass/trials");
+    std::fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+fn git(dirs: &TestDirs, arguments: &[&str]) -> String {
+    let output = std::process::Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+        .args(arguments)
+        .current_dir(dirs.work())
+        .env("HOME", dirs.home())
+        .output()
+        .expect("git");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_dry_run_changes_nothing_until_it_is_applied_ignored_folders_too() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a.txt"), "one\n");
+    write(&dirs.file("gone.txt"), "gone\n");
+    write(&dirs.file("moved/deep/x"), "x\n");
+    write(&dirs.file(".gitignore"), "build/\n");
+    write(&dirs.file("build/old"), "old\n");
+    write(&dirs.file("build/stale"), "stale\n");
+    let command = "sed -i s/one/two/ a.txt; rm gone.txt; mv moved renamed; ln -s a.txt link; \
+                   echo new > build/new; rm build/stale; mkdir -p build/sub; echo s > build/sub/s";
+    let (_server, ended) = dry_run(&dirs, command, &[]);
+    let shown = output(&ended);
+    assert!(shown.starts_with("Tried.\n"), "{shown}");
+    assert!(shown.contains("+two") && shown.contains("a.txt (modified, +1 -1)"), "{shown}");
+    assert!(shown.contains("build: 3 paths, not shown"), "{shown}");
+    assert_eq!(text(&dirs.file("a.txt")), "one\n");
+    assert!(dirs.file("gone.txt").exists() && dirs.file("moved/deep/x").exists());
+    assert!(!dirs.file("build/new").exists() && !dirs.file("renamed").exists());
+    let again = run(&mut dirs.windlass(&["apply", "7a0e", "--show"])).answer().to_owned();
+    assert!(again.contains("+two"), "{again}");
+    let applied = run(&mut dirs.windlass(&["apply"])).answer().to_owned();
+    assert!(applied.starts_with("Applied: "), "{applied}");
+    assert_eq!(text(&dirs.file("a.txt")), "two\n");
+    assert_eq!(text(&dirs.file("renamed/deep/x")), "x\n");
+    assert!(!dirs.file("gone.txt").exists() && !dirs.file("moved").exists());
+    assert_eq!(std::fs::read_link(dirs.file("link")).expect("a link"), Path::new("a.txt"));
+    assert_eq!(text(&dirs.file("build/new")), "new\n");
+    assert_eq!(text(&dirs.file("build/sub/s")), "s\n");
+    assert!(dirs.file("build/old").exists() && !dirs.file("build/stale").exists());
+    assert_eq!(count_trials(&dirs), 0);
+    run(&mut dirs.windlass(&["apply"])).error_line(2);
+    // What was applied is a part of the session, and is taken back like everything else.
+    run(&mut dirs.windlass(&["rewind", SESSION, "--to", "1", "--files"])).answer();
+    assert_eq!(text(&dirs.file("a.txt")), "one\n");
+    assert!(dirs.file("moved/deep/x").exists() && dirs.file("gone.txt").exists());
+}
+
+#[test]
+fn w33_what_a_person_changed_meanwhile_is_a_conflict_and_is_told() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    write(&dirs.file("b"), "one\n");
+    write(&dirs.file("c"), "one\n");
+    let (_server, ended) = dry_run(&dirs, "echo two > a; echo two > b; echo n > new", &[]);
+    output(&ended);
+    write(&dirs.file("a"), "mine\n");
+    // The trial did not touch this one: whoever changes it, it is no conflict.
+    write(&dirs.file("c"), "mine\n");
+    let refused = run(&mut dirs.windlass(&["apply"]));
+    let line = refused.error_line(1);
+    assert!(line.contains("nothing was applied") && line.contains("work/a"), "{line}");
+    assert!(!line.contains("work/c") && !line.contains("work/b"), "{line}");
+    assert_eq!((text(&dirs.file("b")), dirs.file("new").exists()), ("one\n".to_owned(), false));
+    run(&mut dirs.windlass(&["apply", "--skip-changed"])).answer();
+    let held = ["a", "b", "c", "new"].map(|name| text(&dirs.file(name)));
+    assert_eq!(held, ["mine\n", "two\n", "mine\n", "n\n"]);
+    let (_server, ended) = dry_run(&dirs, "echo three > a", &["--apply", "--fork-session", "-c"]);
+    assert_eq!(ended.code, Some(2), "a session id cannot be given twice: {}", ended.stderr);
+}
+
+#[test]
+fn a_dry_run_applies_itself_or_is_dropped() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let (_server, ended) = dry_run(&dirs, "echo two > a", &["--apply", "--output-format", "json"]);
+    let object: Value = serde_json::from_str(output(&ended)).expect("JSON alone");
+    assert_eq!(object["result"], "Tried.");
+    assert!(ended.stderr.contains("Applied: 1 file changed"), "{}", ended.stderr);
+    assert_eq!(text(&dirs.file("a")), "two\n");
+    let script =
+        Script::new().answer(bash("echo x > x")).answer(ScriptedAnswer::text("No.").repeat(0));
+    let server = play(script);
+    let flags = ["--dry-run", "--dangerously-skip-permissions", "-p", "more"];
+    let ended = run(&mut dirs.asking(&server.url(), &flags));
+    assert!(output(&ended).contains("+++ b/x"), "{}", ended.stdout);
+    assert_eq!(count_trials(&dirs), 1);
+    run(&mut dirs.windlass(&["apply", "--discard"])).answer();
+    assert_eq!((count_trials(&dirs), dirs.file("x").exists()), (0, false));
+}
+
+/// The directories of other tests are temporary ones, which stay writable.
+#[test]
+fn everything_else_is_read_only_in_a_dry_run() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let [home, work, state] = ["home", "work", "state"].map(|name| folder.path().join(name));
+    for path in [&home, &work] {
+        std::fs::create_dir(path).expect("a folder");
+    }
+    let command = "echo in > in; echo out > ../out || echo HELD; echo out > $HOME/out || echo HELD";
+    let server =
+        play(Script::new().answer(bash(command)).answer(ScriptedAnswer::text("Over.").repeat(0)));
+    let dirs = TestDirs::new();
+    let flags = ["--dry-run", "--dangerously-skip-permissions", "-p", "go"];
+    let mut asking = dirs.asking(&server.url(), &flags);
+    asking.current_dir(&work).env("HOME", &home).env("XDG_STATE_HOME", &state);
+    let ended = run(&mut asking);
+    assert!(output(&ended).contains("+++ b/in"), "{} {}", ended.stdout, ended.stderr);
+    assert!(!folder.path().join("out").exists() && !home.join("out").exists());
+    assert!(!work.join("in").exists());
+    assert!(!ended.stderr.contains("cannot"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_commit_on_trial_is_accepted_with_its_objects() {
+    let dirs = TestDirs::new();
+    git(&dirs, &["init", "-q"]);
+    write(&dirs.file("a"), "one\n");
+    git(&dirs, &["add", "."]);
+    git(&dirs, &["commit", "-qm", "first"]);
+    let command = "echo two > a; git -c user.name=t -c user.email=t@example.org commit -qam second";
+    let (_server, ended) = dry_run(&dirs, command, &[]);
+    assert!(output(&ended).contains("git's own state too"), "{}", ended.stdout);
+    assert_eq!(git(&dirs, &["log", "--format=%s"]), "first\n");
+    run(&mut dirs.windlass(&["apply"])).answer();
+    assert_eq!(git(&dirs, &["log", "--format=%s"]), "second\nfirst\n");
+    assert_eq!(git(&dirs, &["status", "--porcelain"]), "");
+    git(&dirs, &["fsck", "--strict"]);
+}
+
+#[test]
+fn a_command_is_tried_first_and_then_applied_or_dropped() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a.txt"), "one\n");
+    let script = Script::new()
+        .answer(bash("sed -i s/one/two/ a.txt; echo finished"))
+        .answer(bash("rm a.txt").when_result("then applied: 1 file changed"))
+        .answer(ScriptedAnswer::text("I see.").when_result("Tried only").repeat(0));
+    let server = play(script);
+    let mut talk = Talk::sized(dirs.asking(&server.url(), &["change it"]), 40, 100);
+    let asked = talk.until(ASKED);
+    assert!(asked.contains("Try it first"), "{asked}");
+    talk.key("t");
+    let tried = talk.until("Apply what this command changed?");
+    let tried = if tried.contains(ASKED) { tried } else { talk.until(ASKED) };
+    assert!(tried.contains("exit code 0, 1 file changed"), "{tried}");
+    assert!(tried.contains("finished") && tried.contains("+two"), "{tried}");
+    assert_eq!(text(&dirs.file("a.txt")), "one\n", "not yet");
+    talk.key("y");
+    talk.until("rm a.txt");
+    talk.until(ASKED);
+    assert_eq!(text(&dirs.file("a.txt")), "two\n");
+    talk.key("t");
+    talk.until("Apply what this command changed?");
+    talk.until(ASKED);
+    talk.key("n");
+    talk.until("I see.");
+    assert_eq!(text(&dirs.file("a.txt")), "two\n", "refused, so it is there");
+    assert_eq!(talk.end(), Some(0));
+    assert_eq!(count_trials(&dirs), 0);
+}
+
+#[test]
+fn continuations_race_and_one_is_applied() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let script = Script::new()
+        .answer(bash("echo opus >> a; echo o > o").when_model("opus"))
+        .answer(ScriptedAnswer::text("By opus.").when_model("opus").repeat(0))
+        .answer(bash("echo haiku >> a").when_model("haiku"))
+        .answer(ScriptedAnswer::text("By haiku.").when_model("haiku").repeat(0))
+        .answer(bash("echo first >> a"))
+        .answer(ScriptedAnswer::text("Started.").repeat(0));
+    let server = play(script);
+    let flags = ["--dangerously-skip-permissions", "--session-id", SESSION, "-p", "start"];
+    run(&mut dirs.asking(&server.url(), &flags)).answer();
+    assert_eq!(text(&dirs.file("a")), "one\nfirst\n");
+    let race =
+        ["race", "--models", "opus,haiku", "--json", "--apply", "2", "--max-budget-usd", "5"];
+    let mut racing = dirs.asking(&server.url(), &race);
+    let ended = run(racing.args(["--", "--dangerously-skip-permissions"]));
+    let object: Value = serde_json::from_str(output(&ended)).expect("JSON");
+    let rows = object["continuations"].as_array().expect("a list");
+    assert_eq!(rows.len(), 2, "{object}");
+    assert_eq!((&rows[0]["result"], &rows[1]["result"]), (&json!("By opus."), &json!("By haiku.")));
+    assert_eq!(object["applied"], 2);
+    // Both began before the prompt that is raced: what it did is not in their files.
+    let diff = rows[0]["changes"]["files"][0]["diff"].as_str().expect("a diff");
+    assert!(diff.contains("+opus") && diff.contains("-first"), "{diff}");
+    assert_eq!(text(&dirs.file("a")), "one\nhaiku\n");
+    assert!(!dirs.file("o").exists());
+    assert_eq!(count_trials(&dirs), 0);
+    assert!(ended.stderr.contains("[1 opus] Bash"), "{}", ended.stderr);
+    let next = rows[1]["session_id"].as_str().expect("an id");
+    run(&mut dirs.windlass(&["sessions", "show", next])).answer();
+    run(&mut dirs.windlass(&["race", "--models", "opus"])).error_line(2);
+}

@@ -1,0 +1,75 @@
+//! Differences of files as text: a unified diff with a line of its own before each file.
+
+use windlass_text_diff::TextDifference;
+
+use super::{FileDifference, HeldContent};
+
+/// Lines that came and went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiffCounts {
+    /// Lines that came.
+    pub insertions: usize,
+    /// Lines that went.
+    pub deletions: usize,
+}
+
+/// The lines of one file that came and went. `None` for what is no text or not kept.
+#[must_use]
+pub fn count_differences(file: &FileDifference) -> Option<DiffCounts> {
+    let (old, new) = to_text(&file.before).zip(to_text(&file.after))?;
+    let counts = TextDifference::of_lines(&old, &new).count_changes();
+    Some(DiffCounts { insertions: counts.added, deletions: counts.removed })
+}
+
+/// The unified diff of one file. `None` for what is no text or not kept.
+#[must_use]
+pub fn render_difference(file: &FileDifference) -> Option<String> {
+    let FileDifference { path, before, after, .. } = file;
+    let (old, new) = to_text(before).zip(to_text(after))?;
+    let [from, to] = [(before, "a"), (after, "b")].map(|(held, side)| match held {
+        HeldContent::Nothing => "/dev/null".to_owned(),
+        HeldContent::File(..) | HeldContent::Link(_) | HeldContent::NotKept => {
+            format!("{side}/{path}")
+        }
+    });
+    Some(TextDifference::of_lines(&old, &new).to_unified(&from, &to, 3))
+}
+
+/// All of them, each with a line that says what became of the file.
+#[must_use]
+pub fn render_differences(files: &[FileDifference]) -> String {
+    let mut text = String::new();
+    for file in files {
+        text.push_str(&render_heading(file));
+        text.push_str(&render_difference(file).unwrap_or_default());
+    }
+    text
+}
+
+fn render_heading(file: &FileDifference) -> String {
+    let counts = match count_differences(file) {
+        Some(DiffCounts { insertions, deletions }) => format!("+{insertions} -{deletions}"),
+        None => "not text, or not kept".to_owned(),
+    };
+    let mode = match (&file.before, &file.after) {
+        (HeldContent::File(_, old), HeldContent::File(_, new)) if old != new => {
+            format!("mode {:o} -> {:o}\n", old & 0o7777, new & 0o7777)
+        }
+        _ => String::new(),
+    };
+    format!("diff {} ({}, {counts})\n{mode}", file.path, file.kind.name())
+}
+
+/// A file as text; nothing is empty text. `None` for what is no text.
+fn to_text(held: &HeldContent) -> Option<String> {
+    match held {
+        HeldContent::Nothing => Some(String::new()),
+        HeldContent::File(bytes, _) if bytes.len() <= TEXT_BYTES_MAX => {
+            String::from_utf8(bytes.clone()).ok().filter(|text| !text.contains('\0'))
+        }
+        HeldContent::Link(target) => Some(format!("link to {}\n", String::from_utf8_lossy(target))),
+        HeldContent::File(..) | HeldContent::NotKept => None,
+    }
+}
+
+const TEXT_BYTES_MAX: usize = 4 << 20;

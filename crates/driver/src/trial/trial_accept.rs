@@ -1,0 +1,185 @@
+//! What a trial changed, and accepting it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use windlass_workspace::{
+    CancelFlag, OverlayMoveKind, OverlayPlan, OverlayTrial, RelativePath, RestoreConsent,
+    Workspace, WorkspaceError,
+};
+
+use super::Trial;
+use crate::rewind::OverwriteChoice;
+use crate::snapshot::change_summary::classify_change;
+use crate::snapshot::span_changes::read_content;
+use crate::snapshot::{FileDifference, SharedWorkspace};
+
+/// What accepting a trial would do to the directory as it is now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrialPreview {
+    /// Files that would change, by path.
+    pub files: Vec<FileDifference>,
+    /// What would change in places that snapshots do not cover.
+    pub outside: Vec<OutsideChange>,
+    /// Paths that others changed since the trial began.
+    pub conflicts: Vec<PathBuf>,
+    /// Would git's own state change?
+    pub changes_git: bool,
+}
+
+/// Changes below one folder that snapshots do not cover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutsideChange {
+    /// The topmost folder.
+    pub path: String,
+    /// Files and folders that would come, change or go.
+    pub count: usize,
+}
+
+impl TrialPreview {
+    /// Nothing would change.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.outside.is_empty() && !self.changes_git
+    }
+}
+
+/// What became of a trial that was accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AcceptedTrial {
+    /// Files that changed.
+    pub files: usize,
+    /// What is not as the trial left it.
+    pub left: Vec<PathBuf>,
+}
+
+/// A trial cannot be accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// Others changed files since it began. Nothing was done.
+    #[error("changed by others since the trial began: {}", crate::rewind::join_paths(.0))]
+    ChangedByOthers(Vec<PathBuf>),
+    /// It has not ended.
+    #[error("the trial has not ended")]
+    NotEnded,
+    /// The snapshots, or the disk.
+    #[error("{0}")]
+    Snapshots(String),
+}
+
+impl Trial {
+    /// What accepting it would do now. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When it has not ended, or its snapshots cannot be read.
+    pub fn preview(&self, shared: &SharedWorkspace) -> Result<TrialPreview, TrialError> {
+        let trial = self.overlay()?;
+        run(shared, |workspace| {
+            let plan = plan_trial(workspace, &trial)?;
+            Ok(describe_plan(workspace, &plan))
+        })
+    }
+
+    /// Accepts it, and removes it. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Trial::preview`]; and when others changed files since and may not be overwritten. The trial
+    /// stays then.
+    pub fn accept(
+        &self,
+        shared: &SharedWorkspace,
+        overwrite: &OverwriteChoice,
+    ) -> Result<AcceptedTrial, TrialError> {
+        let trial = self.overlay()?;
+        let root = &self.record.root;
+        let accepted = run(shared, |workspace| {
+            let plan = plan_trial(workspace, &trial)?;
+            let conflicts: Vec<PathBuf> =
+                plan.conflicts().into_iter().map(|path| root.join(path.as_path())).collect();
+            if *overwrite == OverwriteChoice::Refuse && !conflicts.is_empty() {
+                return Ok(Err(TrialError::ChangedByOthers(conflicts)));
+            }
+            let consent = match overwrite {
+                OverwriteChoice::Refuse | OverwriteChoice::Skip => RestoreConsent::None,
+                OverwriteChoice::All => RestoreConsent::All,
+                OverwriteChoice::Files(chosen) => {
+                    let is_chosen =
+                        |path: &&&RelativePath| chosen.contains(&root.join(path.as_path()));
+                    let conflicts = plan.conflicts();
+                    let agreed = conflicts.iter().filter(is_chosen);
+                    RestoreConsent::Paths(agreed.map(|path| (*path).clone()).collect())
+                }
+            };
+            let files = describe_plan(workspace, &plan).files.len();
+            let report = workspace.accept_trial(&trial, &plan, &consent, &CancelFlag::new())?;
+            let outcomes = report.restore.outcomes.iter();
+            let failed = outcomes.filter(|outcome| !outcome.result.is_restored());
+            let left = failed.map(|outcome| &outcome.path).chain(&report.not_moved);
+            let left: Vec<PathBuf> = left.map(|path| root.join(path.as_path())).collect();
+            Ok(Ok(AcceptedTrial { files: files.saturating_sub(left.len()), left }))
+        })??;
+        super::remove_tree(&self.folder);
+        Ok(accepted)
+    }
+
+    fn overlay(&self) -> Result<OverlayTrial, TrialError> {
+        Ok(OverlayTrial {
+            before: self.record.before,
+            after: self.record.after.ok_or(TrialError::NotEnded)?,
+            upper: self.folder.join("upper"),
+            began: self.record.began,
+        })
+    }
+}
+
+fn run<T>(
+    shared: &SharedWorkspace,
+    work: impl FnOnce(&mut Workspace) -> Result<T, WorkspaceError>,
+) -> Result<T, TrialError> {
+    let done = shared.run(work).map_err(|error| TrialError::Snapshots(error.to_string()))?;
+    let missing = || TrialError::Snapshots("no snapshots are kept of this directory".to_owned());
+    done.ok_or_else(missing)
+}
+
+fn plan_trial(
+    workspace: &mut Workspace,
+    trial: &OverlayTrial,
+) -> Result<OverlayPlan, WorkspaceError> {
+    if workspace.has_unfinished_restore() {
+        // Killed while it was accepted: that is completed before anything else.
+        workspace.finish()?;
+    }
+    workspace.plan_trial(trial, &CancelFlag::new())
+}
+
+fn describe_plan(workspace: &Workspace, plan: &OverlayPlan) -> TrialPreview {
+    let mut preview = TrialPreview::default();
+    for step in &plan.restore.steps {
+        preview.changes_git |= step.path.is_git_state();
+        if let Some(kind) = classify_change(&step.path, &step.current, &step.target) {
+            preview.files.push(FileDifference {
+                path: step.path.to_string(),
+                kind,
+                before: read_content(workspace, &step.current),
+                after: read_content(workspace, &step.target),
+            });
+        }
+    }
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for moved in &plan.moves {
+        if moved.path.is_git_state() {
+            preview.changes_git = true;
+        } else if moved.kind != OverlayMoveKind::MakeFolder || moved.path.parts().count() == 1 {
+            let top = moved.path.parts().next().unwrap_or_default();
+            *counts.entry(String::from_utf8_lossy(top).into_owned()).or_default() += 1;
+        }
+    }
+    let root = workspace.root();
+    preview.conflicts =
+        plan.conflicts().into_iter().map(|path| root.join(path.as_path())).collect();
+    preview.outside =
+        counts.into_iter().map(|(path, count)| OutsideChange { path, count }).collect();
+    preview
+}

@@ -1,0 +1,144 @@
+//! Mounts a trial in namespaces of its own and becomes its command.
+//!
+//! An unprivileged user needs a user namespace to mount; root sees more owners without one. With
+//! `userxattr` the overlay keeps its marks where an unprivileged process may write them. Everything
+//! outside the overlay is made read-only, so that what is refused leaves no trace.
+
+mod mount_table;
+
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change, mount_remount,
+};
+use rustix::process::{Pid, Signal, getegid, geteuid, getppid, set_parent_process_death_signal};
+use rustix::thread::UnshareFlags;
+
+use self::mount_table::{MountEntry, read_mount_table};
+use crate::trial_mount::{TrialArguments, TrialMount};
+
+pub(crate) fn run_trial(arguments: &[OsString]) -> Result<i32, String> {
+    let TrialArguments { mount, parent_pid, command } = TrialArguments::parse(arguments)?;
+    if let Some(parent) = parent_pid {
+        set_parent_process_death_signal(Some(Signal::TERM))
+            .map_err(|error| format!("the parent cannot be watched: {error}"))?;
+        // It may have ended before.
+        if getppid().map(Pid::as_raw_pid) != Some(parent) {
+            return Err("the process that began the trial is gone".to_owned());
+        }
+    }
+    let directory = std::env::current_dir()
+        .map_err(|error| format!("the current directory cannot be found: {error}"))?;
+    enter_namespaces()?;
+    mount_trial(&mount)?;
+    // What was the current directory lies below the overlay now.
+    std::env::set_current_dir(&directory)
+        .map_err(|error| format!("{} cannot be entered: {error}", directory.display()))?;
+    let (program, rest) = command.split_first().ok_or("no command")?;
+    let error = Command::new(program).args(rest).exec();
+    Err(format!("{} cannot be started: {error}", program.display()))
+}
+
+fn enter_namespaces() -> Result<(), String> {
+    let user = geteuid();
+    let group = getegid();
+    if user.is_root() && unshare(UnshareFlags::NEWNS).is_ok() {
+        return Ok(());
+    }
+    unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)
+        .map_err(|error| format!("this system gives no user namespace: {error}"))?;
+    let [user, group] = [user.as_raw(), group.as_raw()].map(|id| format!("{id} {id} 1"));
+    let maps = [
+        ("/proc/self/setgroups", "deny"),
+        ("/proc/self/uid_map", user.as_str()),
+        ("/proc/self/gid_map", group.as_str()),
+    ];
+    for (file, words) in maps {
+        std::fs::write(file, words)
+            .map_err(|error| format!("{file} cannot be written: {error}"))?;
+    }
+    Ok(())
+}
+
+fn unshare(flags: UnshareFlags) -> Result<(), Errno> {
+    // The other name is `unsafe` because of flags that are not used here.
+    #[expect(deprecated, reason = "the way without `unsafe`")]
+    rustix::thread::unshare(flags)
+}
+
+fn mount_trial(trial: &TrialMount) -> Result<(), String> {
+    let propagation = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", propagation)
+        .map_err(|error| format!("mounts cannot be made private: {error}"))?;
+    let folder = trial.upper.parent().unwrap_or(&trial.upper);
+    let table = read_mount_table()?;
+    let is_inside =
+        |entry: &&MountEntry| entry.point.starts_with(&trial.root) && entry.point != trial.root;
+    if let Some(inner) = table.iter().find(is_inside) {
+        return Err(format!("{} is a mount inside the directory", inner.point.display()));
+    }
+    let writable: Vec<&Path> =
+        trial.writable.iter().map(|path| path.as_path()).chain([folder]).collect();
+    for path in writable.iter().filter(|path| path.exists() && !path.starts_with(&trial.root)) {
+        mount_bind_recursive(*path, *path)
+            .map_err(|error| format!("{} cannot be kept writable: {error}", path.display()))?;
+    }
+    for entry in &table {
+        if !writable.iter().any(|path| entry.point.starts_with(path)) {
+            make_read_only(entry)?;
+        }
+    }
+    mount_overlay(trial)?;
+    // The overlay has its own way to the folder; nothing else may write there.
+    let hidden = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
+    match find_entry(folder)? {
+        Some(entry) => remount(folder, hidden | entry.flags),
+        None => Ok(()),
+    }
+}
+
+fn find_entry(point: &Path) -> Result<Option<MountEntry>, String> {
+    Ok(read_mount_table()?.into_iter().rfind(|entry| entry.point == point))
+}
+
+fn make_read_only(entry: &MountEntry) -> Result<(), String> {
+    if entry.is_read_only || entry.is_system() {
+        return Ok(());
+    }
+    remount(&entry.point, entry.flags | MountFlags::BIND | MountFlags::RDONLY)
+}
+
+fn remount(point: &Path, flags: MountFlags) -> Result<(), String> {
+    match mount_remount(point, flags, c"") {
+        // Covered by another mount, or out of this user's reach: nothing can be written there.
+        Ok(()) | Err(Errno::ACCESS | Errno::NOENT | Errno::INVAL | Errno::NOTDIR) => Ok(()),
+        Err(error) => Err(format!("{} cannot be made read-only: {error}", point.display())),
+    }
+}
+
+fn mount_overlay(trial: &TrialMount) -> Result<(), String> {
+    let mut options = Vec::new();
+    let layers = [("lowerdir", &trial.root), ("upperdir", &trial.upper), ("workdir", &trial.work)];
+    for (name, path) in layers {
+        options.extend_from_slice(name.as_bytes());
+        options.push(b'=');
+        for byte in path.as_os_str().as_bytes() {
+            if matches!(byte, b'\\' | b',' | b':') {
+                options.push(b'\\');
+            }
+            options.push(*byte);
+        }
+        options.push(b',');
+    }
+    options.extend_from_slice(b"userxattr");
+    let options =
+        CString::new(options).map_err(|_| "a path of the trial has a NUL byte".to_owned())?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount("windlass-trial", &trial.root, "overlay", flags, options.as_c_str())
+        .map_err(|error| format!("no overlay over {}: {error}", trial.root.display()))
+}

@@ -1,0 +1,127 @@
+//! A directory on trial: programs see an overlay over it, at the same path, and everything else
+//! read-only. What they change is collected in a folder of ours and applied or dropped later.
+
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::probe_options::EntryProgram;
+
+/// What one trial is made of. All paths are absolute and free of links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrialMount {
+    /// The directory that is tried.
+    pub root: PathBuf,
+    /// Collects what changes. On one file system with `work`, outside the root.
+    pub upper: PathBuf,
+    /// The kernel's own place beside it; empty when the trial begins.
+    pub work: PathBuf,
+    /// Folders that stay as they are on the host, and may be written.
+    pub writable: Vec<PathBuf>,
+    /// End the command when the thread ends that started it. For one that is started by a thread that
+    /// stays.
+    pub ends_with_parent: bool,
+}
+
+/// The role of the entry that mounts a trial.
+pub(crate) const TRIAL_ROLE: &str = "trial";
+
+impl TrialMount {
+    /// The same command on trial. Its environment must be given whole. Descriptors stay as they are.
+    #[must_use]
+    pub fn wrap_command(&self, entry: &EntryProgram, command: &Command) -> Command {
+        let mut wrapped = Command::new(&entry.program);
+        wrapped.args(&entry.arguments).arg(TRIAL_ROLE);
+        let paths = [("root", &self.root), ("upper", &self.upper), ("work", &self.work)];
+        for (word, path) in paths {
+            wrapped.arg(word).arg(path);
+        }
+        for path in &self.writable {
+            wrapped.arg("write").arg(path);
+        }
+        if self.ends_with_parent {
+            wrapped.arg("parent").arg(std::process::id().to_string());
+        }
+        wrapped.arg("--").arg(command.get_program()).args(command.get_args());
+        wrapped.env_clear();
+        let environment = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        wrapped.envs(environment);
+        if let Some(directory) = command.get_current_dir() {
+            wrapped.current_dir(directory);
+        }
+        wrapped
+    }
+
+    /// Mounts it once, for nothing but to see whether that works. Blocks for a moment.
+    ///
+    /// # Errors
+    /// Why it does not, in words.
+    pub fn check(&self, entry: &EntryProgram) -> Result<(), String> {
+        let mut nothing = Command::new("/bin/true");
+        nothing.env_clear().current_dir(&self.root);
+        let mut command = self.wrap_command(entry, &nothing);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| error.to_string())?;
+        let mut words = String::new();
+        if let Some(stderr) = child.stderr.take() {
+            // It ends with the process, which only mounts.
+            let _ = stderr.take(WORDS_MAX).read_to_string(&mut words);
+        }
+        let status = child.wait().map_err(|error| error.to_string())?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(strip_prefix(&words)),
+        }
+    }
+}
+
+const WORDS_MAX: u64 = 4 << 10;
+
+/// What the entry says when it cannot mount, without its name.
+fn strip_prefix(words: &str) -> String {
+    let line = words.lines().next().unwrap_or("it ended without a word");
+    line.split_once(": ").map_or(line, |(_, rest)| rest).to_owned()
+}
+
+/// What a trial's entry is told: pairs of a word and a path up to `--`, then the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TrialArguments {
+    pub(crate) mount: TrialMount,
+    /// Whose child this must be.
+    pub(crate) parent_pid: Option<i32>,
+    pub(crate) command: Vec<OsString>,
+}
+
+impl TrialArguments {
+    pub(crate) fn parse(arguments: &[OsString]) -> Result<Self, String> {
+        let mut list = arguments.iter();
+        let [mut root, mut upper, mut work] = [None, None, None];
+        let mut writable = Vec::new();
+        let mut parent_pid = None;
+        while let Some(word) = list.next().filter(|word| *word != "--") {
+            let path = list.next().map(PathBuf::from);
+            match word.to_str() {
+                Some("root") => root = path,
+                Some("upper") => upper = path,
+                Some("work") => work = path,
+                Some("write") => writable.extend(path),
+                Some("parent") => {
+                    let text = path.as_deref().and_then(|pid| pid.to_str());
+                    parent_pid = text.and_then(|pid| pid.parse().ok());
+                }
+                _ => return Err(format!("`{}` is no part of a trial", word.display())),
+            }
+        }
+        let (Some(root), Some(upper), Some(work)) = (root, upper, work) else {
+            return Err("a trial needs a root, an upper and a work folder".to_owned());
+        };
+        let command: Vec<OsString> = list.cloned().collect();
+        if command.is_empty() {
+            return Err("no command after `--`".to_owned());
+        }
+        let ends_with_parent = parent_pid.is_some();
+        let mount = TrialMount { root, upper, work, writable, ends_with_parent };
+        Ok(Self { mount, parent_pid, command })
+    }
+}

@@ -1,0 +1,66 @@
+//! A process of ours on a trial.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use windlass_assembly::session::trials::{TRIAL_VARIABLE, session_file};
+use windlass_driver::snapshot::SharedWorkspace;
+use windlass_driver::tool_types::{Secrets, may_hold_token};
+use windlass_driver::trial::Trial;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_host::user_directories;
+
+/// `windlass` with these arguments, on the trial. It may write its own state besides.
+pub(crate) fn build_command(
+    trial: &Trial,
+    directory: &Path,
+    arguments: impl IntoIterator<Item = OsString>,
+    lookup: &impl EnvLookup,
+) -> Result<Command, CommandError> {
+    let ourselves = std::env::current_exe().map_err(|error| {
+        CommandError::failure(format!("the path of this program cannot be found: {error}"))
+    })?;
+    let mut command = Command::new(ourselves);
+    command.args(arguments).current_dir(directory).env_clear();
+    command.envs(std::env::vars_os()).env(TRIAL_VARIABLE, trial.folder());
+    // A session on trial is a session: its journal and its transcript are kept.
+    let transcripts = user_directories::claude_directory(lookup).map(|own| own.join("projects"));
+    let own = [
+        user_directories::state_directory(lookup),
+        user_directories::cache_directory(lookup),
+        transcripts.filter(|folder| std::fs::create_dir_all(folder).is_ok()),
+    ];
+    let writable: Vec<PathBuf> = own.into_iter().flatten().collect();
+    Ok(trial.wrap_child(&command, &writable))
+}
+
+/// Everything on the trial has ended: says what it left, and which session ran there.
+pub(crate) fn end_trial(trial: &mut Trial, shared: &SharedWorkspace) -> Result<(), CommandError> {
+    let file = session_file(trial.folder());
+    if let Ok(session) = std::fs::read_to_string(&file) {
+        let _ = std::fs::remove_file(&file);
+        trial.set_session(&session).map_err(CommandError::failure)?;
+    }
+    trial
+        .capture(shared, &known_secrets())
+        .map_err(|why| CommandError::failure(format!("what the trial changed is not known: {why}")))
+}
+
+/// Keys that the environment holds: a file with one of them is not kept in snapshots.
+fn known_secrets() -> Secrets {
+    let secrets = Secrets::default();
+    for (name, value) in std::env::vars() {
+        if may_hold_token(&name) {
+            secrets.add(&value);
+        }
+    }
+    secrets
+}
+
+/// The name by which a trial is accepted.
+pub(crate) fn trial_name(trial: &Trial) -> String {
+    let folder = trial.folder().file_name().map(|name| name.to_string_lossy().into_owned());
+    trial.session().map(str::to_owned).or(folder).unwrap_or_default()
+}

@@ -1,0 +1,167 @@
+//! Moves what snapshots do not cover out of an overlay's upper folder, by renames where one file system
+//! holds both. Doing it again after a kill does the rest: what was moved is no longer in the upper
+//! folder, and what was removed is gone.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::SystemTime;
+
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, fchmod, mkdirat, openat, renameat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::upper_folder::{is_newer, removals_mark};
+use super::{OverlayMove, OverlayMoveKind};
+use crate::disk_hook::DiskHook;
+use crate::relative_path::RelativePath;
+use crate::restore::RestoreConsent;
+use crate::root_folder::{
+    RootFolder, TEMPORARY_PREFIX, open_child_file, open_child_folder, stat_child,
+};
+
+/// Marks of the overlay that mean nothing elsewhere.
+const OVERLAY_MARKS: [&str; 2] = ["user.overlay.origin", "user.overlay.impure"];
+
+/// A larger file is not copied to another file system: a sparse one would fill it.
+const COPIED_BYTES_MAX: u64 = 4 << 30;
+
+pub(crate) struct CarryOver<'a> {
+    pub(crate) root: &'a RootFolder,
+    pub(crate) upper: &'a Path,
+    pub(crate) began: SystemTime,
+    pub(crate) consent: &'a RestoreConsent,
+    pub(crate) hook: &'a DiskHook,
+}
+
+/// Returns the paths that are not as the trial left them.
+pub(crate) fn carry_over(request: &CarryOver<'_>, moves: &[OverlayMove]) -> Vec<RelativePath> {
+    let Ok(upper) = RootFolder::open(request.upper) else {
+        return moves.iter().map(|moved| moved.path.clone()).collect();
+    };
+    // Removals first: a folder that was made anew must not hold what was in the old one.
+    let (removals, others): (Vec<_>, Vec<_>) =
+        moves.iter().partition(|moved| moved.kind == OverlayMoveKind::Remove);
+    let mut left = Vec::new();
+    let mut carry_all = |moves: Vec<&OverlayMove>| {
+        for moved in moves {
+            let may_move = !moved.is_changed_by_others || request.consent.covers(&moved.path);
+            if !may_move || request.carry_one(&upper, moved).is_err() {
+                left.push(moved.path.clone());
+            }
+        }
+    };
+    let has_removals = !removals.is_empty();
+    carry_all(removals);
+    if has_removals && std::fs::write(removals_mark(request.upper), b"").is_err() {
+        return others.iter().map(|moved| moved.path.clone()).collect();
+    }
+    carry_all(others);
+    left
+}
+
+impl CarryOver<'_> {
+    fn carry_one(&self, upper: &RootFolder, moved: &OverlayMove) -> io::Result<()> {
+        let Some((folder, name)) = moved.path.split_last() else { return Ok(()) };
+        let parent = self.root.open_folder(&folder);
+        match moved.kind {
+            OverlayMoveKind::Remove => match parent {
+                Ok(parent) => self.remove(&parent, name, &moved.path),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                Err(error) => Err(error),
+            },
+            OverlayMoveKind::MakeFolder => {
+                let mode = match upper.open_folder(&moved.path) {
+                    Ok(made) => rustix::fs::fstat(&made)?.st_mode & 0o777,
+                    Err(_) => return Ok(()),
+                };
+                let parent = parent?;
+                self.hook.before("make folder");
+                match mkdirat(&parent, name, Mode::from_raw_mode(0o700)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                Ok(fchmod(&open_child_folder(&parent, name)?, Mode::from_raw_mode(mode))?)
+            }
+            OverlayMoveKind::Put => {
+                let source = match upper.open_folder(&folder) {
+                    Ok(source) => source,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                    Err(error) => return Err(error),
+                };
+                self.put(&source, &parent?, name)
+            }
+        }
+    }
+
+    fn put(&self, source: &OwnedFd, parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
+        let Some(stat) = stat_child(source, name)? else { return Ok(()) };
+        if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+            && let Ok(file) = open_child_file(source, name)
+        {
+            for mark in OVERLAY_MARKS {
+                let _ = rustix::fs::fremovexattr(&file, mark);
+            }
+        }
+        self.hook.before("move out of the overlay");
+        match renameat(source, name, parent, name) {
+            Ok(()) => Ok(()),
+            Err(Errno::XDEV) if stat.st_size.cast_unsigned() > COPIED_BYTES_MAX => {
+                Err(io::ErrorKind::FileTooLarge.into())
+            }
+            Err(Errno::XDEV) => copy_then_rename(source, parent, name, stat.st_mode),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes what is there with everything in it, unless others changed a part of it meanwhile.
+    fn remove(&self, parent: &OwnedFd, name: &[u8], path: &RelativePath) -> io::Result<()> {
+        let Some(stat) = stat_child(parent, name)? else { return Ok(()) };
+        if is_newer(&stat, self.began) && !self.consent.covers(path) {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            self.hook.before("remove");
+            return Ok(unlinkat(parent, name, AtFlags::empty())?);
+        }
+        if stat.st_dev != self.root.device {
+            return Err(Errno::XDEV.into());
+        }
+        let folder = open_child_folder(parent, name)?;
+        let mut kept = None;
+        for entry in Dir::read_from(&folder)? {
+            let entry = entry?;
+            let inner = entry.file_name().to_bytes();
+            if inner == b"." || inner == b".." {
+                continue;
+            }
+            if let Err(error) = self.remove(&folder, inner, &path.join(inner)) {
+                kept = Some(error);
+            }
+        }
+        match kept {
+            Some(error) => Err(error),
+            None => Ok(unlinkat(parent, name, AtFlags::REMOVEDIR)?),
+        }
+    }
+}
+
+/// To another file system: whole beside its place, then exchanged for what is there.
+fn copy_then_rename(source: &OwnedFd, parent: &OwnedFd, name: &[u8], mode: u32) -> io::Result<()> {
+    let mut temporary = TEMPORARY_PREFIX.to_vec();
+    temporary.extend_from_slice(b"moved");
+    let _ = unlinkat(parent, temporary.as_slice(), AtFlags::empty());
+    if FileType::from_raw_mode(mode) == FileType::Symlink {
+        let target = rustix::fs::readlinkat(source, name, Vec::new())?;
+        rustix::fs::symlinkat(target.as_c_str(), parent, temporary.as_slice())?;
+    } else {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let to = openat(parent, temporary.as_slice(), flags, Mode::from_raw_mode(0o600))?;
+        let mut to = std::fs::File::from(to);
+        io::copy(&mut open_child_file(source, name)?, &mut to)?;
+        fchmod(&to, Mode::from_raw_mode(mode & 0o777))?;
+    }
+    renameat(parent, temporary.as_slice(), parent, name)?;
+    Ok(unlinkat(source, name, AtFlags::empty())?)
+}

@@ -1,0 +1,142 @@
+//! Accepting a trial: what an overlay collected is carried over, what others changed is a conflict, and
+//! a kill at any moment is made good by doing it again.
+//!
+//! The overlay itself is laid out by hand as the kernel lays it out, so that these tests need no mount.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat, setxattr};
+use windlass_workspace::{
+    CancelFlag, OverlayPlan, OverlayTrial, RestoreConsent, SnapshotId, Workspace,
+};
+
+use crate::fixture::{Fixture, TreeState, assert_same, read_tree};
+use crate::kill::{for_every_moment, kill_at};
+
+/// A root, what a trial left of it, and the tree that accepting it must give.
+struct Tried {
+    fixture: Fixture,
+    trial: OverlayTrial,
+    expected: TreeState,
+    _folder: tempfile::TempDir,
+}
+
+/// The trial's overlay as the kernel would have written it, and the merged tree as a folder of its own.
+fn try_changes() -> Option<Tried> {
+    let mut fixture = Fixture::new();
+    fixture.write(".gitignore", "build/\n");
+    fixture.write("edited", "old");
+    fixture.write("removed/inner/file", "old");
+    fixture.write("removed/build/made", "old");
+    fixture.write("anew/old", "old");
+    fixture.write("build/kept", "kept");
+    fixture.write("build/stale", "stale");
+    fixture.write("untouched", "same");
+    let before = fixture.look().id;
+    let folder = tempfile::tempdir().unwrap();
+    let upper = folder.path().join("upper");
+    let merged = folder.path().join("merged");
+    std::fs::create_dir_all(upper.join("build/sub")).unwrap();
+    std::fs::create_dir_all(upper.join("anew")).unwrap();
+    let marked = setxattr(upper.join("anew"), "user.overlay.opaque", b"y", XattrFlags::empty());
+    if marked.is_err() || !white_out(&upper.join("removed")) {
+        return None;
+    }
+    assert!(white_out(&upper.join("build/stale")));
+    for (path, text) in [("edited", "new"), ("anew/new", "n"), ("build/sub/x", "x")] {
+        std::fs::write(upper.join(path), text).unwrap();
+    }
+    symlink("edited", upper.join("build/link")).unwrap();
+    let after = look_at_merged(&fixture, &upper, &merged);
+    let expected = read_tree(&merged);
+    let began = std::fs::metadata(&merged).unwrap().modified().unwrap();
+    let trial = OverlayTrial { before, after, upper, began };
+    Some(Tried { fixture, trial, expected, _folder: folder })
+}
+
+/// A mark for what was removed. Very old kernels leave it to root.
+fn white_out(path: &Path) -> bool {
+    mknodat(CWD, path, FileType::CharacterDevice, Mode::empty(), 0).is_ok()
+}
+
+/// What a look at the mounted overlay would see, taken into the store of the root.
+fn look_at_merged(fixture: &Fixture, _upper: &Path, merged: &Path) -> SnapshotId {
+    let write = |name: &str, text: &str| {
+        let path = merged.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(".gitignore", "build/\n");
+    write("edited", "new");
+    write("anew/new", "n");
+    write("build/kept", "kept");
+    write("build/sub/x", "x");
+    write("untouched", "same");
+    symlink("edited", merged.join("build/link")).unwrap();
+    let options = windlass_workspace::WorkspaceOptions {
+        is_overlay: true,
+        ..windlass_workspace::WorkspaceOptions::default()
+    };
+    let mut workspace = Workspace::open(merged, &fixture.store, options).unwrap();
+    workspace.look(windlass_workspace::LookDepth::Quick, &CancelFlag::new()).unwrap().id
+}
+
+fn plan(workspace: &mut Workspace, trial: &OverlayTrial) -> OverlayPlan {
+    workspace.plan_trial(trial, &CancelFlag::new()).unwrap()
+}
+
+fn accept(workspace: &mut Workspace, trial: &OverlayTrial, consent: &RestoreConsent) {
+    let plan = plan(workspace, trial);
+    workspace.accept_trial(trial, &plan, consent, &CancelFlag::new()).unwrap();
+}
+
+#[test]
+fn a_trial_is_carried_over_with_what_snapshots_do_not_cover() {
+    let Some(mut tried) = try_changes() else { return };
+    let made = plan(tried.fixture.workspace(), &tried.trial);
+    assert!(made.conflicts().is_empty(), "{made:?}");
+    accept(tried.fixture.workspace(), &tried.trial, &RestoreConsent::None);
+    assert_same(&tried.fixture.state(), &tried.expected, "as on the overlay");
+    // Accepting it again finds nothing more to do.
+    accept(tried.fixture.workspace(), &tried.trial, &RestoreConsent::None);
+    assert_same(&tried.fixture.state(), &tried.expected, "as on the overlay");
+}
+
+#[test]
+fn w33_a_persons_change_is_a_conflict_where_the_trial_touched_it_and_nowhere_else() {
+    let Some(mut tried) = try_changes() else { return };
+    tried.fixture.write("edited", "mine");
+    tried.fixture.write("untouched", "mine");
+    tried.fixture.write("removed/build/made", "mine");
+    let made = plan(tried.fixture.workspace(), &tried.trial);
+    let conflicts: Vec<PathBuf> =
+        made.conflicts().into_iter().map(|path| path.as_path().to_owned()).collect();
+    assert_eq!(conflicts, [PathBuf::from("edited")]);
+    accept(tried.fixture.workspace(), &tried.trial, &RestoreConsent::None);
+    assert_eq!(tried.fixture.read("edited"), "mine");
+    assert_eq!(tried.fixture.read("untouched"), "mine");
+    assert_eq!(tried.fixture.read("removed/build/made"), "mine", "newer than the trial");
+    assert_eq!(tried.fixture.read("build/sub/x"), "x");
+}
+
+#[test]
+fn w33_a_kill_while_a_trial_is_accepted_is_made_good() {
+    if try_changes().is_none() {
+        return;
+    }
+    for_every_moment(10, |moment| {
+        let mut tried = try_changes().unwrap();
+        let trial = tried.trial.clone();
+        let was_killed = kill_at(&mut tried.fixture, moment, |workspace| {
+            accept(workspace, &trial, &RestoreConsent::None);
+        });
+        let workspace = tried.fixture.workspace();
+        if workspace.has_unfinished_restore() {
+            workspace.finish().unwrap();
+        }
+        accept(workspace, &trial, &RestoreConsent::None);
+        assert_same(&tried.fixture.state(), &tried.expected, &format!("killed at {moment}"));
+        was_killed
+    });
+}
