@@ -102,7 +102,7 @@ fn describe_event_at(reader: &mut JournalReader, seq: u64) -> Result<String, Jou
     Ok("(added, because a record was lost)".to_owned())
 }
 
-fn describe_event(event: &Event) -> String {
+pub(crate) fn describe_event(event: &Event) -> String {
     match event {
         Event::UserSubmitted { content, .. } => format!("user said {}", quote_beginning(content)),
         Event::QueueChanged { place, content: None } => format!("queued input {place} taken back"),
@@ -174,7 +174,7 @@ fn block_kind(block: &ContentBlock) -> &'static str {
 }
 
 /// What an effect does, in a few words; `None` for notices that change nothing.
-fn describe_effect(effect: &Effect) -> Option<String> {
+pub(crate) fn describe_effect(effect: &Effect) -> Option<String> {
     Some(match effect {
         Effect::CallModel(request) => format!("ask {} ({})", request.model, request.attempt),
         Effect::CancelModel { attempt } => format!("drop {attempt}"),
@@ -208,7 +208,7 @@ fn describe_effect(effect: &Effect) -> Option<String> {
     })
 }
 
-fn phase_name(phase: Phase) -> &'static str {
+pub(crate) fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Idle => "idle",
         Phase::Preparing => "preparing",

@@ -23,7 +23,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("tool", &["vocabulary", "permission", "git", "pdf"]),
     ("hook", &["vocabulary", "tool"]),
     ("mcp", &["vocabulary", "permission", "tool"]),
-    ("journal", &["vocabulary", "engine"]),
+    ("journal", &["vocabulary", "permission", "engine"]),
     ("rehearsal", &["vocabulary"]),
     (
         "driver",
@@ -72,6 +72,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("acp", &["vocabulary", "settings", "journal", "driver", "host", "provider", "assembly"]),
+    ("web", &["vocabulary", "settings", "journal", "driver", "host", "assembly"]),
     (
         "tui",
         &[
@@ -116,6 +117,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "assembly",
             "stream_json",
             "acp",
+            "web",
             "tui",
             "demo",
         ],
