@@ -1,7 +1,7 @@
 // Taking part, where the page was started with --act: answers to questions, messages, interrupt, rewind.
 import { h, icon, replace } from "./dom.js";
 import { clip } from "./format.js";
-import { get, of, post } from "./api.js";
+import { atMostEvery, get, of, post } from "./api.js";
 import { failure, plain, textBlock } from "./parts.js";
 import { say, showDialog } from "./shell.js";
 
@@ -70,7 +70,7 @@ export function actPanel(session) {
   replace(node, questions, draft, held, trouble, form);
   refresh();
   return {
-    node, refresh,
+    node, refresh: atMostEvery(150, refresh),
     rewind(item) {
       const files = h("input", { type: "checkbox", checked: true });
       const go = h("button.danger", { type: "button" }, "Rewind");

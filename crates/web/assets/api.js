@@ -121,3 +121,20 @@ export function listen(session, onEvent, onState) {
   })();
   return () => control.abort();
 }
+
+/// Runs something when it is asked for, but never twice at once, and not more often than this.
+export function atMostEvery(ms, run) {
+  let isBusy = false;
+  let isWanted = false;
+  return async function wish() {
+    isWanted = true;
+    if (isBusy) return;
+    isBusy = true;
+    while (isWanted) {
+      isWanted = false;
+      try { await run(); } catch { /* the next time shows it */ }
+      await new Promise((go) => setTimeout(go, ms));
+    }
+    isBusy = false;
+  };
+}

@@ -1,10 +1,10 @@
 // What was said and done, in order.
 import { h, icon, replace } from "./dom.js";
-import { clip, clock, count, duration, money, plural, words } from "./format.js";
+import { clip, clock, duration, money, plural, words } from "./format.js";
 import { get, isExport, of, query } from "./api.js";
 import { empty, failure, stateChip } from "./parts.js";
 import { ItemRenderer, KINDS, kindGroup } from "./item.js";
-import { WindowedList, stickyHeight } from "./windowed.js";
+import { WindowedList } from "./windowed.js";
 import { say } from "./shell.js";
 
 const PAPER_ITEMS_MAX = 2000;
@@ -36,18 +36,32 @@ export function conversationView(session, params, context) {
     const q = field.value.trim();
     if (!q) { replace(results); return; }
     try {
-      const answer = await get(`/api/search${query({ q, session: id, limit: 50 })}`);
-      const places = answer.hits.flatMap((hit) => hit.places);
+      const places = isExport ? await searchHere(q) : (await get(`/api/search${query({ q, session: id, limit: 50 })}`)).hits.flatMap((hit) => hit.places);
       say(plural(places.length, "place"));
       replace(results, h("p.summary", plural(places.length, "place")), h("ul", places.map((place) => h("li", h("a.place", { href: `#/s/${encodeURIComponent(id)}/conversation?n=${place.n}` },
         h("span.place-kind", place.tool || words(place.kind)), h("span.excerpt", clip(place.excerpt, 160)))))));
     } catch (error) { replace(results, failure(error)); }
   }
 
+  /// An exported file has nobody to ask.
+  async function searchHere(q) {
+    const wanted = q.toLowerCase();
+    const places = [];
+    for (let from = 0; from < list.total && places.length < 50; from += 200) {
+      for (const item of (await get(of(id, `/items?from=${from}&to=${from + 200}`))).items) {
+        const text = [item.text, item.title, item.words, item.input && JSON.stringify(item.input), item.result && item.result.text].find((part) => part && part.toLowerCase().includes(wanted));
+        if (!text || places.length >= 50) continue;
+        const at = text.toLowerCase().indexOf(wanted);
+        places.push({ n: item.n, kind: item.kind, tool: item.tool, excerpt: text.slice(Math.max(0, at - 40), at + 100) });
+      }
+    }
+    return places;
+  }
+
   function drawRail() {
     const { meta } = session;
     replace(inner,
-      isExport ? null : h("div.search.small", icon("search"), field), results,
+      h("div.search.small", icon("search"), field), results,
       h("div.kinds", { role: "group", "aria-label": "Show" }, KINDS.map(([kind, label]) => {
         const button = h("button.chip.pick", { type: "button", "aria-pressed": String(!hidden.has(kind)) }, label);
         button.addEventListener("click", () => {
@@ -113,7 +127,6 @@ export function conversationView(session, params, context) {
       else if (grown) newest.hidden = false;
     },
     stop() { removeEventListener("beforeprint", onPaper); list.stop(); },
-    list, stickyHeight,
   };
 }
 
@@ -122,8 +135,4 @@ export function agentTree(agents) {
     h("span.outline-text", icon("agent"), agent.description || agent.name || agent.id),
     h("span.faint", agent.name && agent.description ? `${agent.name}, ` : "", plural(agent.items, "item"), agent.start && agent.end ? `, ${duration(agent.end - agent.start)}` : "", `, ${money(agent.cost_micro_usd)}`)),
   agent.state === "done" ? null : stateChip(agent.state), agent.agents && agent.agents.length ? agentTree(agent.agents) : null)));
-}
-
-export function itemCount(meta) {
-  return count(meta.items);
 }

@@ -1,14 +1,14 @@
 // All sessions: what waits for me, what runs, what it cost; search in names and in everything that was said.
 import { h, icon, replace } from "./dom.js";
 import { ago, baseName, clip, count, day, money, plural, short, words } from "./format.js";
-import { get, isExport, query } from "./api.js";
+import { atMostEvery, get, isExport, query } from "./api.js";
 import { STATES, empty, failure, loading, stateChip, timeAgo } from "./parts.js";
 import { say } from "./shell.js";
 
 const KIND_NAMES = { prompt: "Prompts", answer: "Answers", thinking: "Thinking", call: "Calls", result: "Results", summary: "Summaries" };
 const LIMIT = 200;
 
-export function listView(params, go) {
+export function listView(params) {
   const chosen = { q: params.q || "", state: params.state || "", project: params.project || "", model: params.model || "", tool: params.tool || "", file: params.file || "", kind: params.kind || "", outcome: params.outcome || "" };
   const picked = new Set();
   const found = h("div.sessions", loading());
@@ -56,14 +56,15 @@ export function listView(params, go) {
   }
 
   async function search(signal) {
-    const wanted = !isExport && (chosen.q.trim().length >= 2 || chosen.kind || chosen.file || (chosen.tool && chosen.outcome));
+    const outcome = /^(ok|error)$/.test(chosen.outcome) ? chosen.outcome : "";
+    const wanted = !isExport && (chosen.q.trim().length >= 2 || chosen.kind || chosen.file || outcome);
     if (!wanted) { replace(hits); return; }
     if (!hits.hasChildNodes()) replace(hits, loading("Looking through conversations…"));
     const { model, ...filters } = chosen;
     let after = null;
     const all = [];
     for (let round = 0; round < 20; round += 1) {
-      const part = await get(`/api/search${query({ ...filters, limit: 50, after })}`, signal);
+      const part = await get(`/api/search${query({ ...filters, outcome, limit: 50, after })}`, signal);
       all.push(...part.hits);
       after = part.next;
       drawHits(all, part);
@@ -161,6 +162,7 @@ export function listView(params, go) {
     next.scrollIntoView({ block: "nearest" });
   }
 
+  const renew = atMostEvery(400, () => refresh(false));
   refresh(false);
   const clockTimer = setInterval(() => { for (const time of found.querySelectorAll("time")) time.textContent = ago(Date.parse(time.getAttribute("datetime"))); }, 30000);
   return {
@@ -168,9 +170,8 @@ export function listView(params, go) {
     node: h("div.page", h("div.page-head", h("h1", "Sessions"), summary), isExport ? null : h("div.search", icon("search"), field, h("kbd", { "aria-hidden": "true" }, "/")),
       isExport ? null : h("div.filters", states, h("details.more-filters", { open: innerWidth > 760 || Object.values({ ...chosen, q: "", state: "" }).some(Boolean) }, h("summary", "Filters"), selects)), compareBar, found, hits),
     keys: [["/", "Search", () => field.focus()], ["j", "Next session", () => step(1)], ["k", "Session before", () => step(-1)]],
-    onEvent(kind, data) { if (kind === "sessions" && data.version !== version) refresh(false); },
+    onEvent(kind, data) { if (kind === "sessions" && data.version !== version) renew(); },
     stop() { control.abort(); clearInterval(clockTimer); clearTimeout(timer); },
-    go,
   };
 }
 

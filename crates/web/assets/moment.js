@@ -1,6 +1,6 @@
 // The time machine: the state at any event, the request as it was, and what makes two requests differ.
 import { h, replace } from "./dom.js";
-import { bytes, clip, count, money, plural, short, words } from "./format.js";
+import { bytes, clip, count, plural, short, words } from "./format.js";
 import { get, isExport, of, query } from "./api.js";
 import { empty, facts, failure, loading, moreButton, plain, stackedBar, textBlock, timeOfDay } from "./parts.js";
 import { hunks } from "./diff.js";
@@ -8,7 +8,7 @@ import { say } from "./shell.js";
 
 export function momentView(session, params) {
   const { id } = session;
-  const last = Math.max(1, session.meta.seq);
+  let last = Math.max(1, session.meta.seq);
   const clamp = (value) => Math.max(1, Math.min(last, Math.round(Number(value)) || last));
   let at = clamp(params.at || last);
   let control = new AbortController();
@@ -16,6 +16,7 @@ export function momentView(session, params) {
   const state = h("div.moment", loading());
   const slider = h("input#event-slider", { type: "range", min: 1, max: last, value: at, "aria-label": "Event" });
   const number = h("input", { type: "number", min: 1, max: last, value: at, "aria-label": "Number of the event", inputmode: "numeric" });
+  const whole = h("span.faint", `of ${count(last)}`);
   const requests = h("div", loading());
   const replayed = h("div");
 
@@ -125,12 +126,17 @@ export function momentView(session, params) {
   return {
     node: h("div.narrow.full", h("div.view-head", h("h2", "Time machine"), h("p.faint", "The session is replayed up to an event: what it waited for, what it knew, what it was about to do.")),
       isExport ? null : h("div.slider.panel", h("button.tool", { type: "button", "aria-label": "Event before", onclick: () => set(at - 1, true) }, "‹"), slider,
-        h("button.tool", { type: "button", "aria-label": "Next event", onclick: () => set(at + 1, true) }, "›"), number, h("span.faint", `of ${count(last)}`)),
+        h("button.tool", { type: "button", "aria-label": "Next event", onclick: () => set(at + 1, true) }, "›"), number, whole),
       state, h("section.panel", h("h3", "Requests"), requests),
       h("section.panel", h("div.panel-head", h("h3", "Replay check"), h("button", { type: "button", onclick: replay }, "Replay the whole session")), h("p.faint", "Every decision is taken again and compared with the journal. Costs nothing; no model is asked."), replayed)),
     keys: [["j", "Next event", () => set(at + 1, true)], ["k", "Event before", () => set(at - 1, true)]],
     update(next) { if (next.at) set(next.at, true); },
+    onMeta() {
+      last = Math.max(1, session.meta.seq);
+      slider.max = String(last);
+      number.max = String(last);
+      whole.textContent = `of ${count(last)}`;
+    },
     stop() { control.abort(); clearTimeout(timer); },
-    money,
   };
 }

@@ -1,7 +1,7 @@
 // One session: its head, its views, and what is new in it.
 import { h, icon, replace } from "./dom.js";
 import { baseName, count, duration, money, moment, plural, short } from "./format.js";
-import { get, isExport, of, redactions } from "./api.js";
+import { atMostEvery, get, isExport, of, redactions } from "./api.js";
 import { failure, loading, stateChip, timeAgo } from "./parts.js";
 import { addKeys, say } from "./shell.js";
 import { title } from "./list.js";
@@ -24,7 +24,7 @@ export function sessionView(id, firstView, firstParams, hello) {
   let view = null;
   let name = "";
   let isStopped = false;
-  let fetching = null;
+  const renew = atMostEvery(300, () => (isStopped ? null : load()));
   const context = { canAct: Boolean(panel), onRewind: (item) => panel.rewind(item), live: () => !isExport, now: () => Date.now() };
 
   async function load() {
@@ -43,7 +43,8 @@ export function sessionView(id, firstView, firstParams, hello) {
     const taken = redactions();
     replace(head,
       h("p.crumbs", h("a", { href: "#/" }, "Sessions"), h("span", { "aria-hidden": "true" }, "/"),
-        parent ? h("a", { href: `#/s/${encodeURIComponent(parent.id)}/conversation?n=${parent.item}` }, "The session that started this agent") : h("span", { title: row.project }, baseName(row.project)), row.branch ? h("span.faint", row.branch) : null),
+        parent ? h("a", { href: `#/s/${encodeURIComponent(parent.id)}/conversation?n=${parent.item}` }, "The session that started this agent") : h("span", { title: row.project }, baseName(row.project)), row.branch ? h("span.faint", row.branch) : null,
+        typeof row.parent === "string" && !isExport ? h("a", { href: `#/compare/${encodeURIComponent(row.parent)}/${encodeURIComponent(id)}` }, "Compare with what it was forked from") : null),
       h("h1", title(row)),
       h("p.meta", stateChip(row.state), row.model ? h("span", row.model) : null, h("span", { title: moment(row.created) }, "started ", timeAgo(row.created)),
         h("span", duration(session.meta.running_ms), " of work"), h("span", money(totals.cost_micro_usd)), h("span", `${short(tokens)} tokens in, ${short(totals.output_tokens)} out`),
@@ -69,6 +70,7 @@ export function sessionView(id, firstView, firstParams, hello) {
     view = found[2](session, params, context);
     replace(body, view.node);
     body.className = `view view-${name}`;
+    if (panel) panel.node.dataset.view = name;
     addKeys(view.keys);
     if (!isFirst) {
       const top = tabs.getBoundingClientRect().top + scrollY;
@@ -86,7 +88,7 @@ export function sessionView(id, firstView, firstParams, hello) {
     isSame: (route) => route.name === "session" && route.id === id,
     update: (route) => open(route.view || "conversation", route.params),
     onEvent(kind, data) {
-      if (kind === "session" && data.id === id && !fetching) fetching = load().catch(() => {}).finally(() => { fetching = null; });
+      if (kind === "session" && data.id === id) renew();
       if (kind === "act" && panel && data.id === id) panel.refresh();
     },
     stop() { isStopped = true; if (view && view.stop) view.stop(); },
