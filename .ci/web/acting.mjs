@@ -8,7 +8,10 @@ export async function checkActing(browser, sessions, here) {
     const folder = join(work, "backoff-2");
     const script = join(work, "act.toml");
     writeFileSync(script, readFileSync(join(here, "act.toml")));
-    const viewer = await startViewer([binary, "rehearse", script, "--", binary, "view", "--no-open", "--act"], { cwd: folder });
+    const viewer = await startViewer(
+      [binary, "rehearse", script, "--", binary, "view", "--no-open", "--act"],
+      { cwd: folder },
+    );
     try {
       const { page, go, context, faults } = await openPage(browser, viewer);
       await go(`#/s/${sessions.other.id}`, ".composer");
@@ -28,18 +31,34 @@ export async function checkActing(browser, sessions, here) {
       await page.waitForSelector(".question", { timeout: 60_000 });
       await page.getByRole("button", { name: "Allow once" }).click();
       await page.getByRole("button", { name: "Interrupt" }).click();
-      await page.waitForFunction(() => [...document.querySelectorAll(".composer button")].some((button) => button.textContent === "Interrupt" && button.hidden), null, { timeout: 60_000 });
+      await page.waitForFunction(
+        () =>
+          [...document.querySelectorAll(".composer button")].some(
+            (button) => button.textContent === "Interrupt" && button.hidden,
+          ),
+        null,
+        { timeout: 60_000 },
+      );
 
       const prompts = page.locator(".kind-prompt");
       const many = await prompts.count();
       await page.keyboard.press("Escape");
-      await prompts.last().getByRole("button", { name: /Rewind/ }).click();
+      await prompts
+        .last()
+        .getByRole("button", { name: /Rewind/ })
+        .click();
       await page.getByRole("dialog").getByRole("button", { name: "Rewind" }).click();
-      await page.waitForFunction((before) => document.querySelectorAll(".kind-prompt").length < before, many, { timeout: 60_000 });
+      await page.waitForFunction(
+        (before) => document.querySelectorAll(".kind-prompt").length < before,
+        many,
+        { timeout: 60_000 },
+      );
       await page.getByRole("button", { name: "Give back" }).click();
       const wrong = faults.filter((fault) => !/409|503/.test(fault));
       assert(!wrong.length, wrong.join("\n"));
       await context.close();
-    } finally { await viewer.stop(); }
+    } finally {
+      await viewer.stop();
+    }
   });
 }

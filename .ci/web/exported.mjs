@@ -8,15 +8,38 @@ import { assert, assertAccessible, assertNoSideScroll, binary, check, openPage, 
 export async function checkExport(browser, sessions) {
   const file = join(work, "session.html");
   await check("an exported file works from the disk and makes no request", async () => {
-    execFileSync(binary, ["export", sessions.main.id, "--html", file], { timeout: 60_000, cwd: join(work, "backoff") });
+    execFileSync(binary, ["export", sessions.main.id, "--html", file], {
+      timeout: 60_000,
+      cwd: join(work, "backoff"),
+    });
     const asked = [];
     const { page, context, faults } = await openPage(browser, null);
-    page.on("request", (request) => { if (!request.url().startsWith("data:")) asked.push(request.url()); });
+    page.on("request", (request) => {
+      if (!request.url().startsWith("data:")) asked.push(request.url());
+    });
     const address = pathToFileURL(file).href;
     await page.goto(address);
     await page.waitForSelector(".kind-answer");
-    for (const [view, wanted] of [["timeline", ".lanes .span"], ["changes", ".diff .added"], ["why", ".reason"], ["context", ".bars rect"], ["time", ".view-time table"], ["conversation", ".kind-answer"]]) {
-      await page.locator(".tabs a", { hasText: { timeline: "Timeline", changes: "Changes", why: "Why", context: "Context", time: "Time", conversation: "Conversation" }[view] }).click();
+    for (const [view, wanted] of [
+      ["timeline", ".lanes .span"],
+      ["changes", ".diff .added"],
+      ["why", ".reason"],
+      ["context", ".bars rect"],
+      ["time", ".view-time table"],
+      ["conversation", ".kind-answer"],
+    ]) {
+      await page
+        .locator(".tabs a", {
+          hasText: {
+            timeline: "Timeline",
+            changes: "Changes",
+            why: "Why",
+            context: "Context",
+            time: "Time",
+            conversation: "Conversation",
+          }[view],
+        })
+        .click();
       await page.waitForSelector(wanted);
       await assertAccessible(page, `exported ${view}`);
       await assertNoSideScroll(page, `exported ${view}`);
@@ -30,13 +53,21 @@ export async function checkExport(browser, sessions) {
   });
   await check("hostile text stays text in an exported file", async () => {
     const hostile = join(work, "hostile.html");
-    execFileSync(binary, ["export", sessions.hostile.id, "--html", hostile], { timeout: 60_000, cwd: join(work, "hostile") });
+    execFileSync(binary, ["export", sessions.hostile.id, "--html", hostile], {
+      timeout: 60_000,
+      cwd: join(work, "hostile"),
+    });
     const { page, context, faults } = await openPage(browser, null);
     await page.goto(pathToFileURL(hostile).href);
     await page.waitForSelector(".kind-answer");
     await page.keyboard.press("e");
     await page.waitForSelector("details.fold[open] .inside > *");
-    assert(await page.evaluate(() => window.owned === undefined && !document.querySelector("main script, main iframe")), "a script ran");
+    assert(
+      await page.evaluate(
+        () => window.owned === undefined && !document.querySelector("main script, main iframe"),
+      ),
+      "a script ran",
+    );
     assert(!faults.length, faults.join("\n"));
     await context.close();
   });

@@ -15,20 +15,38 @@ const only = (process.env.ONLY || "").split(",").filter(Boolean);
 const wants = (part) => !only.length || only.includes(part);
 
 const browser = await launch();
-const viewer = await startViewer([binary, "view", "--no-open", ...(process.env.ASSETS ? ["--assets", process.env.ASSETS] : [])], { cwd: work });
+const viewer = await startViewer(
+  [binary, "view", "--no-open", ...(process.env.ASSETS ? ["--assets", process.env.ASSETS] : [])],
+  { cwd: work },
+);
 try {
   const { sessions: rows } = await getJson(viewer, "/api/sessions");
-  const by = (part) => { const row = rows.find((one) => one.project.endsWith(part)); assert(row, `no session of ${part}`); return row; };
+  const by = (part) => {
+    const row = rows.find((one) => one.project.endsWith(part));
+    assert(row, `no session of ${part}`);
+    return row;
+  };
   const sessions = {
-    main: by("/backoff"), other: by("/backoff-2"), hostile: by("/hostile"),
-    async playMore() { execFileSync(join(here, "sessions"), [binary, work, "more"], { timeout: 120_000 }); },
+    main: by("/backoff"),
+    other: by("/backoff-2"),
+    hostile: by("/hostile"),
+    async playMore() {
+      execFileSync(join(here, "sessions"), [binary, work, "more"], { timeout: 120_000 });
+    },
   };
   if (wants("views")) await checkViews(browser, viewer, sessions);
   if (wants("safety")) await checkSafety(browser, viewer, sessions);
   if (wants("export")) await checkExport(browser, sessions);
   if (wants("act")) await checkActing(browser, sessions, here);
   if (wants("speed") && process.env.LONG_SESSION) await checkSpeed(viewer, process.env.LONG_SESSION);
-  if (wants("pictures")) await takePictures(browser, viewer, sessions, process.env.PICTURES || join(work, "pictures"), process.env.DOCS_PICTURES);
+  if (wants("pictures"))
+    await takePictures(
+      browser,
+      viewer,
+      sessions,
+      process.env.PICTURES || join(work, "pictures"),
+      process.env.DOCS_PICTURES,
+    );
 } finally {
   await viewer.stop();
   await browser.close();

@@ -4,7 +4,11 @@ import { join } from "node:path";
 import { check, openPage } from "./harness.mjs";
 import { viewsOf } from "./views.mjs";
 
-const KEPT = { "conversation-1280-light": "conversation", "timeline-1280-dark": "timeline", "context-1280-light": "context" };
+const KEPT = {
+  "conversation-1280-light": "conversation",
+  "timeline-1280-dark": "timeline",
+  "context-1280-light": "context",
+};
 
 export async function takePictures(browser, viewer, sessions, folder, docs) {
   await check("pictures", async () => {
@@ -13,7 +17,11 @@ export async function takePictures(browser, viewer, sessions, folder, docs) {
     let many = 0;
     for (const colorScheme of ["light", "dark"]) {
       for (const width of [400, 1000, 1280, 1440]) {
-        const { page, go, context } = await openPage(browser, viewer, { colorScheme, viewport: { width, height: width < 500 ? 850 : 820 }, timezoneId: "UTC" });
+        const { page, go, context } = await openPage(browser, viewer, {
+          colorScheme,
+          viewport: { width, height: width < 500 ? 850 : 820 },
+          timezoneId: "UTC",
+        });
         for (const [name, view] of Object.entries(viewsOf(sessions.main.id, sessions.other.id))) {
           await go(...view);
           await page.waitForFunction(() => !document.querySelector(".loading"));

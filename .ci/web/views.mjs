@@ -4,8 +4,14 @@ import { assert, assertAccessible, assertNoSideScroll, check, getJson, openPage 
 /// Where each view is, and what shows that it is there.
 export function viewsOf(main, other) {
   return {
-    list: ["#/", ".row-main"], conversation: [`#/s/${main}`, ".kind-answer"], timeline: [`#/s/${main}/timeline`, ".lanes .span"], changes: [`#/s/${main}/changes`, ".diff .added"],
-    why: [`#/s/${main}/why`, ".reason"], context: [`#/s/${main}/context`, ".bars rect"], time: [`#/s/${main}/time`, ".moment .event"], compare: [`#/compare/${main}/${other}`, ".sides .brief"],
+    list: ["#/", ".row-main"],
+    conversation: [`#/s/${main}`, ".kind-answer"],
+    timeline: [`#/s/${main}/timeline`, ".lanes .span"],
+    changes: [`#/s/${main}/changes`, ".diff .added"],
+    why: [`#/s/${main}/why`, ".reason"],
+    context: [`#/s/${main}/context`, ".bars rect"],
+    time: [`#/s/${main}/time`, ".moment .event"],
+    compare: [`#/compare/${main}/${other}`, ".sides .brief"],
   };
 }
 
@@ -13,13 +19,25 @@ export async function checkViews(browser, viewer, sessions) {
   const { main, other } = sessions;
   const views = viewsOf(main.id, other.id);
   const said = async (page, ...texts) => {
-    for (const text of texts) await page.getByText(text).first().waitFor({ state: "attached" }).catch(() => { throw new Error(`the page does not say ${text}`); });
+    for (const text of texts)
+      await page
+        .getByText(text)
+        .first()
+        .waitFor({ state: "attached" })
+        .catch(() => {
+          throw new Error(`the page does not say ${text}`);
+        });
   };
   const { page, faults, go, context } = await openPage(browser, viewer);
 
   await check("the token leaves the address", async () => {
     assert(!page.url().includes("token"), page.url());
-    assert(!(await page.evaluate(() => performance.getEntriesByType("resource").some((one) => one.name.includes("token")))), "a request carried it");
+    assert(
+      !(await page.evaluate(() =>
+        performance.getEntriesByType("resource").some((one) => one.name.includes("token")),
+      )),
+      "a request carried it",
+    );
     await page.reload();
     await page.waitForSelector(".row-main");
   });
@@ -36,11 +54,22 @@ export async function checkViews(browser, viewer, sessions) {
   });
   await check("conversation", async () => {
     await go(...views.conversation);
-    await said(page, "I run the test and read the code that it covers.", /Thought/, "./test.sh", "denied", /Retry/, "Answer taken back");
+    await said(
+      page,
+      "I run the test and read the code that it covers.",
+      /Thought/,
+      "./test.sh",
+      "denied",
+      /Retry/,
+      "Answer taken back",
+    );
     const call = page.locator(".kind-call", { hasText: "rm -r logs" });
     await call.locator("summary").click();
     await call.getByText("Bash(rm:*)").first().waitFor();
-    await call.getByText(/settings\.json/).first().waitFor();
+    await call
+      .getByText(/settings\.json/)
+      .first()
+      .waitFor();
     const edit = page.locator(".kind-call", { hasText: "Edit" }).first();
     await edit.locator("summary").first().click();
     await edit.locator(".diff .added").first().waitFor();
@@ -48,7 +77,10 @@ export async function checkViews(browser, viewer, sessions) {
     const read = page.locator(".kind-call", { hasText: "chart.png" });
     await read.locator("summary").first().click();
     await read.locator("img").waitFor();
-    assert(await read.locator("img").evaluate((img) => img.complete && img.naturalWidth > 0), "the picture is not shown");
+    assert(
+      await read.locator("img").evaluate((img) => img.complete && img.naturalWidth > 0),
+      "the picture is not shown",
+    );
   });
   await check("an agent has a page of its own", async () => {
     await go(...views.conversation);
@@ -80,13 +112,31 @@ export async function checkViews(browser, viewer, sessions) {
   });
   await check("why", async () => {
     await go(...views.why);
-    await said(page, "All tool calls had results, so the model was asked again.", "next_turn", "Denied", "The model had nothing more to do.", "Took back");
-    await page.getByRole("link", { name: /State at event/ }).first().click();
+    await said(
+      page,
+      "All tool calls had results, so the model was asked again.",
+      "next_turn",
+      "Denied",
+      "The model had nothing more to do.",
+      "Took back",
+    );
+    await page
+      .getByRole("link", { name: /State at event/ })
+      .first()
+      .click();
     await page.waitForSelector(".moment .event");
   });
   await check("context and money", async () => {
     await go(...views.context);
-    await said(page, "From the cache", "System prompt", "Nothing had to be left out.", "Cost by turn", "Cost by agent", /Predicted/);
+    await said(
+      page,
+      "From the cache",
+      "System prompt",
+      "Nothing had to be left out.",
+      "Cost by turn",
+      "Cost by agent",
+      /Predicted/,
+    );
     await page.locator(".bars").first().focus();
     await page.keyboard.press("Home");
     await said(page, /run 1, turn 1/);
@@ -98,7 +148,10 @@ export async function checkViews(browser, viewer, sessions) {
     await page.keyboard.press("Home");
     await page.waitForFunction(() => /Event 1\b/.test(document.querySelector(".moment h3").textContent));
     await page.keyboard.press("End");
-    await page.waitForFunction((seq) => document.querySelector(".moment h3").textContent.replace(/,/g, "").includes(`Event ${seq}`), last);
+    await page.waitForFunction(
+      (seq) => document.querySelector(".moment h3").textContent.replace(/,/g, "").includes(`Event ${seq}`),
+      last,
+    );
     await page.getByRole("button", { name: "Show the difference" }).click();
     await page.waitForSelector(".diff");
     await page.getByRole("button", { name: /Show the last request/ }).click();
@@ -128,17 +181,26 @@ async function checkKeys(browser, viewer, views) {
     const { page, go, context } = await openPage(browser, viewer);
     await go(...views.list);
     await page.keyboard.press("Tab");
-    assert(await page.evaluate(() => document.activeElement.classList.contains("skip")), "the first stop is the skip link");
+    assert(
+      await page.evaluate(() => document.activeElement.classList.contains("skip")),
+      "the first stop is the skip link",
+    );
     await page.keyboard.press("/");
-    assert(await page.evaluate(() => document.activeElement.id) === "search", "/ goes to the search");
+    assert((await page.evaluate(() => document.activeElement.id)) === "search", "/ goes to the search");
     await page.keyboard.press("Escape");
     await page.keyboard.press("j");
     const first = await page.evaluate(() => document.activeElement.dataset.id);
     await page.keyboard.press("j");
-    assert(first && await page.evaluate(() => document.activeElement.dataset.id) !== first, "j goes on");
+    assert(first && (await page.evaluate(() => document.activeElement.dataset.id)) !== first, "j goes on");
     await go(...views.conversation);
-    const here = () => page.evaluate(() => Number((document.activeElement.closest("[data-n]") || { dataset: { n: -1 } }).dataset.n));
-    const until = (test, words) => page.waitForFunction(test).catch(() => { throw new Error(words); });
+    const here = () =>
+      page.evaluate(() =>
+        Number((document.activeElement.closest("[data-n]") || { dataset: { n: -1 } }).dataset.n),
+      );
+    const until = (test, words) =>
+      page.waitForFunction(test).catch(() => {
+        throw new Error(words);
+      });
     await page.keyboard.press("j");
     await until(() => document.activeElement.dataset.n !== undefined, "j takes the first item");
     const start = await here();
@@ -155,11 +217,21 @@ async function checkKeys(browser, viewer, views) {
     await page.waitForSelector("dialog[open]");
     await page.keyboard.press("Escape");
     await until(() => !document.querySelector("dialog"), "Escape closes the help");
-    for (const [key, view] of [["2", "timeline"], ["3", "changes"], ["4", "why"], ["5", "context"], ["6", "time"], ["1", "conversation"]]) {
+    for (const [key, view] of [
+      ["2", "timeline"],
+      ["3", "changes"],
+      ["4", "why"],
+      ["5", "context"],
+      ["6", "time"],
+      ["1", "conversation"],
+    ]) {
       await page.keyboard.press(key);
       await page.waitForSelector(`.view-${view}`);
     }
-    const ring = await page.evaluate(() => { document.querySelector(".tabs a").focus(); return getComputedStyle(document.activeElement).outlineStyle; });
+    const ring = await page.evaluate(() => {
+      document.querySelector(".tabs a").focus();
+      return getComputedStyle(document.activeElement).outlineStyle;
+    });
     assert(ring !== "none", "the focus is seen");
     await page.keyboard.press("u");
     await page.waitForSelector(".row-main");
@@ -171,10 +243,16 @@ async function checkReaders(browser, viewer, views) {
   for (const colorScheme of ["light", "dark"]) {
     await check(`axe and width, ${colorScheme}`, async () => {
       for (const width of [1280, 400]) {
-        const { page, go, context } = await openPage(browser, viewer, { colorScheme, viewport: { width, height: 860 } });
+        const { page, go, context } = await openPage(browser, viewer, {
+          colorScheme,
+          viewport: { width, height: 860 },
+        });
         for (const [name, view] of Object.entries(views)) {
           await go(...view);
-          if (name === "conversation") { await page.keyboard.press("e"); await page.waitForSelector("details.fold[open] .inside > *"); }
+          if (name === "conversation") {
+            await page.keyboard.press("e");
+            await page.waitForSelector("details.fold[open] .inside > *");
+          }
           await assertNoSideScroll(page, `${name} at ${width}`);
           await assertAccessible(page, `${name} at ${width}, ${colorScheme}`);
         }
@@ -186,15 +264,26 @@ async function checkReaders(browser, viewer, views) {
   await check("forced colours and paper", async () => {
     const { page, go, context } = await openPage(browser, viewer, { forcedColors: "active" });
     await go(...views.timeline);
-    const colours = await page.evaluate(() => new Set([...document.querySelectorAll(".bar span")].map((span) => getComputedStyle(span).backgroundColor)).size);
+    const colours = await page.evaluate(
+      () =>
+        new Set(
+          [...document.querySelectorAll(".bar span")].map((span) => getComputedStyle(span).backgroundColor),
+        ).size,
+    );
     assert(colours > 1, "the parts of a bar differ with forced colours");
     await page.emulateMedia({ media: "print", forcedColors: "none" });
     await go(...views.conversation);
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-    assert(await page.evaluate(() => getComputedStyle(document.querySelector(".tabs")).display) === "none", "navigation is not printed");
+    assert(
+      (await page.evaluate(() => getComputedStyle(document.querySelector(".tabs")).display)) === "none",
+      "navigation is not printed",
+    );
     const paper = await page.pdf();
     assert(paper.length > 5000, "the conversation is printed");
-    const last = await page.evaluate(() => { const all = [...document.querySelectorAll(".item")]; return all[all.length - 1].classList.contains("kind-end"); });
+    const last = await page.evaluate(() => {
+      const all = [...document.querySelectorAll(".item")];
+      return all[all.length - 1].classList.contains("kind-end");
+    });
     assert(last, "all of it is printed");
     await context.close();
   });
@@ -206,7 +295,11 @@ async function checkLive(browser, viewer, sessions) {
     await go("#/", ".row-main");
     const before = await getJson(viewer, "/api/sessions");
     await sessions.playMore();
-    await page.waitForFunction((many) => document.querySelectorAll(".row-main").length > many, before.sessions.length, { timeout: 30_000 });
+    await page.waitForFunction(
+      (many) => document.querySelectorAll(".row-main").length > many,
+      before.sessions.length,
+      { timeout: 30_000 },
+    );
     await context.close();
   });
 }

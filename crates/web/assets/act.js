@@ -20,11 +20,21 @@ export function actPanel(session) {
 
   async function act(name, body) {
     replace(trouble);
-    try { draw(await post(of(id, `/act/${name}`), body)); return true; } catch (error) { replace(trouble, failure(error)); return false; }
+    try {
+      draw(await post(of(id, `/act/${name}`), body));
+      return true;
+    } catch (error) {
+      replace(trouble, failure(error));
+      return false;
+    }
   }
 
   async function refresh() {
-    try { draw(await get(of(id, "/act"))); } catch (error) { replace(trouble, failure(error)); }
+    try {
+      draw(await get(of(id, "/act")));
+    } catch (error) {
+      replace(trouble, failure(error));
+    }
   }
 
   function draw(state) {
@@ -33,50 +43,121 @@ export function actPanel(session) {
     const isHeld = Boolean(state.held_by);
     field.disabled = isHeld || !state.can_act;
     send.disabled = field.disabled;
-    replace(held, isHeld ? h("p.faint", `Process ${state.held_by.pid} on ${state.held_by.host} has this session. Answer there, or end it first.`) : null,
-      state.queued && state.queued.length ? h("p.faint", `Waiting to be said: ${state.queued.map((text) => clip(text, 60)).join(" · ")}`) : null);
-    replace(draft, state.draft ? h("div.draft", h("p.label", icon("model"), "Answering"), h("div.said", plain(state.draft.slice(-2000)))) : null);
+    replace(
+      held,
+      isHeld
+        ? h(
+            "p.faint",
+            `Process ${state.held_by.pid} on ${state.held_by.host} has this session. Answer there, or end it first.`,
+          )
+        : null,
+      state.queued && state.queued.length
+        ? h("p.faint", `Waiting to be said: ${state.queued.map((text) => clip(text, 60)).join(" · ")}`)
+        : null,
+    );
+    replace(
+      draft,
+      state.draft
+        ? h(
+            "div.draft",
+            h("p.label", icon("model"), "Answering"),
+            h("div.said", plain(state.draft.slice(-2000))),
+          )
+        : null,
+    );
     const now = JSON.stringify(state.questions || []);
     if (now !== shown) {
       shown = now;
       replace(questions, (state.questions || []).map(question));
-      if (state.questions && state.questions.length) say(`Windlass asks whether ${state.questions[0].tool} may run`);
+      if (state.questions && state.questions.length)
+        say(`Windlass asks whether ${state.questions[0].tool} may run`);
     }
   }
 
   function question(one) {
-    const message = h("input", { type: "text", "aria-label": "What to say with a no", placeholder: "What to do instead" });
-    const remember = (one.suggestions || []).map((rule) => h("button", { type: "button", onclick: () => answer(one, "allow", [rule]) }, "Always allow ", h("code", rule)));
-    return h("div.question", { role: "group", "aria-label": `May ${one.tool} run?` },
-      h("p.question-head", icon("waiting"), h("strong", `May ${one.tool} run?`), one.agent ? h("span.faint", ` asked by ${one.agent}`) : null),
-      h("p", one.why), inputOf(one.input),
-      h("div.answers", h("button.primary", { type: "button", onclick: () => answer(one, "allow", []) }, "Allow once"), remember,
-        h("span.deny", message, h("button.danger", { type: "button", onclick: () => answer(one, "deny", [], message.value) }, "Deny"))));
+    const message = h("input", {
+      type: "text",
+      "aria-label": "What to say with a no",
+      placeholder: "What to do instead",
+    });
+    const remember = (one.suggestions || []).map((rule) =>
+      h(
+        "button",
+        { type: "button", onclick: () => answer(one, "allow", [rule]) },
+        "Always allow ",
+        h("code", rule),
+      ),
+    );
+    return h(
+      "div.question",
+      { role: "group", "aria-label": `May ${one.tool} run?` },
+      h(
+        "p.question-head",
+        icon("waiting"),
+        h("strong", `May ${one.tool} run?`),
+        one.agent ? h("span.faint", ` asked by ${one.agent}`) : null,
+      ),
+      h("p", one.why),
+      inputOf(one.input),
+      h(
+        "div.answers",
+        h("button.primary", { type: "button", onclick: () => answer(one, "allow", []) }, "Allow once"),
+        remember,
+        h(
+          "span.deny",
+          message,
+          h(
+            "button.danger",
+            { type: "button", onclick: () => answer(one, "deny", [], message.value) },
+            "Deny",
+          ),
+        ),
+      ),
+    );
   }
 
   async function answer(one, verdict, remember, message) {
-    if (await act("answer", { ticket: one.ticket, answer: verdict, remember, message: message || undefined })) say(verdict === "allow" ? "Allowed" : "Denied");
+    if (await act("answer", { ticket: one.ticket, answer: verdict, remember, message: message || undefined }))
+      say(verdict === "allow" ? "Allowed" : "Denied");
   }
 
   const form = h("form.composer", field, h("div.composer-tools", send, interrupt, close));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (!field.value.trim()) return;
-    if (await act("prompt", { text: field.value })) { field.value = ""; say("Sent"); }
+    if (await act("prompt", { text: field.value })) {
+      field.value = "";
+      say("Sent");
+    }
   });
-  field.addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); form.requestSubmit(); } });
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      form.requestSubmit();
+    }
+  });
   interrupt.addEventListener("click", () => act("interrupt", {}));
   close.addEventListener("click", () => act("close", {}));
   replace(node, questions, draft, held, trouble, form);
   refresh();
   return {
-    node, refresh: atMostEvery(150, refresh),
+    node,
+    refresh: atMostEvery(150, refresh),
     rewind(item) {
       const files = h("input", { type: "checkbox", checked: true });
       const go = h("button.danger", { type: "button" }, "Rewind");
-      const dialog = showDialog("Rewind", h("p", "The conversation goes back to before this message:"), h("blockquote", clip(item.text, 300)), h("label.check", files, " Files go back too"),
-        h("p.faint", "What is forgotten stays in the journal. `windlass rewind --undo` takes it back."), h("div.answers", go));
-      go.addEventListener("click", async () => { dialog.close(); if (await act("rewind", { item: item.n, files: files.checked })) say("Rewound"); });
+      const dialog = showDialog(
+        "Rewind",
+        h("p", "The conversation goes back to before this message:"),
+        h("blockquote", clip(item.text, 300)),
+        h("label.check", files, " Files go back too"),
+        h("p.faint", "What is forgotten stays in the journal. `windlass rewind --undo` takes it back."),
+        h("div.answers", go),
+      );
+      go.addEventListener("click", async () => {
+        dialog.close();
+        if (await act("rewind", { item: item.n, files: files.checked })) say("Rewound");
+      });
     },
     focus: () => field.focus(),
   };

@@ -21,11 +21,19 @@ export function takeToken() {
   const found = new URLSearchParams(location.hash.startsWith("#token=") ? location.hash.slice(1) : "");
   if (found.get("token")) {
     bearer = found.get("token");
-    try { sessionStorage.setItem("windlass-token", bearer); } catch { /* kept in memory alone */ }
+    try {
+      sessionStorage.setItem("windlass-token", bearer);
+    } catch {
+      /* kept in memory alone */
+    }
     const session = found.get("session");
     history.replaceState(null, "", session ? `#/s/${encodeURIComponent(session)}` : "#/");
   } else if (!isExport) {
-    try { bearer = sessionStorage.getItem("windlass-token") || ""; } catch { /* none was kept */ }
+    try {
+      bearer = sessionStorage.getItem("windlass-token") || "";
+    } catch {
+      /* none was kept */
+    }
   }
 }
 
@@ -39,15 +47,32 @@ export class ApiError extends Error {
 async function ask(path, options) {
   let response;
   try {
-    response = await fetch(path, { ...options, credentials: "omit", cache: "no-store", headers: { ...options.headers, authorization: `Bearer ${bearer}` } });
+    response = await fetch(path, {
+      ...options,
+      credentials: "omit",
+      cache: "no-store",
+      headers: { ...options.headers, authorization: `Bearer ${bearer}` },
+    });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError("offline", error.name === "TimeoutError" ? `No answer within ${SECONDS_MAX} seconds.` : "The server is gone. Start `windlass view` again.");
+    throw new ApiError(
+      "offline",
+      error.name === "TimeoutError"
+        ? `No answer within ${SECONDS_MAX} seconds.`
+        : "The server is gone. Start `windlass view` again.",
+    );
   }
   if (response.ok) return response;
   let told = {};
-  try { told = (await response.json()).error || {}; } catch { /* not ours */ }
-  throw new ApiError(told.code || String(response.status), told.message || `The server answered ${response.status}.`);
+  try {
+    told = (await response.json()).error || {};
+  } catch {
+    /* not ours */
+  }
+  throw new ApiError(
+    told.code || String(response.status),
+    told.message || `The server answered ${response.status}.`,
+  );
 }
 
 function bounded(signal) {
@@ -64,7 +89,12 @@ export async function get(path, signal) {
 }
 
 export async function post(path, body) {
-  const options = { method: "POST", signal: bounded(), headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  const options = {
+    method: "POST",
+    signal: bounded(),
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  };
   return (await ask(path, options)).json();
 }
 
@@ -75,7 +105,8 @@ export function of(id, rest = "") {
 
 export function query(values) {
   const found = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) if (value !== "" && value !== null && value !== undefined) found.set(name, value);
+  for (const [name, value] of Object.entries(values))
+    if (value !== "" && value !== null && value !== undefined) found.set(name, value);
   const text = found.toString();
   return text ? `?${text}` : "";
 }
@@ -86,7 +117,10 @@ export function listen(session, onEvent, onState) {
   let after = "";
   let pause = 500;
   async function read() {
-    const response = await ask(`/api/events${query({ session, after })}`, { signal: control.signal, headers: {} });
+    const response = await ask(`/api/events${query({ session, after })}`, {
+      signal: control.signal,
+      headers: {},
+    });
     onState(true);
     pause = 500;
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -112,7 +146,11 @@ export function listen(session, onEvent, onState) {
   }
   (async () => {
     while (!control.signal.aborted && !isExport) {
-      try { await read(); } catch (error) { if (error.code === "unauthorized") return onState(false); }
+      try {
+        await read();
+      } catch (error) {
+        if (error.code === "unauthorized") return onState(false);
+      }
       if (control.signal.aborted) return;
       onState(false);
       await new Promise((go) => setTimeout(go, pause));
@@ -132,7 +170,11 @@ export function atMostEvery(ms, run) {
     isBusy = true;
     while (isWanted) {
       isWanted = false;
-      try { await run(); } catch { /* the next time shows it */ }
+      try {
+        await run();
+      } catch {
+        /* the next time shows it */
+      }
       await new Promise((go) => setTimeout(go, ms));
     }
     isBusy = false;

@@ -14,9 +14,18 @@ export function changesView(session, params) {
     replace(body, loading("Comparing files…"));
     try {
       const diff = await get(of(session.id, `/diff${query({ turn })}`));
-      if (!diff.files.length) { replace(body, empty(turn ? "This prompt changed no files." : "This session changed no files.")); return; }
-      replace(body, diffSummary(diff), diff.files.map((file) => fileDiff(file, byCalls(file), diff.files.length < 30)));
-    } catch (error) { replace(body, failure(error)); }
+      if (!diff.files.length) {
+        replace(body, empty(turn ? "This prompt changed no files." : "This session changed no files."));
+        return;
+      }
+      replace(
+        body,
+        diffSummary(diff),
+        diff.files.map((file) => fileDiff(file, byCalls(file), diff.files.length < 30)),
+      );
+    } catch (error) {
+      replace(body, failure(error));
+    }
   }
 
   function byCalls(file) {
@@ -24,10 +33,23 @@ export function changesView(session, params) {
     return h("span.faint.by", `by ${plural(file.calls.length, "call")}`);
   }
 
-  const choices = [["", "Whole session"], ...runs.map((run, i) => [String(i + 1), `${i + 1}. ${clip(run.prompt || "prompt", 28)}`])];
+  const choices = [
+    ["", "Whole session"],
+    ...runs.map((run, i) => [String(i + 1), `${i + 1}. ${clip(run.prompt || "prompt", 28)}`]),
+  ];
   draw();
   return {
-    node: h("div.narrow", h("h2", "Changes"), runs.length > 1 && !isExport ? choice("Which prompt", choices.slice(0, 40), turn, (value) => { turn = value; draw(); }) : null, body),
+    node: h(
+      "div.narrow",
+      h("h2", "Changes"),
+      runs.length > 1 && !isExport
+        ? choice("Which prompt", choices.slice(0, 40), turn, (value) => {
+            turn = value;
+            draw();
+          })
+        : null,
+      body,
+    ),
     keys: [],
   };
 }

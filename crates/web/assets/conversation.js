@@ -14,33 +14,80 @@ export function conversationView(session, params, context) {
   const hidden = new Set();
   const renderer = new ItemRenderer(id, context.canAct ? context.onRewind : null);
   const list = new WindowedList({
-    total: session.meta.items, label: "Conversation",
+    total: session.meta.items,
+    label: "Conversation",
     load: async (from) => (await get(of(id, `/items?from=${from}&to=${from + 200}`))).items,
     render: (item) => renderer.render(item),
     isHidden: (item) => hidden.has(kindGroup(item.kind)),
   });
   const trouble = h("div");
   list.onError = (error) => replace(trouble, failure(error));
-  const newest = h("button.newest", { type: "button", hidden: true, onclick: () => { newest.hidden = true; list.goTo(list.total - 1, true); } }, "New items below");
+  const newest = h(
+    "button.newest",
+    {
+      type: "button",
+      hidden: true,
+      onclick: () => {
+        newest.hidden = true;
+        list.goTo(list.total - 1, true);
+      },
+    },
+    "New items below",
+  );
   const results = h("div.found");
   const inner = h("div.rail-inner");
-  const railFold = h("details.rail-fold", { open: innerWidth > 1000 }, h("summary", "Outline and search"), inner);
+  const railFold = h(
+    "details.rail-fold",
+    { open: innerWidth > 1000 },
+    h("summary", "Outline and search"),
+    inner,
+  );
   const rail = h("aside.rail", { "aria-label": "Outline" }, railFold);
   const isAtEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
 
-  const field = h("input", { type: "search", placeholder: "Search this conversation", "aria-label": "Search this conversation", autocomplete: "off" });
-  field.addEventListener("keydown", (event) => { if (event.key === "Enter") search(); });
+  const field = h("input", {
+    type: "search",
+    placeholder: "Search this conversation",
+    "aria-label": "Search this conversation",
+    autocomplete: "off",
+  });
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") search();
+  });
   field.addEventListener("search", search);
 
   async function search() {
     const q = field.value.trim();
-    if (!q) { replace(results); return; }
+    if (!q) {
+      replace(results);
+      return;
+    }
     try {
-      const places = isExport ? await searchHere(q) : (await get(`/api/search${query({ q, session: id, limit: 50 })}`)).hits.flatMap((hit) => hit.places);
+      const places = isExport
+        ? await searchHere(q)
+        : (await get(`/api/search${query({ q, session: id, limit: 50 })}`)).hits.flatMap((hit) => hit.places);
       say(plural(places.length, "place"));
-      replace(results, h("p.summary", plural(places.length, "place")), h("ul", places.map((place) => h("li", h("a.place", { href: `#/s/${encodeURIComponent(id)}/conversation?n=${place.n}` },
-        h("span.place-kind", place.tool || words(place.kind)), h("span.excerpt", clip(place.excerpt, 160)))))));
-    } catch (error) { replace(results, failure(error)); }
+      replace(
+        results,
+        h("p.summary", plural(places.length, "place")),
+        h(
+          "ul",
+          places.map((place) =>
+            h(
+              "li",
+              h(
+                "a.place",
+                { href: `#/s/${encodeURIComponent(id)}/conversation?n=${place.n}` },
+                h("span.place-kind", place.tool || words(place.kind)),
+                h("span.excerpt", clip(place.excerpt, 160)),
+              ),
+            ),
+          ),
+        ),
+      );
+    } catch (error) {
+      replace(results, failure(error));
+    }
   }
 
   /// An exported file has nobody to ask.
@@ -49,10 +96,21 @@ export function conversationView(session, params, context) {
     const places = [];
     for (let from = 0; from < list.total && places.length < 50; from += 200) {
       for (const item of (await get(of(id, `/items?from=${from}&to=${from + 200}`))).items) {
-        const text = [item.text, item.title, item.words, item.input && JSON.stringify(item.input), item.result && item.result.text].find((part) => part && part.toLowerCase().includes(wanted));
+        const text = [
+          item.text,
+          item.title,
+          item.words,
+          item.input && JSON.stringify(item.input),
+          item.result && item.result.text,
+        ].find((part) => part && part.toLowerCase().includes(wanted));
         if (!text || places.length >= 50) continue;
         const at = text.toLowerCase().indexOf(wanted);
-        places.push({ n: item.n, kind: item.kind, tool: item.tool, excerpt: text.slice(Math.max(0, at - 40), at + 100) });
+        places.push({
+          n: item.n,
+          kind: item.kind,
+          tool: item.tool,
+          excerpt: text.slice(Math.max(0, at - 40), at + 100),
+        });
       }
     }
     return places;
@@ -60,27 +118,63 @@ export function conversationView(session, params, context) {
 
   function drawRail() {
     const { meta } = session;
-    replace(inner,
-      h("div.search.small", icon("search"), field), results,
-      h("div.kinds", { role: "group", "aria-label": "Show" }, KINDS.map(([kind, label]) => {
-        const button = h("button.chip.pick", { type: "button", "aria-pressed": String(!hidden.has(kind)) }, label);
-        button.addEventListener("click", () => {
-          if (hidden.has(kind)) hidden.delete(kind); else hidden.add(kind);
-          button.setAttribute("aria-pressed", String(!hidden.has(kind)));
-          list.rebuild();
-        });
-        return button;
-      })),
-      h("nav", { "aria-label": "Prompts" }, h("h2", "Prompts"), h("ol.outline", meta.runs.map((run) => h("li", h("a", { href: `#/s/${encodeURIComponent(id)}/conversation?n=${run.item}` },
-        h("span.outline-text", clip(run.prompt || "(no words)", 90)),
-        h("span.faint", clock(run.start), run.end ? `, ${duration(run.end - run.start)}` : "", `, ${money(run.cost_micro_usd)}`)))))),
-      meta.agents.length ? h("nav", { "aria-label": "Agents" }, h("h2", "Agents"), agentTree(meta.agents)) : null);
+    replace(
+      inner,
+      h("div.search.small", icon("search"), field),
+      results,
+      h(
+        "div.kinds",
+        { role: "group", "aria-label": "Show" },
+        KINDS.map(([kind, label]) => {
+          const button = h(
+            "button.chip.pick",
+            { type: "button", "aria-pressed": String(!hidden.has(kind)) },
+            label,
+          );
+          button.addEventListener("click", () => {
+            if (hidden.has(kind)) hidden.delete(kind);
+            else hidden.add(kind);
+            button.setAttribute("aria-pressed", String(!hidden.has(kind)));
+            list.rebuild();
+          });
+          return button;
+        }),
+      ),
+      h(
+        "nav",
+        { "aria-label": "Prompts" },
+        h("h2", "Prompts"),
+        h(
+          "ol.outline",
+          meta.runs.map((run) =>
+            h(
+              "li",
+              h(
+                "a",
+                { href: `#/s/${encodeURIComponent(id)}/conversation?n=${run.item}` },
+                h("span.outline-text", clip(run.prompt || "(no words)", 90)),
+                h(
+                  "span.faint",
+                  clock(run.start),
+                  run.end ? `, ${duration(run.end - run.start)}` : "",
+                  `, ${money(run.cost_micro_usd)}`,
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+      meta.agents.length
+        ? h("nav", { "aria-label": "Agents" }, h("h2", "Agents"), agentTree(meta.agents))
+        : null,
+    );
   }
 
   async function goTo(n, isFocused) {
     const node = await list.goTo(n, isFocused);
     if (node) node.classList.add("target");
-    for (const other of list.node.querySelectorAll(".target")) if (other !== node) other.classList.remove("target");
+    for (const other of list.node.querySelectorAll(".target"))
+      if (other !== node) other.classList.remove("target");
   }
 
   async function step(by) {
@@ -105,7 +199,11 @@ export function conversationView(session, params, context) {
   const onPaper = () => list.showLoaded(PAPER_ITEMS_MAX);
   addEventListener("beforeprint", onPaper);
   drawRail();
-  const node = h("div.with-rail", rail, h("div.column", trouble, session.meta.items ? list.node : empty("Nothing was said yet."), newest));
+  const node = h(
+    "div.with-rail",
+    rail,
+    h("div.column", trouble, session.meta.items ? list.node : empty("Nothing was said yet."), newest),
+  );
   queueMicrotask(() => {
     if (params.n !== undefined) goTo(Number(params.n), true);
     else if (context.live() && session.meta.session.state === "running") goTo(list.total - 1, false);
@@ -113,10 +211,34 @@ export function conversationView(session, params, context) {
   });
   return {
     node,
-    keys: [["j", "Next item", () => step(1)], ["k", "Item before", () => step(-1)], ["]", "Next prompt", () => stepRun(1)], ["[", "Prompt before", () => stepRun(-1)],
-      ["o", "Open or fold the item", () => { const fold = list.shown.get(list.current()); const details = fold && fold.querySelector("details"); if (details) details.open = !details.open; }],
-      ["e", "Open or fold all", openAll], ["/", "Search this conversation", () => { railFold.open = true; field.focus(); }], ["G", "To the end", () => goTo(list.total - 1, true)]],
-    update(next) { if (next.n !== undefined) goTo(Number(next.n), true); },
+    keys: [
+      ["j", "Next item", () => step(1)],
+      ["k", "Item before", () => step(-1)],
+      ["]", "Next prompt", () => stepRun(1)],
+      ["[", "Prompt before", () => stepRun(-1)],
+      [
+        "o",
+        "Open or fold the item",
+        () => {
+          const fold = list.shown.get(list.current());
+          const details = fold && fold.querySelector("details");
+          if (details) details.open = !details.open;
+        },
+      ],
+      ["e", "Open or fold all", openAll],
+      [
+        "/",
+        "Search this conversation",
+        () => {
+          railFold.open = true;
+          field.focus();
+        },
+      ],
+      ["G", "To the end", () => goTo(list.total - 1, true)],
+    ],
+    update(next) {
+      if (next.n !== undefined) goTo(Number(next.n), true);
+    },
     async onMeta(before) {
       const follows = isAtEnd();
       drawRail();
@@ -126,13 +248,34 @@ export function conversationView(session, params, context) {
       if (grown && follows) scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
       else if (grown) newest.hidden = false;
     },
-    stop() { removeEventListener("beforeprint", onPaper); list.stop(); },
+    stop() {
+      removeEventListener("beforeprint", onPaper);
+      list.stop();
+    },
   };
 }
 
 export function agentTree(agents) {
-  return h("ul.tree", agents.map((agent) => h("li", h("a", { href: `#/s/${encodeURIComponent(agent.id)}` },
-    h("span.outline-text", icon("agent"), agent.description || agent.name || agent.id),
-    h("span.faint", agent.name && agent.description ? `${agent.name}, ` : "", plural(agent.items, "item"), agent.start && agent.end ? `, ${duration(agent.end - agent.start)}` : "", `, ${money(agent.cost_micro_usd)}`)),
-  agent.state === "done" ? null : stateChip(agent.state), agent.agents && agent.agents.length ? agentTree(agent.agents) : null)));
+  return h(
+    "ul.tree",
+    agents.map((agent) =>
+      h(
+        "li",
+        h(
+          "a",
+          { href: `#/s/${encodeURIComponent(agent.id)}` },
+          h("span.outline-text", icon("agent"), agent.description || agent.name || agent.id),
+          h(
+            "span.faint",
+            agent.name && agent.description ? `${agent.name}, ` : "",
+            plural(agent.items, "item"),
+            agent.start && agent.end ? `, ${duration(agent.end - agent.start)}` : "",
+            `, ${money(agent.cost_micro_usd)}`,
+          ),
+        ),
+        agent.state === "done" ? null : stateChip(agent.state),
+        agent.agents && agent.agents.length ? agentTree(agent.agents) : null,
+      ),
+    ),
+  );
 }

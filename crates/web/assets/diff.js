@@ -7,10 +7,19 @@ const FILE_KINDS = { created: "new file", modified: "changed", deleted: "deleted
 
 /// A file with its hunks. `extra` stands in its head.
 export function fileDiff(file, extra, isOpen = true) {
-  return h("details.file", { open: isOpen },
-    h("summary", h("span.path", file.path), h("span.faint", FILE_KINDS[file.kind] || file.kind), changeCount(file), extra),
+  return h(
+    "details.file",
+    { open: isOpen },
+    h(
+      "summary",
+      h("span.path", file.path),
+      h("span.faint", FILE_KINDS[file.kind] || file.kind),
+      changeCount(file),
+      extra,
+    ),
     file.text === false ? h("p.empty", "Not text.") : hunks(file.hunks, file.path),
-    file.cut ? h("p.empty", "More lines changed than are shown.") : null);
+    file.cut ? h("p.empty", "More lines changed than are shown.") : null,
+  );
 }
 
 export function hunks(list, label) {
@@ -20,7 +29,11 @@ export function hunks(list, label) {
     if (index > 0) body.append(h("tr.gap", h("td", { colspan: "3" }, "⋯")));
     rows(hunk, body);
   });
-  return h("div.scroll", { tabindex: "0", role: "group", "aria-label": `Changes of ${label}` }, h("table.diff", body));
+  return h(
+    "div.scroll",
+    { tabindex: "0", role: "group", "aria-label": `Changes of ${label}` },
+    h("table.diff", body),
+  );
 }
 
 function rows(hunk, body) {
@@ -29,9 +42,19 @@ function rows(hunk, body) {
   hunk.lines.forEach(([sign, text], index) => {
     const kind = sign === "+" ? "added" : sign === "-" ? "removed" : "same";
     const partner = pairOf(hunk.lines, index);
-    body.append(h("tr", { class: kind },
-      h("td.line", sign === "+" ? "" : String(old)), h("td.line", sign === "-" ? "" : String(fresh)),
-      h("td.text", h("span.sign", sign === " " ? " " : sign), partner === null ? text : changedWords(text, partner))));
+    body.append(
+      h(
+        "tr",
+        { class: kind },
+        h("td.line", sign === "+" ? "" : String(old)),
+        h("td.line", sign === "-" ? "" : String(fresh)),
+        h(
+          "td.text",
+          h("span.sign", sign === " " ? " " : sign),
+          partner === null ? text : changedWords(text, partner),
+        ),
+      ),
+    );
     if (sign !== "+") old += 1;
     if (sign !== "-") fresh += 1;
   });

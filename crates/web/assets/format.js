@@ -77,13 +77,18 @@ export function ago(at, now = Date.now()) {
 
 /// The last part of a path, with its folder where that helps.
 export function baseName(path) {
-  const parts = String(path || "").split("/").filter(Boolean);
+  const parts = String(path || "")
+    .split("/")
+    .filter(Boolean);
   return parts.length ? parts[parts.length - 1] : String(path || "");
 }
 
 /// Shown as `next turn`, written as `next_turn` or `NextTurn`.
 export function words(name) {
-  return String(name || "").replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[_-]+/g, " ").toLowerCase();
+  return String(name || "")
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .replace(/[_-]+/g, " ")
+    .toLowerCase();
 }
 
 export function clip(text, length) {

@@ -10,11 +10,19 @@ const keys = new Map();
 let current = null;
 
 function kept(name, otherwise) {
-  try { return localStorage.getItem(`windlass-${name}`) || otherwise; } catch { return otherwise; }
+  try {
+    return localStorage.getItem(`windlass-${name}`) || otherwise;
+  } catch {
+    return otherwise;
+  }
 }
 
 function keep(name, value) {
-  try { localStorage.setItem(`windlass-${name}`, value); } catch { /* forgotten with the page */ }
+  try {
+    localStorage.setItem(`windlass-${name}`, value);
+  } catch {
+    /* forgotten with the page */
+  }
 }
 
 function applyTheme(theme) {
@@ -44,19 +52,42 @@ function themeButton() {
 
 export function startShell() {
   const skip = h("a.skip", { href: "#main" }, "Skip to content");
-  skip.addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
-  const mark = h("a.brand", { href: "#/" }, h("span.mark", { "aria-hidden": "true" }, icon("brand")), "Windlass");
-  document.body.replaceChildren(skip,
-    h("header.top", mark, isExport ? h("span.faint", "exported session") : live, h("span.grow"),
-      h("button.tool", { type: "button", "aria-label": "Keys", title: "Keys (?)", onclick: showHelp }, icon("help")), themeButton()),
-    main, spoken);
+  skip.addEventListener("click", (event) => {
+    event.preventDefault();
+    main.focus();
+  });
+  const mark = h(
+    "a.brand",
+    { href: "#/" },
+    h("span.mark", { "aria-hidden": "true" }, icon("brand")),
+    "Windlass",
+  );
+  document.body.replaceChildren(
+    skip,
+    h(
+      "header.top",
+      mark,
+      isExport ? h("span.faint", "exported session") : live,
+      h("span.grow"),
+      h(
+        "button.tool",
+        { type: "button", "aria-label": "Keys", title: "Keys (?)", onclick: showHelp },
+        icon("help"),
+      ),
+      themeButton(),
+    ),
+    main,
+    spoken,
+  );
   document.addEventListener("keydown", onKey);
 }
 
 /// Says something to screen readers.
 export function say(text) {
   spoken.textContent = "";
-  setTimeout(() => { spoken.textContent = text; }, 30);
+  setTimeout(() => {
+    spoken.textContent = text;
+  }, 30);
 }
 
 export function setLive(isLive) {
@@ -89,14 +120,26 @@ export function addKeys(list) {
 }
 
 function isTyping(target) {
-  return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName) || (target.tagName === "INPUT" && !/^(checkbox|radio|button|range)$/.test(target.type));
+  return (
+    target.isContentEditable ||
+    /^(TEXTAREA|SELECT)$/.test(target.tagName) ||
+    (target.tagName === "INPUT" && !/^(checkbox|radio|button|range)$/.test(target.type))
+  );
 }
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "Escape" && isTyping(event.target)) { event.target.blur(); return; }
-  if (isTyping(event.target) || document.querySelector("dialog[open]") || kept("keys", "on") === "off") return;
-  if (event.key === "?") { event.preventDefault(); showHelp(); return; }
+  if (event.key === "Escape" && isTyping(event.target)) {
+    event.target.blur();
+    return;
+  }
+  if (isTyping(event.target) || document.querySelector("dialog[open]") || kept("keys", "on") === "off")
+    return;
+  if (event.key === "?") {
+    event.preventDefault();
+    showHelp();
+    return;
+  }
   const found = keys.get(event.key);
   if (!found) return;
   event.preventDefault();
@@ -107,7 +150,9 @@ export function showDialog(title, ...parts) {
   const close = h("button.tool", { type: "button", "aria-label": "Close" }, icon("close"));
   const dialog = h("dialog", { "aria-label": title }, h("div.dialog-head", h("h2", title), close), parts);
   close.addEventListener("click", () => dialog.close());
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
@@ -118,6 +163,12 @@ function showHelp() {
   const box = h("input", { type: "checkbox", checked: kept("keys", "on") === "on" });
   box.addEventListener("change", () => keep("keys", box.checked ? "on" : "off"));
   const rows = [...keys, ["?", { words: "This help" }], ["Esc", { words: "Leave a field, close a window" }]];
-  showDialog("Keys", h("dl.keys", rows.map(([key, { words }]) => h("div", h("dt", h("kbd", key)), h("dd", words)))),
-    h("label.check", box, " Single keys are on"));
+  showDialog(
+    "Keys",
+    h(
+      "dl.keys",
+      rows.map(([key, { words }]) => h("div", h("dt", h("kbd", key)), h("dd", words))),
+    ),
+    h("label.check", box, " Single keys are on"),
+  );
 }

@@ -36,7 +36,10 @@ export class WindowedList {
   offset(n) {
     if (this.isStale) {
       let sum = 0;
-      for (let i = 0; i < this.total; i += 1) { this.offsets[i] = sum; sum += this.heights[i]; }
+      for (let i = 0; i < this.total; i += 1) {
+        this.offsets[i] = sum;
+        sum += this.heights[i];
+      }
       this.offsets[this.total] = sum;
       this.isStale = false;
     }
@@ -50,7 +53,8 @@ export class WindowedList {
     this.offset(0);
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (this.offsets[middle] <= distance) low = middle; else high = middle - 1;
+      if (this.offsets[middle] <= distance) low = middle;
+      else high = middle - 1;
     }
     return Math.max(0, low);
   }
@@ -65,13 +69,18 @@ export class WindowedList {
     if (this.pages.has(from)) return;
     if (!this.loading.has(from)) {
       this.node.setAttribute("aria-busy", "true");
-      this.loading.set(from, this.load(from).then((items) => {
-        this.pages.set(from, items);
-        this.forgetFar(from);
-      }).finally(() => {
-        this.loading.delete(from);
-        if (!this.loading.size) this.node.setAttribute("aria-busy", "false");
-      }));
+      this.loading.set(
+        from,
+        this.load(from)
+          .then((items) => {
+            this.pages.set(from, items);
+            this.forgetFar(from);
+          })
+          .finally(() => {
+            this.loading.delete(from);
+            if (!this.loading.size) this.node.setAttribute("aria-busy", "false");
+          }),
+      );
     }
     await this.loading.get(from);
   }
@@ -84,7 +93,10 @@ export class WindowedList {
   plan() {
     if (this.planned || this.isStopped) return;
     this.planned = true;
-    requestAnimationFrame(() => { this.planned = false; this.sync(); });
+    requestAnimationFrame(() => {
+      this.planned = false;
+      this.sync();
+    });
   }
 
   range() {
@@ -95,18 +107,29 @@ export class WindowedList {
   sync() {
     if (this.isStopped || !this.node.isConnected || !this.total) return;
     const { first, last } = this.range();
-    for (const [n, node] of this.shown) if ((n < first || n > last) && !node.contains(document.activeElement)) this.remove(n);
+    for (const [n, node] of this.shown)
+      if ((n < first || n > last) && !node.contains(document.activeElement)) this.remove(n);
     for (let from = first - (first % PAGE); from <= last; from += PAGE) {
-      if (!this.pages.has(from)) this.ensure(from).then(() => this.plan(), (error) => this.onError && this.onError(error));
+      if (!this.pages.has(from))
+        this.ensure(from).then(
+          () => this.plan(),
+          (error) => this.onError && this.onError(error),
+        );
     }
     const began = performance.now();
     const fresh = [];
     for (const n of this.nearFirst(first, last)) {
       const item = this.item(n);
       if (!item || this.shown.has(n)) continue;
-      if (this.isHidden(item)) { this.setHeight(n, 0); continue; }
+      if (this.isHidden(item)) {
+        this.setHeight(n, 0);
+        continue;
+      }
       fresh.push(this.insert(n, item));
-      if (performance.now() - began > BUDGET_MS) { this.plan(); break; }
+      if (performance.now() - began > BUDGET_MS) {
+        this.plan();
+        break;
+      }
     }
     if (fresh.length || this.isStale) this.measure(fresh);
     this.place();
@@ -127,7 +150,11 @@ export class WindowedList {
     node.setAttribute("aria-posinset", n + 1);
     node.setAttribute("aria-setsize", this.total);
     let before = null;
-    for (const other of this.node.children) if (Number(other.dataset.n) > n) { before = other; break; }
+    for (const other of this.node.children)
+      if (Number(other.dataset.n) > n) {
+        before = other;
+        break;
+      }
     this.node.insertBefore(node, before);
     this.shown.set(n, node);
     this.observer.observe(node);
@@ -197,7 +224,8 @@ export class WindowedList {
 
   /// The item that has the focus, or the first in the window.
   current() {
-    const focused = document.activeElement && document.activeElement.closest && document.activeElement.closest("[data-n]");
+    const focused =
+      document.activeElement && document.activeElement.closest && document.activeElement.closest("[data-n]");
     if (focused && this.node.contains(focused)) return Number(focused.dataset.n);
     return this.at(Math.max(0, stickyHeight() + 1 - this.node.getBoundingClientRect().top)) - 1;
   }
@@ -213,7 +241,11 @@ export class WindowedList {
     this.total = total;
     this.isStale = true;
     const old = new Map();
-    for (const [key, items] of this.pages) if (key + PAGE > from) { old.set(key, items); this.pages.delete(key); }
+    for (const [key, items] of this.pages)
+      if (key + PAGE > from) {
+        old.set(key, items);
+        this.pages.delete(key);
+      }
     for (const key of old.keys()) {
       await this.ensure(key);
       (this.pages.get(key) || []).forEach((item, i) => {
@@ -238,10 +270,11 @@ export class WindowedList {
   rebuild() {
     const anchor = Math.max(0, this.current());
     for (const n of [...this.shown.keys()]) this.remove(n);
-    for (const [from, items] of this.pages) items.forEach((item, i) => {
-      if (this.isHidden(item)) this.setHeight(from + i, 0);
-      else if (this.heights[from + i] === 0) this.setHeight(from + i, GUESS);
-    });
+    for (const [from, items] of this.pages)
+      items.forEach((item, i) => {
+        if (this.isHidden(item)) this.setHeight(from + i, 0);
+        else if (this.heights[from + i] === 0) this.setHeight(from + i, GUESS);
+      });
     this.sync();
     return this.goTo(anchor, false);
   }
