@@ -72,7 +72,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("acp", &["vocabulary", "settings", "journal", "driver", "host", "provider", "assembly"]),
-    ("web", &["vocabulary", "settings", "journal", "driver", "host", "assembly"]),
+    ("web", &["vocabulary", "journal", "rehearsal", "host", "assembly"]),
     (
         "tui",
         &[

@@ -17,6 +17,7 @@ mod permission_command;
 mod rehearsal;
 mod session;
 mod settings;
+mod view;
 
 use std::ffi::OsString;
 
@@ -45,6 +46,7 @@ pub(crate) use session::{
     SessionsRestoreArgs, SessionsSearchArgs, SingleSessionArgs, UnpackArgs, WhyArgs,
 };
 pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs};
+pub(crate) use view::{ExportArgs, ViewArgs};
 
 /// An agent you can leave alone: it asks a model, runs the tools the model wants, and stops for a
 /// reason it can name.
@@ -88,6 +90,12 @@ pub(crate) enum CliCommand {
     /// List, show, search, export, rename, delete and restore saved sessions.
     #[command(after_help = include_str!("../text/help/sessions.txt"))]
     Sessions(SessionsArgs),
+    /// Look at sessions in the browser: what happened, why, and what it cost.
+    #[command(after_help = include_str!("../text/help/view.txt"))]
+    View(ViewArgs),
+    /// Write a session to a file to share, without secrets: a page, Markdown, JSON or a trace.
+    #[command(after_help = include_str!("../text/help/export.txt"))]
+    Export(ExportArgs),
     /// Resume a session, even in the middle of an interrupted run.
     #[command(after_help = include_str!("../text/help/resume.txt"))]
     Resume(ResumeArgs),
@@ -165,6 +173,8 @@ impl CliCommand {
         "bound",
         "models",
         "sessions",
+        "view",
+        "export",
         "resume",
         "diff",
         "fork",

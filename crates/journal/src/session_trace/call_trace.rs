@@ -1,5 +1,6 @@
 //! What becomes of a call: asked about, allowed or not, started, ended.
 
+use serde_json::Value;
 use windlass_engine::State;
 use windlass_permission::file_system_view::RecordedFileSystem;
 use windlass_permission::policy_check::build_inspected_report;
@@ -33,6 +34,19 @@ impl TracedCall {
             result: None,
             progress: Vec::new(),
             spent: MicroUsd(0),
+            agent: None,
+        }
+    }
+
+    pub(super) fn take_outcome(&mut self, outcome: &ToolOutcome, seq: u64, at: u64) {
+        self.spent = self.spent + outcome.spent;
+        self.result = Some(TracedResult::from_outcome(outcome, seq, at));
+        if let Some(structured) = &outcome.structured
+            && structured.as_str().len() <= STRUCTURED_BYTES_MAX
+            && let Ok(value) = serde_json::from_str::<Value>(structured.as_str())
+            && let Some(agent) = value.get("agentId").and_then(Value::as_str)
+        {
+            self.agent = Some(agent.to_owned());
         }
     }
 
@@ -63,7 +77,7 @@ impl TracedCall {
 }
 
 impl TracedResult {
-    pub(super) fn from_outcome(outcome: &ToolOutcome, seq: u64, at: u64) -> Self {
+    fn from_outcome(outcome: &ToolOutcome, seq: u64, at: u64) -> Self {
         let (text, media) = split_parts(&outcome.content, seq);
         let took_millis = outcome.took.0;
         Self { at, text, media, is_error: outcome.is_error, took_millis }
@@ -94,5 +108,7 @@ pub(super) fn split_parts(
     (TracedText { bytes, ..text }, media)
 }
 
+/// What a nested session says of itself is longer than the answer it gives.
+const STRUCTURED_BYTES_MAX: usize = 1 << 20;
 const PROGRESS_LINES_MAX: usize = 5;
 const PROGRESS_BYTES_MAX: usize = 200;

@@ -133,6 +133,8 @@ pub struct TracedCall {
     pub progress: Vec<String>,
     /// What a nested session spent.
     pub spent: MicroUsd,
+    /// The nested session it started, once it says so.
+    pub agent: Option<String>,
 }
 
 /// The user was asked about a call.

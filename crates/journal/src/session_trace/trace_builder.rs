@@ -520,8 +520,7 @@ impl ReplayVisitor for TraceBuilder {
             Event::ToolEnded { ticket, outcome } => {
                 let item = self.tickets.get(ticket).copied();
                 if let Some(call) = item.and_then(|item| call_at(trace, item)) {
-                    call.spent = call.spent + outcome.spent;
-                    call.result = Some(TracedResult::from_outcome(outcome, seq, at));
+                    call.take_outcome(outcome, seq, at);
                 }
                 if let Some(item) = item.and_then(|item| trace.items.get_mut(item)) {
                     item.ended_at = Some(at);
