@@ -63,19 +63,20 @@ export async function checkViews(browser, viewer, sessions) {
       /Retry/,
       "Answer taken back",
     );
-    const call = page.locator(".kind-call", { hasText: "rm -r logs" });
-    await call.locator("summary").click();
+    const { items } = await getJson(viewer, `/api/sessions/${main.id}/items?from=0&to=200`);
+    const openCall = async (title, tool) => {
+      const { n } = items.find((item) => item.kind === "call" && item.title.includes(title) && item.tool === tool);
+      await go(`#/s/${main.id}/conversation?n=${n}`, `.item[data-n="${n}"]`);
+      const call = page.locator(`.item[data-n="${n}"]`);
+      await call.locator("summary").first().click();
+      return call;
+    };
+    const call = await openCall("rm -r logs", "Bash");
     await call.getByText("Bash(rm:*)").first().waitFor();
-    await call
-      .getByText(/settings\.json/)
-      .first()
-      .waitFor();
-    const edit = page.locator(".kind-call", { hasText: "Edit" }).first();
-    await edit.locator("summary").first().click();
+    await call.getByText(/settings\.json:\d+/).first().waitFor();
+    const edit = await openCall("retry.py", "Edit");
     await edit.locator(".diff .added").first().waitFor();
-    await page.keyboard.press("G");
-    const read = page.locator(".kind-call", { hasText: "chart.png" });
-    await read.locator("summary").first().click();
+    const read = await openCall("chart.png", "Read");
     await read.locator("img").waitFor();
     assert(
       await read.locator("img").evaluate((img) => img.complete && img.naturalWidth > 0),

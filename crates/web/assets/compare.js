@@ -4,6 +4,7 @@ import { bytes, clip, count, duration, money, plural, words } from "./format.js"
 import { get, of, query } from "./api.js";
 import { dataTable, empty, failure, loading, stateChip, timeAgo, timeOfDay } from "./parts.js";
 import { title } from "./list.js";
+import { callTitle } from "./item.js";
 
 const ITEMS = 200;
 const UNITS = { micro_usd: money, tokens: count, ms: duration, count, bytes };
@@ -125,7 +126,11 @@ function column(one, letter, items) {
         ),
         " ",
         item.kind === "call"
-          ? [h("span.tool-name", item.tool), " ", h("span.mono", clip(item.title, 90))]
+          ? [
+              h("span.tool-name", item.tool),
+              " ",
+              h("span.mono", clip(callTitle(item, one.session.project), 90)),
+            ]
           : h("span", clip(item.text || item.words || "", 220)),
         item.ms ? h("span.ms", ` ${duration(item.ms)}`) : null,
       ),

@@ -126,7 +126,7 @@ export function contextView(session) {
   function cachePanel(data) {
     const told = h("p.told");
     const rows = data.requests;
-    const sum = (row) => row.input_tokens + row.cache_read_tokens + row.cache_write_tokens;
+    const sum = (row) => row.input_tokens;
     const tell = (index) => {
       const row = rows[index];
       const off = row.predicted_tokens
@@ -149,7 +149,10 @@ export function contextView(session) {
       stack: (index) => [
         ["cache-read", rows[index].cache_read_tokens],
         ["cache-write", rows[index].cache_write_tokens],
-        ["cache-fresh", rows[index].input_tokens],
+        [
+          "cache-fresh",
+          Math.max(0, sum(rows[index]) - rows[index].cache_read_tokens - rows[index].cache_write_tokens),
+        ],
       ],
       top: () => Math.max(...rows.map(sum)) * 1.1,
       line: () => null,
@@ -175,7 +178,7 @@ export function contextView(session) {
 
 function numbers(data) {
   const { totals } = data;
-  const all = totals.input_tokens + totals.cache_read_tokens + totals.cache_write_tokens;
+  const all = totals.input_tokens;
   return h(
     "dl.numbers",
     fact(
@@ -312,7 +315,8 @@ function grouped(point) {
   return [...sums];
 }
 
-function componentName(component) {
+/// What a part of the window is called.
+export function componentName(component) {
   const [name, tool] = component.split(":");
   if (tool) return `Results of ${tool}`;
   const known = GROUPS.find(([candidate]) => candidate === name);

@@ -12,7 +12,11 @@ const PAPER_ITEMS_MAX = 2000;
 export function conversationView(session, params, context) {
   const { id } = session;
   const hidden = new Set();
-  const renderer = new ItemRenderer(id, context.canAct ? context.onRewind : null);
+  const renderer = new ItemRenderer(
+    id,
+    session.meta.session.project,
+    context.canAct ? context.onRewind : null,
+  );
   const list = new WindowedList({
     total: session.meta.items,
     label: "Conversation",

@@ -32,9 +32,10 @@ export function kindGroup(kind) {
 }
 
 export class ItemRenderer {
-  /// `id` is the session; `onRewind` is called with an item where going back is possible.
-  constructor(id, onRewind) {
+  /// `id` is the session, `project` its folder; `onRewind` is called with an item where going back is possible.
+  constructor(id, project, onRewind) {
     this.id = id;
+    this.project = project;
     this.onRewind = onRewind;
     this.open = new Map();
     this.opensAll = false;
@@ -61,7 +62,7 @@ export class ItemRenderer {
           },
           timeOfDay(item.at),
         ),
-        item.kind === "answer" ? spent(item.ms) : null,
+        item.kind === "answer" && item.ms ? spent(item.ms) : null,
       ),
       h("div.what", body),
     );
@@ -72,7 +73,9 @@ export class ItemRenderer {
       case "prompt":
         return ["", this.prompt(item)];
       case "answer":
-        return ["", this.text(item)];
+        return item.withdrawn
+          ? ["withdrawn", [h("p.unseen", "Taken back:"), this.text(item)]]
+          : ["", this.text(item)];
       case "thinking":
         return ["quiet", this.thinking(item)];
       case "call":
@@ -118,7 +121,7 @@ export class ItemRenderer {
     if (item.cut)
       box.append(
         moreButton(item, async () => {
-          const all = await get(of(this.id, `/content${query({ seq: item.seq })}`));
+          const all = await get(of(this.id, `/content${query({ seq: item.text_seq || item.seq })}`));
           replace(box, all.nodes ? prose(all.nodes) : h("div.said", plain(all.text)));
         }),
       );
@@ -165,7 +168,7 @@ export class ItemRenderer {
       item,
       [
         h("span.tool-name", item.tool),
-        h("span.preview.mono", plain(item.title || "")),
+        h("span.preview.mono", plain(callTitle(item, this.project))),
         h(
           "span.ends",
           changeCount(item.changes),
@@ -272,8 +275,14 @@ export class ItemRenderer {
           replace(
             box,
             textBlock(
-              (await get(of(this.id, `/content${query({ seq: result.seq || item.seq, what: "result" })}`)))
-                .text,
+              (
+                await get(
+                  of(
+                    this.id,
+                    `/content${query({ seq: result.text_seq || result.seq || item.seq, what: "result" })}`,
+                  ),
+                )
+              ).text,
               "Result",
             ),
           );
@@ -319,7 +328,7 @@ export class ItemRenderer {
   }
 
   changes(item) {
-    if (!item.changes || !item.changes.files) return null;
+    if (!item.changes || item.changes.files === 0) return null;
     const box = h("section", loading("Loading the changes…"));
     get(of(this.id, `/diff${query({ call: item.call })}`)).then(
       (diff) =>
@@ -336,7 +345,7 @@ export class ItemRenderer {
 
   request(item) {
     const cached = item.cache_read_tokens || 0;
-    const all = (item.input_tokens || 0) + cached + (item.cache_write_tokens || 0);
+    const all = item.input_tokens || 0;
     return h(
       "p.line",
       icon("model"),
@@ -374,7 +383,11 @@ export class ItemRenderer {
         shrunk: `Context shrunk, level ${item.level}`,
         continued: words(item.transition) || "continued",
       }[item.kind] || words(item.kind);
-    const line = [h("span.name", name), h("span", ticked(item.words || item.failure || item.text || ""))];
+    const said =
+      item.kind === "retry" && item.failure
+        ? `${item.attempt} of ${item.attempts_max}: ${item.failure}`
+        : item.words || item.failure || item.text || "";
+    const line = [h("span.name", name), h("span", ticked(said))];
     if (item.kind === "retry" && item.wait_ms) line.push(h("span.faint", `waited ${duration(item.wait_ms)}`));
     if (item.kind === "shrunk" && item.freed_tokens)
       line.push(h("span.faint", `${short(item.freed_tokens)} tokens freed`));
@@ -397,6 +410,14 @@ export class ItemRenderer {
       h("span.faint", plural(item.turns, "turn"), ", ", money(item.cost_micro_usd), " so far"),
     );
   }
+}
+
+/// What a call is about: without the tool's name, and with paths as the project sees them.
+export function callTitle(item, project) {
+  if (item.agent && item.input && item.input.description) return item.input.description;
+  let title = item.title || "";
+  if (title.startsWith(`${item.tool} `)) title = title.slice(item.tool.length + 1);
+  return project ? title.replaceAll(`${project}/`, "") : title;
 }
 
 function inputFact(name, value) {

@@ -4,6 +4,7 @@ import { bytes, clip, count, plural, short, words } from "./format.js";
 import { get, isExport, of, query } from "./api.js";
 import { empty, facts, failure, loading, moreButton, plain, stackedBar, textBlock } from "./parts.js";
 import { timeOfDay } from "./parts.js";
+import { componentName } from "./context.js";
 import { hunks } from "./diff.js";
 import { say } from "./shell.js";
 
@@ -93,7 +94,7 @@ export function momentView(session, params) {
             stackedBar(
               moment.context.parts.map((part) => ({
                 kind: `part-${part.component.split(":")[0]}`,
-                name: part.component.replace(":", " of "),
+                name: componentName(part.component),
                 value: part.tokens,
               })),
               count,
@@ -109,7 +110,11 @@ export function momentView(session, params) {
           `${plural(moment.transcript.total, "message")}${moment.transcript.total > moment.transcript.messages.length ? `, the last ${moment.transcript.messages.length} are shown` : ""}`,
         ),
         moment.transcript.messages.length
-          ? h("ol.transcript", moment.transcript.messages.map(message))
+          ? h(
+              "ol.transcript",
+              { tabindex: "0", "aria-label": "Messages" },
+              moment.transcript.messages.map(message),
+            )
           : empty("Nothing yet."),
         moment.request ? requestButton(moment.request) : null,
       ),

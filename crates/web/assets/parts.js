@@ -200,7 +200,7 @@ export function facts(pairs) {
 }
 
 export function changeCount(changes) {
-  if (!changes) return null;
+  if (!changes || typeof changes.insertions !== "number") return null;
   const words = `${count(changes.insertions)} lines added, ${count(changes.deletions)} removed`;
   return h(
     "span.changes",

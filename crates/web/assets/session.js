@@ -59,7 +59,7 @@ export function sessionView(id, firstView, firstParams, hello) {
 
   function drawHead() {
     const { session: row, parent, totals, runs } = session.meta;
-    const tokens = totals.input_tokens + totals.cache_read_tokens + totals.cache_write_tokens;
+    const tokens = totals.input_tokens;
     const taken = redactions();
     replace(
       head,
@@ -90,7 +90,7 @@ export function sessionView(id, firstView, firstParams, hello) {
         row.model ? h("span", row.model) : null,
         h("span", { title: moment(row.created) }, "started ", timeAgo(row.created)),
         h("span", duration(session.meta.running_ms), " of work"),
-        h("span", money(totals.cost_micro_usd)),
+        h("span", money(row.cost_micro_usd ?? totals.cost_micro_usd)),
         h("span", `${short(tokens)} tokens in, ${short(totals.output_tokens)} out`),
         h("span", plural(runs.length, "prompt")),
         h(

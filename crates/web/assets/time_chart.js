@@ -15,7 +15,16 @@ export function spanHref(session, lane, span) {
   return `#/s/${encodeURIComponent((lane && lane.agent) || session.id)}/conversation?n=${span.n}`;
 }
 
+/// What a piece is about, without what its lane says already.
+export function spanName(span, lane, project) {
+  let name = (span.label || "").replace(/ \(main\)$/, "");
+  if (name.startsWith(`${lane.label} `)) name = name.slice(lane.label.length + 1);
+  if (name === lane.label) return "";
+  return project ? name.replaceAll(`${project}/`, "") : name;
+}
+
 export function timeChart(session, data, context) {
+  const { project } = session.meta.session;
   const end =
     data.end === null
       ? Math.max(data.start, ...data.spans.map((span) => span.end || span.start), context.now())
@@ -175,7 +184,11 @@ export function timeChart(session, data, context) {
       },
       s("rect", { x: left, y: bar.y, width, height: bar.height, rx: Math.min(4, width / 2) }),
       width > 60
-        ? s("text.span-text", { x: left + 6, y: bar.y + 13 }, clip(span.label || "", Math.floor(width / 6.6)))
+        ? s(
+            "text.span-text",
+            { x: left + 6, y: bar.y + 13 },
+            clip(spanName(span, lane, project), Math.floor(width / 6.6)),
+          )
         : null,
       s("title", describe(span, lane)),
     );
@@ -183,7 +196,7 @@ export function timeChart(session, data, context) {
 
   function describe(span, lane) {
     const took = span.end === null ? "still going on" : duration(span.end - span.start);
-    return `${lane.label}${span.label && span.label !== lane.label ? `: ${clip(span.label, 160)}` : ""}, ${took}, ${clock(span.start)}${span.status === "ok" ? "" : `, ${span.status}`}`;
+    return `${lane.label}${spanName(span, lane, project) ? `: ${clip(spanName(span, lane, project), 160)}` : ""}, ${took}, ${clock(span.start)}${span.status === "ok" ? "" : `, ${span.status}`}`;
   }
 
   function pick(span, lane) {

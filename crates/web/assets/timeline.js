@@ -3,7 +3,7 @@ import { h, replace } from "./dom.js";
 import { clip, clock, duration } from "./format.js";
 import { get, of } from "./api.js";
 import { dataTable, empty, failure, loading, stackedBar } from "./parts.js";
-import { spanHref, timeChart } from "./time_chart.js";
+import { spanHref, spanName, timeChart } from "./time_chart.js";
 
 const LANE_NAMES = {
   model: "Model",
@@ -91,7 +91,11 @@ function slowest(session, data) {
           h(
             "a",
             { href: spanHref(session, lanes.get(span.lane), span) },
-            clip(span.label || lanes.get(span.lane).label, 70),
+            clip(
+              spanName(span, lanes.get(span.lane), session.meta.session.project) ||
+                lanes.get(span.lane).label,
+              70,
+            ),
           ),
       },
       { name: "Lane", cell: (span) => lanes.get(span.lane).label },

@@ -16,7 +16,7 @@ const REASON_NAMES = {
   retracted: "Took back",
   sealed: "Sealed",
   denied: "Denied",
-  ruled: "Ruled",
+  ruled: "Permission",
   ended: "Stopped",
 };
 const REASON_ICONS = {
