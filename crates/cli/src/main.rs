@@ -97,7 +97,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
             Ok(print_answer(&sessions::run(args.command, &environment)?))
         }
         Some(CliCommand::View(args)) => block_on_runtime(async {
-            windlass_web::run_viewer(args.into(), SignalListener::listen()?).await
+            windlass_web::run_viewer((*args).try_into()?, SignalListener::listen()?).await
         }),
         Some(CliCommand::Export(args)) => {
             let options = args.to_options();

@@ -4,6 +4,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use crate::act::ActRequest;
 use crate::assets::answer_asset;
 use crate::server::RequestRouter;
 use crate::server::http_response::{HttpReply, HttpResponse};
@@ -35,9 +38,10 @@ async fn route_request(viewer: &Arc<Viewer>, request: BrowserRequest) -> HttpRep
                 Err(failure) => HttpReply::Whole(failure.into_response()),
             };
         }
+        (["api", "sessions", id, "act"], true) => describe_act(viewer, id).await,
         (["api", rest @ ..], true) => viewer.answer(to_owned_path(rest), query).await,
         (["api", "sessions", id, "act", act], false) if request.method == "POST" => {
-            Err(ViewFailure::not_found(&format!("nothing to do at {id}/{act}")))
+            perform_act(viewer, id, act, &request).await
         }
         (_, true) => {
             let found = answer_asset(&request, viewer.assets.as_deref());
@@ -49,6 +53,31 @@ async fn route_request(viewer: &Arc<Viewer>, request: BrowserRequest) -> HttpRep
         Ok(value) => HttpResponse::json(&value),
         Err(failure) => failure.into_response(),
     })
+}
+
+async fn describe_act(viewer: &Arc<Viewer>, id: &str) -> Result<Value, ViewFailure> {
+    let session = viewer.find_beside(id).await?;
+    viewer.open_sessions.describe(viewer, &session).await
+}
+
+/// Needs `--act` besides the token, and JSON: a form of another site cannot send that.
+async fn perform_act(
+    viewer: &Arc<Viewer>,
+    id: &str,
+    act: &str,
+    request: &BrowserRequest,
+) -> Result<Value, ViewFailure> {
+    if !viewer.can_act {
+        let words = "started without --act, which only looks";
+        return Err(ViewFailure::new(403, "read_only", words));
+    }
+    let content_type = request.header("content-type").unwrap_or_default();
+    if !content_type.starts_with("application/json") {
+        return Err(ViewFailure::bad_request("content-type must be application/json"));
+    }
+    let wanted = ActRequest::parse(act, &request.body)?;
+    let session = viewer.find_beside(id).await?;
+    viewer.open_sessions.act(viewer, &session, wanted).await
 }
 
 fn to_owned_path(path: &[&str]) -> Vec<String> {

@@ -72,7 +72,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("acp", &["vocabulary", "settings", "journal", "driver", "host", "provider", "assembly"]),
-    ("web", &["vocabulary", "journal", "rehearsal", "host", "assembly"]),
+    ("web", &["vocabulary", "journal", "driver", "rehearsal", "host", "assembly"]),
     (
         "tui",
         &[

@@ -92,7 +92,7 @@ pub(crate) enum CliCommand {
     Sessions(SessionsArgs),
     /// Look at sessions in the browser: what happened, why, and what it cost.
     #[command(after_help = include_str!("../text/help/view.txt"))]
-    View(ViewArgs),
+    View(Box<ViewArgs>),
     /// Write a session to a file to share, without secrets: a page, Markdown, JSON or a trace.
     #[command(after_help = include_str!("../text/help/export.txt"))]
     Export(ExportArgs),

@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use windlass_web::{ExportFormat, ExportOptions};
+use windlass_assembly::options::RunOptions;
+use windlass_host::command_error::CommandError;
+use windlass_web::{ExportFormat, ExportOptions, ViewOptions};
+
+use super::{LimitArgs, McpConfigArgs, ModelArgs, PermissionArgs, SettingsArgs};
 
 /// `windlass view`.
 #[derive(Debug, clap::Args)]
@@ -15,6 +19,19 @@ pub(crate) struct ViewArgs {
     /// Listen on this port of 127.0.0.1; the system chooses one otherwise.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub(crate) port: u16,
+    /// Take part: answer questions, send messages, interrupt and rewind from the page.
+    #[arg(long)]
+    pub(crate) act: bool,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) limit: LimitArgs,
+    #[command(flatten)]
+    pub(crate) permission: PermissionArgs,
+    #[command(flatten)]
+    pub(crate) mcp: McpConfigArgs,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
     /// Read the page from this folder.
     #[arg(long, value_name = "FOLDER", hide = true)]
     pub(crate) assets: Option<PathBuf>,
@@ -68,14 +85,24 @@ impl ExportArgs {
     }
 }
 
-impl From<ViewArgs> for windlass_web::ViewOptions {
-    fn from(args: ViewArgs) -> Self {
-        Self {
+impl TryFrom<ViewArgs> for ViewOptions {
+    type Error = CommandError;
+
+    fn try_from(args: ViewArgs) -> Result<Self, CommandError> {
+        let run = RunOptions {
+            model: args.model.into(),
+            limit: args.limit.into(),
+            permission: args.permission.try_into()?,
+            mcp: args.mcp.into(),
+            settings: args.settings.into(),
+            ..RunOptions::default()
+        };
+        Ok(Self {
             session: args.session,
             port: args.port,
             opens_browser: !args.no_open,
-            can_act: false,
+            acting: args.act.then_some(run),
             assets: args.assets,
-        }
+        })
     }
 }

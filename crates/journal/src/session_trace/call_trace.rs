@@ -57,18 +57,20 @@ impl TracedCall {
         self.progress.push(TracedText::new(text, 0, PROGRESS_BYTES_MAX).text);
     }
 
-    pub(super) fn take_answer(&mut self, at: u64, answer: &PermissionAnswer) {
+    pub(super) fn take_answer(&mut self, at: u64, by: Option<String>, answer: &PermissionAnswer) {
         let Some(asked) = &mut self.asked else { return };
         asked.answer = Some(match answer {
             PermissionAnswer::Allow { remember, .. } => TracedPermissionAnswer {
                 at,
                 is_allowed: true,
+                by,
                 remember: remember.clone(),
                 message: None,
             },
             PermissionAnswer::Deny { message, .. } => TracedPermissionAnswer {
                 at,
                 is_allowed: false,
+                by,
                 remember: Vec::new(),
                 message: Some(message.clone()),
             },

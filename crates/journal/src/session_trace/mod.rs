@@ -27,7 +27,7 @@ use crate::disk::RealDisk;
 use crate::error::JournalError;
 use crate::fold::replay_with_visitor;
 use crate::journal_reader::{JournalReader, LinePlace};
-use crate::record::{BilledRow, JournalHead};
+use crate::record::{BilledRow, ClaimHolder, JournalHead};
 use crate::segment;
 use trace_builder::TraceBuilder;
 
@@ -52,6 +52,8 @@ pub struct SessionTrace {
     pub damaged: usize,
     /// The end of the journal was reached.
     pub is_complete: bool,
+    /// The process that wrote last.
+    pub writer: Option<ClaimHolder>,
     /// Places to begin reading at, in order.
     checkpoints: Vec<(u64, LinePlace)>,
 }
@@ -79,7 +81,7 @@ pub struct TraceItem {
 
 #[derive(Debug)]
 pub enum TraceDetail {
-    Prompt { text: TracedText, media: Vec<TracedMedia>, is_queued: bool },
+    Prompt { text: TracedText, media: Vec<TracedMedia>, is_queued: bool, by: Option<String> },
     Answer { text: TracedText, model: ModelName },
     Thinking { text: TracedText, model: ModelName },
     Call(Box<TracedCall>),
@@ -151,6 +153,8 @@ pub struct TracedQuestion {
 pub struct TracedPermissionAnswer {
     pub at: u64,
     pub is_allowed: bool,
+    /// The front end that answered, where it says so.
+    pub by: Option<String>,
     pub remember: Vec<String>,
     pub message: Option<String>,
 }

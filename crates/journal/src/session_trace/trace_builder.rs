@@ -38,6 +38,8 @@ pub(super) struct TraceBuilder {
     /// The item of the block that is not whole yet.
     partial: Option<usize>,
     last_request: LastRequest,
+    /// The front end that says it does what comes next, and what that is.
+    act: Option<(String, String)>,
 }
 
 impl TraceBuilder {
@@ -54,7 +56,13 @@ impl TraceBuilder {
             answer_items: Vec::new(),
             partial: None,
             last_request: LastRequest::default(),
+            act: None,
         }
+    }
+
+    /// Who does this, if it was announced.
+    fn take_actor(&mut self, wanted: &str) -> Option<String> {
+        self.act.take_if(|(_, act)| act == wanted).map(|(by, _)| by)
     }
 
     fn place(&self, seq: u64, at: u64) -> TracePlace {
@@ -390,6 +398,7 @@ impl TraceBuilder {
             RecordItem::Note(JournalNote::Context(usage)) => {
                 trace.contexts.push(TracedContext { place, usage: *usage });
             }
+            RecordItem::Note(JournalNote::Unknown(json)) => self.act = parse_act(&json),
             RecordItem::Note(_) | RecordItem::Event(_) => {}
         }
     }
@@ -408,7 +417,7 @@ impl TraceBuilder {
                 let detail = match (block, message.role) {
                     (ContentBlock::Text(text), Role::User) => {
                         let text = TracedText::new(text, place.seq, ANSWER_BYTES_MAX);
-                        TraceDetail::Prompt { text, media: Vec::new(), is_queued: false }
+                        TraceDetail::Prompt { text, media: Vec::new(), is_queued: false, by: None }
                     }
                     (ContentBlock::Text(text), Role::Assistant) => {
                         let text = TracedText::new(text, place.seq, ANSWER_BYTES_MAX);
@@ -470,8 +479,8 @@ impl ReplayVisitor for TraceBuilder {
                 });
                 let media =
                     media.enumerate().map(|(part, one)| TracedMedia::new(one, seq, part)).collect();
-                let is_queued = self.is_running;
-                push_item(trace, place, TraceDetail::Prompt { text, media, is_queued });
+                let (is_queued, by) = (self.is_running, self.take_actor("prompt"));
+                push_item(trace, place, TraceDetail::Prompt { text, media, is_queued, by });
             }
             Event::Adopted { messages } => self.adopt_messages(trace, place, messages, state),
             Event::ModelStarted { attempt, .. } => {
@@ -527,9 +536,10 @@ impl ReplayVisitor for TraceBuilder {
                 }
             }
             Event::PermissionAnswered { ticket, answer, .. } => {
+                let by = self.take_actor("answer");
                 let item = self.tickets.get(ticket).copied();
                 if let Some(call) = item.and_then(|item| call_at(trace, item)) {
-                    call.take_answer(at, answer);
+                    call.take_answer(at, by, answer);
                 }
             }
             Event::Interrupted(_)
@@ -564,9 +574,17 @@ impl ReplayVisitor for TraceBuilder {
                 (trace.seq, trace.last_at) = (record.seq, record.at);
                 self.take_note(trace, record);
             }
-            JournalEntry::Head(_) | JournalEntry::Claim(_) => {}
+            JournalEntry::Claim(claim) => trace.writer = Some(claim.holder),
+            JournalEntry::Head(_) => {}
         }
     }
+}
+
+/// `{"acted":{"by":"browser","act":"answer"}}`
+fn parse_act(json: &str) -> Option<(String, String)> {
+    let note: serde_json::Value = serde_json::from_str(json).ok()?;
+    let text = |name: &str| note.get("acted")?.get(name)?.as_str().map(str::to_owned);
+    Some((text("by")?, text("act")?))
 }
 
 fn push_item(trace: &mut SessionTrace, place: TracePlace, detail: TraceDetail) {

@@ -43,7 +43,7 @@ pub enum ExportFormat {
 /// Writes the file. Returns what to tell the user.
 pub fn run_export(options: &ExportOptions) -> Result<String, CommandError> {
     let listed = find_session_here(options.session.as_deref(), &environment)?;
-    let viewer = Viewer::open(None, false, Some(listed.summary.id.clone()))?;
+    let viewer = Viewer::open(None, None, Some(listed.summary.id.clone()))?;
     let failed = |failure: ViewFailure| {
         CommandError::failure(format!("the session cannot be exported: {}", failure.message()))
     };

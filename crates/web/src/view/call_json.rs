@@ -142,7 +142,7 @@ fn question_to_json(asked: &TracedQuestion) -> Value {
         "ticket": asked.ticket.0,
         "answered_at": answer.map(|answer| answer.at),
         "answer": answer.map(|answer| if answer.is_allowed { "allow" } else { "deny" }),
-        "by": null,
+        "by": answer.and_then(|answer| answer.by.clone()),
         "remember": answer.map(|answer| answer.remember.clone()).unwrap_or_default(),
         "message": answer.and_then(|answer| answer.message.clone()),
         "waited_ms": answer.map(|answer| answer.at.saturating_sub(asked.at)),

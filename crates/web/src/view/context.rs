@@ -9,7 +9,7 @@ use windlass_vocabulary::Usage;
 use windlass_vocabulary::context_usage::{ContextComponent, ContextUsage};
 
 use super::items::merge;
-use crate::viewer::{FoundSession, ViewFailure, Viewer};
+use crate::viewer::{FoundSession, ViewFailure, Viewer, list_agent_journals};
 
 pub(super) fn answer_context(
     viewer: &Viewer,
@@ -17,6 +17,14 @@ pub(super) fn answer_context(
 ) -> Result<Value, ViewFailure> {
     let trace = viewer.traces.open(&session.journal)?;
     trace.wait_for_end()?;
+    let mut agents = Vec::new();
+    for (name, journal) in list_agent_journals(&session.journal).into_iter().take(AGENTS_MAX) {
+        let nested = viewer.traces.open(&journal)?;
+        nested.wait_for_end()?;
+        let id = format!("{}~{name}", session.id);
+        let sums = nested.read(|trace| MoneySums::of_trace(trace).to_json());
+        agents.push(merge(json!({"agent": name, "session": id}), sums));
+    }
     Ok(trace.read(|trace| {
         let points = trace.contexts.iter().map(|context| {
             let place = context.place;
@@ -32,7 +40,7 @@ pub(super) fn answer_context(
             "levels": list_levels(trace),
             "by_turn": parts.by_turn(),
             "by_tool": list_tools(trace),
-            "by_agent": parts.by_agent(),
+            "by_agent": parts.by_agent().into_iter().chain(agents).collect::<Vec<_>>(),
             "by_model": parts.by_model(),
             "totals": totals_to_json(trace),
         })
@@ -177,6 +185,16 @@ struct MoneySums {
 }
 
 impl MoneySums {
+    fn of_trace(trace: &SessionTrace) -> Self {
+        let mut sums = Self::default();
+        for (_, bill) in &trace.bills {
+            sums.requests += 1;
+            sums.cost += bill.cost.0;
+            sums.usage += bill.billed;
+        }
+        sums
+    }
+
     fn to_json(&self) -> Value {
         json!({
             "requests": self.requests,
@@ -238,12 +256,9 @@ impl SessionMoney {
 }
 
 fn totals_to_json(trace: &SessionTrace) -> Value {
-    let mut sums = MoneySums::default();
+    let sums = MoneySums::of_trace(trace);
     let (mut predicted, mut kept, mut misses) = (0, 0, 0_u64);
     for (_, bill) in &trace.bills {
-        sums.requests += 1;
-        sums.cost += bill.cost.0;
-        sums.usage += bill.billed;
         predicted += bill.predicted.0;
         kept += bill.kept.0;
         misses += u64::from(bill.cache_miss.is_some());
@@ -255,3 +270,5 @@ fn totals_to_json(trace: &SessionTrace) -> Value {
     });
     merge(sums.to_json(), own)
 }
+
+const AGENTS_MAX: usize = 64;

@@ -69,9 +69,9 @@ pub(super) fn item_to_json(
         set("withdrawn", Value::from(true));
     }
     let own = match detail {
-        TraceDetail::Prompt { text, media, is_queued } => {
+        TraceDetail::Prompt { text, media, is_queued, by } => {
             let media: Vec<Value> = media.iter().map(media_to_json).collect();
-            merge(text_to_json(text), json!({"media": media, "queued": is_queued}))
+            merge(text_to_json(text), json!({"media": media, "queued": is_queued, "by": by}))
         }
         TraceDetail::Answer { text, model } => {
             let nodes = parse_markdown_nodes(&text.text);

@@ -11,10 +11,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use tokio::sync::Semaphore;
+use windlass_assembly::options::RunOptions;
 use windlass_assembly::session::open_catalogue;
 use windlass_host::command_error::CommandError;
 use windlass_journal::JournalError;
 
+use crate::act::OpenSessions;
 use crate::server::http_response::HttpResponse;
 use crate::server::query::QueryParameters;
 use crate::view::ProjectSettingsCache;
@@ -30,6 +32,7 @@ pub(crate) struct Viewer {
     pub(crate) sessions: SessionDirectoryCache,
     pub(crate) traces: TraceCache,
     pub(crate) project_settings: ProjectSettingsCache,
+    pub(crate) open_sessions: OpenSessions,
     /// Streams of events that may be open.
     pub(crate) event_streams: Arc<Semaphore>,
     work: Arc<Semaphore>,
@@ -47,14 +50,16 @@ pub(crate) struct FoundSession {
 }
 
 impl Viewer {
+    /// `acting`: how sessions are opened to take part in them; `None` only looks.
     pub(crate) fn open(
         assets: Option<PathBuf>,
-        can_act: bool,
+        acting: Option<RunOptions>,
         first_session: Option<String>,
     ) -> Result<Self, CommandError> {
         Ok(Self {
             assets,
-            can_act,
+            can_act: acting.is_some(),
+            open_sessions: OpenSessions::new(acting.unwrap_or_default()),
             first_session,
             sessions: SessionDirectoryCache::new(open_catalogue(&environment)?),
             traces: TraceCache::default(),
@@ -83,6 +88,16 @@ impl Viewer {
         answered.await.unwrap_or_else(|error| {
             Err(ViewFailure::failed(&format!("this part of the session cannot be shown: {error}")))
         })
+    }
+
+    /// [`Viewer::find`] beside the event loop.
+    pub(crate) async fn find_beside(
+        self: &Arc<Self>,
+        id: &str,
+    ) -> Result<FoundSession, ViewFailure> {
+        let (viewer, id) = (Arc::clone(self), id.to_owned());
+        let found = tokio::task::spawn_blocking(move || viewer.find(&id)).await;
+        found.unwrap_or_else(|error| Err(ViewFailure::failed(&error.to_string())))
     }
 
     /// The session with this id, or the sub-agent `session~agent`. The disk is asked what there is; the id

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use windlass_assembly::options::RunOptions;
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
@@ -24,7 +25,8 @@ pub struct ViewOptions {
     /// 0 lets the system choose.
     pub port: u16,
     pub opens_browser: bool,
-    pub can_act: bool,
+    /// How sessions are opened to take part in them; `None` only looks.
+    pub acting: Option<RunOptions>,
     /// Reads the page from this folder, for work on it.
     pub assets: Option<PathBuf>,
 }
@@ -33,7 +35,7 @@ pub async fn run_viewer(
     options: ViewOptions,
     mut signals: SignalListener,
 ) -> Result<Exit, CommandError> {
-    let ViewOptions { session, port, opens_browser, can_act, assets } = options;
+    let ViewOptions { session, port, opens_browser, acting, assets } = options;
     let session = match session {
         Some(wanted) => Some(find_session_here(Some(&wanted), &environment)?.summary.id),
         None => None,
@@ -48,9 +50,10 @@ pub async fn run_viewer(
     if let Some(session) = &session {
         address.push_str(&format!("&session={session}"));
     }
-    let viewer = Arc::new(Viewer::open(assets, can_act, session)?);
+    let viewer = Arc::new(Viewer::open(assets, acting, session)?);
     let guard = RequestGuard::new(bound.port(), token);
-    let server = BrowserServer::new(listener, guard, Arc::new(ViewRouter { viewer }));
+    let router = Arc::new(ViewRouter { viewer: Arc::clone(&viewer) });
+    let server = BrowserServer::new(listener, guard, router);
     print_address(&address);
     let redirect = if opens_browser { open_browser(&address) } else { None };
     let exit = tokio::select! {
@@ -59,6 +62,7 @@ pub async fn run_viewer(
         _ = signals.next() => Exit::SUCCESS,
     };
     drop(redirect);
+    viewer.open_sessions.close_all().await;
     Ok(exit)
 }
 
