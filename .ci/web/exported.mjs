@@ -10,6 +10,7 @@ export async function checkExport(browser, sessions) {
   await check("an exported file works from the disk and makes no request", async () => {
     execFileSync(binary, ["export", sessions.main.id, "--html", file], {
       timeout: 60_000,
+      stdio: "pipe",
       cwd: join(work, "backoff"),
     });
     const asked = [];
@@ -35,7 +36,7 @@ export async function checkExport(browser, sessions) {
             changes: "Changes",
             why: "Why",
             context: "Context",
-            time: "Time",
+            time: "Time machine",
             conversation: "Conversation",
           }[view],
         })
@@ -55,6 +56,7 @@ export async function checkExport(browser, sessions) {
     const hostile = join(work, "hostile.html");
     execFileSync(binary, ["export", sessions.hostile.id, "--html", hostile], {
       timeout: 60_000,
+      stdio: "pipe",
       cwd: join(work, "hostile"),
     });
     const { page, context, faults } = await openPage(browser, null);

@@ -21,7 +21,10 @@ export async function checkSafety(browser, viewer, sessions) {
         await page.keyboard.press("e");
         await page.waitForSelector("details.fold[open] .inside > *");
         await page.getByText("<script>window.owned='text'</script>").first().waitFor({ state: "attached" });
-        await page.getByText("<img src=x onerror=\"window.owned='thinking'\">").first().waitFor({ state: "attached" });
+        await page
+          .getByText("<img src=x onerror=\"window.owned='thinking'\">")
+          .first()
+          .waitFor({ state: "attached" });
       }
       const found = await page.evaluate(() => ({
         owned: window.owned,

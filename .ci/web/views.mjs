@@ -65,7 +65,9 @@ export async function checkViews(browser, viewer, sessions) {
     );
     const { items } = await getJson(viewer, `/api/sessions/${main.id}/items?from=0&to=200`);
     const openCall = async (title, tool) => {
-      const { n } = items.find((item) => item.kind === "call" && item.title.includes(title) && item.tool === tool);
+      const { n } = items.find(
+        (item) => item.kind === "call" && item.title.includes(title) && item.tool === tool,
+      );
       await go(`#/s/${main.id}/conversation?n=${n}`, `.item[data-n="${n}"]`);
       const call = page.locator(`.item[data-n="${n}"]`);
       await call.locator("summary").first().click();
@@ -73,7 +75,10 @@ export async function checkViews(browser, viewer, sessions) {
     };
     const call = await openCall("rm -r logs", "Bash");
     await call.getByText("Bash(rm:*)").first().waitFor();
-    await call.getByText(/settings\.json:\d+/).first().waitFor();
+    await call
+      .getByText(/settings\.json:\d+/)
+      .first()
+      .waitFor();
     const edit = await openCall("retry.py", "Edit");
     await edit.locator(".diff .added").first().waitFor();
     const read = await openCall("chart.png", "Read");

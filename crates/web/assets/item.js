@@ -364,7 +364,7 @@ export class ItemRenderer {
           ]
         : [
             h("span.status", { class: `is-${item.status}` }, item.status),
-            item.failure ? h("span", item.failure) : null,
+            item.failure ? h("span", clip(item.failure.split(":")[0], 60)) : null,
             spent(item.ms),
           ],
       item.cache_miss ? h("span.warn", `cache miss: ${item.cache_miss}`) : null,
