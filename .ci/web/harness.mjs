@@ -11,6 +11,8 @@ const Axe = axe.default ?? axe;
 
 export const binary = process.env.BINARY;
 export const work = process.env.WORK;
+/// ASSETS=FOLDER shows the page from the disk, for work on it.
+export const assetFlags = process.env.ASSETS ? ["--assets", process.env.ASSETS] : [];
 const CHECK_MS = 120_000;
 const failures = [];
 

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { assert, binary, finish, getJson, launch, startViewer, work } from "./harness.mjs";
+import { assert, assetFlags, binary, finish, getJson, launch, startViewer, work } from "./harness.mjs";
 import { checkViews } from "./views.mjs";
 import { checkSafety } from "./safety.mjs";
 import { checkExport } from "./exported.mjs";
@@ -15,10 +15,7 @@ const only = (process.env.ONLY || "").split(",").filter(Boolean);
 const wants = (part) => !only.length || only.includes(part);
 
 const browser = await launch();
-const viewer = await startViewer(
-  [binary, "view", "--no-open", ...(process.env.ASSETS ? ["--assets", process.env.ASSETS] : [])],
-  { cwd: work },
-);
+const viewer = await startViewer([binary, "view", "--no-open", ...assetFlags], { cwd: work });
 try {
   const { sessions: rows } = await getJson(viewer, "/api/sessions");
   const by = (part) => {

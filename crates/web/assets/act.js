@@ -2,7 +2,7 @@
 import { h, icon, replace } from "./dom.js";
 import { clip } from "./format.js";
 import { atMostEvery, get, of, post } from "./api.js";
-import { failure, plain, textBlock } from "./parts.js";
+import { failure, plain, textBlock, ticked } from "./parts.js";
 import { say, showDialog } from "./shell.js";
 
 export function actPanel(session) {
@@ -97,7 +97,7 @@ export function actPanel(session) {
         h("strong", `May ${one.tool} run?`),
         one.agent ? h("span.faint", ` asked by ${one.agent}`) : null,
       ),
-      h("p", one.why),
+      h("p", ticked(one.why)),
       inputOf(one.input),
       h(
         "div.answers",
@@ -127,6 +127,7 @@ export function actPanel(session) {
     if (!field.value.trim()) return;
     if (await act("prompt", { text: field.value })) {
       field.value = "";
+      session.follow();
       say("Sent");
     }
   });

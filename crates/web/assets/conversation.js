@@ -47,6 +47,7 @@ export function conversationView(session, params, context) {
     inner,
   );
   const rail = h("aside.rail", { "aria-label": "Outline" }, railFold);
+  let follows = false;
   const isAtEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
 
   const field = h("input", {
@@ -200,6 +201,11 @@ export function conversationView(session, params, context) {
     say(renderer.opensAll ? "All open" : "All folded");
   }
 
+  // Whoever scrolls back wants to read, not to follow.
+  const onWheel = (event) => {
+    if (event.deltaY < 0) follows = false;
+  };
+  addEventListener("wheel", onWheel, { passive: true });
   const onPaper = () => list.showLoaded(PAPER_ITEMS_MAX);
   addEventListener("beforeprint", onPaper);
   drawRail();
@@ -244,15 +250,22 @@ export function conversationView(session, params, context) {
       if (next.n !== undefined) goTo(Number(next.n), true);
     },
     async onMeta(before) {
-      const follows = isAtEnd();
+      const isFollowing = follows || isAtEnd();
       drawRail();
       if (!list.node.isConnected) node.querySelector(".column").replaceChildren(trouble, list.node, newest);
       const grown = session.meta.items > before.items;
-      await list.refresh(Math.max(0, before.items - 60), session.meta.items);
-      if (grown && follows) scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+      // Going back may change anything; otherwise only the end does.
+      const from = session.meta.items < before.items ? 0 : Math.max(0, before.items - 60);
+      await list.refresh(from, session.meta.items);
+      if (grown && isFollowing) scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
       else if (grown) newest.hidden = false;
     },
+    follow() {
+      follows = true;
+      list.goTo(list.total - 1, false);
+    },
     stop() {
+      removeEventListener("wheel", onWheel);
       removeEventListener("beforeprint", onPaper);
       list.stop();
     },

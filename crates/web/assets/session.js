@@ -23,7 +23,7 @@ const VIEWS = [
 ];
 
 export function sessionView(id, firstView, firstParams, hello) {
-  const session = { id, meta: null };
+  const session = { id, meta: null, follow: () => view && view.follow && view.follow() };
   const head = h("div.session-head", loading());
   const tabs = h("nav.tabs.sticky", { "aria-label": "Views" });
   const body = h("div.view");

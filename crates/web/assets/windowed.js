@@ -240,13 +240,14 @@ export class WindowedList {
     }
     this.total = total;
     this.isStale = true;
+    for (const n of [...this.shown.keys()]) if (n >= total) this.remove(n);
     const old = new Map();
     for (const [key, items] of this.pages)
       if (key + PAGE > from) {
         old.set(key, items);
         this.pages.delete(key);
       }
-    for (const key of old.keys()) {
+    for (const key of [...old.keys()].filter((from) => from < total)) {
       await this.ensure(key);
       (this.pages.get(key) || []).forEach((item, i) => {
         const before = old.get(key)[i];
