@@ -46,7 +46,10 @@ static EMBEDDED_ASSETS: [EmbeddedAsset; 4] = [
 ];
 
 /// The answer to a request for an asset, or `None` if the path is not one's.
-pub(crate) fn answer_asset(request: &BrowserRequest, folder: Option<&Path>) -> Option<HttpResponse> {
+pub(crate) fn answer_asset(
+    request: &BrowserRequest,
+    folder: Option<&Path>,
+) -> Option<HttpResponse> {
     let asset = EMBEDDED_ASSETS.iter().find(|asset| asset.path == request.path())?;
     if let Some(folder) = folder {
         return Some(match read_from_folder(folder, asset.name) {

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 /// The nodes of a text: see `API.md`.
 pub(crate) fn parse_markdown_nodes(text: &str) -> Vec<Value> {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut builder = NodeBuilder::default();
     for event in Parser::new_ext(text, options) {
         builder.take_event(event);
@@ -37,7 +38,9 @@ impl NodeBuilder {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(end) => self.end(end),
-            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.push_text(&text),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                self.push_text(&text)
+            }
             Event::Code(text) => self.push(json!(["code", text.as_ref()])),
             Event::InlineMath(text) | Event::DisplayMath(text) => self.push_text(&text),
             Event::FootnoteReference(text) => self.push_text(&text),

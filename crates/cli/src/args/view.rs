@@ -77,9 +77,9 @@ impl ExportArgs {
             (json, ExportFormat::Json),
             (trace, ExportFormat::Trace),
         ];
-        let (file, format) = targets.into_iter().find_map(|(file, format)| {
-            file.as_ref().map(|file| (file.clone(), format))
-        })?;
+        let (file, format) = targets
+            .into_iter()
+            .find_map(|(file, format)| file.as_ref().map(|file| (file.clone(), format)))?;
         let (session, redacts_paths) = (self.session.clone(), self.redact_paths);
         Some(ExportOptions { session, format, file, redacts_paths })
     }

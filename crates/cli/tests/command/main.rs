@@ -81,3 +81,4 @@ mod transcript;
 mod two_interrupts;
 mod variable_effects;
 mod variables;
+mod view;

@@ -183,9 +183,9 @@ impl PlaceSearch<'_> {
         let PlaceQuery { words, kinds, tool, file, is_error: outcome } = self.query;
         let is_kind = kinds.is_empty() || kinds.iter().any(|wanted| wanted == kind);
         // What has no tool, file or outcome is not meant by one that asks for it.
-        let is_tool = tool.as_ref().is_none_or(|wanted| {
-            call.is_some_and(|call| call.tool.to_lowercase() == *wanted)
-        });
+        let is_tool = tool
+            .as_ref()
+            .is_none_or(|wanted| call.is_some_and(|call| call.tool.to_lowercase() == *wanted));
         let is_file = file.as_ref().is_none_or(|wanted| {
             let own = call.and_then(|call| call.file.as_ref());
             own.is_some_and(|own| own.to_lowercase().contains(wanted.as_str()))
@@ -216,9 +216,9 @@ fn cut_excerpt(text: &str, at: usize, words: &str) -> (String, usize) {
     let end = text.floor_char_boundary((at + words.len() + AROUND_BYTES).min(text.len()));
     let cut = text.get(start..end).unwrap_or_default();
     let line = cut.split_whitespace().collect::<Vec<_>>().join(" ");
-    let lower: Vec<char> =
-        line.chars().map(|c| c.to_lowercase().next().unwrap_or(c)).collect();
-    let wanted: Vec<char> = words.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
+    let lower: Vec<char> = line.chars().map(|c| c.to_lowercase().next().unwrap_or(c)).collect();
+    let wanted: Vec<char> =
+        words.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
     let place = match wanted.is_empty() {
         true => Some(0),
         false => lower.windows(wanted.len()).position(|window| window == wanted.as_slice()),

@@ -87,10 +87,7 @@ impl TracedResult {
 }
 
 /// The words of a result, and its images.
-pub(super) fn split_parts(
-    parts: &[ToolResultPart],
-    seq: u64,
-) -> (TracedText, Vec<TracedMedia>) {
+pub(super) fn split_parts(parts: &[ToolResultPart], seq: u64) -> (TracedText, Vec<TracedMedia>) {
     let mut words = String::new();
     let mut bytes = 0;
     let mut media = Vec::new();

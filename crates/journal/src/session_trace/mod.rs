@@ -81,20 +81,54 @@ pub struct TraceItem {
 
 #[derive(Debug)]
 pub enum TraceDetail {
-    Prompt { text: TracedText, media: Vec<TracedMedia>, is_queued: bool, by: Option<String> },
-    Answer { text: TracedText, model: ModelName },
-    Thinking { text: TracedText, model: ModelName },
+    Prompt {
+        text: TracedText,
+        media: Vec<TracedMedia>,
+        is_queued: bool,
+        by: Option<String>,
+    },
+    Answer {
+        text: TracedText,
+        model: ModelName,
+    },
+    Thinking {
+        text: TracedText,
+        model: ModelName,
+    },
     Call(Box<TracedCall>),
     /// By its place in `requests`.
     Request(usize),
-    Summary { text: TracedText },
-    Note { from: &'static str, name: String, text: TracedText },
-    Retry { failure: ModelFailure, attempt: u8, attempts_max: u8, wait_millis: u64 },
-    Retracted { why: String },
+    Summary {
+        text: TracedText,
+    },
+    Note {
+        from: &'static str,
+        name: String,
+        text: TracedText,
+    },
+    Retry {
+        failure: ModelFailure,
+        attempt: u8,
+        attempts_max: u8,
+        wait_millis: u64,
+    },
+    Retracted {
+        why: String,
+    },
     Sealed,
-    Repaired { why: String },
-    Switched { from: ModelName, to: ModelName, why: String },
-    Shrunk { level: u8, freed: Tokens, losses: Vec<String> },
+    Repaired {
+        why: String,
+    },
+    Switched {
+        from: ModelName,
+        to: ModelName,
+        why: String,
+    },
+    Shrunk {
+        level: u8,
+        freed: Tokens,
+        losses: Vec<String>,
+    },
     Continued(Transition),
     End(Box<RunEnding>),
 }

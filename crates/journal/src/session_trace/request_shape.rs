@@ -30,12 +30,14 @@ impl LastRequest {
         }
         let shared_system =
             self.system.iter().zip(&request.system).take_while(|(a, b)| a == b).count();
-        if !is_first && (shared_system, self.system.len()) != (request.system.len(), shared_system) {
+        if !is_first && (shared_system, self.system.len()) != (request.system.len(), shared_system)
+        {
             changed.push("system".to_owned());
         }
-        let same_tools = self.tools.as_ref().is_some_and(|tools| {
-            Arc::ptr_eq(tools, &request.tools) || **tools == *request.tools
-        });
+        let same_tools = self
+            .tools
+            .as_ref()
+            .is_some_and(|tools| Arc::ptr_eq(tools, &request.tools) || **tools == *request.tools);
         if !is_first && !same_tools {
             changed.push("tools".to_owned());
         }
@@ -83,9 +85,7 @@ fn count_message_bytes(message: &Message) -> u64 {
         ContentBlock::Text(text) => text.len(),
         ContentBlock::Thinking(thinking) => thinking.text.len(),
         ContentBlock::ToolUse(call) => call.input.as_str().len(),
-        ContentBlock::ToolResult(result) => {
-            result.content.iter().map(ToolResultPart::bytes).sum()
-        }
+        ContentBlock::ToolResult(result) => result.content.iter().map(ToolResultPart::bytes).sum(),
         ContentBlock::Media(media) => media.data.len(),
         ContentBlock::Provider(block) => block.json.as_str().len(),
     };

@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 use windlass_engine::context::inventory;
 use windlass_engine::{Effect, Settings};
 use windlass_vocabulary::context_usage::ContextUsage;
-use windlass_vocabulary::{
-    Message, ModelRequest, Role, ToolSpec, Transition,
-};
+use windlass_vocabulary::{Message, ModelRequest, Role, ToolSpec, Transition};
 
 use super::{TracedText, trace_builder};
 use crate::error::JournalError;

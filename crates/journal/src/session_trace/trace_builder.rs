@@ -38,6 +38,10 @@ pub(super) struct TraceBuilder {
     /// The item of the block that is not whole yet.
     partial: Option<usize>,
     last_request: LastRequest,
+    /// The item of the call that has just arrived.
+    new_call: Option<usize>,
+    /// Of the request that was announced last.
+    estimate: Tokens,
     /// The front end that says it does what comes next, and what that is.
     act: Option<(String, String)>,
 }
@@ -56,6 +60,8 @@ impl TraceBuilder {
             answer_items: Vec::new(),
             partial: None,
             last_request: LastRequest::default(),
+            new_call: None,
+            estimate: Tokens(0),
             act: None,
         }
     }
@@ -109,6 +115,7 @@ impl TraceBuilder {
                 self.partial = None;
                 let traced = TracedCall::new(call, Some(inspection), state, place.seq);
                 self.calls.insert(call.id.clone(), trace.items.len());
+                self.new_call = Some(trace.items.len());
                 self.push_answer_item(trace, place, TraceDetail::Call(Box::new(traced)));
             }
             Delta::CallStarted { .. }
@@ -116,6 +123,18 @@ impl TraceBuilder {
             | Delta::Usage(_)
             | Delta::Cleared { .. }
             | Delta::Raw(_) => {}
+        }
+    }
+
+    /// Two calls of a session may have one name on the wire; the engine gives the later one another.
+    fn rename_new_call(&mut self, trace: &mut SessionTrace, state: &State) {
+        if let Some(item) = self.new_call.take()
+            && let Some(ContentBlock::ToolUse(call)) = state.answer.blocks.last()
+            && let Some(traced) = call_at(trace, item)
+            && traced.id != call.id
+        {
+            traced.id = call.id.clone();
+            self.calls.insert(call.id.clone(), item);
         }
     }
 
@@ -207,7 +226,7 @@ impl TraceBuilder {
         match effect {
             Effect::CallModel(request) => {
                 let (state, settings) = context;
-                let estimate = state.ledger.estimate(0);
+                let estimate = std::mem::take(&mut self.estimate);
                 let index = self.push_request(trace, place, request, estimate);
                 self.attempts.insert(request.attempt, index);
                 (self.answer_items, self.partial) = (Vec::new(), None);
@@ -242,8 +261,7 @@ impl TraceBuilder {
                         let why = question.why.clone();
                         let TracePlace { seq, at, .. } = place;
                         let answer = None;
-                        call.asked =
-                            Some(TracedQuestion { seq, at, ticket: *ticket, why, answer });
+                        call.asked = Some(TracedQuestion { seq, at, ticket: *ticket, why, answer });
                     }
                 }
             }
@@ -277,6 +295,7 @@ impl TraceBuilder {
                 return push_item(trace, place, TraceDetail::Continued(*transition));
             }
             Notice::RequestStarted { attempt, input_estimate, .. } => {
+                self.estimate = *input_estimate;
                 let index = self.attempts.get(attempt).copied();
                 if let Some(request) = index.and_then(|index| trace.requests.get_mut(index)) {
                     request.shape.estimate = *input_estimate;
@@ -309,11 +328,9 @@ impl TraceBuilder {
                 attempts_max: *attempts_max,
                 wait_millis: wait.0,
             },
-            Notice::ModelSwitched { from, to, why } => TraceDetail::Switched {
-                from: from.clone(),
-                to: to.clone(),
-                why: why.clone(),
-            },
+            Notice::ModelSwitched { from, to, why } => {
+                TraceDetail::Switched { from: from.clone(), to: to.clone(), why: why.clone() }
+            }
             Notice::Repaired { why } => TraceDetail::Repaired { why: why.clone() },
             Notice::ContextShrunk { level, freed, losses } => {
                 TraceDetail::Shrunk { level: *level, freed: *freed, losses: losses.clone() }
@@ -390,10 +407,13 @@ impl TraceBuilder {
                         && request.answer.ended_at.is_some()
                 };
                 let request = trace.requests.iter_mut().rev().take(BILL_LOOKBACK).find(is_meant);
+                // Paid in the turn that asked, though the bill comes when the next one has begun.
+                let mut asked = place;
                 if let Some(request) = request {
                     request.bill = Some(row.clone());
+                    (asked.run, asked.turn) = (request.place.run, request.place.turn);
                 }
-                trace.bills.push((place, row));
+                trace.bills.push((asked, row));
             }
             RecordItem::Note(JournalNote::Context(usage)) => {
                 trace.contexts.push(TracedContext { place, usage: *usage });
@@ -467,8 +487,7 @@ impl ReplayVisitor for TraceBuilder {
         let place = self.place(seq, at);
         match event {
             Event::UserSubmitted { content, .. } => {
-                let text =
-                    TracedText::new(&join_block_texts(content), seq, ANSWER_BYTES_MAX);
+                let text = TracedText::new(&join_block_texts(content), seq, ANSWER_BYTES_MAX);
                 let media = content.iter().filter_map(|block| match block {
                     ContentBlock::Media(media) => Some(media),
                     ContentBlock::Text(_)
@@ -512,9 +531,10 @@ impl ReplayVisitor for TraceBuilder {
                 self.end_request(trace, index, at, |answer| {
                     (answer.usage, answer.failure) = (*usage, failed);
                 });
-                let is_compaction = index.and_then(|index| trace.requests.get(index)).is_some_and(
-                    |request| request.source == windlass_vocabulary::RequestSource::Compaction,
-                );
+                let is_compaction =
+                    index.and_then(|index| trace.requests.get(index)).is_some_and(|request| {
+                        request.source == windlass_vocabulary::RequestSource::Compaction
+                    });
                 if let (Ok(text), true) = (result, is_compaction) {
                     let text = TracedText::new(text, seq, ANSWER_BYTES_MAX);
                     push_item(trace, place, TraceDetail::Summary { text });
@@ -558,6 +578,7 @@ impl ReplayVisitor for TraceBuilder {
         let shared = Arc::clone(&self.trace);
         let mut guard = lock_trace(&shared);
         let trace = &mut *guard;
+        self.rename_new_call(trace, step.state);
         for effect in step.effects {
             let place = self.place(step.seq, step.at);
             self.take_step_effect(trace, place, effect, (step.state, step.settings));

@@ -25,8 +25,9 @@ impl ActRequest {
     pub(crate) fn parse(act: &str, body: &[u8]) -> Result<Self, ViewFailure> {
         let body: Value = match body.is_empty() {
             true => Value::Null,
-            false => serde_json::from_slice(body)
-                .map_err(|error| ViewFailure::bad_request(&format!("the body is no JSON: {error}")))?,
+            false => serde_json::from_slice(body).map_err(|error| {
+                ViewFailure::bad_request(&format!("the body is no JSON: {error}"))
+            })?,
         };
         let missing = |name: &str| ViewFailure::bad_request(&format!("`{name}` is missing"));
         Ok(match act {

@@ -7,6 +7,7 @@ mod open_session;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -21,11 +22,17 @@ use open_session::OpenSession;
 pub(crate) struct OpenSessions {
     options: RunOptions,
     open: Mutex<HashMap<String, Arc<OpenSession>>>,
+    /// Grows whenever an open session says something.
+    changes: Arc<AtomicU64>,
 }
 
 impl OpenSessions {
     pub(crate) fn new(options: RunOptions) -> Self {
-        Self { options, open: Mutex::default() }
+        Self { options, open: Mutex::default(), changes: Arc::default() }
+    }
+
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
     }
 
     /// What can be done in a session now.
@@ -58,7 +65,9 @@ impl OpenSessions {
         request: ActRequest,
     ) -> Result<Value, ViewFailure> {
         if session.parent.is_some() {
-            return Err(ViewFailure::bad_request("take part in the session that started this agent"));
+            return Err(ViewFailure::bad_request(
+                "take part in the session that started this agent",
+            ));
         }
         match request {
             ActRequest::Close => {
@@ -80,6 +89,7 @@ impl OpenSessions {
                 self.open(viewer, session).await?.rewind(seq, files).await?;
             }
         }
+        self.changes.fetch_add(1, Ordering::AcqRel);
         self.describe(viewer, session).await
     }
 
@@ -124,7 +134,7 @@ impl OpenSessions {
             let words = format!("another process has this session (pid {pid}); end it there first");
             return Err(ViewFailure::new(409, "held", &words));
         }
-        let opened = Arc::new(OpenSession::start(&self.options, session).await?);
+        let opened = Arc::new(OpenSession::start(&self.options, session, &self.changes).await?);
         open.insert(session.id.clone(), Arc::clone(&opened));
         Ok(opened)
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -45,6 +46,7 @@ impl OpenSession {
     pub(super) async fn start(
         options: &RunOptions,
         session: &FoundSession,
+        changes: &Arc<AtomicU64>,
     ) -> Result<Self, ViewFailure> {
         let mut options = options.clone();
         options.session.resume = Some(Some(session.id.clone()));
@@ -56,14 +58,16 @@ impl OpenSession {
             session_plan::plan_editor_session(&options, cwd, &environment)
         });
         let plan = planned.await.map_err(|error| ViewFailure::failed(&error.to_string()))??;
-        let SessionPlan { mut builder, subagents, expander, mcp_servers, scratch_directory, .. } = plan;
+        let SessionPlan {
+            mut builder, subagents, expander, mcp_servers, scratch_directory, ..
+        } = plan;
         if let Some(subagents) = subagents {
             builder = builder.subagents(subagents);
         }
         let (driven, notices) =
             builder.start().map_err(|error| ViewFailure::failed(&error.to_string()))?;
         let seen = Arc::new(Mutex::new(SeenNotices::default()));
-        tokio::spawn(collect_notices(notices, Arc::clone(&seen)));
+        tokio::spawn(collect_notices(notices, Arc::clone(&seen), Arc::clone(changes)));
         Ok(Self {
             id: session.id.clone(),
             session: driven,
@@ -182,8 +186,13 @@ impl OpenSession {
 }
 
 /// Reads what the session says until it is over.
-async fn collect_notices(mut notices: Notices, seen: Arc<Mutex<SeenNotices>>) {
+async fn collect_notices(
+    mut notices: Notices,
+    seen: Arc<Mutex<SeenNotices>>,
+    changes: Arc<AtomicU64>,
+) {
     while let Some(notice) = notices.next().await {
+        changes.fetch_add(1, Ordering::AcqRel);
         let mut seen = lock(&seen);
         match notice {
             Notice::RunStarted => seen.is_running = true,
@@ -231,6 +240,7 @@ async fn collect_notices(mut notices: Notices, seen: Arc<Mutex<SeenNotices>>) {
         }
     }
     lock(&seen).is_over = true;
+    changes.fetch_add(1, Ordering::AcqRel);
 }
 
 fn question_to_json(ticket: Ticket, asked: &PermissionQuestion) -> Value {

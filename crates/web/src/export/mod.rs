@@ -66,7 +66,8 @@ fn render_export(
     let text = match format {
         ExportFormat::Html => {
             let data = session_data::collect_session_data(viewer, session, redactor)?;
-            html_page::render_page(&data).map_err(|error| ViewFailure::failed(&error.to_string()))?
+            html_page::render_page(&data)
+                .map_err(|error| ViewFailure::failed(&error.to_string()))?
         }
         ExportFormat::Json => {
             let data = session_data::collect_session_data(viewer, session, redactor)?;

@@ -13,12 +13,8 @@ pub(super) fn collect_session_data(
     session: &FoundSession,
     redactor: &mut ExportRedactor,
 ) -> Result<Value, ViewFailure> {
-    let mut collector = DataCollector {
-        viewer,
-        redactor,
-        answers: AnswersByPath::new(),
-        content_bytes: 0,
-    };
+    let mut collector =
+        DataCollector { viewer, redactor, answers: AnswersByPath::new(), content_bytes: 0 };
     let mut hello = answer(viewer, &["hello"], &QueryParameters::default())?;
     if let Some(fields) = hello.as_object_mut() {
         fields.insert("export".to_owned(), Value::from(true));
@@ -29,8 +25,7 @@ pub(super) fn collect_session_data(
     let overview = collector.answers.get(&format!("/api/sessions/{}", session.id));
     let row = overview.and_then(|overview| overview.get("session")).cloned().unwrap_or_default();
     let facets = json!({"projects": [], "models": [], "tools": [], "states": {}});
-    let list =
-        json!({"total": 1, "from": 0, "sessions": [row], "version": 0, "facets": facets});
+    let list = json!({"total": 1, "from": 0, "sessions": [row], "version": 0, "facets": facets});
     collector.answers.insert("/api/sessions".to_owned(), list);
     let DataCollector { redactor, mut answers, .. } = collector;
     answers.insert("redactions".to_owned(), redactor.to_json());

@@ -12,7 +12,8 @@ pub(super) fn build_trace_events(
 ) -> Result<Value, ViewFailure> {
     let path = ["sessions", session.id.as_str(), "timeline"];
     let timeline = answer(viewer, &path, &QueryParameters::default())?;
-    let list = |name: &str| timeline.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let list =
+        |name: &str| timeline.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
     let (lanes, spans, marks) = (list("lanes"), list("spans"), list("marks"));
     let end = timeline.get("end").and_then(Value::as_u64).unwrap_or(0);
     let mut processes: Vec<String> = vec!["session".to_owned()];

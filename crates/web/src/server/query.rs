@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn values_are_decoded_and_bad_ones_named() {
-        let query = QueryParameters::parse("q=a%20b+c%C3%A9&from=x&empty=&kind=Call,%20result&x=%zz");
+        let query =
+            QueryParameters::parse("q=a%20b+c%C3%A9&from=x&empty=&kind=Call,%20result&x=%zz");
         assert_eq!(query.text("q"), Some("a b c\u{e9}"));
         assert_eq!(query.text("empty"), None);
         assert_eq!(query.text("x"), Some("%zz"));

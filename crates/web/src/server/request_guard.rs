@@ -20,8 +20,7 @@ pub(crate) struct GuardRefusal {
 
 impl RequestGuard {
     pub(crate) fn new(port: u16, token: AccessToken) -> Self {
-        let hosts =
-            ["127.0.0.1", "localhost", "[::1]"].map(|host| format!("{host}:{port}"));
+        let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|host| format!("{host}:{port}"));
         Self { hosts, token }
     }
 

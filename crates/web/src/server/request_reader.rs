@@ -107,9 +107,7 @@ async fn read_whole(
 }
 
 /// The length of the head and the request without its body, if the head is complete.
-fn parse_request_head(
-    buffer: &[u8],
-) -> Result<Option<(usize, BrowserRequest)>, RequestReadError> {
+fn parse_request_head(buffer: &[u8]) -> Result<Option<(usize, BrowserRequest)>, RequestReadError> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut parsed = httparse::Request::new(&mut headers);
     let length = match parsed.parse(buffer) {

@@ -55,7 +55,11 @@ pub(crate) fn call_status(call: &TracedCall, item: &TraceItem, is_running: bool)
     }
 }
 
-pub(crate) fn call_to_json(call: &TracedCall, item: &TraceItem, context: &CallContext<'_>) -> Value {
+pub(crate) fn call_to_json(
+    call: &TracedCall,
+    item: &TraceItem,
+    context: &CallContext<'_>,
+) -> Value {
     let whole = (!call.input.is_cut())
         .then(|| serde_json::from_str::<Value>(&call.input.text).ok())
         .flatten();
@@ -72,10 +76,9 @@ pub(crate) fn call_to_json(call: &TracedCall, item: &TraceItem, context: &CallCo
         merge(text_to_json(&result.text), own)
     });
     let is_changing = context.changing.contains(call.id.as_str());
-    let changes = is_changing.then(|| json!({"files": null, "insertions": null, "deletions": null}));
-    let ms = item.ended_at.map(|end| {
-        end.saturating_sub(call.started_at.unwrap_or(item.place.at))
-    });
+    let changes =
+        is_changing.then(|| json!({"files": null, "insertions": null, "deletions": null}));
+    let ms = item.ended_at.map(|end| end.saturating_sub(call.started_at.unwrap_or(item.place.at)));
     json!({
         "call": call.id.as_str(),
         "tool": call.tool.as_str(),

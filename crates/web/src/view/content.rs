@@ -13,7 +13,8 @@ pub(super) fn answer_content(
     session: &FoundSession,
     query: &QueryParameters,
 ) -> Result<Value, ViewFailure> {
-    let seq: u64 = query.number("seq")?.ok_or_else(|| ViewFailure::bad_request("`seq` is missing"))?;
+    let seq: u64 =
+        query.number("seq")?.ok_or_else(|| ViewFailure::bad_request("`seq` is missing"))?;
     let part: Option<usize> = query.number("part")?;
     let trace = viewer.traces.open(&session.journal)?;
     let missing = || ViewFailure::not_found("this record holds no text");

@@ -248,9 +248,8 @@ impl SessionMoney {
     }
 
     fn by_model(&self) -> Vec<Value> {
-        let model = |(model, sums): (&String, &MoneySums)| {
-            merge(json!({"model": model}), sums.to_json())
-        };
+        let model =
+            |(model, sums): (&String, &MoneySums)| merge(json!({"model": model}), sums.to_json());
         self.models.iter().map(model).collect()
     }
 }

@@ -21,7 +21,8 @@ pub(super) fn answer_diff(
     };
     let kept = open_change_log(&session.journal)?;
     let empty = || json!({"files": [], "insertions": 0, "deletions": 0, "calls": [], "turn": turn});
-    let has_call = |call: &str| kept.spans().iter().any(|span| span.calls.iter().any(|c| c == call));
+    let has_call =
+        |call: &str| kept.spans().iter().any(|span| span.calls.iter().any(|c| c == call));
     if call.is_some_and(|call| !has_call(call)) {
         return Ok(empty());
     }

@@ -24,8 +24,9 @@ pub(crate) fn follow(
     let viewer = Arc::clone(viewer);
     tokio::spawn(async move {
         let _permit = permit;
+        let acts = viewer.open_sessions.changes();
         let mut follower =
-            ChangeFollower { viewer, session, number: after, version: None, seen: None };
+            ChangeFollower { viewer, session, number: after, version: None, seen: None, acts };
         follower.run(sender).await;
     });
     Ok(receiver)
@@ -38,6 +39,7 @@ struct ChangeFollower {
     number: u64,
     version: Option<u64>,
     seen: Option<SessionSight>,
+    acts: u64,
 }
 
 /// What is compared of a session.
@@ -89,9 +91,15 @@ impl ChangeFollower {
         {
             let SessionSight { items, seq, complete, state } = sight.clone();
             let id = self.session.clone();
-            let news = json!({"id": id, "items": items, "seq": seq, "complete": complete, "state": state});
+            let news =
+                json!({"id": id, "items": items, "seq": seq, "complete": complete, "state": state});
             self.seen = Some(sight);
             self.push(&mut pieces, "session", &news.to_string());
+        }
+        let acts = self.viewer.open_sessions.changes();
+        if acts != self.acts {
+            self.acts = acts;
+            self.push(&mut pieces, "act", &json!({"id": self.session}).to_string());
         }
         pieces
     }

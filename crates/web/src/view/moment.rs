@@ -41,8 +41,7 @@ pub(super) fn answer_moment(
 }
 
 fn moment_to_json(moment: &SessionMoment, last: u64, place: Value) -> Value {
-    let facts: Vec<Value> =
-        moment.facts.iter().map(|(name, value)| json!([name, value])).collect();
+    let facts: Vec<Value> = moment.facts.iter().map(|(name, value)| json!([name, value])).collect();
     let messages: Vec<Value> = moment.last_messages.iter().map(message_to_json).collect();
     let own = json!({
         "seq": moment.seq,

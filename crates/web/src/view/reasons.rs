@@ -23,9 +23,8 @@ pub(super) fn answer_reasons(
     trace.wait_for_end()?;
     trace.read(|trace| {
         let all = trace.items.iter().enumerate();
-        let reasons: Vec<(usize, &TraceItem, ReasonText)> = all
-            .filter_map(|(item, traced)| Some((item, traced, explain_item(traced)?)))
-            .collect();
+        let reasons: Vec<(usize, &TraceItem, ReasonText)> =
+            all.filter_map(|(item, traced)| Some((item, traced, explain_item(traced)?))).collect();
         let (from, to) = read_window(query, reasons.len(), REASONS_WINDOW)?;
         let window = reasons.get(from..to).unwrap_or_default().iter().enumerate();
         let shown: Vec<Value> = window
@@ -92,7 +91,8 @@ fn explain_item(item: &TraceItem) -> Option<ReasonText> {
             ReasonText::new("switched", format!("From {from} to {to}: {why}"))
         }
         TraceDetail::Retry { failure, attempt, attempts_max, wait_millis } => {
-            let words = format!("Waited before retry {attempt} of {attempts_max}: {}", failure.message);
+            let words =
+                format!("Waited before retry {attempt} of {attempts_max}: {}", failure.message);
             let mut reason =
                 ReasonText::new("waited", words).with_fact("wait", format!("{wait_millis} ms"));
             if let Some(status) = failure.status {

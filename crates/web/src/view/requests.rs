@@ -55,7 +55,7 @@ pub(super) fn answer_request(session: &FoundSession, seq: u64) -> Result<Value, 
     Ok(json!({
         "seq": seq,
         "model": request.get("model"),
-        "bytes": request.to_string().len(),
+        "bytes": render_compact(&request).len(),
         "cut": end < text.len(),
         "text": text.get(..end),
     }))
@@ -71,9 +71,11 @@ pub(super) fn answer_request_diff(
     let found = load_requests(session, &[a, b])?;
     let pick = |seq: u64| found.iter().find(|(own, _)| *own == seq).map(|(_, value)| value);
     let (Some(one), Some(two)) = (pick(a), pick(b)) else { return Err(missing()) };
-    let (compact_a, compact_b) = (one.to_string(), two.to_string());
+    let (compact_a, compact_b) = (render_compact(one), render_compact(two));
     let shared = compact_a.bytes().zip(compact_b.bytes()).take_while(|(x, y)| x == y).count();
-    let first = find_first_difference(one, two, String::new());
+    let first = PARTS.iter().find_map(|part| {
+        find_first_difference(one.get(*part)?, two.get(*part)?, (*part).to_owned())
+    });
     let words = describe_difference(first.as_deref(), shared, &compact_a);
     let (text_a, text_b) = (render(one), render(two));
     let is_long = text_a.len().max(text_b.len()) > REQUEST_BYTES_MAX;
@@ -104,9 +106,28 @@ fn load_requests(session: &FoundSession, wanted: &[u64]) -> Result<Vec<(u64, Val
     Ok(read_requests(&session.journal, &fallback_settings(), wanted)?)
 }
 
+/// In the order in which a provider reads it, so that what is the same at the beginning is what a cache
+/// can hold.
 fn render(request: &Value) -> String {
-    serde_json::to_string_pretty(request).unwrap_or_default()
+    let mut text = "{".to_owned();
+    for part in PARTS {
+        let value = request.get(part).unwrap_or(&Value::Null);
+        let value = serde_json::to_string_pretty(value).unwrap_or_default().replace('\n', "\n  ");
+        let comma = if text.len() > 1 { "," } else { "" };
+        text.push_str(&format!("{comma}\n  \"{part}\": {value}"));
+    }
+    text.push_str("\n}");
+    text
 }
+
+fn render_compact(request: &Value) -> String {
+    let part = |part: &&str| format!("\"{part}\":{}", request.get(*part).unwrap_or(&Value::Null));
+    format!("{{{}}}", PARTS.iter().map(part).collect::<Vec<_>>().join(","))
+}
+
+/// The parts of a request, in order.
+const PARTS: [&str; 7] =
+    ["model", "source", "output_max", "thinking", "tools", "system", "messages"];
 
 /// Where two requests first differ, as a path into them.
 fn find_first_difference(one: &Value, two: &Value, path: String) -> Option<String> {
@@ -127,7 +148,8 @@ fn find_first_difference(one: &Value, two: &Value, path: String) -> Option<Strin
         }
         (Value::Array(a), Value::Array(b)) => {
             for (place, (value, other)) in a.iter().zip(b).enumerate() {
-                if let Some(found) = find_first_difference(value, other, format!("{path}[{place}]")) {
+                if let Some(found) = find_first_difference(value, other, format!("{path}[{place}]"))
+                {
                     return Some(found);
                 }
             }

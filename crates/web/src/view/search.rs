@@ -92,7 +92,8 @@ pub(super) fn answer_locate(
     session: &FoundSession,
     query: &QueryParameters,
 ) -> Result<Value, ViewFailure> {
-    let seq: u64 = query.number("seq")?.ok_or_else(|| ViewFailure::bad_request("`seq` is missing"))?;
+    let seq: u64 =
+        query.number("seq")?.ok_or_else(|| ViewFailure::bad_request("`seq` is missing"))?;
     let trace = viewer.traces.open(&session.journal)?;
     trace.wait_for_end()?;
     Ok(trace.read(|trace| {

@@ -99,10 +99,7 @@ impl RowFilter {
     }
 }
 
-fn contains_any<'a>(
-    wanted: &Option<String>,
-    mut texts: impl Iterator<Item = &'a String>,
-) -> bool {
+fn contains_any<'a>(wanted: &Option<String>, mut texts: impl Iterator<Item = &'a String>) -> bool {
     wanted
         .as_ref()
         .is_none_or(|wanted| texts.any(|text| text.to_lowercase().contains(wanted.as_str())))

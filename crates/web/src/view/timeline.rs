@@ -14,7 +14,8 @@ pub(super) fn answer_timeline(
 ) -> Result<Value, ViewFailure> {
     let trace = viewer.traces.open(&session.journal)?;
     trace.wait_for_end()?;
-    let mut builder = TimelineBuilder { is_running: session.row.state == "running", ..Default::default() };
+    let mut builder =
+        TimelineBuilder { is_running: session.row.state == "running", ..Default::default() };
     let (totals, start, end) = trace.read(|trace| {
         builder.add_trace(trace, None);
         builder.add_marks(trace);
@@ -92,7 +93,8 @@ impl TimelineBuilder {
                     if let Some(start) = call.started_at {
                         let status = call_status(call, item, self.is_running);
                         let label = summarize_call(call);
-                        let span = TimelineSpan { start, end: item.ended_at, seq, n, label, status };
+                        let span =
+                            TimelineSpan { start, end: item.ended_at, seq, n, label, status };
                         self.push("tool", call.tool.as_str(), agent, span);
                     }
                     if let Some(asked) = &call.asked {
@@ -131,8 +133,7 @@ impl TimelineBuilder {
             self.is_cut = true;
             return;
         }
-        let lane =
-            TimelineLane { kind, label: label.to_owned(), agent: agent.map(str::to_owned) };
+        let lane = TimelineLane { kind, label: label.to_owned(), agent: agent.map(str::to_owned) };
         let place = self.lanes.iter().position(|own| *own == lane).unwrap_or_else(|| {
             self.lanes.push(lane);
             self.lanes.len() - 1
@@ -167,7 +168,8 @@ impl TimelineBuilder {
             };
             if self.marks.len() < MARKS_MAX {
                 let (at, seq) = (item.place.at, item.place.seq);
-                self.marks.push(json!({"at": at, "seq": seq, "n": n, "kind": kind, "label": label}));
+                self.marks
+                    .push(json!({"at": at, "seq": seq, "n": n, "kind": kind, "label": label}));
             }
         }
     }
@@ -182,10 +184,7 @@ fn totals_to_json(trace: &SessionTrace) -> Value {
     let first = trace.items.first().map_or(0, |item| item.place.at);
     let known = spent.model + spent.tool + spent.person + spent.wait;
     let idle = trace.last_at.saturating_sub(first).saturating_sub(running);
-    merge(
-        spent.to_json(),
-        json!({"other_ms": running.saturating_sub(known), "idle_ms": idle}),
-    )
+    merge(spent.to_json(), json!({"other_ms": running.saturating_sub(known), "idle_ms": idle}))
 }
 
 const SPANS_MAX: usize = 20_000;

@@ -41,7 +41,9 @@ pub async fn run_viewer(
         None => None,
     };
     let listener = bind_loopback(port).await.map_err(|error| {
-        CommandError::failure(format!("port {port} of 127.0.0.1 cannot be used: {error}; leave --port out"))
+        CommandError::failure(format!(
+            "port {port} of 127.0.0.1 cannot be used: {error}; leave --port out"
+        ))
     })?;
     let bound = listener.local_addr().map_err(|error| CommandError::failure(error.to_string()))?;
     let token = AccessToken::generate()

@@ -90,7 +90,8 @@ impl SessionDirectoryCache {
             LastRun::Ended(terminal) => Some(terminal.name()),
             LastRun::None | LastRun::Open | LastRun::Asking | LastRun::PutOff => None,
         };
-        let facts = lock(&self.facts).known.get(&listed.path).map(|(_, _, facts)| Arc::clone(facts));
+        let facts =
+            lock(&self.facts).known.get(&listed.path).map(|(_, _, facts)| Arc::clone(facts));
         let agents = list_agent_journals(&listed.path).len();
         let ListedSession { path, summary } = listed;
         (SessionRow { summary, state, outcome, facts, agents }, path)

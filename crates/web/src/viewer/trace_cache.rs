@@ -180,8 +180,7 @@ impl Drop for BuildCount {
 fn stamp_journal(journal: &Path) -> Result<JournalStamp, ViewFailure> {
     let unreadable = |error: std::io::Error| ViewFailure::failed(&error.to_string());
     let first = journal.metadata().map_err(unreadable)?;
-    let mut stamp =
-        JournalStamp { files: 1, bytes: first.len(), modified: first.modified().ok() };
+    let mut stamp = JournalStamp { files: 1, bytes: first.len(), modified: first.modified().ok() };
     for number in 2_u32..SEGMENTS_MAX {
         let Ok(later) = journal.with_extension(format!("{number}.jsonl")).metadata() else { break };
         stamp.files += 1;

@@ -90,6 +90,8 @@ mod tests {
         let (clean, kinds) = redactor.redact(text);
         assert_eq!(clean, "a short [redacted], [redacted] and ü");
         assert_eq!(kinds, [RedactedKind::KnownSecret, RedactedKind::Key]);
-        assert!(matches!(redactor.redact("nothing here"), (Cow::Borrowed(_), none) if none.is_empty()));
+        assert!(
+            matches!(redactor.redact("nothing here"), (Cow::Borrowed(_), none) if none.is_empty())
+        );
     }
 }
