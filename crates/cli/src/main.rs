@@ -115,6 +115,16 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         Some(CliCommand::Sessions(args)) => {
             Ok(print_answer(&sessions::run(args.command, &environment)?))
         }
+        Some(CliCommand::View(args)) => block_on_runtime(async {
+            windlass_web::run_viewer((*args).try_into()?, SignalListener::listen()?).await
+        }),
+        Some(CliCommand::Export(args)) => {
+            let options = args.to_options();
+            let options = options.ok_or_else(|| CommandError::usage(words::NO_EXPORT_FILE))?;
+            // Standard output may be the file.
+            eprint_lines(&windlass_web::run_export(&options)?);
+            Ok(Exit::SUCCESS)
+        }
         Some(CliCommand::Resume(args)) => run_command(to_resume_args(args)?),
         Some(CliCommand::Diff(args)) => Ok(print_answer(&diff::run(&args, &environment)?)),
         Some(CliCommand::Fork(args)) => Ok(print_answer(&fork::run(&args, &environment)?)),
@@ -297,6 +307,11 @@ fn unknown_command_error(word: &str) -> Option<CommandError> {
 
 fn first_word() -> Option<String> {
     std::env::args_os().nth(1).map(|word| word.to_string_lossy().into_owned())
+}
+
+fn eprint_lines(text: &str) {
+    // A closed standard error changes nothing.
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// A reader that closes the pipe early is no error.

@@ -8,6 +8,8 @@ use windlass_settings::{SettingsFileState, TrustState};
 
 // The command line.
 
+pub(crate) const NO_EXPORT_FILE: &str =
+    "name the file to write: --html, --markdown, --json or --trace FILE";
 pub(crate) const NO_PROMPT: &str = "there is no prompt; ask with -p \"your task\"";
 pub(crate) const STREAM_NEEDS_STREAM: &str =
     "--input-format stream-json needs --output-format stream-json; add it";

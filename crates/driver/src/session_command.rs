@@ -49,6 +49,13 @@ pub(crate) enum SessionCommand {
     AskSideQuestion(String),
     /// Call the session this.
     Rename(String),
+    /// Write down who did what comes next.
+    RecordAct {
+        /// The front end, for example `browser`.
+        by: &'static str,
+        /// What it did.
+        act: &'static str,
+    },
     /// Say when nothing is seen to beside runs any more.
     Drain(oneshot::Sender<()>),
     /// Wait no longer before the next try.

@@ -2,14 +2,17 @@
 //! `cargo bench -p windlass-journal --bench open`
 //!
 //! Fails when it takes more than three times its budget: a busy machine must not fail it. Without
-//! `--bench` a small session is tried once.
+//! `--bench` a small session is tried once. `-- --write FILE` writes the session of 100 MB and stops:
+//! what `LONG_SESSION` of `.ci/web` names.
 #![allow(clippy::unwrap_used, reason = "a panic is how a bench says no")]
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use windlass_engine::{Effect, Event, Settings, State, step};
+use windlass_journal::session_trace::{SessionTrace, lock_trace, trace_session};
 use windlass_journal::{Durability, JournalReader, JournalWriter, RecordItem, fold};
 use windlass_vocabulary::{
     AttemptId, ContentBlock, Delta, Json, ModelFacts, ModelStopReason, Notice, PermissionMode,
@@ -29,6 +32,11 @@ const CASES: [Case; 2] = [
 ];
 
 fn main() -> ExitCode {
+    let written = std::env::args().skip_while(|argument| argument != "--write").nth(1);
+    if let Some(path) = written {
+        write(Path::new(&path), 10_000, CASES[1].lines, &settings());
+        return ExitCode::SUCCESS;
+    }
     let is_measured = std::env::args().any(|argument| argument == "--bench");
     let slowest = CASES.iter().map(|case| measure(case, is_measured)).fold(0.0, f64::max);
     match is_measured && slowest > 3.0 {
@@ -71,6 +79,19 @@ fn measure(case: &Case, is_measured: bool) -> f64 {
     best("records read and checked", &mut || {
         let mut reader = JournalReader::open(&path).unwrap();
         while reader.next_record().unwrap().is_some() {}
+    });
+    best("traced for a viewer", &mut || {
+        let trace = Arc::new(Mutex::new(SessionTrace::default()));
+        let began = Instant::now();
+        let first = std::thread::scope(|scope| {
+            let (trace, path, settings) = (&trace, &path, &settings);
+            scope.spawn(move || trace_session(path, settings, trace).unwrap());
+            while lock_trace(trace).items.len() < messages.min(200) {
+                std::thread::yield_now();
+            }
+            began.elapsed()
+        });
+        println!("{:<44} {first:>10.1?}", "its first 200 items");
     });
     let mut all: Vec<Vec<Event>> = (0..rounds).map(|_| read(&path)).collect();
     best("events folded, already in memory", &mut || {

@@ -119,7 +119,7 @@ impl EventReader {
     }
 }
 
-fn describe_event(event: &Event) -> String {
+pub(crate) fn describe_event(event: &Event) -> String {
     match event {
         Event::UserSubmitted { content, .. } => format!("user said {}", quote_beginning(content)),
         Event::QueueChanged { place, content: None } => format!("queued input {place} taken back"),
@@ -191,7 +191,7 @@ fn block_kind(block: &ContentBlock) -> &'static str {
 }
 
 /// What an effect does, in a few words; `None` for notices that change nothing.
-fn describe_effect(effect: &Effect) -> Option<String> {
+pub(crate) fn describe_effect(effect: &Effect) -> Option<String> {
     Some(match effect {
         Effect::CallModel(request) => format!("ask {} ({})", request.model, request.attempt),
         Effect::CancelModel { attempt } => format!("drop {attempt}"),
@@ -225,7 +225,7 @@ fn describe_effect(effect: &Effect) -> Option<String> {
     })
 }
 
-fn phase_name(phase: Phase) -> &'static str {
+pub(crate) fn phase_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Idle => "idle",
         Phase::Preparing => "preparing",

@@ -11,7 +11,7 @@ use std::sync::mpsc::sync_channel;
 use windlass_engine::{Effect, Event, Settings, State, Step, step};
 
 use crate::error::JournalError;
-use crate::journal_reader::{JournalEntry, JournalReader};
+use crate::journal_reader::{JournalEntry, JournalReader, LinePlace};
 use crate::realigner::Realigner;
 use crate::record::{FORMAT_VERSION, JournalRecord, LineDamage, RecordItem};
 
@@ -55,8 +55,59 @@ pub struct ReplayStep<'a> {
     pub seq: u64,
     pub at: u64,
     pub state: &'a State,
+    /// The settings it was decided under.
+    pub settings: &'a Settings,
     /// What was to be done about it.
     pub effects: &'a [Effect],
+}
+
+/// What a replay shows of itself; each part may be left out.
+pub trait ReplayVisitor {
+    /// An event is about to be applied to this state.
+    fn visit_event(&mut self, _event: ReplayedEvent<'_>) {}
+
+    /// An event was applied.
+    fn visit_step(&mut self, _step: ReplayStep<'_>) {}
+
+    /// A head, a claim or a note.
+    fn visit_entry(&mut self, _entry: JournalEntry) {}
+}
+
+/// An event as the journal holds it, and the state it meets.
+#[derive(Debug)]
+pub struct ReplayedEvent<'a> {
+    pub place: LinePlace,
+    pub seq: u64,
+    pub at: u64,
+    pub event: &'a Event,
+    pub state: &'a State,
+}
+
+/// Replays a journal and shows everything to a visitor.
+pub fn replay_with_visitor(
+    reader: JournalReader,
+    settings: &Settings,
+    visitor: impl ReplayVisitor,
+) -> Result<FoldedJournal, JournalError> {
+    fold_visited(reader, settings, visitor).map(|(folded, _)| folded)
+}
+
+/// Steps and entries shown to functions.
+struct FunctionVisitor<OnStep, OnEntry> {
+    on_step: OnStep,
+    on_entry: OnEntry,
+}
+
+impl<OnStep: FnMut(ReplayStep<'_>), OnEntry: FnMut(JournalEntry)> ReplayVisitor
+    for FunctionVisitor<OnStep, OnEntry>
+{
+    fn visit_step(&mut self, step: ReplayStep<'_>) {
+        (self.on_step)(step);
+    }
+
+    fn visit_entry(&mut self, entry: JournalEntry) {
+        (self.on_entry)(entry);
+    }
 }
 
 /// Replays a journal and shows every step.
@@ -79,10 +130,18 @@ pub(crate) fn fold_reader(
 /// Folds everything that is left to read; heads, claims and notes are shown to `meet`. Gives the
 /// reader back, at the end.
 pub(crate) fn fold_entries(
-    mut reader: JournalReader,
+    reader: JournalReader,
     settings: &Settings,
     on_step: impl FnMut(ReplayStep<'_>),
     on_entry: impl FnMut(JournalEntry),
+) -> Result<(FoldedJournal, JournalReader), JournalError> {
+    fold_visited(reader, settings, FunctionVisitor { on_step, on_entry })
+}
+
+fn fold_visited(
+    mut reader: JournalReader,
+    settings: &Settings,
+    visitor: impl ReplayVisitor,
 ) -> Result<(FoldedJournal, JournalReader), JournalError> {
     let mut folding = FoldProgress {
         state: State::new(settings),
@@ -90,14 +149,13 @@ pub(crate) fn fold_entries(
         is_begun: false,
         damages: Vec::new(),
         realigner: Realigner::default(),
-        on_step,
-        on_entry,
+        visitor,
     };
     let mut is_at_end = false;
     for _ in 0..SINGLE_THREADED_ENTRIES {
         match reader.next_entry()? {
             Some(entry) => {
-                folding = folding.apply_entry((reader.line_number(), entry), reader.path())?;
+                folding = folding.apply_entry((reader.line_place(), entry), reader.path())?;
             }
             None => {
                 is_at_end = true;
@@ -120,27 +178,28 @@ pub(crate) fn fold_entries(
     Ok((folded, reader))
 }
 
-type NumberedEntry = (u64, Result<JournalEntry, LineDamage>);
+type PlacedEntry = (LinePlace, Result<JournalEntry, LineDamage>);
 
-struct FoldProgress<OnStep, OnEntry> {
+struct FoldProgress<V> {
     state: State,
     settings: Arc<Settings>,
     /// Something has happened.
     is_begun: bool,
     damages: Vec<(u64, LineDamage)>,
     realigner: Realigner,
-    on_step: OnStep,
-    on_entry: OnEntry,
+    visitor: V,
 }
 
-impl<OnStep: FnMut(ReplayStep<'_>), OnEntry: FnMut(JournalEntry)> FoldProgress<OnStep, OnEntry> {
+impl<V: ReplayVisitor> FoldProgress<V> {
     fn apply_entry(
         mut self,
-        (line, entry): NumberedEntry,
+        (place, entry): PlacedEntry,
         path: &Path,
     ) -> Result<Self, JournalError> {
         match entry {
             Ok(JournalEntry::Record(JournalRecord { seq, at, item: RecordItem::Event(event) })) => {
+                let state = &self.state;
+                self.visitor.visit_event(ReplayedEvent { place, seq, at, event: &event, state });
                 for event in
                     self.realigner.build_missing_events(&self.state, &event).into_iter().flatten()
                 {
@@ -156,7 +215,7 @@ impl<OnStep: FnMut(ReplayStep<'_>), OnEntry: FnMut(JournalEntry)> FoldProgress<O
                 {
                     self.realigner.observe_note(note);
                 }
-                (self.on_entry)(other);
+                self.visitor.visit_entry(other);
             }
             Err(LineDamage::Newer(found)) => {
                 return Err(JournalError::Newer {
@@ -170,7 +229,7 @@ impl<OnStep: FnMut(ReplayStep<'_>), OnEntry: FnMut(JournalEntry)> FoldProgress<O
                     self.realigner.mark_loss();
                 }
                 if self.damages.len() < DAMAGES_MAX {
-                    self.damages.push((line, damage));
+                    self.damages.push((place.number, damage));
                 }
             }
         }
@@ -188,18 +247,19 @@ impl<OnStep: FnMut(ReplayStep<'_>), OnEntry: FnMut(JournalEntry)> FoldProgress<O
         self.is_begun = true;
         let Step { state, effects } = step(self.state, event, &self.settings);
         self.state = state;
-        (self.on_step)(ReplayStep { seq, at, state: &self.state, effects: &effects });
+        let Self { state, settings, visitor, .. } = &mut self;
+        visitor.visit_step(ReplayStep { seq, at, state, settings, effects: &effects });
         self
     }
 }
 
 /// Folds the rest of a long journal while another thread reads it: each takes about as long.
-fn fold_with_reader_thread<OnStep: FnMut(ReplayStep<'_>), OnEntry: FnMut(JournalEntry)>(
-    mut folding: FoldProgress<OnStep, OnEntry>,
+fn fold_with_reader_thread<V: ReplayVisitor>(
+    mut folding: FoldProgress<V>,
     mut reader: JournalReader,
-) -> Result<(FoldProgress<OnStep, OnEntry>, JournalReader), JournalError> {
+) -> Result<(FoldProgress<V>, JournalReader), JournalError> {
     let path = reader.path().to_owned();
-    let (sender, receiver) = sync_channel::<Vec<NumberedEntry>>(BATCHES_MAX);
+    let (sender, receiver) = sync_channel::<Vec<PlacedEntry>>(BATCHES_MAX);
     std::thread::scope(|scope| {
         let reading = scope.spawn(move || {
             let mut is_at_end = false;
@@ -207,7 +267,7 @@ fn fold_with_reader_thread<OnStep: FnMut(ReplayStep<'_>), OnEntry: FnMut(Journal
                 let mut batch = Vec::with_capacity(BATCH_ENTRIES);
                 while batch.len() < BATCH_ENTRIES && !is_at_end {
                     match reader.next_entry()? {
-                        Some(entry) => batch.push((reader.line_number(), entry)),
+                        Some(entry) => batch.push((reader.line_place(), entry)),
                         None => is_at_end = true,
                     }
                 }

@@ -40,6 +40,12 @@ pub struct JournalReader {
     ahead: VecDeque<NumberedLine>,
     /// The number of the line read last.
     number: u64,
+    /// Where that line begins in its file.
+    line_start: u64,
+    /// Which file it stands in, counted from 0.
+    file_index: usize,
+    /// Nothing behind this record is read.
+    last_wanted: u64,
     /// Where the file ends for us, and the bytes behind that, if not all of it counts.
     end: Option<(u64, u64)>,
     ready: VecDeque<Result<JournalEntry, LineDamage>>,
@@ -47,6 +53,17 @@ pub struct JournalReader {
     epoch: u64,
     /// The line before was damaged: records may be missing here, and that was said.
     is_gap_reported: bool,
+}
+
+/// Where a line of a journal stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinePlace {
+    /// Which file of the journal, counted from 0.
+    pub file: usize,
+    /// Which line of the file, counted from 1.
+    pub number: u64,
+    /// The byte at which it begins.
+    pub start: u64,
 }
 
 /// A line, its number and where it begins.
@@ -98,6 +115,9 @@ impl JournalReader {
             later: VecDeque::new(),
             ahead: VecDeque::new(),
             number: 0,
+            line_start: 0,
+            file_index: 0,
+            last_wanted: u64::MAX,
             end: None,
             ready: VecDeque::new(),
             seq: 0,
@@ -112,13 +132,16 @@ impl JournalReader {
             if let Some(ready) = self.ready.pop_front() {
                 return Ok(Some(ready));
             }
+            if self.seq >= self.last_wanted {
+                return Ok(None);
+            }
             let Some(seen) = self.next_line()? else {
                 if self.open_next_file() {
                     continue;
                 }
                 return Ok(None);
             };
-            self.number = seen.number;
+            (self.number, self.line_start) = (seen.number, seen.start);
             match seen.line {
                 Ok(JournalLine::Group(group)) => self.accept_group(group),
                 Ok(JournalLine::Head(head)) => return Ok(Some(Ok(JournalEntry::Head(head)))),
@@ -143,7 +166,8 @@ impl JournalReader {
     fn open_next_file(&mut self) -> bool {
         let Some((path, file, limit)) = self.later.pop_front() else { return false };
         self.lines = JournalLineReader::new(file);
-        (self.path, self.limit, self.end) = (path, limit, None);
+        (self.path, self.limit, self.end) = (path, limit.min(self.last_wanted), None);
+        self.file_index += 1;
         true
     }
 
@@ -202,6 +226,18 @@ impl JournalReader {
                 None => return Ok(None),
             }
         }
+    }
+
+    /// Ends the journal behind this record, for a look at an earlier state.
+    pub fn stop_after(&mut self, seq: u64) {
+        self.last_wanted = seq;
+        self.limit = self.limit.min(seq);
+    }
+
+    /// Where the line read last stands.
+    #[must_use]
+    pub fn line_place(&self) -> LinePlace {
+        LinePlace { file: self.file_index, number: self.number, start: self.line_start }
     }
 
     /// The number of the line read last in its file, counted from 1.

@@ -35,6 +35,8 @@ pub mod rewind;
 pub mod scrub;
 mod segment;
 pub mod session_catalogue;
+pub mod session_facts;
+pub mod session_trace;
 pub mod snapshot_store;
 pub mod store;
 pub mod transcript;
@@ -46,10 +48,13 @@ pub use durability::Durability;
 pub use error::{DiskRemedy, JournalError};
 pub use explain::{ExplainedStep, explain_journal};
 pub use flusher::Flusher;
-pub use fold::{FoldedJournal, ReplayStep, fold, has_unfinished_run, replay};
+pub use fold::{
+    FoldedJournal, ReplayStep, ReplayVisitor, ReplayedEvent, fold, has_unfinished_run, replay,
+    replay_with_visitor,
+};
 pub use journal_lock::{LockedJournal, lock_journal};
 pub use journal_open_options::JournalOpenOptions;
-pub use journal_reader::{JournalEntry, JournalReader};
+pub use journal_reader::{JournalEntry, JournalReader, LinePlace};
 pub use journal_writer::JournalWriter;
 pub use record::{
     BilledRow, ClaimHolder, JournalHead, JournalNote, JournalRecord, LineDamage, NewRecordItem,
@@ -62,6 +67,8 @@ pub use session_catalogue::{
     LastRun, ListedSession, SessionCatalogue, SessionSummary, SessionTrash, TrashedSession,
     is_being_written, read_last_run,
 };
+pub use session_facts::{SessionFacts, read_session_facts};
+pub use session_trace::{SessionTrace, trace_session};
 pub use snapshot_store::{SnapshotLimits, SnapshotStore};
 pub use store::{ClaimedSession, FileJournalStore, JournalStore};
 pub use transcript::{Transcriber, TranscriptFile};

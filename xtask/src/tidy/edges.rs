@@ -24,7 +24,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("tool", &["vocabulary", "permission", "git", "pdf", "text_diff"]),
     ("hook", &["vocabulary", "tool"]),
     ("mcp", &["vocabulary", "permission", "tool"]),
-    ("journal", &["vocabulary", "engine"]),
+    ("journal", &["vocabulary", "permission", "engine"]),
     ("rehearsal", &["vocabulary"]),
     (
         "driver",
@@ -76,6 +76,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("acp", &["vocabulary", "settings", "journal", "driver", "host", "provider", "assembly"]),
+    ("web", &["vocabulary", "journal", "driver", "rehearsal", "host", "assembly"]),
     (
         "tui",
         &[
@@ -122,6 +123,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "assembly",
             "stream_json",
             "acp",
+            "web",
             "tui",
             "demo",
             "update",

@@ -219,7 +219,7 @@ fn explain_notice(notice: &Notice, is_by_hand: bool) -> Option<Explanation> {
 }
 
 /// Why the loop went round again: a sentence for each way.
-fn describe_transition(transition: Transition) -> &'static str {
+pub fn describe_transition(transition: Transition) -> &'static str {
     match transition {
         Transition::NextTurn => "All tool calls had results, so the model was asked again.",
         Transition::CollapseDrainRetry => {
@@ -248,7 +248,7 @@ fn describe_transition(transition: Transition) -> &'static str {
 }
 
 /// Why a run stopped: a sentence for each way.
-fn describe_terminal(terminal: Terminal) -> &'static str {
+pub fn describe_terminal(terminal: Terminal) -> &'static str {
     match terminal {
         Terminal::Completed => "The model had nothing more to do.",
         Terminal::BlockingLimit => {
@@ -267,7 +267,7 @@ fn describe_terminal(terminal: Terminal) -> &'static str {
 }
 
 /// What made the window emptier: a sentence for each level.
-fn describe_context_level(level: u8) -> &'static str {
+pub fn describe_context_level(level: u8) -> &'static str {
     match level {
         1 => "Long results were shortened; the full text is on disk.",
         2 => "The oldest turns were dropped.",

@@ -18,6 +18,7 @@ mod rehearsal;
 mod session;
 mod settings;
 mod trial;
+mod view;
 
 use std::ffi::OsString;
 
@@ -47,6 +48,7 @@ pub(crate) use session::{
 };
 pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs, UpdateArgs};
 pub(crate) use trial::{ApplyArgs, RaceArgs, TrialArgs};
+pub(crate) use view::{ExportArgs, ViewArgs};
 
 /// An agent you can leave alone: it asks a model, runs the tools the model wants, and stops for a
 /// reason it can name.
@@ -90,6 +92,12 @@ pub(crate) enum CliCommand {
     /// List, show, search, export, rename, delete and restore saved sessions.
     #[command(after_help = include_str!("../text/help/sessions.txt"))]
     Sessions(SessionsArgs),
+    /// Look at sessions in the browser: what happened, why, and what it cost.
+    #[command(after_help = include_str!("../text/help/view.txt"))]
+    View(Box<ViewArgs>),
+    /// Write a session to a file to share, without secrets: a page, Markdown, JSON or a trace.
+    #[command(after_help = include_str!("../text/help/export.txt"))]
+    Export(ExportArgs),
     /// Resume a session, even in the middle of an interrupted run.
     #[command(after_help = include_str!("../text/help/resume.txt"))]
     Resume(ResumeArgs),
@@ -189,6 +197,8 @@ impl CliCommand {
         "bound",
         "models",
         "sessions",
+        "view",
+        "export",
         "resume",
         "diff",
         "fork",

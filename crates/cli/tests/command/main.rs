@@ -87,3 +87,4 @@ mod two_interrupts;
 mod update;
 mod variable_effects;
 mod variables;
+mod view;

@@ -178,6 +178,16 @@ impl Session {
         self.send(SessionCommand::Rename(title.into()))
     }
 
+    /// Writes into the journal which front end does what is sent next, and what that is: short words
+    /// such as `browser` and `answer`. For those who read the journal; nothing follows from it.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or does not keep up.
+    pub fn record_act(&self, by: &'static str, act: &'static str) -> Result<(), SendError> {
+        self.send(SessionCommand::RecordAct { by, act })
+    }
+
     /// Waits until the chores after a run (title, memory notes) are done and saved, at most this long.
     /// For callers that exit at once: closing the session drops chores that are under way.
     pub async fn drain(&self, limit: Duration) {

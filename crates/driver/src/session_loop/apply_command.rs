@@ -85,6 +85,11 @@ impl SessionLoop {
                 Event::ChoreAsked { chore: Chore::Question, about }
             }
             SessionCommand::Rename(title) => self.set_title(title, TitleSource::Person),
+            SessionCommand::RecordAct { by, act } => {
+                let note = format!(r#"{{"acted":{{"by":"{by}","act":"{act}"}}}}"#);
+                self.add_note(JournalNote::Unknown(note));
+                return None;
+            }
             SessionCommand::Drain(reply) => {
                 self.waiters.drained.push(reply);
                 self.notify_drained();

@@ -7,6 +7,7 @@
 mod export;
 mod fork;
 mod pack;
+mod place_search;
 mod search;
 mod session_index;
 mod session_summary;
@@ -29,6 +30,7 @@ pub use pack::{
     PackError, PackManifest, PackedFile, WORKSPACE_NAME, adopt_unpacked, read_pack_manifest,
     unpack_files, write_pack,
 };
+pub use place_search::{FoundPlace, FoundPlaces, PlaceQuery, search_places};
 pub use search::{SessionSearchHit, search_transcripts};
 pub use session_summary::{LastRun, SessionSummary, is_being_written, read_last_run};
 pub use trash::{SessionTrash, TrashedSession};

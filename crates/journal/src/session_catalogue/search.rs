@@ -74,7 +74,7 @@ fn search_sessions(
 
 /// Looks at the bytes, which is much faster than reading records. Only plain words are spelt the
 /// same in a record; for others the records are read. Long journals too: they would not fit.
-fn may_contain(path: &Path, summary: &SessionSummary, needle: &str) -> bool {
+pub(super) fn may_contain(path: &Path, summary: &SessionSummary, needle: &str) -> bool {
     let is_plain =
         needle.bytes().all(|b| b.is_ascii() && !b.is_ascii_control() && !b"\"\\".contains(&b));
     if !is_plain || summary.size > WHOLE_BYTES_MAX {

@@ -17,6 +17,7 @@ mod options;
 mod placeholder;
 mod secret_finder;
 mod secret_pattern;
+mod text_redactor;
 mod text_view;
 
 use std::fmt;
@@ -33,6 +34,7 @@ use secret_finder::{SecretFinder, SecretKind, SecretLiteral, SecretMatch};
 use text_view::{TextForm, TextView, collect_views};
 
 pub use options::ScrubOptions;
+pub use text_redactor::{RedactedKind, TextRedactor};
 
 pub(crate) use placeholder::strip_placeholder_numbers;
 

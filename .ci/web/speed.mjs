@@ -1,0 +1,79 @@
+// A session of 10,000 messages: how soon something is seen, how smooth it scrolls, how much memory it takes.
+// Work is counted as processor time of the page's own thread, so that a busy machine does not count as slow.
+import { assert, check, launch, openPage } from "./harness.mjs";
+
+const LIMITS = { firstMs: 2000, taskMs: 50, megabytes: 150 };
+
+export async function checkSpeed(viewer, id) {
+  await check("a session of 10,000 messages", async () => {
+    const browser = await launch("--enable-precise-memory-info");
+    try {
+      const { page, go, context } = await openPage(browser, viewer);
+      const address = `#/s/${id}`;
+      await page.addInitScript(() => {
+        const look = () => {
+          if (document.querySelector(".item")) window.firstContent = performance.now();
+          else requestAnimationFrame(look);
+        };
+        look();
+      });
+      const first = [];
+      for (let round = 0; round < 5; round += 1) {
+        await page.goto("about:blank");
+        await go(address, ".item");
+        first.push(await page.evaluate(() => window.firstContent));
+      }
+      await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
+      await browser.startTracing(page, {
+        categories: ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline"],
+      });
+      await page.mouse.move(800, 500);
+      for (let step = 0; step < 60; step += 1) {
+        await page.mouse.wheel(0, 900);
+        await page.waitForTimeout(25);
+      }
+      for (const place of [0.3, 0.8, 0.5]) {
+        await page.evaluate((share) => scrollTo(0, document.documentElement.scrollHeight * share), place);
+        await page.waitForFunction(() =>
+          [...document.querySelectorAll(".item")].some((item) => {
+            const box = item.getBoundingClientRect();
+            return box.bottom > 100 && box.top < innerHeight - 100;
+          }),
+        );
+        for (let step = 0; step < 20; step += 1) {
+          await page.mouse.wheel(0, -700);
+          await page.waitForTimeout(25);
+        }
+      }
+      const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
+      const own = new Set(
+        traceEvents.filter((event) => event.name === "FireAnimationFrame").map((event) => event.tid),
+      );
+      const tasks = traceEvents.filter(
+        (event) => event.name === "RunTask" && event.ph === "X" && own.has(event.tid),
+      );
+      const busy = Math.max(...tasks.map((task) => task.tdur || 0)) / 1000;
+      const wall = tasks.filter((task) => task.dur > 50_000).length;
+      await page.keyboard.press("G");
+      await page.waitForFunction(() => document.activeElement.classList.contains("item"));
+      const shown = await page.locator(".item").count();
+      const client = await context.newCDPSession(page);
+      await client.send("HeapProfiler.collectGarbage");
+      const {
+        usedSize,
+        embedderHeapUsedSize = 0,
+        backingStorageSize = 0,
+      } = await client.send("Runtime.getHeapUsage");
+      const megabytes = (usedSize + embedderHeapUsedSize + backingStorageSize) / 1e6;
+      const soon = first.sort((a, b) => a - b)[2];
+      const numbers = `first content ${Math.round(soon)} ms (median of 5), longest task ${busy.toFixed(1)} ms of processor time (${wall} of ${tasks.length} over 50 ms by the clock), ${megabytes.toFixed(1)} MB, ${shown} items in the page`;
+      assert(
+        soon <= LIMITS.firstMs && busy <= LIMITS.taskMs && megabytes <= LIMITS.megabytes && shown < 300,
+        numbers,
+      );
+      return numbers;
+    } finally {
+      await browser.close();
+    }
+  });
+}

@@ -1,0 +1,317 @@
+//! What happened in a session, item by item, for viewers: what was said, asked, decided, sent, paid and
+//! dropped, each with its record, its time and how long it took.
+//!
+//! Made by a replay, so that it holds what the engine decided and not only what was written down; filled
+//! while it is read, so that the beginning of a long journal can be shown at once. Of long texts only the
+//! beginning is kept: [`record_content`] reads the whole of one record.
+
+mod call_trace;
+pub mod record_content;
+mod request_shape;
+pub mod session_moment;
+mod trace_builder;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use windlass_engine::Settings;
+use windlass_permission::policy_check::PermissionReport;
+use windlass_vocabulary::context_usage::ContextUsage;
+use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{
+    AttemptId, MediaContent, MicroUsd, ModelFailure, ModelName, ModelStopReason, RequestSource,
+    Ticket, Tokens, ToolCallId, ToolName, Transition, Usage,
+};
+
+use crate::disk::RealDisk;
+use crate::error::JournalError;
+use crate::fold::replay_with_visitor;
+use crate::journal_reader::{JournalReader, LinePlace};
+use crate::record::{BilledRow, ClaimHolder, JournalHead};
+use crate::segment;
+use trace_builder::TraceBuilder;
+
+/// What is known of a session so far.
+#[derive(Debug, Default)]
+pub struct SessionTrace {
+    pub head: JournalHead,
+    /// The files of the journal, in order.
+    pub files: Vec<PathBuf>,
+    pub items: Vec<TraceItem>,
+    pub runs: Vec<TracedRun>,
+    pub requests: Vec<TracedRequest>,
+    /// What filled the window when requests went out and when runs ended.
+    pub contexts: Vec<TracedContext>,
+    /// Rows that were paid for, in order.
+    pub bills: Vec<(TracePlace, BilledRow)>,
+    /// The last record.
+    pub seq: u64,
+    /// When it was written.
+    pub last_at: u64,
+    /// Lines that could not be read.
+    pub damaged: usize,
+    /// The end of the journal was reached.
+    pub is_complete: bool,
+    /// The process that wrote last.
+    pub writer: Option<ClaimHolder>,
+    /// Places to begin reading at, in order.
+    checkpoints: Vec<(u64, LinePlace)>,
+}
+
+/// Where in a session something stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TracePlace {
+    pub seq: u64,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// The run, counted from 1; 0 before the first.
+    pub run: u32,
+    pub turn: u32,
+}
+
+#[derive(Debug)]
+pub struct TraceItem {
+    pub place: TracePlace,
+    /// When it was over, for what takes time.
+    pub ended_at: Option<u64>,
+    /// It was shown and taken back.
+    pub is_withdrawn: bool,
+    pub detail: TraceDetail,
+}
+
+#[derive(Debug)]
+pub enum TraceDetail {
+    Prompt {
+        text: TracedText,
+        media: Vec<TracedMedia>,
+        is_queued: bool,
+        by: Option<String>,
+    },
+    Answer {
+        text: TracedText,
+        model: ModelName,
+    },
+    Thinking {
+        text: TracedText,
+        model: ModelName,
+    },
+    Call(Box<TracedCall>),
+    /// By its place in `requests`.
+    Request(usize),
+    Summary {
+        text: TracedText,
+    },
+    Note {
+        from: &'static str,
+        name: String,
+        text: TracedText,
+    },
+    Retry {
+        failure: ModelFailure,
+        attempt: u8,
+        attempts_max: u8,
+        wait_millis: u64,
+    },
+    Retracted {
+        why: String,
+    },
+    Sealed,
+    Repaired {
+        why: String,
+    },
+    Switched {
+        from: ModelName,
+        to: ModelName,
+        why: String,
+    },
+    Shrunk {
+        level: u8,
+        freed: Tokens,
+        losses: Vec<String>,
+    },
+    Continued(Transition),
+    End(Box<RunEnding>),
+}
+
+/// The beginning of a text, and where the whole stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TracedText {
+    pub text: String,
+    /// Bytes of the whole.
+    pub bytes: usize,
+    /// The record that holds the whole.
+    pub seq: u64,
+}
+
+/// An image or a document, without its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedMedia {
+    pub seq: u64,
+    pub part: usize,
+    pub media_type: Arc<str>,
+    pub name: Arc<str>,
+    pub bytes: usize,
+}
+
+#[derive(Debug)]
+pub struct TracedCall {
+    pub id: ToolCallId,
+    pub tool: ToolName,
+    pub input: TracedText,
+    /// What the rules of the time say of it. What was really done about it stands beside.
+    pub report: Option<PermissionReport>,
+    pub asked: Option<TracedQuestion>,
+    /// Why it did not run.
+    pub denied: Option<String>,
+    pub started_at: Option<u64>,
+    pub result: Option<TracedResult>,
+    /// The last things it said while it ran.
+    pub progress: Vec<String>,
+    /// What a nested session spent.
+    pub spent: MicroUsd,
+    /// The nested session it started, once it says so.
+    pub agent: Option<String>,
+}
+
+/// The user was asked about a call.
+#[derive(Debug)]
+pub struct TracedQuestion {
+    pub seq: u64,
+    pub at: u64,
+    pub ticket: Ticket,
+    pub why: String,
+    pub answer: Option<TracedPermissionAnswer>,
+}
+
+#[derive(Debug)]
+pub struct TracedPermissionAnswer {
+    pub at: u64,
+    pub is_allowed: bool,
+    /// The front end that answered, where it says so.
+    pub by: Option<String>,
+    pub remember: Vec<String>,
+    pub message: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct TracedResult {
+    pub at: u64,
+    pub text: TracedText,
+    pub media: Vec<TracedMedia>,
+    pub is_error: bool,
+    /// How long the tool says it took.
+    pub took_millis: u64,
+}
+
+#[derive(Debug)]
+pub struct TracedRun {
+    pub place: TracePlace,
+    /// The first item of the run.
+    pub item: usize,
+    pub ended_at: Option<u64>,
+    pub ending: Option<RunEnding>,
+    pub cost: MicroUsd,
+    pub usage: Usage,
+    pub prompt: String,
+}
+
+/// One request to a model.
+#[derive(Debug)]
+pub struct TracedRequest {
+    pub place: TracePlace,
+    pub item: usize,
+    pub attempt: AttemptId,
+    pub model: ModelName,
+    pub source: RequestSource,
+    pub shape: RequestShape,
+    pub answer: RequestAnswer,
+    /// What it cost, once that is known.
+    pub bill: Option<BilledRow>,
+}
+
+/// What a request was made of, beside the one before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestShape {
+    pub messages: usize,
+    pub tools: usize,
+    /// Bytes of its texts.
+    pub bytes: u64,
+    /// Of these, the first so many stand in the one before too.
+    pub shared_bytes: u64,
+    /// What differs from the one before, besides what was added at its end.
+    pub changed: Vec<String>,
+    /// The estimate of its input.
+    pub estimate: Tokens,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestAnswer {
+    pub first_at: Option<u64>,
+    pub ended_at: Option<u64>,
+    pub stop: Option<ModelStopReason>,
+    pub usage: Usage,
+    /// Why it failed, in words.
+    pub failure: Option<String>,
+    pub is_cancelled: bool,
+}
+
+/// What filled the window at one moment.
+#[derive(Debug)]
+pub struct TracedContext {
+    pub place: TracePlace,
+    pub usage: ContextUsage,
+}
+
+impl TracedText {
+    /// At most so many bytes of the text are kept.
+    pub(crate) fn new(text: &str, seq: u64, bytes_max: usize) -> Self {
+        let end = text.floor_char_boundary(bytes_max.min(text.len()));
+        Self { text: text.get(..end).unwrap_or_default().to_owned(), bytes: text.len(), seq }
+    }
+
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.text.len() < self.bytes
+    }
+}
+
+impl TracedMedia {
+    pub(crate) fn new(media: &MediaContent, seq: u64, part: usize) -> Self {
+        let MediaContent { media_type, data, name } = media;
+        let (media_type, name) = (Arc::clone(media_type), Arc::clone(name));
+        Self { seq, part, media_type, name, bytes: data.len() / 4 * 3 }
+    }
+}
+
+impl SessionTrace {
+    /// Where to begin to read in order to come to this record.
+    fn find_checkpoint(&self, seq: u64) -> Option<(PathBuf, u64)> {
+        let behind = self.checkpoints.partition_point(|(first, _)| *first <= seq);
+        let (_, place) = self.checkpoints.get(behind.checked_sub(1)?)?;
+        Some((self.files.get(place.file)?.clone(), place.start))
+    }
+}
+
+/// Replays a journal into `trace`, which others may read meanwhile. Decided under the settings the journal
+/// holds; one that holds none, under these.
+pub fn trace_session(
+    journal: &Path,
+    settings: &Settings,
+    trace: &Arc<Mutex<SessionTrace>>,
+) -> Result<(), JournalError> {
+    let later = segment::find_later_segments(&RealDisk, journal).into_iter().map(|(_, path)| path);
+    lock_trace(trace).files = std::iter::once(journal.to_owned()).chain(later).collect();
+    let reader = JournalReader::open(journal)?;
+    let builder = TraceBuilder::new(Arc::clone(trace));
+    let folded = replay_with_visitor(reader, settings, builder)?;
+    let mut trace = lock_trace(trace);
+    trace.damaged = folded.damages.len();
+    trace.seq = folded.seq;
+    trace.is_complete = true;
+    Ok(())
+}
+
+/// What one replay step broke must not hide what others know.
+pub fn lock_trace(trace: &Mutex<SessionTrace>) -> std::sync::MutexGuard<'_, SessionTrace> {
+    trace.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,125 @@
+//! `windlass export`: a session as a file to share. Secrets are taken out before a byte is written, and
+//! what was taken out is listed.
+
+mod html_page;
+mod redaction;
+mod session_data;
+mod trace_events;
+
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_host::command_error::CommandError;
+use windlass_journal::session_catalogue::{JournalExportFormat, export_session};
+
+use crate::viewer::{FoundSession, ViewFailure, Viewer, environment};
+use redaction::ExportRedactor;
+
+#[derive(Clone, Debug)]
+pub struct ExportOptions {
+    /// By id or name; the newest of this directory otherwise.
+    pub session: Option<String>,
+    pub format: ExportFormat,
+    /// `-` is standard output.
+    pub file: PathBuf,
+    /// Take out where this user's files lie, too.
+    pub redacts_paths: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// One page without any request.
+    Html,
+    Markdown,
+    /// Everything the page shows.
+    Json,
+    /// The timeline as Chrome trace events, which Perfetto and others open.
+    Trace,
+}
+
+/// Writes the file. Returns what to tell the user.
+pub fn run_export(options: &ExportOptions) -> Result<String, CommandError> {
+    let listed = find_session_here(options.session.as_deref(), &environment)?;
+    let viewer = Viewer::open(None, None, Some(listed.summary.id.clone()))?;
+    let failed = |failure: ViewFailure| {
+        CommandError::failure(format!("the session cannot be exported: {}", failure.message()))
+    };
+    let session = viewer.find(&listed.summary.id).map_err(failed)?;
+    let project = listed.summary.project.as_deref().filter(|_| options.redacts_paths);
+    let mut redactor = ExportRedactor::new(options.redacts_paths, project);
+    let text = render_export(&viewer, &session, options.format, &mut redactor).map_err(failed)?;
+    write_file(&options.file, text.as_bytes()).map_err(|error| {
+        CommandError::failure(format!("{} cannot be written: {error}", options.file.display()))
+    })?;
+    Ok(redactor.describe(&options.file))
+}
+
+fn render_export(
+    viewer: &Viewer,
+    session: &FoundSession,
+    format: ExportFormat,
+    redactor: &mut ExportRedactor,
+) -> Result<String, ViewFailure> {
+    let text = match format {
+        ExportFormat::Html => {
+            let data = session_data::collect_session_data(viewer, session, redactor)?;
+            html_page::render_page(&data)
+                .map_err(|error| ViewFailure::failed(&error.to_string()))?
+        }
+        ExportFormat::Json => {
+            let data = session_data::collect_session_data(viewer, session, redactor)?;
+            format!("{data}\n")
+        }
+        ExportFormat::Trace => {
+            let mut events = trace_events::build_trace_events(viewer, session)?;
+            redactor.redact_value(&mut events, "timeline");
+            format!("{events}\n")
+        }
+        ExportFormat::Markdown => {
+            let mut bytes = Vec::new();
+            export_session(&session.journal, JournalExportFormat::Markdown, &mut bytes)?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            redactor.redact_text(&text, "conversation")
+        }
+    };
+    // What is about to be written is looked through once more, as one text.
+    Ok(match format {
+        ExportFormat::Html => text,
+        ExportFormat::Json | ExportFormat::Trace | ExportFormat::Markdown => {
+            redactor.redact_text(&text, "file")
+        }
+    })
+}
+
+/// For this user alone, and whole or not at all.
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if path == Path::new("-") {
+        let mut out = io::stdout().lock();
+        return match out.write_all(bytes).and_then(|()| out.flush()) {
+            // A reader that closes the pipe early is no error.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written,
+        };
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let temporary = PathBuf::from(name);
+    let mut options = std::fs::OpenOptions::new();
+    let written = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// The answers of the viewer by path, as the page asks for them.
+pub(crate) type AnswersByPath = serde_json::Map<String, Value>;

@@ -1,0 +1,186 @@
+//! What is taken out of an export, and the list of it: kinds, counts and places, never the values.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use windlass_rehearsal::cassette::TextRedactor;
+
+use crate::viewer::environment;
+
+pub(crate) struct ExportRedactor {
+    secrets: TextRedactor,
+    /// What stands for a path, longest first.
+    paths: Vec<(String, &'static str)>,
+    redacts_paths: bool,
+    taken: BTreeMap<&'static str, (u64, Vec<String>)>,
+}
+
+impl ExportRedactor {
+    pub(crate) fn new(redacts_paths: bool, project: Option<&str>) -> Self {
+        let known = std::env::vars().filter(|(name, _)| is_secret_variable(name));
+        let secrets = TextRedactor::new(known.map(|(_, value)| value.trim().to_owned()));
+        let mut paths = Vec::new();
+        if let Some(project) = project.filter(|project| project.len() > 1) {
+            paths.push((project.to_owned(), "<project>"));
+        }
+        if let Some(home) = environment("HOME").and_then(|home| home.into_string().ok())
+            && redacts_paths
+            && home.len() > 1
+        {
+            paths.push((home, "<home>"));
+        }
+        paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+        Self { secrets, paths, redacts_paths, taken: BTreeMap::new() }
+    }
+
+    pub(crate) fn redact_text(&mut self, text: &str, place: &str) -> String {
+        let (clean, kinds) = self.secrets.redact(text);
+        let mut clean = clean.into_owned();
+        for kind in kinds {
+            self.note(kind.name(), 1, place);
+        }
+        if self.redacts_paths {
+            let mut count = 0;
+            for (path, name) in &self.paths {
+                count += clean.matches(path.as_str()).count();
+                clean = clean.replace(path.as_str(), name);
+            }
+            count += replace_home_folders(&mut clean);
+            self.note("path", u64::try_from(count).unwrap_or(u64::MAX), place);
+        }
+        clean
+    }
+
+    /// Every string of a value, and the names in it.
+    pub(crate) fn redact_value(&mut self, value: &mut Value, place: &str) {
+        match value {
+            Value::String(text) => *text = self.redact_text(text, place),
+            Value::Array(values) => {
+                for value in values {
+                    self.redact_value(value, place);
+                }
+            }
+            Value::Object(fields) => {
+                if fields.get("cut") == Some(&Value::Bool(true))
+                    && let Some(Value::String(text)) = fields.get_mut("text")
+                {
+                    drop_last_word(text);
+                }
+                let place = describe_place(fields, place);
+                for (name, mut value) in std::mem::take(fields) {
+                    self.redact_value(&mut value, &place);
+                    fields.insert(self.redact_text(&name, &place), value);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn note(&mut self, kind: &'static str, count: u64, place: &str) {
+        if count == 0 {
+            return;
+        }
+        let (sum, places) = self.taken.entry(kind).or_default();
+        *sum += count;
+        if places.len() < PLACES_MAX && !places.iter().any(|own| own == place) {
+            places.push(place.to_owned());
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let taken = self.taken.iter();
+        taken
+            .map(|(kind, (count, places))| json!({"kind": kind, "count": count, "places": places}))
+            .collect()
+    }
+
+    /// For the user, who should look before sharing.
+    pub(crate) fn describe(&self, file: &Path) -> String {
+        let mut text = format!("Written to {}, readable by you alone.\n", file.display());
+        if self.taken.is_empty() {
+            text.push_str("Nothing was taken out. ");
+        }
+        for (kind, (count, places)) in &self.taken {
+            let noun = if *count == 1 { "place" } else { "places" };
+            text.push_str(&format!("Taken out: {kind}, {count} {noun} ({}).\n", places.join(", ")));
+        }
+        text.push_str(
+            "Look through it before you share it: only what is known or shaped like a key is found.\n",
+        );
+        text
+    }
+}
+
+/// Half a key at the end of a cut text has no shape that could be found.
+fn drop_last_word(text: &mut String) {
+    let end = text.trim_end_matches(|c: char| !c.is_whitespace()).len();
+    if text.len() - end <= LAST_WORD_MAX {
+        text.truncate(end);
+    } else {
+        text.truncate(text.floor_char_boundary(text.len() - LAST_WORD_MAX));
+    }
+}
+
+/// `item 7`, where the value says so.
+fn describe_place(fields: &serde_json::Map<String, Value>, place: &str) -> String {
+    let number = fields.get("n").and_then(Value::as_u64);
+    match (number, fields.get("kind").and_then(Value::as_str)) {
+        (Some(n), Some(kind)) => format!("item {n} ({kind})"),
+        _ => place.to_owned(),
+    }
+}
+
+/// `/home/name` and `/Users/name` of anybody. Says how many.
+fn replace_home_folders(text: &mut String) -> usize {
+    let mut count = 0;
+    for root in ["/home/", "/Users/"] {
+        let mut from = 0;
+        while let Some(found) = text.get(from..).and_then(|rest| rest.find(root)) {
+            let start = from + found;
+            let rest = text.get(start + root.len()..).unwrap_or_default();
+            let name = rest.len()
+                - rest.trim_start_matches(|c: char| c.is_alphanumeric() || "._-".contains(c)).len();
+            if name == 0 {
+                from = start + root.len();
+                continue;
+            }
+            text.replace_range(start..start + root.len() + name, "<home>");
+            count += 1;
+            from = start + "<home>".len();
+        }
+    }
+    count
+}
+
+/// Variables that hold keys by their names.
+fn is_secret_variable(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["_KEY", "_TOKEN", "_SECRET", "PASSWORD", "_CREDENTIALS"].iter().any(|end| name.ends_with(end))
+}
+
+const PLACES_MAX: usize = 20;
+const LAST_WORD_MAX: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_names_and_cut_ends_are_cleaned_and_counted() {
+        let mut redactor = ExportRedactor::new(true, Some("/srv/secret-project"));
+        let key = "ghp_0123456789abcdefghijABCDEFGHIJ";
+        let mut value = json!({
+            "n": 7, "kind": "call", "text": "x ghp_0123", "cut": true,
+            "deep": [{"result": format!("key {key} in /srv/secret-project/a and /home/ann/b")}],
+            (key): 1,
+        });
+        redactor.redact_value(&mut value, "items");
+        let text = value.to_string();
+        assert!(!text.contains("ghp_") && !text.contains("ann"), "{text}");
+        assert!(text.contains("<project>/a") && text.contains("<home>/b"), "{text}");
+        let taken = redactor.to_json().to_string();
+        assert!(taken.contains(r#""kind":"key""#) && taken.contains("item 7 (call)"), "{taken}");
+        assert!(!taken.contains("ghp_"), "{taken}");
+    }
+}

@@ -1,0 +1,51 @@
+//! The secret of one start: 128 random bits, in the fragment of the printed address and nowhere else.
+
+use std::fmt;
+
+use ring::rand::{SecureRandom, SystemRandom};
+
+/// Never shown by `Debug`, so that no log holds it.
+#[derive(Clone)]
+pub(crate) struct AccessToken(String);
+
+impl AccessToken {
+    /// `None` where the system has no randomness: a token that can be guessed is none.
+    pub(crate) fn generate() -> Option<Self> {
+        let mut bytes = [0_u8; 16];
+        SystemRandom::new().fill(&mut bytes).ok()?;
+        Some(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Takes the same time wherever the first difference is. The length is no secret.
+    pub(crate) fn matches(&self, given: &str) -> bool {
+        let (own, given) = (self.0.as_bytes(), given.as_bytes());
+        let different = own.iter().zip(given).fold(0_u8, |sum, (a, b)| sum | (a ^ b));
+        own.len() == given.len() && std::hint::black_box(different) == 0
+    }
+}
+
+impl fmt::Debug for AccessToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AccessToken(hidden)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_token_matches() {
+        let token = AccessToken::generate().unwrap();
+        assert_eq!(token.as_str().len(), 32);
+        assert!(token.matches(token.as_str()));
+        for wrong in ["", &token.as_str()[..31], &format!("{}0", token.as_str()), &"0".repeat(32)] {
+            assert!(!token.matches(wrong), "{wrong}");
+        }
+        assert!(!format!("{token:?}").contains(token.as_str()));
+    }
+}

@@ -1,0 +1,86 @@
+//! Who may ask: a request that names this server, that no other site sends, with the token where data is
+//! asked for. Looked at before the path is.
+
+use super::access_token::AccessToken;
+use super::request_reader::BrowserRequest;
+
+#[derive(Debug)]
+pub(crate) struct RequestGuard {
+    /// What `Host` may say.
+    hosts: [String; 3],
+    token: AccessToken,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GuardRefusal {
+    pub(crate) status: u16,
+    pub(crate) code: &'static str,
+    pub(crate) message: &'static str,
+}
+
+impl RequestGuard {
+    pub(crate) fn new(port: u16, token: AccessToken) -> Self {
+        let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|host| format!("{host}:{port}"));
+        Self { hosts, token }
+    }
+
+    pub(crate) fn check(&self, request: &BrowserRequest) -> Result<(), GuardRefusal> {
+        // A name that was made to lead here (DNS rebinding) is still another name.
+        if !request.header("host").is_some_and(|host| self.is_own_host(host)) {
+            return Err(FOREIGN_HOST);
+        }
+        if request.has_header("origin")
+            && !request.header("origin").is_some_and(|origin| self.is_own_origin(origin))
+        {
+            return Err(FOREIGN_ORIGIN);
+        }
+        if request.has_header("sec-fetch-site")
+            && !matches!(request.header("sec-fetch-site"), Some("same-origin" | "none"))
+            && !is_opened_page(request)
+        {
+            return Err(FOREIGN_ORIGIN);
+        }
+        if request.path().starts_with("/api/") && !self.has_token(request) {
+            return Err(NO_TOKEN);
+        }
+        Ok(())
+    }
+
+    fn is_own_host(&self, host: &str) -> bool {
+        self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host))
+    }
+
+    fn is_own_origin(&self, origin: &str) -> bool {
+        origin.strip_prefix("http://").is_some_and(|host| self.is_own_host(host))
+    }
+
+    fn has_token(&self, request: &BrowserRequest) -> bool {
+        let given = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+        given.is_some_and(|given| self.token.matches(given))
+    }
+}
+
+/// The page itself, opened in a tab of its own by the file we handed to the browser. It holds nothing
+/// before its script has shown the token.
+fn is_opened_page(request: &BrowserRequest) -> bool {
+    request.method == "GET"
+        && request.path() == "/"
+        && request.header("sec-fetch-mode") == Some("navigate")
+        && request.header("sec-fetch-dest") == Some("document")
+}
+
+const FOREIGN_HOST: GuardRefusal = GuardRefusal {
+    status: 403,
+    code: "forbidden",
+    message: "this server answers only to its own address; open the address that it printed",
+};
+const FOREIGN_ORIGIN: GuardRefusal = GuardRefusal {
+    status: 403,
+    code: "forbidden",
+    message: "requests of other sites are not answered",
+};
+const NO_TOKEN: GuardRefusal = GuardRefusal {
+    status: 401,
+    code: "unauthorized",
+    message: "the token is missing or wrong; open the address that `windlass view` printed",
+};

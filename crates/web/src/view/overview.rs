@@ -1,0 +1,258 @@
+//! A session as a whole: its runs, where its time and money went, and its agents.
+
+use serde_json::{Value, json};
+use windlass_assembly::report::why::describe_terminal;
+use windlass_journal::session_trace::{SessionTrace, TraceDetail, TracedRun};
+use windlass_journal::{SessionSummary, is_being_written};
+use windlass_vocabulary::Usage;
+
+use super::call_json::call_status;
+use super::items::{merge, request_status};
+use super::session_rows::row_to_json;
+use crate::viewer::{FoundSession, SharedTrace, ViewFailure, Viewer, list_agent_journals};
+
+pub(super) fn answer_overview(
+    viewer: &Viewer,
+    session: &FoundSession,
+) -> Result<Value, ViewFailure> {
+    let trace = viewer.traces.open(&session.journal)?;
+    trace.wait_for_items(1)?;
+    let agents = list_agents(viewer, session, &trace, AGENT_LEVELS_MAX)?;
+    let parent = match &session.parent {
+        Some((id, agent)) => find_parent_call(viewer, id, agent)?,
+        None => Value::Null,
+    };
+    let row = session_row(viewer, session);
+    Ok(trace.read(|trace| {
+        json!({
+            "session": row,
+            "items": trace.items.len(),
+            "seq": trace.seq,
+            "complete": trace.is_complete,
+            "damaged": trace.damaged,
+            "running_ms": running_millis(trace),
+            "runs": trace.runs.iter().enumerate().map(run_to_json).collect::<Vec<_>>(),
+            "totals": totals_to_json(trace, session.row.state == "running"),
+            "agents": agents,
+            "parent": parent,
+        })
+    }))
+}
+
+/// The row of the session; that of an agent is made of its own journal.
+fn session_row(viewer: &Viewer, session: &FoundSession) -> Value {
+    let mut row = session.row.clone();
+    if session.parent.is_some() {
+        row.summary = SessionSummary::read(&session.journal).unwrap_or_default();
+        row.summary.id.clone_from(&session.id);
+        row.state = if is_being_written(&session.journal) { "running" } else { "done" };
+        row.agents = list_agent_journals(&session.journal).len();
+        row.facts = None;
+        row.facts = Some(viewer.sessions.load_facts(&session.journal, &row));
+    } else {
+        row.facts = Some(viewer.sessions.load_facts(&session.journal, &row));
+    }
+    row_to_json(&row)
+}
+
+fn run_to_json((place, run): (usize, &TracedRun)) -> Value {
+    let ending = run.ending.as_ref();
+    json!({
+        "n": place + 1,
+        "seq": run.place.seq,
+        "item": run.item,
+        "start": run.place.at,
+        "end": run.ended_at,
+        "turns": ending.map(|ending| ending.turns),
+        "terminal": ending.map(|ending| ending.terminal.name()),
+        "words": ending.map(|ending| describe_terminal(ending.terminal)),
+        "why": ending.map(|ending| ending.why.clone()),
+        "prompt": run.prompt,
+        "cost_micro_usd": run.cost.0,
+        "input_tokens": run.usage.input_total().0,
+        "output_tokens": run.usage.output.0,
+    })
+}
+
+fn running_millis(trace: &SessionTrace) -> u64 {
+    let run = |run: &TracedRun| run.ended_at.unwrap_or(trace.last_at).saturating_sub(run.place.at);
+    trace.runs.iter().map(run).sum()
+}
+
+/// Sums over a session.
+pub(super) fn totals_to_json(trace: &SessionTrace, is_running: bool) -> Value {
+    let times = SpentTime::measure(trace);
+    let (mut calls, mut failed, mut denied, mut retries, mut compactions) = (0, 0, 0, 0, 0);
+    for item in &trace.items {
+        match &item.detail {
+            TraceDetail::Call(call) => {
+                calls += 1;
+                match call_status(call, item, is_running) {
+                    "failed" => failed += 1,
+                    "denied" => denied += 1,
+                    _ => {}
+                }
+            }
+            TraceDetail::Retry { .. } => retries += 1,
+            TraceDetail::Summary { .. } => compactions += 1,
+            TraceDetail::Prompt { .. }
+            | TraceDetail::Answer { .. }
+            | TraceDetail::Thinking { .. }
+            | TraceDetail::Request(_)
+            | TraceDetail::Note { .. }
+            | TraceDetail::Retracted { .. }
+            | TraceDetail::Sealed
+            | TraceDetail::Repaired { .. }
+            | TraceDetail::Switched { .. }
+            | TraceDetail::Shrunk { .. }
+            | TraceDetail::Continued(_)
+            | TraceDetail::End(_) => {}
+        }
+    }
+    let mut usage = Usage::default();
+    let mut cost = 0;
+    for (_, bill) in &trace.bills {
+        usage += bill.billed;
+        cost += bill.cost.0;
+    }
+    let failed_requests =
+        trace.requests.iter().filter(|request| request_status(request) == "failed").count();
+    merge(
+        times.to_json(),
+        json!({
+            "requests": trace.requests.len(),
+            "failed_requests": failed_requests,
+            "calls": calls,
+            "failed_calls": failed,
+            "denied_calls": denied,
+            "retries": retries,
+            "compactions": compactions,
+            "input_tokens": usage.input_total().0,
+            "output_tokens": usage.output.0,
+            "cache_read_tokens": usage.cache_read.0,
+            "cache_write_tokens": usage.cache_write.0,
+            "cost_micro_usd": cost,
+        }),
+    )
+}
+
+/// Where the time went.
+#[derive(Default)]
+pub(super) struct SpentTime {
+    pub(super) model: u64,
+    pub(super) tool: u64,
+    pub(super) person: u64,
+    pub(super) wait: u64,
+}
+
+impl SpentTime {
+    pub(super) fn measure(trace: &SessionTrace) -> Self {
+        let mut spent = Self::default();
+        for request in &trace.requests {
+            let end = request.answer.ended_at.unwrap_or(request.place.at);
+            spent.model += end.saturating_sub(request.place.at);
+        }
+        for item in &trace.items {
+            match &item.detail {
+                TraceDetail::Call(call) => {
+                    if let (Some(start), Some(end)) = (call.started_at, item.ended_at) {
+                        spent.tool += end.saturating_sub(start);
+                    }
+                    if let Some(asked) = &call.asked
+                        && let Some(answer) = &asked.answer
+                    {
+                        spent.person += answer.at.saturating_sub(asked.at);
+                    }
+                }
+                TraceDetail::Retry { wait_millis, .. } => spent.wait += wait_millis,
+                TraceDetail::Prompt { .. }
+                | TraceDetail::Answer { .. }
+                | TraceDetail::Thinking { .. }
+                | TraceDetail::Request(_)
+                | TraceDetail::Summary { .. }
+                | TraceDetail::Note { .. }
+                | TraceDetail::Retracted { .. }
+                | TraceDetail::Sealed
+                | TraceDetail::Repaired { .. }
+                | TraceDetail::Switched { .. }
+                | TraceDetail::Shrunk { .. }
+                | TraceDetail::Continued(_)
+                | TraceDetail::End(_) => {}
+            }
+        }
+        spent
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let Self { model, tool, person, wait } = self;
+        json!({"model_ms": model, "tool_ms": tool, "person_ms": person, "wait_ms": wait})
+    }
+}
+
+/// The agents that calls of this session started, and theirs.
+fn list_agents(
+    viewer: &Viewer,
+    session: &FoundSession,
+    trace: &SharedTrace,
+    levels: usize,
+) -> Result<Vec<Value>, ViewFailure> {
+    let Some(levels) = levels.checked_sub(1) else { return Ok(Vec::new()) };
+    let mut agents = Vec::new();
+    for (name, journal) in list_agent_journals(&session.journal) {
+        let summary = SessionSummary::read(&journal).unwrap_or_default();
+        let call = trace.read(|trace| find_agent_call(trace, &name));
+        let nested = FoundSession {
+            id: format!("{}~{name}", session.id),
+            journal,
+            row: session.row.clone(),
+            parent: Some((session.id.clone(), name.clone())),
+        };
+        let below = match list_agent_journals(&nested.journal).is_empty() {
+            true => Vec::new(),
+            false => {
+                let nested_trace = viewer.traces.open(&nested.journal)?;
+                list_agents(viewer, &nested, &nested_trace, levels)?
+            }
+        };
+        let is_running = is_being_written(&nested.journal);
+        let own = json!({
+            "id": nested.id,
+            "state": if is_running { "running" } else { "done" },
+            "start": summary.created,
+            "end": (!is_running).then_some(summary.updated),
+            "cost_micro_usd": summary.cost.0,
+            "items": summary.messages,
+            "agents": below,
+        });
+        agents.push(merge(call.unwrap_or_else(|| json!({"name": name})), own));
+    }
+    Ok(agents)
+}
+
+/// The call that started this agent.
+fn find_agent_call(trace: &SessionTrace, agent: &str) -> Option<Value> {
+    trace.items.iter().enumerate().find_map(|(n, item)| {
+        let TraceDetail::Call(call) = &item.detail else { return None };
+        if call.agent.as_deref() != Some(agent) {
+            return None;
+        }
+        let input: Value = serde_json::from_str(&call.input.text).unwrap_or_default();
+        let name = input.get("subagent_type").and_then(Value::as_str).unwrap_or(agent);
+        Some(json!({
+            "call": call.id.as_str(),
+            "seq": item.place.seq,
+            "item": n,
+            "name": name,
+            "description": input.get("description").and_then(Value::as_str),
+        }))
+    })
+}
+
+fn find_parent_call(viewer: &Viewer, id: &str, agent: &str) -> Result<Value, ViewFailure> {
+    let parent = viewer.find(id)?;
+    let trace = viewer.traces.open(&parent.journal)?;
+    let call = trace.read(|trace| find_agent_call(trace, agent));
+    Ok(merge(json!({"id": id, "item": null, "call": null}), call.unwrap_or_default()))
+}
+
+const AGENT_LEVELS_MAX: usize = 4;

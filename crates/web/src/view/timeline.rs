@@ -1,0 +1,193 @@
+//! Where the time went: a lane for each model, tool, question and pause, for the session and its agents.
+
+use serde_json::{Value, json};
+use windlass_journal::session_trace::{SessionTrace, TraceDetail};
+
+use super::call_json::{call_status, summarize_call};
+use super::items::{merge, request_status};
+use super::overview::SpentTime;
+use crate::viewer::{FoundSession, ViewFailure, Viewer, list_agent_journals};
+
+pub(super) fn answer_timeline(
+    viewer: &Viewer,
+    session: &FoundSession,
+) -> Result<Value, ViewFailure> {
+    let trace = viewer.traces.open(&session.journal)?;
+    trace.wait_for_end()?;
+    let mut builder =
+        TimelineBuilder { is_running: session.row.state == "running", ..Default::default() };
+    let (totals, start, end) = trace.read(|trace| {
+        builder.add_trace(trace, None);
+        builder.add_marks(trace);
+        let start = trace.items.first().map_or(trace.head.created, |item| item.place.at);
+        (totals_to_json(trace), start, trace.last_at)
+    });
+    for (name, journal) in list_agent_journals(&session.journal).into_iter().take(AGENTS_SHOWN) {
+        let nested = viewer.traces.open(&journal)?;
+        nested.wait_for_end()?;
+        let id = format!("{}~{name}", session.id);
+        nested.read(|trace| builder.add_trace(trace, Some(&id)));
+    }
+    let TimelineBuilder { lanes, spans, marks, is_cut, .. } = builder;
+    let lanes: Vec<Value> = lanes.iter().enumerate().map(TimelineLane::to_json).collect();
+    Ok(json!({
+        "start": start,
+        "end": end,
+        "cut": is_cut,
+        "lanes": lanes,
+        "spans": spans,
+        "marks": marks,
+        "totals": totals,
+    }))
+}
+
+#[derive(Default)]
+struct TimelineBuilder {
+    lanes: Vec<TimelineLane>,
+    spans: Vec<Value>,
+    marks: Vec<Value>,
+    is_cut: bool,
+    is_running: bool,
+}
+
+#[derive(PartialEq, Eq)]
+struct TimelineLane {
+    kind: &'static str,
+    label: String,
+    agent: Option<String>,
+}
+
+impl TimelineLane {
+    fn to_json((id, lane): (usize, &Self)) -> Value {
+        json!({"id": id, "kind": lane.kind, "label": lane.label, "agent": lane.agent})
+    }
+}
+
+/// Something that took time.
+struct TimelineSpan {
+    start: u64,
+    end: Option<u64>,
+    seq: u64,
+    n: usize,
+    label: String,
+    status: &'static str,
+}
+
+impl TimelineBuilder {
+    fn add_trace(&mut self, trace: &SessionTrace, agent: Option<&str>) {
+        for request in &trace.requests {
+            let span = TimelineSpan {
+                start: request.place.at,
+                end: request.answer.ended_at,
+                seq: request.place.seq,
+                n: request.item,
+                label: format!("turn {} ({})", request.place.turn, request.source.name()),
+                status: request_status(request),
+            };
+            self.push("model", request.model.as_str(), agent, span);
+        }
+        for (n, item) in trace.items.iter().enumerate() {
+            let seq = item.place.seq;
+            match &item.detail {
+                TraceDetail::Call(call) => {
+                    if let Some(start) = call.started_at {
+                        let status = call_status(call, item, self.is_running);
+                        let label = summarize_call(call);
+                        let span =
+                            TimelineSpan { start, end: item.ended_at, seq, n, label, status };
+                        self.push("tool", call.tool.as_str(), agent, span);
+                    }
+                    if let Some(asked) = &call.asked {
+                        let end = asked.answer.as_ref().map(|answer| answer.at).or(item.ended_at);
+                        let label = format!("asked about {}", call.tool);
+                        let (start, status) = (asked.at, "ok");
+                        let span = TimelineSpan { start, end, seq, n, label, status };
+                        self.push("person", "waiting for you", agent, span);
+                    }
+                }
+                TraceDetail::Retry { wait_millis, attempt, .. } => {
+                    let (start, end) = (item.place.at, Some(item.place.at + wait_millis));
+                    let label = format!("before retry {attempt}");
+                    let span = TimelineSpan { start, end, seq, n, label, status: "ok" };
+                    self.push("wait", "back-off", agent, span);
+                }
+                TraceDetail::Prompt { .. }
+                | TraceDetail::Answer { .. }
+                | TraceDetail::Thinking { .. }
+                | TraceDetail::Request(_)
+                | TraceDetail::Summary { .. }
+                | TraceDetail::Note { .. }
+                | TraceDetail::Retracted { .. }
+                | TraceDetail::Sealed
+                | TraceDetail::Repaired { .. }
+                | TraceDetail::Switched { .. }
+                | TraceDetail::Shrunk { .. }
+                | TraceDetail::Continued(_)
+                | TraceDetail::End(_) => {}
+            }
+        }
+    }
+
+    fn push(&mut self, kind: &'static str, label: &str, agent: Option<&str>, span: TimelineSpan) {
+        if self.spans.len() >= SPANS_MAX {
+            self.is_cut = true;
+            return;
+        }
+        let lane = TimelineLane { kind, label: label.to_owned(), agent: agent.map(str::to_owned) };
+        let place = self.lanes.iter().position(|own| *own == lane).unwrap_or_else(|| {
+            self.lanes.push(lane);
+            self.lanes.len() - 1
+        });
+        let TimelineSpan { start, end, seq, n, label, status } = span;
+        self.spans.push(json!({
+            "lane": place, "start": start, "end": end, "seq": seq, "n": n, "label": label, "status": status,
+            "agent": agent,
+        }));
+    }
+
+    fn add_marks(&mut self, trace: &SessionTrace) {
+        for (n, item) in trace.items.iter().enumerate() {
+            let (kind, label) = match &item.detail {
+                TraceDetail::Prompt { text, .. } => {
+                    ("prompt", text.text.chars().take(LABEL_CHARS_MAX).collect())
+                }
+                TraceDetail::End(ending) => ("end", ending.terminal.name().to_owned()),
+                TraceDetail::Summary { .. } => ("summary", "compacted".to_owned()),
+                TraceDetail::Answer { .. }
+                | TraceDetail::Thinking { .. }
+                | TraceDetail::Call(_)
+                | TraceDetail::Request(_)
+                | TraceDetail::Note { .. }
+                | TraceDetail::Retry { .. }
+                | TraceDetail::Retracted { .. }
+                | TraceDetail::Sealed
+                | TraceDetail::Repaired { .. }
+                | TraceDetail::Switched { .. }
+                | TraceDetail::Shrunk { .. }
+                | TraceDetail::Continued(_) => continue,
+            };
+            if self.marks.len() < MARKS_MAX {
+                let (at, seq) = (item.place.at, item.place.seq);
+                self.marks
+                    .push(json!({"at": at, "seq": seq, "n": n, "kind": kind, "label": label}));
+            }
+        }
+    }
+}
+
+fn totals_to_json(trace: &SessionTrace) -> Value {
+    let spent = SpentTime::measure(trace);
+    let mut running = 0;
+    for run in &trace.runs {
+        running += run.ended_at.unwrap_or(trace.last_at).saturating_sub(run.place.at);
+    }
+    let first = trace.items.first().map_or(0, |item| item.place.at);
+    let known = spent.model + spent.tool + spent.person + spent.wait;
+    let idle = trace.last_at.saturating_sub(first).saturating_sub(running);
+    merge(spent.to_json(), json!({"other_ms": running.saturating_sub(known), "idle_ms": idle}))
+}
+
+const SPANS_MAX: usize = 20_000;
+const MARKS_MAX: usize = 5_000;
+const AGENTS_SHOWN: usize = 64;
+const LABEL_CHARS_MAX: usize = 80;

@@ -1,0 +1,202 @@
+//! What happened in the sessions that were looked at last. A journal that has grown is traced again, and
+//! the trace before it is shown until the new one is whole.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use windlass_assembly::session::rewind_point::fallback_settings;
+use windlass_journal::session_trace::{SessionTrace, lock_trace, trace_session};
+
+use super::ViewFailure;
+use super::session_directory::lock;
+
+/// A trace that is being made, or is whole.
+#[derive(Clone)]
+pub(crate) struct SharedTrace {
+    trace: Arc<Mutex<SessionTrace>>,
+    progress: Arc<TraceProgress>,
+    stamp: JournalStamp,
+}
+
+#[derive(Default)]
+struct TraceProgress {
+    is_over: AtomicBool,
+    failure: Mutex<Option<String>>,
+}
+
+/// What the files of a journal look like from outside: their number, bytes and last change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct JournalStamp {
+    files: usize,
+    bytes: u64,
+    modified: Option<std::time::SystemTime>,
+}
+
+#[derive(Default)]
+pub(crate) struct TraceCache {
+    entries: Mutex<Vec<CachedTrace>>,
+    building: Arc<AtomicUsize>,
+}
+
+struct CachedTrace {
+    journal: PathBuf,
+    used: Instant,
+    whole: Option<SharedTrace>,
+    next: Option<SharedTrace>,
+}
+
+impl SharedTrace {
+    /// Reads the trace as far as it is made.
+    pub(crate) fn read<T>(&self, reader: impl FnOnce(&SessionTrace) -> T) -> T {
+        reader(&lock_trace(&self.trace))
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.progress.is_over.load(Ordering::Acquire)
+    }
+
+    /// Waits until so many items are there, or the end.
+    pub(crate) fn wait_for_items(&self, count: usize) -> Result<(), ViewFailure> {
+        let began = Instant::now();
+        while !self.is_over() && began.elapsed() < TRACE_WAIT {
+            if lock_trace(&self.trace).items.len() >= count {
+                return Ok(());
+            }
+            std::thread::sleep(POLL);
+        }
+        self.check()
+    }
+
+    pub(crate) fn wait_for_end(&self) -> Result<(), ViewFailure> {
+        self.wait_for_items(usize::MAX)
+    }
+
+    fn check(&self) -> Result<(), ViewFailure> {
+        match lock(&self.progress.failure).clone() {
+            // What was read before the fault can still be shown.
+            Some(words) if lock_trace(&self.trace).items.is_empty() => {
+                Err(ViewFailure::failed(&words))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl TraceCache {
+    /// The trace of this journal as it is now, or nearly so.
+    pub(crate) fn open(&self, journal: &Path) -> Result<SharedTrace, ViewFailure> {
+        let stamp = stamp_journal(journal)?;
+        let trace = self.lookup(journal, stamp)?;
+        if trace.stamp == stamp && !trace.is_over() {
+            // Short journals are done at once.
+            let began = Instant::now();
+            while !trace.is_over() && began.elapsed() < SHORT_WAIT {
+                std::thread::sleep(POLL);
+            }
+        }
+        self.lookup(journal, stamp)
+    }
+
+    fn lookup(&self, journal: &Path, stamp: JournalStamp) -> Result<SharedTrace, ViewFailure> {
+        let mut entries = lock(&self.entries);
+        let position = entries.iter().position(|entry| entry.journal == journal);
+        let mut entry = match position {
+            Some(position) => entries.remove(position),
+            None => CachedTrace {
+                journal: journal.to_owned(),
+                used: Instant::now(),
+                whole: None,
+                next: None,
+            },
+        };
+        entry.used = Instant::now();
+        if entry.next.as_ref().is_some_and(SharedTrace::is_over) {
+            entry.whole = entry.next.take();
+        }
+        let newest = entry.next.as_ref().or(entry.whole.as_ref());
+        if entry.next.is_none() && newest.is_none_or(|newest| newest.stamp != stamp) {
+            entry.next = Some(self.spawn(journal, stamp)?);
+        }
+        let found = entry.whole.clone().or_else(|| entry.next.clone());
+        while entries.len() >= TRACES_MAX {
+            entries.remove(0);
+        }
+        entries.push(entry);
+        found.ok_or_else(|| ViewFailure::failed("the session cannot be read"))
+    }
+
+    fn spawn(&self, journal: &Path, stamp: JournalStamp) -> Result<SharedTrace, ViewFailure> {
+        if self.building.fetch_add(1, Ordering::AcqRel) >= BUILDS_MAX {
+            self.building.fetch_sub(1, Ordering::AcqRel);
+            return Err(ViewFailure::new(503, "busy", "too many sessions at once; try again"));
+        }
+        let shared = SharedTrace { trace: Arc::default(), progress: Arc::default(), stamp };
+        let (made, journal) = (shared.clone(), journal.to_owned());
+        let building = BuildCount(Arc::clone(&self.building));
+        let build = move || {
+            let _building = building;
+            let ended = EndMark(Arc::clone(&made.progress));
+            // A journal that breaks a rule of the engine must not end the viewer.
+            let traced = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                trace_session(&journal, &fallback_settings(), &made.trace)
+            }));
+            let failure = match traced {
+                Ok(Ok(())) => None,
+                Ok(Err(error)) => Some(error.to_string()),
+                Err(_) => Some("this journal cannot be replayed".to_owned()),
+            };
+            *lock(&made.progress.failure) = failure;
+            drop(ended);
+        };
+        std::thread::Builder::new()
+            .name("session trace".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn(build)
+            .map_err(|error| ViewFailure::failed(&error.to_string()))?;
+        Ok(shared)
+    }
+}
+
+/// Says that a trace is over, however it ended.
+struct EndMark(Arc<TraceProgress>);
+
+impl Drop for EndMark {
+    fn drop(&mut self) {
+        self.0.is_over.store(true, Ordering::Release);
+    }
+}
+
+/// One of the traces that are being made.
+struct BuildCount(Arc<AtomicUsize>);
+
+impl Drop for BuildCount {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+fn stamp_journal(journal: &Path) -> Result<JournalStamp, ViewFailure> {
+    let unreadable = |error: std::io::Error| ViewFailure::failed(&error.to_string());
+    let first = journal.metadata().map_err(unreadable)?;
+    let mut stamp = JournalStamp { files: 1, bytes: first.len(), modified: first.modified().ok() };
+    for number in 2_u32..SEGMENTS_MAX {
+        let Ok(later) = journal.with_extension(format!("{number}.jsonl")).metadata() else { break };
+        stamp.files += 1;
+        stamp.bytes += later.len();
+        stamp.modified = stamp.modified.max(later.modified().ok());
+    }
+    Ok(stamp)
+}
+
+/// Sessions that are remembered.
+const TRACES_MAX: usize = 6;
+/// Traces made at once.
+const BUILDS_MAX: usize = 4;
+const TRACE_WAIT: Duration = Duration::from_secs(90);
+const SHORT_WAIT: Duration = Duration::from_millis(200);
+const POLL: Duration = Duration::from_millis(2);
+const SEGMENTS_MAX: u32 = 10_000;
+/// Shell lines are read by recursion, as in a session.
+const STACK_BYTES: usize = 16 << 20;
