@@ -6,6 +6,7 @@
 //! [`gateway`] is HTTP in front of the store, and keeps nothing. `docs/fleet.md` is for those who run it.
 #![allow(missing_docs, reason = "nobody embeds this crate")]
 
+pub mod gateway;
 pub mod postgres_journal_store;
 pub mod session_spec;
 pub mod store;

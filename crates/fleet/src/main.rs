@@ -1,6 +1,7 @@
 //! The `windlass-fleet` command. `windlass` starts it by name, so that it need not carry a database client.
 
 mod args;
+mod client;
 mod store_command;
 
 use std::future::Future;
@@ -9,6 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use windlass_fleet::gateway::{self, GatewayOptions};
 use windlass_fleet::worker::{self, WorkerOptions, guard};
 use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
@@ -44,7 +46,18 @@ fn run(command: FleetCommand) -> Result<Exit, CommandError> {
         FleetCommand::Guard(args) => guard::run(&args.socket, &args.command),
         FleetCommand::Worker(args) => block_on(worker::run(to_worker_options(args)?)),
         FleetCommand::Store(args) => block_on(store_command::run(args.command)),
-        _ => Err(CommandError::usage("not yet")),
+        FleetCommand::Serve(args) => block_on(gateway::serve(GatewayOptions {
+            store_url: args.store.store,
+            listen: args.listen,
+            connections: args.connections.clamp(1, 100_000),
+        })),
+        FleetCommand::Submit(args) => block_on(client::submit(args)),
+        FleetCommand::Batch(args) => block_on(client::batch::run(args)),
+        FleetCommand::Ps(args) => block_on(client::ps(args)),
+        FleetCommand::Attach(args) => block_on(client::attach::run(args)),
+        FleetCommand::Answer(args) => block_on(client::answer(args)),
+        FleetCommand::Cancel(args) => block_on(client::cancel(args)),
+        FleetCommand::Logs(args) => block_on(client::attach::logs(args)),
     }
 }
 

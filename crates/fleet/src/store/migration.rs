@@ -1,5 +1,7 @@
 //! The schema and its versions: forward only, one transaction, refused where something else stands.
 
+use sqlx::PgConnection;
+
 use super::{FleetStore, StoreError};
 
 /// The version this program works with.
@@ -20,24 +22,8 @@ pub enum SchemaState {
 
 impl FleetStore {
     pub async fn read_schema(&self) -> Result<SchemaState, StoreError> {
-        let (has_schema, has_marker): (bool, bool) = sqlx::query_as(
-            "select to_regnamespace('windlass') is not null, \
-             exists (select 1 from information_schema.columns where table_schema = 'windlass' \
-             and table_name = 'store' and column_name = 'version')",
-        )
-        .fetch_one(&self.pool)
-        .await?;
-        if !has_schema {
-            return Ok(SchemaState::Missing);
-        }
-        if !has_marker {
-            return Ok(SchemaState::NotOurs);
-        }
-        let version: Option<i64> =
-            sqlx::query_scalar("select max(version)::bigint from windlass.store")
-                .fetch_one(&self.pool)
-                .await?;
-        Ok(version.map_or(SchemaState::NotOurs, SchemaState::Version))
+        let mut connection = self.pool.acquire().await?;
+        read_schema(&mut connection).await
     }
 
     /// Refuses every store but one of this version.
@@ -58,7 +44,7 @@ impl FleetStore {
         sqlx::query("select pg_advisory_xact_lock(5787213827046133841)")
             .execute(&mut *transaction)
             .await?;
-        let before = match self.read_schema().await? {
+        let before = match read_schema(&mut transaction).await? {
             SchemaState::Missing => 0,
             SchemaState::NotOurs => return Err(StoreError::NotOurs),
             SchemaState::Version(found) if found > SCHEMA_VERSION => {
@@ -78,4 +64,25 @@ impl FleetStore {
         transaction.commit().await?;
         Ok(before)
     }
+}
+
+async fn read_schema(connection: &mut PgConnection) -> Result<SchemaState, StoreError> {
+    let (has_schema, has_marker): (bool, bool) = sqlx::query_as(
+        "select to_regnamespace('windlass') is not null, \
+         exists (select 1 from information_schema.columns where table_schema = 'windlass' \
+         and table_name = 'store' and column_name = 'version')",
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    if !has_schema {
+        return Ok(SchemaState::Missing);
+    }
+    if !has_marker {
+        return Ok(SchemaState::NotOurs);
+    }
+    let version: Option<i64> =
+        sqlx::query_scalar("select max(version)::bigint from windlass.store")
+            .fetch_one(&mut *connection)
+            .await?;
+    Ok(version.map_or(SchemaState::NotOurs, SchemaState::Version))
 }

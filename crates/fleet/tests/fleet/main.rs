@@ -7,6 +7,8 @@
     reason = "a panic is how a test says no"
 )]
 
+mod faults;
+mod fixture;
 mod postgres;
 mod store;
 #[path = "../../../journal/tests/store_conformance/mod.rs"]

@@ -10,7 +10,7 @@ use windlass_vocabulary::SessionId;
 use crate::postgres::TestPostgres;
 use crate::store_conformance::{check_store, numbers, put};
 
-fn block_on<T>(task: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(task: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(task)
 }
 
