@@ -9,6 +9,7 @@
 
 mod faults;
 mod fixture;
+mod gateway;
 mod postgres;
 mod store;
 #[path = "../../../journal/tests/store_conformance/mod.rs"]
