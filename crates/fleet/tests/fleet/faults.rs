@@ -122,7 +122,9 @@ fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
     const SESSIONS: u32 = 24;
     let script = Script::new()
         .answer(
-            ScriptedAnswer::call("Bash", json!({ "command": "{{rest}}" })).when("run ").repeat(0),
+            ScriptedAnswer::call("Bash", json!({ "command": "{{rest}}" }))
+                .when("perform: ")
+                .repeat(0),
         )
         .answer(ScriptedAnswer::text("It ran.").when_result("finished").repeat(0))
         .answer(ScriptedAnswer::text("Not known.").when_result("nknown").repeat(0));
@@ -132,7 +134,10 @@ fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
         ["a", "b", "c"].iter().map(|name| fleet.start_worker(name, &more)).collect();
     for number in 1..=SESSIONS {
         let effects = fleet.effects().display().to_string();
-        fleet.submit(number, &format!("run echo {number} >> {effects}; sleep 0.3; echo finished"));
+        fleet.submit(
+            number,
+            &format!("perform: echo {number} >> {effects}; sleep 0.3; echo finished"),
+        );
     }
     for round in 0..4 {
         let wanted = SESSIONS / 6 * (round + 1);
@@ -143,7 +148,11 @@ fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
         workers.push(fleet.start_worker(&format!("new {round}"), &more));
     }
     let count = "select count(*) from windlass.sessions where state = 'done'";
-    fleet.postgres.wait_for(count, &SESSIONS.to_string());
+    let failed = "select result from windlass.sessions where state = 'failed'";
+    until("all end", || {
+        assert_eq!(fleet.postgres.query(failed), "");
+        fleet.postgres.query(count) == SESSIONS.to_string()
+    });
     let effects = fleet.read_effects();
     let mut made: Vec<&str> = effects.lines().collect();
     made.sort_unstable();

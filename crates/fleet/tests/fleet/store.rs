@@ -66,7 +66,7 @@ fn only_a_store_of_ours_and_of_this_version_is_used() {
         let refused = block_on(FleetStore::connect(url, 1)).unwrap_err().to_string();
         assert!(refused.contains("--store"), "{refused}");
     }
-    let other = postgres.url().replace("/w", "/none");
+    let other = format!("{}one", postgres.url().trim_end_matches('w'));
     let refused = block_on(FleetStore::connect(&other, 1)).unwrap_err();
     assert!(matches!(refused, StoreError::NoDatabase(_)), "{refused}");
 }
