@@ -34,7 +34,7 @@ use args::{
     RunArgs, clap_to_command_error,
 };
 use subcommand::{
-    auth, bound, context, diff, doctor, fork, hooks as hooks_command, journal, key,
+    auth, bound, context, diff, doctor, fleet, fork, hooks as hooks_command, journal, key,
     mcp as mcp_command, models, pack, permission, record, rehearse, rewind, sessions, stats, trust,
 };
 
@@ -133,6 +133,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
             }
         }),
         Some(CliCommand::Acp(args)) => run_acp(*args),
+        Some(CliCommand::Fleet(command)) => Err(fleet::run(command)),
         Some(CliCommand::Auth(args)) => {
             let (text, exit) = auth::run(&args, &environment)?;
             Ok(if print_answer(&text) == Exit::SUCCESS { exit } else { Exit::FAILURE })

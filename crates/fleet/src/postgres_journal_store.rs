@@ -293,7 +293,20 @@ fn to_journal_error(action: &'static str) -> impl FnOnce(StoreError) -> JournalE
     move |error| match error {
         StoreError::Fenced { ours, current } => JournalError::Fenced { ours, current },
         StoreError::Conflict { expected, found } => JournalError::Conflict { expected, found },
-        other => JournalError::Store { action, source: Box::new(other) },
+        StoreError::NotAUrl
+        | StoreError::BadUrl(_)
+        | StoreError::Refused(_)
+        | StoreError::NoDatabase(_)
+        | StoreError::Unreachable(_)
+        | StoreError::Missing
+        | StoreError::NotOurs
+        | StoreError::Older(_)
+        | StoreError::Newer(_)
+        | StoreError::NoSession(_)
+        | StoreError::SessionExists(_)
+        | StoreError::NoTenant(_)
+        | StoreError::Invalid(_)
+        | StoreError::Database(_) => JournalError::Store { action, source: Box::new(error) },
     }
 }
 

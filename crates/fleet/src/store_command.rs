@@ -117,10 +117,10 @@ fn to_usd(micro: i64) -> String {
 }
 
 fn to_error(error: StoreError) -> CommandError {
-    match error {
-        StoreError::NotAUrl | StoreError::BadUrl(_) => CommandError::usage(error.to_string()),
-        other => CommandError::failure(other.to_string()),
+    if let StoreError::NotAUrl | StoreError::BadUrl(_) = error {
+        return CommandError::usage(error.to_string());
     }
+    CommandError::failure(error.to_string())
 }
 
 fn to_failure(words: String) -> CommandError {

@@ -100,6 +100,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "stream_json",
         ],
     ),
+    ("fleet", &["vocabulary", "git", "workspace", "journal", "host"]),
     (
         "cli",
         &[

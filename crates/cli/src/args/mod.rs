@@ -5,6 +5,7 @@
 
 mod acp;
 mod auth;
+mod fleet;
 mod foreign_flags;
 mod headless;
 mod hooks;
@@ -26,6 +27,7 @@ use windlass_host::command_error::CommandError;
 
 pub(crate) use acp::{AcpArgs, AcpCommand, AcpSetupArgs, EditorArg};
 pub(crate) use auth::{AuthArgs, AuthCommand};
+pub(crate) use fleet::FleetCommand;
 pub(crate) use headless::{HeadlessArgs, InputFormatArg, StreamArgs, ThinkingDisplayArg};
 pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
 pub(crate) use key::{KeyArgs, KeyCommand, KeyListArgs};
@@ -142,6 +144,9 @@ pub(crate) enum CliCommand {
     /// Serve an editor over the Agent Client Protocol; `acp setup` writes the editor's entry.
     #[command(after_help = include_str!("../text/help/acp.txt"))]
     Acp(Box<AcpArgs>),
+    /// Run sessions on many hosts: serve, worker, store, submit, batch, ps, attach, answer, cancel, logs.
+    #[command(flatten)]
+    Fleet(FleetCommand),
     /// The client of the official conformance runner.
     #[command(name = "__mcp-conformance", hide = true)]
     McpConformance {
@@ -185,6 +190,16 @@ impl CliCommand {
         "acp",
         "key",
         "auth",
+        "serve",
+        "worker",
+        "store",
+        "submit",
+        "batch",
+        "ps",
+        "attach",
+        "answer",
+        "cancel",
+        "logs",
         "help",
     ];
 }

@@ -36,7 +36,7 @@ async fn follow_frames(
             buffer.extend_from_slice(&piece);
             while let Some(end) = buffer.windows(2).position(|pair| pair == b"\n\n") {
                 let event: Vec<u8> = buffer.drain(..end + 2).collect();
-                let event = ServerEvent::parse(&String::from_utf8_lossy(&event));
+                let event = StreamedEvent::parse(&String::from_utf8_lossy(&event));
                 failures = 0;
                 after = event.id.unwrap_or(after);
                 match event.is_end {
@@ -58,13 +58,13 @@ async fn follow_frames(
 }
 
 #[derive(Default)]
-struct ServerEvent {
+struct StreamedEvent {
     id: Option<u64>,
     is_end: bool,
     content: String,
 }
 
-impl ServerEvent {
+impl StreamedEvent {
     fn parse(text: &str) -> Self {
         let mut event = Self::default();
         for line in text.lines() {

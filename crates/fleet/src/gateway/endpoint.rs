@@ -13,7 +13,7 @@ use super::body::GatewayBody;
 use super::event_stream::follow_events;
 use super::http_error::{HttpError, json_response, text_response};
 use super::request_limits::{read_json, read_query, read_token};
-use super::routes::{Endpoint, RouteMatch, find_route, is_session_id};
+use super::routes::{ApiEndpoint, RouteMatch, find_route, is_session_id};
 use crate::session_spec::SessionSpec;
 use crate::store::{NewSession, SessionFilter, SessionRow, TokenHolder, TokenRole};
 
@@ -40,12 +40,10 @@ async fn dispatch(context: &Arc<GatewayContext>, request: Request<Incoming>) -> 
         }
     };
     let Some(role) = route.role else {
-        return match route.endpoint {
-            Endpoint::Description => {
-                Ok(json_response(StatusCode::OK, include_str!("openapi.json").to_owned()))
-            }
-            _ => show_health(context).await,
-        };
+        if route.endpoint == ApiEndpoint::Description {
+            return Ok(json_response(StatusCode::OK, include_str!("openapi.json").to_owned()));
+        }
+        return show_health(context).await;
     };
     let unknown = || HttpError::new(StatusCode::UNAUTHORIZED, "the token is unknown or expired");
     let token = read_token(&request)?;
@@ -60,14 +58,14 @@ async fn dispatch(context: &Arc<GatewayContext>, request: Request<Incoming>) -> 
     }
     let asked = AskedRequest { context, holder, request };
     match (route.endpoint, session) {
-        (Endpoint::Metrics, _) => {
+        (ApiEndpoint::Metrics, _) => {
             let text = context.metrics.render(&context.store).await?;
             Ok(text_response(StatusCode::OK, "text/plain; version=0.0.4", text))
         }
-        (Endpoint::SubmitSession, _) => asked.submit().await,
-        (Endpoint::ListSessions, _) => asked.list_sessions().await,
-        (Endpoint::AddBatch, _) => asked.add_batch().await,
-        (Endpoint::ListWorkers, _) => asked.list_workers().await,
+        (ApiEndpoint::SubmitSession, _) => asked.submit().await,
+        (ApiEndpoint::ListSessions, _) => asked.list_sessions().await,
+        (ApiEndpoint::AddBatch, _) => asked.add_batch().await,
+        (ApiEndpoint::ListWorkers, _) => asked.list_workers().await,
         (endpoint, Some(session)) => asked.answer_for_session(endpoint, &session).await,
         (_, None) => Err(HttpError::no_session()),
     }
@@ -203,22 +201,22 @@ impl AskedRequest<'_> {
         Ok(json_response(StatusCode::OK, json!({ "workers": workers }).to_string()))
     }
 
-    async fn answer_for_session(self, endpoint: Endpoint, id: &str) -> EndpointResult {
+    async fn answer_for_session(self, endpoint: ApiEndpoint, id: &str) -> EndpointResult {
         let store = &self.context.store;
         let row = store.read_session(id).await?.ok_or_else(HttpError::no_session)?;
         if row.tenant != self.holder.tenant && self.holder.role < TokenRole::Admin {
             return Err(HttpError::no_session());
         }
         let answer = match endpoint {
-            Endpoint::ShowSession => session_to_json(&row),
-            Endpoint::ShowResult => match &row.result {
+            ApiEndpoint::ShowSession => session_to_json(&row),
+            ApiEndpoint::ShowResult => match &row.result {
                 Some(result) => serde_json::from_str(result).unwrap_or_default(),
                 None => {
                     let words = format!("there is no result yet; the session is {}", row.state);
                     return Err(HttpError::new(StatusCode::CONFLICT, words));
                 }
             },
-            Endpoint::FollowEvents => {
+            ApiEndpoint::FollowEvents => {
                 let query = read_query(&self.request, &["after", "follow"])?;
                 let last = self.request.headers().get("last-event-id");
                 let last = last.and_then(|last| last.to_str().ok()).map(str::to_owned);
@@ -231,7 +229,7 @@ impl AskedRequest<'_> {
                 let follows = query.get("follow").is_none_or(|follow| follow != "false");
                 return Ok(follow_events(self.context, row.id, after, follows));
             }
-            Endpoint::ListQuestions => {
+            ApiEndpoint::ListQuestions => {
                 let questions = store.list_questions(id).await?;
                 let to_json = |(request, body): (String, String)| {
                     let asked: Value = serde_json::from_str(&body).unwrap_or_default();
@@ -239,7 +237,7 @@ impl AskedRequest<'_> {
                 };
                 json!({ "questions": questions.into_iter().map(to_json).collect::<Vec<_>>() })
             }
-            Endpoint::AddMessage => {
+            ApiEndpoint::AddMessage => {
                 let body: MessageBody = read_json(self.request).await?;
                 let uuid = body.id.unwrap_or_else(random::generate_uuid);
                 if !is_session_id(&uuid) || body.content.trim().is_empty() {
@@ -249,7 +247,7 @@ impl AskedRequest<'_> {
                 let number = store.add_message(id, &uuid, &body.content, &self.holder.name).await?;
                 json!({ "id": uuid, "number": number })
             }
-            Endpoint::AnswerQuestion => {
+            ApiEndpoint::AnswerQuestion => {
                 let body: AnswerBody = read_json(self.request).await?;
                 let answer = match body.behavior.as_str() {
                     "allow" => json!({ "behavior": "allow" }),
@@ -264,16 +262,16 @@ impl AskedRequest<'_> {
                 }
                 json!({ "question": body.question, "answered_by": by })
             }
-            Endpoint::CancelSession => {
+            ApiEndpoint::CancelSession => {
                 json!({ "id": id, "state": store.cancel_session(id).await? })
             }
-            Endpoint::Health
-            | Endpoint::Metrics
-            | Endpoint::Description
-            | Endpoint::SubmitSession
-            | Endpoint::ListSessions
-            | Endpoint::AddBatch
-            | Endpoint::ListWorkers => return Err(HttpError::no_session()),
+            ApiEndpoint::Health
+            | ApiEndpoint::Metrics
+            | ApiEndpoint::Description
+            | ApiEndpoint::SubmitSession
+            | ApiEndpoint::ListSessions
+            | ApiEndpoint::AddBatch
+            | ApiEndpoint::ListWorkers => return Err(HttpError::no_session()),
         };
         Ok(json_response(StatusCode::OK, answer.to_string()))
     }
@@ -284,7 +282,7 @@ fn session_to_json(row: &SessionRow) -> Value {
         "id": row.id, "tenant": row.tenant, "state": row.state, "name": row.title,
         "reason": row.reason, "batch": row.batch, "row": row.batch_row, "worker": row.worker,
         "attempts": row.attempts, "epoch": row.epoch, "records": row.seq,
-        "cost_micro_usd": row.cost_micro, "budget_micro_usd": row.budget_micro,
+        "cost_micro_usd": row.money.cost_micro, "budget_micro_usd": row.money.budget_micro,
         "created": row.created_millis, "updated": row.updated_millis,
     })
 }

@@ -46,7 +46,18 @@ impl From<StoreError> for HttpError {
                 Self::bad_request(error.to_string())
             }
             // What the database says may quote what others wrote.
-            error => {
+            StoreError::NotAUrl
+            | StoreError::BadUrl(_)
+            | StoreError::Refused(_)
+            | StoreError::NoDatabase(_)
+            | StoreError::Unreachable(_)
+            | StoreError::Missing
+            | StoreError::NotOurs
+            | StoreError::Older(_)
+            | StoreError::Newer(_)
+            | StoreError::Fenced { .. }
+            | StoreError::Conflict { .. }
+            | StoreError::Database(_) => {
                 crate::worker::report_line(&error.to_string());
                 let words = "the store cannot be used at the moment; try again";
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, words)

@@ -4,7 +4,7 @@
 use crate::store::TokenRole;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endpoint {
+pub enum ApiEndpoint {
     Health,
     Metrics,
     Description,
@@ -28,14 +28,14 @@ pub struct Route {
     pub path: &'static str,
     /// Nothing for those that need no token.
     pub role: Option<TokenRole>,
-    pub endpoint: Endpoint,
+    pub endpoint: ApiEndpoint,
 }
 
 const fn route(
     method: &'static str,
     path: &'static str,
     role: Option<TokenRole>,
-    endpoint: Endpoint,
+    endpoint: ApiEndpoint,
 ) -> Route {
     Route { method, path, role, endpoint }
 }
@@ -46,20 +46,20 @@ const APPROVE: Option<TokenRole> = Some(TokenRole::Approve);
 const ADMIN: Option<TokenRole> = Some(TokenRole::Admin);
 
 pub const ROUTES: &[Route] = &[
-    route("GET", "/v1/health", None, Endpoint::Health),
-    route("GET", "/v1/openapi.json", None, Endpoint::Description),
-    route("GET", "/metrics", ADMIN, Endpoint::Metrics),
-    route("POST", "/v1/sessions", SUBMIT, Endpoint::SubmitSession),
-    route("GET", "/v1/sessions", WATCH, Endpoint::ListSessions),
-    route("GET", "/v1/sessions/{id}", WATCH, Endpoint::ShowSession),
-    route("GET", "/v1/sessions/{id}/events", WATCH, Endpoint::FollowEvents),
-    route("POST", "/v1/sessions/{id}/messages", SUBMIT, Endpoint::AddMessage),
-    route("GET", "/v1/sessions/{id}/questions", WATCH, Endpoint::ListQuestions),
-    route("POST", "/v1/sessions/{id}/answers", APPROVE, Endpoint::AnswerQuestion),
-    route("POST", "/v1/sessions/{id}/cancel", SUBMIT, Endpoint::CancelSession),
-    route("GET", "/v1/sessions/{id}/result", WATCH, Endpoint::ShowResult),
-    route("POST", "/v1/batches", SUBMIT, Endpoint::AddBatch),
-    route("GET", "/v1/workers", ADMIN, Endpoint::ListWorkers),
+    route("GET", "/v1/health", None, ApiEndpoint::Health),
+    route("GET", "/v1/openapi.json", None, ApiEndpoint::Description),
+    route("GET", "/metrics", ADMIN, ApiEndpoint::Metrics),
+    route("POST", "/v1/sessions", SUBMIT, ApiEndpoint::SubmitSession),
+    route("GET", "/v1/sessions", WATCH, ApiEndpoint::ListSessions),
+    route("GET", "/v1/sessions/{id}", WATCH, ApiEndpoint::ShowSession),
+    route("GET", "/v1/sessions/{id}/events", WATCH, ApiEndpoint::FollowEvents),
+    route("POST", "/v1/sessions/{id}/messages", SUBMIT, ApiEndpoint::AddMessage),
+    route("GET", "/v1/sessions/{id}/questions", WATCH, ApiEndpoint::ListQuestions),
+    route("POST", "/v1/sessions/{id}/answers", APPROVE, ApiEndpoint::AnswerQuestion),
+    route("POST", "/v1/sessions/{id}/cancel", SUBMIT, ApiEndpoint::CancelSession),
+    route("GET", "/v1/sessions/{id}/result", WATCH, ApiEndpoint::ShowResult),
+    route("POST", "/v1/batches", SUBMIT, ApiEndpoint::AddBatch),
+    route("GET", "/v1/workers", ADMIN, ApiEndpoint::ListWorkers),
 ];
 
 /// What a request asks for.

@@ -22,7 +22,7 @@ pub use inbox::{InboxAnswer, InboxMessage, SessionInbox};
 pub(crate) use journal_bytes::MAIN_FILE;
 pub use journal_bytes::{AppendRequest, JournalFile};
 pub use migration::{SCHEMA_VERSION, SchemaState};
-pub use session_rows::{NewSession, SessionFilter, SessionRow, TenantRow};
+pub use session_rows::{NewSession, SessionFilter, SessionMoney, SessionRow, TenantRow};
 pub use store_error::StoreError;
 pub use token::{TokenHolder, TokenRole, TokenRow};
 

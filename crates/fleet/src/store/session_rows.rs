@@ -33,8 +33,7 @@ pub struct SessionRow {
     pub attempts: i32,
     pub epoch: i64,
     pub seq: i64,
-    pub cost_micro: i64,
-    pub budget_micro: Option<i64>,
+    pub money: SessionMoney,
     pub reason: Option<String>,
     pub result: Option<String>,
     pub created_millis: i64,
@@ -54,14 +53,23 @@ impl FromRow<'_, PgRow> for SessionRow {
             attempts: row.try_get("attempts")?,
             epoch: row.try_get("epoch")?,
             seq: row.try_get("seq")?,
-            cost_micro: row.try_get("cost_micro")?,
-            budget_micro: row.try_get("budget_micro")?,
+            money: SessionMoney {
+                cost_micro: row.try_get("cost_micro")?,
+                budget_micro: row.try_get("budget_micro")?,
+            },
             reason: row.try_get("reason")?,
             result: row.try_get("result")?,
             created_millis: row.try_get("created_millis")?,
             updated_millis: row.try_get("updated_millis")?,
         })
     }
+}
+
+/// Millionths of a dollar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionMoney {
+    pub cost_micro: i64,
+    pub budget_micro: Option<i64>,
 }
 
 /// Which sessions are listed. Nothing said means all.

@@ -146,14 +146,12 @@ impl SessionProcess {
         if matches!(relay, Ok(Ok(RelayEnd::Lost))) {
             return ProcessEnd::Lost;
         }
-        match end {
-            ProcessEnd::Crashed(_) => {
-                let tail = tokio::time::timeout(GUARD_END_WAIT, &mut self.stderr).await;
-                let tail = tail.ok().and_then(Result::ok).unwrap_or_default();
-                ProcessEnd::Crashed(last_line(&tail, "its process ended without a result"))
-            }
-            end => end,
+        if let ProcessEnd::Crashed(_) = end {
+            let tail = tokio::time::timeout(GUARD_END_WAIT, &mut self.stderr).await;
+            let tail = tail.ok().and_then(Result::ok).unwrap_or_default();
+            return ProcessEnd::Crashed(last_line(&tail, "its process ended without a result"));
         }
+        end
     }
 
     async fn run_until_end(&mut self, context: &WorkerContext) -> ProcessEnd {

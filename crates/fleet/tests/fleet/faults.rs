@@ -102,7 +102,8 @@ fn a_session_that_loses_its_process_each_time_is_parked() {
     let Some(fleet) = TestFleet::start(script) else { return };
     let more = ["--lease", "5", "--attempts", "2", "--capacity", "1"];
     let _worker = fleet.start_worker("one", &more);
-    let poisoned = fleet.submit(1, "poison");
+    // A number of its own: processes are looked for by it.
+    let poisoned = fleet.submit(808_808, "poison");
     let state = format!("select state from windlass.sessions where id = '{poisoned}'");
     until("it is parked", || {
         kill_session_process(&poisoned);
@@ -170,6 +171,46 @@ fn nothing_is_lost_or_done_twice_while_workers_are_killed() {
          spent_micro > 0 from windlass.tenants where id = 'team'",
     );
     assert_eq!(sums, "t|0|t");
+}
+
+/// A session that is taken over on another host has the files of its last finished tool, on top of a
+/// fresh checkout, and nothing of the tool that was running.
+#[test]
+fn files_are_handed_over_with_the_session() {
+    let bash = |command: &str| ScriptedAnswer::call("Bash", json!({ "command": command }));
+    let first = "echo made > made.txt; echo changed >> base.txt; echo first-done";
+    let script = Script::new()
+        .answer(bash(first).when("begin"))
+        .answer(bash("touch hanging; sleep 300").when_result("first-done"))
+        .answer(bash("cat made.txt base.txt; ls hanging; git status --short").when_result("nknown"))
+        .answer(ScriptedAnswer::text("All there.").when_result("base\nchanged"));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let repository = fleet.path("repository");
+    std::fs::create_dir(&repository).unwrap();
+    std::fs::write(repository.join("base.txt"), "base\n").unwrap();
+    for arguments in [
+        vec!["init", "-q", "-b", "trunk"],
+        vec!["add", "base.txt"],
+        vec!["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "-m", "base"],
+    ] {
+        let git =
+            std::process::Command::new("git").args(arguments).current_dir(&repository).status();
+        assert!(git.unwrap().success());
+    }
+    let spec = json!({ "permission_mode": "bypassPermissions", "workspace": {
+        "git": format!("file://{}", repository.display()), "commit": "trunk" } });
+    let session = fleet.submit_with(3, "begin", &spec.to_string());
+    let worker = fleet.start_worker("one", &["--lease", "2"]);
+    let hanging = fleet.path(&format!("one/sessions/{session}/workspace/hanging"));
+    until("the second tool hangs", || hanging.exists());
+    worker.kill();
+    let _second = fleet.start_worker("two", &["--lease", "2"]);
+    fleet.wait_for_state(&session, "done");
+    let result = fleet.postgres.query("select result from windlass.sessions");
+    assert!(result.contains("All there."), "{result}");
+    let told =
+        fleet.postgres.query("select frame from windlass.events where frame like '%base.txt%'");
+    assert!(told.contains("cannot access 'hanging'") && told.contains("?? made.txt"), "{told}");
 }
 
 /// Kills the process of a session, if it has begun to work.

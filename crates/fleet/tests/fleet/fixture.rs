@@ -102,13 +102,17 @@ impl TestFleet {
 
     /// Puts a session into the queue; every call is allowed.
     pub(crate) fn submit(&self, number: u32, prompt: &str) -> String {
+        self.submit_with(number, prompt, r#"{"permission_mode":"bypassPermissions"}"#)
+    }
+
+    pub(crate) fn submit_with(&self, number: u32, prompt: &str, spec: &str) -> String {
         let id = format!("00000000-0000-4000-8000-{number:012}");
         let new = NewSession {
             id: id.clone(),
             tenant: "team".to_owned(),
             batch: None,
             priority: 0,
-            spec: r#"{"permission_mode":"bypassPermissions"}"#.to_owned(),
+            spec: spec.to_owned(),
             title: None,
             budget_micro: None,
             content: prompt.to_owned(),
