@@ -105,9 +105,6 @@ create table windlass.events (
     frame text not null,
     primary key (session, number));
 create unique index events_uuid on windlass.events (session, uuid) where uuid is not null;
-create table windlass.back_offs (
-    provider text primary key,
-    until timestamptz not null);
 
 -- Gives back what a session has reserved and does not need while nobody runs it.
 create function windlass.drop_reservation(p_session text) returns void language sql as $$

@@ -93,8 +93,11 @@ impl TestFleet {
 
     /// A gateway on a free port, and its address.
     pub(crate) fn start_gateway(&self) -> (TestProcess, String) {
-        let mut gateway =
-            TestProcess::start(&mut self.command(&["serve", "--listen", "127.0.0.1:0"]));
+        self.start_gateway_at("127.0.0.1:0")
+    }
+
+    pub(crate) fn start_gateway_at(&self, address: &str) -> (TestProcess, String) {
+        let mut gateway = TestProcess::start(&mut self.command(&["serve", "--listen", address]));
         let line = gateway.wait_for_line("serving at ");
         let (_, url) = line.split_once("serving at ").unwrap();
         (gateway, url.to_owned())

@@ -124,6 +124,42 @@ fn sessions_are_submitted_followed_answered_and_cancelled_over_http() {
     assert_eq!(gateway.wait(), Some(143));
 }
 
+/// F3: a gateway is killed while watchers follow a session. They reconnect and miss nothing.
+#[test]
+fn watchers_miss_nothing_when_their_gateway_is_killed() {
+    let step = "while [ ! -e {{word}} ]; do sleep 0.05; done; echo let-go";
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": step })).when("wait for "))
+        .answer(ScriptedAnswer::text("Seen to the end.").when_result("let-go"));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let _worker = fleet.start_worker("one", &[]);
+    let (gateway, url) = fleet.start_gateway();
+    let watch = token(&fleet, "wes", "team", "watch");
+    let session = fleet.submit(1, &format!("wait for {}", fleet.effects().display()));
+    let calls = "select count(*) from windlass.events where frame like '%tool_use\"%'";
+    fleet.postgres.wait_for(calls, "1");
+    let watchers: Vec<_> = (0..10)
+        .map(|_| {
+            let mut command = fleet.command(&["logs", "--follow", "--json", &session]);
+            command.env("WINDLASS_SERVER", &url).env("WINDLASS_TOKEN", &watch);
+            command.spawn().unwrap()
+        })
+        .collect();
+    let admin = token(&fleet, "root", "team", "admin");
+    let metrics = format!("GET /metrics HTTP/1.1\r\nAuthorization: Bearer {admin}");
+    until("all watch", || call(&url, &metrics, "").1.contains("windlass_event_streams_total 10"));
+    gateway.kill();
+    let address = url.trim_start_matches("http://");
+    let _next = fleet.start_gateway_at(address);
+    std::fs::write(fleet.effects(), "").unwrap();
+    let frames = "select frame from windlass.events order by number";
+    for watcher in watchers {
+        let output = watcher.wait_with_output().unwrap();
+        assert_eq!(printed(&output), fleet.postgres.query(frames));
+    }
+    assert!(fleet.postgres.query(frames).contains("Seen to the end."));
+}
+
 /// F11: what has no right to an answer gets none, within bounds, and learns nothing.
 #[test]
 fn the_gateway_refuses_what_it_must() {

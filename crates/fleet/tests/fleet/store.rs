@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use windlass_fleet::postgres_journal_store::PostgresJournalStore;
-use windlass_fleet::store::{FleetStore, StoreError};
+use windlass_fleet::store::{ClaimEnd, FleetStore, NewSession, StoreError};
 use windlass_journal::{JournalError, JournalHead, JournalStore};
 use windlass_vocabulary::SessionId;
 
@@ -69,4 +69,65 @@ fn only_a_store_of_ours_and_of_this_version_is_used() {
     let other = format!("{}one", postgres.url().trim_end_matches('w'));
     let refused = block_on(FleetStore::connect(&other, 1)).unwrap_err();
     assert!(matches!(refused, StoreError::NoDatabase(_)), "{refused}");
+}
+
+fn new_session(number: u32, tenant: &str, budget_micro: Option<u64>) -> NewSession {
+    NewSession {
+        id: format!("00000000-0000-4000-8000-{number:012}"),
+        tenant: tenant.to_owned(),
+        batch: None,
+        priority: 0,
+        spec: "{}".to_owned(),
+        title: None,
+        budget_micro,
+        content: "go".to_owned(),
+        sender: "test".to_owned(),
+    }
+}
+
+/// F10 and money: a tenant that floods the queue takes no more than its turn, and no tenant runs more or
+/// reserves more than it may, whoever claims.
+#[test]
+fn claims_are_shared_fairly_and_within_limits_and_budgets() {
+    let Some(postgres) = TestPostgres::start() else { return };
+    migrate(&postgres);
+    block_on(async {
+        let store = FleetStore::open(&postgres.url(), 8).await.unwrap();
+        store.put_tenant("loud", None, Some(3)).await.unwrap();
+        store.put_tenant("quiet", None, None).await.unwrap();
+        store.put_tenant("poor", Some(5_000_000), None).await.unwrap();
+        for number in 0..50 {
+            store.submit_session(&new_session(number, "loud", None)).await.unwrap();
+        }
+        for number in 50..52 {
+            store.submit_session(&new_session(number, "quiet", None)).await.unwrap();
+        }
+        for number in 60..70 {
+            let session = new_session(number, "poor", Some(2_000_000));
+            store.submit_session(&session).await.unwrap();
+        }
+        let refused = store.submit_session(&new_session(99, "poor", None)).await.unwrap_err();
+        assert!(refused.to_string().contains("max_budget_usd"), "{refused}");
+        store.register_worker("w", "host", 100, Duration::from_secs(600)).await.unwrap();
+        let mut claimed = Vec::new();
+        while let Some(row) = store.claim_session("w", 5).await.unwrap() {
+            claimed.push(row);
+        }
+        let tenants: Vec<&str> = claimed.iter().map(|row| row.tenant.as_str()).collect();
+        let count = |name: &str| tenants.iter().filter(|tenant| **tenant == name).count();
+        assert_eq!((count("loud"), count("quiet"), count("poor")), (3, 2, 2), "{tenants:?}");
+        let last_quiet = tenants.iter().rposition(|tenant| *tenant == "quiet").unwrap();
+        assert!(last_quiet < 6, "it waits for its turn alone: {tenants:?}");
+
+        // What is given back can be reserved again; what was spent cannot.
+        let poor = claimed.iter().find(|row| row.tenant == "poor").unwrap();
+        let end = ClaimEnd { state: "done", is_orderly: true, ..ClaimEnd::default() };
+        assert!(store.end_claim(&poor.id, poor.epoch, "w", &end).await.unwrap());
+        assert!(!store.end_claim(&poor.id, poor.epoch, "w", &end).await.unwrap());
+        let next = store.claim_session("w", 5).await.unwrap().unwrap();
+        assert_eq!(next.tenant, "poor");
+        assert!(store.claim_session("w", 5).await.unwrap().is_none());
+        let row = store.read_tenant("poor").await.unwrap().unwrap();
+        assert_eq!((row.spent_micro, row.reserved_micro), (0, 4_000_000));
+    });
 }
