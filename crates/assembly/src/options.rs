@@ -90,6 +90,8 @@ pub struct SessionOptions {
     pub name: Option<String>,
     pub no_session_persistence: bool,
     pub journal: Option<PathBuf>,
+    /// The socket of the process that also keeps the journal.
+    pub journal_relay: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default)]

@@ -55,7 +55,7 @@ impl PromptPlan {
         let model_chain = &resolved.model_chain;
         let resolve_endpoints = || resolve_endpoints(model_chain, &resolved.config, lookup);
         let has_prompt = source == PromptSource::CommandLine;
-        if options.session.continue_run && has_prompt {
+        if options.session.continue_run && (has_prompt || options.reads_stream_json()) {
             let command = match has_deferred_call {
                 true => SlashCommand::ResumeDeferredCall,
                 false => SlashCommand::ContinueRun,

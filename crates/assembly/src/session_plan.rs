@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windlass_driver::mcp::McpServers;
-use windlass_driver::{PromptSubmission, SessionBuilder, SubagentConfig};
+use windlass_driver::{Durability, PromptSubmission, SessionBuilder, SubagentConfig};
 use windlass_vocabulary::{ContentBlock, ModelFacts, ModelName};
 
 use crate::directories::working_directory;
@@ -253,7 +253,7 @@ impl SessionParts {
             .resume_run(first_command == Some(SlashCommand::ContinueRun))
             .keep_file_history(resolved.layers.has_file_checkpointing());
         let mut builder =
-            set_identity_and_journal(builder, &session, &description.cwd, &endpoints.config);
+            set_identity_and_journal(builder, &session, &description.cwd, &endpoints.config)?;
         if let Some(observer) = observer {
             builder = builder.observer(observer);
         }
@@ -349,21 +349,26 @@ fn set_identity_and_journal(
     session: &SelectedSession,
     cwd: &Path,
     config: &Config,
-) -> SessionBuilder {
+) -> Result<SessionBuilder, CommandError> {
     let builder = builder.identity(&*session.id, Some(windlass_settings::find_project_root(cwd)));
     let mut builder = builder.transcript(session.build_transcript());
     if session.is_fork() {
         builder = builder.start_source("fork");
     }
-    match &session.journal {
+    let Some(journal) = &session.journal else { return Ok(builder) };
+    let relay = session.connect_relay()?;
+    // What a relay has not acknowledged must not be acted on, whatever the configuration says.
+    let durability = if relay.is_some() { Durability::Synced } else { config.durability };
+    let builder = builder
+        .journal(journal, durability)
+        // One that was asked for is never made anew.
+        .journal_must_exist(session.is_continued)
+        .journal_head(session.build_journal_head())
+        .price_table(config.facts_date.clone().unwrap_or_default());
+    Ok(match relay {
+        Some(relay) => builder.journal_disk(Arc::new(relay)),
         None => builder,
-        Some(journal) => builder
-            .journal(journal, config.durability)
-            // One that was asked for is never made anew.
-            .journal_must_exist(session.is_continued)
-            .journal_head(session.build_journal_head())
-            .price_table(config.facts_date.clone().unwrap_or_default()),
-    }
+    })
 }
 
 /// Directories besides the first that lie neither in another nor around it: what one look covers is not

@@ -39,8 +39,9 @@ use args::{
     RunArgs, clap_to_command_error,
 };
 use subcommand::{
-    auth, bound, completions, context, diff, doctor, fork, hooks as hooks_command, journal, key,
-    mcp as mcp_command, models, pack, permission, record, rehearse, rewind, sessions, stats, trust,
+    auth, bound, completions, context, diff, doctor, fleet, fork, hooks as hooks_command, journal,
+    key, mcp as mcp_command, models, pack, permission, record, rehearse, rewind, sessions, stats,
+    trust,
 };
 
 fn main() -> ExitCode {
@@ -164,6 +165,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
             }
         }),
         Some(CliCommand::Acp(args)) => run_acp(*args),
+        Some(CliCommand::Fleet(command)) => Err(fleet::run(command)),
         Some(CliCommand::Auth(args)) => {
             let (text, exit) = auth::run(&args, &environment)?;
             Ok(if print_answer(&text) == Exit::SUCCESS { exit } else { Exit::FAILURE })

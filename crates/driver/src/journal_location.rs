@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use windlass_journal::disk::JournalDisk;
 use windlass_journal::{Durability, JournalHead};
 
 use crate::latency::LatencyHistogram;
@@ -13,6 +14,8 @@ use crate::latency::LatencyHistogram;
 pub(crate) struct JournalLocation {
     pub(crate) path: PathBuf,
     pub(crate) durability: Durability,
+    /// What it is written to; nested sessions write to the same.
+    pub(crate) disk: Arc<dyn JournalDisk>,
     /// It is not made if it is not there.
     pub(crate) must_exist: bool,
     pub(crate) head: JournalHead,

@@ -11,7 +11,9 @@ use windlass_vocabulary::SessionId;
 use crate::clock;
 
 pub use windlass_journal::conversation::{ConversationItem, ConversationRole};
-pub use windlass_journal::disk::JournalFileChange;
+pub use windlass_journal::disk::{
+    DiskFile, DiskOpenMode, JournalDisk, JournalFileChange, RealDisk, RelayedDisk,
+};
 pub use windlass_journal::session_catalogue::SessionSearchHit;
 pub use windlass_journal::snapshot_store::{
     FileImage, LoggedFileChange, PlannedRestore, RestoreStatus, RestoredFile, SnapshotLimits,

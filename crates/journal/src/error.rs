@@ -84,6 +84,9 @@ pub enum JournalError {
     /// It cannot be written down: a fault of ours.
     #[error("a record cannot be written to the journal {path}: {source}", path = path.display())]
     Unwritable { path: PathBuf, source: serde_json::Error },
+    /// A store that is not a folder of this machine failed.
+    #[error("the session could not be {action} in the store: {source}")]
+    Store { action: &'static str, source: Box<dyn std::error::Error + Send + Sync> },
     #[error("{what} would be {size} bytes, and at most {max} are kept")]
     TooLarge { what: &'static str, size: u64, max: u64 },
 }
@@ -153,6 +156,7 @@ impl JournalError {
             | Self::NotAJournal { .. }
             | Self::NotOne { .. }
             | Self::Unwritable { .. }
+            | Self::Store { .. }
             | Self::TooLarge { .. } => None,
         }
     }

@@ -120,6 +120,12 @@ pub async fn run(mut args: RunOptions, mut signals: SignalListener) -> Result<Ex
     }
     let lines = match &first_prompt {
         None => stdin_lines.unwrap_or_else(input_reader::spawn_stdin_reader),
+        // An interrupted run goes on before the client's first prompt.
+        Some(command) if is_stream_in => {
+            let prompt = Box::new(build_replayed_prompt(command));
+            early_line.get_or_insert(InputLine::Frame(IncomingFrame::User(prompt)));
+            stdin_lines.unwrap_or_else(input_reader::spawn_stdin_reader)
+        }
         Some(command) => {
             let prompt = Box::new(build_replayed_prompt(command));
             input_reader::send_single_frame(IncomingFrame::User(prompt))

@@ -107,6 +107,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("trial", &["vocabulary", "journal", "driver", "host", "assembly"]),
+    ("fleet", &["vocabulary", "git", "workspace", "journal", "host"]),
     (
         "cli",
         &[

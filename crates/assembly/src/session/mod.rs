@@ -23,6 +23,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use windlass_driver::{TranscriptConfig, TranscriptContext};
+use windlass_journal::disk::RelayedDisk;
 use windlass_journal::transcript::{self, ImportedConversation, TranscriptFile, is_uuid};
 use windlass_journal::{
     JournalEntry, JournalHead, JournalReader, LastRun, ListedSession, SessionCatalogue,
@@ -61,6 +62,8 @@ pub struct SelectedSession {
     transcript_root: Option<PathBuf>,
     name: Option<String>,
     catalogue: Option<SessionCatalogue>,
+    /// The socket of the process that also keeps the journal.
+    relay: Option<PathBuf>,
 }
 
 pub fn open_catalogue(lookup: &impl EnvLookup) -> Result<SessionCatalogue, CommandError> {
@@ -159,6 +162,7 @@ pub fn select_session(
         transcript_root: None,
         name,
         catalogue: None,
+        relay: options.journal_relay.clone(),
     };
     if options.no_session_persistence {
         return Ok(new);
@@ -201,7 +205,7 @@ fn check_flags(options: &SessionOptions) -> Result<(), CommandError> {
     if options.fork_session && !is_older {
         return Err(CommandError::usage("--fork-session needs a session to copy; add -c or -r ID"));
     }
-    if options.continue_run && !is_older {
+    if options.continue_run && !is_older && options.journal.is_none() {
         return Err(CommandError::usage("--continue-run needs a session; add -c or -r ID"));
     }
     if options.resume_session_at.is_some() && !is_older {
@@ -362,6 +366,18 @@ impl SelectedSession {
             branch: git_branch::current_branch(&self.project),
             ..JournalHead::default()
         }
+    }
+
+    /// Connects to the process that also keeps the journal, if there is one.
+    pub fn connect_relay(&self) -> Result<Option<RelayedDisk>, CommandError> {
+        let (Some(socket), Some(journal)) = (&self.relay, &self.journal) else { return Ok(None) };
+        let root = journal.parent().unwrap_or(journal);
+        RelayedDisk::connect(socket, root).map(Some).map_err(|error| {
+            CommandError::failure(format!(
+                "nothing keeps journals at {}: {error}; leave --journal-relay out",
+                socket.display()
+            ))
+        })
     }
 
     pub fn is_fork(&self) -> bool {

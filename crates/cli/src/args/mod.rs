@@ -5,6 +5,7 @@
 
 mod acp;
 mod auth;
+mod fleet;
 mod foreign_flags;
 mod headless;
 mod hooks;
@@ -28,6 +29,7 @@ use windlass_host::command_error::CommandError;
 
 pub(crate) use acp::{AcpArgs, AcpCommand, AcpSetupArgs, EditorArg};
 pub(crate) use auth::{AuthArgs, AuthCommand};
+pub(crate) use fleet::FleetCommand;
 pub(crate) use headless::{HeadlessArgs, InputFormatArg, StreamArgs, ThinkingDisplayArg};
 pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
 pub(crate) use key::{KeyArgs, KeyCommand, KeyListArgs};
@@ -174,6 +176,9 @@ pub(crate) enum CliCommand {
         #[arg(last = true)]
         words: Vec<String>,
     },
+    /// Run sessions on many hosts: serve, worker, store, submit, batch, ps, attach, answer, cancel, logs.
+    #[command(flatten)]
+    Fleet(FleetCommand),
     /// The client of the official conformance runner.
     #[command(name = "__mcp-conformance", hide = true)]
     McpConformance {
@@ -223,6 +228,16 @@ impl CliCommand {
         "auth",
         "update",
         "completions",
+        "serve",
+        "worker",
+        "store",
+        "submit",
+        "batch",
+        "ps",
+        "attach",
+        "answer",
+        "cancel",
+        "logs",
         "help",
     ];
 }

@@ -117,6 +117,7 @@ impl From<SessionArgs> for SessionOptions {
             name: args.name,
             no_session_persistence: args.no_session_persistence,
             journal: args.journal,
+            journal_relay: args.journal_relay,
         }
     }
 }

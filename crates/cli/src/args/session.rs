@@ -18,7 +18,7 @@ pub(crate) struct SessionArgs {
     /// With -c or -r: resume in a copy; the original stays unchanged.
     #[arg(long)]
     pub(crate) fork_session: bool,
-    /// With -c or -r: finish the interrupted run, without a new prompt.
+    /// With -c, -r or --journal: finish the interrupted run, without a new prompt.
     #[arg(long, conflicts_with_all = ["fork_session", "resume_session_at"])]
     pub(crate) continue_run: bool,
     /// With -c or -r: resume after this message of the transcript, and drop what came after it.
@@ -42,6 +42,9 @@ pub(crate) struct SessionArgs {
     /// Save the session in this file instead. A session that is already there is resumed.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["goes_on", "resume", "fork_session", "name"])]
     pub(crate) journal: Option<PathBuf>,
+    /// Keep the journal with the process that listens at this socket, too. For workers of a fleet.
+    #[arg(long, value_name = "SOCKET", hide = true, requires = "journal")]
+    pub(crate) journal_relay: Option<PathBuf>,
 }
 
 /// `windlass sessions`.

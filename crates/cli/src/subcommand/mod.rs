@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod context;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod fleet;
 pub(crate) mod fork;
 pub(crate) mod hooks;
 pub(crate) mod journal;

@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use windlass_engine::Settings;
 use windlass_hook::HookSet;
+use windlass_journal::disk::{JournalDisk, RealDisk};
 use windlass_journal::{Durability, JournalHead};
 use windlass_permission::Policy;
 use windlass_tool::{ToolRegistry, ToolSessionContext};
@@ -222,6 +223,7 @@ impl SessionBuilder {
         self.record.journal = Some(JournalLocation {
             path: path.into(),
             durability,
+            disk: Arc::new(RealDisk),
             must_exist: false,
             head: JournalHead::default(),
             price_table: None,
@@ -237,6 +239,15 @@ impl SessionBuilder {
     pub fn journal_must_exist(mut self, on: bool) -> Self {
         if let Some(place) = &mut self.record.journal {
             place.must_exist = on;
+        }
+        self
+    }
+
+    /// Writes the journal, and those of nested sessions, to this disk. Means nothing without a journal.
+    #[must_use]
+    pub fn journal_disk(mut self, disk: Arc<dyn JournalDisk>) -> Self {
+        if let Some(place) = &mut self.record.journal {
+            place.disk = disk;
         }
         self
     }

@@ -100,6 +100,7 @@ impl SessionJournal {
     ) -> Result<OpenedJournal, JournalError> {
         let mut opening = JournalOpenOptions::new(location.durability);
         opening.must_exist = location.must_exist;
+        opening.disk = Arc::clone(&location.disk);
         opening.head = JournalHead { created: opening.at, ..location.head.clone() };
         let mut spent_before_rewind = MicroUsd(0);
         let shared = RefCell::new(&mut *transcript);

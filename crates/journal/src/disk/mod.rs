@@ -4,6 +4,7 @@
 //! and can say in which states a loss of power could leave it.
 
 mod real_disk;
+mod relayed_disk;
 
 use core::fmt;
 use std::fs::TryLockError;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub use real_disk::RealDisk;
 pub(crate) use real_disk::open_regular;
+pub use relayed_disk::{RELAY_GREETING, RelayReply, RelayRequest, RelayedDisk};
 
 pub trait JournalDisk: fmt::Debug + Send + Sync {
     /// Opens a file.

@@ -171,7 +171,7 @@ impl SessionCatalogue {
     /// deleted is still listed.
     pub fn delete(&self, journal: &Path) -> Result<(), JournalError> {
         let lock = lock_existing(journal, &RealDisk)?;
-        for extension in ["spill", "kept", "agents"] {
+        for extension in ["spill", "kept", "agents", "blobs"] {
             let path = journal.with_extension(extension);
             ignore_missing(std::fs::remove_dir_all(&path))
                 .map_err(JournalError::disk_error(&path, "deleted"))?;

@@ -1,13 +1,15 @@
 //! Journals as files of one directory: `<session>.jsonl`, with one writer by lock.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use windlass_vocabulary::SessionId;
 
-use super::{ClaimedSession, JournalStore, RecordIterator};
+use super::{ClaimedSession, JournalStore, RecordIterator, is_blob_name};
+use crate::disk::{RealDisk, replace_file};
 use crate::durability::Durability;
 use crate::error::JournalError;
 use crate::journal_open_options::JournalOpenOptions;
@@ -15,6 +17,7 @@ use crate::journal_reader::JournalReader;
 use crate::journal_writer::JournalWriter;
 use crate::record::{JournalHead, JournalRecord, NewRecordItem};
 use crate::segment;
+use crate::session_catalogue::SessionCatalogue;
 
 /// Journals in one directory.
 #[derive(Debug)]
@@ -35,6 +38,17 @@ impl FileJournalStore {
     #[must_use]
     pub fn path(&self, session: &SessionId) -> PathBuf {
         self.directory.join(format!("{session}.jsonl"))
+    }
+
+    fn blob_path(&self, session: &SessionId, name: &str) -> Result<PathBuf, JournalError> {
+        let path = self.path(session).with_extension("blobs").join(name);
+        match is_blob_name(name) {
+            true => Ok(path),
+            false => Err(JournalError::disk_error(&path, "named")(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a name is one word of letters, digits, `.`, `_` and `-`",
+            ))),
+        }
     }
 
     fn lock_writers(&self) -> MutexGuard<'_, BTreeMap<SessionId, JournalWriter>> {
@@ -143,11 +157,60 @@ impl JournalStore for FileJournalStore {
             }
         }
     }
+
+    fn list(&self) -> Result<Vec<SessionId>, JournalError> {
+        let entries = match std::fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(JournalError::disk_error(&self.directory, "listed"))?,
+        };
+        let mut found = Vec::new();
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // A later file of a journal has one more dot: its first one stands for it.
+            let id = name.strip_suffix(".jsonl").filter(|id| !id.contains('.'));
+            found.extend(id.map(SessionId::from));
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn set_title(&self, session: &SessionId, title: &str) -> Result<(), JournalError> {
+        SessionCatalogue::new(&self.directory).rename(&self.path(session), title)
+    }
+
+    fn read_title(&self, session: &SessionId) -> Result<Option<String>, JournalError> {
+        let path = self.path(session).with_extension("title");
+        read_if_there(&path).map(|bytes| bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
+    }
+
+    fn put_blob(
+        &self,
+        claimed: &ClaimedSession,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(), JournalError> {
+        self.renew(claimed)?;
+        let path = self.blob_path(&claimed.session, name)?;
+        let folder = path.parent().unwrap_or(&path);
+        std::fs::create_dir_all(folder).map_err(JournalError::disk_error(folder, "made"))?;
+        replace_file(&RealDisk, &path, bytes).map_err(JournalError::disk_error(&path, "written"))
+    }
+
+    fn read_blob(&self, session: &SessionId, name: &str) -> Result<Option<Vec<u8>>, JournalError> {
+        read_if_there(&self.blob_path(session, name)?)
+    }
+}
+
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, JournalError> {
+    match std::fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).map_err(JournalError::disk_error(path, "read")),
+    }
 }
 
 /// The size of all files of a journal.
 fn read_journal_size(path: &Path) -> u64 {
-    let later = segment::find_later_segments(&crate::disk::RealDisk, path);
+    let later = segment::find_later_segments(&RealDisk, path);
     let paths = core::iter::once(path.to_owned()).chain(later.into_iter().map(|(_, path)| path));
     paths.filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len()).sum()
 }

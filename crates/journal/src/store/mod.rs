@@ -4,9 +4,13 @@
 //! The law every store keeps: a claim has an epoch that is greater than every earlier one; what is
 //! appended under an older epoch, or at another place than the end, is refused and changes nothing;
 //! what was acknowledged is read back in order by everybody; what is appended at once is there as a
-//! whole or not at all. Calls block; async callers use a thread.
+//! whole or not at all. Blobs are what a session keeps beside its journal: whole, under a name, and
+//! fenced like records. Calls block; async callers use a thread.
+//!
+//! One suite of tests holds for every store: `tests/store_conformance`.
 
 mod file_store;
+pub mod journal_lines;
 
 use std::time::Duration;
 
@@ -59,6 +63,36 @@ pub trait JournalStore: core::fmt::Debug + Send + Sync {
         after: u64,
         at_most: Duration,
     ) -> Result<u64, JournalError>;
+
+    /// Every session there is, in the order of their ids.
+    fn list(&self) -> Result<Vec<SessionId>, JournalError>;
+
+    /// Gives a session a name, or takes it away with an empty one. Needs no claim.
+    fn set_title(&self, session: &SessionId, title: &str) -> Result<(), JournalError>;
+
+    fn read_title(&self, session: &SessionId) -> Result<Option<String>, JournalError>;
+
+    /// Keeps these bytes under this name, in place of what has it now.
+    ///
+    /// # Errors
+    ///
+    /// When the claim was lost, the name is not one word of letters, digits, `.`, `_` and `-`, or the
+    /// store cannot be used. What had the name is still there then.
+    fn put_blob(
+        &self,
+        claimed: &ClaimedSession,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(), JournalError>;
+
+    fn read_blob(&self, session: &SessionId, name: &str) -> Result<Option<Vec<u8>>, JournalError>;
+}
+
+/// Is this a name under which every store keeps a blob?
+#[must_use]
+pub fn is_blob_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    (1..=128).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(is_plain)
 }
 
 /// A session that is ours to write.

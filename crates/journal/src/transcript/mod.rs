@@ -40,7 +40,7 @@ pub use session_listing::{
     count_transcript_sessions, is_uuid, list_transcript_sessions, read_transcript_conversation,
     summarize_transcript,
 };
-pub use trace::{TracedMessage, render_transcript, trace_messages};
+pub use trace::{TracedMessage, render_recorded_transcript, render_transcript, trace_messages};
 pub use transcript_file::{TranscriptFile, find_by_title, write_agent_metadata};
 
 /// What every line says of its session.

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use windlass_engine::{Effect, Settings};
-use windlass_vocabulary::{AttachmentKind, Message, MessageId, MessageOrigin, Notice, ToolCallId};
+use windlass_vocabulary::{
+    AttachmentKind, Message, MessageId, MessageOrigin, ModelFacts, Notice, ToolCallId,
+};
 
 use super::{Transcriber, TranscriptContext};
 use crate::conversation::find_own_words;
@@ -96,6 +98,14 @@ pub fn render_transcript(
     let on_entry = |entry| making.borrow_mut().0.observe_entry(&entry);
     fold_entries(JournalReader::open(journal)?, settings, on_step, on_entry)?;
     Ok(making.into_inner().1)
+}
+
+/// As [`render_transcript`], for a journal that says itself under which settings it was decided.
+pub fn render_recorded_transcript(
+    journal: &Path,
+    about: &TranscriptContext,
+) -> Result<Vec<String>, JournalError> {
+    render_transcript(journal, about, &Settings::new(ModelFacts::new("unknown")))
 }
 
 fn is_prompt(message: &Message) -> bool {

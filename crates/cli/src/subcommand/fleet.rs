@@ -1,0 +1,33 @@
+//! The commands of a fleet: `windlass-fleet` takes the place of this process.
+//!
+//! It is a program of its own, because a database client and a gateway would not fit into this one.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use windlass_host::command_error::CommandError;
+
+use crate::args::FleetCommand;
+
+/// Returns only when the program cannot be started.
+pub(crate) fn run(command: FleetCommand) -> CommandError {
+    let (name, words) = command.into_words();
+    let error = Command::new(find_program()).arg(name).args(words).exec();
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return CommandError::failure(format!(
+            "`windlass {name}` needs the program {PROGRAM}, which is not installed; put it beside \
+             `windlass` or on the PATH"
+        ));
+    }
+    CommandError::failure(format!("{PROGRAM} cannot be started: {error}"))
+}
+
+/// Beside this program, or wherever the PATH leads.
+fn find_program() -> PathBuf {
+    let own = std::env::current_exe().ok();
+    let beside = own.as_deref().and_then(Path::parent).map(|folder| folder.join(PROGRAM));
+    beside.filter(|path| path.is_file()).unwrap_or_else(|| PathBuf::from(PROGRAM))
+}
+
+const PROGRAM: &str = "windlass-fleet";

@@ -1,0 +1,355 @@
+//! The command line of `windlass-fleet`. Doc comments here are the help text.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Sessions on many hosts: a store in PostgreSQL, workers, a gateway, and commands for them.
+#[derive(Debug, Parser)]
+#[command(name = "windlass-fleet", version, after_help = include_str!("text/help.txt"))]
+pub(crate) struct FleetArgs {
+    #[command(subcommand)]
+    pub(crate) command: FleetCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetCommand {
+    /// Serve the HTTP API in front of the store.
+    Serve(ServeArgs),
+    /// Claim sessions from the store and run them on this host.
+    Worker(WorkerArgs),
+    /// Create, check and look after the store.
+    Store(StoreArgs),
+    /// Start a session in a fleet.
+    Submit(SubmitArgs),
+    /// Start one session for each row of a file, and report on all of them.
+    Batch(BatchArgs),
+    /// List sessions.
+    Ps(PsArgs),
+    /// Follow a session, and send it messages from standard input.
+    Attach(AttachArgs),
+    /// Answer a question of a session.
+    Answer(AnswerArgs),
+    /// Cancel a session.
+    Cancel(SessionArg),
+    /// Print what a session said.
+    Logs(LogsArgs),
+    /// Run a command until the worker's lease ends.
+    #[command(hide = true)]
+    Guard(GuardArgs),
+}
+
+/// Where the store is.
+#[derive(Debug, Args)]
+pub(crate) struct StoreUrlArg {
+    /// The store: `postgres://user:password@host:5432/database`.
+    #[arg(long, value_name = "URL", env = "WINDLASS_STORE", hide_env_values = true)]
+    pub(crate) store: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreUrlArg,
+    /// The address to listen at.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7117")]
+    pub(crate) listen: String,
+    /// Connections at once.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) connections: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkerArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreUrlArg,
+    /// Sessions at once.
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) capacity: u32,
+    /// Seconds after which another worker may take over.
+    #[arg(long, value_name = "SECONDS", default_value_t = 15.0)]
+    pub(crate) lease: f64,
+    /// Where sessions and repositories lie on this host; the same on all hosts. [default: the state directory]
+    #[arg(long = "dir", value_name = "PATH")]
+    pub(crate) directory: Option<PathBuf>,
+    /// The `windlass` command. [default: beside this program, then PATH]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) windlass: Option<PathBuf>,
+    /// Run commands of models without a sandbox where there is none.
+    #[arg(long)]
+    pub(crate) allow_unsandboxed: bool,
+    /// Park a session after it lost its worker this often in a row.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) attempts: u32,
+    /// Seconds that sessions may go on after a request to terminate.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) drain: u64,
+}
+
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct StoreArgs {
+    #[command(subcommand)]
+    pub(crate) command: StoreCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Create the store in an empty database, or bring it to this version.
+    Migrate(StoreUrlArg),
+    /// Check that the store can be used, and say what is in it.
+    Check(StoreUrlArg),
+    /// Add a tenant, or change its limits.
+    Tenant(TenantArgs),
+    /// Make, list and remove tokens.
+    Token(TokenArgs),
+    /// Put the journal of a session of this host into the store.
+    Import(ImportArgs),
+    /// Write the journals of a session as files.
+    Export(ExportArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TenantArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreUrlArg,
+    /// Its name.
+    pub(crate) name: String,
+    /// What all its sessions together may spend, in dollars.
+    #[arg(long, value_name = "USD")]
+    pub(crate) budget_usd: Option<f64>,
+    /// Sessions that may run at once.
+    #[arg(long, value_name = "N")]
+    pub(crate) running: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct TokenArgs {
+    #[command(subcommand)]
+    pub(crate) command: TokenCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token and print it. It is shown only once.
+    Add(TokenAddArgs),
+    /// List tokens.
+    List(StoreUrlArg),
+    /// Remove the tokens of this name.
+    Remove(TokenRemoveArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TokenAddArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreUrlArg,
+    /// Whose it is, for lists and for the record of answers.
+    pub(crate) name: String,
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tenant: String,
+    #[arg(long, value_name = "ROLE", value_enum)]
+    pub(crate) role: RoleArg,
+    /// Days until it expires.
+    #[arg(long, value_name = "N")]
+    pub(crate) days: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TokenRemoveArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreUrlArg,
+    pub(crate) name: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RoleArg {
+    /// See sessions.
+    Watch,
+    /// Also start sessions, send messages and cancel.
+    Submit,
+    /// Also answer permission questions.
+    Approve,
+    /// Everything, for every tenant.
+    Admin,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreUrlArg,
+    /// The journal: a file such as `ID.jsonl`.
+    pub(crate) journal: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreUrlArg,
+    /// The session's id.
+    pub(crate) session: String,
+    /// The folder to write to; it must not exist.
+    pub(crate) folder: PathBuf,
+}
+
+/// Where the gateway is, and who asks.
+#[derive(Debug, Args)]
+pub(crate) struct ServerArgs {
+    /// The gateway.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "WINDLASS_SERVER",
+        default_value = "http://127.0.0.1:7117"
+    )]
+    pub(crate) server: String,
+}
+
+/// How sessions run.
+#[derive(Debug, Args)]
+pub(crate) struct SpecArgs {
+    /// The model.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// What to do with calls that no rule covers.
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission_mode: Option<String>,
+    /// Deny what would be asked, instead of waiting for an answer.
+    #[arg(long)]
+    pub(crate) deny_questions: bool,
+    /// Allow these calls.
+    #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "RULE")]
+    pub(crate) allowed_tools: Vec<String>,
+    /// Deny these calls.
+    #[arg(long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULE")]
+    pub(crate) disallowed_tools: Vec<String>,
+    /// Model calls of one run at most.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turns: Option<u32>,
+    /// What one session may spend.
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_budget_usd: Option<f64>,
+    /// The repository to work in.
+    #[arg(long, value_name = "URL")]
+    pub(crate) git: Option<String>,
+    /// The commit, branch or tag of it.
+    #[arg(long, value_name = "REF", requires = "git")]
+    pub(crate) commit: Option<String>,
+    /// Sessions with a higher number go first.
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    pub(crate) priority: i32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SubmitArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// The prompt. [default: standard input]
+    pub(crate) prompt: Option<String>,
+    #[command(flatten)]
+    pub(crate) spec: SpecArgs,
+    /// Wait for the result and print it.
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// A name for people.
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BatchArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Rows: a CSV file with a header, or one JSON object a line (`.jsonl`).
+    pub(crate) rows: PathBuf,
+    /// The prompt, with `{column}` for the values of a row.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) template: String,
+    #[command(flatten)]
+    pub(crate) spec: SpecArgs,
+    /// The batch's name. The same name again goes on with the same batch.
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Start nothing: print the sessions and the worst case in money.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Where to write the report: Markdown, and JSON beside it.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PsArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Only sessions in this state: queued, running, done, failed, parked, cancelled.
+    #[arg(long, value_name = "STATE")]
+    pub(crate) state: Option<String>,
+    /// List workers instead.
+    #[arg(long)]
+    pub(crate) workers: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AttachArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    pub(crate) session: String,
+    /// Speak stream-json on both standard streams, as `windlass -p` does.
+    #[arg(long)]
+    pub(crate) stream_json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    pub(crate) session: String,
+    /// `allow` or `deny`. Without it, the open questions are listed.
+    #[arg(value_enum)]
+    pub(crate) answer: Option<AnswerWord>,
+    /// Which question, if there are several.
+    #[arg(long, value_name = "ID")]
+    pub(crate) question: Option<String>,
+    /// What the model is told when denied.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AnswerWord {
+    Allow,
+    Deny,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionArg {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    pub(crate) session: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogsArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    pub(crate) session: String,
+    /// Go on until the session ends.
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Print the frames as they are.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GuardArgs {
+    #[arg(long)]
+    pub(crate) socket: PathBuf,
+    #[arg(last = true)]
+    pub(crate) command: Vec<OsString>,
+}

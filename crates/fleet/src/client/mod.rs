@@ -1,0 +1,131 @@
+//! The commands that talk to a gateway: submit, batch, ps, attach, answer, cancel, logs.
+
+pub(crate) mod attach;
+pub(crate) mod batch;
+mod gateway_client;
+mod row_file;
+
+use serde_json::{Value, json};
+use windlass_fleet::session_spec::{SessionSpec, WorkspaceSpec};
+use windlass_host::command_error::CommandError;
+use windlass_host::exit::Exit;
+
+use self::gateway_client::GatewayClient;
+use crate::args::{AnswerArgs, AnswerWord, PsArgs, SessionArg, SpecArgs, SubmitArgs};
+
+/// The spec that flags describe.
+fn to_spec(args: &SpecArgs) -> Result<SessionSpec, CommandError> {
+    let git = args.git.clone();
+    let spec = SessionSpec {
+        model: args.model.clone(),
+        permission_mode: args.permission_mode.clone(),
+        deny_questions: args.deny_questions,
+        allowed_tools: args.allowed_tools.clone(),
+        disallowed_tools: args.disallowed_tools.clone(),
+        max_turns: args.max_turns,
+        max_budget_usd: args.max_budget_usd,
+        append_system_prompt: None,
+        workspace: git.map(|git| WorkspaceSpec { git, commit: args.commit.clone() }),
+    };
+    spec.check().map_err(CommandError::usage)?;
+    Ok(spec)
+}
+
+pub(crate) async fn submit(args: SubmitArgs) -> Result<Exit, CommandError> {
+    let spec = to_spec(&args.spec)?;
+    let prompt = match args.prompt {
+        Some(prompt) => prompt,
+        None => std::io::read_to_string(std::io::stdin())
+            .map_err(|error| CommandError::usage(format!("standard input: {error}")))?,
+    };
+    let client = GatewayClient::new(&args.server)?;
+    let body = json!({ "prompt": prompt, "spec": spec, "name": args.name,
+        "priority": args.spec.priority });
+    let created = client.post("/v1/sessions", &body).await?;
+    let id = text_of(&created, "id");
+    if !args.wait {
+        println!("{id}");
+        return Ok(Exit::SUCCESS);
+    }
+    eprintln!("session {id}");
+    attach::wait_for_result(&client, &id).await
+}
+
+pub(crate) async fn ps(args: PsArgs) -> Result<Exit, CommandError> {
+    let client = GatewayClient::new(&args.server)?;
+    let (path, name) = match (args.workers, &args.state) {
+        (true, _) => ("/v1/workers".to_owned(), "workers"),
+        (false, Some(state)) => (format!("/v1/sessions?limit=1000&state={state}"), "sessions"),
+        (false, None) => ("/v1/sessions?limit=1000".to_owned(), "sessions"),
+    };
+    let listed = client.get(&path).await?;
+    let rows = listed.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    for row in &rows {
+        if args.json {
+            println!("{row}");
+        } else if args.workers {
+            let alive = if row.get("alive") == Some(&Value::Bool(true)) { "alive" } else { "gone" };
+            let [id, host] = ["id", "host"].map(|name| text_of(row, name));
+            println!("{id}  {alive}  {} of {}  {host}", row["running"], row["capacity"]);
+        } else {
+            let [id, state] = ["id", "state"].map(|name| text_of(row, name));
+            let note = [text_of(row, "name"), text_of(row, "reason")].join(" ");
+            println!("{id}  {state:9}  {:>9}  {}", to_usd(&row["cost_micro_usd"]), note.trim());
+        }
+    }
+    if listed.get("next").is_some_and(Value::is_string) {
+        eprintln!("there are more; narrow the list with --state");
+    }
+    Ok(Exit::SUCCESS)
+}
+
+pub(crate) async fn answer(args: AnswerArgs) -> Result<Exit, CommandError> {
+    let client = GatewayClient::new(&args.server)?;
+    let path = format!("/v1/sessions/{}", args.session);
+    let open = client.get(&format!("{path}/questions")).await?;
+    let open = open.get("questions").and_then(Value::as_array).cloned().unwrap_or_default();
+    let Some(word) = args.answer else {
+        for one in &open {
+            let asked = one.get("asked").cloned().unwrap_or_default();
+            let [tool, input] = ["tool_name", "input"].map(|name| asked[name].to_string());
+            println!("{}  {tool}  {input}", text_of(one, "question"));
+        }
+        return Ok(Exit::SUCCESS);
+    };
+    let question = match (args.question, open.as_slice()) {
+        (Some(question), _) => question,
+        (None, [one]) => text_of(one, "question"),
+        (None, []) => return Err(CommandError::failure("no question is open")),
+        (None, _) => {
+            return Err(CommandError::usage(
+                "several questions are open; name one with --question",
+            ));
+        }
+    };
+    let behavior = match word {
+        AnswerWord::Allow => "allow",
+        AnswerWord::Deny => "deny",
+    };
+    let body = json!({ "question": question, "behavior": behavior, "message": args.message });
+    client.post(&format!("{path}/answers"), &body).await?;
+    println!("{behavior}: {question}");
+    Ok(Exit::SUCCESS)
+}
+
+pub(crate) async fn cancel(args: SessionArg) -> Result<Exit, CommandError> {
+    let client = GatewayClient::new(&args.server)?;
+    let answer = client.post(&format!("/v1/sessions/{}/cancel", args.session), &json!({})).await?;
+    let state = text_of(&answer, "state");
+    println!("{}", if state == "running" { "cancelling" } else { &state });
+    Ok(Exit::SUCCESS)
+}
+
+fn text_of(value: &Value, name: &str) -> String {
+    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// Millionths of a dollar for people.
+fn to_usd(micro: &Value) -> String {
+    let micro = micro.as_i64().unwrap_or(0);
+    format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
+}

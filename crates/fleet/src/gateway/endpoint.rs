@@ -1,0 +1,288 @@
+//! One function for each route: read, check who asks, ask the store, answer.
+
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::{Request, Response, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use windlass_host::random;
+
+use super::GatewayContext;
+use super::body::GatewayBody;
+use super::event_stream::follow_events;
+use super::http_error::{HttpError, json_response, text_response};
+use super::request_limits::{read_json, read_query, read_token};
+use super::routes::{ApiEndpoint, RouteMatch, find_route, is_session_id};
+use crate::session_spec::SessionSpec;
+use crate::store::{NewSession, SessionFilter, SessionRow, TokenHolder, TokenRole};
+
+type EndpointResult = Result<Response<GatewayBody>, HttpError>;
+
+pub(crate) async fn answer_request(
+    context: Arc<GatewayContext>,
+    request: Request<Incoming>,
+) -> Response<GatewayBody> {
+    let answer = dispatch(&context, request).await;
+    context.metrics.count_request(answer.is_err());
+    answer.unwrap_or_else(|error| error.to_response())
+}
+
+async fn dispatch(context: &Arc<GatewayContext>, request: Request<Incoming>) -> EndpointResult {
+    let (route, session) = match find_route(request.method().as_str(), request.uri().path()) {
+        RouteMatch::Found { route, session } => (route, session),
+        RouteMatch::WrongMethod(others) => {
+            let words = format!("this path takes {}", others.join(" and "));
+            return Err(HttpError::new(StatusCode::METHOD_NOT_ALLOWED, words));
+        }
+        RouteMatch::Unknown => {
+            return Err(HttpError::new(StatusCode::NOT_FOUND, "there is nothing here"));
+        }
+    };
+    let Some(role) = route.role else {
+        if route.endpoint == ApiEndpoint::Description {
+            return Ok(json_response(StatusCode::OK, include_str!("openapi.json").to_owned()));
+        }
+        return show_health(context).await;
+    };
+    let unknown = || HttpError::new(StatusCode::UNAUTHORIZED, "the token is unknown or expired");
+    let token = read_token(&request)?;
+    let holder = context.store.find_token(&token).await?.ok_or_else(unknown)?;
+    if holder.role < role {
+        let words = format!(
+            "this needs the role `{}`, and the token has `{}`",
+            role.name(),
+            holder.role.name()
+        );
+        return Err(HttpError::new(StatusCode::FORBIDDEN, words));
+    }
+    let asked = AskedRequest { context, holder, request };
+    match (route.endpoint, session) {
+        (ApiEndpoint::Metrics, _) => {
+            let text = context.metrics.render(&context.store).await?;
+            Ok(text_response(StatusCode::OK, "text/plain; version=0.0.4", text))
+        }
+        (ApiEndpoint::SubmitSession, _) => asked.submit().await,
+        (ApiEndpoint::ListSessions, _) => asked.list_sessions().await,
+        (ApiEndpoint::AddBatch, _) => asked.add_batch().await,
+        (ApiEndpoint::ListWorkers, _) => asked.list_workers().await,
+        (endpoint, Some(session)) => asked.answer_for_session(endpoint, &session).await,
+        (_, None) => Err(HttpError::no_session()),
+    }
+}
+
+async fn show_health(context: &GatewayContext) -> EndpointResult {
+    context.store.ping().await?;
+    Ok(json_response(StatusCode::OK, json!({ "ok": true }).to_string()))
+}
+
+struct AskedRequest<'a> {
+    context: &'a Arc<GatewayContext>,
+    holder: TokenHolder,
+    request: Request<Incoming>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SubmitBody {
+    prompt: String,
+    #[serde(default)]
+    spec: SessionSpec,
+    /// The same id again is the same session.
+    id: Option<String>,
+    name: Option<String>,
+    #[serde(default)]
+    priority: i32,
+    tenant: Option<String>,
+    batch: Option<String>,
+    row: Option<i32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MessageBody {
+    content: String,
+    id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnswerBody {
+    question: String,
+    /// `allow` or `deny`.
+    behavior: String,
+    message: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BatchBody {
+    name: String,
+}
+
+impl AskedRequest<'_> {
+    async fn submit(self) -> EndpointResult {
+        let body: SubmitBody = read_json(self.request).await?;
+        if body.prompt.trim().is_empty() {
+            return Err(HttpError::bad_request("`prompt` is empty"));
+        }
+        body.spec.check().map_err(HttpError::bad_request)?;
+        let id = body.id.unwrap_or_else(random::generate_uuid).to_ascii_lowercase();
+        if !is_session_id(&id) {
+            return Err(HttpError::bad_request("`id` must be a UUID"));
+        }
+        let tenant = match body.tenant {
+            Some(tenant) if tenant != self.holder.tenant && self.holder.role < TokenRole::Admin => {
+                let words = "only an administrator submits for another tenant";
+                return Err(HttpError::new(StatusCode::FORBIDDEN, words));
+            }
+            tenant => tenant.unwrap_or_else(|| self.holder.tenant.clone()),
+        };
+        let spec = serde_json::to_string(&body.spec)
+            .map_err(|error| HttpError::bad_request(error.to_string()))?;
+        let new = NewSession {
+            id: id.clone(),
+            tenant,
+            batch: body.batch.map(|batch| (batch, body.row.unwrap_or(0))),
+            priority: body.priority.clamp(-1000, 1000),
+            spec,
+            title: body.name.map(|name| name.chars().take(200).collect()),
+            budget_micro: body.spec.budget_micro(),
+            content: body.prompt,
+            sender: self.holder.name.clone(),
+        };
+        self.context.store.submit_session(&new).await?;
+        Ok(json_response(StatusCode::CREATED, json!({ "id": id, "state": "queued" }).to_string()))
+    }
+
+    async fn list_sessions(self) -> EndpointResult {
+        let query = read_query(&self.request, &["state", "tenant", "after", "batch", "limit"])?;
+        let is_admin = self.holder.role == TokenRole::Admin;
+        let limit = query.get("limit").and_then(|limit| limit.parse().ok()).unwrap_or(100);
+        let filter = SessionFilter {
+            tenant: match is_admin {
+                true => query.get("tenant").cloned(),
+                false => Some(self.holder.tenant),
+            },
+            state: query.get("state").cloned(),
+            batch: query.get("batch").cloned(),
+            after: query.get("after").cloned(),
+            limit: u32::clamp(limit, 1, 1000),
+        };
+        let rows = self.context.store.list_sessions(&filter).await?;
+        let next = rows.last().filter(|_| rows.len() as u64 >= u64::from(filter.limit));
+        let body = json!({
+            "sessions": rows.iter().map(session_to_json).collect::<Vec<_>>(),
+            "next": next.map(|row| &row.id),
+        });
+        Ok(json_response(StatusCode::OK, body.to_string()))
+    }
+
+    async fn add_batch(self) -> EndpointResult {
+        let body: BatchBody = read_json(self.request).await?;
+        let name: String = body.name.chars().take(200).collect();
+        // The same name of the same tenant is the same batch.
+        let id = format!("{}/{name}", self.holder.tenant);
+        self.context.store.add_batch(&id, &self.holder.tenant, &name).await?;
+        Ok(json_response(StatusCode::CREATED, json!({ "id": id }).to_string()))
+    }
+
+    async fn list_workers(self) -> EndpointResult {
+        let workers = self.context.store.list_workers().await?;
+        let workers: Vec<Value> = workers
+            .iter()
+            .filter(|worker| worker.capacity > 0)
+            .map(|worker| {
+                json!({ "id": worker.id, "host": worker.host, "pid": worker.pid,
+                    "capacity": worker.capacity, "running": worker.running,
+                    "draining": worker.is_draining, "alive": worker.lease_millis > 0 })
+            })
+            .collect();
+        Ok(json_response(StatusCode::OK, json!({ "workers": workers }).to_string()))
+    }
+
+    async fn answer_for_session(self, endpoint: ApiEndpoint, id: &str) -> EndpointResult {
+        let store = &self.context.store;
+        let row = store.read_session(id).await?.ok_or_else(HttpError::no_session)?;
+        if row.tenant != self.holder.tenant && self.holder.role < TokenRole::Admin {
+            return Err(HttpError::no_session());
+        }
+        let answer = match endpoint {
+            ApiEndpoint::ShowSession => session_to_json(&row),
+            ApiEndpoint::ShowResult => match &row.result {
+                Some(result) => serde_json::from_str(result).unwrap_or_default(),
+                None => {
+                    let words = format!("there is no result yet; the session is {}", row.state);
+                    return Err(HttpError::new(StatusCode::CONFLICT, words));
+                }
+            },
+            ApiEndpoint::FollowEvents => {
+                let query = read_query(&self.request, &["after", "follow"])?;
+                let last = self.request.headers().get("last-event-id");
+                let last = last.and_then(|last| last.to_str().ok()).map(str::to_owned);
+                let after = last.or_else(|| query.get("after").cloned());
+                let after = match after.map(|after| after.parse::<u64>()) {
+                    None => 0,
+                    Some(Ok(after)) => after,
+                    Some(Err(_)) => return Err(HttpError::bad_request("`after` must be a number")),
+                };
+                let follows = query.get("follow").is_none_or(|follow| follow != "false");
+                return Ok(follow_events(self.context, row.id, after, follows));
+            }
+            ApiEndpoint::ListQuestions => {
+                let questions = store.list_questions(id).await?;
+                let to_json = |(request, body): (String, String)| {
+                    let asked: Value = serde_json::from_str(&body).unwrap_or_default();
+                    json!({ "question": request, "asked": asked })
+                };
+                json!({ "questions": questions.into_iter().map(to_json).collect::<Vec<_>>() })
+            }
+            ApiEndpoint::AddMessage => {
+                let body: MessageBody = read_json(self.request).await?;
+                let uuid = body.id.unwrap_or_else(random::generate_uuid);
+                if !is_session_id(&uuid) || body.content.trim().is_empty() {
+                    let words = "`content` must not be empty, and `id` must be a UUID";
+                    return Err(HttpError::bad_request(words));
+                }
+                let number = store.add_message(id, &uuid, &body.content, &self.holder.name).await?;
+                json!({ "id": uuid, "number": number })
+            }
+            ApiEndpoint::AnswerQuestion => {
+                let body: AnswerBody = read_json(self.request).await?;
+                let answer = match body.behavior.as_str() {
+                    "allow" => json!({ "behavior": "allow" }),
+                    "deny" => json!({ "behavior": "deny",
+                        "message": body.message.unwrap_or_else(|| "Denied.".to_owned()) }),
+                    _ => return Err(HttpError::bad_request("`behavior` is `allow` or `deny`")),
+                };
+                let (question, by) = (&body.question, &self.holder.name);
+                if !store.answer_question(id, question, &answer.to_string(), by).await? {
+                    let words = "there is no such open question; list them with GET …/questions";
+                    return Err(HttpError::new(StatusCode::NOT_FOUND, words));
+                }
+                json!({ "question": body.question, "answered_by": by })
+            }
+            ApiEndpoint::CancelSession => {
+                json!({ "id": id, "state": store.cancel_session(id).await? })
+            }
+            ApiEndpoint::Health
+            | ApiEndpoint::Metrics
+            | ApiEndpoint::Description
+            | ApiEndpoint::SubmitSession
+            | ApiEndpoint::ListSessions
+            | ApiEndpoint::AddBatch
+            | ApiEndpoint::ListWorkers => return Err(HttpError::no_session()),
+        };
+        Ok(json_response(StatusCode::OK, answer.to_string()))
+    }
+}
+
+fn session_to_json(row: &SessionRow) -> Value {
+    json!({
+        "id": row.id, "tenant": row.tenant, "state": row.state, "name": row.title,
+        "reason": row.reason, "batch": row.batch, "row": row.batch_row, "worker": row.worker,
+        "attempts": row.attempts, "epoch": row.epoch, "records": row.seq,
+        "cost_micro_usd": row.money.cost_micro, "budget_micro_usd": row.money.budget_micro,
+        "created": row.created_millis, "updated": row.updated_millis,
+    })
+}

@@ -1,0 +1,109 @@
+//! What a session says, as server-sent events: everything behind a number, then what comes.
+//!
+//! The number of a frame is its event's id, so a client that reconnects anywhere says where it was and
+//! misses nothing. The last event is called `end` and says how the session stands.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use hyper::{Response, StatusCode};
+use serde_json::json;
+use tokio::sync::{broadcast, mpsc};
+
+use super::GatewayContext;
+use super::body::GatewayBody;
+use super::http_error::text_response;
+
+pub(crate) fn follow_events(
+    context: &Arc<GatewayContext>,
+    session: String,
+    after: u64,
+    follows: bool,
+) -> Response<GatewayBody> {
+    context.metrics.count_stream();
+    let (sender, receiver) = mpsc::channel(CHANNEL_FRAMES);
+    let stream = EventStream { context: Arc::clone(context), session, sender };
+    tokio::spawn(stream.run(after, follows));
+    let mut response = text_response(StatusCode::OK, "text/event-stream", String::new());
+    *response.body_mut() = GatewayBody::Events(receiver);
+    response
+}
+
+struct EventStream {
+    context: Arc<GatewayContext>,
+    session: String,
+    sender: mpsc::Sender<Bytes>,
+}
+
+impl EventStream {
+    async fn run(self, mut after: u64, follows: bool) {
+        let mut news = self.context.news.subscribe();
+        let mut is_ending = self.context.is_ending.subscribe();
+        let mut silence = 0;
+        loop {
+            // The state is read first: what is added meanwhile is then still read before the end.
+            let Ok(row) = self.context.store.read_session(&self.session).await else {
+                // A client that reconnects goes on where it was.
+                return;
+            };
+            let Some(row) = row else { return };
+            let is_over = !follows || !matches!(row.state.as_str(), "queued" | "running");
+            loop {
+                let events = self.context.store.read_events(&self.session, after, PAGE).await;
+                let Ok(events) = events else { return };
+                let is_last_page = events.len() < PAGE as usize;
+                for (number, frame) in events {
+                    after = number;
+                    silence = 0;
+                    if !self.send(format!("id: {number}\ndata: {frame}\n\n")).await {
+                        return;
+                    }
+                }
+                if is_last_page {
+                    break;
+                }
+            }
+            if is_over {
+                let end = json!({ "state": row.state, "reason": row.reason });
+                self.send(format!("event: end\ndata: {end}\n\n")).await;
+                return;
+            }
+            tokio::select! {
+                () = wait_for_news(&mut news, &self.session) => {}
+                () = tokio::time::sleep(POLL) => {
+                    silence += 1;
+                    // A sign of life: proxies close what is silent, and a client that is gone is noticed.
+                    if silence % SILENT_POLLS == 0 && !self.send(": alive\n\n".to_owned()).await {
+                        return;
+                    }
+                }
+                _ = is_ending.changed() => return,
+            }
+        }
+    }
+
+    /// Sends, unless the client is gone or does not read.
+    async fn send(&self, text: String) -> bool {
+        let sent = tokio::time::timeout(SLOW_CLIENT_WAIT, self.sender.send(text.into())).await;
+        matches!(sent, Ok(Ok(())))
+    }
+}
+
+async fn wait_for_news(news: &mut broadcast::Receiver<String>, session: &str) {
+    loop {
+        match news.recv().await {
+            Ok(named) if named == session => return,
+            Ok(_) => {}
+            // Some were missed: one of them may have been ours.
+            Err(broadcast::error::RecvError::Lagged(_)) => return,
+            Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
+        }
+    }
+}
+
+const CHANNEL_FRAMES: usize = 64;
+const PAGE: u32 = 200;
+const POLL: Duration = Duration::from_secs(3);
+const SILENT_POLLS: u32 = 5;
+const SLOW_CLIENT_WAIT: Duration = Duration::from_secs(30);

@@ -1,0 +1,86 @@
+//! Refusals: a status and one sentence, as JSON.
+
+use hyper::{Response, StatusCode};
+use serde_json::json;
+
+use super::body::GatewayBody;
+use crate::store::StoreError;
+
+#[derive(Debug)]
+pub(crate) struct HttpError {
+    pub(crate) status: StatusCode,
+    words: String,
+}
+
+impl HttpError {
+    pub(crate) fn new(status: StatusCode, words: impl Into<String>) -> Self {
+        Self { status, words: words.into() }
+    }
+
+    pub(crate) fn bad_request(words: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, words)
+    }
+
+    /// The same for what is not there and for what belongs to another tenant.
+    pub(crate) fn no_session() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "there is no such session")
+    }
+
+    pub(crate) fn to_response(&self) -> Response<GatewayBody> {
+        let body = json!({ "error": { "status": self.status.as_u16(), "message": self.words } });
+        let mut response = json_response(self.status, body.to_string());
+        if self.status == StatusCode::UNAUTHORIZED {
+            let scheme = hyper::header::HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(hyper::header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+}
+
+impl From<StoreError> for HttpError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NoSession(_) => Self::no_session(),
+            StoreError::SessionExists(_) => Self::new(StatusCode::CONFLICT, error.to_string()),
+            StoreError::NoTenant(_) | StoreError::Invalid(_) => {
+                Self::bad_request(error.to_string())
+            }
+            // What the database says may quote what others wrote.
+            StoreError::NotAUrl
+            | StoreError::BadUrl(_)
+            | StoreError::Refused(_)
+            | StoreError::NoDatabase(_)
+            | StoreError::Unreachable(_)
+            | StoreError::Missing
+            | StoreError::NotOurs
+            | StoreError::Older(_)
+            | StoreError::Newer(_)
+            | StoreError::Fenced { .. }
+            | StoreError::Conflict { .. }
+            | StoreError::Database(_) => {
+                crate::worker::report_line(&error.to_string());
+                let words = "the store cannot be used at the moment; try again";
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, words)
+            }
+        }
+    }
+}
+
+pub(crate) fn json_response(status: StatusCode, body: String) -> Response<GatewayBody> {
+    text_response(status, "application/json", body)
+}
+
+pub(crate) fn text_response(
+    status: StatusCode,
+    kind: &'static str,
+    body: String,
+) -> Response<GatewayBody> {
+    let mut response = Response::new(GatewayBody::whole(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    let value = hyper::header::HeaderValue::from_static;
+    headers.insert(hyper::header::CONTENT_TYPE, value(kind));
+    headers.insert(hyper::header::CACHE_CONTROL, value("no-store"));
+    headers.insert(hyper::header::X_CONTENT_TYPE_OPTIONS, value("nosniff"));
+    response
+}

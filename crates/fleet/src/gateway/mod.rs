@@ -1,0 +1,151 @@
+//! `windlass-fleet serve`: the HTTP API in front of the store. It keeps nothing: any number of gateways
+//! serve the same fleet, and one that dies costs its watchers a reconnect.
+
+mod body;
+mod endpoint;
+mod event_stream;
+mod http_error;
+mod metrics;
+mod request_limits;
+pub mod routes;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use sqlx::postgres::PgListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, broadcast, watch};
+use tokio::task::JoinSet;
+use windlass_host::command_error::CommandError;
+use windlass_host::exit::Exit;
+use windlass_host::signals::SignalListener;
+
+use self::endpoint::answer_request;
+use self::metrics::GatewayMetrics;
+use crate::store::FleetStore;
+use crate::worker::report_line;
+
+/// What a gateway is started with.
+#[derive(Clone, Debug)]
+pub struct GatewayOptions {
+    pub store_url: String,
+    pub listen: String,
+    /// Connections at once.
+    pub connections: usize,
+}
+
+/// What all requests share.
+#[derive(Debug)]
+pub(crate) struct GatewayContext {
+    pub(crate) store: FleetStore,
+    pub(crate) metrics: GatewayMetrics,
+    /// Sessions of which there is something new.
+    pub(crate) news: broadcast::Sender<String>,
+    /// The gateway ends: streams are closed, and their clients go elsewhere.
+    pub(crate) is_ending: watch::Sender<bool>,
+}
+
+pub async fn serve(options: GatewayOptions) -> Result<Exit, CommandError> {
+    let store = FleetStore::open(&options.store_url, DATABASE_CONNECTIONS).await;
+    let store = store.map_err(|error| CommandError::failure(error.to_string()))?;
+    let listener = TcpListener::bind(&options.listen).await.map_err(|error| {
+        let address = &options.listen;
+        CommandError::failure(format!("{address} cannot be listened at: {error}; see --listen"))
+    })?;
+    let address =
+        listener.local_addr().map_err(|error| CommandError::failure(error.to_string()))?;
+    let context = Arc::new(GatewayContext {
+        store,
+        metrics: GatewayMetrics::default(),
+        news: broadcast::Sender::new(NEWS_MAX),
+        is_ending: watch::Sender::new(false),
+    });
+    let mut signals = SignalListener::listen()?;
+    let hearing = tokio::spawn(hear_news(Arc::clone(&context)));
+    let places = Arc::new(Semaphore::new(options.connections));
+    let mut connections = JoinSet::new();
+    report_line(&format!("serving at http://{address}"));
+    let exit = loop {
+        tokio::select! {
+            signal = signals.next() => break signal.exit(),
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept() => {
+                let Ok((stream, _)) = accepted else {
+                    // No descriptor is free: the next one may come when a connection has ended.
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                };
+                // Past the limit a connection is closed at once, instead of waiting unseen.
+                let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+                let context = Arc::clone(&context);
+                connections.spawn(async move {
+                    serve_connection(stream, context).await;
+                    drop(place);
+                });
+            }
+        }
+    };
+    drop(listener);
+    context.is_ending.send_replace(true);
+    let all_end = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(DRAIN_WAIT, all_end).await;
+    hearing.abort();
+    report_line("gateway ended");
+    Ok(exit)
+}
+
+async fn serve_connection(stream: TcpStream, context: Arc<GatewayContext>) {
+    // Answers are written at once.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| {
+        let context = Arc::clone(&context);
+        async move { Ok::<_, Infallible>(answer_request(context, request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_WAIT)
+        .max_headers(HEADERS_MAX)
+        .max_buf_size(BUFFER_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let mut is_ending = context.is_ending.subscribe();
+    loop {
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            changed = is_ending.changed() => {
+                connection.as_mut().graceful_shutdown();
+                if changed.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Passes on what the database says. Without it streams go on, by polling.
+async fn hear_news(context: Arc<GatewayContext>) {
+    loop {
+        if let Ok(mut listener) = PgListener::connect_with(&context.store.pool).await
+            && listener.listen("windlass_events").await.is_ok()
+        {
+            while let Ok(Some(heard)) = listener.try_recv().await {
+                // Without a stream nobody needs it.
+                let _ = context.news.send(heard.payload().to_owned());
+            }
+        }
+        tokio::time::sleep(HEARING_PAUSE).await;
+    }
+}
+
+const DATABASE_CONNECTIONS: u32 = 16;
+const NEWS_MAX: usize = 1024;
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+const DRAIN_WAIT: Duration = Duration::from_secs(10);
+const HEADER_WAIT: Duration = Duration::from_secs(10);
+const HEADERS_MAX: usize = 64;
+const BUFFER_BYTES_MAX: usize = 64 << 10;
+const HEARING_PAUSE: Duration = Duration::from_secs(2);

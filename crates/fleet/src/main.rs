@@ -1,0 +1,108 @@
+//! The `windlass-fleet` command. `windlass` starts it by name, so that it need not carry a database client.
+
+mod args;
+mod client;
+mod store_command;
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use windlass_fleet::gateway::{self, GatewayOptions};
+use windlass_fleet::worker::{self, WorkerOptions, guard};
+use windlass_host::command_error::CommandError;
+use windlass_host::exit::Exit;
+use windlass_host::standard_streams::write_error_line;
+use windlass_host::user_directories;
+
+use args::{FleetArgs, FleetCommand, WorkerArgs};
+
+fn main() -> ExitCode {
+    let exit = match FleetArgs::try_parse() {
+        Ok(args) => run(args.command),
+        Err(error) if error.use_stderr() => {
+            let text = error.render().to_string();
+            let text = text.split("\n\n").next().unwrap_or_default();
+            let line = text.trim().trim_start_matches("error: ");
+            Err(CommandError::usage(format!("{line}; see `windlass-fleet --help`")))
+        }
+        Err(answer) => {
+            print!("{answer}");
+            Ok(Exit::SUCCESS)
+        }
+    };
+    exit.unwrap_or_else(|error| {
+        write_error_line(&error.to_string());
+        error.exit
+    })
+    .into()
+}
+
+fn run(command: FleetCommand) -> Result<Exit, CommandError> {
+    match command {
+        // Before any thread: it must be able to do its work on a machine that can do little else.
+        FleetCommand::Guard(args) => guard::run(&args.socket, &args.command),
+        FleetCommand::Worker(args) => block_on(worker::run(to_worker_options(args)?)),
+        FleetCommand::Store(args) => block_on(store_command::run(args.command)),
+        FleetCommand::Serve(args) => block_on(gateway::serve(GatewayOptions {
+            store_url: args.store.store,
+            listen: args.listen,
+            connections: args.connections.clamp(1, 100_000),
+        })),
+        FleetCommand::Submit(args) => block_on(client::submit(args)),
+        FleetCommand::Batch(args) => block_on(client::batch::run(args)),
+        FleetCommand::Ps(args) => block_on(client::ps(args)),
+        FleetCommand::Attach(args) => block_on(client::attach::run(args)),
+        FleetCommand::Answer(args) => block_on(client::answer(args)),
+        FleetCommand::Cancel(args) => block_on(client::cancel(args)),
+        FleetCommand::Logs(args) => block_on(client::attach::logs(args)),
+    }
+}
+
+fn block_on(task: impl Future<Output = Result<Exit, CommandError>>) -> Result<Exit, CommandError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CommandError::failure(format!("the system gives no threads: {error}")))?;
+    let exit = runtime.block_on(task);
+    runtime.shutdown_timeout(SHUTDOWN_WAIT);
+    exit
+}
+
+fn to_worker_options(args: WorkerArgs) -> Result<WorkerOptions, CommandError> {
+    if !(1.0..=3600.0).contains(&args.lease) {
+        return Err(CommandError::usage("--lease must be between 1 and 3600 seconds"));
+    }
+    if !(1..=1000).contains(&args.capacity) {
+        return Err(CommandError::usage("--capacity must be between 1 and 1000"));
+    }
+    let lookup = |name: &str| std::env::var_os(name);
+    let directory = match args.directory {
+        Some(path) => std::path::absolute(path)
+            .map_err(|error| CommandError::usage(format!("--dir cannot be used: {error}")))?,
+        None => user_directories::state_directory(&lookup)
+            .ok_or_else(|| CommandError::usage("HOME is not set; name a folder with --dir"))?
+            .join("fleet"),
+    };
+    Ok(WorkerOptions {
+        store_url: args.store.store,
+        capacity: args.capacity,
+        lease: Duration::from_secs_f64(args.lease),
+        directory,
+        windlass: args.windlass.unwrap_or_else(find_windlass),
+        is_unsandboxed: args.allow_unsandboxed,
+        attempts_max: args.attempts.max(1),
+        drain: Duration::from_secs(args.drain),
+    })
+}
+
+/// The `windlass` command beside this one, or whatever PATH has.
+fn find_windlass() -> PathBuf {
+    let beside = std::env::current_exe().ok();
+    let beside = beside.as_deref().and_then(Path::parent).map(|folder| folder.join("windlass"));
+    beside.filter(|path| path.is_file()).unwrap_or_else(|| PathBuf::from("windlass"))
+}
+
+const SHUTDOWN_WAIT: Duration = Duration::from_secs(5);

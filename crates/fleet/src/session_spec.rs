@@ -1,0 +1,124 @@
+//! What a session is to be run with, as JSON: written by clients, read by workers.
+
+use serde::{Deserialize, Serialize};
+
+/// How a session runs. Everything is optional: the worker's own configuration says the rest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SessionSpec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
+    /// Deny what would be asked, instead of waiting for an answer.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub deny_questions: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allowed_tools: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disallowed_tools: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_budget_usd: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub append_system_prompt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceSpec>,
+}
+
+/// Where the files of a session come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceSpec {
+    /// A repository: `https://…`, `ssh://…`, `git@host:path` or `file:///…`.
+    pub git: String,
+    /// A commit, branch or tag; the default branch if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+impl SessionSpec {
+    /// Reads a spec and checks what can be checked before a worker has it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let spec: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        spec.check()?;
+        Ok(spec)
+    }
+
+    pub fn check(&self) -> Result<(), String> {
+        const MODES: &[&str] = &["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"];
+        if let Some(mode) = &self.permission_mode
+            && !MODES.contains(&mode.as_str())
+        {
+            return Err(format!("permission_mode `{mode}` is not one of {}", MODES.join(", ")));
+        }
+        if self.max_budget_usd.is_some_and(|most| !(most > 0.0 && most < 1e9)) {
+            return Err("max_budget_usd must be a number above 0".to_owned());
+        }
+        let words = self.allowed_tools.iter().chain(&self.disallowed_tools);
+        let words = words.chain(&self.model).chain(&self.append_system_prompt);
+        if let Some(word) = words.into_iter().find(|word| word.contains('\0')) {
+            return Err(format!("`{}` contains a null byte", word.replace('\0', "?")));
+        }
+        self.workspace.as_ref().map_or(Ok(()), WorkspaceSpec::check)
+    }
+
+    /// The budget in millionths of a dollar.
+    #[must_use]
+    pub fn budget_micro(&self) -> Option<u64> {
+        // Checked to be positive and below a billion.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+        self.max_budget_usd.map(|most| (most * 1e6).round() as u64)
+    }
+
+    /// The flags of `windlass` that say the same.
+    #[must_use]
+    pub fn to_flags(&self) -> Vec<String> {
+        let mut flags = Vec::new();
+        let mut push = |flag: &str, value: &str| flags.push(format!("{flag}={value}"));
+        if let Some(model) = &self.model {
+            push("--model", model);
+        }
+        if let Some(mode) = &self.permission_mode {
+            push("--permission-mode", mode);
+        }
+        if let Some(turns) = self.max_turns {
+            push("--max-turns", &turns.to_string());
+        }
+        if let Some(most) = self.max_budget_usd {
+            push("--max-budget-usd", &most.to_string());
+        }
+        if let Some(words) = &self.append_system_prompt {
+            push("--append-system-prompt", words);
+        }
+        for rule in &self.allowed_tools {
+            push("--allowedTools", rule);
+        }
+        for rule in &self.disallowed_tools {
+            push("--disallowedTools", rule);
+        }
+        match self.deny_questions {
+            true => push("--permission-prompts", "none"),
+            false => push("--permission-prompt-tool", "stdio"),
+        }
+        flags
+    }
+}
+
+impl WorkspaceSpec {
+    fn check(&self) -> Result<(), String> {
+        let schemes = ["https://", "http://", "ssh://", "git://", "file://", "git@"];
+        if !schemes.iter().any(|scheme| self.git.starts_with(scheme)) {
+            return Err(format!(
+                "workspace.git `{}` is not a repository's URL; write https://…, ssh://… or git@…",
+                self.git
+            ));
+        }
+        let is_plain = |text: &str| !text.starts_with('-') && !text.chars().any(char::is_control);
+        match is_plain(&self.git) && self.commit.as_deref().is_none_or(is_plain) {
+            true => Ok(()),
+            false => Err("workspace.git and workspace.commit must be plain names".to_owned()),
+        }
+    }
+}

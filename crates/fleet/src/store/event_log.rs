@@ -1,0 +1,42 @@
+//! What a session said, as the frames of `stream-json`, numbered, so that a watcher misses nothing.
+
+use super::{FleetStore, StoreError, to_i64, to_u64};
+
+impl FleetStore {
+    /// Adds a frame, if the claim holds; one whose id is there already is left out. Says whether the claim holds.
+    pub async fn add_event(
+        &self,
+        session: &str,
+        epoch: u64,
+        worker: &str,
+        uuid: Option<&str>,
+        frame: &str,
+    ) -> Result<bool, StoreError> {
+        let added = sqlx::query_scalar("select windlass.add_event($1, $2, $3, $4, $5)")
+            .bind(session)
+            .bind(to_i64(epoch))
+            .bind(worker)
+            .bind(uuid)
+            .bind(frame);
+        Ok(added.fetch_one(&self.pool).await?)
+    }
+
+    /// Frames behind this number, oldest first.
+    pub async fn read_events(
+        &self,
+        session: &str,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<(u64, String)>, StoreError> {
+        let rows: Vec<(i64, String)> = sqlx::query_as(
+            "select number, frame from windlass.events where session = $1 and number > $2 \
+             order by number limit $3",
+        )
+        .bind(session)
+        .bind(to_i64(after))
+        .bind(i64::from(limit))
+        .fetch_all(&self.pool)
+        .await?;
+        Ok(rows.into_iter().map(|(number, frame)| (to_u64(number), frame)).collect())
+    }
+}

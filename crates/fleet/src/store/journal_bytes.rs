@@ -1,0 +1,134 @@
+//! Journals as bytes: appended behind the fence, cut, read back whole.
+
+use windlass_journal::store::journal_lines::{JournalLinesSummary, summarize_lines};
+
+use super::{FleetStore, StoreError, to_i64, to_u64};
+
+/// Bytes for the end of one file of a session's journals.
+#[derive(Clone, Copy, Debug)]
+pub struct AppendRequest<'a> {
+    pub session: &'a str,
+    pub epoch: u64,
+    pub worker: &'a str,
+    /// Relative to the session's folder of journals.
+    pub file: &'a str,
+    /// Where the file must end; anywhere if nothing is said.
+    pub position: Option<u64>,
+    /// The record the journal must end with; any if nothing is said.
+    pub expected_seq: Option<u64>,
+    pub bytes: &'a [u8],
+}
+
+/// One file of a session's journals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalFile {
+    pub name: String,
+    pub bytes: Vec<u8>,
+}
+
+/// The journal of the session itself; those of its agents lie in a folder beside it.
+pub(crate) const MAIN_FILE: &str = "session.jsonl";
+
+impl FleetStore {
+    /// Appends, if the claim holds. Returns the new length of the file and what stood in the lines.
+    pub async fn append_journal(
+        &self,
+        request: AppendRequest<'_>,
+    ) -> Result<(u64, JournalLinesSummary), StoreError> {
+        let summary = summarize_lines(request.bytes);
+        // Records of nested sessions have numbers of their own.
+        let is_main = !request.file.contains('/');
+        let seq = summary.last_seq.filter(|_| is_main);
+        let (outcome, value): (String, i64) = sqlx::query_as(
+            "select outcome, value from windlass.append_journal($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)",
+        )
+        .bind(request.session)
+        .bind(to_i64(request.epoch))
+        .bind(request.worker)
+        .bind(request.file)
+        .bind(request.position.map(to_i64))
+        .bind(request.expected_seq.map(to_i64))
+        .bind(seq.map(to_i64))
+        .bind(request.bytes)
+        .bind(to_i64(summary.cost.0))
+        .bind(&summary.message_names)
+        .fetch_one(&self.pool)
+        .await?;
+        let value = to_u64(value);
+        match outcome.as_str() {
+            "appended" => Ok((value, summary)),
+            "fenced" => Err(StoreError::Fenced { ours: request.epoch, current: value }),
+            "missing" => Err(StoreError::NoSession(request.session.to_owned())),
+            _ => Err(StoreError::Conflict {
+                expected: request.expected_seq.or(request.position).unwrap_or_default(),
+                found: value,
+            }),
+        }
+    }
+
+    /// Drops everything behind this length of a file, if the claim holds.
+    pub async fn cut_journal(
+        &self,
+        session: &str,
+        epoch: u64,
+        worker: &str,
+        file: &str,
+        length: u64,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let held: Option<(i64, Option<String>)> =
+            sqlx::query_as("select epoch, worker from windlass.sessions where id = $1 for update")
+                .bind(session)
+                .fetch_optional(&mut *transaction)
+                .await?;
+        let (current, holder) = held.ok_or_else(|| StoreError::NoSession(session.to_owned()))?;
+        if to_u64(current) != epoch || holder.as_deref() != Some(worker) {
+            return Err(StoreError::Fenced { ours: epoch, current: to_u64(current) });
+        }
+        for statement in [
+            "delete from windlass.journal where session = $1 and file = $2 and position >= $3",
+            "update windlass.journal set bytes = substring(bytes for ($3 - position)::int) \
+             where session = $1 and file = $2 and position + length(bytes) > $3",
+        ] {
+            sqlx::query(statement)
+                .bind(session)
+                .bind(file)
+                .bind(to_i64(length))
+                .execute(&mut *transaction)
+                .await?;
+        }
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// The length of one file of a session's journals; 0 if it is not there.
+    pub async fn read_journal_length(&self, session: &str, file: &str) -> Result<u64, StoreError> {
+        let length: Option<i64> = sqlx::query_scalar(
+            "select position + length(bytes) from windlass.journal \
+             where session = $1 and file = $2 order by position desc limit 1",
+        )
+        .bind(session)
+        .bind(file)
+        .fetch_optional(&self.pool)
+        .await?;
+        Ok(to_u64(length.unwrap_or(0)))
+    }
+
+    /// All files of a session's journals.
+    pub async fn read_journals(&self, session: &str) -> Result<Vec<JournalFile>, StoreError> {
+        let rows: Vec<(String, Vec<u8>)> = sqlx::query_as(
+            "select file, bytes from windlass.journal where session = $1 order by file, position",
+        )
+        .bind(session)
+        .fetch_all(&self.pool)
+        .await?;
+        let mut files: Vec<JournalFile> = Vec::new();
+        for (name, bytes) in rows {
+            match files.last_mut() {
+                Some(last) if last.name == name => last.bytes.extend_from_slice(&bytes),
+                _ => files.push(JournalFile { name, bytes }),
+            }
+        }
+        Ok(files)
+    }
+}

@@ -1,0 +1,88 @@
+//! The schema and its versions: forward only, one transaction, refused where something else stands.
+
+use sqlx::PgConnection;
+
+use super::{FleetStore, StoreError};
+
+/// The version this program works with.
+pub const SCHEMA_VERSION: i64 = 1;
+
+/// What brings a store from the version before to this one.
+const MIGRATIONS: &[(i64, &str)] = &[(1, include_str!("schema_1.sql"))];
+
+/// What stands in a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemaState {
+    /// Nothing of ours.
+    Missing,
+    /// A schema of our name that is not ours.
+    NotOurs,
+    Version(i64),
+}
+
+impl FleetStore {
+    pub async fn read_schema(&self) -> Result<SchemaState, StoreError> {
+        let mut connection = self.pool.acquire().await?;
+        read_schema(&mut connection).await
+    }
+
+    /// Refuses every store but one of this version.
+    pub async fn check_schema(&self) -> Result<(), StoreError> {
+        match self.read_schema().await? {
+            SchemaState::Missing => Err(StoreError::Missing),
+            SchemaState::NotOurs => Err(StoreError::NotOurs),
+            SchemaState::Version(found) if found < SCHEMA_VERSION => Err(StoreError::Older(found)),
+            SchemaState::Version(found) if found > SCHEMA_VERSION => Err(StoreError::Newer(found)),
+            SchemaState::Version(_) => Ok(()),
+        }
+    }
+
+    /// Brings the store to this version. Returns the version it had, 0 if it was not there.
+    pub async fn migrate(&self) -> Result<i64, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        // Two migrations at once would both see the older version.
+        sqlx::query("select pg_advisory_xact_lock(5787213827046133841)")
+            .execute(&mut *transaction)
+            .await?;
+        let before = match read_schema(&mut transaction).await? {
+            SchemaState::Missing => 0,
+            SchemaState::NotOurs => return Err(StoreError::NotOurs),
+            SchemaState::Version(found) if found > SCHEMA_VERSION => {
+                return Err(StoreError::Newer(found));
+            }
+            SchemaState::Version(found) => found,
+        };
+        for (version, text) in MIGRATIONS {
+            if *version > before {
+                sqlx::raw_sql(text).execute(&mut *transaction).await?;
+                sqlx::query("update windlass.store set version = $1")
+                    .bind(i32::try_from(*version).unwrap_or(i32::MAX))
+                    .execute(&mut *transaction)
+                    .await?;
+            }
+        }
+        transaction.commit().await?;
+        Ok(before)
+    }
+}
+
+async fn read_schema(connection: &mut PgConnection) -> Result<SchemaState, StoreError> {
+    let (has_schema, has_marker): (bool, bool) = sqlx::query_as(
+        "select to_regnamespace('windlass') is not null, \
+         exists (select 1 from information_schema.columns where table_schema = 'windlass' \
+         and table_name = 'store' and column_name = 'version')",
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    if !has_schema {
+        return Ok(SchemaState::Missing);
+    }
+    if !has_marker {
+        return Ok(SchemaState::NotOurs);
+    }
+    let version: Option<i64> =
+        sqlx::query_scalar("select max(version)::bigint from windlass.store")
+            .fetch_one(&mut *connection)
+            .await?;
+    Ok(version.map_or(SchemaState::NotOurs, SchemaState::Version))
+}

@@ -1,0 +1,82 @@
+//! The store of a fleet: sessions, queue, leases, journals, budgets and tokens in PostgreSQL.
+//!
+//! Every rule that must hold whatever dies is one function of the database (`schema_1.sql`), so that
+//! it is one transaction and one round trip. The code here calls them and names what came of it.
+
+mod claim;
+mod event_log;
+mod inbox;
+mod journal_bytes;
+mod migration;
+mod session_rows;
+mod store_error;
+mod token;
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+
+pub use claim::{ClaimEnd, ClaimedRow, HeldSession, WorkerRow};
+pub use inbox::{InboxAnswer, InboxMessage, SessionInbox};
+pub(crate) use journal_bytes::MAIN_FILE;
+pub use journal_bytes::{AppendRequest, JournalFile};
+pub use migration::{SCHEMA_VERSION, SchemaState};
+pub use session_rows::{NewSession, SessionFilter, SessionMoney, SessionRow, TenantRow};
+pub use store_error::StoreError;
+pub use token::{TokenHolder, TokenRole, TokenRow};
+
+/// A connection to the store, shared by everything in the process.
+#[derive(Clone, Debug)]
+pub struct FleetStore {
+    pub(crate) pool: PgPool,
+}
+
+impl FleetStore {
+    /// Connects, and checks that the store is ours and of this version.
+    pub async fn open(url: &str, connections: u32) -> Result<Self, StoreError> {
+        let store = Self::connect(url, connections).await?;
+        store.check_schema().await?;
+        Ok(store)
+    }
+
+    /// Connects without a look at what is there.
+    pub async fn connect(url: &str, connections: u32) -> Result<Self, StoreError> {
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            return Err(StoreError::NotAUrl);
+        }
+        let options = PgConnectOptions::from_str(url)
+            .map_err(StoreError::BadUrl)?
+            .application_name("windlass-fleet")
+            // A statement that hangs must not outlive the lease of its worker by much.
+            .options([("statement_timeout", "30000"), ("lock_timeout", "20000")]);
+        let pool = PgPoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .connect_with(options)
+            .await
+            .map_err(StoreError::from_connecting)?;
+        Ok(Self { pool })
+    }
+
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// Says whether the database answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        sqlx::query("select 1").execute(&self.pool).await?;
+        Ok(())
+    }
+}
+
+/// How long a call waits for a free connection.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(crate) fn to_i64(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn to_u64(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}

@@ -1,0 +1,252 @@
+//! Sessions and tenants as rows: submitted, looked up, listed, cancelled.
+
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row};
+
+use super::{FleetStore, StoreError, to_i64, to_u64};
+
+/// A session to be run.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    pub id: String,
+    pub tenant: String,
+    pub batch: Option<(String, i32)>,
+    pub priority: i32,
+    pub spec: String,
+    pub title: Option<String>,
+    pub budget_micro: Option<u64>,
+    /// The first message.
+    pub content: String,
+    pub sender: String,
+}
+
+/// A session as the store knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRow {
+    pub id: String,
+    pub tenant: String,
+    pub state: String,
+    pub title: Option<String>,
+    pub batch: Option<String>,
+    pub batch_row: Option<i32>,
+    pub worker: Option<String>,
+    pub attempts: i32,
+    pub epoch: i64,
+    pub seq: i64,
+    pub money: SessionMoney,
+    pub reason: Option<String>,
+    pub result: Option<String>,
+    pub created_millis: i64,
+    pub updated_millis: i64,
+}
+
+impl FromRow<'_, PgRow> for SessionRow {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            tenant: row.try_get("tenant")?,
+            state: row.try_get("state")?,
+            title: row.try_get("title")?,
+            batch: row.try_get("batch")?,
+            batch_row: row.try_get("batch_row")?,
+            worker: row.try_get("worker")?,
+            attempts: row.try_get("attempts")?,
+            epoch: row.try_get("epoch")?,
+            seq: row.try_get("seq")?,
+            money: SessionMoney {
+                cost_micro: row.try_get("cost_micro")?,
+                budget_micro: row.try_get("budget_micro")?,
+            },
+            reason: row.try_get("reason")?,
+            result: row.try_get("result")?,
+            created_millis: row.try_get("created_millis")?,
+            updated_millis: row.try_get("updated_millis")?,
+        })
+    }
+}
+
+/// Millionths of a dollar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionMoney {
+    pub cost_micro: i64,
+    pub budget_micro: Option<i64>,
+}
+
+/// Which sessions are listed. Nothing said means all.
+#[derive(Clone, Debug, Default)]
+pub struct SessionFilter {
+    pub tenant: Option<String>,
+    pub state: Option<String>,
+    pub batch: Option<String>,
+    /// Only those behind this id.
+    pub after: Option<String>,
+    pub limit: u32,
+}
+
+/// A tenant and its money.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TenantRow {
+    pub id: String,
+    pub budget_micro: Option<i64>,
+    pub spent_micro: i64,
+    pub reserved_micro: i64,
+    pub running_max: i32,
+}
+
+impl FromRow<'_, PgRow> for TenantRow {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            budget_micro: row.try_get("budget_micro")?,
+            spent_micro: row.try_get("spent_micro")?,
+            reserved_micro: row.try_get("reserved_micro")?,
+            running_max: row.try_get("running_max")?,
+        })
+    }
+}
+
+const COLUMNS: &str = "id, tenant, state, title, batch, batch_row, worker, attempts, epoch, seq, \
+    cost_micro, budget_micro, reason, result, \
+    (extract(epoch from created) * 1000)::bigint as created_millis, \
+    (extract(epoch from updated) * 1000)::bigint as updated_millis";
+
+impl FleetStore {
+    /// Puts a session and its first message into the queue.
+    pub async fn submit_session(&self, new: &NewSession) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let budget: Option<Option<i64>> =
+            sqlx::query_scalar("select budget_micro from windlass.tenants where id = $1")
+                .bind(&new.tenant)
+                .fetch_optional(&mut *transaction)
+                .await?;
+        match budget {
+            None => return Err(StoreError::NoTenant(new.tenant.clone())),
+            Some(Some(_)) if new.budget_micro.is_none() => {
+                return Err(StoreError::Invalid(format!(
+                    "the tenant {} has a budget, so every session needs one; add max_budget_usd",
+                    new.tenant
+                )));
+            }
+            Some(_) => {}
+        }
+        let (batch, row) = new.batch.clone().unzip();
+        let added = sqlx::query(
+            "insert into windlass.sessions (id, tenant, batch, batch_row, state, priority, spec, \
+             title, budget_micro) values ($1,$2,$3,$4,'idle',$5,$6,$7,$8) on conflict do nothing",
+        )
+        .bind(&new.id)
+        .bind(&new.tenant)
+        .bind(batch)
+        .bind(row)
+        .bind(new.priority)
+        .bind(&new.spec)
+        .bind(&new.title)
+        .bind(new.budget_micro.map(to_i64))
+        .execute(&mut *transaction)
+        .await?;
+        if added.rows_affected() == 0 {
+            return Err(StoreError::SessionExists(new.id.clone()));
+        }
+        // The first message has the session's own id, so that the same call twice is one message.
+        sqlx::query("select windlass.add_message($1, $1, $2, $3)")
+            .bind(&new.id)
+            .bind(&new.content)
+            .bind(&new.sender)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    pub async fn read_session(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
+        let text = format!("select {COLUMNS} from windlass.sessions where id = $1");
+        Ok(sqlx::query_as(&text).bind(id).fetch_optional(&self.pool).await?)
+    }
+
+    pub async fn list_sessions(
+        &self,
+        filter: &SessionFilter,
+    ) -> Result<Vec<SessionRow>, StoreError> {
+        let text = format!(
+            "select {COLUMNS} from windlass.sessions where ($1::text is null or tenant = $1) \
+             and ($2::text is null or state = $2) and ($3::text is null or batch = $3) \
+             and ($4::text is null or id > $4) order by id limit $5"
+        );
+        let rows = sqlx::query_as(&text)
+            .bind(&filter.tenant)
+            .bind(&filter.state)
+            .bind(&filter.batch)
+            .bind(&filter.after)
+            .bind(i64::from(filter.limit));
+        Ok(rows.fetch_all(&self.pool).await?)
+    }
+
+    /// How many sessions are in each state.
+    pub async fn count_states(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let rows: Vec<(String, i64)> =
+            sqlx::query_as("select state, count(*) from windlass.sessions group by 1 order by 1")
+                .fetch_all(&self.pool)
+                .await?;
+        Ok(rows.into_iter().map(|(state, count)| (state, to_u64(count))).collect())
+    }
+
+    /// Cancels a session: at once if it waits, by its worker if it runs. Returns its state.
+    pub async fn cancel_session(&self, id: &str) -> Result<String, StoreError> {
+        let state: Option<String> = sqlx::query_scalar(
+            "update windlass.sessions set is_cancelled = true, updated = now(), \
+             reason = case when state in ('queued', 'idle', 'parked') then 'cancelled' \
+             else reason end, \
+             state = case when state in ('queued', 'idle', 'parked') then 'cancelled' \
+             else state end where id = $1 returning state",
+        )
+        .bind(id)
+        .fetch_optional(&self.pool)
+        .await?;
+        sqlx::query("select pg_notify('windlass_control', $1)")
+            .bind(id)
+            .execute(&self.pool)
+            .await?;
+        state.ok_or_else(|| StoreError::NoSession(id.to_owned()))
+    }
+
+    /// Adds a tenant or changes its limits.
+    pub async fn put_tenant(
+        &self,
+        id: &str,
+        budget_micro: Option<u64>,
+        running_max: Option<u32>,
+    ) -> Result<TenantRow, StoreError> {
+        let row = sqlx::query_as(
+            "insert into windlass.tenants (id, budget_micro, running_max) \
+             values ($1, $2, coalesce($3, 100)) on conflict (id) do update set \
+             budget_micro = coalesce($2, tenants.budget_micro), \
+             running_max = coalesce($3, tenants.running_max) \
+             returning id, budget_micro, spent_micro, reserved_micro, running_max",
+        )
+        .bind(id)
+        .bind(budget_micro.map(to_i64))
+        .bind(running_max.map(|most| i32::try_from(most).unwrap_or(i32::MAX)));
+        Ok(row.fetch_one(&self.pool).await?)
+    }
+
+    pub async fn read_tenant(&self, id: &str) -> Result<Option<TenantRow>, StoreError> {
+        let row = sqlx::query_as(
+            "select id, budget_micro, spent_micro, reserved_micro, running_max \
+             from windlass.tenants where id = $1",
+        );
+        Ok(row.bind(id).fetch_optional(&self.pool).await?)
+    }
+
+    pub async fn add_batch(&self, id: &str, tenant: &str, name: &str) -> Result<(), StoreError> {
+        sqlx::query(
+            "insert into windlass.batches (id, tenant, name) values ($1, $2, $3) \
+             on conflict do nothing",
+        )
+        .bind(id)
+        .bind(tenant)
+        .bind(name)
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+}

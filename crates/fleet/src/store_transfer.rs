@@ -1,0 +1,119 @@
+//! Sessions into the store and out of it, as the files they are on one machine.
+
+use std::path::Path;
+
+use windlass_host::random;
+use windlass_journal::{ClaimHolder, JournalEntry, JournalReader, lock_journal};
+
+use crate::postgres_journal_store::LOCAL_TENANT;
+use crate::store::{AppendRequest, FleetStore, MAIN_FILE};
+
+/// Puts a journal, and those of its agents, into the store. Returns the session's id.
+pub async fn import_session(store: &FleetStore, journal: &Path) -> Result<String, String> {
+    let words = |error: std::io::Error| format!("{}: {error}", journal.display());
+    // Nothing may be added while it is read.
+    let _lock = lock_journal(journal).map_err(|error| error.to_string())?;
+    let id = read_session_id(journal)?;
+    if store.read_session(&id).await.map_err(|error| error.to_string())?.is_some() {
+        return Err(format!("the session {id} is in the store already"));
+    }
+    let mut files = vec![(MAIN_FILE.to_owned(), std::fs::read(journal).map_err(words)?)];
+    let stem = journal.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    for number in 2..=SEGMENTS_MAX {
+        let later = journal.with_file_name(format!("{stem}.{number}.jsonl"));
+        if !later.exists() {
+            break;
+        }
+        files.push((format!("session.{number}.jsonl"), std::fs::read(&later).map_err(words)?));
+    }
+    let agents = journal.with_extension("agents");
+    for entry in std::fs::read_dir(&agents).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".jsonl") {
+            let bytes = std::fs::read(entry.path()).map_err(words)?;
+            files.push((format!("session.agents/{name}"), bytes));
+        }
+    }
+    write_files(store, &id, &files).await.map_err(|error| error.to_string())?;
+    Ok(id)
+}
+
+/// All files at once, or none of them.
+async fn write_files(
+    store: &FleetStore,
+    id: &str,
+    files: &[(String, Vec<u8>)],
+) -> Result<(), crate::store::StoreError> {
+    let worker = random::generate_uuid();
+    let host = ClaimHolder::current_process().host;
+    store.put_tenant(LOCAL_TENANT, None, None).await?;
+    store.register_worker(&worker, &host, 0, IMPORT_LEASE).await?;
+    sqlx::query(
+        "insert into windlass.sessions (id, tenant, state, spec, epoch, worker) \
+         values ($1, $2, 'idle', '{}', 1, $3)",
+    )
+    .bind(id)
+    .bind(LOCAL_TENANT)
+    .bind(&worker)
+    .execute(&store.pool)
+    .await?;
+    let mut outcome = Ok(());
+    for (file, bytes) in files {
+        let request = AppendRequest {
+            session: id,
+            epoch: 1,
+            worker: &worker,
+            file,
+            position: Some(0),
+            expected_seq: None,
+            bytes,
+        };
+        outcome = store.append_journal(request).await.map(drop);
+        if outcome.is_err() {
+            break;
+        }
+    }
+    let end = match outcome {
+        Ok(()) => "update windlass.sessions set worker = null where id = $1",
+        Err(_) => "delete from windlass.sessions where id = $1",
+    };
+    sqlx::query(end).bind(id).execute(&store.pool).await?;
+    store.remove_worker(&worker).await?;
+    outcome
+}
+
+/// Writes a session's journals to a new folder. Returns how many files.
+pub async fn export_session(
+    store: &FleetStore,
+    session: &str,
+    folder: &Path,
+) -> Result<usize, String> {
+    let files = store.read_journals(session).await.map_err(|error| error.to_string())?;
+    if files.is_empty() {
+        return Err(format!("there is no session {session} in the store"));
+    }
+    let words = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir(folder).map_err(words)?;
+    for file in &files {
+        // `session.jsonl` becomes `ID.jsonl`, as a session is called on one machine.
+        let name = file.name.replacen("session", session, 1);
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(words)?;
+        std::fs::write(path, &file.bytes).map_err(words)?;
+    }
+    Ok(files.len())
+}
+
+fn read_session_id(journal: &Path) -> Result<String, String> {
+    let mut reader = JournalReader::open(journal).map_err(|error| error.to_string())?;
+    let first = reader.next_entry().map_err(|error| error.to_string())?;
+    let Some(Ok(JournalEntry::Head(head))) = first else {
+        return Err(format!("{} does not say which session it holds", journal.display()));
+    };
+    let id = head.session.map(|session| session.as_str().to_owned());
+    let own = journal.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(id.unwrap_or(own))
+}
+
+const SEGMENTS_MAX: u64 = 1_000;
+const IMPORT_LEASE: std::time::Duration = std::time::Duration::from_secs(600);

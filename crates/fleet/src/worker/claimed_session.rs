@@ -1,0 +1,301 @@
+//! One claimed session on this host: prepare, run, hand back.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use windlass_journal::{LastRun, read_last_run};
+
+use super::WorkerContext;
+use super::handover::{HandoverWorkspace, WorkspacePack};
+use super::monotonic;
+use super::process_tree;
+use super::session_process::{ProcessEnd, SessionProcess};
+use crate::session_spec::SessionSpec;
+use crate::store::{ClaimEnd, ClaimedRow, FleetStore, MAIN_FILE, StoreError, to_i64};
+
+/// A claim, and what it is made against.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionClaim {
+    pub(crate) store: FleetStore,
+    pub(crate) id: String,
+    pub(crate) epoch: u64,
+    pub(crate) worker: String,
+    /// When the store had given it, by the host's clock.
+    pub(crate) claimed_at: Duration,
+}
+
+impl SessionClaim {
+    /// Keeps the next step of the working directory, if the claim holds.
+    pub(crate) async fn put_pack(&self, pack: &WorkspacePack) -> Result<(), StoreError> {
+        let done = sqlx::query(
+            "insert into windlass.packs (session, number, epoch, snapshot, bytes) \
+             select id, $4, epoch, $5, $6 from windlass.sessions where id = $1 and epoch = $2 \
+             and worker = $3 for update on conflict (session, number) do update \
+             set epoch = $2, snapshot = $5, bytes = $6",
+        )
+        .bind(&self.id)
+        .bind(to_i64(self.epoch))
+        .bind(&self.worker)
+        .bind(pack.number)
+        .bind(&pack.snapshot)
+        .bind(&pack.bytes)
+        .execute(&self.store.pool)
+        .await?;
+        self.check_held(done.rows_affected())
+    }
+
+    pub(crate) async fn put_blob(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let done = sqlx::query(
+            "insert into windlass.blobs (session, name, epoch, bytes) \
+             select id, $4, epoch, $5 from windlass.sessions where id = $1 and epoch = $2 \
+             and worker = $3 for update on conflict (session, name) do update \
+             set epoch = $2, bytes = $5",
+        )
+        .bind(&self.id)
+        .bind(to_i64(self.epoch))
+        .bind(&self.worker)
+        .bind(name)
+        .bind(bytes)
+        .execute(&self.store.pool)
+        .await?;
+        self.check_held(done.rows_affected())
+    }
+
+    fn check_held(&self, rows: u64) -> Result<(), StoreError> {
+        match rows {
+            0 => Err(StoreError::Fenced { ours: self.epoch, current: self.epoch + 1 }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn report(&self, words: &str) {
+        super::report_line(&format!("session {}: {words}", self.id));
+    }
+}
+
+/// The folders of one session below the worker's directory. The path is the same under every claim and
+/// on every host that has the same directory, because the model was told of it.
+pub(crate) struct SessionFolders {
+    pub(crate) root: PathBuf,
+    pub(crate) journal: PathBuf,
+    pub(crate) workspace: PathBuf,
+    pub(crate) state: PathBuf,
+    pub(crate) temporary: PathBuf,
+    pub(crate) guard_file: PathBuf,
+}
+
+impl SessionFolders {
+    fn new(directory: &std::path::Path, id: &str) -> Self {
+        let root = directory.join("sessions").join(id);
+        Self {
+            journal: root.join("journal").join(MAIN_FILE),
+            workspace: root.join("workspace"),
+            state: root.join("state"),
+            temporary: root.join("tmp"),
+            guard_file: root.join("guard"),
+            root,
+        }
+    }
+
+    /// Ends what an earlier claim left running on this host, and removes its files: a session never goes
+    /// on in a folder that something else may still write to.
+    fn remove_leftovers(&self) -> std::io::Result<()> {
+        let left = std::fs::read_to_string(&self.guard_file).unwrap_or_default();
+        let mut numbers = left.split_whitespace();
+        let pid: Option<u32> = numbers.next().and_then(|pid| pid.parse().ok());
+        let started: Option<u64> = numbers.next().and_then(|started| started.parse().ok());
+        if let (Some(pid), Some(_)) = (pid, started)
+            && process_tree::read_start_time(pid) == started
+        {
+            process_tree::kill_descendants(pid);
+        }
+        match std::fs::remove_dir_all(&self.root) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How a session left this worker.
+#[derive(Clone, Debug)]
+pub(crate) enum SessionEnd {
+    Ended(ClaimEnd),
+    /// Another worker has it, or the store did not answer within the lease.
+    Lost,
+}
+
+/// Runs a claimed session to its end and writes that end down.
+pub(crate) async fn run_claimed_session(context: Arc<WorkerContext>, row: ClaimedRow) {
+    let claim = SessionClaim {
+        store: context.store.clone(),
+        id: row.id.clone(),
+        epoch: row.epoch,
+        worker: context.id.clone(),
+        claimed_at: monotonic::now(),
+    };
+    let folders = SessionFolders::new(&context.options.directory, &row.id);
+    let end = match prepare_and_run(&context, &claim, &row, &folders).await {
+        Ok(end) => end,
+        Err(words) => SessionEnd::Ended(crashed_end(&context, &row, words)),
+    };
+    match end {
+        SessionEnd::Lost => claim.report("lost to another worker"),
+        SessionEnd::Ended(end) => {
+            claim.report(&describe_end(&end));
+            end_claim(&context, &claim, &end).await;
+            let _ = std::fs::remove_dir_all(&folders.root);
+        }
+    }
+}
+
+/// Writes an end down as soon as the database takes it, while the lease lasts.
+async fn end_claim(context: &WorkerContext, claim: &SessionClaim, end: &ClaimEnd) {
+    while !context.lease.is_over() {
+        match claim.store.end_claim(&claim.id, claim.epoch, &claim.worker, end).await {
+            Err(error) if error.is_transient() => tokio::time::sleep(END_RETRY_PAUSE).await,
+            Err(error) => return claim.report(&error.to_string()),
+            Ok(_) => return,
+        }
+    }
+}
+
+async fn prepare_and_run(
+    context: &Arc<WorkerContext>,
+    claim: &SessionClaim,
+    row: &ClaimedRow,
+    folders: &SessionFolders,
+) -> Result<SessionEnd, String> {
+    let spec = match SessionSpec::parse(&row.spec) {
+        Ok(spec) => spec,
+        Err(words) => return Ok(SessionEnd::Ended(failed_end(format!("its spec: {words}")))),
+    };
+    folders.remove_leftovers().map_err(|error| format!("its folder: {error}"))?;
+    restore_journals(claim, folders).await?;
+    let last_run = match folders.journal.exists() {
+        true => read_last_run(&folders.journal).map_err(|error| error.to_string())?,
+        false => LastRun::None,
+    };
+    let inbox = claim.store.read_inbox(&claim.id, claim.epoch).await;
+    let inbox = inbox.map_err(|error| error.to_string())?;
+    if inbox.is_cancelled {
+        return Ok(SessionEnd::Ended(cancelled_end()));
+    }
+    let continues_run = matches!(last_run, LastRun::Open | LastRun::Asking);
+    super::event_recovery::add_missing_events(claim, &folders.journal).await?;
+    if !continues_run && inbox.messages.is_empty() {
+        // Its last worker died between the end of the run and telling it.
+        return Ok(SessionEnd::Ended(super::event_recovery::read_end(&folders.journal, last_run)));
+    }
+    let workspace = restore_workspace(context, claim, folders, &spec).await?;
+    let process = SessionProcess::start(context, claim, folders, &spec, workspace, continues_run);
+    let end = process.await?.run(context).await;
+    Ok(match end {
+        ProcessEnd::Result(result) => SessionEnd::Ended(result_end(&result)),
+        ProcessEnd::Cancelled => SessionEnd::Ended(cancelled_end()),
+        ProcessEnd::Lost => SessionEnd::Lost,
+        ProcessEnd::HandedBack => {
+            SessionEnd::Ended(ClaimEnd { state: "queued", is_orderly: true, ..ClaimEnd::default() })
+        }
+        ProcessEnd::Crashed(words) => SessionEnd::Ended(crashed_end(context, row, words)),
+    })
+}
+
+/// Writes the session's journals and long outputs as files.
+async fn restore_journals(claim: &SessionClaim, folders: &SessionFolders) -> Result<(), String> {
+    let words = |error: std::io::Error| format!("its folder: {error}");
+    let parent = folders.journal.parent().unwrap_or(&folders.root);
+    for folder in [parent, &folders.state, &folders.temporary] {
+        std::fs::create_dir_all(folder).map_err(words)?;
+    }
+    let files = claim.store.read_journals(&claim.id).await.map_err(|error| error.to_string())?;
+    for file in files {
+        let path = parent.join(&file.name);
+        std::fs::create_dir_all(path.parent().unwrap_or(parent)).map_err(words)?;
+        std::fs::write(&path, &file.bytes).map_err(words)?;
+    }
+    let spills: Vec<(String, Vec<u8>)> = sqlx::query_as(
+        "select name, bytes from windlass.blobs where session = $1 and name like 'spill.%'",
+    )
+    .bind(&claim.id)
+    .fetch_all(&claim.store.pool)
+    .await
+    .map_err(|error| error.to_string())?;
+    let folder = folders.journal.with_extension("spill");
+    for (name, bytes) in spills {
+        std::fs::create_dir_all(&folder).map_err(words)?;
+        let name = name.strip_prefix("spill.").unwrap_or(&name);
+        std::fs::write(folder.join(name), bytes).map_err(words)?;
+    }
+    Ok(())
+}
+
+async fn restore_workspace(
+    context: &WorkerContext,
+    claim: &SessionClaim,
+    folders: &SessionFolders,
+    spec: &SessionSpec,
+) -> Result<HandoverWorkspace, String> {
+    let packs: Vec<(i32, Vec<u8>)> = sqlx::query_as(
+        "select number, bytes from windlass.packs where session = $1 order by number",
+    )
+    .bind(&claim.id)
+    .fetch_all(&claim.store.pool)
+    .await
+    .map_err(|error| error.to_string())?;
+    let root = folders.workspace.clone();
+    let store = folders.root.join("snapshots");
+    let repositories = context.options.directory.join("repositories");
+    let wanted = spec.workspace.clone();
+    let prepared = tokio::task::spawn_blocking(move || {
+        HandoverWorkspace::prepare(&root, &store, &repositories, wanted.as_ref(), &packs)
+    });
+    prepared.await.map_err(|error| error.to_string())?
+}
+
+fn failed_end(reason: String) -> ClaimEnd {
+    ClaimEnd { state: "failed", reason: Some(reason), is_orderly: true, ..ClaimEnd::default() }
+}
+
+fn cancelled_end() -> ClaimEnd {
+    let reason = Some("cancelled".to_owned());
+    ClaimEnd { state: "cancelled", reason, is_orderly: true, ..ClaimEnd::default() }
+}
+
+/// The state that a result frame means.
+pub(crate) fn result_end(result: &Value) -> ClaimEnd {
+    let is_error = result.get("is_error").and_then(Value::as_bool).unwrap_or(true);
+    let reason = result.get("terminal_reason").and_then(Value::as_str).map(str::to_owned);
+    ClaimEnd {
+        state: if is_error { "failed" } else { "done" },
+        reason,
+        result: Some(result.to_string()),
+        is_orderly: true,
+        ..ClaimEnd::default()
+    }
+}
+
+/// Back into the queue after a pause that grows, or parked when it took too many workers.
+fn crashed_end(context: &WorkerContext, row: &ClaimedRow, words: String) -> ClaimEnd {
+    let attempts = u32::try_from(row.attempts).unwrap_or(u32::MAX);
+    let is_last = attempts >= context.options.attempts_max;
+    let pause = CRASH_PAUSE * 2u32.saturating_pow(attempts.saturating_sub(1).min(6));
+    ClaimEnd {
+        state: if is_last { "parked" } else { "queued" },
+        reason: Some(match is_last {
+            true => format!("it failed {attempts} times in a row: {words}"),
+            false => words,
+        }),
+        wake_after: pause,
+        ..ClaimEnd::default()
+    }
+}
+
+fn describe_end(end: &ClaimEnd) -> String {
+    let ClaimEnd { state, reason, .. } = end;
+    json!({ "state": state, "reason": reason }).to_string()
+}
+
+const END_RETRY_PAUSE: Duration = Duration::from_millis(200);
+const CRASH_PAUSE: Duration = Duration::from_secs(1);

@@ -1,0 +1,119 @@
+//! `windlass-fleet guard`: runs one session's process and ends it, with everything it started, before
+//! the lease of its worker ends.
+//!
+//! A worker that is killed or frozen cannot end its tools; this process can. It does nothing but wait
+//! for three things: a later deadline from the worker, the end of the connection to it, the end of the
+//! session's process. It adopts orphans, so nothing that the session started can leave its tree.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open, set_child_subreaper};
+use windlass_host::command_error::CommandError;
+use windlass_host::exit::Exit;
+
+use super::monotonic;
+use super::process_tree::{kill_descendants, reap_children};
+
+/// The first line on a guard's connection.
+pub(crate) const GUARD_GREETING: &str = "guard 1\n";
+
+/// Runs a command until it ends, the worker is gone, or the lease is about to end.
+pub fn run(socket: &Path, command: &[OsString]) -> Result<Exit, CommandError> {
+    let failed = |what: &str, error: std::io::Error| {
+        CommandError::failure(format!("guard: {what}: {error}"))
+    };
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(CommandError::usage("guard: no command was given"));
+    };
+    // A value of none would mean no longer.
+    let own = rustix::process::getpid();
+    set_child_subreaper(Some(own)).map_err(|error| failed("orphans", error.into()))?;
+    let mut stream = UnixStream::connect(socket).map_err(|error| failed("the worker", error))?;
+    stream.write_all(GUARD_GREETING.as_bytes()).map_err(|error| failed("the worker", error))?;
+    let mut worker = WorkerConnection { reader: BufReader::new(stream), deadline: Duration::ZERO };
+    worker.read_deadline(Some(FIRST_DEADLINE_WAIT))?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::inherit())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| failed(&program.to_string_lossy(), error))?;
+    let outcome = wait_for_end(&mut child, &mut worker);
+    // Whatever ended it: nothing that it started goes on.
+    kill_descendants(std::process::id());
+    reap_children();
+    outcome
+}
+
+fn wait_for_end(child: &mut Child, worker: &mut WorkerConnection) -> Result<Exit, CommandError> {
+    let lost =
+        |why: &str| Err(CommandError::failure(format!("guard: {why}; the session was ended")));
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let ended = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    let Some(ended) = ended else { return lost("the process cannot be watched") };
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Ok(Exit::from_exit_status(status));
+        }
+        let left = worker.deadline.saturating_sub(monotonic::now());
+        if left.is_zero() {
+            return lost("the worker's lease was not renewed");
+        }
+        let is_told = {
+            let mut waits = [
+                PollFd::new(worker.reader.get_ref(), PollFlags::IN),
+                PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::IN),
+            ];
+            let timeout = Timespec {
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: i64::from(left.subsec_nanos()).into(),
+            };
+            match poll(&mut waits, Some(&timeout)) {
+                Ok(_) => waits.first().is_some_and(|wait| !wait.revents().is_empty()),
+                Err(rustix::io::Errno::INTR) => false,
+                Err(_) => return lost("waiting failed"),
+            }
+        };
+        if is_told && worker.read_deadline(None).is_err() {
+            return lost("the worker is gone");
+        }
+    }
+}
+
+struct WorkerConnection {
+    reader: BufReader<UnixStream>,
+    /// When the session must be gone, by the host's clock.
+    deadline: Duration,
+}
+
+impl WorkerConnection {
+    /// Reads one line: the deadline in nanoseconds of the host's clock. An absolute time, so that a
+    /// line that was long under way does not make the lease longer.
+    fn read_deadline(&mut self, wait: Option<Duration>) -> Result<(), CommandError> {
+        let gone = || CommandError::failure("guard: the worker is gone");
+        // A line is written at once; half of one is waited for no longer than a whole one.
+        let wait = wait.unwrap_or(LINE_WAIT);
+        self.reader.get_ref().set_read_timeout(Some(wait)).map_err(|_| gone())?;
+        loop {
+            let mut line = String::new();
+            let read = self.reader.read_line(&mut line).map_err(|_| gone())?;
+            let nanos: Option<u64> = line.trim_end().parse().ok();
+            let (1.., Some(nanos)) = (read, nanos) else { return Err(gone()) };
+            self.deadline = self.deadline.max(Duration::from_nanos(nanos));
+            if self.reader.buffer().is_empty() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+const FIRST_DEADLINE_WAIT: Duration = Duration::from_secs(10);
+const LINE_WAIT: Duration = Duration::from_millis(500);

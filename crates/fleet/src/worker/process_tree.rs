@@ -1,0 +1,75 @@
+//! Ends a process and everything it started, whatever process group or session that is in.
+//!
+//! Orphans of a tree whose root adopts them (a child subreaper) stay below the root, so the tree is found
+//! by parents alone. It is killed until nothing of it is left: a process that forks while its siblings
+//! are killed is found in the next round.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+/// Kills everything below this process, the process itself excluded. Returns how many were killed.
+pub(crate) fn kill_descendants(root: u32) -> usize {
+    let mut killed = BTreeSet::new();
+    for _ in 0..ROUNDS_MAX {
+        let found = find_descendants(root);
+        if found.is_empty() {
+            break;
+        }
+        for pid in found {
+            killed.insert(pid);
+            if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+                // One that ended meanwhile is what was wanted.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        if root == std::process::id() {
+            reap_children();
+        }
+        std::thread::sleep(ROUND_PAUSE);
+    }
+    killed.len()
+}
+
+/// Takes the exit codes of adopted processes, so that they do not stay as zombies.
+pub(crate) fn reap_children() {
+    while let Ok(Some(_)) = waitpid(None, WaitOptions::NOHANG) {}
+}
+
+/// When a process began, in ticks since the machine was started: with its id, its identity.
+pub(crate) fn read_start_time(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in parentheses and may contain anything.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(19)?.parse().ok()
+}
+
+fn find_descendants(root: u32) -> Vec<u32> {
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
+        let Some((_, rest)) = stat.rsplit_once(')') else { continue };
+        let mut fields = rest.split_whitespace();
+        let is_gone = fields.next().is_none_or(|state| matches!(state, "Z" | "X"));
+        let parent: Option<u32> = fields.next().and_then(|parent| parent.parse().ok());
+        if let (false, Some(parent)) = (is_gone, parent) {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    let mut found = Vec::new();
+    let mut next = vec![root];
+    while let Some(pid) = next.pop() {
+        for child in children.remove(&pid).unwrap_or_default() {
+            found.push(child);
+            next.push(child);
+        }
+    }
+    found
+}
+
+/// More than a tree that only dies needs; one that forks faster than it is killed is given up.
+const ROUNDS_MAX: usize = 200;
+const ROUND_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);

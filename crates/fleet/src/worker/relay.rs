@@ -1,0 +1,266 @@
+//! The worker's end of the sockets: journals go to the store, deadlines go to the guard.
+//!
+//! Each session has a socket of its own, which is removed as soon as its two connections are there:
+//! before the session can start a program that might connect in their place.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::OwnedReadHalf;
+use tokio::net::{UnixListener, UnixStream};
+use windlass_journal::disk::{RELAY_GREETING, RelayReply, RelayRequest};
+
+use super::claimed_session::SessionClaim;
+use super::guard::GUARD_GREETING;
+use super::handover::HandoverWorkspace;
+use super::lease_clock::LeaseClock;
+use crate::store::{AppendRequest, StoreError};
+
+/// The socket of one session.
+pub(crate) struct SessionSocket {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl SessionSocket {
+    pub(crate) fn bind(path: &Path) -> std::io::Result<Self> {
+        // Left over from a claim that died here.
+        let _ = std::fs::remove_file(path);
+        Ok(Self { listener: UnixListener::bind(path)?, path: path.to_owned() })
+    }
+
+    /// Waits for the connection that begins with this greeting.
+    async fn accept(&self, greeting: &str) -> std::io::Result<UnixStream> {
+        let accept = async {
+            let (mut stream, _) = self.listener.accept().await?;
+            let mut line = vec![0; greeting.len()];
+            stream.read_exact(&mut line).await?;
+            match line == greeting.as_bytes() {
+                true => Ok(stream),
+                false => Err(std::io::Error::other("it does not begin as it should")),
+            }
+        };
+        tokio::time::timeout(CONNECT_WAIT, accept).await.map_err(std::io::Error::other)?
+    }
+
+    pub(crate) async fn accept_guard(&self) -> std::io::Result<UnixStream> {
+        self.accept(GUARD_GREETING).await
+    }
+
+    /// The last connection: nobody else can connect afterwards.
+    pub(crate) async fn accept_journal(self) -> std::io::Result<UnixStream> {
+        let stream = self.accept(RELAY_GREETING).await?;
+        drop(self);
+        Ok(stream)
+    }
+}
+
+impl Drop for SessionSocket {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Tells the guard every new deadline until the connection ends. To drop this future is to end the
+/// session: the guard sees the end of the connection.
+pub(crate) async fn send_deadlines(mut guard: UnixStream, mut lease: LeaseClock) {
+    let mut deadline = lease.deadline();
+    loop {
+        let line = format!("{}\n", deadline.as_nanos());
+        if guard.write_all(line.as_bytes()).await.is_err() {
+            return;
+        }
+        let mut byte = [0];
+        tokio::select! {
+            next = lease.next_deadline() => deadline = next,
+            // A guard says nothing: this is its end.
+            _ = guard.read(&mut byte) => return,
+        }
+    }
+}
+
+/// Serves the journals of one session until its process closes the connection or the claim is lost.
+pub(crate) struct JournalRelay {
+    pub(crate) claim: SessionClaim,
+    pub(crate) lease: LeaseClock,
+    pub(crate) workspace: Option<HandoverWorkspace>,
+    /// Where long outputs lie, which belong to the session too.
+    pub(crate) spill: PathBuf,
+    pub(crate) sent_spills: Vec<String>,
+}
+
+/// Why the relay stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RelayEnd {
+    Closed,
+    /// Another worker has the session, or the lease ended before the store answered.
+    Lost,
+}
+
+impl JournalRelay {
+    pub(crate) async fn serve(mut self, stream: UnixStream) -> RelayEnd {
+        let (reader, mut writer) = stream.into_split();
+        let mut reader = BufReader::new(reader);
+        loop {
+            let Some(request) = read_request(&mut reader).await else { return RelayEnd::Closed };
+            let (reply, is_lost) = match self.answer(&mut reader, request).await {
+                Ok(length) => (RelayReply { length, error: None }, false),
+                Err(error) => {
+                    let is_lost = !matches!(error, StoreError::Conflict { .. });
+                    (RelayReply { length: 0, error: Some(error.to_string()) }, is_lost)
+                }
+            };
+            let Ok(mut line) = serde_json::to_vec(&reply) else { return RelayEnd::Closed };
+            line.push(b'\n');
+            if writer.write_all(&line).await.is_err() {
+                return RelayEnd::Closed;
+            }
+            if is_lost {
+                return RelayEnd::Lost;
+            }
+        }
+    }
+
+    async fn answer(
+        &mut self,
+        reader: &mut BufReader<OwnedReadHalf>,
+        request: RelayRequest,
+    ) -> Result<u64, StoreError> {
+        let invalid = |words: &str| StoreError::Invalid(words.to_owned());
+        match request {
+            RelayRequest::Open { file } => {
+                check_file_name(&file)?;
+                let claim = self.claim.clone();
+                self.retry(|| claim.store.read_journal_length(&claim.id, &file)).await
+            }
+            RelayRequest::Append { file, position, bytes } => {
+                check_file_name(&file)?;
+                let length = usize::try_from(bytes).ok().filter(|_| bytes <= APPEND_BYTES_MAX);
+                let length = length.ok_or_else(|| invalid("too much at once"))?;
+                let mut content = vec![0; length];
+                let read = reader.read_exact(&mut content).await;
+                read.map_err(|error| StoreError::Database(sqlx::Error::Io(error)))?;
+                self.append(&file, position, &content).await
+            }
+            RelayRequest::Cut { file, length } => {
+                check_file_name(&file)?;
+                let SessionClaim { store, id, epoch, worker, .. } = self.claim.clone();
+                self.retry(|| store.cut_journal(&id, epoch, &worker, &file, length)).await?;
+                Ok(length)
+            }
+        }
+    }
+
+    async fn append(&mut self, file: &str, position: u64, bytes: &[u8]) -> Result<u64, StoreError> {
+        let summary = windlass_journal::store::journal_lines::summarize_lines(bytes);
+        if summary.has_tool_end {
+            // First the files, then the record that says that the tool has ended: a host that takes
+            // over then never has a record without its files.
+            self.keep_files().await?;
+        }
+        let claim = self.claim.clone();
+        let request = AppendRequest {
+            session: &claim.id,
+            epoch: claim.epoch,
+            worker: &claim.worker,
+            file,
+            position: Some(position),
+            expected_seq: None,
+            bytes,
+        };
+        let (length, _) = self.retry(|| claim.store.append_journal(request)).await?;
+        Ok(length)
+    }
+
+    /// Puts what changed in the working directory and new long outputs into the store.
+    async fn keep_files(&mut self) -> Result<(), StoreError> {
+        let claim = self.claim.clone();
+        if let Some(mut workspace) = self.workspace.take() {
+            let packed = tokio::task::spawn_blocking(move || {
+                let packed = workspace.pack_changes();
+                (workspace, packed)
+            });
+            if let Ok((workspace, packed)) = packed.await {
+                self.workspace = Some(workspace);
+                match packed {
+                    Ok(Some(pack)) => {
+                        self.retry(|| claim.put_pack(&pack)).await?;
+                    }
+                    Ok(None) => {}
+                    // A directory that cannot be looked at must not end the session.
+                    Err(words) => claim.report(&format!("files are not handed over: {words}")),
+                }
+            }
+        }
+        for (name, bytes) in self.read_new_spills() {
+            let blob = format!("spill.{name}");
+            self.retry(|| claim.put_blob(&blob, &bytes)).await?;
+            self.sent_spills.push(name);
+        }
+        Ok(())
+    }
+
+    fn read_new_spills(&self) -> Vec<(String, Vec<u8>)> {
+        let entries = std::fs::read_dir(&self.spill).into_iter().flatten().flatten();
+        let mut found = Vec::new();
+        for entry in entries.take(SPILL_FILES_MAX) {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let is_small =
+                entry.metadata().is_ok_and(|it| it.is_file() && it.len() <= SPILL_BYTES_MAX);
+            if is_small
+                && windlass_journal::store::is_blob_name(&name)
+                && !self.sent_spills.contains(&name)
+                && let Ok(bytes) = std::fs::read(entry.path())
+            {
+                found.push((name, bytes));
+            }
+        }
+        found
+    }
+
+    /// Calls the store again until it answers or the lease is over: a database that restarts is waited
+    /// for, at most as long as the session is ours.
+    async fn retry<T, F: Future<Output = Result<T, StoreError>>>(
+        &self,
+        mut call: impl FnMut() -> F,
+    ) -> Result<T, StoreError> {
+        let mut pause = RETRY_PAUSE_MIN;
+        loop {
+            match call().await {
+                Err(error) if error.is_transient() && !self.lease.is_over() => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(RETRY_PAUSE_MAX);
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+async fn read_request(reader: &mut BufReader<OwnedReadHalf>) -> Option<RelayRequest> {
+    let mut line = Vec::new();
+    let mut limited = reader.take(REQUEST_BYTES_MAX);
+    limited.read_until(b'\n', &mut line).await.ok()?;
+    serde_json::from_slice(&line).ok()
+}
+
+/// A file below the session's folder of journals.
+fn check_file_name(name: &str) -> Result<(), StoreError> {
+    let is_plain = |part: &str| {
+        let is_known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        !part.is_empty() && part != "." && part != ".." && part.chars().all(is_known)
+    };
+    match name.len() <= 512 && name.ends_with(".jsonl") && name.split('/').all(is_plain) {
+        true => Ok(()),
+        false => Err(StoreError::Invalid("that is not the name of a journal".to_owned())),
+    }
+}
+
+const CONNECT_WAIT: Duration = Duration::from_secs(60);
+const REQUEST_BYTES_MAX: u64 = 4 << 10;
+const APPEND_BYTES_MAX: u64 = 256 << 20;
+const SPILL_FILES_MAX: usize = 10_000;
+const SPILL_BYTES_MAX: u64 = 32 << 20;
+const RETRY_PAUSE_MIN: Duration = Duration::from_millis(50);
+const RETRY_PAUSE_MAX: Duration = Duration::from_secs(1);

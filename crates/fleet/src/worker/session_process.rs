@@ -1,0 +1,365 @@
+//! The process of one session: the ordinary `windlass` command below a guard, driven over its standard
+//! streams as any client drives it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::WorkerContext;
+use super::claimed_session::{SessionClaim, SessionFolders};
+use super::handover::HandoverWorkspace;
+use super::process_tree;
+use super::relay::{JournalRelay, RelayEnd, SessionSocket, send_deadlines};
+use crate::session_spec::SessionSpec;
+use crate::store::SessionInbox;
+
+/// How a process ended.
+#[derive(Debug)]
+pub(crate) enum ProcessEnd {
+    /// With the result of its last prompt.
+    Result(Value),
+    Cancelled,
+    /// The worker drains: another one goes on.
+    HandedBack,
+    /// The claim is gone.
+    Lost,
+    /// Without a result, for this reason.
+    Crashed(String),
+}
+
+pub(crate) struct SessionProcess {
+    claim: SessionClaim,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+    stderr: JoinHandle<String>,
+    /// To abort it is to end the process and everything it started.
+    deadlines: JoinHandle<()>,
+    relay: JoinHandle<RelayEnd>,
+    control: Arc<Notify>,
+    sent: BTreeSet<String>,
+    /// The input of calls that are asked about.
+    asked_inputs: BTreeMap<String, Value>,
+    result: Option<Value>,
+    cancelled_at: Option<Instant>,
+}
+
+impl SessionProcess {
+    pub(crate) async fn start(
+        context: &Arc<WorkerContext>,
+        claim: &SessionClaim,
+        folders: &SessionFolders,
+        spec: &SessionSpec,
+        workspace: HandoverWorkspace,
+        continues_run: bool,
+    ) -> Result<Self, String> {
+        let words = |error: std::io::Error| format!("its process: {error}");
+        let socket_path = context.sockets.join(format!("{}.{}", claim.id, claim.epoch));
+        let socket = SessionSocket::bind(&socket_path).map_err(words)?;
+        let own = std::env::current_exe().map_err(words)?;
+        let mut command = Command::new(own);
+        command.arg("guard").arg("--socket").arg(&socket_path).arg("--");
+        command.arg(&context.options.windlass);
+        command.args(["-p", "--verbose", "--input-format=stream-json"]);
+        command.args(["--output-format=stream-json", "--journal"]).arg(&folders.journal);
+        command.arg("--journal-relay").arg(&socket_path).arg(format!("--session-id={}", claim.id));
+        if continues_run {
+            command.arg("--continue-run");
+        }
+        command.arg(match context.options.is_unsandboxed {
+            true => "--sandbox=auto",
+            false => "--sandbox=required",
+        });
+        command.args(spec.to_flags());
+        let mut child = command
+            .current_dir(&folders.workspace)
+            .env("XDG_STATE_HOME", &folders.state)
+            .env("TMPDIR", &folders.temporary)
+            // Tools of a session must not reach the store.
+            .env_remove("WINDLASS_STORE")
+            .env_remove("WINDLASS_TOKEN")
+            .env_remove("PGPASSWORD")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(words)?;
+        if let Some(pid) = child.id() {
+            let started = process_tree::read_start_time(pid).unwrap_or_default();
+            std::fs::write(&folders.guard_file, format!("{pid} {started}")).map_err(words)?;
+        }
+        let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
+            return Err("its process has no streams".to_owned());
+        };
+        let stderr = tokio::spawn(read_tail(stderr));
+        let guard = socket.accept_guard().await.map_err(words)?;
+        let deadlines = tokio::spawn(send_deadlines(guard, context.lease.clone()));
+        let journal = tokio::select! {
+            journal = socket.accept_journal() => journal,
+            _ = child.wait() => {
+                let tail = stderr.await.unwrap_or_default();
+                return Err(last_line(&tail, "it ended before it began"));
+            }
+        };
+        let relay = JournalRelay {
+            claim: claim.clone(),
+            lease: context.lease.clone(),
+            workspace: Some(workspace),
+            spill: folders.journal.with_extension("spill"),
+            sent_spills: Vec::new(),
+        };
+        let relay = tokio::spawn(relay.serve(journal.map_err(words)?));
+        Ok(Self {
+            claim: claim.clone(),
+            child,
+            stdin: Some(stdin),
+            stdout: BufReader::new(stdout),
+            stderr,
+            deadlines,
+            relay,
+            control: context.control_of(&claim.id),
+            sent: BTreeSet::new(),
+            asked_inputs: BTreeMap::new(),
+            result: None,
+            cancelled_at: None,
+        })
+    }
+
+    pub(crate) async fn run(mut self, context: &WorkerContext) -> ProcessEnd {
+        let end = self.run_until_end(context).await;
+        context.forget_control(&self.claim.id);
+        self.deadlines.abort();
+        drop(self.stdin.take());
+        // The guard ends by itself: its connection is gone.
+        let _ = tokio::time::timeout(GUARD_END_WAIT, self.child.wait()).await;
+        let relay = tokio::time::timeout(GUARD_END_WAIT, &mut self.relay).await;
+        if matches!(relay, Ok(Ok(RelayEnd::Lost))) {
+            return ProcessEnd::Lost;
+        }
+        if let ProcessEnd::Crashed(_) = end {
+            let tail = tokio::time::timeout(GUARD_END_WAIT, &mut self.stderr).await;
+            let tail = tail.ok().and_then(Result::ok).unwrap_or_default();
+            return ProcessEnd::Crashed(last_line(&tail, "its process ended without a result"));
+        }
+        end
+    }
+
+    async fn run_until_end(&mut self, context: &WorkerContext) -> ProcessEnd {
+        let mut line = Vec::new();
+        let mut poll = tokio::time::interval(INBOX_POLL);
+        loop {
+            let cancel_end = self.cancelled_at.map(|at| at + CANCEL_WAIT);
+            tokio::select! {
+                read = read_line(&mut self.stdout, &mut line) => match read {
+                    Some(()) => {
+                        let frame = std::mem::take(&mut line);
+                        if !self.take_frame(&frame).await {
+                            return ProcessEnd::Lost;
+                        }
+                    }
+                    None if self.cancelled_at.is_some() => return ProcessEnd::Cancelled,
+                    None if context.lease.is_over() => return ProcessEnd::Lost,
+                    None => return match self.result.take() {
+                        Some(result) => ProcessEnd::Result(result),
+                        None => ProcessEnd::Crashed(String::new()),
+                    },
+                },
+                () = self.control.notified() => self.deliver_inbox().await,
+                _ = poll.tick() => self.deliver_inbox().await,
+                () = sleep_until(cancel_end) => return ProcessEnd::Cancelled,
+                () = context.wait_for_loss(&self.claim) => return ProcessEnd::Lost,
+                () = context.wait_for_handback() => return ProcessEnd::HandedBack,
+            }
+        }
+    }
+
+    /// Sends what waits for the session. What was sent before and is not in a journal yet is not sent
+    /// again to the same process.
+    async fn deliver_inbox(&mut self) {
+        // A database that does not answer now is asked again at the next poll.
+        let Ok(inbox) = self.claim.store.read_inbox(&self.claim.id, self.claim.epoch).await else {
+            return;
+        };
+        let SessionInbox { messages, answers, is_cancelled } = inbox;
+        if is_cancelled && self.cancelled_at.is_none() {
+            self.cancelled_at = Some(Instant::now());
+            self.send(&json!({ "type": "control_request", "request_id": "cancel",
+                "request": { "subtype": "interrupt" } }))
+                .await;
+            self.stdin = None;
+            return;
+        }
+        for message in messages {
+            if !self.sent.insert(message.uuid.clone()) || self.stdin.is_none() {
+                continue;
+            }
+            let frame = json!({ "type": "user", "uuid": message.uuid, "session_id": self.claim.id,
+                "parent_tool_use_id": null,
+                "message": { "role": "user", "content": message.content } });
+            self.add_event(&frame).await;
+            self.send(&frame).await;
+        }
+        for answer in answers {
+            let Ok(mut response) = serde_json::from_str::<Value>(&answer.answer) else { continue };
+            let input = self.asked_inputs.remove(&answer.request);
+            if response.get("behavior").and_then(Value::as_str) == Some("allow")
+                && let (None, Some(fields), Some(input)) =
+                    (response.get("updatedInput").cloned(), response.as_object_mut(), input)
+            {
+                fields.insert("updatedInput".to_owned(), input);
+            }
+            self.send(&json!({ "type": "control_response", "response": {
+                "subtype": "success", "request_id": answer.request, "response": response } }))
+                .await;
+            let _ = self.claim.store.remove_question(&self.claim.id, &answer.request).await;
+        }
+    }
+
+    /// Takes a frame of the process. Says whether the claim still holds, as far as is known.
+    async fn take_frame(&mut self, bytes: &[u8]) -> bool {
+        let Ok(frame) = serde_json::from_slice::<Value>(bytes) else { return true };
+        let request = frame.get("request_id").and_then(Value::as_str).map(str::to_owned);
+        match frame.get("type").and_then(Value::as_str) {
+            Some("control_request") => {
+                let request = request.unwrap_or_default();
+                self.ask(&request, frame.get("request").unwrap_or(&Value::Null)).await;
+                self.add_event(&frame).await
+            }
+            Some("control_cancel_request") => {
+                if let Some(request) = request {
+                    let _ = self.claim.store.remove_question(&self.claim.id, &request).await;
+                }
+                self.add_event(&frame).await
+            }
+            Some("control_response" | "keep_alive" | "stream_event") => true,
+            Some("result") => {
+                let is_held = self.add_event(&frame).await;
+                self.result = Some(frame);
+                self.close_if_done().await;
+                is_held
+            }
+            _ => self.add_event(&frame).await,
+        }
+    }
+
+    async fn ask(&mut self, request: &str, body: &Value) {
+        let subtype = body.get("subtype").and_then(Value::as_str);
+        if subtype == Some("can_use_tool") {
+            let input = body.get("input").cloned().unwrap_or_default();
+            self.asked_inputs.insert(request.to_owned(), input);
+            let SessionClaim { store, id, epoch, .. } = &self.claim;
+            if store.add_question(id, *epoch, request, &body.to_string()).await.is_ok() {
+                return;
+            }
+        }
+        // Nobody can answer: the session goes on without.
+        self.send(&json!({ "type": "control_response", "response": {
+            "subtype": "error", "request_id": request, "error": "nobody answers this here" } }))
+            .await;
+    }
+
+    /// Ends the input when nothing more waits, so that the process ends.
+    async fn close_if_done(&mut self) {
+        let inbox = self.claim.store.read_inbox(&self.claim.id, self.claim.epoch).await;
+        match inbox {
+            Ok(inbox) if !inbox.messages.is_empty() && !inbox.is_cancelled => {
+                self.deliver_inbox().await;
+            }
+            // What comes later starts the session anew.
+            Ok(_) | Err(_) => self.stdin = None,
+        }
+    }
+
+    async fn send(&mut self, frame: &Value) {
+        let Some(stdin) = &mut self.stdin else { return };
+        let line = format!("{frame}\n");
+        let sent = tokio::time::timeout(SEND_WAIT, stdin.write_all(line.as_bytes())).await;
+        if !matches!(sent, Ok(Ok(()))) {
+            // Its end is told by its output.
+            self.stdin = None;
+        }
+    }
+
+    /// Writes a frame down for watchers. Says whether the claim holds; a database that does not answer
+    /// says nothing about that.
+    async fn add_event(&self, frame: &Value) -> bool {
+        let uuid = frame.get("uuid").and_then(Value::as_str);
+        let SessionClaim { store, id, epoch, worker, .. } = &self.claim;
+        for _ in 0..EVENT_TRIES {
+            match store.add_event(id, *epoch, worker, uuid, &frame.to_string()).await {
+                Ok(is_held) => return is_held,
+                Err(error) if error.is_transient() => tokio::time::sleep(EVENT_PAUSE).await,
+                Err(_) => return true,
+            }
+        }
+        true
+    }
+}
+
+/// Reads one line. A future that is dropped loses nothing: what it has read stays in `line`.
+async fn read_line(stdout: &mut BufReader<ChildStdout>, line: &mut Vec<u8>) -> Option<()> {
+    loop {
+        let available = stdout.fill_buf().await.ok()?;
+        if available.is_empty() {
+            return None;
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(available.len(), |end| end + 1);
+        if line.len() + taken > FRAME_BYTES_MAX {
+            return None;
+        }
+        line.extend(available.get(..taken).unwrap_or_default());
+        stdout.consume(taken);
+        if end.is_some() {
+            return Some(());
+        }
+    }
+}
+
+/// The end of what a process complained.
+async fn read_tail(mut stderr: ChildStderr) -> String {
+    let mut tail = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
+        tail.extend(buffer.get(..count).unwrap_or_default());
+        let excess = tail.len().saturating_sub(TAIL_BYTES_MAX);
+        tail.drain(..excess);
+    }
+    String::from_utf8_lossy(&tail).into_owned()
+}
+
+fn last_line(tail: &str, otherwise: &str) -> String {
+    let line = tail.lines().rev().find(|line| !line.trim().is_empty() && !line.contains("guard:"));
+    line.map_or_else(
+        || otherwise.to_owned(),
+        |line| line.trim_start_matches("windlass: ").to_owned(),
+    )
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// How long a guard may take to end everything.
+const GUARD_END_WAIT: Duration = Duration::from_secs(10);
+/// How long a cancelled session may take to end by itself.
+const CANCEL_WAIT: Duration = Duration::from_secs(10);
+const INBOX_POLL: Duration = Duration::from_secs(10);
+const SEND_WAIT: Duration = Duration::from_secs(30);
+const FRAME_BYTES_MAX: usize = 64 << 20;
+const TAIL_BYTES_MAX: usize = 8 << 10;
+const EVENT_TRIES: usize = 20;
+const EVENT_PAUSE: Duration = Duration::from_millis(100);

@@ -1,0 +1,240 @@
+//! A fleet of a test's own: a store, workers and a gateway as processes, and a scripted model.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use windlass_fleet::store::{FleetStore, NewSession};
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script};
+
+use crate::postgres::{PATIENCE, TestPostgres};
+use crate::store::{block_on, migrate};
+
+pub(crate) struct TestFleet {
+    pub(crate) postgres: TestPostgres,
+    pub(crate) model: Rehearsal,
+    folder: TempDir,
+}
+
+impl TestFleet {
+    /// Nothing where PostgreSQL is not installed and need not be.
+    pub(crate) fn start(script: Script) -> Option<Self> {
+        let postgres = TestPostgres::start()?;
+        migrate(&postgres);
+        block_on(async {
+            let store = FleetStore::open(&postgres.url(), 1).await.unwrap();
+            store.put_tenant("team", None, None).await.unwrap();
+        });
+        let model = Rehearsal::start_blocking(script, RehearsalOptions::default()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["home/.claude", "tmp", "effects"] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        // Tools may write there, whatever holds them.
+        let settings = serde_json::json!({ "permissions": {
+            "additionalDirectories": [folder.path().join("effects")] } });
+        let path = folder.path().join("home/.claude/settings.json");
+        std::fs::write(path, settings.to_string()).unwrap();
+        Some(Self { postgres, model, folder })
+    }
+
+    /// A file that tools of all hosts write to.
+    pub(crate) fn effects(&self) -> PathBuf {
+        self.folder.path().join("effects/log")
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn read_effects(&self) -> String {
+        std::fs::read_to_string(self.effects()).unwrap_or_default()
+    }
+
+    /// The command in a clean environment.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windlass-fleet"));
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.folder.path().join("home"))
+            .env("TMPDIR", self.folder.path().join("tmp"))
+            .env("WINDLASS_STORE", self.postgres.url())
+            .env("ANTHROPIC_BASE_URL", self.model.url())
+            .env("ANTHROPIC_API_KEY", "test-key")
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// A worker, each with a folder of its own as on a host of its own.
+    pub(crate) fn start_worker(&self, name: &str, more: &[&str]) -> TestProcess {
+        let windlass = find_windlass();
+        let directory = self.folder.path().join(name);
+        let mut arguments = vec!["worker", "--allow-unsandboxed", "--drain", "0"];
+        arguments.extend(["--dir", directory.to_str().unwrap()]);
+        arguments.extend(["--windlass", windlass.to_str().unwrap()]);
+        arguments.extend(more);
+        let mut worker = TestProcess::start(&mut self.command(&arguments));
+        worker.wait_for_line("is ready");
+        worker
+    }
+
+    /// A gateway on a free port, and its address.
+    pub(crate) fn start_gateway(&self) -> (TestProcess, String) {
+        self.start_gateway_at("127.0.0.1:0")
+    }
+
+    pub(crate) fn start_gateway_at(&self, address: &str) -> (TestProcess, String) {
+        let mut gateway = TestProcess::start(&mut self.command(&["serve", "--listen", address]));
+        let line = gateway.wait_for_line("serving at ");
+        let (_, url) = line.split_once("serving at ").unwrap();
+        (gateway, url.to_owned())
+    }
+
+    /// Puts a session into the queue; every call is allowed.
+    pub(crate) fn submit(&self, number: u32, prompt: &str) -> String {
+        self.submit_with(number, prompt, r#"{"permission_mode":"bypassPermissions"}"#)
+    }
+
+    pub(crate) fn submit_with(&self, number: u32, prompt: &str, spec: &str) -> String {
+        let id = format!("00000000-0000-4000-8000-{number:012}");
+        let new = NewSession {
+            id: id.clone(),
+            tenant: "team".to_owned(),
+            batch: None,
+            priority: 0,
+            spec: spec.to_owned(),
+            title: None,
+            budget_micro: None,
+            content: prompt.to_owned(),
+            sender: "test".to_owned(),
+        };
+        block_on(async {
+            let store = FleetStore::open(&self.postgres.url(), 1).await.unwrap();
+            store.submit_session(&new).await.unwrap();
+        });
+        id
+    }
+
+    /// Waits until a session is in this state.
+    pub(crate) fn wait_for_state(&self, session: &str, state: &str) {
+        let statement = format!("select state from windlass.sessions where id = '{session}'");
+        self.postgres.wait_for(&statement, state);
+    }
+}
+
+/// A process that is killed at the end of a test.
+pub(crate) struct TestProcess {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+    pub(crate) seen: String,
+}
+
+impl TestProcess {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let (sender, lines) = mpsc::channel();
+        let stderr = child.stderr.take().unwrap();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                if std::env::var_os("FLEET_TEST_LOG").is_some() {
+                    eprintln!("{line}");
+                }
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        if let Some(mut stdout) = child.stdout.take() {
+            std::thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
+        }
+        Self { child, lines, seen: String::new() }
+    }
+
+    pub(crate) fn wait_for_line(&mut self, words: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left);
+            let line = line.unwrap_or_else(|_| panic!("{words:?} is not in {}", self.seen));
+            self.seen.push_str(&line);
+            self.seen.push('\n');
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Kills it without a warning.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub(crate) fn wait(&mut self) -> Option<i32> {
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+        panic!("it does not end: {}", self.seen);
+    }
+}
+
+impl Drop for TestProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The `windlass` command beside ours; built if nobody has.
+fn find_windlass() -> PathBuf {
+    let own = Path::new(env!("CARGO_BIN_EXE_windlass-fleet"));
+    let beside = own.with_file_name("windlass");
+    if !beside.is_file() {
+        let cargo = option_env!("CARGO").unwrap_or("cargo");
+        let mut build = Command::new(cargo);
+        build.args(["build", "--quiet", "--package", "windlass"]);
+        if own.parent().is_some_and(|folder| folder.ends_with("release")) {
+            build.arg("--release");
+        }
+        assert!(build.status().unwrap().success());
+    }
+    beside
+}
+
+/// Waits until it holds.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "{what}");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+/// Does a process live whose command line says this? In a sandbox it has another id than outside.
+pub(crate) fn is_running(words: &str) -> bool {
+    std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(words)
+    })
+}

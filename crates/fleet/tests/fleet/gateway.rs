@@ -1,0 +1,261 @@
+//! The gateway and the commands that talk to it.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use windlass_fleet::gateway::routes::ROUTES;
+use windlass_rehearsal::{Script, ScriptedAnswer};
+
+use crate::fixture::{TestFleet, until};
+
+#[test]
+fn the_description_names_every_route_and_no_other() {
+    let text = include_str!("../../src/gateway/openapi.json");
+    let description: Value = serde_json::from_str(text).unwrap();
+    let mut described = Vec::new();
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let role = operation.get("x-role").and_then(Value::as_str).map(str::to_owned);
+            described.push((method.to_uppercase(), path.clone(), role));
+        }
+    }
+    described.sort();
+    let mut served: Vec<_> = ROUTES
+        .iter()
+        .map(|route| {
+            let role = route.role.map(|role| role.name().to_owned());
+            (route.method.to_owned(), route.path.to_owned(), role)
+        })
+        .collect();
+    served.sort();
+    assert_eq!(described, served);
+}
+
+/// One request over a connection of its own: the status and everything behind the headers.
+fn call(url: &str, head: &str, body: &str) -> (u16, String) {
+    let address = url.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let length = match head.contains("Content-Length") {
+        true => String::new(),
+        false => format!("Content-Length: {}\r\n", body.len()),
+    };
+    let request = format!("{head}\r\nHost: x\r\nConnection: close\r\n{length}\r\n{body}");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    (status, body.to_owned())
+}
+
+fn token(fleet: &TestFleet, name: &str, tenant: &str, role: &str) -> String {
+    let more = ["store", "token", "add", name, "--tenant", tenant, "--role", role];
+    printed(&fleet.run(&more))
+}
+
+fn printed(output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+#[test]
+fn sessions_are_submitted_followed_answered_and_cancelled_over_http() {
+    let write = json!({ "file_path": "note.txt", "content": "x" });
+    let script = Script::new()
+        .answer(ScriptedAnswer::text("Rope.").when("rope or chain"))
+        .answer(ScriptedAnswer::text("Four.").when("how many"))
+        .answer(ScriptedAnswer::call("Write", write).when("write it"))
+        .answer(ScriptedAnswer::text("Written.").when_result("note.txt"))
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": "sleep 300" })).when("be slow"));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let (mut gateway, url) = fleet.start_gateway();
+    let _worker = fleet.start_worker("one", &[]);
+    let approver = token(&fleet, "ann", "team", "approve");
+    let client = |arguments: &[&str]| {
+        let mut command = fleet.command(arguments);
+        command.env("WINDLASS_SERVER", &url).env("WINDLASS_TOKEN", &approver);
+        command.output().unwrap()
+    };
+    assert_eq!(printed(&client(&["submit", "rope or chain", "--wait"])), "Rope.");
+    let listed = printed(&client(&["ps"]));
+    assert!(listed.contains("done"), "{listed}");
+    let id = listed.split_whitespace().next().unwrap().to_owned();
+
+    // A message to a session that has ended goes on with it; a watcher that was there gets the rest.
+    let auth = format!("Authorization: Bearer {approver}");
+    let path = format!("/v1/sessions/{id}");
+    let (status, all) = call(&url, &format!("GET {path}/events HTTP/1.1\r\n{auth}"), "");
+    assert_eq!(status, 200);
+    assert!(all.contains("Rope.") && all.contains("event: end"), "{all}");
+    let last = all.lines().filter_map(|line| line.strip_prefix("id: ")).next_back().unwrap();
+    let body = json!({ "content": "how many" }).to_string();
+    let (status, _) = call(&url, &format!("POST {path}/messages HTTP/1.1\r\n{auth}"), &body);
+    assert_eq!(status, 200);
+    let resume = format!("GET {path}/events HTTP/1.1\r\n{auth}\r\nLast-Event-ID: {last}");
+    let (_, rest) = call(&url, &resume, "");
+    assert!(rest.contains("Four.") && !rest.contains("Rope."), "{rest}");
+    let (status, result) = call(&url, &format!("GET {path}/result HTTP/1.1\r\n{auth}"), "");
+    assert!(status == 200 && result.contains("Four."), "{result}");
+    let logs = printed(&client(&["logs", &id]));
+    assert!(logs.contains("user: rope or chain") && logs.contains("assistant: Four."), "{logs}");
+
+    // A question waits for the answer of somebody who may give it.
+    let id = printed(&client(&["submit", "write it"]));
+    until("it asks", || printed(&client(&["answer", &id])).contains("Write"));
+    printed(&client(&["answer", &id, "allow"]));
+    fleet.wait_for_state(&id, "done");
+    assert!(printed(&client(&["logs", &id])).contains("assistant: Written."));
+
+    let id = printed(&client(&["submit", "be slow", "--permission-mode", "bypassPermissions"]));
+    fleet.wait_for_state(&id, "running");
+    printed(&client(&["cancel", &id]));
+    fleet.wait_for_state(&id, "cancelled");
+
+    let admin = token(&fleet, "root", "team", "admin");
+    let auth = format!("Authorization: Bearer {admin}");
+    let (status, text) = call(&url, &format!("GET /metrics HTTP/1.1\r\n{auth}"), "");
+    assert!(status == 200 && text.contains("windlass_sessions{state=\"done\"} 2"), "{text}");
+    gateway.signal(rustix::process::Signal::TERM);
+    assert_eq!(gateway.wait(), Some(143));
+}
+
+/// F3: a gateway is killed while watchers follow a session. They reconnect and miss nothing.
+#[test]
+fn watchers_miss_nothing_when_their_gateway_is_killed() {
+    let step = "while [ ! -e {{word}} ]; do sleep 0.05; done; echo let-go";
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": step })).when("wait for "))
+        .answer(ScriptedAnswer::text("Seen to the end.").when_result("let-go"));
+    let Some(fleet) = TestFleet::start(script) else { return };
+    let _worker = fleet.start_worker("one", &[]);
+    let (gateway, url) = fleet.start_gateway();
+    let watch = token(&fleet, "wes", "team", "watch");
+    let session = fleet.submit(1, &format!("wait for {}", fleet.effects().display()));
+    let calls = "select count(*) from windlass.events where frame like '%tool_use\"%'";
+    fleet.postgres.wait_for(calls, "1");
+    let watchers: Vec<_> = (0..10)
+        .map(|_| {
+            let mut command = fleet.command(&["logs", "--follow", "--json", &session]);
+            command.env("WINDLASS_SERVER", &url).env("WINDLASS_TOKEN", &watch);
+            command.spawn().unwrap()
+        })
+        .collect();
+    let admin = token(&fleet, "root", "team", "admin");
+    let metrics = format!("GET /metrics HTTP/1.1\r\nAuthorization: Bearer {admin}");
+    until("all watch", || call(&url, &metrics, "").1.contains("windlass_event_streams_total 10"));
+    gateway.kill();
+    let address = url.trim_start_matches("http://");
+    let _next = fleet.start_gateway_at(address);
+    std::fs::write(fleet.effects(), "").unwrap();
+    let frames = "select frame from windlass.events order by number";
+    for watcher in watchers {
+        let output = watcher.wait_with_output().unwrap();
+        assert_eq!(printed(&output), fleet.postgres.query(frames));
+    }
+    assert!(fleet.postgres.query(frames).contains("Seen to the end."));
+}
+
+/// F11: what has no right to an answer gets none, within bounds, and learns nothing.
+#[test]
+fn the_gateway_refuses_what_it_must() {
+    let Some(fleet) = TestFleet::start(Script::new()) else { return };
+    let (_gateway, url) = fleet.start_gateway();
+    fleet.run(&["store", "tenant", "other"]);
+    let session = fleet.submit(1, "wait");
+    let watch = token(&fleet, "wes", "team", "watch");
+    let other = token(&fleet, "oda", "other", "approve");
+    let old = token(&fleet, "old", "team", "admin");
+    fleet.postgres.query("update windlass.tokens set expires = now() where name = 'old'");
+    let hash = fleet
+        .postgres
+        .query("select count(*) from windlass.tokens where encode(hash, 'escape') like 'wlf%'");
+    assert_eq!(hash, "0", "tokens are kept as hashes");
+    let ask = |request: &str, token: &str, body: &str| {
+        let auth = format!("{request} HTTP/1.1\r\nAuthorization: Bearer {token}");
+        call(&url, &auth, body)
+    };
+    let one = format!("/v1/sessions/{session}");
+    assert_eq!(ask(&format!("GET {one}"), &watch, "").0, 200);
+    assert_eq!(call(&url, &format!("GET {one} HTTP/1.1"), "").0, 401);
+    for token in ["", "wlf_00", &old, &"x".repeat(10_000)] {
+        assert_eq!(ask(&format!("GET {one}"), token, "").0, 401);
+    }
+    let body = r#"{"prompt":"x"}"#;
+    assert_eq!(ask("POST /v1/sessions", &watch, body).0, 403);
+    assert_eq!(ask(&format!("POST {one}/cancel"), &watch, "{}").0, 403);
+    // Another tenant's session is as one that is not there.
+    let none = ask("GET /v1/sessions/00000000-0000-4000-8000-0000000000ff", &other, "");
+    for path in ["", "/events", "/result", "/questions"] {
+        assert_eq!(ask(&format!("GET {one}{path}"), &other, ""), none);
+    }
+    assert_eq!(ask(&format!("POST {one}/cancel"), &other, "{}"), none);
+    let (_, listed) = ask("GET /v1/sessions?tenant=team", &other, "");
+    assert!(!listed.contains(&session), "{listed}");
+    for path in
+        ["/v1/sessions/..%2f..", "/v1/sessions/'or'1'='1", "/v1/sessions//events", "/nothing"]
+    {
+        assert_eq!(ask(&format!("GET {path}"), &watch, "").0, 404, "{path}");
+    }
+    assert_eq!(ask("DELETE /v1/sessions", &other, "").0, 405);
+    assert_eq!(ask("GET /v1/sessions?stat=done", &other, "").0, 400);
+    for body in [
+        "",
+        "{",
+        "[]",
+        r#"{"prompt":" "}"#,
+        r#"{"prompt":"x","spex":1}"#,
+        r#"{"prompt":"x","id":"../x"}"#,
+        r#"{"prompt":"x","spec":{"permission_mode":"all"}}"#,
+        r#"{"prompt":"x","spec":{"workspace":{"git":"ext::sh -c id"}}}"#,
+    ] {
+        assert_eq!(ask("POST /v1/sessions", &other, body).0, 400, "{body}");
+    }
+    // A huge body is refused before it is read; one that lies about its length is cut off.
+    let huge = "POST /v1/sessions HTTP/1.1\r\nContent-Length: 1000000000\r\nAuthorization: Bearer ";
+    assert_eq!(call(&url, &format!("{huge}{other}"), "x").0, 413);
+    assert_eq!(ask("POST /v1/sessions", &other, &"x".repeat(3 << 20)).0, 413);
+    // Headers that never end do not hold a connection.
+    let mut slow = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
+    slow.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    slow.write_all(b"GET /v1/health HTTP/1.1\r\nX-Slow: ").unwrap();
+    let began = Instant::now();
+    let _ = slow.read_to_end(&mut Vec::new());
+    assert!(began.elapsed() < Duration::from_secs(50));
+    assert_eq!(call(&url, "GET /v1/health HTTP/1.1", "").0, 200);
+}
+
+#[test]
+fn bad_input_is_one_line_and_begins_nothing() {
+    let Some(fleet) = TestFleet::start(Script::new()) else { return };
+    let rows = fleet.path("rows.csv");
+    std::fs::write(&rows, "name\nrope\n").unwrap();
+    let rows = rows.to_str().unwrap();
+    let none = format!("{}one", fleet.postgres.url().trim_end_matches('w'));
+    for (arguments, words) in [
+        (vec!["store", "check", "--store", "mysql://x"], "postgres://"),
+        (vec!["store", "check", "--store", "postgres://windlass@127.0.0.1:1/w"], "be reached"),
+        (vec!["store", "check", "--store", none.as_str()], "does not exist"),
+        (vec!["worker", "--lease", "0"], "--lease"),
+        (vec!["worker", "--windlass", "/none"], "install `windlass`"),
+        (vec!["store", "token", "add", "x", "--tenant", "none", "--role", "watch"], "no tenant"),
+        (vec!["store", "import", "/none.jsonl"], "/none.jsonl"),
+        (vec!["submit", "x"], "WINDLASS_TOKEN"),
+        (vec!["submit", "x", "--git", "ext::sh"], "workspace.git"),
+        (vec!["batch", rows, "--template", "{nane}", "--dry-run"], "`nane`"),
+        (vec!["serve", "--listen", "nowhere"], "--listen"),
+        (vec!["nonsense"], "--help"),
+    ] {
+        let output = fleet.run(&arguments);
+        let line = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && line.contains(words), "{arguments:?}: {line}");
+        assert_eq!(line.lines().count(), 1, "{arguments:?}: {line}");
+    }
+    let dry = ["batch", rows, "--template", "fix {name}", "--max-budget-usd", "2", "--dry-run"];
+    let said = printed(&fleet.run(&dry));
+    assert!(said.contains("1 sessions, at most $2.00") && said.contains("fix rope"), "{said}");
+}

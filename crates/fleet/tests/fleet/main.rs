@@ -1,0 +1,16 @@
+//! The fleet with real parts: the real commands, a real PostgreSQL, a scripted model server.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a panic is how a test says no"
+)]
+
+mod faults;
+mod fixture;
+mod gateway;
+mod postgres;
+mod store;
+#[path = "../../../journal/tests/store_conformance/mod.rs"]
+mod store_conformance;

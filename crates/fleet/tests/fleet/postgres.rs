@@ -1,0 +1,154 @@
+//! A PostgreSQL of a test's own: in a temporary folder, on a free port of loopback, gone at the end.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// A running server.
+pub(crate) struct TestPostgres {
+    folder: TempDir,
+    bin: PathBuf,
+    port: u16,
+}
+
+impl TestPostgres {
+    /// Starts a server, or returns none where PostgreSQL is not installed and need not be.
+    pub(crate) fn start() -> Option<Self> {
+        let Some(bin) = find_bin() else {
+            assert!(
+                std::env::var_os("WINDLASS_ALL_TESTS").is_none(),
+                "PostgreSQL is not installed; install the package `postgresql`"
+            );
+            return None;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let server = Self { folder, bin, port };
+        // The server refuses to run as root: its files belong to the user it runs as.
+        if is_root() {
+            let owned = Command::new("chown").arg("postgres").arg(server.folder.path()).status();
+            assert!(owned.unwrap().success());
+        }
+        let data = server.data();
+        server.run("initdb", &["-D", text(&data), "-A", "trust", "-U", "windlass", "-N"]);
+        let settings = format!(
+            "listen_addresses = '127.0.0.1'\nport = {port}\nunix_socket_directories = ''\n\
+             max_connections = 200\nfsync = off\nautovacuum = off\n"
+        );
+        server.append_settings(&settings);
+        server.start_server();
+        server
+            .run("createdb", &["-h", "127.0.0.1", "-p", &port.to_string(), "-U", "windlass", "w"]);
+        Some(server)
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://windlass@127.0.0.1:{}/w", self.port)
+    }
+
+    pub(crate) fn start_server(&self) {
+        let log = self.folder.path().join("log");
+        let data = self.data();
+        self.run("pg_ctl", &["-D", text(&data), "-l", text(&log), "-w", "-t", "60", "start"]);
+    }
+
+    /// Stops the server as an administrator in a hurry does.
+    pub(crate) fn stop_server(&self) {
+        let data = self.data();
+        self.run("pg_ctl", &["-D", text(&data), "-m", "immediate", "-w", "-t", "60", "stop"]);
+    }
+
+    /// One statement; the answer as lines with `|` between columns.
+    pub(crate) fn query(&self, statement: &str) -> String {
+        let port = self.port.to_string();
+        let arguments =
+            ["-h", "127.0.0.1", "-p", &port, "-U", "windlass", "-d", "w", "-Atqc", statement];
+        self.run("psql", &arguments).trim_end().to_owned()
+    }
+
+    /// Asks until the answer is this one.
+    pub(crate) fn wait_for(&self, statement: &str, wanted: &str) {
+        let began = Instant::now();
+        loop {
+            let found = self.query(statement);
+            if found == wanted {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "{statement}: {found:?}, not {wanted:?}");
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn append_settings(&self, lines: &str) {
+        let path = self.data().join("postgresql.conf");
+        let mut all = std::fs::read_to_string(&path).unwrap();
+        all.push_str(lines);
+        std::fs::write(&path, all).unwrap();
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> String {
+        let path = self.bin.join(program);
+        let mut command = if is_root() {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
+            command
+        } else {
+            Command::new(path)
+        };
+        // The server keeps what it inherits open: a file, so that nobody waits for the end of a pipe.
+        let errors = self.folder.path().join(format!("{program}.errors"));
+        let errors_file = std::fs::File::create(&errors).unwrap();
+        let output = self.folder.path().join(format!("{program}.output"));
+        let output_file = std::fs::File::create(&output).unwrap();
+        let status = command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(output_file)
+            .stderr(errors_file)
+            .status()
+            .unwrap();
+        let errors = std::fs::read_to_string(errors).unwrap_or_default();
+        assert!(status.success(), "{program} {arguments:?}: {errors}");
+        std::fs::read_to_string(output).unwrap_or_default()
+    }
+}
+
+impl Drop for TestPostgres {
+    fn drop(&mut self) {
+        if self.data().join("postmaster.pid").exists() {
+            self.stop_server();
+        }
+    }
+}
+
+fn find_bin() -> Option<PathBuf> {
+    let mut versions: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path().join("bin"))
+        .filter(|bin| bin.join("initdb").is_file())
+        .collect();
+    versions.sort();
+    versions.pop()
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Longer than anything here takes on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,0 +1,139 @@
+//! What every store of journals must do, whatever it keeps them in. Included by the tests of each.
+
+use std::time::Duration;
+
+use windlass_journal::store::{ClaimedSession, JournalStore};
+use windlass_journal::{
+    JournalError, JournalHead, JournalNote, NewRecordItem, RecordItem, RunEndedNote,
+};
+use windlass_vocabulary::{MicroUsd, SessionId, Terminal};
+
+pub(crate) fn note(number: u64) -> JournalNote {
+    JournalNote::Titled(number.to_string())
+}
+
+pub(crate) fn put(
+    store: &dyn JournalStore,
+    claimed: &ClaimedSession,
+    expected: u64,
+) -> Result<u64, JournalError> {
+    store.append(claimed, expected, 1, &[NewRecordItem::Note(&note(expected + 1))])
+}
+
+pub(crate) fn numbers(store: &dyn JournalStore, session: &SessionId, after: u64) -> Vec<u64> {
+    let records = store.read_from(session, after).unwrap().map(Result::unwrap);
+    records.map(|record| record.seq).collect()
+}
+
+/// Two stores over the same place, as two processes have them, and a session that is not there yet.
+pub(crate) fn check_store(
+    first: &dyn JournalStore,
+    second: &dyn JournalStore,
+    session: &SessionId,
+) {
+    check_claims_and_fences(first, second, session);
+    check_groups_and_notes(second, session);
+    check_titles_blobs_and_lists(first, second, session);
+    check_waiting(first, second, session);
+}
+
+/// Afterwards nobody holds the session, and it has three records.
+fn check_claims_and_fences(
+    first: &dyn JournalStore,
+    second: &dyn JournalStore,
+    session: &SessionId,
+) {
+    let head = JournalHead { project: Some("/project".into()), ..JournalHead::default() };
+    assert!(first.read_from(session, 0).is_err(), "it is not there yet");
+    let old = first.claim(session, &head).unwrap();
+    assert_eq!((old.epoch, old.seq), (1, 0));
+    first.renew(&old).unwrap();
+    assert_eq!(put(first, &old, 0).unwrap(), 1);
+    assert!(matches!(put(first, &old, 0), Err(JournalError::Conflict { found: 1, .. })));
+    assert!(matches!(put(first, &old, 5), Err(JournalError::Conflict { found: 1, .. })));
+    let busy = second.claim(session, &head).unwrap_err();
+    assert!(matches!(busy, JournalError::Busy { .. }), "{busy}");
+    assert!(busy.to_string().contains(&std::process::id().to_string()), "{busy}");
+    assert!(first.claim(session, &head).is_err(), "not even the same process gets it twice");
+    assert_eq!(put(first, &old, 1).unwrap(), 2, "a claim that failed leaves the old one alone");
+    first.release(&old);
+    let new = second.claim(session, &head).unwrap();
+    assert_eq!((new.epoch, new.seq), (2, 2));
+    assert!(matches!(put(first, &old, 2), Err(JournalError::Fenced { ours: 1, .. })));
+    assert!(matches!(first.renew(&old), Err(JournalError::Fenced { .. })));
+    let blob = first.put_blob(&old, "late", b"no");
+    assert!(matches!(blob, Err(JournalError::Fenced { .. })), "{blob:?}");
+    let forged = ClaimedSession { epoch: 1, ..new.clone() };
+    let fenced = put(second, &forged, 2);
+    assert!(matches!(fenced, Err(JournalError::Fenced { ours: 1, current: 2 })), "{fenced:?}");
+    first.release(&old);
+    assert_eq!(put(second, &new, 2).unwrap(), 3, "an old claim cannot give the new one up");
+    assert_eq!(numbers(first, session, 0), [1, 2, 3]);
+    assert_eq!(numbers(first, session, 2), [3]);
+    assert!(first.read_from(&SessionId::from("none"), 0).is_err());
+    second.release(&new);
+}
+
+/// What is appended at once has one place after the other; notes come back as they were. Afterwards
+/// the session has five records.
+fn check_groups_and_notes(store: &dyn JournalStore, session: &SessionId) {
+    let claimed = store.claim(session, &JournalHead::default()).unwrap();
+    let ended = JournalNote::Ended(RunEndedNote {
+        terminal: Terminal::Completed,
+        turns: 1,
+        messages: 2,
+        cost: MicroUsd(7),
+        deferred: false,
+    });
+    let title = note(4);
+    let items = [NewRecordItem::Note(&title), NewRecordItem::Note(&ended)];
+    assert_eq!(store.append(&claimed, 3, 9, &items).unwrap(), 5);
+    let read: Vec<_> = store.read_from(session, 3).unwrap().map(Result::unwrap).collect();
+    let items: Vec<_> = read.iter().map(|record| &record.item).collect();
+    assert_eq!(items, [&RecordItem::Note(title), &RecordItem::Note(ended)]);
+    assert_eq!(read[1].at, 9);
+    store.release(&claimed);
+}
+
+fn check_titles_blobs_and_lists(
+    first: &dyn JournalStore,
+    second: &dyn JournalStore,
+    session: &SessionId,
+) {
+    assert_eq!(first.read_title(session).unwrap(), None);
+    first.set_title(session, "Rope").unwrap();
+    assert_eq!(second.read_title(session).unwrap().as_deref(), Some("Rope"));
+    second.set_title(session, "").unwrap();
+    assert_eq!(first.read_title(session).unwrap(), None);
+
+    let claimed = first.claim(session, &JournalHead::default()).unwrap();
+    let bytes: Vec<u8> = (0..=255).collect();
+    assert_eq!(second.read_blob(session, "kept.1").unwrap(), None);
+    first.put_blob(&claimed, "kept.1", &bytes).unwrap();
+    assert_eq!(second.read_blob(session, "kept.1").unwrap().as_deref(), Some(&*bytes));
+    first.put_blob(&claimed, "kept.1", b"").unwrap();
+    assert_eq!(second.read_blob(session, "kept.1").unwrap().as_deref(), Some(&b""[..]));
+    for name in ["", "..", "a/b", "a b", ".hidden"] {
+        assert!(first.put_blob(&claimed, name, b"x").is_err(), "{name:?}");
+    }
+    first.release(&claimed);
+
+    let other = SessionId::from(format!("{session}-other").as_str());
+    let claimed = second.claim(&other, &JournalHead::default()).unwrap();
+    second.release(&claimed);
+    let all = first.list().unwrap();
+    assert!(all.contains(session) && all.contains(&other), "{all:?}");
+}
+
+fn check_waiting(first: &dyn JournalStore, second: &dyn JournalStore, session: &SessionId) {
+    let claimed = first.claim(session, &JournalHead::default()).unwrap();
+    assert_eq!(second.wait_for_records(session, 0, Duration::from_secs(60)).unwrap(), 5);
+    assert_eq!(second.wait_for_records(session, 5, Duration::ZERO).unwrap(), 5);
+    std::thread::scope(|scope| {
+        let waits =
+            scope.spawn(|| second.wait_for_records(session, 5, Duration::from_secs(60)).unwrap());
+        put(first, &claimed, 5).unwrap();
+        assert_eq!(waits.join().unwrap(), 6);
+    });
+    first.release(&claimed);
+}
