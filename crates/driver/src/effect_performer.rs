@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
-use windlass_engine::{Effect, Event};
+use windlass_engine::{Effect, Event, State};
 use windlass_hook::PermissionRequestAnswer;
 use windlass_permission::Policy;
 use windlass_tool::{CallLimits, TaskLists, ToolRegistry, ToolSessionContext};
@@ -31,6 +31,7 @@ use crate::permission_prompts::PermissionPrompts;
 use crate::session_journal::durability::DurabilityGate;
 use crate::snapshot::SnapshotRecorder;
 use crate::spill_writer::SpillWriter;
+use crate::tool::past_task_lists::rebuild_task_lists;
 use crate::tool::{StartConditions, ToolRunner};
 
 /// Everything under way, and what is needed to start more.
@@ -193,6 +194,14 @@ impl EffectPerformer {
         self.timer = None;
         self.attachments.path_instructions.reset();
         self.attachments.tool_context.files.forget_files();
+    }
+
+    /// A conversation that was resumed has the model's lists as it left them.
+    pub(crate) fn with_task_lists(mut self, state: &State) -> Self {
+        if let Some(lists) = rebuild_task_lists(state.transcript.messages()) {
+            self.restore_task_lists(lists);
+        }
+        self
     }
 
     /// The model's lists are these from now on, and the conversation knows them.

@@ -37,7 +37,7 @@ pub fn load_agent_definitions(
                 Ok(agent) if found.len() < AGENTS_MAX => found.push(agent),
                 Ok(agent) => notes.push(format!("the agent {} is one too many", agent.name)),
                 Err(problem) => {
-                    notes.push(format!("{} is not an agent: {problem}", path.display()))
+                    notes.push(format!("{} is not an agent: {problem}", path.display()));
                 }
             }
         }

@@ -37,7 +37,7 @@ fn who_names_a_model_that_is_not_left_is_refused_with_the_list() {
         (&["--model", "claude-haiku-5-5"], None, Ok("claude-haiku-5-5")),
         (&["--model", "anthropic/claude-haiku-4"], None, Ok("claude-haiku-4")),
         (&["--model", "fable"], None, Ok("claude-fable-5-1")),
-        (&["--model", "claude-fable-5"], None, Err("claude-fable-5 ")),
+        (&["--model", "claude-fable-5"], None, Err("claude-fable-5;")),
         (&["--model", "opus"], None, Err("claude-opus-5-5")),
         (&[], Some("opus"), Err("claude-opus-5-5")),
         (&["--model", "haiku"], Some("opus"), Ok("claude-haiku-5-5")),
@@ -77,13 +77,16 @@ fn what_a_file_names_is_left_out_and_the_administrators_list_stands_alone() {
     let finished = run(&mut dirs.asking(&server.url(), &["-p", "go"]));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
-    assert!(finished.stderr.contains("leave out the model haiku"), "{finished:?}");
+    assert!(finished.stderr.contains("does not include the model haiku"), "{finished:?}");
     assert_eq!(models(&server), ["claude-opus-5-5"]);
     let managed = r#"{"availableModels": ["haiku"]}"#;
     let mut command = dirs.asking(&server.url(), &["-p", "go", "--managed-settings", managed]);
     let finished = run(&mut command);
     assert_eq!(finished.stderr.lines().count(), 2, "{finished:?}");
-    assert!(finished.stderr.contains("leave out the model opus; there are haiku"), "{finished:?}");
+    assert!(
+        finished.stderr.contains("does not include the model opus; there are haiku"),
+        "{finished:?}"
+    );
     assert_eq!(models(&server).last().map(String::as_str), Some("claude-sonnet-5-5"));
     // The user's own table is no way around it.
     dirs.config("default_model = \"anthropic/claude-opus-5-5\"\n");

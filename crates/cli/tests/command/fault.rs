@@ -82,7 +82,7 @@ fn an_empty_answer_is_said_and_is_no_success() {
     let server = play(script());
     let finished = run(&mut dirs.asking(&server.url(), &["-p", "hi"]));
     let line = finished.error_line(1);
-    assert!(line.contains("empty answer") && line.contains("ask again"), "{line}");
+    assert!(line.contains("empty answer") && line.contains("try again"), "{line}");
     let arguments = ["-p", "hi", "--output-format", "json"];
     let finished = run(&mut dirs.asking(&server.url(), &arguments));
     let result: serde_json::Value = serde_json::from_str(&finished.stdout).expect("one object");

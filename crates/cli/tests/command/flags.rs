@@ -111,7 +111,7 @@ fn a_plugin_brings_commands_agents_skills_and_hooks() {
     let flags = ["-p", "hi", "--plugin-dir", "nowhere"];
     let finished = run(&mut dirs.asking(&server.url(), &flags));
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    assert!(finished.stderr.contains("nowhere is no plugin"), "{finished:?}");
+    assert!(finished.stderr.contains("nowhere is not a plugin"), "{finished:?}");
     assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
 }
 

@@ -59,7 +59,7 @@ fn each_mistake_of_a_stranger_is_one_line_and_all_else_works() {
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "Over.\n"), "{finished:?}");
     let lines: Vec<&str> = finished.stderr.lines().collect();
     let skill = ("skills/broken/SKILL.md", "line 2 cannot be read");
-    let hook = ("/nowhere/hook.sh", "is not there");
+    let hook = ("/nowhere/hook.sh", "does not exist");
     for (what, words) in SETTINGS.iter().copied().chain([skill, hook]) {
         let said = lines.iter().filter(|line| line.contains(what));
         let said: Vec<&&str> = said.collect();
@@ -90,9 +90,9 @@ fn the_doctor_names_every_mistake_of_a_stranger() {
     let wrong = report["wrong"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let lines: Vec<&str> = problems.chain(wrong).collect();
     let pieces = [
-        ("/nowhere/hook.sh", "is not there"),
+        ("/nowhere/hook.sh", "does not exist"),
         ("skills/broken/SKILL.md", "line 2 cannot be read"),
-        ("agents/broken.md", "is no agent"),
+        ("agents/broken.md", "is not an agent"),
         ("agents/nameless.md", "it has no name"),
         ("output-styles/salty.md", "line 2 cannot be read"),
     ];

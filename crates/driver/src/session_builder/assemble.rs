@@ -37,7 +37,6 @@ use crate::snapshot::{ChangeNotices, RecorderThread, SharedWorkspace, SnapshotRe
 use crate::subagent::{
     AgentTool, NestedSessionFactory, ParentSession, SubagentConfig, agent_workspace,
 };
-use crate::tool::past_task_lists::rebuild_task_lists;
 use crate::transcript_writer::SessionTranscriptWriter;
 use crate::trial::SessionTrials;
 
@@ -102,9 +101,6 @@ impl SessionBuilder {
             notice_sender: notice_sender.clone(),
             events: event_sender,
         });
-        if let Some(lists) = rebuild_task_lists(state.transcript.messages()) {
-            performer.restore_task_lists(lists);
-        }
         if !leftover_worktrees.is_empty() {
             let sender = notice_sender.clone();
             performer
@@ -115,11 +111,11 @@ impl SessionBuilder {
         let spending = nesting.tree.spending;
         let session_loop = SessionLoop {
             spending: SpendingRecorder::new(&state, spending.clone()),
+            performer: performer.with_task_lists(&state),
             state,
             settings: reduce_budget(settings, spent_before_rewind),
             journal,
             transcript,
-            performer,
             nested_questions: nesting.tree.questions,
             inbox: LoopInbox::new(commands, events, &hooks, waiting_sender),
             hooks,

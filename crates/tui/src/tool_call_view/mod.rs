@@ -250,9 +250,9 @@ const MAIN_FIELDS: &[&str] = &[
     "url",
     "query",
     "skill",
+    "subject",
     "description",
     "prompt",
-    "subject",
     "task_id",
 ];
 /// Tools whose output is not shown; the summary line is enough.
@@ -261,3 +261,25 @@ const TITLE_LINES_MAX: usize = 3;
 const STRUCTURED_BYTES_MAX: usize = 128 * 1024;
 const TAIL_MAX: usize = 4;
 const CHANGES_MAX: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use windlass_vocabulary::Json;
+
+    use super::*;
+
+    #[test]
+    fn the_field_that_tells_most_is_the_title() {
+        let cases = [
+            ("Bash", r#"{"description":"List","command":"ls"}"#, "Bash(ls)"),
+            ("TaskCreate", r#"{"description":"all of it","subject":"fix"}"#, "TaskCreate(fix)"),
+            ("Read", r#"{"file_path":"/w/src/a.rs"}"#, "Read(src/a.rs)"),
+            ("Odd", r#"{"one":1,"two":"2"}"#, "Odd(one: 1, two: 2)"),
+        ];
+        for (name, input, title) in cases {
+            let input = Json::from_checked(input);
+            let call = ToolCall { id: "c".into(), name: name.into(), input, signature: None };
+            assert_eq!(format_title(&call, "/w"), title);
+        }
+    }
+}
