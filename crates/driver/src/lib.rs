@@ -177,9 +177,9 @@ pub mod tool_types {
     pub use windlass_tool::{
         BackgroundAgent, BackgroundCostSender, BackgroundEndNotice, BackgroundTasks, CallLimits,
         CapturedStream, FileBackupStore, FileChange, FileContext, ForegroundAgentGuard,
-        HiddenPathSet, LaunchExit, LaunchRequest, ModelState, NetworkAccess, OneShotLauncher,
-        OneShotResult, PendingFileChange, PreparedLaunch, ProcessContext, ProcessLauncher, Secrets,
-        ShellState, SpawnCommandFn, StoppedTask, TaskLists, ToolSource,
+        HeldProgramsRequest, HiddenPathSet, LaunchExit, LaunchRequest, ModelState, NetworkAccess,
+        OneShotLauncher, OneShotResult, PendingFileChange, PreparedLaunch, ProcessContext,
+        ProcessLauncher, Secrets, ShellState, SpawnCommandFn, StoppedTask, TaskLists, ToolSource,
     };
 }
 
