@@ -184,10 +184,10 @@ pub mod tool_types {
     pub use windlass_tool::{
         BackgroundAgent, BackgroundCostSender, BackgroundEndNotice, BackgroundTasks, CallLimits,
         CapturedStream, FileBackupStore, FileChange, FileContext, ForegroundAgentGuard,
-        HiddenPathSet, LaunchExit, LaunchRequest, ModelState, NetworkAccess, OneShotLauncher,
-        OneShotResult, PendingFileChange, PreparedLaunch, ProcessContext, ProcessLauncher, Secrets,
-        ShellState, SpawnCommandFn, StoppedTask, TaskLists, ToolSource, TraceContext,
-        may_hold_token,
+        HeldProgramsRequest, HiddenPathSet, LaunchExit, LaunchRequest, ModelState, NetworkAccess,
+        OneShotLauncher, OneShotResult, PendingFileChange, PreparedLaunch, ProcessContext,
+        ProcessLauncher, Secrets, ShellState, SpawnCommandFn, StoppedTask, TaskLists, ToolSource,
+        TraceContext, may_hold_token,
     };
 }
 

@@ -18,11 +18,11 @@ const FILES_MAX: usize = 2_000;
 
 /// Files that must not be read and have more than one name.
 #[derive(Debug, Default)]
-pub(crate) struct LinkedSecrets {
+pub(crate) struct LinkedSecretFiles {
     files: BTreeSet<(u64, u64)>,
 }
 
-impl LinkedSecrets {
+impl LinkedSecretFiles {
     /// Looks at secrets and at what deny rules hide, and at the files directly in such directories.
     ///
     /// # Errors
@@ -90,5 +90,5 @@ pub(crate) fn refuse_linked_secret(
     if !has_other_names(metadata) || context.hidden_paths.secrets.iter().any(is_secret) {
         return Ok(());
     }
-    LinkedSecrets::list(context)?.refuse(path, metadata)
+    LinkedSecretFiles::list(context)?.refuse(path, metadata)
 }

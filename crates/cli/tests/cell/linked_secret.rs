@@ -16,7 +16,7 @@ fn ask_tool(session: &HeldSession, tool: &str, input: &Value) -> String {
     let finished = run(&mut session.command(&server, &["--disallowedTools", "Read(./hidden.txt)"]));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let requests = server.requests();
-    last_tool_result(&requests.last().expect("a request").body.to_string())
+    last_tool_result(requests.last().expect("a request").body.as_ref())
 }
 
 #[test]

@@ -15,7 +15,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use rustix::fs::{AtFlags, Mode, OFlags};
 
 use crate::file;
-use crate::linked_secrets::{LinkedSecrets, has_other_names};
+use crate::linked_secrets::{LinkedSecretFiles, has_other_names};
 use crate::tool::ToolCallContext;
 
 /// After this a search returns what it has.
@@ -32,7 +32,7 @@ pub(crate) struct FileWalk {
     is_stopped: AtomicBool,
     stop_checks: AtomicU64,
     /// Looked up when the first file with a second name is met.
-    linked_secrets: OnceLock<Result<LinkedSecrets, String>>,
+    linked_secrets: OnceLock<Result<LinkedSecretFiles, String>>,
 }
 
 impl FileWalk {
@@ -111,7 +111,7 @@ impl FileWalk {
         };
         let metadata = file.metadata().map_err(|error| format!("`{}`: {error}", path.display()))?;
         if has_other_names(&metadata) {
-            let list = || LinkedSecrets::list(&self.call.tool_context);
+            let list = || LinkedSecretFiles::list(&self.call.tool_context);
             match self.linked_secrets.get_or_init(list) {
                 Ok(linked) => linked.refuse(path, &metadata)?,
                 Err(why) => return Err(why.clone()),

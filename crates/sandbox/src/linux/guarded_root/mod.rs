@@ -268,8 +268,11 @@ impl GuardedRoot {
         let now = capture_path(&self.directory, path, GuardMethod::Nothing);
         match (self.originals.get(path), now) {
             (Some(SavedEntry::Absent), Ok(now)) => {
-                let is_ours = placeholder::stands_at(&self.directory, path);
-                if now != SavedEntry::Absent && !is_ours && seen.reverted.len() < SEEN_MAX {
+                // What may be in it comes later; the end shows what else is.
+                let is_partly_open = Path::new(protected_names::WRITABLE_IN_PROTECTED.0) == path
+                    && matches!(now, SavedEntry::Directory { .. });
+                let is_left = is_partly_open || placeholder::stands_at(&self.directory, path);
+                if now != SavedEntry::Absent && !is_left && seen.reverted.len() < SEEN_MAX {
                     seen.reverted.extend(self.revert_path(path, &SavedEntry::Absent));
                 }
             }

@@ -33,21 +33,19 @@ impl RootWatch {
     /// Watches the directories that hold these paths, which are below the root.
     pub(super) fn start(root: &Arc<GuardedRoot>, paths: &[PathBuf]) -> rustix::io::Result<Self> {
         let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        let wanted = WatchFlags::CREATE
+            | WatchFlags::MOVED_TO
+            | WatchFlags::ONLYDIR
+            | WatchFlags::DONT_FOLLOW;
+        let mut directories: BTreeMap<&Path, Option<i32>> = BTreeMap::new();
         let mut watched = WatchedNames::new();
         for path in paths {
             let parent = path.parent().unwrap_or(Path::new(""));
-            let (Some(name), directory) = (path.file_name(), root.root().join(parent)) else {
-                continue;
-            };
-            let wanted = WatchFlags::CREATE
-                | WatchFlags::MOVED_TO
-                | WatchFlags::ONLYDIR
-                | WatchFlags::DONT_FOLLOW;
-            // The same directory gets the same number each time.
-            let Ok(number) = inotify::add_watch(&events, &directory, wanted) else {
-                continue;
-            };
-            watched.entry(number).or_default().insert(name.to_owned(), path.clone());
+            let add = || inotify::add_watch(&events, root.root().join(parent), wanted).ok();
+            let number = *directories.entry(parent).or_insert_with(add);
+            if let (Some(number), Some(name)) = (number, path.file_name()) {
+                watched.entry(number).or_default().insert(name.to_owned(), path.clone());
+            }
         }
         let stop = rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?;
         let stopped = rustix::io::dup(&stop)?;
