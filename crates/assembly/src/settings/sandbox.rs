@@ -29,7 +29,9 @@ impl SettingsLayers {
 
     /// Sets the variables of the settings for tools. The caller removes those that hold keys.
     pub fn export_variables(&self, tool_context: &mut ToolSessionContext) {
-        for (name, value) in self.loaded.variables() {
+        // How telemetry is sent is no business of a command: it may hold a collector's key.
+        let shown = self.loaded.variables().filter(|(name, _)| !name.starts_with("OTEL_"));
+        for (name, value) in shown {
             tool_context.processes.environment.retain(|(known, _)| known != name);
             tool_context.processes.environment.push((OsString::from(name), OsString::from(value)));
         }

@@ -48,9 +48,10 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 fn a_collector_is_told_what_a_run_did_and_nothing_of_what_was_said() {
     let (dirs, collector) = (TestDirs::new(), Collector::start(CollectorBehaviour::Accept));
     let server = one_command("env > seen; echo test-key; echo collector-secret");
-    let mut command = asked(&dirs, &server, &[]);
+    let headers = "x-collector-key=collector-secret";
+    let settings = json!({ "env": { "OTEL_EXPORTER_OTLP_HEADERS": headers } }).to_string();
+    let mut command = asked(&dirs, &server, &["--settings", &settings]);
     let finished = run(send_to(&mut command, "http/json", collector.url())
-        .env("OTEL_EXPORTER_OTLP_HEADERS", "x-collector-key=collector-secret")
         .env("OTEL_RESOURCE_ATTRIBUTES", "team=blue"));
     assert_eq!(finished.answer(), "done with it\n");
 
