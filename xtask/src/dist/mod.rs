@@ -122,7 +122,7 @@ pub fn run(root: &Path, options: &DistOptions) -> Result<(), String> {
     let epoch = run_text(&root, "git", &["log", "-1", "--format=%ct"])?;
     let epoch = epoch.trim().parse().map_err(|_| format!("git said `{epoch}` for a time"))?;
     let program = match &options.binary {
-        Some(path) => BuiltProgram::given(path)?,
+        Some(path) => BuiltProgram::given(path, &out)?,
         None => BuiltProgram::build(&root, &out, epoch)?,
     };
     if options.is_twice {
