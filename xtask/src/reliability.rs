@@ -23,7 +23,7 @@ struct ReliabilityRun {
     name: &'static str,
     what: &'static str,
     words: Vec<String>,
-    /// How many lines of its end are shown.
+    /// How many of its lines are shown at most.
     lines: usize,
 }
 
@@ -62,7 +62,7 @@ pub fn run(root: &Path, words: &[&str]) -> Result<(), String> {
             name: "simulation",
             what: "Seeded worlds full of faults",
             words: own(format!("lab sim --seeds {seeds}")),
-            lines: 60,
+            lines: 150,
         },
         ReliabilityRun {
             name: "soak",
@@ -96,7 +96,7 @@ impl ReliabilityRun {
             return Err(format!("cargo {}: {}", words.join(" "), text.trim_end()));
         }
         let lines: Vec<&str> = text.lines().collect();
-        let shown = lines.get(lines.len().saturating_sub(self.lines)..).unwrap_or_default();
+        let shown = lines.get(..self.lines.min(lines.len())).unwrap_or_default();
         Ok(format!(
             "\n## {}\n\n`cargo {}`\n\n```text\n{}\n```\n",
             self.what,
