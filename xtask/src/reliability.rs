@@ -8,20 +8,22 @@ use crate::program::run_to_end;
 use crate::tidy::RepositoryTree;
 
 /// How it is called.
-pub const USAGE: &str = "cargo xtask reliability [--minutes N] [--seeds N]";
+pub const USAGE: &str =
+    "cargo xtask reliability [--minutes N] [--seeds N] [--only walk|simulation|soak]";
 const PAGE_FILE: &str = "docs/reliability.md";
 const FAULTS: &str = "docs/faults.md";
 
 const HEADER: &str = "# Reliability\n\n\
-     Made by `cargo xtask reliability`. Each figure is what the command beside it printed; it fails, and no page \
-     is\nwritten, when one of them finds something wrong. CI runs the first three on every change, with one \
-     minute of\nsoak.\n";
+     Made by `cargo xtask reliability`. Each part is what the command beside it printed when it was last run; \
+     one that\nfinds something wrong fails, and its part is not written. CI runs all of them on every change, with \
+     one minute of\nsoak.\n";
 
 /// One way to look for what is wrong.
 struct ReliabilityRun {
+    name: &'static str,
     what: &'static str,
     words: Vec<String>,
-    /// How many lines of its end are shown.
+    /// How many of its lines are shown at most.
     lines: usize,
 }
 
@@ -33,9 +35,14 @@ struct ReliabilityRun {
 pub fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     let mut minutes = "20";
     let mut seeds = "20000";
+    let mut only = None;
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
-        let value = rest.next().ok_or_else(|| format!("{word} needs a number; {USAGE}"))?;
+        let value = rest.next().ok_or_else(|| format!("{word} needs a value; {USAGE}"))?;
+        if *word == "--only" {
+            only = Some(*value);
+            continue;
+        }
         value.parse::<f64>().map_err(|_| format!("{value} is not a number; {USAGE}"))?;
         match *word {
             "--minutes" => minutes = value,
@@ -46,24 +53,42 @@ pub fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     let own = |text: String| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let runs = [
         ReliabilityRun {
+            name: "walk",
             what: "Every state the loop can reach",
             words: own("lab check".to_owned()),
-            lines: 12,
+            lines: 40,
         },
         ReliabilityRun {
+            name: "simulation",
             what: "Seeded worlds full of faults",
             words: own(format!("lab sim --seeds {seeds}")),
-            lines: 60,
+            lines: 150,
         },
         ReliabilityRun {
+            name: "soak",
             what: "The real program: kills, full disks, cut connections",
             words: own(format!("soak --minutes {minutes}")),
             lines: 2,
         },
     ];
+    let before = fs::read_to_string(root.join(PAGE_FILE)).unwrap_or_default();
     let mut page = HEADER.to_owned();
     for one in &runs {
-        let words: Vec<&str> = one.words.iter().map(String::as_str).collect();
+        let is_wanted = only.is_none_or(|only| only == one.name);
+        let part = match is_wanted {
+            true => Some(one.run(root)?),
+            false => find_part(&before, one.what),
+        };
+        page.push_str(&part.unwrap_or_default());
+    }
+    page.push_str(&render_faults(&RepositoryTree::read(root)?));
+    fs::write(root.join(PAGE_FILE), page).map_err(|error| format!("{PAGE_FILE}: {error}"))
+}
+
+impl ReliabilityRun {
+    /// Runs it and returns its part of the page.
+    fn run(&self, root: &Path) -> Result<String, String> {
+        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         println!("reliability: cargo {}", words.join(" "));
         let output = run_to_end(root, "cargo", &words)?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -71,16 +96,21 @@ pub fn run(root: &Path, words: &[&str]) -> Result<(), String> {
             return Err(format!("cargo {}: {}", words.join(" "), text.trim_end()));
         }
         let lines: Vec<&str> = text.lines().collect();
-        let shown = lines.get(lines.len().saturating_sub(one.lines)..).unwrap_or_default();
-        page.push_str(&format!(
+        let shown = lines.get(..self.lines.min(lines.len())).unwrap_or_default();
+        Ok(format!(
             "\n## {}\n\n`cargo {}`\n\n```text\n{}\n```\n",
-            one.what,
+            self.what,
             words.join(" "),
             shown.join("\n")
-        ));
+        ))
     }
-    page.push_str(&render_faults(&RepositoryTree::read(root)?));
-    fs::write(root.join(PAGE_FILE), page).map_err(|error| format!("{PAGE_FILE}: {error}"))
+}
+
+/// The part of an earlier page with this heading.
+fn find_part(page: &str, heading: &str) -> Option<String> {
+    let parts = page.split("\n## ").skip(1);
+    let part = parts.into_iter().find(|part| part.lines().next() == Some(heading))?;
+    Some(format!("\n## {}\n", part.trim_end_matches('\n')))
 }
 
 /// How many faults are known and how many tests show that they do no harm.

@@ -36,7 +36,7 @@ use windlass_update::UpdateOptions;
 
 use args::{
     AcpArgs, AcpCommand, AcpSetupArgs, CliArgs, CliCommand, EditorArg, OutputFormatArg, ResumeArgs,
-    RunArgs, clap_to_command_error,
+    RunArgs, UpdateArgs, clap_to_command_error,
 };
 use subcommand::{
     auth, bound, completions, context, diff, doctor, fleet, fork, hooks as hooks_command, journal,
@@ -96,11 +96,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
     let environment = process_environment;
     match args.command {
         Some(CliCommand::Demo(args)) => block_on_runtime(windlass_demo::run(args.to_options())),
-        Some(CliCommand::Update(args)) => block_on_runtime(async {
-            let options = UpdateOptions { is_check: args.check, version: args.version };
-            let running = env!("CARGO_PKG_VERSION");
-            Ok(print_answer(&windlass_update::run(options, running, &environment).await?))
-        }),
+        Some(CliCommand::Update(args)) => run_update(args),
         Some(CliCommand::Completions { shell }) => {
             Ok(print_answer(completions::render_script(shell)))
         }
@@ -215,6 +211,15 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         }),
         None => Err(missing_prompt_error(&args.run)),
     }
+}
+
+fn run_update(args: UpdateArgs) -> Result<Exit, CommandError> {
+    let environment = |name: &str| std::env::var_os(name);
+    let options = UpdateOptions { is_check: args.check, version: args.version };
+    let running = env!("CARGO_PKG_VERSION");
+    block_on_runtime(async {
+        Ok(print_answer(&windlass_update::run(options, running, &environment).await?))
+    })
 }
 
 /// `windlass acp`: serves an editor, or sets one up.

@@ -71,7 +71,7 @@ pub async fn run(
     server.download(&release, &begun.packed_file()).await?;
     begun.unpack()?;
     begun.check_version(&release.version).await?;
-    folder.keep(begun, &release.version)?;
+    folder.keep(&begun, &release.version)?;
     folder.switch_to(&release.version)?;
     Ok(format!("{running} → {}; the old one stays: windlass update {running}\n", release.version))
 }

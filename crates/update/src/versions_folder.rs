@@ -82,7 +82,7 @@ impl VersionsFolder {
     /// Gives a whole version its name.
     pub(crate) fn keep(
         &self,
-        begun: BegunVersion,
+        begun: &BegunVersion,
         version: &ReleaseVersion,
     ) -> Result<(), CommandError> {
         let named = self.path.join(version.to_string());

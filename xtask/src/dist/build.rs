@@ -37,8 +37,9 @@ fn this_architecture() -> Result<Architecture, String> {
 
 impl BuiltProgram {
     /// One that somebody built before.
-    pub(super) fn given(path: &Path) -> Result<Self, String> {
-        let path = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
+    pub(super) fn given(given: &Path, out: &Path) -> Result<Self, String> {
+        let path = out.join("windlass");
+        fs::copy(given, &path).map_err(|error| format!("{}: {error}", given.display()))?;
         let is_static = is_static(&path)?;
         Ok(Self { path, target: None, architecture: this_architecture()?, is_static })
     }

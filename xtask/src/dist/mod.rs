@@ -113,6 +113,11 @@ pub fn run(root: &Path, options: &DistOptions) -> Result<(), String> {
     let root = root.canonicalize().map_err(|error| error.to_string())?;
     let out = root.join("target/dist");
     let scratch = root.join("target/dist.scratch");
+    let given = options.binary.as_ref().map(|path| path.canonicalize()).transpose();
+    let given = given.map_err(|error| format!("--binary: {error}"))?;
+    if given.is_some_and(|path| path.starts_with(&out)) {
+        return Err(format!("--binary: {} is emptied first; copy it elsewhere", out.display()));
+    }
     for folder in [&out, &scratch] {
         if folder.exists() && (options.only.is_none() || folder == &scratch) {
             fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -122,7 +127,7 @@ pub fn run(root: &Path, options: &DistOptions) -> Result<(), String> {
     let epoch = run_text(&root, "git", &["log", "-1", "--format=%ct"])?;
     let epoch = epoch.trim().parse().map_err(|_| format!("git said `{epoch}` for a time"))?;
     let program = match &options.binary {
-        Some(path) => BuiltProgram::given(path)?,
+        Some(path) => BuiltProgram::given(path, &out)?,
         None => BuiltProgram::build(&root, &out, epoch)?,
     };
     if options.is_twice {

@@ -100,3 +100,29 @@ fn build_component(package: &Value, checksums: &BTreeMap<String, String>) -> Val
     }
     component
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test says no")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_built_in_is_listed_and_what_only_tests_use_is_not() {
+        let edge = |id: &str, kind: Value| json!({"pkg": id, "dep_kinds": [{"kind": kind}]});
+        let package = |id: &str, name: &str| json!({"id": id, "name": name, "version": "1.0.0", "license": "MIT/Apache-2.0"});
+        let graph = json!({
+            "packages": [package("w", "windlass"), package("a", "one"), package("b", "two"), package("c", "three")],
+            "resolve": {"nodes": [
+                {"id": "w", "deps": [edge("a", Value::Null), edge("c", json!("dev"))]},
+                {"id": "a", "deps": [edge("b", json!("build"))]},
+            ]},
+        });
+        let lock = "[[package]]\nname = \"one\"\nversion = \"1.0.0\"\nchecksum = \"abc\"\n";
+        let list = build_list(&graph, &read_checksums(lock).unwrap(), "0.1.0", "now").unwrap();
+        let names: Vec<&str> =
+            rows(&list, "/components").iter().map(|one| text(one, "/name")).collect();
+        assert_eq!(names, ["one", "two"]);
+        assert_eq!(text(&list, "/components/0/hashes/0/content"), "abc");
+        assert_eq!(text(&list, "/components/0/licenses/0/expression"), "MIT OR Apache-2.0");
+    }
+}

@@ -304,6 +304,11 @@ fn plain_http_of_others_and_a_missing_address_are_refused() {
             assert!(refused.stderr.contains(words), "{refused:?}");
         }
     }
+}
+
+#[test]
+fn updates_are_switched_off_by_the_variable() {
+    let copy = InstalledCopy::new();
     let mut update = Command::new(copy.versions().join("current/windlass"));
     let off = run(copy.with_environment(update.arg("update")).env("DISABLE_UPDATES", "1"));
     assert!(off.error_line(1).contains("DISABLE_UPDATES"));
