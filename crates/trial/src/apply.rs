@@ -49,8 +49,10 @@ pub fn run(options: &ApplyOptions, lookup: &impl EnvLookup) -> Result<String, Co
     if options.action == ApplyAction::Apply {
         text = accept_trial(&trial, &shared, &options.overwrite)?;
     }
-    object["session_id"] = json!(name);
-    object["applied"] = json!(options.action == ApplyAction::Apply);
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert("session_id".to_owned(), json!(name));
+        fields.insert("applied".to_owned(), json!(options.action == ApplyAction::Apply));
+    }
     Ok(if options.json { format!("{object}\n") } else { text })
 }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
+use super::trial::TrialArgs;
+
 /// Which session a run belongs to.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Session")]
@@ -42,6 +44,8 @@ pub(crate) struct SessionArgs {
     /// Save the session in this file instead. A session that is already there is resumed.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["goes_on", "resume", "fork_session", "name"])]
     pub(crate) journal: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) trial: TrialArgs,
 }
 
 /// `windlass sessions`.

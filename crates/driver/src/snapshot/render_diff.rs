@@ -6,7 +6,7 @@ use super::{FileDifference, HeldContent};
 
 /// Lines that came and went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiffCounts {
+pub struct ChangedLineCounts {
     /// Lines that came.
     pub insertions: usize,
     /// Lines that went.
@@ -15,11 +15,14 @@ pub struct DiffCounts {
 
 /// The lines of one file that came and went. `None` for what is no text or not kept.
 #[must_use]
-pub fn count_differences(file: &FileDifference) -> Option<DiffCounts> {
+pub fn count_differences(file: &FileDifference) -> Option<ChangedLineCounts> {
     let (old, new) = to_text(&file.before).zip(to_text(&file.after))?;
     let diff = TextDiff::from_lines(old.as_str(), new.as_str());
     let count = |tag| diff.iter_all_changes().filter(|it| it.tag() == tag).count();
-    Some(DiffCounts { insertions: count(ChangeTag::Insert), deletions: count(ChangeTag::Delete) })
+    Some(ChangedLineCounts {
+        insertions: count(ChangeTag::Insert),
+        deletions: count(ChangeTag::Delete),
+    })
 }
 
 /// The unified diff of one file. `None` for what is no text or not kept.
@@ -50,7 +53,7 @@ pub fn render_differences(files: &[FileDifference]) -> String {
 
 fn render_heading(file: &FileDifference) -> String {
     let counts = match count_differences(file) {
-        Some(DiffCounts { insertions, deletions }) => format!("+{insertions} -{deletions}"),
+        Some(ChangedLineCounts { insertions, deletions }) => format!("+{insertions} -{deletions}"),
         None => "not text, or not kept".to_owned(),
     };
     let mode = match (&file.before, &file.after) {
