@@ -189,10 +189,10 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         {
             Err(CommandError::usage(words::STREAM_NEEDS_STREAM))
         }
-        None if args.run.trial.dry_run => block_on_runtime(dry_run::run(
+        None if args.run.session.trial.dry_run => block_on_runtime(dry_run::run(
             DryRunOptions {
                 prints_text: args.run.output_format == OutputFormatArg::Text,
-                applies: args.run.trial.apply,
+                applies: args.run.session.trial.apply,
             },
             dry_run::remove_flags(std::env::args_os().skip(1)),
             &environment,

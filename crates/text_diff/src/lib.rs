@@ -64,8 +64,8 @@ pub struct TextHunk<'a> {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChangedLineCounts {
-    pub removed: usize,
-    pub added: usize,
+    pub insertions: usize,
+    pub deletions: usize,
 }
 
 impl<'a> TextDifference<'a> {
@@ -108,8 +108,8 @@ impl<'a> TextDifference<'a> {
     pub fn count_changes(&self) -> ChangedLineCounts {
         let changed = self.operations.iter().filter(|one| one.tag() != DiffTag::Equal);
         changed.fold(ChangedLineCounts::default(), |counts, one| ChangedLineCounts {
-            removed: counts.removed + one.old_range().len(),
-            added: counts.added + one.new_range().len(),
+            insertions: counts.insertions + one.new_range().len(),
+            deletions: counts.deletions + one.old_range().len(),
         })
     }
 
@@ -199,8 +199,8 @@ mod tests {
             prop_assert_eq!(unified, ours.to_unified("a/x", "b/x", 3));
             let count = |tag| theirs.iter_all_changes().filter(|one| one.tag() == tag).count();
             let counts = ChangedLineCounts {
-                removed: count(ChangeTag::Delete),
-                added: count(ChangeTag::Insert),
+                insertions: count(ChangeTag::Insert),
+                deletions: count(ChangeTag::Delete),
             };
             prop_assert_eq!(ours.count_changes(), counts);
         }

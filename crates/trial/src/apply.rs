@@ -12,7 +12,7 @@ use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::environment::EnvLookup;
 
 use crate::preview_report::{preview_to_json, render_preview};
-use crate::trial_process::trial_name;
+use crate::trial_process::{end_trial, trial_name};
 
 /// What to do with a trial that was left.
 #[derive(Clone, Debug)]
@@ -33,7 +33,10 @@ pub enum ApplyAction {
 }
 
 pub fn run(options: &ApplyOptions, lookup: &impl EnvLookup) -> Result<String, CommandError> {
-    let trial = find_trial(options.session.as_deref(), lookup)?;
+    let mut trial = find_trial(options.session.as_deref(), lookup)?;
+    if !trial.has_ended() && trial.is_running() {
+        return Err(CommandError::failure("the run on this trial has not ended"));
+    }
     let name = trial_name(&trial);
     if options.action == ApplyAction::Discard {
         trial.discard();
@@ -43,14 +46,20 @@ pub fn run(options: &ApplyOptions, lookup: &impl EnvLookup) -> Result<String, Co
         });
     }
     let shared = open_workspace(trial.root(), lookup)?;
+    if !trial.has_ended() {
+        // Its process was killed: what it did until then is there.
+        end_trial(&mut trial, &shared)?;
+    }
     let preview = trial.preview(&shared).map_err(|error| describe_error(&error))?;
     let mut object = preview_to_json(&preview);
     let mut text = render_preview(&preview);
     if options.action == ApplyAction::Apply {
         text = accept_trial(&trial, &shared, &options.overwrite)?;
     }
-    object["session_id"] = json!(name);
-    object["applied"] = json!(options.action == ApplyAction::Apply);
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert("session_id".to_owned(), json!(name));
+        fields.insert("applied".to_owned(), json!(options.action == ApplyAction::Apply));
+    }
     Ok(if options.json { format!("{object}\n") } else { text })
 }
 
@@ -101,9 +110,7 @@ fn describe_error(error: &TrialError) -> CommandError {
             "nothing was applied: {error}; `windlass apply --show` shows it, --skip-changed applies \
              the rest, and --overwrite overwrites them"
         )),
-        TrialError::NotEnded => CommandError::failure(
-            "the run on this trial has not ended, or was killed; drop it with `windlass apply --discard`",
-        ),
+        TrialError::NotEnded => CommandError::failure("the run on this trial has not ended"),
         TrialError::Snapshots(words) => CommandError::failure(words.clone()),
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use windlass_driver::snapshot::{
-    DiffCounts, FileDifference, count_differences, render_difference, render_differences,
+    ChangedLineCounts, FileDifference, count_differences, render_difference, render_differences,
     visit_span_changes,
 };
 use windlass_host::command_error::CommandError;
@@ -94,7 +94,9 @@ impl DiffReport {
         let FileDifference { path, kind, .. } = file;
         let counts = count_differences(file);
         let described = match counts {
-            Some(DiffCounts { insertions, deletions }) => format!("+{insertions} -{deletions}"),
+            Some(ChangedLineCounts { insertions, deletions }) => {
+                format!("+{insertions} -{deletions}")
+            }
             None => "not text, or not kept".to_owned(),
         };
         self.insertions += counts.map_or(0, |counts| counts.insertions);

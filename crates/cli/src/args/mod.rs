@@ -49,7 +49,7 @@ pub(crate) use session::{
     SessionsRestoreArgs, SessionsSearchArgs, SingleSessionArgs, UnpackArgs, WhyArgs,
 };
 pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs, UpdateArgs};
-pub(crate) use trial::{ApplyArgs, RaceArgs, TrialArgs};
+pub(crate) use trial::{ApplyArgs, RaceArgs};
 pub(crate) use view::{ExportArgs, ViewArgs};
 
 /// An agent you can leave alone: it asks a model, runs the tools the model wants, and stops for a
@@ -287,8 +287,6 @@ pub(crate) struct RunArgs {
     pub(crate) screen_reader: bool,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    #[command(flatten)]
-    pub(crate) trial: TrialArgs,
     #[command(flatten)]
     pub(crate) mcp: McpConfigArgs,
     #[command(flatten)]

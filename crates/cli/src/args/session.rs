@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
+use super::trial::TrialArgs;
+
 /// Which session a run belongs to.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Session")]
@@ -45,6 +47,8 @@ pub(crate) struct SessionArgs {
     /// Keep the journal with the process that listens at this socket, too. For workers of a fleet.
     #[arg(long, value_name = "SOCKET", hide = true, requires = "journal")]
     pub(crate) journal_relay: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) trial: TrialArgs,
 }
 
 /// `windlass sessions`.

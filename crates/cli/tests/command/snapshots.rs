@@ -530,7 +530,7 @@ fn hooks_are_told_which_files_changed_commands_included() {
     let server = play(script);
     let command = format!("tr -d '\\n' >> {0}; echo >> {0}", log.display());
     let hooks = json!([{"hooks": [{"type": "command", "command": command}]}]);
-    let settings = json!({"hooks": {"PostToolUse": hooks.clone(), "Stop": hooks}}).to_string();
+    let settings = json!({"hooks": {"PostToolUse": hooks, "Stop": hooks}}).to_string();
     let flags = ["--dangerously-skip-permissions", "--settings", &settings, "-p", "go"];
     run(&mut dirs.asking(&server.url(), &flags)).answer();
     let told: Vec<Value> = text(&log)

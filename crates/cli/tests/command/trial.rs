@@ -3,11 +3,14 @@
 
 use std::path::Path;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::conversation::talk::{ASKED, Talk};
-use crate::fixture::{FinishedCommand, TestDirs, play, run};
+use crate::fixture::{
+    FinishedCommand, RunningCommand, TestDirs, play, run, wait_for_file, wait_until_gone,
+};
 
 const SESSION: &str = "7a0e9d8c-7b6a-4958-8473-625140312244";
 
@@ -244,4 +247,26 @@ fn continuations_race_and_one_is_applied() {
     let next = rows[1]["session_id"].as_str().expect("an id");
     run(&mut dirs.windlass(&["sessions", "show", next])).answer();
     run(&mut dirs.windlass(&["race", "--models", "opus"])).error_line(2);
+}
+
+#[test]
+fn w33_a_dry_run_that_is_killed_ends_its_commands_and_can_still_be_applied() {
+    let dirs = TestDirs::new();
+    write(&dirs.file("a"), "one\n");
+    let ready = dirs.home().join("ready");
+    let wait = format!("echo two > a; echo $$ > {}; while :; do sleep 0.05; done", ready.display());
+    let server = play(Script::new().answer(bash(&wait)));
+    let flags = ["--dry-run", "--dangerously-skip-permissions", "-p", "go"];
+    let running = RunningCommand::start(&mut dirs.asking(&server.url(), &flags));
+    let shell = wait_for_file(&ready);
+    let busy = run(&mut dirs.windlass(&["apply", "--discard"]));
+    assert!(busy.error_line(1).contains("has not ended"), "{busy:?}");
+    running.signal(Signal::KILL);
+    running.finish();
+    wait_until_gone(&shell);
+    assert_eq!(text(&dirs.file("a")), "one\n");
+    let applied = run(&mut dirs.windlass(&["apply"]));
+    assert_eq!(applied.code, Some(0), "{applied:?}");
+    assert_eq!(text(&dirs.file("a")), "two\n");
+    assert_eq!(count_trials(&dirs), 0);
 }

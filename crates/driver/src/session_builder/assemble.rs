@@ -76,11 +76,8 @@ impl SessionBuilder {
             &event_sender,
         );
         let mut transcript = SessionTranscriptWriter::new(record.transcript);
-        let leftover_worktrees = record
-            .journal
-            .as_ref()
-            .map(agent_workspace::find_leftover_worktrees)
-            .unwrap_or_default();
+        let leftover_worktrees =
+            record.journal.as_ref().map(agent_workspace::find_leftover_worktrees);
         let OpenedJournal { journal, state, spent_before_rewind } =
             SessionJournal::open(record.journal, &settings, &notice_sender, &mut transcript)?;
         let resources = WeakSessionResources::new(&model_client, &tool_context);
@@ -101,7 +98,7 @@ impl SessionBuilder {
             notice_sender: notice_sender.clone(),
             events: event_sender,
         });
-        if !leftover_worktrees.is_empty() {
+        if let Some(leftover_worktrees) = leftover_worktrees.filter(|found| !found.is_empty()) {
             let sender = notice_sender.clone();
             performer
                 .spawn_detached(agent_workspace::clean_up_leftovers(leftover_worktrees, sender));

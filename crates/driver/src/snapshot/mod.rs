@@ -20,7 +20,9 @@ pub(crate) use change_notices::ChangeNotices;
 pub use garbage::remove_unused_stores;
 pub(crate) use recorder::SnapshotRecorder;
 pub(crate) use recorder_thread::RecorderThread;
-pub use render_diff::{DiffCounts, count_differences, render_difference, render_differences};
+pub use render_diff::{
+    ChangedLineCounts, count_differences, render_difference, render_differences,
+};
 pub use shared_workspace::SharedWorkspace;
 pub use snapshot_copy::{SnapshotCopy, copy_snapshot};
 pub use snapshot_pack::{pack_workspace, unpack_workspace};

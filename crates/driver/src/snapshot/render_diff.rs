@@ -1,24 +1,15 @@
 //! Differences of files as text: a unified diff with a line of its own before each file.
 
+pub use windlass_text_diff::ChangedLineCounts;
 use windlass_text_diff::TextDifference;
 
 use super::{FileDifference, HeldContent};
 
-/// Lines that came and went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiffCounts {
-    /// Lines that came.
-    pub insertions: usize,
-    /// Lines that went.
-    pub deletions: usize,
-}
-
 /// The lines of one file that came and went. `None` for what is no text or not kept.
 #[must_use]
-pub fn count_differences(file: &FileDifference) -> Option<DiffCounts> {
+pub fn count_differences(file: &FileDifference) -> Option<ChangedLineCounts> {
     let (old, new) = to_text(&file.before).zip(to_text(&file.after))?;
-    let counts = TextDifference::of_lines(&old, &new).count_changes();
-    Some(DiffCounts { insertions: counts.added, deletions: counts.removed })
+    Some(TextDifference::of_lines(&old, &new).count_changes())
 }
 
 /// The unified diff of one file. `None` for what is no text or not kept.
@@ -48,7 +39,7 @@ pub fn render_differences(files: &[FileDifference]) -> String {
 
 fn render_heading(file: &FileDifference) -> String {
     let counts = match count_differences(file) {
-        Some(DiffCounts { insertions, deletions }) => format!("+{insertions} -{deletions}"),
+        Some(ChangedLineCounts { insertions, deletions }) => format!("+{insertions} -{deletions}"),
         None => "not text, or not kept".to_owned(),
     };
     let mode = match (&file.before, &file.after) {

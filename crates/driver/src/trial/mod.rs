@@ -48,6 +48,8 @@ pub struct Trial {
     config: TrialConfig,
     folder: PathBuf,
     record: TrialRecord,
+    /// Held by the process that began it.
+    _lock: Option<fs::File>,
 }
 
 impl Trial {
@@ -112,7 +114,12 @@ impl Trial {
         let before = before.ok_or("no snapshots are kept of this directory")?;
         let record = TrialRecord { root, before, after: None, began, session: None };
         record.write(&folder)?;
-        Ok(Self { config: config.clone(), folder, record })
+        let lock = fs::File::create(folder.join(LOCK_NAME)).and_then(|file| {
+            file.try_lock()?;
+            Ok(file)
+        });
+        let lock = lock.map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(Self { config: config.clone(), folder, record, _lock: Some(lock) })
     }
 
     /// Can there be trials on this machine? Tried on a folder that is empty. Blocks for a moment.
@@ -145,7 +152,20 @@ impl Trial {
     pub fn open(config: &TrialConfig, name: &str) -> Result<Self, String> {
         let folder = config.folder.join(name);
         let record = TrialRecord::read(&folder)?;
-        Ok(Self { config: config.clone(), folder, record })
+        Ok(Self { config: config.clone(), folder, record, _lock: None })
+    }
+
+    /// Was it looked at after its end?
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.record.after.is_some()
+    }
+
+    /// Is the process that began it still there? Asked of one that was opened.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        let lock = fs::File::open(self.folder.join(LOCK_NAME));
+        lock.is_ok_and(|file| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)))
     }
 
     /// The directory that is tried.
@@ -289,6 +309,7 @@ pub fn remove_stale_trials(folder: &Path) -> usize {
     stale.len()
 }
 
+const LOCK_NAME: &str = "lock";
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const COMMAND_AGE_MAX: Duration = DAY;
 const RUN_AGE_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -297,6 +318,8 @@ const RUN_AGE_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 fn remove_tree(folder: &Path) {
     open_folders(folder);
     let _ = fs::remove_dir_all(folder);
+    // What a session on it left beside it.
+    let _ = fs::remove_file(folder.with_extension("session"));
 }
 
 fn open_folders(folder: &Path) {

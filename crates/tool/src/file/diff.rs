@@ -18,7 +18,7 @@ pub(crate) struct DiffHunk {
 #[must_use]
 pub fn count_changed_lines(old: &str, new: &str) -> (usize, usize) {
     let counts = TextDifference::of_lines(old, new).count_changes();
-    (counts.removed, counts.added)
+    (counts.deletions, counts.insertions)
 }
 
 pub(crate) fn diff_hunks(old: &str, new: &str) -> Vec<DiffHunk> {

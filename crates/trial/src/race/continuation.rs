@@ -113,7 +113,8 @@ fn take_frame(end: &mut ContinuationEnd, label: &str, frame: &Value) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     match frame["type"].as_str() {
         Some("assistant") => {
-            let blocks = frame["message"]["content"].as_array().into_iter().flatten();
+            let content = frame.pointer("/message/content").and_then(Value::as_array);
+            let blocks = content.into_iter().flatten();
             for block in blocks.filter(|block| block["type"] == "tool_use") {
                 let input = &block["input"];
                 let about = ["command", "file_path", "pattern", "description"];

@@ -205,7 +205,7 @@ fn is_folder(stat: &Stat) -> bool {
 /// A change of any kind sets this time, and no program can set it back.
 pub(super) fn is_newer(stat: &Stat, began: SystemTime) -> bool {
     let seconds = Duration::from_secs(stat.st_ctime.cast_unsigned());
-    let changed = UNIX_EPOCH + seconds + Duration::from_nanos(stat.st_ctime_nsec as u64);
+    let changed = UNIX_EPOCH + seconds + Duration::from_nanos(u64::from(stat.st_ctime_nsec as u32));
     changed > began && !is_folder(stat)
 }
 
