@@ -82,11 +82,14 @@ fn running_millis(trace: &SessionTrace) -> u64 {
 /// Sums over a session.
 pub(super) fn totals_to_json(trace: &SessionTrace, is_running: bool) -> Value {
     let times = SpentTime::measure(trace);
+    // What sub-agents spent is part of what the session cost.
+    let mut nested = 0;
     let (mut calls, mut failed, mut denied, mut retries, mut compactions) = (0, 0, 0, 0, 0);
     for item in &trace.items {
         match &item.detail {
             TraceDetail::Call(call) => {
                 calls += 1;
+                nested += call.spent.0;
                 match call_status(call, item, is_running) {
                     "failed" => failed += 1,
                     "denied" => denied += 1,
@@ -110,7 +113,7 @@ pub(super) fn totals_to_json(trace: &SessionTrace, is_running: bool) -> Value {
         }
     }
     let mut usage = Usage::default();
-    let mut cost = 0;
+    let mut cost = nested;
     for (_, bill) in &trace.bills {
         usage += bill.billed;
         cost += bill.cost.0;
@@ -132,6 +135,7 @@ pub(super) fn totals_to_json(trace: &SessionTrace, is_running: bool) -> Value {
             "cache_read_tokens": usage.cache_read.0,
             "cache_write_tokens": usage.cache_write.0,
             "cost_micro_usd": cost,
+            "agents_cost_micro_usd": nested,
         }),
     )
 }

@@ -8,6 +8,7 @@ use windlass_journal::session_trace::{TraceDetail, TraceItem};
 
 use super::call_json::summarize_call;
 use super::read_window;
+use super::ruling_source::RuleSources;
 use crate::server::query::QueryParameters;
 use crate::viewer::{FoundSession, ViewFailure, Viewer};
 
@@ -21,10 +22,12 @@ pub(super) fn answer_reasons(
 ) -> Result<Value, ViewFailure> {
     let trace = viewer.traces.open(&session.journal)?;
     trace.wait_for_end()?;
+    let sources = RuleSources::new(viewer, session.row.summary.project.as_deref());
     trace.read(|trace| {
         let all = trace.items.iter().enumerate();
-        let reasons: Vec<(usize, &TraceItem, ReasonText)> =
-            all.filter_map(|(item, traced)| Some((item, traced, explain_item(traced)?))).collect();
+        let reasons: Vec<(usize, &TraceItem, ReasonText)> = all
+            .filter_map(|(item, traced)| Some((item, traced, explain_item(traced, &sources)?)))
+            .collect();
         let (from, to) = read_window(query, reasons.len(), REASONS_WINDOW)?;
         let window = reasons.get(from..to).unwrap_or_default().iter().enumerate();
         let shown: Vec<Value> = window
@@ -67,7 +70,7 @@ impl ReasonText {
     }
 }
 
-fn explain_item(item: &TraceItem) -> Option<ReasonText> {
+fn explain_item(item: &TraceItem, sources: &RuleSources<'_>) -> Option<ReasonText> {
     Some(match &item.detail {
         TraceDetail::Prompt { text, .. } => {
             let words: String = text.text.chars().take(WORDS_CHARS_MAX).collect();
@@ -127,6 +130,9 @@ fn explain_item(item: &TraceItem) -> Option<ReasonText> {
             let mut reason = ReasonText::new(kind, why);
             if let Some(rule) = call.report.as_ref().and_then(|report| report.rule.as_ref()) {
                 reason = reason.with_fact("rule", rule);
+                if let Some(place) = sources.find(rule) {
+                    reason = reason.with_fact("stands in", place);
+                }
             }
             if let Some(answer) = call.asked.as_ref().and_then(|asked| asked.answer.as_ref()) {
                 let said = if answer.is_allowed { "allow" } else { "deny" };
