@@ -39,7 +39,7 @@ impl NodeBuilder {
             Event::Start(tag) => self.start(tag),
             Event::End(end) => self.end(end),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
-                self.push_text(&text)
+                self.push_text(&text);
             }
             Event::Code(text) => self.push(json!(["code", text.as_ref()])),
             Event::InlineMath(text) | Event::DisplayMath(text) => self.push_text(&text),

@@ -173,7 +173,7 @@ mod tests {
         let mut value = json!({
             "n": 7, "kind": "call", "text": "x ghp_0123", "cut": true,
             "deep": [{"result": format!("key {key} in /srv/secret-project/a and /home/ann/b")}],
-            (key.clone()): 1,
+            (key): 1,
         });
         redactor.redact_value(&mut value, "items");
         let text = value.to_string();

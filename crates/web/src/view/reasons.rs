@@ -64,7 +64,7 @@ impl ReasonText {
         Self { kind, name: None, words: words.into(), facts: Vec::new() }
     }
 
-    fn with_fact(mut self, name: &'static str, value: impl ToString) -> Self {
+    fn with_fact(mut self, name: &'static str, value: &(impl ToString + ?Sized)) -> Self {
         self.facts.push((name, value.to_string()));
         self
     }
@@ -79,12 +79,12 @@ fn explain_item(item: &TraceItem, sources: &RuleSources<'_>) -> Option<ReasonTex
         TraceDetail::Continued(transition) => {
             let mut reason = ReasonText::new("continued", describe_transition(*transition));
             reason.name = Some(transition.name());
-            reason.with_fact("turn", item.place.turn)
+            reason.with_fact("turn", &item.place.turn)
         }
         TraceDetail::Shrunk { level, freed, losses } => {
             let mut reason = ReasonText::new("shrunk", describe_context_level(*level))
                 .with_fact("level", level)
-                .with_fact("tokens freed", freed.0);
+                .with_fact("tokens freed", &freed.0);
             for loss in losses.iter().take(LOSSES_SHOWN) {
                 reason = reason.with_fact("dropped", loss);
             }
@@ -97,12 +97,12 @@ fn explain_item(item: &TraceItem, sources: &RuleSources<'_>) -> Option<ReasonTex
             let words =
                 format!("Waited before retry {attempt} of {attempts_max}: {}", failure.message);
             let mut reason =
-                ReasonText::new("waited", words).with_fact("wait", format!("{wait_millis} ms"));
+                ReasonText::new("waited", words).with_fact("wait", &format!("{wait_millis} ms"));
             if let Some(status) = failure.status {
-                reason = reason.with_fact("status", status);
+                reason = reason.with_fact("status", &status);
             }
             if let Some(after) = failure.retry_after {
-                reason = reason.with_fact("server asked for", format!("{} ms", after.0));
+                reason = reason.with_fact("server asked for", &format!("{} ms", after.0));
             }
             reason
         }
@@ -131,19 +131,19 @@ fn explain_item(item: &TraceItem, sources: &RuleSources<'_>) -> Option<ReasonTex
             if let Some(rule) = call.report.as_ref().and_then(|report| report.rule.as_ref()) {
                 reason = reason.with_fact("rule", rule);
                 if let Some(place) = sources.find(rule) {
-                    reason = reason.with_fact("stands in", place);
+                    reason = reason.with_fact("stands in", &place);
                 }
             }
             if let Some(answer) = call.asked.as_ref().and_then(|asked| asked.answer.as_ref()) {
                 let said = if answer.is_allowed { "allow" } else { "deny" };
-                reason = reason.with_fact("answered", said);
+                reason = reason.with_fact("answered", &said);
             }
             reason
         }
         TraceDetail::End(ending) => {
             let mut reason = ReasonText::new("ended", describe_terminal(ending.terminal));
             reason.name = Some(ending.terminal.name());
-            reason.with_fact("turns", ending.turns).with_fact("in its own words", &ending.why)
+            reason.with_fact("turns", &ending.turns).with_fact("in its own words", &ending.why)
         }
         TraceDetail::Answer { .. }
         | TraceDetail::Thinking { .. }
