@@ -4,8 +4,8 @@ import { plural, short } from "./format.js";
 import { say } from "./shell.js";
 
 /// More bars than fit are drawn one for several, the last of each; every one of them can still be chosen.
-/// `stack(i)` are [kind, value] from below; `tell(i)` shows a bar in words and returns them; `flag(i)` marks it.
-export function barChart({ label, count: length, stack, top, line, tell, flag }) {
+/// `stack(i)` are [kind, value] from below; `tell(i)` shows a bar in words and returns them; `flags` says which are marked.
+export function barChart({ label, count: length, stack, top, line, tell, flags }) {
   const drawing = s("svg", { "aria-hidden": "true" });
   const box = h(
     "div.bars",
@@ -47,7 +47,7 @@ export function barChart({ label, count: length, stack, top, line, tell, flag })
         y -= high;
         own.push(s("rect", { class: `fill-${kind}`, x: left, y, width: thick, height: high }));
       }
-      if (flag(index))
+      if (flags.slice(slot ? Math.ceil((slot * length) / slots) : 0, index + 1).some(Boolean))
         own.push(s("path.flag", { d: `M${left + thick / 2 - 4} ${Math.max(2, y - 12)}h8l-4 7z` }));
       if (index === picked)
         own.push(

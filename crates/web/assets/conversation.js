@@ -201,7 +201,9 @@ export function conversationView(session, params, context) {
   };
   addEventListener("wheel", onWheel, { passive: true });
   const onPaper = () => list.showLoaded(PAPER_ITEMS_MAX);
+  const offPaper = () => list.leavePaper();
   addEventListener("beforeprint", onPaper);
+  addEventListener("afterprint", offPaper);
   drawOutline();
   const node = h(
     "div.with-rail",
@@ -261,6 +263,7 @@ export function conversationView(session, params, context) {
     stop() {
       removeEventListener("wheel", onWheel);
       removeEventListener("beforeprint", onPaper);
+      removeEventListener("afterprint", offPaper);
       list.stop();
     },
   };

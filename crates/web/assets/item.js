@@ -172,7 +172,7 @@ export class ItemRenderer {
         h(
           "span.ends",
           changeCount(item.changes),
-          item.ms !== null && item.ms !== undefined ? spent(item.ms) : null,
+          item.status === "denied" ? null : spent(item.ms),
           item.status === "ok"
             ? h("span.status.is-ok", { role: "img", "aria-label": state }, icon("done"))
             : h("span.status", { class: `is-${item.status}` }, state),
@@ -196,12 +196,12 @@ export class ItemRenderer {
           )
         : null,
       this.ruling(item.ruling),
-      this.input(item),
+      this.changes(item),
+      item.changes ? h("details.more", h("summary", "Input"), this.input(item)) : this.input(item),
       item.progress && item.progress.length
         ? textBlock(item.progress.join("\n"), "Progress", "pre.code.soft")
         : null,
       this.result(item),
-      this.changes(item),
     ];
   }
 
@@ -267,7 +267,13 @@ export class ItemRenderer {
 
   result(item) {
     const result = item.result;
-    if (!result) return h("p.empty", item.status === "running" ? "Still running." : "No result.");
+    if (!result)
+      return h(
+        "p.empty",
+        { running: "Still running.", asking: "Waiting for an answer.", denied: "It did not run." }[
+          item.status
+        ] || "No result.",
+      );
     const box = h("div", result.text ? textBlock(result.text, "Result") : null);
     if (result.cut)
       box.append(
