@@ -216,7 +216,7 @@ export class ItemRenderer {
       h(
         "dl.facts",
         ruling.rule ? fact("Rule", h("code", ruling.rule)) : null,
-        ruling.source ? fact("From", h("code", ruling.source)) : null,
+        ruling.source ? fact("From", h("code", ruling.source.replace(`${this.project}/`, ""))) : null,
         asked
           ? fact(
               "Answer",
@@ -421,6 +421,7 @@ export class ItemRenderer {
 /// What a call is about: without the tool's name, and with paths as the project sees them.
 export function callTitle(item, project) {
   if (item.agent && item.input && item.input.description) return item.input.description;
+  if (item.input && typeof item.input.pattern === "string") return item.input.pattern;
   let title = item.title || "";
   if (title.startsWith(`${item.tool} `)) title = title.slice(item.tool.length + 1);
   return project ? title.replaceAll(`${project}/`, "") : title;
