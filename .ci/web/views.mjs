@@ -115,6 +115,8 @@ export async function checkViews(browser, viewer, sessions) {
     await said(page, "retry.py", "CHANGES.md", "2 files");
     await page.getByRole("button", { name: /^2\. / }).click();
     await page.waitForFunction(() => document.querySelectorAll(".file").length === 1);
+    await page.getByRole("button", { name: "one call" }).click();
+    await page.waitForSelector(".item.target.kind-call");
   });
   await check("why", async () => {
     await go(...views.why);
