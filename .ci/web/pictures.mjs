@@ -1,7 +1,7 @@
 // Pictures of every view at three widths, light and dark; three of them are kept for the documentation.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { check, openPage } from "./harness.mjs";
+import { check, getJson, openPage } from "./harness.mjs";
 import { viewsOf } from "./views.mjs";
 
 const KEPT = {
@@ -25,6 +25,7 @@ export async function takePictures(browser, viewer, sessions, folder, docs) {
         for (const [name, view] of Object.entries(viewsOf(sessions.main.id, sessions.other.id))) {
           await go(...view);
           await page.waitForFunction(() => !document.querySelector(".loading"));
+          if (name === "conversation" && width === 1280) await openEdit(page, go, viewer, sessions.main.id);
           const kept = KEPT[`${name}-${width}-${colorScheme}`];
           await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`) });
           if (kept && docs) await page.screenshot({ path: join(docs, `${kept}.png`) });
@@ -34,5 +35,19 @@ export async function takePictures(browser, viewer, sessions, folder, docs) {
       }
     }
     return `${many} in ${folder}`;
+  });
+}
+
+/// A call with its ruling and its changes open, between the answers around it.
+async function openEdit(page, go, viewer, id) {
+  const { items } = await getJson(viewer, `/api/sessions/${id}/items?from=0&to=200`);
+  const edit = items.find((item) => item.tool === "Edit").n;
+  await go(`#/s/${id}/conversation?n=${edit - 5}`, `.item[data-n="${edit}"]`);
+  await page.locator(`.item[data-n="${edit}"] summary`).first().click();
+  await page.waitForSelector(".diff");
+  await page.mouse.move(0, 0);
+  await page.evaluate(() => {
+    document.activeElement.blur();
+    for (const item of document.querySelectorAll(".target")) item.classList.remove("target");
   });
 }

@@ -65,8 +65,9 @@ export async function checkSpeed(viewer, id) {
         backingStorageSize = 0,
       } = await client.send("Runtime.getHeapUsage");
       const megabytes = (usedSize + embedderHeapUsedSize + backingStorageSize) / 1e6;
+      const cold = Math.round(first[0]);
       const soon = first.sort((a, b) => a - b)[2];
-      const numbers = `first content ${Math.round(soon)} ms (median of 5), longest task ${busy.toFixed(1)} ms of processor time (${wall} of ${tasks.length} over 50 ms by the clock), ${megabytes.toFixed(1)} MB, ${shown} items in the page`;
+      const numbers = `first content ${Math.round(soon)} ms (median of 5; ${cold} ms the first time), longest task ${busy.toFixed(1)} ms of processor time (${wall} of ${tasks.length} over 50 ms by the clock), ${megabytes.toFixed(1)} MB, ${shown} items in the page`;
       assert(
         soon <= LIMITS.firstMs && busy <= LIMITS.taskMs && megabytes <= LIMITS.megabytes && shown < 300,
         numbers,

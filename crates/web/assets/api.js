@@ -80,7 +80,23 @@ function bounded(signal) {
   return signal ? AbortSignal.any([signal, limit]) : limit;
 }
 
+const awaited = new Map();
+
+/// Asks for something that will be wanted at once, so that it is on its way.
+export function expect(path) {
+  if (isExport) return;
+  const answer = ask(path, { signal: bounded() }).then((response) => response.json());
+  answer.catch(() => {});
+  awaited.set(path, answer);
+  setTimeout(() => awaited.delete(path), 5000);
+}
+
 export async function get(path, signal) {
+  const early = awaited.get(path);
+  if (early) {
+    awaited.delete(path);
+    return early;
+  }
   if (isExport) {
     if (Object.hasOwn(embedded, path)) return embedded[path];
     throw new ApiError("not_exported", "This is not part of the exported file. `windlass view` shows it.");

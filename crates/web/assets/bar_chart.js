@@ -3,8 +3,9 @@ import { h, replace, s } from "./dom.js";
 import { plural, short } from "./format.js";
 import { say } from "./shell.js";
 
-/// `stack(i)` are [kind, value] from below; `tell(i)` shows a bar in words and returns them; `flag(i)` marks it.
-export function barChart({ label, count: length, stack, top, line, tell, flag }) {
+/// More bars than fit are drawn one for several, the last of each; every one of them can still be chosen.
+/// `stack(i)` are [kind, value] from below; `tell(i)` shows a bar in words and returns them; `flags` says which are marked.
+export function barChart({ label, count: length, stack, top, line, tell, flags }) {
   const drawing = s("svg", { "aria-hidden": "true" });
   const box = h(
     "div.bars",
@@ -16,11 +17,15 @@ export function barChart({ label, count: length, stack, top, line, tell, flag })
     drawing,
   );
   let picked = length - 1;
+  let slots = length;
+  const slotOf = (index) => Math.min(slots - 1, Math.floor((index * slots) / length));
+  const indexOf = (slot) => (slot === slotOf(picked) ? picked : Math.ceil(((slot + 1) * length) / slots) - 1);
   function draw() {
     const width = Math.max(260, box.clientWidth);
     const height = 160;
     const most = Math.max(1, top());
-    const step = Math.min(72, (width - 8) / length);
+    slots = Math.min(length, Math.floor(width / 3));
+    const step = Math.min(72, (width - 8) / slots);
     const thick = Math.max(1, step - (step > 6 ? 3 : 0.5));
     const parts = [];
     for (const share of [0.5, 1]) {
@@ -31,9 +36,10 @@ export function barChart({ label, count: length, stack, top, line, tell, flag })
       );
     }
     const over = line();
-    for (let index = 0; index < length; index += 1) {
+    for (let slot = 0; slot < slots; slot += 1) {
+      const index = indexOf(slot);
       let y = height - 14;
-      const left = 4 + index * step;
+      const left = 4 + slot * step;
       const own = [];
       for (const [kind, value] of stack(index)) {
         const high = (value / most) * (height - 34);
@@ -41,7 +47,7 @@ export function barChart({ label, count: length, stack, top, line, tell, flag })
         y -= high;
         own.push(s("rect", { class: `fill-${kind}`, x: left, y, width: thick, height: high }));
       }
-      if (flag(index))
+      if (flags.slice(slot ? Math.ceil((slot * length) / slots) : 0, index + 1).some(Boolean))
         own.push(s("path.flag", { d: `M${left + thick / 2 - 4} ${Math.max(2, y - 12)}h8l-4 7z` }));
       if (index === picked)
         own.push(
@@ -73,9 +79,12 @@ export function barChart({ label, count: length, stack, top, line, tell, flag })
       choose(picked + by);
     }
   });
-  box.addEventListener("click", (event) =>
-    choose(Math.floor((event.clientX - box.getBoundingClientRect().left - 4) / Number(box.dataset.step))),
-  );
+  box.addEventListener("click", (event) => {
+    const slot = Math.floor(
+      (event.clientX - box.getBoundingClientRect().left - 4) / Number(box.dataset.step),
+    );
+    choose(indexOf(Math.max(0, Math.min(slots - 1, slot))));
+  });
   new ResizeObserver(draw).observe(box);
   return { node: box, draw };
 }

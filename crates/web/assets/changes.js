@@ -1,6 +1,6 @@
 // What became of files: by session, by prompt, by file, with the calls that did it.
 import { h, replace } from "./dom.js";
-import { clip, plural } from "./format.js";
+import { clip } from "./format.js";
 import { get, isExport, of, query } from "./api.js";
 import { choice, empty, failure, loading } from "./parts.js";
 import { diffSummary, fileDiff } from "./diff.js";
@@ -28,9 +28,35 @@ export function changesView(session, params) {
     }
   }
 
+  /// From a file to the calls that wrote it, and so to their reasons.
   function byCalls(file) {
     if (!file.calls || !file.calls.length) return null;
-    return h("span.faint.by", `by ${plural(file.calls.length, "call")}`);
+    const link = (call, i) => {
+      const button = h(
+        "button.quiet",
+        { type: "button" },
+        file.calls.length > 1 ? `call ${i + 1}` : "one call",
+      );
+      button.addEventListener("click", () => goToCall(call, button));
+      return button;
+    };
+    return h("p.by", "Written by", file.calls.slice(0, 20).map(link));
+  }
+
+  async function goToCall(call, button) {
+    try {
+      for (let from = 0; from < session.meta.items; from += 200) {
+        const { items } = await get(of(session.id, `/items?from=${from}&to=${from + 200}`));
+        const found = items.find((item) => item.call === call);
+        if (found) {
+          location.hash = `#/s/${encodeURIComponent(session.id)}/conversation?n=${found.n}`;
+          return;
+        }
+      }
+      button.replaceWith("a call of another session");
+    } catch (error) {
+      button.replaceWith(failure(error));
+    }
   }
 
   const choices = [

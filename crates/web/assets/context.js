@@ -93,11 +93,7 @@ export function contextView(session) {
         tell(index);
         return `${short(data.points[index].total)} tokens, turn ${data.points[index].turn}`;
       },
-      flag: (index) =>
-        data.shrinks.some(
-          (shrink) =>
-            shrink.seq > (data.points[index - 1] || { seq: 0 }).seq && shrink.seq <= data.points[index].seq,
-        ),
+      flags: shrunkBefore(data),
     });
     tell(data.points.length - 1);
     return h(
@@ -157,7 +153,7 @@ export function contextView(session) {
       top: () => Math.max(...rows.map(sum)) * 1.1,
       line: () => null,
       tell,
-      flag: (index) => Boolean(rows[index].cache_miss),
+      flags: rows.map((row) => Boolean(row.cache_miss)),
     });
     tell(rows.length - 1);
     return h(
@@ -174,6 +170,16 @@ export function contextView(session) {
 
   load();
   return { node, keys: [], onMeta: load };
+}
+
+/// Which points have something left out before them.
+function shrunkBefore({ points, shrinks }) {
+  let next = 0;
+  return points.map((point) => {
+    const first = next;
+    while (next < shrinks.length && shrinks[next].seq <= point.seq) next += 1;
+    return next > first;
+  });
 }
 
 function numbers(data) {

@@ -1,6 +1,6 @@
 // What was said and done, in order.
 import { h, icon, replace } from "./dom.js";
-import { clip, clock, duration, money, plural, words } from "./format.js";
+import { clip, clock, count, duration, money, plural, words } from "./format.js";
 import { get, isExport, of, query } from "./api.js";
 import { empty, failure, stateChip } from "./parts.js";
 import { ItemRenderer, KINDS, kindGroup } from "./item.js";
@@ -8,6 +8,7 @@ import { WindowedList } from "./windowed.js";
 import { say } from "./shell.js";
 
 const PAPER_ITEMS_MAX = 2000;
+const OUTLINE_MAX = 300;
 
 export function conversationView(session, params, context) {
   const { id } = session;
@@ -121,57 +122,50 @@ export function conversationView(session, params, context) {
     return places;
   }
 
-  function drawRail() {
-    const { meta } = session;
+  const outline = h("div.rail-inner");
+  const kinds = KINDS.map(([kind, label]) => {
+    const button = h("button.chip.pick", { type: "button", "aria-pressed": "true" }, label);
+    button.addEventListener("click", () => {
+      if (hidden.has(kind)) hidden.delete(kind);
+      else hidden.add(kind);
+      button.setAttribute("aria-pressed", String(!hidden.has(kind)));
+      list.rebuild();
+    });
+    return button;
+  });
+  inner.append(
+    h("div.search.small", icon("search"), field),
+    results,
+    h("div.kinds", { role: "group", "aria-label": "Show" }, kinds),
+    outline,
+  );
+
+  function drawOutline() {
+    const { runs, agents } = session.meta;
+    const left = runs.length - OUTLINE_MAX;
     replace(
-      inner,
-      h("div.search.small", icon("search"), field),
-      results,
-      h(
-        "div.kinds",
-        { role: "group", "aria-label": "Show" },
-        KINDS.map(([kind, label]) => {
-          const button = h(
-            "button.chip.pick",
-            { type: "button", "aria-pressed": String(!hidden.has(kind)) },
-            label,
-          );
-          button.addEventListener("click", () => {
-            if (hidden.has(kind)) hidden.delete(kind);
-            else hidden.add(kind);
-            button.setAttribute("aria-pressed", String(!hidden.has(kind)));
-            list.rebuild();
-          });
-          return button;
-        }),
-      ),
+      outline,
       h(
         "nav",
         { "aria-label": "Prompts" },
         h("h2", "Prompts"),
-        h(
-          "ol.outline",
-          meta.runs.map((run) =>
-            h(
-              "li",
-              h(
-                "a",
-                { href: `#/s/${encodeURIComponent(id)}/conversation?n=${run.item}` },
-                h("span.outline-text", clip(run.prompt || "(no words)", 90)),
-                h(
-                  "span.faint",
-                  clock(run.start),
-                  run.end ? `, ${duration(run.end - run.start)}` : "",
-                  `, ${money(run.cost_micro_usd)}`,
-                ),
-              ),
-            ),
-          ),
-        ),
+        left > 0 ? h("p.faint", `The last ${OUTLINE_MAX} of ${count(runs.length)}.`) : null,
+        h("ol.outline", runs.slice(-OUTLINE_MAX).map(outlineRow)),
       ),
-      meta.agents.length
-        ? h("nav", { "aria-label": "Agents" }, h("h2", "Agents"), agentTree(meta.agents))
-        : null,
+      agents.length ? h("nav", { "aria-label": "Agents" }, h("h2", "Agents"), agentTree(agents)) : null,
+    );
+  }
+
+  function outlineRow(run) {
+    const took = run.end ? `, ${duration(run.end - run.start)}` : "";
+    return h(
+      "li",
+      h(
+        "a",
+        { href: `#/s/${encodeURIComponent(id)}/conversation?n=${run.item}` },
+        h("span.outline-text", clip(run.prompt || "(no words)", 90)),
+        h("span.faint", clock(run.start), took, `, ${money(run.cost_micro_usd)}`),
+      ),
     );
   }
 
@@ -207,8 +201,10 @@ export function conversationView(session, params, context) {
   };
   addEventListener("wheel", onWheel, { passive: true });
   const onPaper = () => list.showLoaded(PAPER_ITEMS_MAX);
+  const offPaper = () => list.leavePaper();
   addEventListener("beforeprint", onPaper);
-  drawRail();
+  addEventListener("afterprint", offPaper);
+  drawOutline();
   const node = h(
     "div.with-rail",
     rail,
@@ -251,7 +247,7 @@ export function conversationView(session, params, context) {
     },
     async onMeta(before) {
       const isFollowing = follows || isAtEnd();
-      drawRail();
+      drawOutline();
       if (!list.node.isConnected) node.querySelector(".column").replaceChildren(trouble, list.node, newest);
       const grown = session.meta.items > before.items;
       // Going back may change anything; otherwise only the end does.
@@ -267,6 +263,7 @@ export function conversationView(session, params, context) {
     stop() {
       removeEventListener("wheel", onWheel);
       removeEventListener("beforeprint", onPaper);
+      removeEventListener("afterprint", offPaper);
       list.stop();
     },
   };

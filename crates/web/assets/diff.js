@@ -5,8 +5,8 @@ import { changeCount } from "./parts.js";
 
 const FILE_KINDS = { created: "new file", modified: "changed", deleted: "deleted" };
 
-/// A file with its hunks. `extra` stands in its head.
-export function fileDiff(file, extra, isOpen = true) {
+/// A file with its hunks; `above` stands between its name and them.
+export function fileDiff(file, above, isOpen = true) {
   return h(
     "details.file",
     { open: isOpen },
@@ -15,8 +15,8 @@ export function fileDiff(file, extra, isOpen = true) {
       h("span.path", file.path),
       h("span.faint", FILE_KINDS[file.kind] || file.kind),
       changeCount(file),
-      extra,
     ),
+    above,
     file.text === false ? h("p.empty", "Not text.") : hunks(file.hunks, file.path),
     file.cut ? h("p.empty", "More lines changed than are shown.") : null,
   );

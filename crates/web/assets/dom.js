@@ -39,9 +39,8 @@ function create(node, what, parts) {
   const plain = first && typeof first === "object" && !(first instanceof Node) && !Array.isArray(first);
   if (plain)
     for (const [name, value] of Object.entries(first)) {
-      if (name === "class" && value)
-        node.setAttribute("class", `${node.getAttribute("class") || ""} ${value}`.trim());
-      else attribute(node, name, value);
+      if (name !== "class") attribute(node, name, value);
+      else if (value) node.setAttribute("class", `${node.getAttribute("class") || ""} ${value}`.trim());
     }
   return fill(node, plain ? parts.slice(1) : parts);
 }

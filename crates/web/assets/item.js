@@ -172,7 +172,7 @@ export class ItemRenderer {
         h(
           "span.ends",
           changeCount(item.changes),
-          item.ms !== null && item.ms !== undefined ? spent(item.ms) : null,
+          item.status === "denied" ? null : spent(item.ms),
           item.status === "ok"
             ? h("span.status.is-ok", { role: "img", "aria-label": state }, icon("done"))
             : h("span.status", { class: `is-${item.status}` }, state),
@@ -196,12 +196,12 @@ export class ItemRenderer {
           )
         : null,
       this.ruling(item.ruling),
-      this.input(item),
+      this.changes(item),
+      item.changes ? h("details.more", h("summary", "Input"), this.input(item)) : this.input(item),
       item.progress && item.progress.length
         ? textBlock(item.progress.join("\n"), "Progress", "pre.code.soft")
         : null,
       this.result(item),
-      this.changes(item),
     ];
   }
 
@@ -216,7 +216,7 @@ export class ItemRenderer {
       h(
         "dl.facts",
         ruling.rule ? fact("Rule", h("code", ruling.rule)) : null,
-        ruling.source ? fact("From", h("code", ruling.source)) : null,
+        ruling.source ? fact("From", h("code", ruling.source.replace(`${this.project}/`, ""))) : null,
         asked
           ? fact(
               "Answer",
@@ -267,7 +267,13 @@ export class ItemRenderer {
 
   result(item) {
     const result = item.result;
-    if (!result) return h("p.empty", item.status === "running" ? "Still running." : "No result.");
+    if (!result)
+      return h(
+        "p.empty",
+        { running: "Still running.", asking: "Waiting for an answer.", denied: "It did not run." }[
+          item.status
+        ] || "No result.",
+      );
     const box = h("div", result.text ? textBlock(result.text, "Result") : null);
     if (result.cut)
       box.append(
@@ -415,6 +421,7 @@ export class ItemRenderer {
 /// What a call is about: without the tool's name, and with paths as the project sees them.
 export function callTitle(item, project) {
   if (item.agent && item.input && item.input.description) return item.input.description;
+  if (item.input && typeof item.input.pattern === "string") return item.input.pattern;
   let title = item.title || "";
   if (title.startsWith(`${item.tool} `)) title = title.slice(item.tool.length + 1);
   return project ? title.replaceAll(`${project}/`, "") : title;

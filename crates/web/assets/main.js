@@ -1,6 +1,6 @@
 // Where the page begins: the token, the address, the stream of news.
 import { h } from "./dom.js";
-import { get, isExport, listen, takeToken } from "./api.js";
+import { expect, get, isExport, listen, of, takeToken } from "./api.js";
 import { setLive, show, shownView, startShell } from "./shell.js";
 import { listView } from "./list.js";
 import { sessionView } from "./session.js";
@@ -48,9 +48,19 @@ function open(isFirst) {
   );
 }
 
+/// What the first view asks for need not wait for our greeting.
+function expectRoute(route) {
+  if (route.name !== "session") return;
+  expect(of(route.id));
+  if ((route.view || "conversation") === "conversation" && !(Number(route.params.n) >= 200)) {
+    expect(of(route.id, "/items?from=0&to=200"));
+  }
+}
+
 async function start() {
   takeToken();
   startShell();
+  expectRoute(parseRoute(location.hash));
   try {
     hello = await get("/api/hello");
   } catch (error) {

@@ -1,5 +1,5 @@
 // Small pieces that several views use.
-import { h, s, icon, outsideLink } from "./dom.js";
+import { h, icon, outsideLink } from "./dom.js";
 import { ago, bytes, clock, count, duration, moment, percent } from "./format.js";
 
 export const STATES = {
@@ -223,12 +223,4 @@ export function choice(label, choices, chosen, onChoose) {
     group.append(button);
   }
   return group;
-}
-
-export function spinner() {
-  return s(
-    "svg.icon.icon-running",
-    { viewBox: "0 0 16 16", "aria-hidden": "true" },
-    s("path", { d: "M8 2a6 6 0 1 1-6 6" }),
-  );
 }

@@ -73,7 +73,7 @@ export function sessionView(id, firstView, firstParams, hello) {
               { href: `#/s/${encodeURIComponent(parent.id)}/conversation?n=${parent.item}` },
               "The session that started this agent",
             )
-          : h("span", { title: row.project }, baseName(row.project)),
+          : h("span", { title: row.project || "" }, baseName(row.project) || "no folder"),
         row.branch ? h("span.faint", row.branch) : null,
         typeof row.parent === "string" && !isExport
           ? h(

@@ -105,7 +105,7 @@ export class WindowedList {
   }
 
   sync() {
-    if (this.isStopped || !this.node.isConnected || !this.total) return;
+    if (this.isOnPaper || this.isStopped || !this.node.isConnected || !this.total) return;
     const { first, last } = this.range();
     for (const [n, node] of this.shown)
       if ((n < first || n > last) && !node.contains(document.activeElement)) this.remove(n);
@@ -176,7 +176,7 @@ export class WindowedList {
 
   /// Takes the real heights and keeps what is looked at in its place.
   measure(nodes) {
-    if (this.isStopped) return;
+    if (this.isStopped || this.isOnPaper) return;
     const top = this.node.getBoundingClientRect().top;
     const anchor = this.at(Math.max(0, -top));
     const was = this.isStale ? this.lastPlaced(anchor) : this.offset(anchor);
@@ -280,8 +280,9 @@ export class WindowedList {
     return this.goTo(anchor, false);
   }
 
-  /// Everything that is loaded, for paper.
+  /// Everything that is loaded, for paper; until `leavePaper` nothing is taken away again.
   showLoaded(most) {
+    this.isOnPaper = true;
     let left = most;
     for (const from of [...this.pages.keys()].sort((a, b) => a - b)) {
       this.pages.get(from).forEach((item, i) => {
@@ -290,6 +291,11 @@ export class WindowedList {
         left -= 1;
       });
     }
+  }
+
+  leavePaper() {
+    this.isOnPaper = false;
+    this.plan();
   }
 }
 

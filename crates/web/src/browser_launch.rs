@@ -25,11 +25,11 @@ impl RedirectFile {
         let redirect = Self { path: folder.join("open.html"), folder };
         let mut options = OpenOptions::new();
         let mut file = options.write(true).create_new(true).mode(0o600).open(&redirect.path)?;
-        write!(
+        writeln!(
             file,
             "<!doctype html><meta charset=utf-8><meta name=referrer content=no-referrer>\
              <meta http-equiv=refresh content=\"0;url={address}\"><title>Windlass</title>\
-             <p>Opening the viewer.</p>\n"
+             <p>Opening the viewer.</p>"
         )?;
         Ok(redirect)
     }

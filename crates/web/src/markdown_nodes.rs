@@ -39,7 +39,7 @@ impl NodeBuilder {
             Event::Start(tag) => self.start(tag),
             Event::End(end) => self.end(end),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
-                self.push_text(&text)
+                self.push_text(&text);
             }
             Event::Code(text) => self.push(json!(["code", text.as_ref()])),
             Event::InlineMath(text) | Event::DisplayMath(text) => self.push_text(&text),
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn only_known_tags_and_safe_links_come_out() {
-        let text = "# A *b*\n\n<script>x</script> [l](javascript:alert(1)) [m](https://e.example) ![i](http://x/y.png)\n\n```rs\nfn\n```\n\n| a |\n|--:|\n| 1 |";
+        let text = "# A *b*\n\nx <script>x</script> [l](javascript:alert(1)) [m](https://e.example) ![i](http://x/y.png)\n\n```rs\nfn\n```\n\n| a |\n|--:|\n| 1 |";
         let nodes = Value::from(parse_markdown_nodes(text)).to_string();
         for expected in [
             r#"["h1","A ",["em","b"]]"#,

@@ -14,7 +14,7 @@ use crate::error::JournalError;
 use crate::explain::{describe_effect, describe_event, phase_name};
 use crate::fold::{ReplayStep, ReplayVisitor, ReplayedEvent, replay_with_visitor};
 use crate::journal_reader::{JournalEntry, JournalReader};
-use crate::record::RecordItem;
+use crate::record::{JournalNote, RecordItem};
 use crate::variant_names::describe_origin;
 
 #[derive(Debug, Default)]
@@ -78,8 +78,8 @@ pub fn read_moment(
         ("stop hook objections", control.stop_hook.blocks.to_string()),
         ("budget nudges", control.nudges.used.to_string()),
         ("permission mode", state.tool_context.policy.mode.name().to_owned()),
-        ("spent (micro dollars)", state.ledger.spent().0.to_string()),
-        ("set aside (micro dollars)", state.ledger.reserved().0.to_string()),
+        ("spent", state.ledger.spent().0.to_string()),
+        ("set aside", state.ledger.reserved().0.to_string()),
         ("input waiting", state.inbox.queued.len().to_string()),
     ];
     Ok(moment)
@@ -134,11 +134,36 @@ impl ReplayVisitor for MomentVisitor<'_> {
             && let RecordItem::Note(note) = record.item
         {
             (self.moment.seq, self.moment.at) = (record.seq, record.at);
-            self.moment.event = format!("note: {}", note.describe());
+            self.moment.event = format!("note: {}", describe_note(&note));
             self.moment.effects.clear();
         }
     }
 }
+
+/// A note as a person would say it.
+fn describe_note(note: &JournalNote) -> String {
+    match note {
+        JournalNote::Intended(intent) => format!("{} is about to start", intent.tool),
+        JournalNote::Billed(row) => {
+            let tokens = row.billed.input_total().0;
+            format!(
+                "a request to {} was paid for: {tokens} tokens in, {} out",
+                row.model, row.billed.output.0
+            )
+        }
+        JournalNote::Asked(ticket) => format!("the user is asked ({ticket})"),
+        JournalNote::Ended(ended) => format!("the run ended: {}", ended.terminal),
+        JournalNote::Context(usage) => format!("the window holds {} tokens", usage.total.0),
+        JournalNote::Continued(transition, turn) => format!("go on: {transition}, turn {turn}"),
+        JournalNote::Titled(title) => format!("the session is called \"{title}\""),
+        JournalNote::Named(_) => "the next message has a name in the transcript".to_owned(),
+        JournalNote::Unqueued(_) => "input that waited was taken back".to_owned(),
+        JournalNote::Lines(_) => "names of adopted messages".to_owned(),
+        JournalNote::Unknown(json) => json.chars().take(NOTE_CHARS_MAX).collect(),
+    }
+}
+
+const NOTE_CHARS_MAX: usize = 200;
 
 /// The requests that went out at these records, as JSON. One that is not there is left out.
 pub fn read_requests(

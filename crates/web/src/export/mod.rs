@@ -2,8 +2,8 @@
 //! what was taken out is listed.
 
 mod html_page;
+mod page_answers;
 mod redaction;
-mod session_data;
 mod trace_events;
 
 use std::io::{self, Write};
@@ -65,12 +65,12 @@ fn render_export(
 ) -> Result<String, ViewFailure> {
     let text = match format {
         ExportFormat::Html => {
-            let data = session_data::collect_session_data(viewer, session, redactor)?;
+            let data = page_answers::collect_page_answers(viewer, session, redactor)?;
             html_page::render_page(&data)
                 .map_err(|error| ViewFailure::failed(&error.to_string()))?
         }
         ExportFormat::Json => {
-            let data = session_data::collect_session_data(viewer, session, redactor)?;
+            let data = page_answers::collect_page_answers(viewer, session, redactor)?;
             format!("{data}\n")
         }
         ExportFormat::Trace => {

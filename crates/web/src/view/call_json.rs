@@ -34,7 +34,7 @@ impl<'a> CallContext<'a> {
 }
 
 /// The calls during which files changed.
-fn find_changing_calls(journal: &Path) -> BTreeSet<String> {
+pub(super) fn find_changing_calls(journal: &Path) -> BTreeSet<String> {
     let Ok(kept) = open_change_log(journal) else { return BTreeSet::new() };
     let spans = kept.spans().into_iter().filter(|span| !span.is_rewind);
     let changed = spans.filter(|span| span.to.as_ref().is_some_and(|to| *to != span.from));

@@ -33,7 +33,7 @@ pub(super) fn answer_compare(
             json!({"name": name, "a": value(&a), "b": value(&b), "unit": unit})
         })
         .collect();
-    let files = compare_files(&one, &two);
+    let files = compare_files(viewer, &one, &two);
     Ok(json!({"a": a, "b": b, "shared_items": shared, "rows": rows, "files": files}))
 }
 
@@ -62,10 +62,10 @@ fn item_key(item: &TraceItem) -> String {
     }
 }
 
-fn compare_files(one: &FoundSession, two: &FoundSession) -> Vec<Value> {
+fn compare_files(viewer: &Viewer, one: &FoundSession, two: &FoundSession) -> Vec<Value> {
     let mut files: BTreeMap<String, [Value; 2]> = BTreeMap::new();
     for (side, session) in [one, two].into_iter().enumerate() {
-        let Ok(diff) = answer_diff(session, &QueryParameters::default()) else { continue };
+        let Ok(diff) = answer_diff(viewer, session, &QueryParameters::default()) else { continue };
         for file in diff.get("files").and_then(Value::as_array).into_iter().flatten() {
             let Some(path) = file.get("path").and_then(Value::as_str) else { continue };
             let kind = file.get("kind").cloned().unwrap_or_default();

@@ -4,11 +4,15 @@ use serde_json::{Value, json};
 use windlass_assembly::report::diff::diff_journal;
 use windlass_assembly::session::snapshots::open_change_log;
 use windlass_assembly::slash_command::{DiffArguments, DiffScope};
+use windlass_journal::session_facts::find_named_file;
+use windlass_journal::session_trace::TraceDetail;
 
+use super::call_json::find_changing_calls;
 use crate::server::query::QueryParameters;
-use crate::viewer::{FoundSession, ViewFailure, environment};
+use crate::viewer::{FoundSession, ViewFailure, Viewer, environment};
 
 pub(super) fn answer_diff(
+    viewer: &Viewer,
     session: &FoundSession,
     query: &QueryParameters,
 ) -> Result<Value, ViewFailure> {
@@ -30,11 +34,12 @@ pub(super) fn answer_diff(
     let (_, report) = diff_journal(&session.journal, &session.id, &wanted, &environment)
         .map_err(|error| ViewFailure::bad_request(error.message()))?;
     let path = query.text("path");
+    let writers = find_writers(viewer, session)?;
     let mut files = Vec::new();
     for file in report.get("files").and_then(Value::as_array).into_iter().flatten() {
         let name = file.get("path").and_then(Value::as_str).unwrap_or_default();
         if path.is_none_or(|path| path == name) && files.len() < FILES_MAX {
-            files.push(file_to_json(file, name));
+            files.push(file_to_json(file, name, &writers));
         }
     }
     let calls: Vec<String> = match call {
@@ -50,7 +55,29 @@ pub(super) fn answer_diff(
     }))
 }
 
-fn file_to_json(file: &Value, name: &str) -> Value {
+/// Calls that ran, and the file each of them names.
+fn find_writers(
+    viewer: &Viewer,
+    session: &FoundSession,
+) -> Result<Vec<(String, String)>, ViewFailure> {
+    let trace = viewer.traces.open(&session.journal)?;
+    trace.wait_for_end()?;
+    let changing = find_changing_calls(&session.journal);
+    Ok(trace.read(|trace| {
+        let calls = trace.items.iter().filter_map(|item| {
+            let TraceDetail::Call(call) = &item.detail else { return None };
+            let file = find_named_file(&call.input.text)?;
+            let id = call.id.as_str();
+            changing.contains(id).then(|| (id.to_owned(), file))
+        });
+        calls.collect()
+    }))
+}
+
+fn file_to_json(file: &Value, name: &str, writers: &[(String, String)]) -> Value {
+    let is_named = |file: &str| file == name || file.ends_with(&format!("/{name}"));
+    let calls: Vec<&String> =
+        writers.iter().filter(|(_, file)| is_named(file)).map(|(call, _)| call).collect();
     let diff = file.get("diff").and_then(Value::as_str);
     let (hunks, is_cut) = parse_hunks(diff.unwrap_or_default(), LINES_MAX);
     json!({
@@ -61,6 +88,7 @@ fn file_to_json(file: &Value, name: &str) -> Value {
         "text": file.get("insertions").is_some_and(Value::is_number),
         "cut": is_cut,
         "hunks": hunks,
+        "calls": calls,
     })
 }
 

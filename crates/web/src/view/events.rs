@@ -43,7 +43,7 @@ struct ChangeFollower {
 }
 
 /// What is compared of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SessionSight {
     items: usize,
     seq: u64,
@@ -89,7 +89,7 @@ impl ChangeFollower {
         if let Some(sight) = sight
             && self.seen.as_ref() != Some(&sight)
         {
-            let SessionSight { items, seq, complete, state } = sight.clone();
+            let SessionSight { items, seq, complete, state } = sight;
             let id = self.session.clone();
             let news =
                 json!({"id": id, "items": items, "seq": seq, "complete": complete, "state": state});

@@ -42,7 +42,7 @@ pub(crate) fn answer(
                 [] => overview::answer_overview(viewer, &session),
                 ["items"] => items::answer_items(viewer, &session, query),
                 ["content"] => content::answer_content(viewer, &session, query),
-                ["diff"] => diff::answer_diff(&session, query),
+                ["diff"] => diff::answer_diff(viewer, &session, query),
                 ["timeline"] => timeline::answer_timeline(viewer, &session),
                 ["why"] => reasons::answer_reasons(viewer, &session, query),
                 ["at", seq] => moment::answer_moment(viewer, &session, parse_seq(seq)?),

@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use windlass_assembly::session::rewind_point::fallback_settings;
+use windlass_host::display::human_format::format_money;
 use windlass_journal::session_trace::session_moment::{MomentMessage, SessionMoment, read_moment};
 use windlass_journal::verify;
-use windlass_vocabulary::Role;
+use windlass_vocabulary::{MicroUsd, Role};
 
 use super::context::context_usage_to_json;
 use super::items::{merge, text_to_json};
@@ -41,7 +42,7 @@ pub(super) fn answer_moment(
 }
 
 fn moment_to_json(moment: &SessionMoment, last: u64, place: Value) -> Value {
-    let facts: Vec<Value> = moment.facts.iter().map(|(name, value)| json!([name, value])).collect();
+    let facts: Vec<Value> = moment.facts.iter().map(fact_to_json).collect();
     let messages: Vec<Value> = moment.last_messages.iter().map(message_to_json).collect();
     let own = json!({
         "seq": moment.seq,
@@ -60,6 +61,14 @@ fn moment_to_json(moment: &SessionMoment, last: u64, place: Value) -> Value {
         "transcript": {"total": moment.messages, "messages": messages},
     });
     merge(own, place)
+}
+
+/// Money as people write it.
+fn fact_to_json((name, value): &(&'static str, String)) -> Value {
+    match (*name, value.parse()) {
+        ("spent" | "set aside", Ok(micro)) => json!([name, format_money(MicroUsd(micro))]),
+        _ => json!([name, value]),
+    }
 }
 
 fn message_to_json(message: &MomentMessage) -> Value {

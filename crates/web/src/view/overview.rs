@@ -1,9 +1,12 @@
 //! A session as a whole: its runs, where its time and money went, and its agents.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use windlass_assembly::report::why::describe_terminal;
+use windlass_journal::session_facts::{FILES_MAX, find_named_file};
 use windlass_journal::session_trace::{SessionTrace, TraceDetail, TracedRun};
-use windlass_journal::{SessionSummary, is_being_written};
+use windlass_journal::{SessionFacts, SessionSummary, is_being_written};
 use windlass_vocabulary::Usage;
 
 use super::call_json::call_status;
@@ -22,7 +25,7 @@ pub(super) fn answer_overview(
         Some((id, agent)) => find_parent_call(viewer, id, agent)?,
         None => Value::Null,
     };
-    let row = session_row(viewer, session);
+    let row = session_row(session, &trace);
     Ok(trace.read(|trace| {
         json!({
             "session": row,
@@ -39,8 +42,8 @@ pub(super) fn answer_overview(
     }))
 }
 
-/// The row of the session; that of an agent is made of its own journal.
-fn session_row(viewer: &Viewer, session: &FoundSession) -> Value {
+/// The row of the session, with what its trace says so far; that of an agent is made of its own journal.
+fn session_row(session: &FoundSession, trace: &SharedTrace) -> Value {
     let mut row = session.row.clone();
     if session.parent.is_some() {
         row.summary = SessionSummary::read(&session.journal).unwrap_or_default();
@@ -48,11 +51,33 @@ fn session_row(viewer: &Viewer, session: &FoundSession) -> Value {
         row.state = if is_being_written(&session.journal) { "running" } else { "done" };
         row.agents = list_agent_journals(&session.journal).len();
         row.facts = None;
-        row.facts = Some(viewer.sessions.load_facts(&session.journal, &row));
-    } else {
-        row.facts = Some(viewer.sessions.load_facts(&session.journal, &row));
+    }
+    if row.facts.is_none() {
+        row.facts = Some(Arc::new(trace.read(collect_facts)));
     }
     row_to_json(&row)
+}
+
+/// What a look through the whole journal would find, as far as it was read.
+fn collect_facts(trace: &SessionTrace) -> SessionFacts {
+    let mut facts = SessionFacts::default();
+    for (_, bill) in &trace.bills {
+        facts.usage += bill.billed;
+        if !facts.models.iter().any(|model| model == bill.model.as_str()) {
+            facts.models.push(bill.model.as_str().to_owned());
+        }
+    }
+    for item in &trace.items {
+        let TraceDetail::Call(call) = &item.detail else { continue };
+        if !facts.tools.contains(call.tool.as_str()) {
+            facts.tools.insert(call.tool.as_str().to_owned());
+        }
+        if facts.files.len() < FILES_MAX {
+            facts.files.extend(find_named_file(&call.input.text));
+        }
+        facts.errors += u64::from(call.result.as_ref().is_some_and(|result| result.is_error));
+    }
+    facts
 }
 
 fn run_to_json((place, run): (usize, &TracedRun)) -> Value {
@@ -82,11 +107,14 @@ fn running_millis(trace: &SessionTrace) -> u64 {
 /// Sums over a session.
 pub(super) fn totals_to_json(trace: &SessionTrace, is_running: bool) -> Value {
     let times = SpentTime::measure(trace);
+    // What sub-agents spent is part of what the session cost.
+    let mut nested = 0;
     let (mut calls, mut failed, mut denied, mut retries, mut compactions) = (0, 0, 0, 0, 0);
     for item in &trace.items {
         match &item.detail {
             TraceDetail::Call(call) => {
                 calls += 1;
+                nested += call.spent.0;
                 match call_status(call, item, is_running) {
                     "failed" => failed += 1,
                     "denied" => denied += 1,
@@ -110,7 +138,7 @@ pub(super) fn totals_to_json(trace: &SessionTrace, is_running: bool) -> Value {
         }
     }
     let mut usage = Usage::default();
-    let mut cost = 0;
+    let mut cost = nested;
     for (_, bill) in &trace.bills {
         usage += bill.billed;
         cost += bill.cost.0;
@@ -132,6 +160,7 @@ pub(super) fn totals_to_json(trace: &SessionTrace, is_running: bool) -> Value {
             "cache_read_tokens": usage.cache_read.0,
             "cache_write_tokens": usage.cache_write.0,
             "cost_micro_usd": cost,
+            "agents_cost_micro_usd": nested,
         }),
     )
 }

@@ -8,6 +8,7 @@ use windlass_journal::session_trace::{TraceDetail, TraceItem};
 
 use super::call_json::summarize_call;
 use super::read_window;
+use super::ruling_source::RuleSources;
 use crate::server::query::QueryParameters;
 use crate::viewer::{FoundSession, ViewFailure, Viewer};
 
@@ -21,10 +22,12 @@ pub(super) fn answer_reasons(
 ) -> Result<Value, ViewFailure> {
     let trace = viewer.traces.open(&session.journal)?;
     trace.wait_for_end()?;
+    let sources = RuleSources::new(viewer, session.row.summary.project.as_deref());
     trace.read(|trace| {
         let all = trace.items.iter().enumerate();
-        let reasons: Vec<(usize, &TraceItem, ReasonText)> =
-            all.filter_map(|(item, traced)| Some((item, traced, explain_item(traced)?))).collect();
+        let reasons: Vec<(usize, &TraceItem, ReasonText)> = all
+            .filter_map(|(item, traced)| Some((item, traced, explain_item(traced, &sources)?)))
+            .collect();
         let (from, to) = read_window(query, reasons.len(), REASONS_WINDOW)?;
         let window = reasons.get(from..to).unwrap_or_default().iter().enumerate();
         let shown: Vec<Value> = window
@@ -61,13 +64,13 @@ impl ReasonText {
         Self { kind, name: None, words: words.into(), facts: Vec::new() }
     }
 
-    fn with_fact(mut self, name: &'static str, value: impl ToString) -> Self {
+    fn with_fact(mut self, name: &'static str, value: &(impl ToString + ?Sized)) -> Self {
         self.facts.push((name, value.to_string()));
         self
     }
 }
 
-fn explain_item(item: &TraceItem) -> Option<ReasonText> {
+fn explain_item(item: &TraceItem, sources: &RuleSources<'_>) -> Option<ReasonText> {
     Some(match &item.detail {
         TraceDetail::Prompt { text, .. } => {
             let words: String = text.text.chars().take(WORDS_CHARS_MAX).collect();
@@ -76,12 +79,12 @@ fn explain_item(item: &TraceItem) -> Option<ReasonText> {
         TraceDetail::Continued(transition) => {
             let mut reason = ReasonText::new("continued", describe_transition(*transition));
             reason.name = Some(transition.name());
-            reason.with_fact("turn", item.place.turn)
+            reason.with_fact("turn", &item.place.turn)
         }
         TraceDetail::Shrunk { level, freed, losses } => {
             let mut reason = ReasonText::new("shrunk", describe_context_level(*level))
                 .with_fact("level", level)
-                .with_fact("tokens freed", freed.0);
+                .with_fact("tokens freed", &freed.0);
             for loss in losses.iter().take(LOSSES_SHOWN) {
                 reason = reason.with_fact("dropped", loss);
             }
@@ -94,12 +97,12 @@ fn explain_item(item: &TraceItem) -> Option<ReasonText> {
             let words =
                 format!("Waited before retry {attempt} of {attempts_max}: {}", failure.message);
             let mut reason =
-                ReasonText::new("waited", words).with_fact("wait", format!("{wait_millis} ms"));
+                ReasonText::new("waited", words).with_fact("wait", &format!("{wait_millis} ms"));
             if let Some(status) = failure.status {
-                reason = reason.with_fact("status", status);
+                reason = reason.with_fact("status", &status);
             }
             if let Some(after) = failure.retry_after {
-                reason = reason.with_fact("server asked for", format!("{} ms", after.0));
+                reason = reason.with_fact("server asked for", &format!("{} ms", after.0));
             }
             reason
         }
@@ -127,17 +130,20 @@ fn explain_item(item: &TraceItem) -> Option<ReasonText> {
             let mut reason = ReasonText::new(kind, why);
             if let Some(rule) = call.report.as_ref().and_then(|report| report.rule.as_ref()) {
                 reason = reason.with_fact("rule", rule);
+                if let Some(place) = sources.find(rule) {
+                    reason = reason.with_fact("stands in", &place);
+                }
             }
             if let Some(answer) = call.asked.as_ref().and_then(|asked| asked.answer.as_ref()) {
                 let said = if answer.is_allowed { "allow" } else { "deny" };
-                reason = reason.with_fact("answered", said);
+                reason = reason.with_fact("answered", &said);
             }
             reason
         }
         TraceDetail::End(ending) => {
             let mut reason = ReasonText::new("ended", describe_terminal(ending.terminal));
             reason.name = Some(ending.terminal.name());
-            reason.with_fact("turns", ending.turns).with_fact("in its own words", &ending.why)
+            reason.with_fact("turns", &ending.turns).with_fact("in its own words", &ending.why)
         }
         TraceDetail::Answer { .. }
         | TraceDetail::Thinking { .. }

@@ -129,18 +129,6 @@ impl SessionDirectoryCache {
             lock(&self.facts).is_scanning = false;
         }
     }
-
-    /// The facts of a journal, now.
-    pub(crate) fn load_facts(&self, journal: &Path, row: &SessionRow) -> Arc<SessionFacts> {
-        if let Some(facts) = &row.facts {
-            return Arc::clone(facts);
-        }
-        let found = Arc::new(scan_journal(journal));
-        let stamp = (row.summary.size, row.summary.updated);
-        let mut memory = lock(&self.facts);
-        memory.known.insert(journal.to_owned(), (stamp.0, stamp.1, Arc::clone(&found)));
-        found
-    }
 }
 
 fn scan_journal(path: &Path) -> SessionFacts {

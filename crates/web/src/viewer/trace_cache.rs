@@ -42,7 +42,6 @@ pub(crate) struct TraceCache {
 
 struct CachedTrace {
     journal: PathBuf,
-    used: Instant,
     whole: Option<SharedTrace>,
     next: Option<SharedTrace>,
 }
@@ -85,46 +84,50 @@ impl SharedTrace {
 }
 
 impl TraceCache {
-    /// The trace of this journal as it is now, or nearly so.
+    /// The trace of this journal as it is now, or nearly so: short journals are waited for.
     pub(crate) fn open(&self, journal: &Path) -> Result<SharedTrace, ViewFailure> {
         let stamp = stamp_journal(journal)?;
-        let trace = self.lookup(journal, stamp)?;
-        if trace.stamp == stamp && !trace.is_over() {
-            // Short journals are done at once.
-            let began = Instant::now();
-            while !trace.is_over() && began.elapsed() < SHORT_WAIT {
-                std::thread::sleep(POLL);
-            }
+        let (found, next) = self.lookup(journal, stamp)?;
+        let Some(next) = next else { return Ok(found) };
+        let began = Instant::now();
+        while !next.is_over() && began.elapsed() < SHORT_WAIT {
+            std::thread::sleep(POLL);
         }
-        self.lookup(journal, stamp)
+        self.lookup(journal, stamp).map(|(found, _)| found)
     }
 
-    fn lookup(&self, journal: &Path, stamp: JournalStamp) -> Result<SharedTrace, ViewFailure> {
+    /// The trace to show, and the one that is being made.
+    fn lookup(
+        &self,
+        journal: &Path,
+        stamp: JournalStamp,
+    ) -> Result<(SharedTrace, Option<SharedTrace>), ViewFailure> {
         let mut entries = lock(&self.entries);
         let position = entries.iter().position(|entry| entry.journal == journal);
         let mut entry = match position {
             Some(position) => entries.remove(position),
-            None => CachedTrace {
-                journal: journal.to_owned(),
-                used: Instant::now(),
-                whole: None,
-                next: None,
-            },
+            None => CachedTrace { journal: journal.to_owned(), whole: None, next: None },
         };
-        entry.used = Instant::now();
         if entry.next.as_ref().is_some_and(SharedTrace::is_over) {
             entry.whole = entry.next.take();
         }
         let newest = entry.next.as_ref().or(entry.whole.as_ref());
         if entry.next.is_none() && newest.is_none_or(|newest| newest.stamp != stamp) {
-            entry.next = Some(self.spawn(journal, stamp)?);
+            match self.spawn(journal, stamp) {
+                Ok(next) => entry.next = Some(next),
+                // What is known can still be shown.
+                Err(_) if entry.whole.is_some() => {}
+                Err(failure) => return Err(failure),
+            }
         }
-        let found = entry.whole.clone().or_else(|| entry.next.clone());
+        let next = entry.next.clone();
+        let found = entry.whole.clone().or_else(|| next.clone());
         while entries.len() >= TRACES_MAX {
             entries.remove(0);
         }
         entries.push(entry);
-        found.ok_or_else(|| ViewFailure::failed("the session cannot be read"))
+        let found = found.ok_or_else(|| ViewFailure::failed("the session cannot be read"))?;
+        Ok((found, next))
     }
 
     fn spawn(&self, journal: &Path, stamp: JournalStamp) -> Result<SharedTrace, ViewFailure> {
@@ -195,7 +198,7 @@ const TRACES_MAX: usize = 6;
 /// Traces made at once.
 const BUILDS_MAX: usize = 4;
 const TRACE_WAIT: Duration = Duration::from_secs(90);
-const SHORT_WAIT: Duration = Duration::from_millis(200);
+const SHORT_WAIT: Duration = Duration::from_millis(100);
 const POLL: Duration = Duration::from_millis(2);
 const SEGMENTS_MAX: u32 = 10_000;
 /// Shell lines are read by recursion, as in a session.

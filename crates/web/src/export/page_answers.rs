@@ -8,13 +8,13 @@ use crate::server::query::{QueryParameters, encode_percent};
 use crate::view::{ITEMS_WINDOW, REASONS_WINDOW, answer};
 use crate::viewer::{FoundSession, ViewFailure, Viewer, list_agent_journals};
 
-pub(super) fn collect_session_data(
+pub(super) fn collect_page_answers(
     viewer: &Viewer,
     session: &FoundSession,
     redactor: &mut ExportRedactor,
 ) -> Result<Value, ViewFailure> {
     let mut collector =
-        DataCollector { viewer, redactor, answers: AnswersByPath::new(), content_bytes: 0 };
+        AnswerCollector { viewer, redactor, answers: AnswersByPath::new(), content_bytes: 0 };
     let mut hello = answer(viewer, &["hello"], &QueryParameters::default())?;
     if let Some(fields) = hello.as_object_mut() {
         fields.insert("export".to_owned(), Value::from(true));
@@ -27,12 +27,12 @@ pub(super) fn collect_session_data(
     let facets = json!({"projects": [], "models": [], "tools": [], "states": {}});
     let list = json!({"total": 1, "from": 0, "sessions": [row], "version": 0, "facets": facets});
     collector.answers.insert("/api/sessions".to_owned(), list);
-    let DataCollector { redactor, mut answers, .. } = collector;
+    let AnswerCollector { redactor, mut answers, .. } = collector;
     answers.insert("redactions".to_owned(), redactor.to_json());
     Ok(Value::Object(answers))
 }
 
-struct DataCollector<'a> {
+struct AnswerCollector<'a> {
     viewer: &'a Viewer,
     redactor: &'a mut ExportRedactor,
     answers: AnswersByPath,
@@ -40,7 +40,7 @@ struct DataCollector<'a> {
     content_bytes: usize,
 }
 
-impl DataCollector<'_> {
+impl AnswerCollector<'_> {
     fn add_session(&mut self, session: &FoundSession, levels: usize) -> Result<(), ViewFailure> {
         let Some(levels) = levels.checked_sub(1) else { return Ok(()) };
         let id = session.id.as_str();
