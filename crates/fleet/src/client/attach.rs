@@ -209,7 +209,7 @@ fn print_frame(frame: &str) {
                 match text_of(block, "type").as_str() {
                     "text" => println!("{kind}: {}", text_of(block, "text")),
                     "tool_use" => {
-                        println!("call: {} {}", text_of(block, "name"), json_of(block, "input"))
+                        println!("call: {} {}", text_of(block, "name"), json_of(block, "input"));
                     }
                     "tool_result" => println!("result: {}", json_of(block, "content")),
                     _ => {}

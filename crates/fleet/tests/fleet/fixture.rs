@@ -226,7 +226,7 @@ impl Drop for TestProcess {
 }
 
 /// The `windlass` command beside ours; built if nobody has.
-fn find_windlass() -> PathBuf {
+pub(crate) fn find_windlass() -> PathBuf {
     let own = Path::new(env!("CARGO_BIN_EXE_windlass-fleet"));
     let beside = own.with_file_name("windlass");
     if !beside.is_file() {
