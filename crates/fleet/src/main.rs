@@ -20,6 +20,7 @@ use windlass_host::user_directories;
 use args::{FleetArgs, FleetCommand, WorkerArgs};
 
 fn main() -> ExitCode {
+    forbid_process_inspection();
     let exit = match FleetArgs::try_parse() {
         Ok(args) => run(args.command),
         Err(error) if error.use_stderr() => {
@@ -38,6 +39,17 @@ fn main() -> ExitCode {
         error.exit
     })
     .into()
+}
+
+/// The environment holds the store's password and providers' keys. Keeps tools of sessions, which run as the
+/// same user, from reading it.
+fn forbid_process_inspection() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // Where the system refuses, nothing else depends on it.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
 }
 
 fn run(command: FleetCommand) -> Result<Exit, CommandError> {

@@ -116,6 +116,7 @@ fn to_usd(micro: i64) -> String {
     format!("{:.2}", micro as f64 / 1e6)
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn to_error(error: StoreError) -> CommandError {
     if let StoreError::NotAUrl | StoreError::BadUrl(_) = error {
         return CommandError::usage(error.to_string());

@@ -6,37 +6,37 @@ use clap::Subcommand;
 
 /// Sessions on many hosts.
 #[derive(Debug, Subcommand)]
-pub(crate) enum FleetCommand {
+pub(crate) enum FleetSubcommand {
     /// Serve the HTTP API of a fleet.
-    Serve(FleetArgs),
+    Serve(FleetWords),
     /// Claim sessions of a fleet and run them on this host.
-    Worker(FleetArgs),
+    Worker(FleetWords),
     /// Create, check and look after the store of a fleet.
-    Store(FleetArgs),
+    Store(FleetWords),
     /// Start a session in a fleet.
-    Submit(FleetArgs),
+    Submit(FleetWords),
     /// Start one session in a fleet for each row of a file.
-    Batch(FleetArgs),
+    Batch(FleetWords),
     /// List the sessions of a fleet.
-    Ps(FleetArgs),
+    Ps(FleetWords),
     /// Follow a session of a fleet, and send it messages.
-    Attach(FleetArgs),
+    Attach(FleetWords),
     /// Answer a question of a session of a fleet.
-    Answer(FleetArgs),
+    Answer(FleetWords),
     /// Cancel a session of a fleet.
-    Cancel(FleetArgs),
+    Cancel(FleetWords),
     /// Print what a session of a fleet said.
-    Logs(FleetArgs),
+    Logs(FleetWords),
 }
 
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
-pub(crate) struct FleetArgs {
+pub(crate) struct FleetWords {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     pub(crate) words: Vec<OsString>,
 }
 
-impl FleetCommand {
+impl FleetSubcommand {
     /// The name of the command and the words behind it.
     pub(crate) fn into_words(self) -> (&'static str, Vec<OsString>) {
         let (name, args) = match self {

@@ -29,7 +29,7 @@ use windlass_host::command_error::CommandError;
 
 pub(crate) use acp::{AcpArgs, AcpCommand, AcpSetupArgs, EditorArg};
 pub(crate) use auth::{AuthArgs, AuthCommand};
-pub(crate) use fleet::FleetCommand;
+pub(crate) use fleet::FleetSubcommand;
 pub(crate) use headless::{HeadlessArgs, InputFormatArg, StreamArgs, ThinkingDisplayArg};
 pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
 pub(crate) use key::{KeyArgs, KeyCommand, KeyListArgs};
@@ -178,7 +178,7 @@ pub(crate) enum CliCommand {
     },
     /// Run sessions on many hosts: serve, worker, store, submit, batch, ps, attach, answer, cancel, logs.
     #[command(flatten)]
-    Fleet(FleetCommand),
+    Fleet(FleetSubcommand),
     /// The client of the official conformance runner.
     #[command(name = "__mcp-conformance", hide = true)]
     McpConformance {

@@ -8,10 +8,10 @@ use std::process::Command;
 
 use windlass_host::command_error::CommandError;
 
-use crate::args::FleetCommand;
+use crate::args::FleetSubcommand;
 
 /// Returns only when the program cannot be started.
-pub(crate) fn run(command: FleetCommand) -> CommandError {
+pub(crate) fn run(command: FleetSubcommand) -> CommandError {
     let (name, words) = command.into_words();
     let error = Command::new(find_program()).arg(name).args(words).exec();
     if error.kind() == std::io::ErrorKind::NotFound {

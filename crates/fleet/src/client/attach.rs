@@ -8,7 +8,7 @@ use windlass_host::command_error::CommandError;
 use windlass_host::exit::Exit;
 
 use super::gateway_client::GatewayClient;
-use super::text_of;
+use super::{json_of, text_of};
 use crate::args::{AttachArgs, LogsArgs};
 
 /// Reads frames from a gateway, and from the next one after a break, until the session ends. Returns how
@@ -208,13 +208,15 @@ fn print_frame(frame: &str) {
             for block in content.as_array().into_iter().flatten() {
                 match text_of(block, "type").as_str() {
                     "text" => println!("{kind}: {}", text_of(block, "text")),
-                    "tool_use" => println!("call: {} {}", text_of(block, "name"), block["input"]),
-                    "tool_result" => println!("result: {}", block["content"]),
+                    "tool_use" => {
+                        println!("call: {} {}", text_of(block, "name"), json_of(block, "input"));
+                    }
+                    "tool_result" => println!("result: {}", json_of(block, "content")),
                     _ => {}
                 }
             }
         }
-        "control_request" => println!("question: {}", frame["request"]),
+        "control_request" => println!("question: {}", json_of(&frame, "request")),
         "result" => println!("ended: {}", text_of(&frame, "terminal_reason")),
         _ => {}
     }

@@ -66,11 +66,19 @@ pub(crate) async fn ps(args: PsArgs) -> Result<Exit, CommandError> {
         } else if args.workers {
             let alive = if row.get("alive") == Some(&Value::Bool(true)) { "alive" } else { "gone" };
             let [id, host] = ["id", "host"].map(|name| text_of(row, name));
-            println!("{id}  {alive}  {} of {}  {host}", row["running"], row["capacity"]);
+            println!(
+                "{id}  {alive}  {} of {}  {host}",
+                json_of(row, "running"),
+                json_of(row, "capacity")
+            );
         } else {
             let [id, state] = ["id", "state"].map(|name| text_of(row, name));
             let note = [text_of(row, "name"), text_of(row, "reason")].join(" ");
-            println!("{id}  {state:9}  {:>9}  {}", to_usd(&row["cost_micro_usd"]), note.trim());
+            println!(
+                "{id}  {state:9}  {:>9}  {}",
+                to_usd(json_of(row, "cost_micro_usd")),
+                note.trim()
+            );
         }
     }
     if listed.get("next").is_some_and(Value::is_string) {
@@ -87,7 +95,8 @@ pub(crate) async fn answer(args: AnswerArgs) -> Result<Exit, CommandError> {
     let Some(word) = args.answer else {
         for one in &open {
             let asked = one.get("asked").cloned().unwrap_or_default();
-            let [tool, input] = ["tool_name", "input"].map(|name| asked[name].to_string());
+            let [tool, input] =
+                ["tool_name", "input"].map(|name| json_of(&asked, name).to_string());
             println!("{}  {tool}  {input}", text_of(one, "question"));
         }
         return Ok(Exit::SUCCESS);
@@ -118,6 +127,10 @@ pub(crate) async fn cancel(args: SessionArg) -> Result<Exit, CommandError> {
     let state = text_of(&answer, "state");
     println!("{}", if state == "running" { "cancelling" } else { &state });
     Ok(Exit::SUCCESS)
+}
+
+fn json_of<'a>(value: &'a Value, name: &str) -> &'a Value {
+    value.get(name).unwrap_or(&Value::Null)
 }
 
 fn text_of(value: &Value, name: &str) -> String {

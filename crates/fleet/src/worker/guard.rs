@@ -74,7 +74,7 @@ fn wait_for_end(child: &mut Child, worker: &mut WorkerConnection) -> Result<Exit
             ];
             let timeout = Timespec {
                 tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-                tv_nsec: i64::from(left.subsec_nanos()).into(),
+                tv_nsec: i64::from(left.subsec_nanos()),
             };
             match poll(&mut waits, Some(&timeout)) {
                 Ok(_) => waits.first().is_some_and(|wait| !wait.revents().is_empty()),

@@ -313,7 +313,7 @@ async fn listen(context: Arc<WorkerContext>) {
 fn check_windlass(options: &WorkerOptions) -> Result<(), CommandError> {
     let program = options.windlass.display();
     let output = std::process::Command::new(&options.windlass)
-        .args(["doctor", "--json"])
+        .args(["doctor", "--offline", "--json"])
         .stdin(std::process::Stdio::null())
         .output()
         .map_err(|error| {

@@ -41,8 +41,8 @@ pub(crate) struct SessionProcess {
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     stderr: JoinHandle<String>,
-    /// To abort it is to end the process and everything it started.
-    deadlines: JoinHandle<()>,
+    /// To drop it is to end the process and everything it started.
+    deadlines: Option<AbortedOnDrop>,
     relay: JoinHandle<RelayEnd>,
     control: Arc<Notify>,
     sent: BTreeSet<String>,
@@ -104,6 +104,7 @@ impl SessionProcess {
         let stderr = tokio::spawn(read_tail(stderr));
         let guard = socket.accept_guard().await.map_err(words)?;
         let deadlines = tokio::spawn(send_deadlines(guard, context.lease.clone()));
+        let deadlines = Some(AbortedOnDrop(deadlines));
         let journal = tokio::select! {
             journal = socket.accept_journal() => journal,
             _ = child.wait() => {
@@ -138,10 +139,11 @@ impl SessionProcess {
     pub(crate) async fn run(mut self, context: &WorkerContext) -> ProcessEnd {
         let end = self.run_until_end(context).await;
         context.forget_control(&self.claim.id);
-        self.deadlines.abort();
         drop(self.stdin.take());
-        // The guard ends by itself: its connection is gone.
-        let _ = tokio::time::timeout(GUARD_END_WAIT, self.child.wait()).await;
+        if !matches!(end, ProcessEnd::Result(_)) {
+            drop(self.deadlines.take());
+        }
+        self.wait_until_gone().await;
         let relay = tokio::time::timeout(GUARD_END_WAIT, &mut self.relay).await;
         if matches!(relay, Ok(Ok(RelayEnd::Lost))) {
             return ProcessEnd::Lost;
@@ -152,6 +154,24 @@ impl SessionProcess {
             return ProcessEnd::Crashed(last_line(&tail, "its process ended without a result"));
         }
         end
+    }
+
+    /// Returns when nothing of the session runs any more: only then may the claim be given up.
+    async fn wait_until_gone(&mut self) {
+        // What the session left running by itself is ended by the guard, too.
+        if tokio::time::timeout(GUARD_END_WAIT, self.child.wait()).await.is_ok() {
+            return;
+        }
+        drop(self.deadlines.take());
+        if tokio::time::timeout(GUARD_END_WAIT, self.child.wait()).await.is_ok() {
+            return;
+        }
+        // The guard itself does not run.
+        if let Some(pid) = self.child.id() {
+            let killed = tokio::task::spawn_blocking(move || process_tree::kill_descendants(pid));
+            let _ = killed.await;
+        }
+        let _ = self.child.kill().await;
     }
 
     async fn run_until_end(&mut self, context: &WorkerContext) -> ProcessEnd {
@@ -303,6 +323,15 @@ impl SessionProcess {
             }
         }
         true
+    }
+}
+
+/// A task that ends with its owner.
+struct AbortedOnDrop(JoinHandle<()>);
+
+impl Drop for AbortedOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

@@ -116,6 +116,32 @@ fn a_session_that_loses_its_process_each_time_is_parked() {
     assert!(reason.contains("2 times in a row"), "{reason}");
 }
 
+/// F6: the clock of a worker is an hour off. Its lease is as long as any other, no other worker takes its
+/// session while it lives, and one does when it is dead.
+#[test]
+fn a_worker_whose_clock_is_off_holds_its_sessions_and_no_others() {
+    for shift in ["+1h", "-1h"] {
+        let Some(fleet) = TestFleet::start(hanging_script()) else { return };
+        let Some(first) = fleet.start_worker_with_clock("one", shift) else { return };
+        let session = fleet.submit(1, &format!("hang {}", fleet.effects().display()));
+        until("the tool begins", || fleet.read_effects().ends_with('\n'));
+        let second = fleet.start_worker("two", &["--lease", "2"]);
+        let lease = "select max(lease_until) from windlass.workers where lease_until < \
+             now() + interval '3 seconds' and id = (select worker from windlass.sessions)";
+        let mut leases = std::collections::BTreeSet::new();
+        until("the lease is renewed again and again", || {
+            leases.insert(fleet.postgres.query(lease));
+            leases.len() > 5
+        });
+        assert!(!leases.contains(""), "a lease is as long as any other: {leases:?}");
+        let row = fleet.postgres.query("select state, epoch from windlass.sessions");
+        assert_eq!(row, "running|1", "no other worker took it");
+        first.kill();
+        fleet.wait_for_state(&session, "done");
+        drop(second);
+    }
+}
+
 /// F7, small: many sessions, workers killed one after the other. Every session comes to its end, no effect
 /// is there twice, none that was told is missing, and the sums of money agree.
 #[test]

@@ -91,6 +91,25 @@ impl TestFleet {
         worker
     }
 
+    /// A worker whose clock is off by this much; none where that cannot be done and need not be.
+    pub(crate) fn start_worker_with_clock(&self, name: &str, shift: &str) -> Option<TestProcess> {
+        let library = std::fs::read_dir("/usr/lib").unwrap().flatten();
+        let library = library.map(|entry| entry.path().join("faketime/libfaketime.so.1"));
+        let Some(library) = library.into_iter().find(|path| path.is_file()) else {
+            let must = std::env::var_os("WINDLASS_ALL_TESTS").is_some();
+            assert!(!must, "the clock cannot be shifted; install the package `faketime`");
+            return None;
+        };
+        let directory = self.folder.path().join(name);
+        let mut command = self.command(&["worker", "--allow-unsandboxed", "--lease", "2"]);
+        command.arg("--dir").arg(directory).arg("--windlass").arg(find_windlass());
+        command.env("LD_PRELOAD", library).env("FAKETIME", shift);
+        command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        let mut worker = TestProcess::start(&mut command);
+        worker.wait_for_line("is ready");
+        Some(worker)
+    }
+
     /// A gateway on a free port, and its address.
     pub(crate) fn start_gateway(&self) -> (TestProcess, String) {
         self.start_gateway_at("127.0.0.1:0")
@@ -207,7 +226,7 @@ impl Drop for TestProcess {
 }
 
 /// The `windlass` command beside ours; built if nobody has.
-fn find_windlass() -> PathBuf {
+pub(crate) fn find_windlass() -> PathBuf {
     let own = Path::new(env!("CARGO_BIN_EXE_windlass-fleet"));
     let beside = own.with_file_name("windlass");
     if !beside.is_file() {

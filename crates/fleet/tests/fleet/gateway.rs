@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use windlass_fleet::gateway::routes::ROUTES;
 use windlass_rehearsal::{Script, ScriptedAnswer};
 
-use crate::fixture::{TestFleet, until};
+use crate::fixture::{TestFleet, find_windlass, until};
 
 #[test]
 fn the_description_names_every_route_and_no_other() {
@@ -258,4 +258,34 @@ fn bad_input_is_one_line_and_begins_nothing() {
     let dry = ["batch", rows, "--template", "fix {name}", "--max-budget-usd", "2", "--dry-run"];
     let said = printed(&fleet.run(&dry));
     assert!(said.contains("1 sessions, at most $2.00") && said.contains("fix rope"), "{said}");
+}
+
+/// `windlass` starts this program by name, and says what to install where it is missing.
+#[test]
+fn the_command_starts_the_fleet_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let windlass = folder.path().join("windlass");
+    std::fs::hard_link(find_windlass(), &windlass)
+        .or_else(|_| std::fs::copy(find_windlass(), &windlass).map(drop))
+        .unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(&windlass);
+        command.args(arguments).env_clear().env("HOME", folder.path()).output().unwrap()
+    };
+    let missing = run(&["ps", "--state", "done"]);
+    let line = String::from_utf8_lossy(&missing.stderr).into_owned();
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(
+        line.lines().count() == 1 && line.contains("needs the program windlass-fleet"),
+        "{line}"
+    );
+    std::os::unix::fs::symlink(
+        env!("CARGO_BIN_EXE_windlass-fleet"),
+        folder.path().join("windlass-fleet"),
+    )
+    .unwrap();
+    let help = printed(&run(&["store", "--help"]));
+    assert!(help.contains("migrate") && help.contains("token"), "{help}");
+    let line = run(&["ps", "--state", "done"]).stderr;
+    assert!(String::from_utf8_lossy(&line).contains("WINDLASS_TOKEN"));
 }

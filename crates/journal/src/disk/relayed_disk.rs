@@ -210,7 +210,7 @@ impl RelayConnection {
             return Err(io::Error::new(io::ErrorKind::NotConnected, "the relay is gone"));
         }
         self.is_lost = true;
-        let mut message = serde_json::to_vec(request)?;
+        let mut message = serde_json::to_vec(request).map_err(io::Error::other)?;
         message.push(b'\n');
         message.extend_from_slice(bytes);
         self.stream.get_mut().write_all(&message)?;
@@ -219,7 +219,7 @@ impl RelayConnection {
         if read == 0 {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the relay is gone"));
         }
-        let reply: RelayReply = serde_json::from_str(&line)?;
+        let reply: RelayReply = serde_json::from_str(&line).map_err(io::Error::other)?;
         self.is_lost = false;
         match reply.error {
             Some(words) => Err(io::Error::other(words)),
