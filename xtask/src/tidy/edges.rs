@@ -26,6 +26,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("mcp", &["vocabulary", "permission", "tool"]),
     ("journal", &["vocabulary", "permission", "engine"]),
     ("rehearsal", &["vocabulary"]),
+    ("snapshot", &["vocabulary", "tool", "journal", "workspace", "text_diff"]),
     (
         "driver",
         &[
@@ -39,7 +40,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "mcp",
             "journal",
             "workspace",
-            "text_diff",
+            "snapshot",
         ],
     ),
     ("styled_text", &["permission"]),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use windlass_workspace::{CancelFlag, CopyReport, LookDepth, SnapshotId};
 
-use super::SharedWorkspace;
+use crate::SharedWorkspace;
 
 /// What was copied.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use windlass_workspace::{
     ContentFilter, RelativePath, Workspace, WorkspaceError, WorkspaceLimits, WorkspaceOptions,
 };
 
-use super::SnapshotConfig;
-use super::garbage::{GarbageBounds, collect_garbage, has_other_writer, register_session};
+use crate::SnapshotConfig;
+use crate::garbage::{GarbageBounds, collect_garbage, has_other_writer, register_session};
 
 /// Used by the thread that looks and by a rewind.
 #[derive(Debug)]
@@ -52,17 +52,17 @@ impl SharedWorkspace {
         self
     }
 
-    pub(crate) fn with_secrets(self, secrets: Secrets) -> Self {
+    pub fn with_secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
     }
 
     /// This directory, then those that were added.
-    pub(crate) fn members(&self) -> impl Iterator<Item = &Self> {
+    pub fn members(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.added)
     }
 
     /// How a file of one of the members is called for people.
-    pub(crate) fn name_file(&self, member: &Self, path: &RelativePath) -> String {
+    pub fn name_file(&self, member: &Self, path: &RelativePath) -> String {
         match member.root == self.root {
             true => path.to_string(),
             false => format!("{}/{path}", member.root.display()),
@@ -87,24 +87,24 @@ impl SharedWorkspace {
     }
 
     /// The directory without links on the way, as restored files are called.
-    pub(crate) fn resolved_root(&self) -> PathBuf {
+    pub fn resolved_root(&self) -> PathBuf {
         self.root.canonicalize().unwrap_or_else(|_| self.root.clone())
     }
 
-    pub(crate) fn has_store(&self) -> bool {
+    pub fn has_store(&self) -> bool {
         self.config.store.is_dir()
     }
 
-    pub(crate) fn config(&self) -> &SnapshotConfig {
+    pub fn config(&self) -> &SnapshotConfig {
         &self.config
     }
 
-    pub(crate) fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Does something with the workspace. Blocks. `None` where that was refused before.
-    pub(crate) fn run<T>(
+    pub fn run<T>(
         &self,
         work: impl FnOnce(&mut Workspace) -> Result<T, WorkspaceError>,
     ) -> Result<Option<T>, WorkspaceError> {
@@ -148,7 +148,7 @@ impl SharedWorkspace {
 
     /// Says that this session needs the snapshots, and gives up those that no session needs. Returns
     /// whether another session works in the directory at the moment. Blocks.
-    pub(crate) fn register(&self, change_log: &Path) -> Result<bool, WorkspaceError> {
+    pub fn register(&self, change_log: &Path) -> Result<bool, WorkspaceError> {
         let (store, bytes_max) = (&self.config.store, self.store_bytes_max());
         self.run(|workspace| {
             if let Some(said) = self.config.store_bytes_max {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use windlass_workspace::{CancelFlag, LookDepth, PackOptions};
 
-use super::{SharedWorkspace, SnapshotCopy};
+use crate::{SharedWorkspace, SnapshotCopy};
 
 /// Writes the files as they are now. Ignored files and git's own state stay. Blocks.
 ///

@@ -3,7 +3,7 @@
 use windlass_vocabulary::notice::{ChangeKind, ChangedFile};
 use windlass_workspace::{PathChange, PathImage, RelativePath};
 
-pub(super) fn summarize_changes(
+pub fn summarize_changes(
     changes: &[PathChange],
     name_file: impl Fn(&RelativePath) -> String,
 ) -> Vec<ChangedFile> {
@@ -16,7 +16,7 @@ pub(super) fn summarize_changes(
 
 /// What became of a file. Folders follow from their files, and git's own state is no file of the
 /// user's.
-pub(crate) fn classify_change(
+pub fn classify_change(
     path: &RelativePath,
     before: &PathImage,
     after: &PathImage,

@@ -3,7 +3,7 @@
 pub use windlass_text_diff::ChangedLineCounts;
 use windlass_text_diff::TextDifference;
 
-use super::{FileDifference, HeldContent};
+use crate::{FileDifference, HeldContent};
 
 /// The lines of one file that came and went. `None` for what is no text or not kept.
 #[must_use]

@@ -9,8 +9,8 @@ use windlass_workspace::{
     CancelFlag, LookDepth, PathImage, RelativePath, SnapshotId, Workspace, WorkspaceError,
 };
 
-use super::SharedWorkspace;
-use super::change_summary::classify_change;
+use crate::SharedWorkspace;
+use crate::change_summary::classify_change;
 
 /// One file that calls changed, with what it held.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ fn combine_changes(
 }
 
 /// The snapshots around each span. One whose process died has no end: the next look is its end.
-pub(crate) fn list_snapshots(
+pub fn list_snapshots(
     workspace: &mut Workspace,
     spans: &[&SnapshotSpan],
 ) -> Result<Vec<(SnapshotId, SnapshotId)>, WorkspaceError> {
@@ -108,7 +108,7 @@ pub(crate) fn list_snapshots(
     Ok(pairs)
 }
 
-pub(crate) fn read_content(workspace: &Workspace, image: &PathImage) -> HeldContent {
+pub fn read_content(workspace: &Workspace, image: &PathImage) -> HeldContent {
     match image {
         PathImage::Absent | PathImage::Folder { .. } => HeldContent::Nothing,
         PathImage::File { content, mode, .. } => match workspace.read(content) {
