@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::file_system_view::{NoFileSystem, PathAccess};
 
-use super::{ScriptContext, ShellWord, check_read_only, shell_variable, syntax_walker};
+use super::{
+    CommandEffect, ScriptContext, ShellWord, check_read_only, classify_effect, shell_variable,
+    syntax_walker,
+};
 
 /// One command found in a line, as far as it is certain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,4 +66,19 @@ pub fn is_read_only_line(text: &str) -> bool {
     );
     let mut own = script.parts.iter().filter(|part| !part.is_inner);
     script.is_understood() && own.all(|part| check_read_only(part) == Some(false))
+}
+
+/// May a part of this line that only reads look through directories, and so meet a file that its words
+/// do not name? What is not understood may.
+#[must_use]
+pub fn may_walk_directories(text: &str) -> bool {
+    let script = syntax_walker::parse_script(
+        text,
+        ScriptContext { cwd: None, file_system: &NoFileSystem, depth: 0 },
+    );
+    let mut own = script.parts.iter().filter(|part| !part.is_inner);
+    !script.is_understood()
+        || own.any(|part| {
+            matches!(classify_effect(part), CommandEffect::Reads(look) if look.walks_directories)
+        })
 }

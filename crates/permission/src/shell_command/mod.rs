@@ -37,7 +37,9 @@ mod word_paths;
 mod wrapper;
 mod xargs_command;
 
-pub use certain_command::{CertainCommand, is_read_only_line, list_certain_commands};
+pub use certain_command::{
+    CertainCommand, is_read_only_line, list_certain_commands, may_walk_directories,
+};
 pub(crate) use command_effect::{
     CommandEffect, check_read_only, classify_effect, find_certain_file_words, find_read_words,
     find_written_words, is_file_reader,

@@ -8,6 +8,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
+use windlass_permission::shell_command::may_walk_directories;
+
 use super::confined_environment::{confine_environment, neutralize_git};
 use super::launch::HeldProgramsRequest;
 use super::process_confinement::{PrivateDirectory, find_hidden_files, may_start_git};
@@ -59,7 +61,12 @@ pub(crate) async fn hold_programs(
     let set: Vec<_> = after.iter().filter(|pair| !before.contains(pair)).cloned().collect();
     let is_gone = |name: &OsString| !after.iter().any(|(own, _)| own == name);
     let unset: Vec<_> = before.into_iter().map(|(name, _)| name).filter(is_gone).collect();
-    let hidden = find_hidden_files(context)?;
+    // In a project too large to look through, only what may meet such a file depends on it: the words of
+    // the others were judged.
+    let hidden = match find_hidden_files(context) {
+        Err(_) if !may_walk_directories(command) => Vec::new(),
+        found => found?,
+    };
     let words = cell.hold_programs(&HeldProgramsRequest {
         directory: directory.path(),
         temporary_directory: &temporary,
