@@ -46,10 +46,10 @@ pub(crate) fn run_to_end(folder: &Path, program: &str, words: &[&str]) -> Result
         .map_err(|error| format!("{program}: {error}"))
 }
 
-/// `timeout` ends the program and what it started, in a group of its own.
+/// `timeout` ends the program. It stays in our group, so that whoever ends us ends it and what it started.
 fn bounded(folder: &Path, program: &str, words: &[&str]) -> Command {
     let mut command = Command::new("timeout");
-    command.args(["--kill-after=10", DEADLINE_SECONDS, program]).args(words);
+    command.args(["--foreground", "--kill-after=10", DEADLINE_SECONDS, program]).args(words);
     command.current_dir(folder).stdin(Stdio::null());
     command
 }
