@@ -35,8 +35,8 @@ use windlass_tui::interactive::{InteractiveOutcome, run_interactive};
 use windlass_update::UpdateOptions;
 
 use args::{
-    AcpArgs, AcpCommand, AcpSetupArgs, CliArgs, CliCommand, EditorArg, OutputFormatArg, ResumeArgs,
-    RunArgs, UpdateArgs, clap_to_command_error,
+    AcpArgs, AcpCommand, AcpSetupArgs, CliArgs, CliCommand, DoctorArgs, EditorArg, ModelsArgs,
+    OutputFormatArg, ResumeArgs, RunArgs, UpdateArgs, clap_to_command_error,
 };
 use subcommand::{
     auth, bound, completions, context, diff, doctor, fleet, fork, hooks as hooks_command, journal,
@@ -146,20 +146,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         Some(CliCommand::Hooks(args)) => {
             block_on_runtime(hooks_command::run(args.command, &environment))
         }
-        Some(CliCommand::Doctor(args)) => block_on_runtime(async {
-            let mut signals = SignalListener::listen()?;
-            match run_blocking_unless_signalled(&mut signals, move || {
-                doctor::run(&args, &environment)
-            })
-            .await?
-            {
-                Ok((text, exit)) => match print_answer(&text) {
-                    Exit::SUCCESS => Ok(exit),
-                    failed => Ok(failed),
-                },
-                Err(signal) => Ok(signal.exit()),
-            }
-        }),
+        Some(CliCommand::Doctor(args)) => run_doctor(args),
         Some(CliCommand::Acp(args)) => run_acp(*args),
         Some(CliCommand::Fleet(command)) => Err(fleet::run(command)),
         Some(CliCommand::Auth(args)) => {
@@ -173,17 +160,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         Some(CliCommand::Mcp(args)) => {
             block_on_runtime(async { mcp_command::run(args.command, &environment).await })
         }
-        Some(CliCommand::Models(args)) => block_on_runtime(async {
-            let mut signals = SignalListener::listen()?;
-            match run_blocking_unless_signalled(&mut signals, move || {
-                models::run(&args, &environment)
-            })
-            .await?
-            {
-                Ok(text) => Ok(print_answer(&text)),
-                Err(signal) => Ok(signal.exit()),
-            }
-        }),
+        Some(CliCommand::Models(args)) => run_models(args),
         None if args.run.reads_stream_json()
             && args.run.output_format != OutputFormatArg::StreamJson =>
         {
@@ -213,12 +190,36 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
     }
 }
 
+fn run_doctor(args: DoctorArgs) -> Result<Exit, CommandError> {
+    block_on_runtime(async {
+        let mut signals = SignalListener::listen()?;
+        let examine = move || doctor::run(&args, &process_environment);
+        match run_blocking_unless_signalled(&mut signals, examine).await? {
+            Ok((text, exit)) => match print_answer(&text) {
+                Exit::SUCCESS => Ok(exit),
+                failed => Ok(failed),
+            },
+            Err(signal) => Ok(signal.exit()),
+        }
+    })
+}
+
+fn run_models(args: ModelsArgs) -> Result<Exit, CommandError> {
+    block_on_runtime(async {
+        let mut signals = SignalListener::listen()?;
+        let list = move || models::run(&args, &process_environment);
+        match run_blocking_unless_signalled(&mut signals, list).await? {
+            Ok(text) => Ok(print_answer(&text)),
+            Err(signal) => Ok(signal.exit()),
+        }
+    })
+}
+
 fn run_update(args: UpdateArgs) -> Result<Exit, CommandError> {
-    let environment = |name: &str| std::env::var_os(name);
     let options = UpdateOptions { is_check: args.check, version: args.version };
     let running = env!("CARGO_PKG_VERSION");
     block_on_runtime(async {
-        Ok(print_answer(&windlass_update::run(options, running, &environment).await?))
+        Ok(print_answer(&windlass_update::run(options, running, &process_environment).await?))
     })
 }
 

@@ -107,7 +107,7 @@ pub(crate) enum StoreCommand {
     /// Put the journal of a session of this host into the store.
     Import(ImportArgs),
     /// Write the journals of a session as files.
-    Export(ExportArgs),
+    Export(StoreExportArgs),
 }
 
 #[derive(Debug, Args)]
@@ -184,7 +184,7 @@ pub(crate) struct ImportArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ExportArgs {
+pub(crate) struct StoreExportArgs {
     #[command(flatten)]
     pub(crate) store: StoreUrlArg,
     /// The session's id.

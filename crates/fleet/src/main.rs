@@ -90,7 +90,7 @@ fn to_worker_options(args: WorkerArgs) -> Result<WorkerOptions, CommandError> {
     if !(1..=1000).contains(&args.capacity) {
         return Err(CommandError::usage("--capacity must be between 1 and 1000"));
     }
-    let lookup = |name: &str| std::env::var_os(name);
+    let lookup = windlass_host::environment::process_environment;
     let directory = match args.directory {
         Some(path) => std::path::absolute(path)
             .map_err(|error| CommandError::usage(format!("--dir cannot be used: {error}")))?,

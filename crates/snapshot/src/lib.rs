@@ -1,7 +1,6 @@
 //! The snapshots of a working directory that sessions share: opened when first needed, compared, shown as
 //! differences, copied, packed, and given up when no session needs them. When one is taken is decided by
 //! the driver.
-#![warn(missing_docs)]
 
 pub mod change_summary;
 mod garbage;

@@ -1,6 +1,6 @@
 //! Whom a trace context may be told.
 
-/// Is it a provider's own address? A gateway of somebody else is not told, unless the user says so.
+/// Is it a provider's own address? Another gateway is not told, unless the user says so.
 #[must_use]
 pub(crate) fn is_vendor(base_url: &str) -> bool {
     let rest = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);

@@ -189,7 +189,7 @@ impl Workspace {
     }
 
     /// Takes a look and says what accepting a trial would do. What the trial did not touch is left out,
-    /// whoever changed it.
+    /// even if it changed.
     ///
     /// # Errors
     /// As `plan`; `Disk` when what the overlay collected cannot be read.

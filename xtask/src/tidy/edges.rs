@@ -77,7 +77,7 @@ pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("acp", &["vocabulary", "settings", "journal", "driver", "host", "provider", "assembly"]),
-    ("web", &["vocabulary", "journal", "driver", "rehearsal", "host", "assembly"]),
+    ("web", &["vocabulary", "text_diff", "journal", "driver", "rehearsal", "host", "assembly"]),
     (
         "tui",
         &[

@@ -92,7 +92,7 @@ pub async fn rewind_open_session(
             let messages = rewind_point::trace_messages(&journal, &id)?;
             let kept = open_change_log(&journal)?;
             let target = find_target(&messages, &kept, to)?;
-            let workspace = open_session_snapshots(&kept, &|name: &str| std::env::var_os(name));
+            let workspace = open_session_snapshots(&kept, &process_environment);
             let is_given_up = arguments.scope.files
                 && workspace.is_some_and(|workspace| {
                     rewind::are_snapshots_given_up(&kept, &workspace, target.point.files)

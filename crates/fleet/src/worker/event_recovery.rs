@@ -11,8 +11,8 @@ use windlass_vocabulary::Terminal;
 use super::claimed_session::{SessionClaim, result_end};
 use crate::store::ClaimEnd;
 
-/// Adds the messages of the journal that are not among the events. Their ids are the same whoever makes
-/// them, so what is there already is left out.
+/// Adds the messages of the journal that are not among the events. Their ids follow from the
+/// journal, so what is there already is left out.
 pub(crate) async fn add_missing_events(claim: &SessionClaim, journal: &Path) -> Result<(), String> {
     if !journal.exists() {
         return Ok(());

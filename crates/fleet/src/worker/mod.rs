@@ -268,7 +268,7 @@ async fn renew_lease(
                 context.held.send_replace(HeldSessions { asked_at: began, sessions: held });
                 pause = lease / 3;
             }
-            // Somebody removed the row: nothing is ours any more.
+            // The row was removed: nothing is ours any more.
             Ok(Ok(None)) => {
                 context
                     .held

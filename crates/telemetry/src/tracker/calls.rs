@@ -16,14 +16,14 @@ use crate::record::{Attributes, SpanContext, SpanEvent, SpanKind};
 
 #[derive(Debug, Default)]
 pub(super) struct CallTrack {
-    open: HashMap<String, OpenCall>,
+    open: HashMap<String, OpenToolCall>,
     /// Questions to hooks and people that wait for an answer.
     questions: HashMap<Ticket, String>,
     running: HashMap<Ticket, String>,
 }
 
 #[derive(Debug)]
-struct OpenCall {
+struct OpenToolCall {
     span: OpenSpan,
     call: ToolCall,
     execution: Option<OpenSpan>,
@@ -52,7 +52,7 @@ impl CallTrack {
         parent: Option<SpanContext>,
         emission: &Emission<'_>,
     ) {
-        let open = self.open.entry(call.id.as_str().to_owned()).or_insert_with(|| OpenCall {
+        let open = self.open.entry(call.id.as_str().to_owned()).or_insert_with(|| OpenToolCall {
             span: emission.begin_span(parent),
             call: call.clone(),
             execution: None,
@@ -225,7 +225,7 @@ fn emit_decision(call: &ToolCall, decision: CallDecision, emission: &mut Emissio
 }
 
 fn emit_result(
-    open: &OpenCall,
+    open: &OpenToolCall,
     outcome: &ToolOutcome,
     took: u64,
     text: &str,
@@ -282,7 +282,7 @@ fn end_execution_span(
 
 /// Both vocabularies on one span.
 fn end_call_span(
-    open: &OpenCall,
+    open: &OpenToolCall,
     end: u64,
     result_bytes: u64,
     events: Vec<SpanEvent>,

@@ -16,10 +16,11 @@ use windlass_assembly::slash_command::{self, FrontEnd, RewindArguments, SlashCom
 use windlass_driver::mcp::McpServers;
 use windlass_driver::rewind::{RewindOptions, RewindScope};
 use windlass_driver::{Interrupt, Notices, Session};
+use windlass_host::environment::process_environment;
 use windlass_vocabulary::{ContentBlock, Delta, Notice, PermissionQuestion, Ticket};
 
 use super::act_request::QuestionAnswer;
-use crate::viewer::{FoundSession, ViewFailure, environment};
+use crate::viewer::{FoundSession, ViewFailure};
 
 pub(super) struct OpenSession {
     id: String,
@@ -55,7 +56,7 @@ impl OpenSession {
             ViewFailure::failed("the directory of this session is not there any more")
         })?;
         let planned = tokio::task::spawn_blocking(move || {
-            session_plan::plan_editor_session(&options, cwd, &environment)
+            session_plan::plan_editor_session(&options, cwd, &process_environment)
         });
         let plan = planned.await.map_err(|error| ViewFailure::failed(&error.to_string()))??;
         let SessionPlan {

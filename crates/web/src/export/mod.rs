@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_host::command_error::CommandError;
+use windlass_host::environment::process_environment;
 use windlass_journal::session_catalogue::{JournalExportFormat, export_session};
 
-use crate::viewer::{FoundSession, ViewFailure, Viewer, environment};
+use crate::viewer::{FoundSession, ViewFailure, Viewer};
 use redaction::ExportRedactor;
 
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ pub enum ExportFormat {
 
 /// Writes the file. Returns what to tell the user.
 pub fn run_export(options: &ExportOptions) -> Result<String, CommandError> {
-    let listed = find_session_here(options.session.as_deref(), &environment)?;
+    let listed = find_session_here(options.session.as_deref(), &process_environment)?;
     let viewer = Viewer::open(None, None, Some(listed.summary.id.clone()))?;
     let failed = |failure: ViewFailure| {
         CommandError::failure(format!("the session cannot be exported: {}", failure.message()))

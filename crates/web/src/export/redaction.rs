@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use windlass_host::environment::process_environment;
 use windlass_rehearsal::cassette::TextRedactor;
-
-use crate::viewer::environment;
 
 pub(crate) struct ExportRedactor {
     secrets: TextRedactor,
@@ -24,7 +23,7 @@ impl ExportRedactor {
         if let Some(project) = project.filter(|project| project.len() > 1) {
             paths.push((project.to_owned(), "<project>"));
         }
-        if let Some(home) = environment("HOME").and_then(|home| home.into_string().ok())
+        if let Some(home) = process_environment("HOME").and_then(|home| home.into_string().ok())
             && redacts_paths
             && home.len() > 1
         {

@@ -32,7 +32,7 @@ pub(super) fn answer_context(
                 json!({"seq": place.seq, "at": place.at, "run": place.run, "turn": place.turn});
             merge(own, context_usage_to_json(&context.usage))
         });
-        let parts = SessionMoney::sum(trace);
+        let parts = ViewedSessionMoney::sum(trace);
         json!({
             "points": points.collect::<Vec<_>>(),
             "requests": trace.requests.iter().map(request_to_json).collect::<Vec<_>>(),
@@ -209,13 +209,13 @@ impl MoneySums {
 
 /// What was paid, by what people ask for.
 #[derive(Default)]
-struct SessionMoney {
+struct ViewedSessionMoney {
     turns: BTreeMap<(u32, u32), MoneySums>,
     agents: BTreeMap<String, MoneySums>,
     models: BTreeMap<String, MoneySums>,
 }
 
-impl SessionMoney {
+impl ViewedSessionMoney {
     fn sum(trace: &SessionTrace) -> Self {
         let mut money = Self::default();
         for (place, bill) in &trace.bills {

@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 use windlass_assembly::report::diff::diff_journal;
 use windlass_assembly::session::snapshots::open_change_log;
 use windlass_assembly::slash_command::{DiffArguments, DiffScope};
+use windlass_host::environment::process_environment;
 use windlass_journal::session_facts::find_named_file;
 use windlass_journal::session_trace::TraceDetail;
 
 use super::call_json::find_changing_calls;
 use crate::server::query::QueryParameters;
-use crate::viewer::{FoundSession, ViewFailure, Viewer, environment};
+use crate::viewer::{FoundSession, ViewFailure, Viewer};
 
 pub(super) fn answer_diff(
     viewer: &Viewer,
@@ -31,7 +32,7 @@ pub(super) fn answer_diff(
         return Ok(empty());
     }
     let wanted = DiffArguments { scope, is_summary: false };
-    let (_, report) = diff_journal(&session.journal, &session.id, &wanted, &environment)
+    let (_, report) = diff_journal(&session.journal, &session.id, &wanted, &process_environment)
         .map_err(|error| ViewFailure::bad_request(error.message()))?;
     let path = query.text("path");
     let writers = find_writers(viewer, session)?;

@@ -1,9 +1,9 @@
 //! The requests of a session, and how one differs from another.
 
 use serde_json::{Value, json};
-use similar::TextDiff;
 use windlass_assembly::session::rewind_point::fallback_settings;
 use windlass_journal::session_trace::session_moment::read_requests;
+use windlass_text_diff::TextDifference;
 
 use super::diff::parse_hunks;
 use crate::server::query::QueryParameters;
@@ -82,10 +82,7 @@ pub(super) fn answer_request_diff(
     let (hunks, is_cut) = match is_long {
         true => (Vec::new(), true),
         false => {
-            let diff = TextDiff::configure()
-                .timeout(DIFF_TIME_MAX)
-                .diff_lines(text_a.as_str(), text_b.as_str());
-            let unified = diff.unified_diff().context_radius(3).to_string();
+            let unified = TextDifference::of_lines(&text_a, &text_b).to_unified("a", "b", 3);
             parse_hunks(&unified, DIFF_LINES_MAX)
         }
     };
@@ -174,4 +171,3 @@ fn describe_difference(first: Option<&str>, shared: usize, one: &str) -> String 
 
 const REQUEST_BYTES_MAX: usize = 4 << 20;
 const DIFF_LINES_MAX: usize = 4_000;
-const DIFF_TIME_MAX: std::time::Duration = std::time::Duration::from_secs(3);

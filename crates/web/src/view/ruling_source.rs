@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use windlass_assembly::options::SettingsOptions;
 use windlass_assembly::settings::SettingsLayers;
+use windlass_host::environment::process_environment;
 
-use crate::viewer::{Viewer, environment};
+use crate::viewer::Viewer;
 
 /// The settings of the projects that were looked at.
 #[derive(Default)]
@@ -18,8 +19,12 @@ impl ProjectSettingsCache {
         if let Some((_, layers)) = known.iter().find(|(own, _)| own == project) {
             return layers.clone();
         }
-        let layers =
-            SettingsLayers::load(&shown_settings(), false, Path::new(project), &environment);
+        let layers = SettingsLayers::load(
+            &shown_settings(),
+            false,
+            Path::new(project),
+            &process_environment,
+        );
         let layers = layers.ok().map(Arc::new);
         if known.len() >= PROJECTS_MAX {
             known.remove(0);

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::server::query::QueryParameters;
-use crate::viewer::{SessionRow, ViewFailure, Viewer};
+use crate::viewer::{ListedSessionRow, ViewFailure, Viewer};
 
 pub(super) fn answer_list(viewer: &Viewer, query: &QueryParameters) -> Result<Value, ViewFailure> {
     let listing = viewer.sessions.list()?;
     let filter = RowFilter::new(query);
-    let matching: Vec<&SessionRow> =
+    let matching: Vec<&ListedSessionRow> =
         listing.rows.iter().map(|(row, _)| row).filter(|row| filter.accepts(row)).collect();
     let from: usize = query.number("from")?.unwrap_or(0);
     let limit: usize = query.number("limit")?.unwrap_or(ROWS_DEFAULT);
@@ -77,7 +77,7 @@ impl RowFilter {
         }
     }
 
-    pub(super) fn accepts(&self, row: &SessionRow) -> bool {
+    pub(super) fn accepts(&self, row: &ListedSessionRow) -> bool {
         let summary = &row.summary;
         let has = |wanted: &Option<String>, text: &str| {
             wanted.as_ref().is_none_or(|wanted| text.to_lowercase().contains(wanted))
@@ -105,8 +105,8 @@ fn contains_any<'a>(wanted: &Option<String>, mut texts: impl Iterator<Item = &'a
         .is_none_or(|wanted| texts.any(|text| text.to_lowercase().contains(wanted.as_str())))
 }
 
-pub(super) fn row_to_json(row: &SessionRow) -> Value {
-    let SessionRow { summary, state, outcome, facts, agents } = row;
+pub(super) fn row_to_json(row: &ListedSessionRow) -> Value {
+    let ListedSessionRow { summary, state, outcome, facts, agents } = row;
     let facts = facts.as_deref();
     let files = facts.map(|facts| facts.files.iter().take(FILES_SHOWN).collect::<Vec<_>>());
     json!({

@@ -14,13 +14,14 @@ use tokio::sync::Semaphore;
 use windlass_assembly::options::RunOptions;
 use windlass_assembly::session::open_catalogue;
 use windlass_host::command_error::CommandError;
+use windlass_host::environment::process_environment;
 use windlass_journal::JournalError;
 
 use crate::act::OpenSessions;
 use crate::server::http_response::HttpResponse;
 use crate::server::query::QueryParameters;
 use crate::view::ProjectSettingsCache;
-pub(crate) use session_directory::{SessionDirectoryCache, SessionRow};
+pub(crate) use session_directory::{ListedSessionRow, SessionDirectoryCache};
 pub(crate) use trace_cache::{SharedTrace, TraceCache};
 
 /// Where the viewer looks, and what it remembers.
@@ -44,7 +45,7 @@ pub(crate) struct FoundSession {
     pub(crate) id: String,
     pub(crate) journal: PathBuf,
     /// The row of the session itself, or of the one it belongs to.
-    pub(crate) row: SessionRow,
+    pub(crate) row: ListedSessionRow,
     /// The session and the agent within it, if it is a sub-agent's.
     pub(crate) parent: Option<(String, String)>,
 }
@@ -61,7 +62,7 @@ impl Viewer {
             can_act: acting.is_some(),
             open_sessions: OpenSessions::new(acting.unwrap_or_default()),
             first_session,
-            sessions: SessionDirectoryCache::new(open_catalogue(&environment)?),
+            sessions: SessionDirectoryCache::new(open_catalogue(&process_environment)?),
             traces: TraceCache::default(),
             project_settings: ProjectSettingsCache::default(),
             event_streams: Arc::new(Semaphore::new(EVENT_STREAMS_MAX)),
@@ -143,10 +144,6 @@ pub(crate) fn list_agent_journals(journal: &Path) -> Vec<(String, PathBuf)> {
         .collect();
     found.sort();
     found
-}
-
-pub(crate) fn environment(name: &str) -> Option<std::ffi::OsString> {
-    std::env::var_os(name)
 }
 
 pub(crate) fn now_millis() -> u64 {

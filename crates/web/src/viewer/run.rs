@@ -7,10 +7,11 @@ use std::sync::Arc;
 use windlass_assembly::options::RunOptions;
 use windlass_assembly::session::session_lookup::find_session_here;
 use windlass_host::command_error::CommandError;
+use windlass_host::environment::process_environment;
 use windlass_host::exit::Exit;
 use windlass_host::signals::SignalListener;
 
-use super::{Viewer, environment};
+use super::Viewer;
 use crate::browser_launch::RedirectFile;
 use crate::router::ViewRouter;
 use crate::server::access_token::AccessToken;
@@ -37,7 +38,7 @@ pub async fn run_viewer(
 ) -> Result<Exit, CommandError> {
     let ViewOptions { session, port, opens_browser, acting, assets } = options;
     let session = match session {
-        Some(wanted) => Some(find_session_here(Some(&wanted), &environment)?.summary.id),
+        Some(wanted) => Some(find_session_here(Some(&wanted), &process_environment)?.summary.id),
         None => None,
     };
     let listener = bind_loopback(port).await.map_err(|error| {
@@ -80,7 +81,8 @@ fn print_address(address: &str) {
 }
 
 fn open_browser(address: &str) -> Option<RedirectFile> {
-    let parent = environment("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
+    let parent =
+        process_environment("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
     let redirect = RedirectFile::create(&parent.unwrap_or_else(std::env::temp_dir), address);
     let opened = redirect.and_then(|redirect| redirect.open().map(|child| (redirect, child)));
     match opened {

@@ -15,7 +15,7 @@ use super::ViewFailure;
 use crate::viewer::list_agent_journals;
 
 #[derive(Clone, Debug)]
-pub(crate) struct SessionRow {
+pub(crate) struct ListedSessionRow {
     pub(crate) summary: SessionSummary,
     /// `waiting`, `running`, `done`, `failed` or `interrupted`.
     pub(crate) state: &'static str,
@@ -34,7 +34,7 @@ pub(crate) struct SessionDirectoryCache {
 /// The list at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct SessionListing {
-    pub(crate) rows: Vec<(SessionRow, PathBuf)>,
+    pub(crate) rows: Vec<(ListedSessionRow, PathBuf)>,
     /// Another number means that something changed.
     pub(crate) version: u64,
 }
@@ -60,7 +60,7 @@ impl SessionDirectoryCache {
             return Ok(Arc::clone(listing));
         }
         let all = self.catalogue.list(None)?;
-        let rows: Vec<(SessionRow, PathBuf)> =
+        let rows: Vec<(ListedSessionRow, PathBuf)> =
             all.into_iter().filter(has_content).map(|listed| self.build_row(listed)).collect();
         let version = rows.iter().fold(FNV_START, |sum, (row, _)| {
             let facts = u64::from(row.facts.is_some());
@@ -77,11 +77,14 @@ impl SessionDirectoryCache {
         Ok(listing)
     }
 
-    pub(crate) fn find(&self, id: &str) -> Result<Option<(SessionRow, PathBuf)>, ViewFailure> {
+    pub(crate) fn find(
+        &self,
+        id: &str,
+    ) -> Result<Option<(ListedSessionRow, PathBuf)>, ViewFailure> {
         Ok(self.list()?.rows.iter().find(|(row, _)| row.summary.id == id).cloned())
     }
 
-    fn build_row(&self, listed: ListedSession) -> (SessionRow, PathBuf) {
+    fn build_row(&self, listed: ListedSession) -> (ListedSessionRow, PathBuf) {
         let state = match session_state(&listed) {
             "working" => "running",
             other => other,
@@ -94,13 +97,13 @@ impl SessionDirectoryCache {
             lock(&self.facts).known.get(&listed.path).map(|(_, _, facts)| Arc::clone(facts));
         let agents = list_agent_journals(&listed.path).len();
         let ListedSession { path, summary } = listed;
-        (SessionRow { summary, state, outcome, facts, agents }, path)
+        (ListedSessionRow { summary, state, outcome, facts, agents }, path)
     }
 
     /// Looks through journals that are new or have changed, one after another, beside everything else.
     fn scan_facts(&self, listing: &Arc<SessionListing>) {
         let mut memory = lock(&self.facts);
-        let is_stale = |(row, path): &&(SessionRow, PathBuf)| {
+        let is_stale = |(row, path): &&(ListedSessionRow, PathBuf)| {
             let stamp = (row.summary.size, row.summary.updated);
             memory.known.get(path).is_none_or(|(size, updated, _)| (*size, *updated) != stamp)
         };
