@@ -181,7 +181,7 @@ fn list_path(store: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use crate::*;
+    use super::*;
 
     #[test]
     fn nobody_is_lost_from_the_list_while_others_are_taken_off_it() {

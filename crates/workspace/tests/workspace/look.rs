@@ -357,7 +357,7 @@ fn w25_a_clock_that_steps_back_and_an_inode_that_is_used_again_hide_nothing() {
     let mut fixture = Fixture::new();
     fixture.write("a", "one");
     let path = fixture.path("a");
-    let future = std::time::SystemTime::now() + std::time::Duration::from_secs(3_600);
+    let future = std::time::SystemTime::now() + Duration::from_secs(3_600);
     let set_future = |path: &std::path::Path| {
         std::fs::File::options().write(true).open(path).unwrap().set_modified(future).unwrap();
     };
