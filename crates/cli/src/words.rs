@@ -29,11 +29,11 @@ pub(crate) fn describe_foreign_subcommand(word: &str, advice: &str) -> String {
 /// Commands that other agents have, and what does the same here.
 pub(crate) const FOREIGN_COMMANDS: &[(&[&str], &str)] = &[
     (
-        &["update", "upgrade", "install", "uninstall"],
-        "install another version the way you installed this one",
+        &["upgrade", "install", "uninstall"],
+        "`windlass update` installs a newer version; docs/install.md has the rest",
     ),
     (
-        &["login", "logout", "auth", "setup-token"],
+        &["login", "logout", "setup-token"],
         "`windlass key set` stores an API key, `windlass key list` shows where keys come from",
     ),
     (

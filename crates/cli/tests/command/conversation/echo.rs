@@ -92,7 +92,7 @@ fn a_word_that_looks_like_a_command_starts_no_session() {
     let dirs = TestDirs::new();
     let server = play(ok());
     for (arguments, words) in [
-        (&["update"][..], "there is no command `update`"),
+        (&["upgrade"][..], "there is no command `upgrade`"),
         (&["sesions", "list"], "did you mean `windlass sessions`?"),
         (&["login"], "windlass key set"),
     ] {

@@ -187,7 +187,7 @@ fn a_comment_goes_with_the_permission() {
     let server = play(script);
     let mut talk = Talk::begin(dirs.asking(&server.url(), &["make it"]));
     talk.until(ASKED);
-    talk.key("7");
+    talk.key("8");
     talk.until("Comment:");
     talk.key("/but only this one\r");
     let shown = talk.until("Understood.");
