@@ -202,11 +202,12 @@ fn is_folder(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 
-/// A change of any kind sets this time, and no program can set it back.
+/// A change of any kind sets this time, and no program can set it back. File systems count in ticks of some
+/// milliseconds: what changed in the tick in which the trial began may have changed after it.
 pub(super) fn is_newer(stat: &Stat, began: SystemTime) -> bool {
     let seconds = Duration::from_secs(stat.st_ctime.cast_unsigned());
     let changed = UNIX_EPOCH + seconds + Duration::from_nanos(u64::from(stat.st_ctime_nsec as u32));
-    changed > began && !is_folder(stat)
+    changed >= began && !is_folder(stat)
 }
 
 fn has_opaque_mark(folder: &OwnedFd) -> bool {

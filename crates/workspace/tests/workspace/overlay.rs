@@ -35,6 +35,7 @@ fn try_changes() -> Option<Tried> {
     fixture.write("untouched", "same");
     let before = fixture.look().id;
     let folder = tempfile::tempdir().unwrap();
+    wait_for_the_next_tick(folder.path());
     let upper = folder.path().join("upper");
     let merged = folder.path().join("merged");
     std::fs::create_dir_all(upper.join("build/sub")).unwrap();
@@ -53,6 +54,16 @@ fn try_changes() -> Option<Tried> {
     let began = std::fs::metadata(&merged).unwrap().modified().unwrap();
     let trial = OverlayTrial { before, after, upper, began };
     Some(Tried { fixture, trial, expected, _folder: folder })
+}
+
+/// Of the clock by which the file system says when a file changed.
+fn wait_for_the_next_tick(folder: &Path) {
+    let touch = || {
+        std::fs::write(folder.join("clock"), "tick").unwrap();
+        std::fs::metadata(folder.join("clock")).unwrap().modified().unwrap()
+    };
+    let first = touch();
+    assert!((0..1_000_000).any(|_| touch() > first), "the clock stands still");
 }
 
 /// A mark for what was removed. Very old kernels leave it to root.
