@@ -183,11 +183,12 @@ pub mod tool_types {
     pub use windlass_tool::task_lists::{TaskItem, TaskStatus, TodoItem};
     pub use windlass_tool::{
         BackgroundAgent, BackgroundCostSender, BackgroundEndNotice, BackgroundTasks, CallLimits,
-        CapturedStream, FileBackupStore, FileChange, FileContext, ForegroundAgentGuard,
-        HeldProgramsRequest, HiddenPathSet, LaunchExit, LaunchRequest, ModelState, NetworkAccess,
-        OneShotLauncher, OneShotResult, PendingFileChange, PreparedLaunch, ProcessContext,
-        ProcessLauncher, Secrets, ShellState, SpawnCommandFn, StoppedTask, TaskLists, ToolSource,
-        TraceContext, may_hold_token,
+        CapturedStream, CommandTrial, CommandTrialFuture, CommandTrials, FileBackupStore,
+        FileChange, FileContext, ForegroundAgentGuard, HeldProgramsRequest, HiddenPathSet,
+        LaunchExit, LaunchRequest, ModelState, NetworkAccess, OneShotLauncher, OneShotResult,
+        PendingFileChange, PreparedLaunch, ProcessContext, ProcessLauncher, Secrets, ShellState,
+        SpawnCommandFn, StoppedTask, TaskLists, ToolSource, TraceContext, TrialVerdict,
+        TriedCommand, may_hold_token,
     };
 }
 

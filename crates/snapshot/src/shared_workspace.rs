@@ -1,4 +1,7 @@
 //! The snapshots of one working directory, opened when they are first needed.
+//!
+//! What is hidden from the documentation is for the driver alone, which hands this type to programs that
+//! embed it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -52,16 +55,19 @@ impl SharedWorkspace {
         self
     }
 
+    #[doc(hidden)]
     pub fn with_secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
     }
 
     /// This directory, then those that were added.
+    #[doc(hidden)]
     pub fn members(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.added)
     }
 
     /// How a file of one of the members is called for people.
+    #[doc(hidden)]
     pub fn name_file(&self, member: &Self, path: &RelativePath) -> String {
         match member.root == self.root {
             true => path.to_string(),
@@ -87,23 +93,28 @@ impl SharedWorkspace {
     }
 
     /// The directory without links on the way, as restored files are called.
+    #[doc(hidden)]
     pub fn resolved_root(&self) -> PathBuf {
         self.root.canonicalize().unwrap_or_else(|_| self.root.clone())
     }
 
+    #[doc(hidden)]
     pub fn has_store(&self) -> bool {
         self.config.store.is_dir()
     }
 
+    #[doc(hidden)]
     pub fn config(&self) -> &SnapshotConfig {
         &self.config
     }
 
+    #[doc(hidden)]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Does something with the workspace. Blocks. `None` where that was refused before.
+    #[doc(hidden)]
     pub fn run<T>(
         &self,
         work: impl FnOnce(&mut Workspace) -> Result<T, WorkspaceError>,
@@ -148,6 +159,7 @@ impl SharedWorkspace {
 
     /// Says that this session needs the snapshots, and gives up those that no session needs. Returns
     /// whether another session works in the directory at the moment. Blocks.
+    #[doc(hidden)]
     pub fn register(&self, change_log: &Path) -> Result<bool, WorkspaceError> {
         let (store, bytes_max) = (&self.config.store, self.store_bytes_max());
         self.run(|workspace| {
