@@ -24,10 +24,10 @@ has() { command -v "$1" >/dev/null 2>&1; }
 # fetch <url> <file>
 fetch() {
     if has curl; then
-        curl --proto '=https,http' --fail --silent --show-error --location --max-redirs 5 \
+        curl --proto "$protocols" --proto-redir "$protocols" --fail --silent --show-error --location --max-redirs 5 \
             --connect-timeout 20 --speed-limit 1 --speed-time 30 --output "$2" "$1"
     elif has wget; then
-        wget --quiet --tries=1 --timeout=30 --output-document="$2" "$1"
+        wget --quiet --max-redirect=0 --tries=1 --timeout=30 --output-document="$2" "$1"
     else
         fail "curl or wget is needed"
     fi
@@ -185,7 +185,9 @@ base="${WINDLASS_RELEASES_URL:-}"
 base="${base%/}"
 [ -n "$base" ] || fail "no place of releases is known: set WINDLASS_RELEASES_URL"
 case "$base" in
-https://* | http://127.0.0.1* | http://localhost*) ;;
+*@*) fail "WINDLASS_RELEASES_URL must not name a user" ;;
+https://*) protocols="=https" ;;
+http://127.0.0.1 | http://127.0.0.1[:/]* | http://localhost | http://localhost[:/]*) protocols="=http" ;;
 *) fail "WINDLASS_RELEASES_URL must begin with https://; plain http is only for this machine" ;;
 esac
 version="${version#v}"

@@ -34,7 +34,7 @@ pub enum ApplyAction {
 
 pub fn run(options: &ApplyOptions, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let mut trial = find_trial(options.session.as_deref(), lookup)?;
-    if !trial.has_ended() && trial.is_running() {
+    if trial.is_running() {
         return Err(CommandError::failure("the run on this trial has not ended"));
     }
     let name = trial_name(&trial);

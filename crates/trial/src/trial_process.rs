@@ -39,14 +39,27 @@ pub(crate) fn build_command(
 /// Everything on the trial has ended: says what it left, and which session ran there.
 pub(crate) fn end_trial(trial: &mut Trial, shared: &SharedWorkspace) -> Result<(), CommandError> {
     let file = session_file(trial.folder());
-    if let Ok(session) = std::fs::read_to_string(&file) {
-        let _ = std::fs::remove_file(&file);
+    if let Some(session) = read_session_id(&file) {
         trial.set_session(&session).map_err(CommandError::failure)?;
     }
+    let _ = std::fs::remove_file(&file);
     trial
         .capture(shared, &known_secrets())
         .map_err(|why| CommandError::failure(format!("what the trial changed is not known: {why}")))
 }
+
+/// Programs on the trial could write it: nothing is waited for, and only an id is believed.
+fn read_session_id(file: &Path) -> Option<String> {
+    let found = std::fs::symlink_metadata(file).ok()?;
+    if !found.is_file() || found.len() > SESSION_ID_BYTES_MAX {
+        return None;
+    }
+    let id = std::fs::read_to_string(file).ok()?;
+    let is_id = id.chars().all(|one| one.is_ascii_alphanumeric() || one == '-');
+    (is_id && !id.is_empty()).then_some(id)
+}
+
+const SESSION_ID_BYTES_MAX: u64 = 128;
 
 /// Keys that the environment holds: a file with one of them is not kept in snapshots.
 fn known_secrets() -> Secrets {

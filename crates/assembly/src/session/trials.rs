@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_driver::sandbox::EntryProgram;
 use windlass_driver::snapshot::SharedWorkspace;
-use windlass_driver::trial::{Trial, TrialConfig, run_trial_look};
+use windlass_driver::trial::{COMMAND_TRIAL_PREFIX, Trial, TrialConfig, run_trial_look};
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
 use windlass_host::user_directories;
@@ -78,5 +78,7 @@ pub fn list_trials(config: &TrialConfig) -> Vec<Trial> {
         .collect();
     folders.sort();
     let names = folders.iter().filter_map(|(_, name)| name.to_str());
+    // Those of single commands belong to the session that asks about them.
+    let names = names.filter(|name| !name.starts_with(COMMAND_TRIAL_PREFIX));
     names.filter_map(|name| Trial::open(config, name).ok()).collect()
 }

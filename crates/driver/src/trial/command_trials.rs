@@ -20,7 +20,8 @@ use crate::rewind::{FileHistory, OverwriteChoice};
 use crate::snapshot::render_differences;
 
 /// How the folders of these trials are named.
-pub(super) const NAME_PREFIX: &str = "call-";
+/// Names of trials of single commands begin so.
+pub const COMMAND_TRIAL_PREFIX: &str = "call-";
 /// The name under which clients are asked.
 const APPLY_TOOL: &str = "ApplyTrial";
 /// Of a longer diff or output its beginning is shown.
@@ -58,7 +59,7 @@ impl CommandTrials for SessionTrials {
             };
             let config = self.config.clone();
             let number = TRIAL_COUNTER.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{NAME_PREFIX}{}-{number}", std::process::id());
+            let name = format!("{COMMAND_TRIAL_PREFIX}{}-{number}", std::process::id());
             std::fs::create_dir_all(&scratch_directory)
                 .map_err(|error| format!("{}: {error}", scratch_directory.display()))?;
             let begun = run_blocking({

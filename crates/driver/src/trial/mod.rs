@@ -22,6 +22,7 @@ use windlass_sandbox::{EntryProgram, TrialMount};
 use windlass_tool::Secrets;
 use windlass_workspace::{CancelFlag, LookDepth, SnapshotId};
 
+pub use command_trials::COMMAND_TRIAL_PREFIX;
 pub(crate) use command_trials::SessionTrials;
 pub use trial_accept::{AcceptedTrial, OutsideChange, TrialError, TrialPreview};
 pub use trial_look::run_trial_look;
@@ -64,16 +65,17 @@ impl Trial {
         name: &str,
     ) -> Result<Self, String> {
         let root = shared.resolved_root();
-        if config.folder.starts_with(&root) {
-            return Err(format!(
-                "trials are kept inside the directory, in {}",
-                config.folder.display()
-            ));
-        }
-        refuse_foreign_owners(&root)?;
-        let folder = config.folder.join(name);
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700);
+        // By its real name: a link on the way to it would hide from the checks where it is.
+        let trials = builder.create(&config.folder).and_then(|()| fs::canonicalize(&config.folder));
+        let trials = trials
+            .map_err(|error| format!("{} cannot be made: {error}", config.folder.display()))?;
+        if trials.starts_with(&root) {
+            return Err(format!("trials are kept inside the directory, in {}", trials.display()));
+        }
+        refuse_foreign_owners(&root)?;
+        let folder = trials.join(name);
         for inner in ["upper", "work"] {
             builder
                 .create(folder.join(inner))
@@ -295,14 +297,18 @@ const OWNERS_CHECKED_MAX: u32 = 200_000;
 /// accepted for a long time. Returns how many. Blocks.
 pub fn remove_stale_trials(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_held = |path: &PathBuf| {
+        let lock = fs::File::open(path.join(LOCK_NAME));
+        lock.is_ok_and(|file| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)))
+    };
     let is_stale = |path: &PathBuf| {
         let is_command = path
             .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with(command_trials::NAME_PREFIX));
+            .is_some_and(|name| name.to_string_lossy().starts_with(COMMAND_TRIAL_PREFIX));
         let kept_for = if is_command { COMMAND_AGE_MAX } else { RUN_AGE_MAX };
         let changed = path.metadata().and_then(|found| found.modified()).ok();
         let age = changed.and_then(|at| SystemTime::now().duration_since(at).ok());
-        age.is_some_and(|age| age > kept_for)
+        age.is_some_and(|age| age > kept_for) && !is_held(path)
     };
     let stale: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_stale).collect();
     stale.iter().for_each(|path| remove_tree(path));

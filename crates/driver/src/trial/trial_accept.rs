@@ -94,7 +94,7 @@ impl Trial {
     ) -> Result<AcceptedTrial, TrialError> {
         let trial = self.overlay()?;
         let root = &self.record.root;
-        let accepted = run(shared, |workspace| {
+        let (accepted, is_over) = run(shared, |workspace| {
             let plan = plan_trial(workspace, &trial)?;
             let conflicts: Vec<PathBuf> =
                 plan.conflicts().into_iter().map(|path| root.join(path.as_path())).collect();
@@ -118,9 +118,14 @@ impl Trial {
             let failed = outcomes.filter(|outcome| !outcome.result.is_restored());
             let left = failed.map(|outcome| &outcome.path).chain(&report.not_moved);
             let left: Vec<PathBuf> = left.map(|path| root.join(path.as_path())).collect();
-            Ok(Ok(AcceptedTrial { files: files.saturating_sub(left.len()), left }))
+            let is_over = left.iter().all(|path| conflicts.contains(path));
+            let accepted = AcceptedTrial { files: files.saturating_sub(left.len()), left };
+            Ok(Ok((accepted, is_over)))
         })??;
-        super::remove_tree(&self.folder);
+        // What failed, on a full disk for example, is there to be accepted again.
+        if is_over {
+            super::remove_tree(&self.folder);
+        }
         Ok(accepted)
     }
 

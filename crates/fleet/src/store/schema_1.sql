@@ -214,6 +214,10 @@ begin
         where t.running < t.running_max
         order by t.running, s.priority desc, s.created limit 1;
     if v_id is null then return; end if;
+    -- A cancel takes no lock of ours: from here on it waits for this row, or this claim is off.
+    perform 1 from windlass.sessions s where s.id = v_id and s.state = 'queued'
+        for update skip locked;
+    if not found then return; end if;
     update windlass.tenants x set reserved_micro = x.reserved_micro + v_reserved
         where x.id = v_tenant and v_reserved > 0;
     return query update windlass.sessions s set state = 'running', epoch = s.epoch + 1,

@@ -226,6 +226,8 @@ impl SessionProcess {
             let frame = json!({ "type": "user", "uuid": message.uuid, "session_id": self.claim.id,
                 "parent_tool_use_id": null,
                 "message": { "role": "user", "content": message.content } });
+            // The result before it is not what comes of it.
+            self.result = None;
             self.add_event(&frame).await;
             self.send(&frame).await;
         }

@@ -56,6 +56,7 @@ impl ExportRedactor {
         match value {
             Value::String(text) => *text = self.redact_text(text, place),
             Value::Array(values) => {
+                self.redact_diff_lines(values, place);
                 for value in values {
                     self.redact_value(value, place);
                 }
@@ -73,6 +74,41 @@ impl ExportRedactor {
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// A key of several lines shows only where the lines stand together: those of a hunk, and of them the
+    /// added and the removed ones.
+    fn redact_diff_lines(&mut self, lines: &mut [Value], place: &str) {
+        if lines.is_empty() || !lines.iter().all(|line| read_diff_line(line).is_some()) {
+            return;
+        }
+        for wanted in [Some("+"), Some("-"), None] {
+            let is_wanted = |line: &&mut Value| {
+                let mark = read_diff_line(line).map(|(mark, _)| mark);
+                wanted.is_none() || mark == wanted
+            };
+            let mut picked: Vec<&mut Value> = lines.iter_mut().filter(is_wanted).collect();
+            let texts: Vec<String> = picked
+                .iter()
+                .filter_map(|line| read_diff_line(line))
+                .map(|(_, text)| text.to_owned())
+                .collect();
+            let clean = self.redact_text(&texts.join("\n"), place);
+            let clean: Vec<&str> = clean.split('\n').collect();
+            let same = |(own, new): &(&String, &&str)| own.as_str() == **new;
+            let before = texts.iter().zip(&clean).take_while(same).count();
+            let rest = texts.len().min(clean.len()) - before;
+            let after =
+                texts.iter().rev().zip(clean.iter().rev()).take(rest).take_while(same).count();
+            let mut fill = clean.get(before..clean.len() - after).unwrap_or_default().iter();
+            let changed = picked.len().saturating_sub(before + after);
+            // As many lines as before: what is gone is empty.
+            for line in picked.iter_mut().skip(before).take(changed) {
+                if let Some(text) = line.get_mut(1) {
+                    *text = Value::from(fill.next().copied().unwrap_or_default());
+                }
+            }
         }
     }
 
@@ -112,6 +148,16 @@ impl ExportRedactor {
 }
 
 /// Half a key at the end of a cut text has no shape that could be found.
+/// The mark and the text of a line as hunks have them: `["+", "text"]`.
+fn read_diff_line(line: &Value) -> Option<(&str, &str)> {
+    match line.as_array()?.as_slice() {
+        [Value::String(mark), Value::String(text)] if matches!(mark.as_str(), " " | "+" | "-") => {
+            Some((mark, text))
+        }
+        _ => None,
+    }
+}
+
 fn drop_last_word(text: &mut String) {
     let end = text.trim_end_matches(|c: char| !c.is_whitespace()).len();
     if text.len() - end <= LAST_WORD_MAX {
@@ -181,5 +227,22 @@ mod tests {
         let taken = redactor.to_json().to_string();
         assert!(taken.contains(r#""kind":"key""#) && taken.contains("item 7 (call)"), "{taken}");
         assert!(!taken.contains("ghp_"), "{taken}");
+    }
+
+    #[test]
+    fn a_key_of_several_lines_is_found_in_the_lines_of_a_hunk() {
+        let [begin, end] = ["BEGIN", "END"].map(|word| format!("-----{word} PRIVATE KEY-----"));
+        let line = |mark: &str, text: &str| json!([mark, text]);
+        let mut hunk = json!({"old_start": 1, "lines": [
+            line(" ", "above"), line("-", "gone"), line("+", &begin), line("+", "MIIEvQIBADANBgkq"),
+            line("-", "also gone"), line("+", "hkiG9w0BAQEFAASC"), line("+", &end), line(" ", "below"),
+        ]});
+        ExportRedactor::new(false, None).redact_value(&mut hunk, "diff");
+        let text = hunk.to_string();
+        assert!(!text.contains("MIIEvQ") && !text.contains("hkiG9w"), "{text}");
+        for kept in ["above", "gone", "also gone", "below"] {
+            assert!(text.contains(kept), "{text}");
+        }
+        assert_eq!(hunk["lines"].as_array().map(Vec::len), Some(8), "{text}");
     }
 }

@@ -166,6 +166,10 @@ impl UpperReader<'_> {
             }
             FileType::RegularFile | FileType::Symlink => {
                 self.found.covering.insert(path.clone());
+                if below.as_ref().is_some_and(is_folder) {
+                    let was_uncovered = is_uncovered || self.uncovered.before.contains(&path);
+                    self.remove_uncovered_below(&path, was_uncovered);
+                }
                 if is_uncovered {
                     self.add_move(&path, OverlayMoveKind::Put, below.as_ref());
                 }

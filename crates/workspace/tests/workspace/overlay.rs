@@ -32,6 +32,7 @@ fn try_changes() -> Option<Tried> {
     fixture.write("anew/old", "old");
     fixture.write("build/kept", "kept");
     fixture.write("build/stale", "stale");
+    fixture.write("build/replaced/old", "a folder becomes a file");
     fixture.write("untouched", "same");
     let before = fixture.look().id;
     let folder = tempfile::tempdir().unwrap();
@@ -45,7 +46,9 @@ fn try_changes() -> Option<Tried> {
         return None;
     }
     assert!(white_out(&upper.join("build/stale")));
-    for (path, text) in [("edited", "new"), ("anew/new", "n"), ("build/sub/x", "x")] {
+    for (path, text) in
+        [("edited", "new"), ("anew/new", "n"), ("build/sub/x", "x"), ("build/replaced", "file")]
+    {
         std::fs::write(upper.join(path), text).unwrap();
     }
     symlink("edited", upper.join("build/link")).unwrap();
@@ -83,6 +86,7 @@ fn look_at_merged(fixture: &Fixture, _upper: &Path, merged: &Path) -> SnapshotId
     write("anew/new", "n");
     write("build/kept", "kept");
     write("build/sub/x", "x");
+    write("build/replaced", "file");
     write("untouched", "same");
     symlink("edited", merged.join("build/link")).unwrap();
     let options = windlass_workspace::WorkspaceOptions {

@@ -43,8 +43,14 @@ pub(crate) fn complete(words: &[String], lookup: &impl EnvLookup) -> String {
             found
         }
     };
-    found.retain(|candidate| candidate.word.starts_with(current));
+    found.retain(|candidate| candidate.word.starts_with(current) && is_plain(&candidate.word));
     found.iter().map(|candidate| format!("{given}{}", candidate.to_line())).collect()
+}
+
+/// A shell inserts the word as it is, and a project may have named it: what a shell would take for more than
+/// a word is left out.
+fn is_plain(word: &str) -> bool {
+    word.chars().all(|one| one.is_ascii_alphanumeric() || "._/:@=+-".contains(one))
 }
 
 struct CompletionCandidate {

@@ -98,7 +98,7 @@ fn mount_trial(trial: &TrialMount) -> Result<(), String> {
     let hidden = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
     match find_entry(folder)? {
         Some(entry) => remount(folder, hidden | entry.flags),
-        None => Ok(()),
+        None => Err(format!("{} is not among the mounts", folder.display())),
     }
 }
 
